@@ -1,0 +1,22 @@
+/// Bytes that are not what they should be: from disk, the network or a caller.
+public struct CodecError: Error, Hashable, Sendable {
+  public enum Code: String, Sendable {
+    case truncated, malformed, checksum, unsupportedVersion, limit, unknownName
+  }
+
+  public let code: Code
+  /// One sentence without a full stop; never a document's contents.
+  public let message: String
+  /// Where in the input, in bytes from its start.
+  public let offset: Int
+
+  public init(_ code: Code, _ message: String, at offset: Int = 0) {
+    self.code = code
+    self.message = message
+    self.offset = offset
+  }
+}
+
+extension CodecError: CustomStringConvertible {
+  public var description: String { "\(message) (\(code.rawValue), byte \(offset))" }
+}

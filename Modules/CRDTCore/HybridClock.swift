@@ -1,0 +1,36 @@
+/// A site's hybrid logical clock: strictly rising, close to wall time, and never dragged far ahead.
+///
+/// It is a value: the wall clock is passed in, and persisting ``latest`` (or a ceiling above it) is
+/// the caller's part.
+///
+/// Source: Kulkarni et al., "Logical Physical Clocks and Consistent Snapshots", OPODIS 2014.
+public struct HybridClock: Sendable {
+  /// How far ahead of the wall clock a peer's reading may pull this clock.
+  public static let maximumLead: Duration = .seconds(300)
+
+  /// The greatest reading given out or adopted so far.
+  public private(set) var latest: ClockReading
+
+  public init(latest: ClockReading = .zero) { self.latest = latest }
+
+  /// A reading above every earlier one.
+  ///
+  /// - Parameter now: Wall time in milliseconds since 1970.
+  public mutating func tick(now: UInt64) -> ClockReading {
+    latest = max(latest.next, ClockReading(milliseconds: now))
+    return latest
+  }
+
+  /// Takes note of a peer's reading, so that later local writes come after it.
+  ///
+  /// - Parameters:
+  ///   - reading: A reading seen in a peer's data.
+  ///   - now: Wall time in milliseconds since 1970.
+  /// - Returns: `false` when the reading lies further ahead than ``maximumLead`` and was not adopted.
+  public mutating func observe(_ reading: ClockReading, now: UInt64) -> Bool {
+    let lead = UInt64(Self.maximumLead.components.seconds) * 1000
+    guard reading.milliseconds <= now &+ lead else { return false }
+    latest = max(latest, reading)
+    return true
+  }
+}

@@ -1,0 +1,23 @@
+/// Bounds that every layer shares.
+public enum Limits {
+  /// Levels of maps and arrays in a value, and of expressions in a query.
+  public static let depth = 64
+  /// Bytes of an encoded document id.
+  public static let documentIDBytes = 256
+  /// Bytes of a collection's name.
+  public static let collectionNameBytes = 100
+  /// Above this many bytes of canonical encoding a document draws a warning.
+  public static let softDocumentBytes = 250_000
+  /// Above this many bytes of canonical encoding a document is kept locally and never sent.
+  public static let hardDocumentBytes = 5_000_000
+  /// The largest record a store keeps at all.
+  public static let recordBytes = 256 << 20
+  /// Plain bytes of one fragment on the wire.
+  public static let fragmentBytes = 64 << 10
+  /// Bytes of a query's text.
+  public static let queryBytes = 16 << 10
+  /// Nodes of a query's syntax tree.
+  public static let queryNodes = 1_000
+  /// Subscriptions that one remote peer may register.
+  public static let subscriptionsPerPeer = 256
+}

@@ -1,0 +1,5 @@
+/// One step of a path into a document.
+public enum PathComponent: Hashable, Sendable {
+  case key(String)
+  case index(Int)
+}

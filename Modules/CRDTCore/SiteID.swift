@@ -1,0 +1,25 @@
+/// One writer lineage: the 128-bit random id of a store instance.
+public struct SiteID: Hashable, Sendable, Comparable {
+  public var high: UInt64
+  public var low: UInt64
+
+  public init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
+  /// The site of default data: below every real site, and nobody's.
+  public static let zero = SiteID(high: 0, low: 0)
+
+  public static func < (a: SiteID, b: SiteID) -> Bool { a.high != b.high ? a.high < b.high : a.low < b.low }
+}
+
+extension SiteID: CustomStringConvertible {
+  public var description: String {
+    func hex(_ word: UInt64) -> String {
+      let digits = String(word, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+    return hex(high) + hex(low)
+  }
+}

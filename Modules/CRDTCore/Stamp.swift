@@ -1,0 +1,42 @@
+/// A hybrid logical clock reading: 48 bits of wall milliseconds, then a 16-bit counter.
+///
+/// Source: Kulkarni et al., "Logical Physical Clocks and Consistent Snapshots", OPODIS 2014.
+public struct ClockReading: Hashable, Sendable, Comparable {
+  public var rawValue: UInt64
+
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Milliseconds since 1970-01-01T00:00:00Z; the counter starts at `counter`.
+  public init(milliseconds: UInt64, counter: UInt16 = 0) {
+    self.rawValue = (min(milliseconds, 0xFFFF_FFFF_FFFF) << 16) | UInt64(counter)
+  }
+
+  /// The reading of default data, below every real one.
+  public static let zero = ClockReading(rawValue: 0)
+
+  public var milliseconds: UInt64 { rawValue >> 16 }
+  public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
+
+  /// The reading just above this one; the greatest reading is its own successor.
+  public var next: ClockReading { ClockReading(rawValue: rawValue == .max ? .max : rawValue + 1) }
+
+  public static func < (a: ClockReading, b: ClockReading) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// The time of a write: a clock reading, then the site that took it; a total order.
+public struct Stamp: Hashable, Sendable, Comparable {
+  public var reading: ClockReading
+  public var site: SiteID
+
+  public init(reading: ClockReading, site: SiteID) {
+    self.reading = reading
+    self.site = site
+  }
+
+  /// The stamp of default data: the same on every device, and it loses to every real write.
+  public static let zero = Stamp(reading: .zero, site: .zero)
+
+  public static func < (a: Stamp, b: Stamp) -> Bool {
+    a.reading != b.reading ? a.reading < b.reading : a.site < b.site
+  }
+}

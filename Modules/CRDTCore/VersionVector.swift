@@ -1,0 +1,74 @@
+/// A site's writes to one document since its store holds it.
+public struct Writer: Hashable, Sendable, Comparable {
+  public var site: SiteID
+  /// The reading of the site's first write to the document since its store holds it.
+  public var birth: ClockReading
+
+  public init(site: SiteID, birth: ClockReading) {
+    self.site = site
+    self.birth = birth
+  }
+
+  public static func < (a: Writer, b: Writer) -> Bool { a.site != b.site ? a.site < b.site : a.birth < b.birth }
+}
+
+/// Writer → highest clock reading included; an entry covers every write of that writer up to it.
+public struct VersionVector: Hashable, Sendable {
+  public struct Element: Hashable, Sendable {
+    public var writer: Writer
+    public var reading: ClockReading
+
+    public init(writer: Writer, reading: ClockReading) {
+      self.writer = writer
+      self.reading = reading
+    }
+  }
+
+  /// Sorted by writer, each writer once.
+  public private(set) var elements: [Element]
+
+  public init() { elements = [] }
+
+  /// Makes a vector of `elements` in any order; of a writer named twice the greater reading counts.
+  public init(_ elements: [Element]) {
+    self.elements = []
+    for element in elements { advance(element.writer, to: element.reading) }
+  }
+
+  public var isEmpty: Bool { elements.isEmpty }
+
+  /// The highest reading included of `writer`; zero when none is.
+  ///
+  /// - Complexity: O(*n*) in the writers, which are few.
+  public subscript(writer: Writer) -> ClockReading {
+    for element in elements where element.writer == writer { return element.reading }
+    return .zero
+  }
+
+  /// Whether a write of `writer` at `reading` is included; default data (reading zero) never is.
+  public func covers(_ writer: Writer, at reading: ClockReading) -> Bool {
+    reading > .zero && self[writer] >= reading
+  }
+
+  /// Whether everything that `other` includes is included here.
+  public func dominates(_ other: VersionVector) -> Bool {
+    other.elements.allSatisfy { self[$0.writer] >= $0.reading }
+  }
+
+  public mutating func advance(_ writer: Writer, to reading: ClockReading) {
+    let index = elements.firstIndex { $0.writer >= writer } ?? elements.endIndex
+    if index < elements.endIndex, elements[index].writer == writer {
+      elements[index].reading = max(elements[index].reading, reading)
+    } else {
+      elements.insert(Element(writer: writer, reading: reading), at: index)
+    }
+  }
+
+  /// Joins by maximum, writer by writer.
+  public mutating func join(_ other: VersionVector) {
+    for element in other.elements { advance(element.writer, to: element.reading) }
+  }
+
+  /// The greatest reading of all writers.
+  public var latest: ClockReading { elements.map(\.reading).max() ?? .zero }
+}

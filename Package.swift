@@ -1,0 +1,79 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .enableUpcomingFeature("InferIsolatedConformances"),
+  .enableUpcomingFeature("ImmutableWeakCaptures"),
+  .enableExperimentalFeature("Lifetimes"),
+]
+
+/// One layer of the database; `below` lists every module it may import.
+func layer(_ name: String, below: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: below, path: "Modules/\(name)", swiftSettings: settings)
+}
+
+/// The tests of one layer; `using` lists every module they may import.
+func tests(_ name: String, using: [Target.Dependency], resources: [Resource] = []) -> Target {
+  .testTarget(
+    name: name, dependencies: using, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
+}
+
+let package = Package(
+  name: "dunlin",
+  platforms: [.macOS(.v26), .iOS(.v26)],
+  products: [
+    .library(name: "CRDTCore", targets: ["CRDTCore"]),
+    .library(name: "DocStore", targets: ["DocStore"]),
+    .library(name: "QueryEngine", targets: ["QueryEngine"]),
+    .library(name: "SyncProtocol", targets: ["SyncProtocol"]),
+    .library(name: "ScopePolicy", targets: ["ScopePolicy"]),
+    .library(name: "Transports", targets: ["Transports"]),
+    .library(name: "Facade", targets: ["Facade"]),
+    .library(name: "DunlinKit", targets: ["DunlinKit"]),
+    .executable(name: "dunlin", targets: ["dunlin"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+  ],
+  targets: [
+    .systemLibrary(
+      name: "CLMDB", path: "Modules/CLMDB", pkgConfig: "lmdb",
+      providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+    .systemLibrary(
+      name: "CZlib", path: "Modules/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    layer("CRDTCore"),
+    layer("DocStore", below: ["CRDTCore", "CLMDB"]),
+    layer("QueryEngine", below: ["CRDTCore", "DocStore"]),
+    layer("SyncProtocol", below: ["CRDTCore", "DocStore", "QueryEngine", "CZlib"]),
+    layer("ScopePolicy", below: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol"]),
+    layer(
+      "Transports",
+      below: [
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol",
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    layer(
+      "Facade",
+      below: [
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Transports",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    layer("DunlinKit", below: ["CRDTCore", "Facade"]),
+    .executableTarget(
+      name: "dunlin",
+      dependencies: [
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade", "CZlib",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tools/dunlin", swiftSettings: settings),
+  ]
+)
