@@ -75,5 +75,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tools/dunlin", swiftSettings: settings),
+    .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
+    tests("TestKitTests", using: ["TestKit"]),
+    tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"]),
   ]
 )
