@@ -15,10 +15,17 @@ public indirect enum Statement: Hashable, Sendable {
 /// A path into a document: a field name, then keys and array indexes.
 public typealias FieldPath = [PathComponent]
 
+/// What is evaluated on a document: a value, or MISSING.
+///
+/// A parsed expression is at most `Limits.depth` levels deep and `Limits.queryNodes` nodes large, so that
+/// recursion over it is safe.
 public indirect enum Expression: Hashable, Sendable {
   case literal(Value)
+  /// The word MISSING, and what a constant without a value becomes.
+  case missing
   /// `:name` in DQL, `$args.name` in the builder language.
   case parameter(String)
+  /// A document's field; `_id` is the document's id. Never empty, and it starts with a key.
   case path(FieldPath)
   case unary(UnaryOperator, Expression)
   case binary(BinaryOperator, Expression, Expression)
@@ -30,13 +37,17 @@ public indirect enum Expression: Hashable, Sendable {
   case like(Expression, pattern: Expression, escape: Expression?, caseInsensitive: Bool, negated: Bool)
   case isNull(Expression, negated: Bool)
   case isMissing(Expression, negated: Bool)
-  case call(String, [Expression])
+  /// A call with a fitting number of arguments.
+  case call(Function, [Expression])
+  /// Elements that are MISSING become null.
   case array([Expression])
+  /// Members that are MISSING are left out; keys are unique.
   case object([ObjectMember])
   /// Searched CASE; a simple CASE is rewritten to comparisons.
   case `case`([WhenClause], otherwise: Expression?)
 }
 
+/// A key and its value in an object literal.
 public struct ObjectMember: Hashable, Sendable {
   public var key: String
   public var value: Expression
@@ -47,6 +58,7 @@ public struct ObjectMember: Hashable, Sendable {
   }
 }
 
+/// One branch of CASE: the result where the condition is true.
 public struct WhenClause: Hashable, Sendable {
   public var condition: Expression
   public var result: Expression
@@ -57,6 +69,7 @@ public struct WhenClause: Hashable, Sendable {
   }
 }
 
+/// The operators on one value.
 public enum UnaryOperator: Hashable, Sendable {
   case negate
   /// Three-valued: NOT NULL is NULL.
@@ -65,6 +78,7 @@ public enum UnaryOperator: Hashable, Sendable {
   case isNotTrue
 }
 
+/// The operators on two values.
 public enum BinaryOperator: Hashable, Sendable {
   case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
   /// The builder's `==` and `!=`: a missing value counts as null, and null equals null.
@@ -73,6 +87,7 @@ public enum BinaryOperator: Hashable, Sendable {
   case xor, shiftLeft, shiftRight
 }
 
+/// One key of ORDER BY.
 public struct SortKey: Hashable, Sendable {
   public var expression: Expression
   public var descending: Bool
@@ -125,6 +140,7 @@ public struct Select: Hashable, Sendable {
   }
 }
 
+/// `INSERT INTO c [INITIAL] DOCUMENTS (…), (…) [ON ID CONFLICT …]`.
 public struct Insert: Hashable, Sendable {
   public enum Conflict: Hashable, Sendable { case fail, doNothing, doUpdate, doUpdateLocalDiff }
 
@@ -143,6 +159,7 @@ public struct Insert: Hashable, Sendable {
   }
 }
 
+/// `UPDATE c [APPLY …] [SET …] [UNSET …] [WHERE …]`; the clauses take effect in this order.
 public struct Update: Hashable, Sendable {
   public struct Assignment: Hashable, Sendable {
     public var path: [String]
@@ -209,12 +226,14 @@ public struct Removal: Hashable, Sendable {
   }
 }
 
+/// `ALTER SYSTEM SET` and `RESET`; names are in lower case.
 public enum AlterSystem: Hashable, Sendable {
   case set(String, Expression)
   case reset(String)
   case resetAll
 }
 
+/// `SHOW name` and `SHOW ALL`; names are in lower case.
 public enum Show: Hashable, Sendable {
   case parameter(String)
   case all(like: String?, caseInsensitive: Bool)

@@ -1,0 +1,58 @@
+/// The functions of the query languages, by their names in DQL.
+public enum Function: String, Hashable, Sendable, CaseIterable {
+  // Numbers
+  case abs, ceil, floor
+  // Strings; positions and lengths count Unicode scalars, from zero.
+  case concat, contains
+  case startsWith = "starts_with"
+  case endsWith = "ends_with"
+  case byteLength = "byte_length"
+  case charLength = "char_length"
+  case lower, upper, substr
+  case position = "pos"
+  case split
+  case joinString = "joinstr"
+  case leftTrim = "ltrim"
+  case rightTrim = "rtrim"
+  case trim
+  case leftPad = "lpad"
+  case rightPad = "rpad"
+  case `repeat`
+  case regexpLike = "regexp_like"
+  // Arrays
+  case arrayContains = "array_contains"
+  case arrayContainsNull = "array_contains_null"
+  case arrayLength = "array_length"
+  // Objects
+  case objectKeys = "object_keys"
+  case objectValues = "object_values"
+  case objectLength = "object_length"
+  case objectSet = "object_set"
+  case objectUnset = "object_unset"
+  case objectConcat = "object_concat"
+  case objectRename = "object_rename"
+  case objectSize = "object_size"
+  // Types
+  case type
+  case jsonType = "json_type"
+  case isBoolean = "is_boolean"
+  case isNumber = "is_number"
+  case isString = "is_string"
+  /// The second argument is the type's name as a string.
+  case cast
+  case serializeJSON = "serialize_json"
+  case deserializeJSON = "deserialize_json"
+  // Conditions
+  case coalesce, nvl
+  case ifMissing = "ifmissing"
+  case ifNull = "ifnull"
+  case isMissing = "ismissing"
+  case isNull = "isnull"
+  case isMissingOrNull = "ismissingornull"
+  case nullIf = "nullif"
+  case missingIf = "missingif"
+  case decode
+
+  /// Whether equal arguments always give equal results: no clock, no chance, no settings of a machine.
+  package var isDeterministic: Bool { true }
+}

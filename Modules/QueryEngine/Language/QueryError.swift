@@ -1,0 +1,120 @@
+/// A query that cannot be understood or run.
+///
+/// `message` never holds a document's contents or a literal of the query; `description` also shows the
+/// line of the query that is wrong.
+public struct QueryError: Error, Hashable, Sendable {
+  /// What kind of mistake it is, to branch on.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The text is not a query of its language.
+    public static let syntax = Code(rawValue: "syntax")
+    /// The text is understood, and asks for what this engine does not do.
+    public static let unsupported = Code(rawValue: "unsupported")
+    /// No function has this name.
+    public static let unknownFunction = Code(rawValue: "unknownFunction")
+    /// No system parameter has this name.
+    public static let unknownParameter = Code(rawValue: "unknownParameter")
+    /// An argument is missing, or its value does not fit where it is used.
+    public static let argument = Code(rawValue: "argument")
+    /// The query is too long, too deep, too large, or asks for too much work.
+    public static let limit = Code(rawValue: "limit")
+    /// A document with this id exists, and the statement says that this is a failure.
+    public static let conflict = Code(rawValue: "conflict")
+    /// The query failed while it ran.
+    public static let runtime = Code(rawValue: "runtime")
+  }
+
+  /// A place in the query's text.
+  public struct Position: Hashable, Sendable {
+    /// UTF-8 bytes from the start of the text.
+    public var offset: Int
+    /// The line, from 1.
+    public var line: Int
+    /// The column in Unicode scalars, from 1.
+    public var column: Int
+
+    public init(offset: Int, line: Int, column: Int) {
+      self.offset = offset
+      self.line = line
+      self.column = column
+    }
+  }
+
+  public let code: Code
+  /// One sentence, in English, without a trailing full stop.
+  public let message: String
+  /// Where in the text; `nil` for errors that have no place there.
+  public let position: Position?
+  /// What stands there, where it differs from what was expected.
+  public let found: String?
+  /// What could have stood there.
+  public let expected: [String]
+  /// The line of the text, cut to what is near, with a caret below the place.
+  public let excerpt: String?
+
+  public init(
+    _ code: Code, _ message: String, position: Position? = nil, found: String? = nil, expected: [String] = [],
+    excerpt: String? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.position = position
+    self.found = found
+    self.expected = expected
+    self.excerpt = excerpt
+  }
+}
+
+extension QueryError {
+  /// An error at a place of a text, with line, column and excerpt worked out.
+  ///
+  /// - Parameters:
+  ///   - code: The kind of mistake.
+  ///   - message: One sentence without a full stop.
+  ///   - offset: UTF-8 bytes from the start of the text; clamped to it.
+  ///   - text: The whole text.
+  ///   - found: What stands there.
+  ///   - expected: What could have stood there.
+  init(
+    _ code: Code, _ message: String, at offset: Int, of text: [UInt8], found: String? = nil,
+    expected: [String] = []
+  ) {
+    let offset = min(max(offset, 0), text.count)
+    var line = 1
+    var lineStart = 0
+    for index in 0..<offset where text[index] == UInt8(ascii: "\n") {
+      line += 1
+      lineStart = index + 1
+    }
+    let before = text[lineStart..<offset]
+    let column = before.count(where: { $0 & 0xC0 != 0x80 }) + 1
+    self.init(
+      code, message, position: Position(offset: offset, line: line, column: column), found: found,
+      expected: expected, excerpt: Self.excerpt(of: text, lineStart: lineStart, offset: offset))
+  }
+
+  /// At most 40 bytes either side of the place, and a caret below it.
+  private static func excerpt(of text: [UInt8], lineStart: Int, offset: Int) -> String {
+    let reach = 40
+    var start = max(lineStart, offset - reach)
+    while start < offset, text[start] & 0xC0 == 0x80 { start += 1 }
+    var end = offset
+    while end < text.count, end - offset < reach, text[end] != UInt8(ascii: "\n") { end += 1 }
+    while end > offset, end < text.count, text[end] & 0xC0 == 0x80 { end -= 1 }
+    let printable = text[start..<end].map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: " ") : $0 }
+    let indent = text[start..<offset].count(where: { $0 & 0xC0 != 0x80 })
+    return String(decoding: printable, as: UTF8.self) + "\n" + String(repeating: " ", count: indent) + "^"
+  }
+}
+
+extension QueryError: CustomStringConvertible {
+  public var description: String {
+    var text = message
+    if let position { text += " (line \(position.line), column \(position.column))" }
+    if let excerpt { text += "\n" + excerpt }
+    return text
+  }
+}
