@@ -1,0 +1,22 @@
+/// A write to a document that cannot be done; the document is as it was.
+public struct DocumentError: Error, Hashable, Sendable {
+  public enum Code: String, Sendable {
+    case invalidID, depth, size, invalidPath, notACounter, notFound, corrupt
+  }
+
+  public let code: Code
+  /// One sentence without a full stop; never a document's contents.
+  public let message: String
+  /// The path written to, where there is one.
+  public let path: [String]
+
+  public init(_ code: Code, _ message: String, path: [String] = []) {
+    self.code = code
+    self.message = message
+    self.path = path
+  }
+}
+
+extension DocumentError: CustomStringConvertible {
+  public var description: String { path.isEmpty ? message : "\(message) (at \(path.joined(separator: ".")))" }
+}

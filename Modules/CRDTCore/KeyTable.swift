@@ -1,0 +1,175 @@
+/// The names of a collection's fields and their ids: append-only, so that old records stay readable.
+///
+/// A value with shared storage: copying costs a retain, adding a name to a shared table copies it.
+public struct KeyTable: Sendable {
+  /// Names a table takes; keys beyond stand in the record.
+  public static let capacity = 4_096
+  /// Names taken from maps below the root, whose keys may be data.
+  static let nestedCapacity = 1_024
+  /// Bytes of a name that is worth an id.
+  static let nameBytes = 64
+
+  // SAFETY: the storage is only written while uniquely referenced, so shared copies never change.
+  final class Storage: @unchecked Sendable {
+    var names: [String] = []
+    var bytes: [UInt8] = []
+    var ends: [Int] = []
+    var hashes: [HashLanes] = []
+    /// The position of each id in the order of the names' bytes.
+    var ranks: [UInt16] = []
+    /// Open addressing by hash; 0 is free, else id + 1.
+    var slots: [UInt16] = Array(repeating: 0, count: 64)
+
+    func copy() -> Storage {
+      let copy = Storage()
+      copy.names = names
+      copy.bytes = bytes
+      copy.ends = ends
+      copy.hashes = hashes
+      copy.ranks = ranks
+      copy.slots = slots
+      return copy
+    }
+  }
+
+  private var storage = Storage()
+
+  public init() {}
+
+  /// Makes a table whose ids are the indexes of `names`; of equal names the first counts.
+  public init(names: [String]) {
+    for name in names.prefix(Self.capacity) { storage.append(name, HashLanes(name)) }
+    storage.rank()
+  }
+
+  public var count: Int { storage.names.count }
+
+  /// All names; the index is the id.
+  public var names: [String] { storage.names }
+
+  public func name(of id: UInt16) -> String? {
+    Int(id) < storage.names.count ? storage.names[Int(id)] : nil
+  }
+
+  public func id(of name: String) -> UInt16? {
+    var name = name
+    return name.withUTF8 { unsafe storage.find(RawSpan(_unsafeElements: $0), HashLanes(RawSpan(_unsafeElements: $0))) }
+  }
+
+  /// The id of a name given as UTF-8.
+  package func id(of name: RawSpan) -> UInt16? { storage.find(name, HashLanes(name)) }
+
+  func hash(of id: UInt16) -> HashLanes { storage.hashes[Int(id)] }
+
+  func rank(of id: UInt16) -> UInt16 { storage.ranks[Int(id)] }
+
+  /// Hands the name's bytes to `body`; nothing happens for an unknown id.
+  func withName<R>(_ id: UInt16, _ body: (RawSpan) -> R) -> R? {
+    guard Int(id) < storage.names.count else { return nil }
+    let start = id == 0 ? 0 : storage.ends[Int(id) - 1]
+    let bytes = storage.bytes
+    return body(bytes.span.bytes.extracting(start..<storage.ends[Int(id)]))
+  }
+
+  /// The id of `name`, made if need be; `nil` when the name is too long or the table is full.
+  package mutating func intern(_ name: RawSpan, nested: Bool = false) -> UInt16? {
+    let hash = HashLanes(name)
+    if let id = storage.find(name, hash) { return id }
+    guard name.byteCount <= Self.nameBytes, count < (nested ? Self.nestedCapacity : Self.capacity) else { return nil }
+    if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
+    let string = unsafe name.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
+    storage.append(string, hash)
+    storage.rank()
+    return UInt16(count - 1)
+  }
+
+  package mutating func intern(_ name: String, nested: Bool = false) -> UInt16? {
+    var name = name
+    // The copy keeps exclusive access to `self` out of the closure that reads the name.
+    return name.withUTF8 { utf8 in unsafe intern(RawSpan(_unsafeElements: utf8), nested: nested) }
+  }
+
+  /// Whether both values share their storage, which makes ids interchangeable at once.
+  package func isIdentical(to other: KeyTable) -> Bool { storage === other.storage }
+}
+
+extension KeyTable.Storage {
+  func find(_ name: RawSpan, _ hash: HashLanes) -> UInt16? {
+    let mask = slots.count - 1
+    var slot = Int(truncatingIfNeeded: hash.first) & mask
+    while slots[slot] != 0 {
+      let id = Int(slots[slot]) - 1
+      if hashes[id] == hash {
+        let start = id == 0 ? 0 : ends[id - 1]
+        if bytes.span.bytes.extracting(start..<ends[id]).isEqual(to: name) { return UInt16(id) }
+      }
+      slot = (slot + 1) & mask
+    }
+    return nil
+  }
+
+  func append(_ name: String, _ hash: HashLanes) {
+    let known = bytes.count
+    bytes.append(contentsOf: name.utf8)
+    if find(bytes.span.bytes.extracting(known..<bytes.count), hash) != nil {
+      bytes.removeLast(bytes.count - known)
+      return
+    }
+    names.append(name)
+    ends.append(bytes.count)
+    hashes.append(hash)
+    if names.count * 2 > slots.count {
+      slots = Array(repeating: 0, count: slots.count * 2)
+      for id in names.indices { place(id) }
+    } else {
+      place(names.count - 1)
+    }
+  }
+
+  private func place(_ id: Int) {
+    let mask = slots.count - 1
+    var slot = Int(truncatingIfNeeded: hashes[id].first) & mask
+    while slots[slot] != 0 { slot = (slot + 1) & mask }
+    slots[slot] = UInt16(id + 1)
+  }
+
+  func rank() {
+    let order = names.indices.sorted { names[$0].utf8Compare(names[$1]) < 0 }
+    ranks = Array(repeating: 0, count: names.count)
+    for (rank, id) in order.enumerated() { ranks[id] = UInt16(rank) }
+  }
+}
+
+extension String {
+  /// Compares UTF-8 bytes, which is the order of every format here; below, equal or above zero.
+  package func utf8Compare(_ other: String) -> Int {
+    var a = self
+    var b = other
+    return a.withUTF8 { x in
+      b.withUTF8 { y in unsafe RawSpan(_unsafeElements: x).compare(RawSpan(_unsafeElements: y)) }
+    }
+  }
+}
+
+extension RawSpan {
+  /// Compares byte by byte, then by length; below, equal or above zero.
+  package func compare(_ other: RawSpan) -> Int {
+    let count = Swift.min(byteCount, other.byteCount)
+    var offset = 0
+    while count - offset >= 8 {
+      let a = UInt64(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      let b = UInt64(bigEndian: unsafe other.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+      if a != b { return a < b ? -1 : 1 }
+      offset += 8
+    }
+    while offset < count {
+      let a = unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
+      let b = unsafe other.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
+      if a != b { return a < b ? -1 : 1 }
+      offset += 1
+    }
+    return byteCount - other.byteCount
+  }
+
+  package func isEqual(to other: RawSpan) -> Bool { byteCount == other.byteCount && compare(other) == 0 }
+}

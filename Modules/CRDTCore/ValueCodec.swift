@@ -1,0 +1,149 @@
+/// The canonical encoding of a value: one value, one sequence of bytes, and its order breaks ties.
+package enum ValueCodec {
+  package enum Tag: UInt8 {
+    case null = 0
+    case no = 1
+    case yes = 2
+    case int = 3
+    case double = 4
+    case string = 5
+    case bytes = 6
+    case array = 7
+    case map = 8
+    case counter = 9
+    case attachment = 10
+  }
+
+  /// The one bit pattern that stands for every NaN.
+  static let canonicalNaN: UInt64 = 0x7FF8_0000_0000_0000
+
+  static func canonicalBits(_ value: Double) -> UInt64 { value.isNaN ? canonicalNaN : value.bitPattern }
+
+  package static func write(_ value: Value, to writer: inout ByteWriter) {
+    switch value {
+    case .null: writer.write(Tag.null.rawValue)
+    case .bool(let value): writer.write(value ? Tag.yes.rawValue : Tag.no.rawValue)
+    case .int(let value):
+      writer.write(Tag.int.rawValue)
+      writer.writeSignedVarint(value)
+    case .double(let value):
+      writer.write(Tag.double.rawValue)
+      writer.writeFixed(canonicalBits(value))
+    case .string(let value):
+      writer.write(Tag.string.rawValue)
+      writer.writeString(value)
+    case .bytes(let value):
+      writer.write(Tag.bytes.rawValue)
+      writer.writeBlob(value)
+    case .array(let values):
+      writer.write(Tag.array.rawValue)
+      writer.writeVarint(values.count)
+      for value in values { write(value, to: &writer) }
+    case .map(let fields):
+      writer.write(Tag.map.rawValue)
+      writer.writeVarint(fields.count)
+      for (key, value) in fields.sorted(by: { $0.key.utf8Compare($1.key) < 0 }) {
+        writer.writeString(key)
+        write(value, to: &writer)
+      }
+    case .counter(let value):
+      writer.write(Tag.counter.rawValue)
+      writer.writeSignedVarint(value)
+    case .attachment(let token):
+      writer.write(Tag.attachment.rawValue)
+      writer.writeBlob(token.id)
+      writer.writeVarint(token.byteCount)
+      writer.writeVarint(token.metadata.count)
+      for (key, value) in token.metadata.sorted(by: { $0.key.utf8Compare($1.key) < 0 }) {
+        writer.writeString(key)
+        writer.writeString(value)
+      }
+    }
+  }
+
+  /// Reads one value; anything but its canonical encoding is refused.
+  package static func read(_ reader: inout ByteReader, depth: Int = 0) throws(CodecError) -> Value {
+    guard depth <= Limits.depth else { throw reader.failure(.limit, "a value is nested too deep") }
+    let start = reader.offset
+    guard let tag = Tag(rawValue: try reader.readByte()) else {
+      throw CodecError(.malformed, "a value has an unknown type", at: start)
+    }
+    switch tag {
+    case .null: return .null
+    case .no: return .bool(false)
+    case .yes: return .bool(true)
+    case .int: return .int(try reader.readSignedVarint())
+    case .double: return .double(try readDouble(&reader))
+    case .string: return .string(try reader.readString())
+    case .bytes:
+      let blob = try reader.readBlob()
+      return .bytes(unsafe blob.withUnsafeBytes { unsafe Array($0) })
+    case .array:
+      var values: [Value] = []
+      for _ in 0..<(try reader.readCount()) { values.append(try read(&reader, depth: depth + 1)) }
+      return .array(values)
+    case .map:
+      var fields: [String: Value] = [:]
+      var previous: String?
+      for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+        let key = try readSortedKey(&reader, after: &previous)
+        fields[key] = try read(&reader, depth: depth + 1)
+      }
+      return .map(fields)
+    case .counter: return .counter(try reader.readSignedVarint())
+    case .attachment: return .attachment(try readToken(&reader))
+    }
+  }
+
+  static func readDouble(_ reader: inout ByteReader) throws(CodecError) -> Double {
+    let bits: UInt64 = try reader.readFixed()
+    let value = Double(bitPattern: bits)
+    guard bits == canonicalBits(value) else { throw reader.failure(.malformed, "a NaN is not canonical") }
+    return value
+  }
+
+  static func readSortedKey(_ reader: inout ByteReader, after previous: inout String?) throws(CodecError) -> String {
+    let start = reader.offset
+    let key = try reader.readString()
+    if let previous, previous.utf8Compare(key) >= 0 {
+      throw CodecError(.malformed, "keys are not in ascending order", at: start)
+    }
+    previous = key
+    return key
+  }
+
+  static func readToken(_ reader: inout ByteReader) throws(CodecError) -> AttachmentToken {
+    let blob = try reader.readBlob()
+    let id = unsafe blob.withUnsafeBytes { unsafe Array($0) }
+    let byteCount = try reader.readVarint()
+    var metadata: [String: String] = [:]
+    var previous: String?
+    for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+      let key = try readSortedKey(&reader, after: &previous)
+      metadata[key] = try reader.readString()
+    }
+    return AttachmentToken(id: id, byteCount: byteCount, metadata: metadata)
+  }
+
+  /// Passes over one value, checking only what keeps the reader inside its bounds.
+  static func skip(_ reader: inout ByteReader, depth: Int = 0) throws(CodecError) {
+    guard depth <= Limits.depth else { throw reader.failure(.limit, "a value is nested too deep") }
+    guard let tag = Tag(rawValue: try reader.readByte()) else {
+      throw reader.failure(.malformed, "a value has an unknown type")
+    }
+    switch tag {
+    case .null, .no, .yes: return
+    case .int, .counter: _ = try reader.readVarint()
+    case .double: _ = try reader.readBytes(8)
+    case .string, .bytes: _ = try reader.readBlob()
+    case .array:
+      for _ in 0..<(try reader.readCount()) { try skip(&reader, depth: depth + 1) }
+    case .map:
+      for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+        _ = try reader.readBlob()
+        try skip(&reader, depth: depth + 1)
+      }
+    case .attachment: _ = try readToken(&reader)
+    }
+  }
+}
