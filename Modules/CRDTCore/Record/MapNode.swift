@@ -1,0 +1,74 @@
+/// One map inside a record, in place: its keys in ascending order of their bytes, and their slots.
+///
+/// Layout: u32 head (count × 2, plus 1 when the keys stand in the record); then per key a u16 id, or
+/// a u32 offset of a u16 length and the key's bytes; then per key an 8-byte slot.
+struct MapNode: ~Escapable {
+  let record: RawSpan
+  let offset: Int
+  let count: Int
+  let carriesKeys: Bool
+
+  /// A node at `offset`; one that does not fit its record is empty.
+  @_lifetime(copy record)
+  init(_ record: RawSpan, at offset: Int) {
+    let head = Int(record.load(offset, as: UInt32.self))
+    let keyBytes = head & 1 == 0 ? 2 : 4
+    let fits = offset >= RecordLayout.headerBytes && record.byteCount - offset - 4 >= (head >> 1) * (keyBytes + 8)
+    self.record = record
+    self.offset = offset
+    count = fits ? head >> 1 : 0
+    carriesKeys = head & 1 == 1
+  }
+
+  private var keysOffset: Int { offset + 4 }
+  private var slotsOffset: Int { offset + 4 + count * (carriesKeys ? 4 : 2) }
+
+  func slotOffset(_ index: Int) -> Int { slotsOffset + index * 8 }
+
+  func keyID(_ index: Int) -> UInt16 { record.load(keysOffset + index * 2) }
+
+  /// The bytes of a key that stands in the record.
+  @_lifetime(copy self)
+  func inlineKey(_ index: Int) -> RawSpan {
+    let at = Int(record.load(keysOffset + index * 4, as: UInt32.self))
+    return record.clipped(at + 2, Int(record.load(at, as: UInt16.self)))
+  }
+
+  /// The position of a key by its id; only for maps that do not carry their keys.
+  func index(ofID id: UInt16) -> Int? {
+    var offset = keysOffset
+    for index in 0..<count {
+      if record.load(offset, as: UInt16.self) == id { return index }
+      offset += 2
+    }
+    return nil
+  }
+
+  /// The position of a key by its name; only for maps that carry their keys.
+  func index(ofName name: RawSpan) -> Int? {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      let order = inlineKey(middle).compare(name)
+      if order == 0 { return middle }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return nil
+  }
+
+  /// The name of a key, by way of the table where it is an id.
+  func name(_ index: Int, _ keys: KeyTable) throws(CodecError) -> String {
+    if carriesKeys {
+      let key = inlineKey(index)
+      guard let name = unsafe key.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
+        throw CodecError(.malformed, "a key is not UTF-8", at: offset)
+      }
+      return name
+    }
+    guard let name = keys.name(of: keyID(index)) else {
+      throw CodecError(.unknownName, "a key id is not in the collection's table", at: offset)
+    }
+    return name
+  }
+}

@@ -1,0 +1,75 @@
+/// Where things stand in a record; `Documentation/FileFormat.md` has the same to the byte.
+///
+/// Integers in a record are little-endian. A record is: header, root map node, heap and nested nodes
+/// in the order written, then the merge metadata, which a fresh document does not have.
+enum RecordLayout {
+  static let version: UInt8 = 1
+  static let headerBytes = 28
+
+  /// Offsets in the header.
+  static let flagsOffset = 1
+  static let checksumOffset = 4
+  static let rootOffset = 8
+  static let metadataOffset = 12
+  static let baseReadingOffset = 16
+  static let baseSiteOffset = 24
+
+  /// Bits of the flags byte.
+  static let aliveFlag: UInt8 = 1
+  static let metadataFlag: UInt8 = 2
+  /// The base writer is this store's own site since it holds the document.
+  static let ownFlag: UInt8 = 4
+  static let knownFlags: UInt8 = 7
+
+  /// Keys of a map that may stand as ids; a larger map carries its keys and is searched by halving.
+  static let idKeys = 256
+
+  /// The lowest byte of a slot.
+  enum Tag: UInt8 {
+    case null = 0
+    case no = 1
+    case yes = 2
+    /// Payload: 56 bits, signed.
+    case int = 3
+    /// Payload: offset of 8 bytes.
+    case wideInt = 4
+    case double = 5
+    /// Payload: a Float's bits, for values that it holds exactly.
+    case shortDouble = 6
+    /// Payload: a length up to 6, then the bytes.
+    case shortString = 7
+    /// Payload: offset (32 bits) and length (24 bits; all ones: a 32-bit length stands before the bytes).
+    case string = 8
+    case bytes = 9
+    /// The items' canonical encoding as one array.
+    case array = 10
+    /// Payload: offset of a map node.
+    case map = 11
+    case counter = 12
+    case wideCounter = 13
+    case attachment = 14
+  }
+
+  static let longLength: UInt64 = 0xFF_FFFF
+
+  static func checksum(_ bytes: RawSpan) -> UInt32 {
+    let head = HashLanes(bytes.extracting(0..<checksumOffset))
+    let rest = HashLanes(bytes.extracting(rootOffset..<bytes.byteCount), seed: head.first)
+    return UInt32(truncatingIfNeeded: rest.first ^ (rest.second >> 32))
+  }
+}
+
+extension RawSpan {
+  /// The little-endian integer at `offset`; zero when it does not lie whole inside.
+  func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type = T.self) -> T {
+    guard offset >= 0, byteCount - offset >= MemoryLayout<T>.size else { return 0 }
+    return T(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))
+  }
+
+  /// The bytes of a range, or none when it does not lie inside.
+  @_lifetime(copy self)
+  func clipped(_ offset: Int, _ count: Int) -> RawSpan {
+    guard offset >= 0, count >= 0, offset <= byteCount, count <= byteCount - offset else { return extracting(0..<0) }
+    return extracting(offset..<offset + count)
+  }
+}

@@ -1,0 +1,83 @@
+/// One document's record, read in place: every access is bounds-checked and none traps.
+public struct RecordView: ~Escapable {
+  let bytes: RawSpan
+
+  @_lifetime(copy bytes)
+  public init(_ bytes: RawSpan) { self.bytes = bytes }
+
+  private var flags: UInt8 { bytes.load(RecordLayout.flagsOffset) }
+
+  /// Whether the document lives; a deleted one's record is its tombstone.
+  public var isAlive: Bool { flags & RecordLayout.aliveFlag != 0 }
+
+  /// Whether every entry bears one stamp, so that the record has no merge metadata.
+  var isFresh: Bool { flags & RecordLayout.metadataFlag == 0 }
+
+  var isOwn: Bool { flags & RecordLayout.ownFlag != 0 }
+
+  var baseReading: ClockReading { ClockReading(rawValue: bytes.load(RecordLayout.baseReadingOffset)) }
+
+  var baseSite: UInt32 { bytes.load(RecordLayout.baseSiteOffset) }
+
+  var root: MapNode {
+    @_lifetime(copy self)
+    get { MapNode(bytes, at: Int(bytes.load(RecordLayout.rootOffset, as: UInt32.self))) }
+  }
+
+  var metadata: RawSpan {
+    @_lifetime(copy self)
+    get {
+      let offset = Int(bytes.load(RecordLayout.metadataOffset, as: UInt32.self))
+      return bytes.clipped(offset, bytes.byteCount - offset)
+    }
+  }
+
+  /// Whether the bytes are a record of a known version whose checksum holds.
+  public func verify() -> Bool {
+    bytes.byteCount >= RecordLayout.headerBytes && bytes.byte(at: 0) == RecordLayout.version
+      && bytes.load(RecordLayout.checksumOffset, as: UInt32.self) == RecordLayout.checksum(bytes)
+  }
+
+  /// The value at a path that was resolved against a table no older than this record.
+  ///
+  /// - Returns: `nil` when the document has nothing there; `_id` is the store's key and not in here.
+  /// - Complexity: O(*k*) in the keys of each map on the way, O(log *k*) for large maps.
+  @_lifetime(copy self)
+  public func value(at path: ResolvedPath) -> ValueRef? {
+    var node = root
+    let last = path.components.count - 1
+    for index in 0...max(last, 0) where index <= last {
+      guard case .key(let name) = path.components[index] else { return nil }
+      guard let position = position(of: name, id: path.ids[index], in: node) else { return nil }
+      let value = ValueRef(bytes, slotAt: node.slotOffset(position))
+      if index == last { return value }
+      guard value.kind == .map else { return nil }
+      node = value.node
+    }
+    return nil
+  }
+
+  private func position(of name: String, id: UInt16, in node: borrowing MapNode) -> Int? {
+    if !node.carriesKeys { return id == ResolvedPath.missing ? nil : node.index(ofID: id) }
+    let utf8 = Array(name.utf8)
+    return node.index(ofName: utf8.span.bytes)
+  }
+
+  /// All fields without `_id`, as owned values.
+  ///
+  /// - Throws: A `CodecError` when the record is damaged or `keys` is too old for it.
+  /// - Complexity: O(*n*) in the record's size.
+  public func fields(_ keys: KeyTable) throws(CodecError) -> [String: Value] { try root.fields(keys, depth: 0) }
+}
+
+/// One document's record with its own memory.
+public struct Record: Hashable, Sendable {
+  public let bytes: [UInt8]
+
+  public init(bytes: [UInt8]) { self.bytes = bytes }
+
+  /// Hands a view of the bytes to `body`.
+  public func withView<R, E: Error>(_ body: (borrowing RecordView) throws(E) -> R) throws(E) -> R {
+    try body(RecordView(bytes.span.bytes))
+  }
+}

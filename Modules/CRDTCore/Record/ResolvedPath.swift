@@ -1,0 +1,29 @@
+/// A path whose names have been looked up in a key table once, so that no search compares strings.
+public struct ResolvedPath: Hashable, Sendable {
+  public let components: [PathComponent]
+  /// Each component's id in the table last resolved against; `missing` where it has none.
+  private(set) var ids: [UInt16]
+  private var resolvedCount = -1
+
+  static let missing = UInt16.max
+
+  public init(_ components: [PathComponent]) {
+    self.components = components
+    ids = Array(repeating: Self.missing, count: components.count)
+  }
+
+  /// Looks the names up in `keys`; nothing is done when the table has not grown since.
+  ///
+  /// A path belongs to one collection: resolve a copy of its own for each.
+  public mutating func resolve(in keys: KeyTable) {
+    guard resolvedCount != keys.count else { return }
+    resolvedCount = keys.count
+    for (index, component) in components.enumerated() {
+      if case .key(let name) = component { ids[index] = keys.id(of: name) ?? Self.missing }
+    }
+  }
+
+  public static func == (a: ResolvedPath, b: ResolvedPath) -> Bool { a.components == b.components }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(components) }
+}

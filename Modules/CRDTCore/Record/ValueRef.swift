@@ -1,0 +1,121 @@
+/// A value in place inside a record: read without decoding or allocation.
+public struct ValueRef: ~Escapable {
+  public enum Kind: UInt8, Sendable {
+    case null, bool, int, double, string, bytes, array, map, counter, attachment
+  }
+
+  private let record: RawSpan
+  private let slotOffset: Int
+  private let slot: UInt64
+  public let kind: Kind
+
+  /// The value of a slot; a slot of unknown type reads as null.
+  @_lifetime(copy record)
+  init(_ record: RawSpan, slotAt offset: Int) {
+    self.record = record
+    slotOffset = offset
+    slot = record.load(offset)
+    kind =
+      switch RecordLayout.Tag(rawValue: UInt8(truncatingIfNeeded: slot)) {
+      case .null, nil: .null
+      case .no, .yes: .bool
+      case .int, .wideInt: .int
+      case .double, .shortDouble: .double
+      case .string, .shortString: .string
+      case .bytes: .bytes
+      case .array: .array
+      case .map: .map
+      case .counter, .wideCounter: .counter
+      case .attachment: .attachment
+      }
+  }
+
+  private var tag: UInt8 { UInt8(truncatingIfNeeded: slot) }
+  private var heapOffset: Int { Int((slot >> 8) & 0xFFFF_FFFF) }
+
+  /// The boolean; false for other kinds.
+  public var bool: Bool { tag == RecordLayout.Tag.yes.rawValue }
+
+  /// The integer, or a counter's sum; zero for other kinds.
+  public var int: Int64 {
+    switch RecordLayout.Tag(rawValue: tag) {
+    case .int, .counter: Int64(bitPattern: slot) >> 8
+    case .wideInt, .wideCounter: record.load(heapOffset)
+    default: 0
+    }
+  }
+
+  /// The floating-point number; zero for other kinds.
+  public var double: Double {
+    switch RecordLayout.Tag(rawValue: tag) {
+    case .shortDouble: Double(Float(bitPattern: UInt32(truncatingIfNeeded: slot >> 8)))
+    case .double: Double(bitPattern: record.load(heapOffset))
+    default: 0
+    }
+  }
+
+  /// A string's UTF-8, the bytes of a byte value, or the canonical encoding of an array or attachment.
+  public var bytes: RawSpan {
+    @_lifetime(copy self)
+    get {
+      switch RecordLayout.Tag(rawValue: tag) {
+      case .shortString: record.clipped(slotOffset + 2, Int((slot >> 8) & 0xFF))
+      case .string, .bytes, .array, .attachment: heapBytes
+      default: record.extracting(0..<0)
+      }
+    }
+  }
+
+  private var heapBytes: RawSpan {
+    @_lifetime(copy self)
+    get {
+      let length = slot >> 40
+      if length < RecordLayout.longLength { return record.clipped(heapOffset, Int(length)) }
+      return record.clipped(heapOffset + 4, Int(record.load(heapOffset, as: UInt32.self)))
+    }
+  }
+
+  /// The map that a value of kind `map` is; empty for other kinds.
+  var node: MapNode {
+    @_lifetime(copy self)
+    get { MapNode(record, at: kind == .map ? heapOffset : 0) }
+  }
+
+  /// The value as an owned tree.
+  ///
+  /// - Throws: A `CodecError` when the record is damaged or `keys` is too old for it.
+  /// - Complexity: O(*n*) in the value's size.
+  public func materialize(_ keys: KeyTable) throws(CodecError) -> Value { try materialize(keys, depth: 0) }
+
+  func materialize(_ keys: KeyTable, depth: Int) throws(CodecError) -> Value {
+    switch kind {
+    case .null: return .null
+    case .bool: return .bool(bool)
+    case .int: return .int(int)
+    case .double: return .double(double)
+    case .counter: return .counter(int)
+    case .string:
+      guard let string = unsafe bytes.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
+        throw CodecError(.malformed, "a string is not UTF-8", at: slotOffset)
+      }
+      return .string(string)
+    case .bytes: return .bytes(unsafe bytes.withUnsafeBytes { unsafe Array($0) })
+    case .array, .attachment:
+      var reader = ByteReader(bytes)
+      return try ValueCodec.read(&reader)
+    case .map: return .map(try node.fields(keys, depth: depth + 1))
+    }
+  }
+}
+
+extension MapNode {
+  func fields(_ keys: KeyTable, depth: Int) throws(CodecError) -> [String: Value] {
+    guard depth <= Limits.depth + 1 else { throw CodecError(.limit, "a map is nested too deep", at: offset) }
+    var fields = [String: Value](minimumCapacity: count)
+    for index in 0..<count {
+      let name = try name(index, keys)
+      fields[name] = try ValueRef(record, slotAt: slotOffset(index)).materialize(keys, depth: depth)
+    }
+    return fields
+  }
+}
