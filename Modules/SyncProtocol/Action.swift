@@ -1,0 +1,13 @@
+/// What a session asks of the driver around it.
+public enum Action: Sendable {
+  /// Send these bytes, after all earlier ones.
+  case send([UInt8])
+  /// Apply in a write transaction of origin `.session(id)` and report with `Session.applied`.
+  case apply(ApplyBatch)
+  /// The session is over: close the link after what was sent has gone out, where that takes no long wait.
+  case close(SyncError)
+  /// Tell whoever listens.
+  case event(SyncEvent)
+  /// Call `Session.tick` after this long, even if nothing else happens; zero means at once.
+  case wake(after: Duration)
+}

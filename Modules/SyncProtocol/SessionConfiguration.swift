@@ -1,0 +1,46 @@
+public import CRDTCore
+
+/// What a session is set up with.
+public struct SessionConfiguration: Sendable {
+  /// What this peer is.
+  public var kind: PeerKind
+  /// Names this peer in the other's logs.
+  public var peerName: String
+  /// Peers of different applications refuse each other.
+  public var appID: String
+  /// zlib's level, 0 (none) to 9; other values are taken as 1.
+  public var compressionLevel: Int
+  /// Documents above this many canonical bytes are never sent.
+  public var hardDocumentBytes: Int
+  /// How long the peer may take to say hello.
+  public var helloDeadline: Duration
+  /// After a third of this without a frame a ping is sent; after all of it the link is taken for dead.
+  public var silence: Duration
+  /// Bytes of local changes that wait for the link before reconciliation takes over.
+  public var liveQueueBytes: Int
+  /// Bytes in flight when nothing is known of the link yet.
+  public var initialWindowBytes: Int
+  /// Random bits; the session uses them where two sessions must not coincide.
+  public var random: @Sendable () -> UInt64
+
+  /// The protocol versions offered; for tests of the negotiation.
+  package var versions: ClosedRange<UInt16> = SyncLimits.versions
+
+  public init(
+    kind: PeerKind, peerName: String = "", appID: String = "", compressionLevel: Int = 1,
+    hardDocumentBytes: Int = Limits.hardDocumentBytes, helloDeadline: Duration = .seconds(10),
+    silence: Duration = .seconds(30), liveQueueBytes: Int = 16 << 20, initialWindowBytes: Int = 64 << 10,
+    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+  ) {
+    self.kind = kind
+    self.peerName = peerName
+    self.appID = appID
+    self.compressionLevel = compressionLevel
+    self.hardDocumentBytes = hardDocumentBytes
+    self.helloDeadline = helloDeadline
+    self.silence = silence
+    self.liveQueueBytes = liveQueueBytes
+    self.initialWindowBytes = initialWindowBytes
+    self.random = random
+  }
+}

@@ -1,0 +1,36 @@
+public import CRDTCore
+
+/// What the peer said about itself.
+public struct PeerInfo: Hashable, Sendable {
+  public let kind: PeerKind
+  public let name: String
+  public let site: SiteID
+  /// The instance of the peer's store: another one after a restore or a copy.
+  public let logEpoch: UInt64
+  /// The protocol version that both ends speak.
+  public let version: UInt16
+
+  public init(kind: PeerKind, name: String, site: SiteID, logEpoch: UInt64, version: UInt16) {
+    self.kind = kind
+    self.name = name
+    self.site = site
+    self.logEpoch = logEpoch
+    self.version = version
+  }
+}
+
+/// What an application or a log may want to know of a session's course.
+public enum SyncEvent: Hashable, Sendable {
+  /// The peers have met; everything else comes after this.
+  case connected(PeerInfo)
+  /// All that the peer had for the subscriptions of this generation is applied and durable here.
+  case caughtUp(generation: UInt64)
+  /// A document above the hard limit was kept back; told once a document and session.
+  case oversize(collection: String, id: DocumentID, byteCount: Int)
+  /// An incoming document was dropped; told once a collection and session.
+  case refused(collection: String, reason: String)
+  /// A group was too large to be sent whole and went out in parts.
+  case groupSplit(documents: Int, byteCount: Int)
+  /// Local commits came faster than the link; the difference is found by reconciliation instead.
+  case overflow
+}
