@@ -151,7 +151,8 @@ public struct Insert: Hashable, Sendable {
   public var documents: [Expression]
   public var conflict: Conflict
 
-  public init(collection: String, initial: Bool = false, documents: [Expression], conflict: Conflict = .fail) {
+  public init(collection: String, initial: Bool = false, documents: [Expression], conflict: Conflict = .fail)
+  {
     self.collection = collection
     self.initial = initial
     self.documents = documents

@@ -34,15 +34,15 @@ extension Expression {
   }
 
   /// The same tree with each node replaced by what `transform` makes of it, from the leaves up.
-  package func rewritten(
-    _ transform: (Expression) throws(QueryError) -> Expression
-  ) throws(QueryError) -> Expression {
+  package func rewritten<Failure: Error>(
+    _ transform: (Expression) throws(Failure) -> Expression
+  ) throws(Failure) -> Expression {
     try transform(try withChildren(transform))
   }
 
-  private func withChildren(
-    _ transform: (Expression) throws(QueryError) -> Expression
-  ) throws(QueryError) -> Expression {
+  private func withChildren<Failure: Error>(
+    _ transform: (Expression) throws(Failure) -> Expression
+  ) throws(Failure) -> Expression {
     switch self {
     case .literal, .missing, .parameter, .path: return self
     case .unary(let symbol, let operand): return .unary(symbol, try operand.rewritten(transform))
@@ -70,7 +70,9 @@ extension Expression {
       return .isMissing(try subject.rewritten(transform), negated: negated)
     case .object(let members):
       var rewritten = members
-      for index in rewritten.indices { rewritten[index].value = try members[index].value.rewritten(transform) }
+      for index in rewritten.indices {
+        rewritten[index].value = try members[index].value.rewritten(transform)
+      }
       return .object(rewritten)
     case .case(let clauses, let otherwise):
       var rewritten = clauses
@@ -84,9 +86,9 @@ extension Expression {
     }
   }
 
-  private static func rewritten(
-    _ terms: [Expression], _ transform: (Expression) throws(QueryError) -> Expression
-  ) throws(QueryError) -> [Expression] {
+  private static func rewritten<Failure: Error>(
+    _ terms: [Expression], _ transform: (Expression) throws(Failure) -> Expression
+  ) throws(Failure) -> [Expression] {
     var result: [Expression] = []
     result.reserveCapacity(terms.count)
     for term in terms { result.append(try term.rewritten(transform)) }

@@ -1,0 +1,204 @@
+import CRDTCore
+
+/// The language of `find`: `color == 'red' && mileage > $args.m`.
+public enum Builder {
+  /// Parses one predicate.
+  ///
+  /// From the tightest: `!`, comparisons, `&&`, `||`. The functions are `starts_with`, `ends_with`,
+  /// `contains` (an array and an element) and `regex`. Comparing with `==` and `!=` takes a missing
+  /// value for null, and null equals null; `!` is true unless its operand is true. The order operators
+  /// are those of DQL: false-like for null, missing, and values of two types. The word `true` alone
+  /// matches every document.
+  ///
+  /// - Throws: `QueryError` with the place and what was expected: `syntax`, `unsupported`,
+  ///   `unknownFunction`, `argument`, or `limit`.
+  public static func parse(_ text: String) throws(QueryError) -> Expression {
+    var parser = try Parser(text, dialect: .builder)
+    let expression = try parser.parseBuilderOr().expression
+    guard parser.current.kind == .end else { throw parser.builderTail() }
+    return expression
+  }
+}
+
+extension Parser {
+  /// The error for what follows a whole predicate.
+  fileprivate func builderTail() -> QueryError {
+    if at(.equal) { return unexpected(["'=='"]) }
+    return unexpected(["'&&'", "'||'", "the end of the query"])
+  }
+
+  fileprivate mutating func parseBuilderOr() throws(QueryError) -> ParsedExpression {
+    try nested { (parser) throws(QueryError) in
+      let first = try parser.parseBuilderAnd()
+      guard parser.at(.concatenate) else { return first }
+      var terms = [first]
+      while parser.accept(.concatenate) { terms.append(try parser.parseBuilderAnd()) }
+      return try parser.node(.or(terms.map(\.expression)), above: terms)
+    }
+  }
+
+  private mutating func parseBuilderAnd() throws(QueryError) -> ParsedExpression {
+    let first = try parseBuilderComparison()
+    guard at(.doubleAmpersand) else { return first }
+    var terms = [first]
+    while accept(.doubleAmpersand) { terms.append(try parseBuilderComparison()) }
+    return try node(.and(terms.map(\.expression)), above: terms)
+  }
+
+  private mutating func parseBuilderComparison() throws(QueryError) -> ParsedExpression {
+    let left = try parseBuilderOperand()
+    guard case .symbol(let symbol) = current.kind, let comparison = Self.builderComparison(symbol) else {
+      return left
+    }
+    advance()
+    let right = try parseBuilderOperand()
+    if case .symbol(let next) = current.kind, Self.builderComparison(next) != nil {
+      throw failure(.syntax, "comparisons do not chain: join them with '&&'")
+    }
+    return try node(.binary(comparison, left.expression, right.expression), above: [left, right])
+  }
+
+  private static func builderComparison(_ symbol: Token.Symbol) -> BinaryOperator? {
+    switch symbol {
+    case .doubleEqual: .same
+    case .notEqual: .notSame
+    case .less: .less
+    case .lessOrEqual: .lessOrEqual
+    case .greater: .greater
+    case .greaterOrEqual: .greaterOrEqual
+    case .plus, .minus, .star, .slash, .percent, .equal, .shiftLeft, .shiftRight, .concatenate,
+      .doubleAmpersand,
+      .bang, .openParenthesis, .closeParenthesis, .openBracket, .closeBracket, .openBrace, .closeBrace,
+      .comma,
+      .dot, .colon, .semicolon, .dollar, .arrow:
+      nil
+    }
+  }
+
+  private mutating func parseBuilderOperand() throws(QueryError) -> ParsedExpression {
+    switch current.kind {
+    case .string(let string):
+      advance()
+      return try node(.literal(.string(string)))
+    case .integer, .double, .symbol(.minus): return try parseBuilderNumber()
+    case .symbol(.bang):
+      advance()
+      let operand = try nested { (parser) throws(QueryError) in try parser.parseBuilderOperand() }
+      return try node(.unary(.isNotTrue, operand.expression), above: [operand])
+    case .symbol(.openParenthesis):
+      advance()
+      let inner = try parseBuilderOr()
+      try expect(.closeParenthesis)
+      return inner
+    case .symbol(.dollar): return try parseBuilderArgument()
+    case .word(let word): return try parseBuilderWord(word)
+    case .quoted, .symbol, .end: throw unexpected(["an expression"])
+    }
+  }
+
+  private mutating func parseBuilderNumber() throws(QueryError) -> ParsedExpression {
+    let negative = accept(.minus)
+    switch current.kind {
+    case .integer(let magnitude):
+      guard magnitude < 1 << 63 || negative && magnitude == 1 << 63 else {
+        throw failure(.argument, "a number exceeds 64 bits")
+      }
+      advance()
+      return try node(.literal(.int(Int64(truncatingIfNeeded: negative ? 0 &- magnitude : magnitude))))
+    case .double(let value):
+      advance()
+      return try node(.literal(.double(negative ? -value : value)))
+    case .word, .quoted, .string, .symbol, .end: throw unexpected(["a number"])
+    }
+  }
+
+  /// `$args.name`; a dollar sign means nothing else.
+  private mutating func parseBuilderArgument() throws(QueryError) -> ParsedExpression {
+    let dollar = current
+    advance()
+    guard case .word("args") = current.kind, current.start == dollar.end else {
+      throw failure(.syntax, "a dollar sign begins nothing but $args: it cannot stand in a path", at: dollar)
+    }
+    advance()
+    try expect(.dot)
+    guard case .word(let name) = current.kind else { throw unexpected(["an argument's name"]) }
+    advance()
+    return try node(.parameter(name))
+  }
+
+  private mutating func parseBuilderWord(_ word: String) throws(QueryError) -> ParsedExpression {
+    let constant: Expression? =
+      switch word {
+      case "true": .literal(.bool(true))
+      case "false": .literal(.bool(false))
+      case "null": .literal(.null)
+      default: nil
+      }
+    if let constant {
+      advance()
+      return try node(constant)
+    }
+    if peek().kind == .symbol(.openParenthesis) { return try parseBuilderCall(word) }
+    return try node(.path(try parseBuilderPath()))
+  }
+
+  private mutating func parseBuilderCall(_ word: String) throws(QueryError) -> ParsedExpression {
+    let functions: [String: Function] = [
+      "starts_with": .startsWith, "ends_with": .endsWith, "contains": .arrayContains, "regex": .regexpLike,
+    ]
+    let start = current
+    if word == "regex" { throw unsupported("the function regex") }
+    guard let function = functions[word] else {
+      throw failure(
+        .unknownFunction,
+        "there is no function '\(word.prefix(64))' here: the functions are starts_with, ends_with, contains and regex"
+      )
+    }
+    advance()
+    try expect(.openParenthesis)
+    let first = try parseBuilderOr()
+    guard accept(.comma) else {
+      throw at(.closeParenthesis)
+        ? failure(.argument, "'\(word)' takes 2 arguments", at: start) : unexpected(["','"])
+    }
+    let second = try parseBuilderOr()
+    try expect(.closeParenthesis)
+    return try node(.call(function, [first.expression, second.expression]), above: [first, second])
+  }
+
+  /// `a.b`, `a['x-y']`, `a[0]["_123"]`.
+  private mutating func parseBuilderPath() throws(QueryError) -> FieldPath {
+    guard case .word(let first) = current.kind else { throw unexpected(["a field's name"]) }
+    advance()
+    var path: FieldPath = [.key(first)]
+    while true {
+      if accept(.dot) {
+        guard case .word(let name) = current.kind else { throw unexpected(["a field's name"]) }
+        advance()
+        path.append(.key(name))
+      } else if accept(.openBracket) {
+        path.append(try parseBuilderSubscript())
+        try expect(.closeBracket)
+      } else {
+        break
+      }
+      guard path.count <= Limits.depth else {
+        throw failure(.limit, "the path is longer than \(Limits.depth) steps")
+      }
+    }
+    return path
+  }
+
+  private mutating func parseBuilderSubscript() throws(QueryError) -> PathComponent {
+    switch current.kind {
+    case .string(let key):
+      advance()
+      return .key(key)
+    case .integer(let magnitude):
+      guard let index = Int(exactly: magnitude) else { throw failure(.argument, "an index exceeds 64 bits") }
+      advance()
+      return .index(index)
+    case .word, .quoted, .double, .symbol, .end: throw unexpected(["a key in quotes", "an index"])
+    }
+  }
+}

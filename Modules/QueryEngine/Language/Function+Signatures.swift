@@ -1,0 +1,83 @@
+extension Function {
+  /// How many arguments a call takes; `.max` is any number.
+  package var arity: ClosedRange<Int> {
+    switch self {
+    case .abs, .ceil, .floor, .byteLength, .charLength, .lower, .upper: 1...1
+    case .arrayLength, .arrayContainsNull, .objectKeys, .objectValues, .objectLength, .objectSize: 1...1
+    case .type, .jsonType, .isBoolean, .isNumber, .isString, .serializeJSON, .deserializeJSON: 1...1
+    case .isMissing, .isNull, .isMissingOrNull: 1...1
+    case .trim, .leftTrim, .rightTrim: 1...2
+    case .contains, .startsWith, .endsWith, .position, .split, .repeat, .arrayContains, .cast: 2...2
+    case .nullIf, .missingIf: 2...2
+    case .substr, .leftPad, .rightPad, .regexpLike, .objectUnset, .nvl: 2...3
+    case .objectRename: 3...3
+    case .objectSet: 3...4
+    case .concat, .objectConcat, .coalesce, .ifMissing, .ifNull: 1...Int.max
+    case .joinString: 2...Int.max
+    case .decode: 3...Int.max
+    }
+  }
+
+  /// The function of a name in lower case, also under its other names.
+  package init?(name: String) {
+    switch name {
+    case "character_length": self = .charLength
+    case "position": self = .position
+    case "ifmissingornull": self = .coalesce
+    default: self.init(rawValue: name)
+    }
+  }
+
+  /// What a name in lower case belongs to that is known and not supported.
+  static func feature(named name: String) -> String? {
+    switch name {
+    case "count": "COUNT other than as the only column COUNT(*)"
+    case "sum", "avg", "min", "max", "median", "mid": "the aggregate \(name.uppercased())"
+    case "clock", "date_add", "date_sub", "date_diff", "date_part", "date_trunc", "date_format", "date_cast",
+      "date_range", "tz_offset", "duration_cast", "duration_format", "request_info",
+      "regexp_like":
+      "the function \(name)"
+    default: nil
+    }
+  }
+
+  /// The known name that is the fewest changes away, when it is near enough to be what was meant.
+  static func nearest(to name: String) -> String? {
+    let wanted = Array(name.utf8.prefix(32))
+    let reach = min(3, wanted.count / 2)
+    let ranked = allCases.map { ($0.rawValue, distance(wanted, Array($0.rawValue.utf8))) }
+    return ranked.filter { $0.1 <= reach }.min { $0.1 < $1.1 }?.0
+  }
+
+  /// Insertions, deletions and substitutions from one name to the other.
+  ///
+  /// Source: Wagner and Fischer, "The String-to-String Correction Problem", JACM 1974.
+  private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    var row = Array(0...right.count)
+    for (index, byte) in left.enumerated() {
+      var diagonal = row[0]
+      row[0] = index + 1
+      for column in right.indices {
+        let substituted = diagonal + (byte == right[column] ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = min(substituted, diagonal + 1, row[column] + 1)
+      }
+    }
+    return row[right.count]
+  }
+}
+
+/// The types that CAST makes.
+enum CastType {
+  case boolean, integer, float, string
+
+  init?(name: String) {
+    switch name {
+    case "boolean", "bool": self = .boolean
+    case "integer", "int", "bigint": self = .integer
+    case "float", "double", "real": self = .float
+    case "string", "text", "varchar": self = .string
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import CRDTCore
+
+/// Operands of DQL: literals, parameters, paths, calls, CASE, arrays and objects.
+extension Parser {
+  mutating func parsePrimary() throws(QueryError) -> ParsedExpression {
+    let token = current
+    switch token.kind {
+    case .string(let string):
+      advance()
+      return try node(.literal(.string(string)))
+    case .integer(let magnitude):
+      guard let value = Int64(exactly: magnitude) else {
+        throw failure(.argument, "a number exceeds 64 bits")
+      }
+      advance()
+      return try node(.literal(.int(value)))
+    case .double(let value):
+      advance()
+      return try node(.literal(.double(value)))
+    case .symbol(.colon): return try parseParameter()
+    case .symbol(.openBracket): return try parseArray()
+    case .symbol(.openBrace): return try parseObject()
+    case .symbol(.openParenthesis):
+      advance()
+      if at("SELECT") { throw unsupported("a query inside a query") }
+      let inner = try parseOperators(above: 0)
+      try expect(.closeParenthesis)
+      return inner
+    case .quoted: return try parseField()
+    case .word(let word):
+      if let constant = try parseWordOperand() { return constant }
+      if peek().kind == .symbol(.openParenthesis) { return try parseCall(word) }
+      return try parseField()
+    case .symbol, .end: throw unexpected(["an expression"])
+    }
+  }
+
+  /// `:name`; the name stands right after the colon and may be a keyword.
+  private mutating func parseParameter() throws(QueryError) -> ParsedExpression {
+    let next = peek()
+    guard case .word(let name) = next.kind, next.start == current.end else {
+      advance()
+      throw unexpected(["a parameter's name"])
+    }
+    advance()
+    advance()
+    return try node(.parameter(name))
+  }
+
+  /// What begins with a keyword.
+  private mutating func parseWordOperand() throws(QueryError) -> ParsedExpression? {
+    let constants: [(String, Expression)] = [
+      ("TRUE", .literal(.bool(true))), ("FALSE", .literal(.bool(false))), ("NULL", .literal(.null)),
+      ("MISSING", .missing),
+    ]
+    for (word, constant) in constants where accept(word) { return try node(constant) }
+    if at("CASE") { return try parseCase() }
+    if at("ANY") || isKeyword(current, "EVERY"), peek().name != nil { throw unsupported("ANY and EVERY") }
+    if at("ARRAY") { throw unsupported("ARRAY … FOR") }
+    if at("OBJECT") { throw unsupported("OBJECT … FOR") }
+    if at("EXISTS") { throw unsupported("EXISTS") }
+    return nil
+  }
+
+  private mutating func parseField() throws(QueryError) -> ParsedExpression {
+    let start = current
+    let path = unqualified(try parsePath())
+    if let constantContext { throw failure(.syntax, "\(constantContext) cannot read fields", at: start) }
+    return try node(.path(path))
+  }
+
+  /// `name.name[0]…`; after a dot any word is a name.
+  mutating func parsePath() throws(QueryError) -> FieldPath {
+    var path: FieldPath = [.key(try parseName("an expression (or a field's name)"))]
+    while true {
+      if accept(.dot) {
+        guard let name = current.name else { throw unexpected(["a field's name"]) }
+        advance()
+        path.append(.key(name))
+      } else if accept(.openBracket) {
+        guard case .integer(let magnitude) = current.kind, let index = Int(exactly: magnitude) else {
+          throw unexpected(["an index"])
+        }
+        advance()
+        try expect(.closeBracket)
+        path.append(.index(index))
+      } else {
+        break
+      }
+      guard path.count <= Limits.depth else {
+        throw failure(.limit, "the path is longer than \(Limits.depth) steps")
+      }
+    }
+    return path
+  }
+
+  private mutating func parseArray() throws(QueryError) -> ParsedExpression {
+    try expect(.openBracket)
+    var elements: [ParsedExpression] = []
+    if !at(.closeBracket) {
+      repeat { elements.append(try parseOperators(above: 0)) } while accept(.comma)
+    }
+    try expect(.closeBracket)
+    return try node(.array(elements.map(\.expression)), above: elements)
+  }
+
+  private mutating func parseObject() throws(QueryError) -> ParsedExpression {
+    try expect(.openBrace)
+    var members: [ObjectMember] = []
+    var values: [ParsedExpression] = []
+    var keys: Set<String> = []
+    if !at(.closeBrace) {
+      repeat {
+        let start = current
+        let key = try parseKey()
+        guard keys.insert(key).inserted else {
+          throw failure(.syntax, "an object has a key twice", at: start)
+        }
+        try expect(.colon)
+        let value = try parseOperators(above: 0)
+        values.append(value)
+        members.append(ObjectMember(key: key, value: value.expression))
+      } while accept(.comma)
+    }
+    try expect(.closeBrace)
+    return try node(.object(members), above: values)
+  }
+
+  private mutating func parseKey() throws(QueryError) -> String {
+    if case .string(let key) = current.kind {
+      advance()
+      return key
+    }
+    guard let name = current.name else { throw unexpected(["a key in quotes"]) }
+    guard allowsBareKeys else {
+      throw QueryError(
+        .syntax, "the keys of an object stand in quotes", at: current.start, of: text, found: current.shown,
+        expected: ["a key in quotes"])
+    }
+    advance()
+    return name
+  }
+
+  /// A simple CASE becomes a searched one that compares the operand each time.
+  private mutating func parseCase() throws(QueryError) -> ParsedExpression {
+    try expect("CASE")
+    let operand = at("WHEN") ? nil : try parseOperators(above: 0)
+    let operandNodes = operand?.expression.nodeCount ?? 0
+    var clauses: [WhenClause] = []
+    var parts: [ParsedExpression] = []
+    guard at("WHEN") else { throw unexpected(["WHEN"]) }
+    while accept("WHEN") {
+      var condition = try parseOperators(above: 0)
+      if let operand {
+        try count(operandNodes)
+        condition = try node(
+          .binary(.equal, operand.expression, condition.expression), above: [operand, condition])
+      }
+      try expect("THEN")
+      let result = try parseOperators(above: 0)
+      parts += [condition, result]
+      clauses.append(WhenClause(condition: condition.expression, result: result.expression))
+    }
+    var otherwise: Expression?
+    if accept("ELSE") {
+      let parsed = try parseOperators(above: 0)
+      parts.append(parsed)
+      otherwise = parsed.expression
+    }
+    guard accept("END") else { throw unexpected(["WHEN", "ELSE", "END"]) }
+    return try node(.case(clauses, otherwise: otherwise), above: parts)
+  }
+}

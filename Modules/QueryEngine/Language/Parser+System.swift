@@ -1,0 +1,37 @@
+import CRDTCore
+
+/// `ALTER SYSTEM` and `SHOW`.
+extension Parser {
+  mutating func parseAlterSystem() throws(QueryError) -> AlterSystem {
+    try expect("ALTER")
+    try expect("SYSTEM")
+    if accept("RESET") {
+      return accept("ALL") ? .resetAll : .reset(try parseParameterName())
+    }
+    guard accept("SET") else { throw unexpected(["SET", "RESET"]) }
+    let name = try parseParameterName()
+    guard accept(.equal) || accept("TO") else { throw unexpected(["'='", "TO"]) }
+    if accept("DEFAULT") { return .reset(name) }
+    constantContext = "a system parameter"
+    allowsBareKeys = true
+    defer {
+      constantContext = nil
+      allowsBareKeys = false
+    }
+    return .set(name, try parseExpression())
+  }
+
+  mutating func parseShow() throws(QueryError) -> Show {
+    guard accept("ALL") else { return .parameter(try parseParameterName()) }
+    let caseInsensitive = at("ILIKE")
+    guard accept("LIKE") || accept("ILIKE") else { return .all(like: nil, caseInsensitive: false) }
+    guard case .string(let pattern) = current.kind else { throw unexpected(["a pattern in quotes"]) }
+    advance()
+    return .all(like: pattern, caseInsensitive: caseInsensitive)
+  }
+
+  /// Names of system parameters do not depend on case.
+  private mutating func parseParameterName() throws(QueryError) -> String {
+    try parseName("a system parameter's name").lowercased()
+  }
+}

@@ -1,0 +1,127 @@
+import CRDTCore
+
+/// An expression under construction, with the height of its tree.
+struct ParsedExpression {
+  var expression: Expression
+  var depth: Int
+}
+
+/// A cursor over a query's tokens, and the bounds that both grammars keep to.
+///
+/// The grammars are extensions: recursive descent for statements, precedence climbing for expressions
+/// (Pratt, "Top Down Operator Precedence", POPL 1973). Recursion and trees are bounded by `Limits.depth`,
+/// so no input exhausts the stack.
+struct Parser {
+  let text: [UInt8]
+  let tokens: [Token]
+  private(set) var index = 0
+  private var nesting = 0
+  private var nodes = 0
+  /// The name that may stand before a field's: the collection's alias, or its name when it has none.
+  var qualifier: String?
+  /// What the expression being read belongs to, when it may not read fields.
+  var constantContext: String?
+  /// Whether the keys of object literals may be bare words.
+  var allowsBareKeys = false
+
+  init(_ text: String, dialect: Lexer.Dialect) throws(QueryError) {
+    self.text = Array(text.utf8)
+    self.tokens = try Lexer.tokens(of: self.text, dialect: dialect)
+  }
+
+  // MARK: Tokens
+
+  var current: Token { tokens[index] }
+
+  /// The token `distance` ahead; the end stays the end.
+  func peek(_ distance: Int = 1) -> Token { tokens[min(index + distance, tokens.count - 1)] }
+
+  mutating func advance() {
+    if index < tokens.count - 1 { index += 1 }
+  }
+
+  /// Whether a token is this keyword, given in upper case; keywords do not depend on case.
+  func isKeyword(_ token: Token, _ keyword: String) -> Bool {
+    guard case .word = token.kind, token.end - token.start == keyword.utf8.count else { return false }
+    return zip(text[token.start..<token.end], keyword.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+  }
+
+  func at(_ keyword: String) -> Bool { isKeyword(current, keyword) }
+
+  func at(_ symbol: Token.Symbol) -> Bool { current.kind == .symbol(symbol) }
+
+  mutating func accept(_ keyword: String) -> Bool {
+    guard at(keyword) else { return false }
+    advance()
+    return true
+  }
+
+  mutating func accept(_ symbol: Token.Symbol) -> Bool {
+    guard at(symbol) else { return false }
+    advance()
+    return true
+  }
+
+  mutating func expect(_ keyword: String) throws(QueryError) {
+    guard accept(keyword) else { throw unexpected([keyword]) }
+  }
+
+  mutating func expect(_ symbol: Token.Symbol) throws(QueryError) {
+    guard accept(symbol) else { throw unexpected(["'\(symbol.rawValue)'"]) }
+  }
+
+  // MARK: Errors
+
+  func failure(_ code: QueryError.Code, _ message: String, at token: Token? = nil) -> QueryError {
+    let place = token ?? current
+    return QueryError(code, message, at: place.start, of: text, found: place.shown)
+  }
+
+  /// A syntax error: what stands here is none of what could.
+  func unexpected(_ expected: [String]) -> QueryError {
+    let list =
+      expected.count > 1
+      ? expected.dropLast().joined(separator: ", ") + " or " + (expected.last ?? "") : expected.first ?? ""
+    return QueryError(
+      .syntax, "expected \(list), found \(current.shown)", at: current.start, of: text, found: current.shown,
+      expected: expected)
+  }
+
+  func unsupported(_ feature: String, at token: Token? = nil) -> QueryError {
+    failure(.unsupported, "\(feature) is not supported", at: token)
+  }
+
+  // MARK: Bounds
+
+  /// Runs `body` one level deeper.
+  mutating func nested<Result>(
+    _ body: (inout Parser) throws(QueryError) -> Result
+  ) throws(QueryError) -> Result {
+    guard nesting < Limits.depth else {
+      throw failure(.limit, "the query is nested deeper than \(Limits.depth) levels")
+    }
+    nesting += 1
+    defer { nesting -= 1 }
+    return try body(&self)
+  }
+
+  /// A node above `below`.
+  mutating func node(
+    _ expression: Expression, above below: [ParsedExpression] = []
+  ) throws(QueryError) -> ParsedExpression {
+    try count(1)
+    let depth = below.reduce(0) { max($0, $1.depth) } + 1
+    guard depth <= Limits.depth else {
+      throw failure(.limit, "the query is nested deeper than \(Limits.depth) levels")
+    }
+    return ParsedExpression(expression: expression, depth: depth)
+  }
+
+  /// Adds to the number of nodes.
+  mutating func count(_ added: Int) throws(QueryError) {
+    nodes += added
+    guard nodes <= Limits.queryNodes else {
+      throw failure(.limit, "the query has more than \(Limits.queryNodes) nodes")
+    }
+  }
+}
