@@ -19,38 +19,44 @@ package enum ValueCodec {
 
   static func canonicalBits(_ value: Double) -> UInt64 { value.isNaN ? canonicalNaN : value.bitPattern }
 
-  package static func write(_ value: Value, to writer: inout ByteWriter) {
+  static func tag(of value: Value) -> Tag {
     switch value {
-    case .null: writer.write(Tag.null.rawValue)
-    case .bool(let value): writer.write(value ? Tag.yes.rawValue : Tag.no.rawValue)
-    case .int(let value):
-      writer.write(Tag.int.rawValue)
-      writer.writeSignedVarint(value)
-    case .double(let value):
-      writer.write(Tag.double.rawValue)
-      writer.writeFixed(canonicalBits(value))
-    case .string(let value):
-      writer.write(Tag.string.rawValue)
-      writer.writeString(value)
-    case .bytes(let value):
-      writer.write(Tag.bytes.rawValue)
-      writer.writeBlob(value)
+    case .null: .null
+    case .bool(let value): value ? .yes : .no
+    case .int: .int
+    case .double: .double
+    case .string: .string
+    case .bytes: .bytes
+    case .array: .array
+    case .map: .map
+    case .counter: .counter
+    case .attachment: .attachment
+    }
+  }
+
+  package static func write(_ value: Value, to writer: inout ByteWriter) {
+    writer.write(tag(of: value).rawValue)
+    writeContent(value, to: &writer)
+  }
+
+  /// What follows the tag.
+  static func writeContent(_ value: Value, to writer: inout ByteWriter) {
+    switch value {
+    case .null, .bool: return
+    case .int(let value), .counter(let value): writer.writeSignedVarint(value)
+    case .double(let value): writer.writeFixed(canonicalBits(value))
+    case .string(let value): writer.writeString(value)
+    case .bytes(let value): writer.writeBlob(value)
     case .array(let values):
-      writer.write(Tag.array.rawValue)
       writer.writeVarint(values.count)
       for value in values { write(value, to: &writer) }
     case .map(let fields):
-      writer.write(Tag.map.rawValue)
       writer.writeVarint(fields.count)
       for (key, value) in fields.sorted(by: { $0.key.utf8Compare($1.key) < 0 }) {
         writer.writeString(key)
         write(value, to: &writer)
       }
-    case .counter(let value):
-      writer.write(Tag.counter.rawValue)
-      writer.writeSignedVarint(value)
     case .attachment(let token):
-      writer.write(Tag.attachment.rawValue)
       writer.writeBlob(token.id)
       writer.writeVarint(token.byteCount)
       writer.writeVarint(token.metadata.count)
@@ -68,6 +74,11 @@ package enum ValueCodec {
     guard let tag = Tag(rawValue: try reader.readByte()) else {
       throw CodecError(.malformed, "a value has an unknown type", at: start)
     }
+    return try readContent(tag, &reader, depth: depth)
+  }
+
+  /// Reads what follows a value's tag.
+  static func readContent(_ tag: Tag, _ reader: inout ByteReader, depth: Int) throws(CodecError) -> Value {
     switch tag {
     case .null: return .null
     case .no: return .bool(false)

@@ -1,0 +1,159 @@
+/// How an upsert treats what is there.
+public enum WriteStrategy: Hashable, Sendable {
+  /// Writes every given field; others stay.
+  case merge
+  /// Writes only where no living document has the id.
+  case insertIfAbsent
+  /// Writes default data, which loses to every real write, where nothing is known of the id.
+  case insertDefaultIfAbsent
+  /// Writes only the fields whose values differ.
+  case updateDifferentValues
+}
+
+/// What merging a peer's document into a record came to.
+package enum MergeOutcome: Sendable {
+  /// Everything in it was known already.
+  case unchanged
+  case changed(EncodedDocument)
+  /// It is a delta of what is not here; the whole document, or a larger delta, is needed.
+  case missingBase
+}
+
+/// Every change of a record, as the store makes it: from bytes to bytes.
+package enum DocumentCodec {
+  /// - Returns: `nil` when nothing is to be written.
+  package static func upsert(
+    _ fields: [String: Value], strategy: WriteStrategy, existing: RawSpan?, stamping: Stamping,
+    tables: inout RecordTables
+  ) throws(DocumentError) -> EncodedDocument? {
+    for (key, value) in fields {
+      guard key.utf8.count <= UInt16.max else {
+        throw DocumentError(.invalidPath, "a key takes more than \(UInt16.max) bytes")
+      }
+      try value.checked()
+    }
+    guard let existing else {
+      let isDefault = strategy == .insertDefaultIfAbsent
+      let stamp = isDefault ? .zero : Stamp(reading: stamping.reading, site: stamping.site)
+      return try FreshEncoder.encode(fields, stamp: stamp, tables: &tables)
+    }
+    let view = RecordView(existing)
+    switch strategy {
+    case .insertDefaultIfAbsent: return nil
+    case .insertIfAbsent where view.isAlive: return nil
+    case .merge, .insertIfAbsent, .updateDifferentValues: break
+    }
+    var state = try decode(view, tables)
+    var fields = fields
+    fields["_id"] = nil
+    if strategy == .updateDifferentValues, state.isAlive {
+      let edits = fields.flatMap { Self.differences(at: [$0.key], from: state.root[$0.key]?.value, to: $0.value) }
+      guard !edits.isEmpty else { return nil }
+      for edit in edits { try state.apply(edit, stamping) }
+    } else {
+      state.upsert(fields, stamping)
+    }
+    return StateEncoder.encode(state, own: stamping.site, tables: &tables)
+  }
+
+  /// Applies `edits` to a living document, all or none.
+  ///
+  /// - Returns: `nil` when the document is unknown or deleted, or when no edit changes anything.
+  package static func update(
+    _ edits: [Edit], existing: RawSpan?, stamping: Stamping, tables: inout RecordTables
+  ) throws(DocumentError) -> EncodedDocument? {
+    for edit in edits {
+      switch edit {
+      case .set(let path, let value), .replace(let path, let value): try value.checked(depth: path.count)
+      case .remove, .increment, .restart: continue
+      }
+    }
+    guard let existing else { return nil }
+    let view = RecordView(existing)
+    guard view.isAlive else { return nil }
+    var state = try decode(view, tables)
+    let before = state.vector
+    for edit in edits { try state.apply(edit, stamping) }
+    guard state.vector != before else { return nil }
+    return StateEncoder.encode(state, own: stamping.site, tables: &tables)
+  }
+
+  /// - Returns: The tombstone; `nil` when the document is unknown or already deleted.
+  package static func remove(
+    existing: RawSpan?, stamping: Stamping, tables: inout RecordTables
+  ) throws(DocumentError) -> EncodedDocument? {
+    guard let existing else { return nil }
+    let view = RecordView(existing)
+    guard view.isAlive else { return nil }
+    var state = try decode(view, tables)
+    state.delete(stamping)
+    return StateEncoder.encode(state, own: stamping.site, tables: &tables)
+  }
+
+  /// Merges a wire document, whole or delta, into a record or into nothing.
+  ///
+  /// - Throws: A `CodecError` when the wire document is malformed or the record damaged.
+  package static func merge(
+    wire: RawSpan, existing: RawSpan?, own site: SiteID, tables: inout RecordTables
+  ) throws(CodecError) -> MergeOutcome {
+    guard let existing else {
+      if let fresh = try WireTranscoder.record(fromUniform: wire, tables: &tables) { return .changed(fresh) }
+      var incoming = try WireReader.read(wire)
+      guard incoming.base.isEmpty else { return .missingBase }
+      incoming.prune()
+      return .changed(StateEncoder.encode(incoming, own: site, tables: &tables))
+    }
+    let incoming = try WireReader.read(wire)
+    var state = try DocumentState(RecordView(existing), tables: tables)
+    let before = state
+    guard state.merge(incoming) else { return .missingBase }
+    guard state != before else { return .unchanged }
+    return .changed(StateEncoder.encode(state, own: site, tables: &tables))
+  }
+
+  /// Settles a record against the full state of a peer whose version vector is the same.
+  package static func repair(
+    wire: RawSpan, existing: RawSpan, own site: SiteID, tables: inout RecordTables
+  ) throws(CodecError) -> MergeOutcome {
+    let incoming = try WireReader.read(wire)
+    var state = try DocumentState(RecordView(existing), tables: tables)
+    let before = state
+    state.repair(with: incoming)
+    guard state != before else { return .unchanged }
+    return .changed(StateEncoder.encode(state, own: site, tables: &tables))
+  }
+
+  private static func decode(_ view: borrowing RecordView, _ tables: RecordTables) throws(DocumentError) -> DocumentState {
+    do throws(CodecError) {
+      return try DocumentState(view, tables: tables)
+    } catch {
+      throw DocumentError(.corrupt, error.message)
+    }
+  }
+
+  /// The edits that turn `old` into `new` without touching what is equal; nothing is removed.
+  private static func differences(at path: [String], from old: Value?, to new: Value) -> [Edit] {
+    if case .map(let fields) = new, case .map(let known)? = old {
+      return fields.flatMap { differences(at: path + [$0.key], from: known[$0.key], to: $0.value) }
+    }
+    return old == new ? [] : [.set(path, new)]
+  }
+}
+
+extension RecordView {
+  /// The version vector, without decoding the document.
+  ///
+  /// - Throws: A `CodecError` when the record is damaged or the table too old for it.
+  package func vector(sites: SiteTable) throws(CodecError) -> VersionVector {
+    if isFresh {
+      guard let site = sites[baseSite] else {
+        throw CodecError(.unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
+      }
+      var vector = VersionVector()
+      if baseReading > .zero { vector.advance(Writer(site: site, birth: baseReading), to: baseReading) }
+      return vector
+    }
+    var reader = ByteReader(metadata)
+    return try RecordMetadata(head: &reader, base: baseReading, sites: sites).vector
+  }
+}

@@ -1,0 +1,120 @@
+/// What an encoder hands to the store.
+package struct EncodedDocument: Sendable {
+  package var record: [UInt8]
+  package var summary: Summary
+  package var isAlive: Bool
+}
+
+/// Encodes a new document, whose entries all bear one stamp, straight from its fields.
+struct FreshEncoder {
+  private var builder: RecordBuilder
+  private var summary = Summary.zero
+  private let stamp: Stamp
+  private let stampHash: HashLanes
+
+  private init(tables: RecordTables, stamp: Stamp) {
+    builder = RecordBuilder(tables: tables)
+    self.stamp = stamp
+    stampHash = StateHash.stamp(stamp)
+  }
+
+  /// - Parameter stamp: The transaction's stamp, or zero for default data.
+  static func encode(
+    _ fields: [String: Value], stamp: Stamp, tables: inout RecordTables
+  ) throws(DocumentError) -> EncodedDocument {
+    var encoder = FreshEncoder(tables: tables, stamp: stamp)
+    let root = try encoder.write(fields, path: StateHash.root, depth: 0)
+    let isDefault = stamp.reading == .zero
+    encoder.summary.add(StateHash.life(stamp, isAlive: true))
+    if !isDefault {
+      let writer = Writer(site: stamp.site, birth: stamp.reading)
+      encoder.summary.add(StateHash.included(.init(writer: writer, reading: stamp.reading)))
+    }
+    let record = encoder.builder.finish(root: root, base: stamp, isAlive: true, isOwn: !isDefault, metadata: [])
+    tables = encoder.builder.tables
+    return EncodedDocument(record: record, summary: encoder.summary, isAlive: true)
+  }
+
+  private struct Field {
+    var rank: UInt16
+    var id: UInt16
+    var value: Value
+  }
+
+  private mutating func write(
+    _ fields: [String: Value], path: HashLanes, depth: Int
+  ) throws(DocumentError) -> Int {
+    var sorted: [Field] = []
+    sorted.reserveCapacity(fields.count)
+    if fields.count <= RecordLayout.idKeys {
+      for (key, value) in fields where depth > 0 || key != "_id" {
+        guard let id = builder.tables.keys.intern(key, nested: depth > 0) else { break }
+        sorted.append(Field(rank: 0, id: id, value: value))
+      }
+    }
+    let expected = depth == 0 && fields["_id"] != nil ? fields.count - 1 : fields.count
+    guard sorted.count == expected else { return try writeWithKeys(fields, path: path, depth: depth) }
+    for index in sorted.indices { sorted[index].rank = builder.tables.keys.rank(of: sorted[index].id) }
+    sorted.sort { $0.rank < $1.rank }
+    let node = builder.beginMap(count: sorted.count, carriesKeys: false)
+    for index in sorted.indices {
+      let id = sorted[index].id
+      builder.setKey(id, at: index, of: node)
+      let path = path.combined(with: builder.tables.keys.hash(of: id))
+      let slot = try write(sorted[index].value, path: path, depth: depth + 1)
+      builder.setSlot(slot, at: builder.slotOffset(index, of: node, count: sorted.count, carriesKeys: false))
+    }
+    return node
+  }
+
+  private mutating func writeWithKeys(
+    _ fields: [String: Value], path: HashLanes, depth: Int
+  ) throws(DocumentError) -> Int {
+    let sorted = fields.filter { depth > 0 || $0.key != "_id" }.sorted { $0.key.utf8Compare($1.key) < 0 }
+    let node = builder.beginMap(count: sorted.count, carriesKeys: true)
+    for (index, (key, value)) in sorted.enumerated() {
+      let utf8 = Array(key.utf8)
+      guard utf8.count <= UInt16.max else {
+        throw DocumentError(.invalidPath, "a key takes \(utf8.count) bytes, at most \(UInt16.max) are allowed")
+      }
+      builder.setKey(utf8.span.bytes, at: index, of: node)
+      let slot = try write(value, path: path.combined(with: HashLanes(key)), depth: depth + 1)
+      builder.setSlot(slot, at: builder.slotOffset(index, of: node, count: sorted.count, carriesKeys: true))
+    }
+    return node
+  }
+
+  private mutating func write(_ value: Value, path: HashLanes, depth: Int) throws(DocumentError) -> UInt64 {
+    let entry = path.combined(with: stampHash)
+    if case .map(let fields) = value {
+      guard depth <= Limits.depth else { throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)") }
+      summary.add(entry.combined(with: StateHash.map))
+      return builder.mapSlot(try write(fields, path: path, depth: depth))
+    }
+    summary.add(entry.combined(with: StateHash.value(value)))
+    return builder.slot(value)
+  }
+}
+
+extension Value {
+  /// Refuses what no record can hold: nesting past the limit, counters inside arrays.
+  func checked(depth: Int = 1) throws(DocumentError) {
+    switch self {
+    case .array(let values):
+      guard depth <= Limits.depth else { throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)") }
+      for value in values {
+        if case .counter = value { throw DocumentError(.notACounter, "an array cannot hold a counter") }
+        try value.checked(depth: depth + 1)
+      }
+    case .map(let fields):
+      guard depth <= Limits.depth else { throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)") }
+      for (key, value) in fields {
+        guard key.utf8.count <= UInt16.max else {
+          throw DocumentError(.invalidPath, "a key takes more than \(UInt16.max) bytes")
+        }
+        try value.checked(depth: depth + 1)
+      }
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: return
+    }
+  }
+}

@@ -1,0 +1,97 @@
+extension DocumentState {
+  /// Decodes a record into the state it stands for.
+  ///
+  /// - Throws: A `CodecError` when the record is damaged or the tables are too old for it.
+  /// - Complexity: O(*n*) in the record's size.
+  package init(_ view: borrowing RecordView, tables: RecordTables) throws(CodecError) {
+    let reading = view.baseReading
+    if view.isFresh {
+      guard let site = tables.sites[view.baseSite] else {
+        throw CodecError(.unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
+      }
+      self.init(life: Stamp(reading: reading, site: site), lifeBirth: reading, isAlive: view.isAlive)
+      if reading > .zero { vector.advance(Writer(site: site, birth: reading), to: reading) }
+      ownBirth = view.isOwn ? reading : nil
+      var cursor = EntryCursor(base: life, birth: reading, metadata: RecordMetadata())
+      root.children = try cursor.children(of: view.root, tables.keys, depth: 0)
+      return
+    }
+    var reader = ByteReader(view.metadata)
+    let metadata = try RecordMetadata(&reader, base: reading, tables: tables)
+    let lifeWriter = metadata.writer(metadata.life)
+    let life = Stamp(reading: metadata.life.reading, site: lifeWriter.site)
+    self.init(life: life, lifeBirth: lifeWriter.birth, isAlive: view.isAlive)
+    vector = metadata.vector
+    floor = metadata.floor
+    if metadata.ownWriter > 0 { ownBirth = metadata.vector.elements[metadata.ownWriter - 1].writer.birth }
+    let baseWriter = metadata.writer(metadata.base)
+    let base = metadata.base.writer == 0 ? Stamp.zero : Stamp(reading: reading, site: baseWriter.site)
+    var cursor = EntryCursor(base: base, birth: baseWriter.birth, metadata: metadata)
+    root.children = try cursor.children(of: view.root, tables.keys, depth: 0)
+    for item in metadata.hidden { root.place(item.path[...]) { $0.register = item.register } }
+    for item in metadata.floors { root.place(item.path[...]) { $0.floor = item.floor } }
+  }
+}
+
+extension Node {
+  fileprivate mutating func place(_ path: ArraySlice<String>, _ body: (inout Node) -> Void) {
+    guard let key = path.first else { return body(&self) }
+    withChild(key) { $0.place(path.dropFirst(), body) }
+  }
+}
+
+/// Walks a record's entries in tree order and gives each its stamp.
+private struct EntryCursor {
+  let base: Stamp
+  let birth: ClockReading
+  let metadata: RecordMetadata
+  var entry = 0
+  var nextMark = 0
+  var nextCounter = 0
+
+  init(base: Stamp, birth: ClockReading, metadata: RecordMetadata) {
+    self.base = base
+    self.birth = birth
+    self.metadata = metadata
+  }
+
+  mutating func children(
+    of map: borrowing MapNode, _ keys: KeyTable, depth: Int
+  ) throws(CodecError) -> [Node.Child] {
+    guard depth <= Limits.depth + 1 else { throw CodecError(.limit, "a map is nested too deep", at: map.offset) }
+    var children: [Node.Child] = []
+    children.reserveCapacity(map.count)
+    for index in 0..<map.count {
+      let value = ValueRef(map.record, slotAt: map.slotOffset(index))
+      var node = Node()
+      var (stamp, birth) = (base, birth)
+      var hasRegister = true
+      if nextMark < metadata.marks.count, metadata.marks[nextMark].entry == entry {
+        let mark = metadata.marks[nextMark].mark
+        nextMark += 1
+        hasRegister = mark.writer != metadata.noRegister
+        let writer = metadata.writer(mark)
+        stamp = Stamp(reading: mark.reading, site: writer.site)
+        birth = writer.birth
+      }
+      var counter: CounterState?
+      if nextCounter < metadata.counters.count, metadata.counters[nextCounter].entry == entry {
+        counter = metadata.counters[nextCounter].state
+        nextCounter += 1
+      }
+      entry += 1
+      if hasRegister {
+        let content: Register.Content =
+          switch value.kind {
+          case .map: .map
+          case .counter: .counter(counter ?? CounterState(base: value.int))
+          default: .value(try value.materialize(keys))
+          }
+        node.register = Register(stamp: stamp, birth: birth, content: content)
+      }
+      if value.kind == .map { node.children = try self.children(of: value.node, keys, depth: depth + 1) }
+      children.append(Node.Child(key: try map.name(index, keys), node: node))
+    }
+    return children
+  }
+}

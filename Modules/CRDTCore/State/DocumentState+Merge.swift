@@ -1,0 +1,98 @@
+extension DocumentState {
+  /// Joins a peer's state, or a delta of it, into this one.
+  ///
+  /// An entry that the vector covers has been seen and is passed over, whatever stands at its path
+  /// now; one that is not covered competes by stamp.
+  ///
+  /// - Returns: `false`, with nothing changed, when the delta builds on what is not here.
+  /// - Complexity: O(*n* + *m*) in the entries of both.
+  package mutating func merge(_ incoming: DocumentState) -> Bool {
+    guard vector.dominates(incoming.base) else { return false }
+    Self.merge(incoming.root, into: &root, seen: vector)
+    vector.join(incoming.vector)
+    floor = max(floor, incoming.floor)
+    if (incoming.life, incoming.isAlive ? 1 : 0) > (life, isAlive ? 1 : 0) {
+      life = incoming.life
+      lifeBirth = incoming.lifeBirth
+      isAlive = incoming.isAlive
+    }
+    prune()
+    return true
+  }
+
+  private static func merge(_ incoming: Node, into mine: inout Node, seen: VersionVector) {
+    if let floor = incoming.floor, !seen.covers(Writer(site: floor.stamp.site, birth: floor.birth), at: floor.stamp.reading) {
+      mine.raiseFloor(to: floor.stamp, birth: floor.birth)
+    }
+    if let register = incoming.register { merge(register, into: &mine, seen: seen) }
+    for child in incoming.children { mine.withChild(child.key) { merge(child.node, into: &$0, seen: seen) } }
+  }
+
+  private static func merge(_ register: Register, into mine: inout Node, seen: VersionVector) {
+    if !seen.covers(register.writer, at: register.stamp.reading) { mine.put(register) }
+    guard case .counter(let theirs) = register.content, !theirs.contributions.isEmpty else { return }
+    guard let here = mine.register, here.stamp == register.stamp, var state = here.content.asCounter else { return }
+    for contribution in theirs.contributions where !seen.covers(contribution.writer, at: contribution.reading) {
+      state.merge(contribution)
+    }
+    mine.register?.content = .counter(state)
+  }
+
+  /// The part of this state that `base` lacks, as a delta.
+  ///
+  /// - Complexity: O(*n*) in the entries.
+  package func delta(lacking base: VersionVector) -> DocumentState {
+    var delta = self
+    delta.ownBirth = nil
+    guard !base.isEmpty else { return delta }
+    delta.base = base
+    Self.strip(&delta.root, seen: base)
+    return delta
+  }
+
+  private static func strip(_ node: inout Node, seen: VersionVector) {
+    if let floor = node.floor, seen.covers(Writer(site: floor.stamp.site, birth: floor.birth), at: floor.stamp.reading) {
+      node.floor = nil
+    }
+    if var register = node.register {
+      var hasNews = false
+      if case .counter(var state) = register.content {
+        state.contributions.removeAll { seen.covers($0.writer, at: $0.reading) }
+        hasNews = !state.contributions.isEmpty
+        register.content = .counter(state)
+      }
+      let isCovered = seen.covers(register.writer, at: register.stamp.reading)
+      node.register = isCovered && !hasNews ? nil : register
+    }
+    for index in node.children.indices { strip(&node.children[index].node, seen: seen) }
+    node.children.removeAll { $0.node.isEmpty }
+  }
+
+  /// Settles two states with equal vectors and different content: what the other side has seen and no
+  /// longer holds is gone, then the higher stamp wins.
+  ///
+  /// - Complexity: O(*n* + *m*) in the entries of both.
+  package mutating func repair(with other: DocumentState) {
+    var theirs = other
+    let mine = self
+    Self.dropSeen(&root, unlessIn: other.root, seen: other.vector)
+    Self.dropSeen(&theirs.root, unlessIn: mine.root, seen: mine.vector)
+    theirs.base = VersionVector()
+    vector = VersionVector()
+    _ = merge(theirs)
+    vector = mine.vector
+    vector.join(other.vector)
+  }
+
+  private static func dropSeen(_ node: inout Node, unlessIn other: Node?, seen: VersionVector) {
+    if let register = node.register, !register.isRemoved, other?.register != register,
+      seen.covers(register.writer, at: register.stamp.reading)
+    {
+      node.register = nil
+    }
+    for index in node.children.indices {
+      dropSeen(&node.children[index].node, unlessIn: other?[node.children[index].key], seen: seen)
+    }
+    node.children.removeAll { $0.node.isEmpty }
+  }
+}

@@ -1,0 +1,186 @@
+/// The site and the time of a transaction's writes.
+package struct Stamping: Sendable {
+  package var site: SiteID
+  /// The transaction's clock reading; a document whose own history is ahead goes on from there.
+  package var reading: ClockReading
+
+  package init(site: SiteID, reading: ClockReading) {
+    self.site = site
+    self.reading = reading
+  }
+}
+
+/// One change of a document's fields.
+public enum Edit: Hashable, Sendable {
+  /// Sets the value at a path; a map merges key by key, and missing parents become maps.
+  case set([String], Value)
+  /// Like `set`, but a map replaces what stood there.
+  case replace([String], Value)
+  case remove([String])
+  /// Adds to a counter; a number that stands there becomes its base, nothing becomes zero.
+  case increment([String], Int64)
+  /// Starts a counter afresh, so that increments its writer had not seen no longer count.
+  case restart([String], Int64)
+}
+
+extension DocumentState {
+  /// One write under way: its stamp, drawn above everything the document has seen.
+  private struct Pen {
+    let stamp: Stamp
+    let birth: ClockReading
+
+    func register(_ content: Register.Content) -> Register {
+      Register(stamp: stamp, birth: birth, content: content)
+    }
+  }
+
+  private mutating func pen(_ stamping: Stamping) -> Pen {
+    let seen = max(vector.latest, life.reading, floor.reading)
+    let reading = max(stamping.reading, seen.next)
+    let birth = ownBirth ?? reading
+    ownBirth = birth
+    vector.advance(Writer(site: stamping.site, birth: birth), to: reading)
+    return Pen(stamp: Stamp(reading: reading, site: stamping.site), birth: birth)
+  }
+
+  private mutating func live(_ pen: Pen) {
+    life = pen.stamp
+    lifeBirth = pen.birth
+    isAlive = true
+  }
+
+  /// Writes fields and life; after a known deletion the document starts afresh.
+  mutating func upsert(_ fields: [String: Value], _ stamping: Stamping) {
+    if !isAlive { floor = max(floor, life) }
+    let pen = pen(stamping)
+    live(pen)
+    prune()
+    for (key, value) in fields { Self.set(value, at: [key][...], in: &root, pen) }
+  }
+
+  mutating func delete(_ stamping: Stamping) {
+    let pen = pen(stamping)
+    life = pen.stamp
+    lifeBirth = pen.birth
+    isAlive = false
+  }
+
+  mutating func apply(_ edit: Edit, _ stamping: Stamping) throws(DocumentError) {
+    switch edit {
+    case .set(let path, let value):
+      try Self.check(path)
+      Self.set(value, at: path[...], in: &root, pen(stamping))
+    case .replace(let path, let value):
+      try Self.check(path)
+      if root.visible(at: path) != nil { Self.remove(path[...], in: &root, pen(stamping)) }
+      Self.set(value, at: path[...], in: &root, pen(stamping))
+    case .remove(let path):
+      try Self.check(path)
+      if root.visible(at: path) != nil { Self.remove(path[...], in: &root, pen(stamping)) }
+    case .increment(let path, let amount):
+      try Self.check(path)
+      try increment(path, by: amount, stamping)
+    case .restart(let path, let value):
+      try Self.check(path)
+      Self.set(.counter(value), at: path[...], in: &root, pen(stamping))
+    }
+    prune()
+  }
+
+  private static func check(_ path: [String]) throws(DocumentError) {
+    guard let first = path.first else { throw DocumentError(.invalidPath, "an edit needs a path") }
+    guard first != "_id" else { throw DocumentError(.invalidPath, "an _id cannot be changed", path: path) }
+    guard path.count <= Limits.depth else { throw DocumentError(.depth, "a path has more than \(Limits.depth) steps") }
+  }
+
+  private mutating func increment(
+    _ path: [String], by amount: Int64, _ stamping: Stamping
+  ) throws(DocumentError) {
+    let standing = root.node(at: path)
+    var content: Register.Content?
+    switch standing?.register?.content {
+    case .counter(let state)?: content = .counter(state)
+    case .value(.int(let number))?: content = .counter(CounterState(base: number))
+    case .value?, .map?:
+      throw DocumentError(.notACounter, "only a counter or an integer can be incremented", path: path)
+    case .removed?, nil: break
+    }
+    if standing?.hasVisibleChild == true {
+      throw DocumentError(.notACounter, "only a counter or an integer can be incremented", path: path)
+    }
+    let pen = pen(stamping)
+    Self.reach(path[...], in: &root, pen) { node in
+      if content == nil {
+        // A counter's first increment: the epoch of default data, so that first increments of several
+        // sites add up; where something was removed before, an epoch of its own.
+        let isNew = node.register == nil && node.floor == nil
+        node.put(
+          isNew
+            ? Register(stamp: .zero, birth: .zero, content: .counter(CounterState(base: 0)))
+            : pen.register(.counter(CounterState(base: 0))))
+      }
+      guard case .counter(var state)? = content ?? node.register?.content else { return }
+      state.add(amount, by: Writer(site: pen.stamp.site, birth: pen.birth), at: pen.stamp.reading)
+      node.register?.content = .counter(state)
+    }
+  }
+
+  /// Makes maps of all parents of `path`, then hands its node to `body`.
+  private static func reach(
+    _ path: ArraySlice<String>, in node: inout Node, _ pen: Pen, _ body: (inout Node) -> Void
+  ) {
+    guard let key = path.first else { return body(&node) }
+    node.withChild(key) { child in
+      if path.count > 1, child.register?.content != .map { child.put(pen.register(.map)) }
+      reach(path.dropFirst(), in: &child, pen, body)
+    }
+  }
+
+  private static func set(_ value: Value, at path: ArraySlice<String>, in root: inout Node, _ pen: Pen) {
+    reach(path, in: &root, pen) { put(value, into: &$0, pen) }
+  }
+
+  private static func put(_ value: Value, into node: inout Node, _ pen: Pen) {
+    switch value {
+    case .map(let fields):
+      if node.register?.content != .map { node.put(pen.register(.map)) }
+      for (key, value) in fields { node.withChild(key) { put(value, into: &$0, pen) } }
+    case .counter(let start): node.put(pen.register(.counter(CounterState(base: start))))
+    case .null, .bool, .int, .double, .string, .bytes, .array, .attachment:
+      node.put(pen.register(.value(value)))
+    }
+  }
+
+  private static func remove(_ path: ArraySlice<String>, in root: inout Node, _ pen: Pen) {
+    guard let key = path.first else { return root.put(pen.register(.removed(overDefault: false))) }
+    root.withChild(key) { remove(path.dropFirst(), in: &$0, pen) }
+  }
+}
+
+extension Node {
+  func node(at path: [String]) -> Node? {
+    var node = self
+    for key in path {
+      guard let child = node[key] else { return nil }
+      node = child
+    }
+    return node
+  }
+
+  func visible(at path: [String]) -> Node? { node(at: path).flatMap { $0.isVisible ? $0 : nil } }
+
+  /// What a reader sees here; `nil` for nothing.
+  var value: Value? {
+    if hasVisibleChild {
+      var fields: [String: Value] = [:]
+      for child in children { fields[child.key] = child.node.value }
+      return .map(fields)
+    }
+    switch register?.content {
+    case .value(let value): return value
+    case .counter(let state): return .counter(state.sum)
+    case .map: return .map([:])
+    case .removed, nil: return nil
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/// One path of a document's state: its register, its floor, and the paths below it.
+struct Node: Hashable, Sendable {
+  /// A floor that its register does not imply.
+  struct Floor: Hashable, Sendable {
+    var stamp: Stamp
+    var birth: ClockReading
+  }
+
+  struct Child: Hashable, Sendable {
+    var key: String
+    var node: Node
+  }
+
+  var register: Register?
+  var floor: Floor?
+  /// In ascending order of the keys' UTF-8 bytes.
+  var children: [Child] = []
+
+  var isEmpty: Bool { register == nil && floor == nil && children.isEmpty }
+
+  /// The greatest stamp at which a scalar or a removal ever stood here: what lies below at or under
+  /// it does not exist.
+  var effectiveFloor: Stamp {
+    var stamp = floor?.stamp ?? .zero
+    if let register, register.isCover { stamp = max(stamp, register.stamp) }
+    return stamp
+  }
+
+  /// Whether a reader sees anything here: a value, or a map (which may be empty).
+  var isVisible: Bool { if let register, !register.isRemoved { true } else { hasVisibleChild } }
+
+  var hasVisibleChild: Bool { children.contains { $0.node.isVisible } }
+
+  func index(of key: String) -> (index: Int, found: Bool) {
+    var low = 0
+    var high = children.count
+    while low < high {
+      let middle = (low + high) / 2
+      let order = children[middle].key.utf8Compare(key)
+      if order == 0 { return (middle, true) }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return (low, false)
+  }
+
+  subscript(key: String) -> Node? {
+    let (index, found) = index(of: key)
+    return found ? children[index].node : nil
+  }
+
+  /// Changes the node below `key` in place, making one if need be.
+  mutating func withChild<R>(_ key: String, _ body: (inout Node) -> R) -> R {
+    let (index, found) = index(of: key)
+    if !found { children.insert(Child(key: key, node: Node()), at: index) }
+    return body(&children[index].node)
+  }
+
+  /// Puts a register here if it wins, and keeps the floor that either of the two implies.
+  mutating func put(_ incoming: Register) {
+    var incoming = incoming
+    guard let mine = register else {
+      register = incoming
+      dropImpliedFloor()
+      return
+    }
+    if incoming.stamp == mine.stamp, case .counter(let theirs) = incoming.content, let ours = mine.content.asCounter {
+      register?.content = .counter(ours.joined(with: theirs))
+      return
+    }
+    if incoming.isRemoved, mine.isDefault { incoming.content = .removed(overDefault: true) }
+    guard incoming.beats(mine) else {
+      if incoming.isDefault, case .removed = mine.content { register?.content = .removed(overDefault: true) }
+      if incoming.isCover { raiseFloor(to: incoming.stamp, birth: incoming.birth) }
+      return
+    }
+    register = incoming
+    if mine.isCover { raiseFloor(to: mine.stamp, birth: mine.birth) }
+    dropImpliedFloor()
+  }
+
+  mutating func raiseFloor(to stamp: Stamp, birth: ClockReading) {
+    guard stamp > effectiveFloor else { return }
+    floor = Floor(stamp: stamp, birth: birth)
+  }
+
+  private mutating func dropImpliedFloor() {
+    if let floor, let register, register.isCover, register.stamp >= floor.stamp { self.floor = nil }
+  }
+
+  /// Drops what lies at or under `floor`, here and below, and nodes that hold nothing.
+  mutating func prune(under floor: Stamp) {
+    if floor > .zero {
+      if let register, register.stamp <= floor { self.register = nil }
+      if let mine = self.floor, mine.stamp <= floor { self.floor = nil }
+    }
+    pruneChildren(under: max(floor, effectiveFloor))
+  }
+
+  mutating func pruneChildren(under floor: Stamp) {
+    guard !children.isEmpty else { return }
+    for index in children.indices { children[index].node.prune(under: floor) }
+    children.removeAll { $0.node.isEmpty }
+  }
+}

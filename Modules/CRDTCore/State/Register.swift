@@ -1,0 +1,107 @@
+/// What a writer put at a path: the atom of a document's state.
+struct Register: Hashable, Sendable {
+  enum Content: Hashable, Sendable {
+    /// A scalar, bytes, an attachment or a whole array; never a map or a counter.
+    case value(Value)
+    /// The marker of a map, whose fields are registers of their own.
+    case map
+    /// `overDefault`: it hides default data, which no version vector remembers, so it must stay.
+    case removed(overDefault: Bool)
+    case counter(CounterState)
+  }
+
+  var stamp: Stamp
+  /// The writer's birth; with the stamp's site it names the writer.
+  var birth: ClockReading
+  var content: Content
+
+  var writer: Writer { Writer(site: stamp.site, birth: birth) }
+  var isDefault: Bool { stamp.reading == .zero }
+
+  /// Whether it ends what lies below its path: anything but a map does.
+  var isCover: Bool { content != .map }
+
+  var isRemoved: Bool { if case .removed = content { true } else { false } }
+
+  /// Whether this register wins against `other`: by stamp, then by the bytes of its content.
+  func beats(_ other: Register) -> Bool {
+    if stamp != other.stamp { return stamp > other.stamp }
+    return other.content.tieBreak.lexicographicallyPrecedes(content.tieBreak)
+  }
+}
+
+extension Register.Content {
+  /// A counter, or the integer that becomes a counter's base when somebody counts on it.
+  var asCounter: CounterState? {
+    switch self {
+    case .counter(let state): state
+    case .value(.int(let number)): CounterState(base: number)
+    case .value, .map, .removed: nil
+    }
+  }
+
+  /// Bytes whose order settles equal stamps: maps under removals under values under counters.
+  fileprivate var tieBreak: [UInt8] {
+    var writer = ByteWriter()
+    switch self {
+    case .map: writer.write(0 as UInt8)
+    case .removed: writer.write(1 as UInt8)
+    case .value(let value):
+      writer.write(2 as UInt8)
+      ValueCodec.write(value, to: &writer)
+    case .counter(let state):
+      writer.write(3 as UInt8)
+      writer.writeFixed(UInt64(bitPattern: state.base) ^ (1 << 63))
+    }
+    return writer.bytes
+  }
+}
+
+/// A counter: the value its epoch began with, and what each writer has added since.
+///
+/// The epoch is the stamp of the register that holds the counter. Each contribution is written by one
+/// writer only, so the one with the higher reading includes the other.
+struct CounterState: Hashable, Sendable {
+  struct Contribution: Hashable, Sendable {
+    var writer: Writer
+    var reading: ClockReading
+    var amount: Int64
+  }
+
+  var base: Int64
+  /// Sorted by writer, each writer once.
+  var contributions: [Contribution] = []
+
+  /// The sum, saturating once over all contributions, so that every replica saturates alike.
+  var sum: Int64 {
+    var sum = Int128(base)
+    for contribution in contributions { sum += Int128(contribution.amount) }
+    return Int64(clamping: sum)
+  }
+
+  /// This counter and `other`, which share an epoch, joined.
+  func joined(with other: CounterState) -> CounterState {
+    var joined = self
+    joined.base = max(base, other.base)
+    for contribution in other.contributions { joined.merge(contribution) }
+    return joined
+  }
+
+  mutating func add(_ amount: Int64, by writer: Writer, at reading: ClockReading) {
+    var total = amount
+    if let old = contributions.first(where: { $0.writer == writer }) {
+      total = Int64(clamping: Int128(old.amount) + Int128(amount))
+    }
+    merge(Contribution(writer: writer, reading: reading, amount: total))
+  }
+
+  mutating func merge(_ incoming: Contribution) {
+    let index = contributions.firstIndex { $0.writer >= incoming.writer } ?? contributions.endIndex
+    guard index < contributions.endIndex, contributions[index].writer == incoming.writer else {
+      contributions.insert(incoming, at: index)
+      return
+    }
+    let mine = contributions[index]
+    if (incoming.reading, incoming.amount) > (mine.reading, mine.amount) { contributions[index] = incoming }
+  }
+}

@@ -1,0 +1,187 @@
+/// Reads a wire document from untrusted bytes: anything but the canonical form is refused.
+struct WireReader: ~Escapable {
+  private var reader: ByteReader
+  private var state: DocumentState
+  private var isUniform = false
+  private var stringCount = 0
+
+  @_lifetime(copy bytes)
+  private init(_ bytes: RawSpan) throws(CodecError) {
+    reader = ByteReader(bytes)
+    let flags = try reader.readByte()
+    guard flags & ~WireWriter.knownFlags == 0 else { throw reader.failure(.unsupportedVersion, "a document has unknown flags") }
+    let reading = ClockReading(rawValue: try reader.readFixed())
+    let isAlive = flags & WireWriter.aliveFlag != 0
+    isUniform = flags & WireWriter.uniformFlag != 0
+    state = DocumentState(life: Stamp(reading: reading, site: .zero), lifeBirth: reading, isAlive: isAlive)
+    if isUniform {
+      guard flags == WireWriter.aliveFlag | WireWriter.uniformFlag else {
+        throw reader.failure(.malformed, "a uniform document has parts of another")
+      }
+      try readUniformHead()
+    } else {
+      try readHead(hasBase: flags & WireWriter.baseFlag != 0, hasFloor: flags & WireWriter.floorFlag != 0)
+    }
+  }
+
+  static func read(_ bytes: RawSpan) throws(CodecError) -> DocumentState {
+    var reader = try WireReader(bytes)
+    reader.state.root.children = try reader.readChildren(depth: 0)
+    guard reader.reader.isAtEnd else { throw reader.reader.failure(.malformed, "a document has bytes left over") }
+    guard reader.isUniform == reader.state.isUniform else {
+      throw reader.reader.failure(.malformed, "a uniform document is not marked as one")
+    }
+    return reader.state
+  }
+
+  /// Only what stands before the entries: the vectors and the life.
+  static func readHead(_ bytes: RawSpan) throws(CodecError) -> DocumentState { try WireReader(bytes).state }
+
+  private mutating func readUniformHead() throws(CodecError) {
+    state.life.site = try reader.readSite()
+    let isDefault = state.life.reading == .zero
+    guard isDefault == (state.life.site == .zero) else { throw reader.failure(.malformed, "a life has no site") }
+    if !isDefault {
+      state.vector.advance(Writer(site: state.life.site, birth: state.lifeBirth), to: state.lifeBirth)
+    }
+  }
+
+  private mutating func readHead(hasBase: Bool, hasFloor: Bool) throws(CodecError) {
+    var sites: [SiteID] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 16)) {
+      let site = try reader.readSite()
+      guard site > (sites.last ?? .zero) else { throw reader.failure(.malformed, "sites are not in ascending order") }
+      sites.append(site)
+    }
+    state.vector = try readVector(sites)
+    if hasBase { state.base = try readVector(sites) }
+    guard !hasBase || !state.base.isEmpty else { throw reader.failure(.malformed, "a base is empty") }
+    let writer = try readWriter()
+    state.life.site = writer.site
+    state.lifeBirth = writer.birth
+    guard (writer.birth == .zero) == (state.life.reading == .zero) else {
+      throw reader.failure(.malformed, "a life has no writer")
+    }
+    try checkIncluded(writer, state.life.reading)
+    if hasFloor {
+      let index = try reader.readIndex(through: sites.count - 1)
+      guard !sites.isEmpty else { throw reader.failure(.malformed, "a floor has no site") }
+      state.floor = Stamp(reading: try reader.readDistance(from: state.life.reading), site: sites[index])
+      guard state.floor.reading > .zero else { throw reader.failure(.malformed, "a floor is zero") }
+    }
+  }
+
+  private mutating func readVector(_ sites: [SiteID]) throws(CodecError) -> VersionVector {
+    var elements: [VersionVector.Element] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+      let index = try reader.readIndex(through: max(sites.count - 1, 0))
+      guard index < sites.count else { throw reader.failure(.malformed, "a writer has no site") }
+      let birth = try reader.readDistance(from: state.life.reading)
+      let reading = try reader.readDistance(from: birth)
+      let writer = Writer(site: sites[index], birth: birth)
+      guard birth > .zero, reading >= birth, elements.last.map({ $0.writer < writer }) ?? true else {
+        throw reader.failure(.malformed, "a version vector is not in order")
+      }
+      elements.append(.init(writer: writer, reading: reading))
+    }
+    return VersionVector(elements)
+  }
+
+  private mutating func readWriter() throws(CodecError) -> Writer {
+    let index = try reader.readIndex(through: state.vector.elements.count)
+    return index == 0 ? Writer(site: .zero, birth: .zero) : state.vector.elements[index - 1].writer
+  }
+
+  private mutating func readStamp() throws(CodecError) -> (Stamp, ClockReading) {
+    let writer = try readWriter()
+    guard writer.birth > .zero else { return (.zero, .zero) }
+    let reading = try reader.readDistance(from: state.life.reading)
+    try checkIncluded(writer, reading)
+    return (Stamp(reading: reading, site: writer.site), writer.birth)
+  }
+
+  /// Prefix closure: what a document carries of a writer, its vector includes.
+  private func checkIncluded(_ writer: Writer, _ reading: ClockReading) throws(CodecError) {
+    guard writer.birth == .zero || reading >= writer.birth && state.vector[writer] >= reading else {
+      throw reader.failure(.malformed, "an entry is not in the version vector")
+    }
+  }
+
+  private mutating func readChildren(depth: Int) throws(CodecError) -> [Node.Child] {
+    guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
+    var previous: String?
+    var children: [Node.Child] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+      let start = reader.offset
+      let key = try ValueCodec.readSortedKey(&reader, after: &previous)
+      guard key.utf8.count <= UInt16.max else { throw CodecError(.limit, "a key is too long", at: start) }
+      children.append(Node.Child(key: key, node: try readNode(depth: depth + 1)))
+    }
+    return children
+  }
+
+  private mutating func readNode(depth: Int) throws(CodecError) -> Node {
+    let start = reader.offset
+    let tag = try reader.readByte()
+    let kind = tag & WireWriter.kindMask
+    let hasOwnStamp = tag & WireWriter.stampFlag != 0
+    var node = Node()
+    var (stamp, birth) = (state.life, state.lifeBirth)
+    if hasOwnStamp {
+      guard kind != WireWriter.emptyKind else { throw CodecError(.malformed, "an empty entry has a stamp", at: start) }
+      (stamp, birth) = try readStamp()
+      guard stamp != state.life || birth != state.lifeBirth else {
+        throw CodecError(.malformed, "an entry repeats the life's stamp", at: start)
+      }
+    }
+    if let content = try readContent(kind, start, depth) {
+      node.register = Register(stamp: stamp, birth: birth, content: content)
+    }
+    if tag & WireWriter.floorTagFlag != 0 {
+      let (stamp, birth) = try readStamp()
+      guard birth > .zero else { throw CodecError(.malformed, "a floor is zero", at: start) }
+      node.floor = Node.Floor(stamp: stamp, birth: birth)
+    }
+    let hasChildren = tag & WireWriter.childrenFlag != 0
+    if kind == WireWriter.mapKind || hasChildren {
+      node.children = try readChildren(depth: depth)
+      guard kind != WireWriter.mapKind || !hasChildren, !hasChildren || !node.children.isEmpty else {
+        throw CodecError(.malformed, "an entry's children are marked wrongly", at: start)
+      }
+    }
+    guard !node.isEmpty else { throw CodecError(.malformed, "an entry holds nothing", at: start) }
+    return node
+  }
+
+  private mutating func readContent(
+    _ kind: UInt8, _ start: Int, _ depth: Int
+  ) throws(CodecError) -> Register.Content? {
+    switch kind {
+    case WireWriter.mapKind: return .map
+    case WireWriter.removedKind: return .removed(overDefault: false)
+    case WireWriter.removedDefaultKind: return .removed(overDefault: true)
+    case WireWriter.counterKind: return .counter(try readCounter())
+    case WireWriter.emptyKind: return nil
+    default:
+      guard let tag = ValueCodec.Tag(rawValue: kind), tag != .map, tag != .counter else {
+        throw CodecError(.malformed, "an entry has an unknown kind", at: start)
+      }
+      return .value(try ValueCodec.readContent(tag, &reader, depth: depth))
+    }
+  }
+
+  private mutating func readCounter() throws(CodecError) -> CounterState {
+    var counter = CounterState(base: try reader.readSignedVarint())
+    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+      let writer = try readWriter()
+      let reading = try reader.readDistance(from: state.life.reading)
+      guard writer.birth > .zero, counter.contributions.last.map({ $0.writer < writer }) ?? true else {
+        throw reader.failure(.malformed, "a counter's writers are not in order")
+      }
+      try checkIncluded(writer, reading)
+      let amount = try reader.readSignedVarint()
+      counter.contributions.append(.init(writer: writer, reading: reading, amount: amount))
+    }
+    return counter
+  }
+}

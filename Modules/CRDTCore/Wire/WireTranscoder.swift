@@ -1,0 +1,217 @@
+/// The straight way between fresh records and uniform wire documents: one pass, no tree between.
+enum WireTranscoder {
+  /// Appends a fresh record's whole document; `false`, with nothing appended, for any other record.
+  static func append(
+    fresh record: borrowing RecordView, tables: RecordTables, to out: inout ByteWriter
+  ) throws(CodecError) -> Bool {
+    guard record.isFresh, record.isAlive else { return false }
+    guard let site = tables.sites[record.baseSite] else {
+      throw CodecError(.unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
+    }
+    out.write(WireWriter.aliveFlag | WireWriter.uniformFlag)
+    out.writeFixed(record.baseReading.rawValue)
+    out.write(site)
+    try append(record.root, tables.keys, depth: 0, to: &out)
+    return true
+  }
+
+  private static func append(
+    _ node: borrowing MapNode, _ keys: KeyTable, depth: Int, to out: inout ByteWriter
+  ) throws(CodecError) {
+    guard depth <= Limits.depth else { throw CodecError(.limit, "a map is nested too deep", at: node.offset) }
+    out.writeVarint(node.count)
+    for index in 0..<node.count {
+      if node.carriesKeys {
+        out.writeBlob(node.inlineKey(index))
+      } else {
+        let isKnown: Void? = keys.withName(node.keyID(index)) { out.writeBlob($0) }
+        guard isKnown != nil else {
+          throw CodecError(.unknownName, "a key id is not in the collection's table", at: node.offset)
+        }
+      }
+      let value = ValueRef(node.record, slotAt: node.slotOffset(index))
+      switch value.kind {
+      case .null: out.write(ValueCodec.Tag.null.rawValue)
+      case .bool: out.write(value.bool ? ValueCodec.Tag.yes.rawValue : ValueCodec.Tag.no.rawValue)
+      case .int:
+        out.write(ValueCodec.Tag.int.rawValue)
+        out.writeSignedVarint(value.int)
+      case .double:
+        out.write(ValueCodec.Tag.double.rawValue)
+        out.writeFixed(ValueCodec.canonicalBits(value.double))
+      case .string:
+        out.write(ValueCodec.Tag.string.rawValue)
+        out.writeBlob(value.bytes)
+      case .bytes:
+        out.write(ValueCodec.Tag.bytes.rawValue)
+        out.writeBlob(value.bytes)
+      case .array, .attachment: out.write(value.bytes)
+      case .counter:
+        out.write(WireWriter.counterKind)
+        out.writeSignedVarint(value.int)
+        out.writeVarint(0)
+      case .map:
+        out.write(WireWriter.mapKind)
+        try append(value.node, keys, depth: depth + 1, to: &out)
+      }
+    }
+  }
+
+  /// Builds a record from a uniform wire document; `nil` for any other.
+  static func record(
+    fromUniform wire: RawSpan, tables: inout RecordTables
+  ) throws(CodecError) -> EncodedDocument? {
+    guard wire.byteCount > 0, wire.byte(at: 0) & WireWriter.uniformFlag != 0 else { return nil }
+    var reader = ByteReader(wire, offset: 1)
+    guard wire.byte(at: 0) == WireWriter.aliveFlag | WireWriter.uniformFlag else {
+      throw CodecError(.malformed, "a uniform document has parts of another")
+    }
+    let reading = ClockReading(rawValue: try reader.readFixed())
+    let stamp = Stamp(reading: reading, site: try reader.readSite())
+    guard (reading == .zero) == (stamp.site == .zero) else { throw reader.failure(.malformed, "a life has no site") }
+    var assembler = UniformAssembler(stamp: stamp, tables: tables)
+    let root = try assembler.map(&reader, path: StateHash.root, depth: 0)
+    guard reader.isAtEnd else { throw reader.failure(.malformed, "a document has bytes left over") }
+    let document = assembler.finish(root: root)
+    tables = assembler.builder.tables
+    return document
+  }
+}
+
+/// Assembles a record while reading a uniform wire document.
+private struct UniformAssembler {
+  var builder: RecordBuilder
+  private var summary = Summary.zero
+  private let stamp: Stamp
+  private let stampHash: HashLanes
+
+  init(stamp: Stamp, tables: RecordTables) {
+    builder = RecordBuilder(tables: tables)
+    self.stamp = stamp
+    stampHash = StateHash.stamp(stamp)
+  }
+
+  mutating func finish(root: Int) -> EncodedDocument {
+    summary.add(StateHash.life(stamp, isAlive: true))
+    if stamp.reading > .zero {
+      let writer = Writer(site: stamp.site, birth: stamp.reading)
+      summary.add(StateHash.included(.init(writer: writer, reading: stamp.reading)))
+    }
+    let record = builder.finish(root: root, base: stamp, isAlive: true, isOwn: false, metadata: [])
+    return EncodedDocument(record: record, summary: summary, isAlive: true)
+  }
+
+  mutating func map(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError) -> Int {
+    guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
+    let count = try reader.readCount(minimumBytes: 2)
+    // Keys that the table cannot take stand in the record; which of both is only known at the end, so
+    // a map is assumed to use ids and started over should one fail.
+    if count <= RecordLayout.idKeys {
+      let start = reader.offset
+      let known = builder.bytes.count
+      let sum = summary
+      if let node = try map(&reader, count: count, carriesKeys: false, path: path, depth: depth) { return node }
+      reader = ByteReader(reader.bytes, offset: start)
+      builder.bytes.removeLast(builder.bytes.count - known)
+      summary = sum
+    }
+    guard let node = try map(&reader, count: count, carriesKeys: true, path: path, depth: depth) else {
+      throw reader.failure(.limit, "a key is too long")
+    }
+    return node
+  }
+
+  private mutating func map(
+    _ reader: inout ByteReader, count: Int, carriesKeys: Bool, path: HashLanes, depth: Int
+  ) throws(CodecError) -> Int? {
+    let node = builder.beginMap(count: count, carriesKeys: carriesKeys)
+    var previous = 0
+    for index in 0..<count {
+      let start = reader.offset
+      let key = try reader.readBlob()
+      if index > 0 {
+        var before = ByteReader(reader.bytes, offset: previous)
+        guard try before.readBlob().compare(key) < 0 else {
+          throw CodecError(.malformed, "keys are not in ascending order", at: start)
+        }
+      }
+      previous = start
+      let hash: HashLanes
+      if carriesKeys {
+        guard key.byteCount <= UInt16.max else { return nil }
+        try reader.checkUTF8(key, at: start)
+        builder.setKey(key, at: index, of: node)
+        hash = HashLanes(key)
+      } else {
+        var id = builder.tables.keys.id(of: key)
+        if id == nil {
+          try reader.checkUTF8(key, at: start)
+          id = builder.tables.keys.intern(key, nested: depth > 0)
+        }
+        guard let id else { return nil }
+        builder.setKey(id, at: index, of: node)
+        hash = builder.tables.keys.hash(of: id)
+      }
+      let slot = try entry(&reader, path: path.combined(with: hash), depth: depth + 1)
+      builder.setSlot(slot, at: builder.slotOffset(index, of: node, count: count, carriesKeys: carriesKeys))
+    }
+    return node
+  }
+
+  private mutating func entry(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError) -> UInt64 {
+    let start = reader.offset
+    let kind = try reader.readByte()
+    let entry = path.combined(with: stampHash)
+    if kind == WireWriter.mapKind {
+      summary.add(entry.combined(with: StateHash.map))
+      return builder.mapSlot(try map(&reader, path: path, depth: depth))
+    }
+    if kind == WireWriter.counterKind {
+      let base = try reader.readSignedVarint()
+      guard try reader.readVarint() == 0 else {
+        throw CodecError(.malformed, "a uniform document has a counter with increments", at: start)
+      }
+      summary.add(entry.combined(with: StateHash.bits(UInt64(bitPattern: base), .counter)))
+      return builder.intSlot(base, counter: true)
+    }
+    guard let tag = ValueCodec.Tag(rawValue: kind), tag != .map, tag != .counter else {
+      throw CodecError(.malformed, "an entry has an unknown kind", at: start)
+    }
+    switch tag {
+    case .int:
+      let value = try reader.readSignedVarint()
+      summary.add(entry.combined(with: StateHash.bits(UInt64(bitPattern: value), .int)))
+      return builder.intSlot(value)
+    case .string:
+      let utf8 = try reader.readBlob()
+      try reader.checkUTF8(utf8, at: start)
+      summary.add(entry.combined(with: StateHash.bytes(utf8, .string)))
+      return builder.stringSlot(utf8)
+    case .null, .no, .yes, .double, .bytes, .array, .map, .counter, .attachment:
+      let value = try ValueCodec.readContent(tag, &reader, depth: depth)
+      summary.add(entry.combined(with: StateHash.value(value)))
+      return builder.slot(value)
+    }
+  }
+}
+
+extension ByteReader {
+  /// Refuses bytes that are not UTF-8; plain ASCII is told apart eight bytes at a time.
+  fileprivate func checkUTF8(_ bytes: RawSpan, at start: Int) throws(CodecError) {
+    var offset = 0
+    while bytes.byteCount - offset >= 8, bytes.word(at: offset) & 0x8080_8080_8080_8080 == 0 { offset += 8 }
+    let (low, high) = bytes.tail(from: offset)
+    if bytes.byteCount - offset <= 16, (low | high) & 0x8080_8080_8080_8080 == 0 { return }
+    guard unsafe bytes.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) != nil else {
+      throw CodecError(.malformed, "a string is not UTF-8", at: start)
+    }
+  }
+}
+
+extension ByteWriter {
+  /// A varint length, then the bytes.
+  mutating func writeBlob(_ blob: RawSpan) {
+    writeVarint(blob.byteCount)
+    write(blob)
+  }
+}
