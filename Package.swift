@@ -77,6 +77,7 @@ let package = Package(
       path: "Tools/dunlin", swiftSettings: settings),
     .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
     tests("TestKitTests", using: ["TestKit"]),
+    tests("TransportsTests", using: ["Transports"]),
     tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"]),
   ]
 )

@@ -1,0 +1,251 @@
+import Synchronization
+
+/// One direction of a link: a bounded queue of bytes between one writer and one reader, emulating a line if asked to.
+///
+/// A write is accepted whole and then waits until the queue is within its bound again, so that the queue never holds
+/// more than the bound and one write.
+final class BytePipe: Sendable {
+  /// What a reader finds.
+  enum Taken {
+    case pieces([[UInt8]])
+    case nothingYet
+    case ended(LinkError?)
+  }
+
+  private typealias Waiters = [UInt64: CheckedContinuation<Void, Never>]
+
+  private struct State {
+    var queue: [LinkSchedule.Delivery] = []
+    var queuedBytes = 0
+    /// Set once the writer has ended: with no error where that was in order.
+    var ending: (error: LinkError?, at: Duration)?
+    var schedule: LinkSchedule?
+    /// Whether the reader owes a call of `onRoom`.
+    var owesRoom = false
+    var nextWaiter: UInt64 = 0
+    var readers: Waiters = [:]
+    var writers: Waiters = [:]
+    var alarm: Task<Void, Never>?
+  }
+
+  private let bound: Int
+  private let clock: TransportClock
+  private let onRoom: @Sendable () -> Void
+  private let state: Mutex<State>
+
+  /// Makes an empty pipe.
+  ///
+  /// - Parameters:
+  ///   - bound: Queued bytes above which a writer waits.
+  ///   - schedule: The emulated line; `nil` delivers at once.
+  ///   - clock: The time that the line goes by.
+  ///   - onRoom: Called after a read that made room in a pipe which was full before.
+  init(
+    bound: Int, schedule: LinkSchedule? = nil, clock: TransportClock = .continuous,
+    onRoom: @escaping @Sendable () -> Void = {}
+  ) {
+    self.bound = max(1, bound)
+    self.clock = clock
+    self.onRoom = onRoom
+    state = Mutex(State(schedule: schedule))
+  }
+
+  deinit { state.withLock { $0.alarm?.cancel() } }
+
+  // MARK: - Writing
+
+  /// Queues `pieces` without waiting.
+  ///
+  /// - Returns: Whether there is room for more.
+  /// - Throws: The reason why the pipe has ended.
+  @discardableResult
+  func append(_ pieces: [[UInt8]]) throws(LinkError) -> Bool {
+    let (result, readers) = state.withLock { state -> (Result<Bool, LinkError>, Waiters) in
+      if let ending = state.ending {
+        return (.failure(ending.error ?? LinkError(.closed, "the direction was ended before")), [:])
+      }
+      for piece in pieces where !piece.isEmpty { enqueue(piece, &state) }
+      let full = state.queuedBytes >= bound
+      if full { state.owesRoom = true }
+      let failure = state.ending?.error
+      return (failure.map { .failure($0) } ?? .success(!full), wakeAll(&state.readers))
+    }
+    resume(readers)
+    return try result.get()
+  }
+
+  /// Queues `pieces` and waits until the pipe is within its bound.
+  func write(_ pieces: [[UInt8]]) async throws(LinkError) {
+    if try append(pieces) { return }
+    try await waitWhile { [bound] in $0.queuedBytes >= bound }
+  }
+
+  /// Ends the pipe behind what is queued: with an error where the bytes stop out of order.
+  ///
+  /// An ended pipe stays as it ended.
+  func finish(_ error: LinkError? = nil) {
+    resume(
+      state.withLock { state in
+        guard state.ending == nil else { return [:] }
+        state.ending = (error, .zero)
+        return error == nil
+          ? wakeAll(&state.readers)
+          : wakeAll(&state.readers).merging(wakeAll(&state.writers)) { first, _ in first }
+      })
+  }
+
+  /// Waits until the reader has taken everything.
+  func waitUntilDrained() async throws(LinkError) {
+    try await waitWhile { $0.queuedBytes > 0 }
+  }
+
+  /// Ends the pipe at once and drops what is queued.
+  func fail(_ error: LinkError) {
+    let (waiters, alarm) = state.withLock { state in
+      // A pipe that was emptied and ended keeps its own reason.
+      if state.ending?.error == nil { state.ending = (error, .zero) }
+      state.queue = []
+      state.queuedBytes = 0
+      let alarm = state.alarm
+      state.alarm = nil
+      return (wakeAll(&state.readers).merging(wakeAll(&state.writers)) { first, _ in first }, alarm)
+    }
+    alarm?.cancel()
+    resume(waiters)
+  }
+
+  // MARK: - Reading
+
+  /// Waits for bytes and returns about `limit` at most; `nil` at the orderly end.
+  func read(atMost limit: Int = 256 << 10) async throws(LinkError) -> [UInt8]? {
+    while true {
+      switch take(atMost: limit) {
+      case .pieces(let pieces):
+        if pieces.count == 1 { return pieces[0] }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(pieces.reduce(0) { $0 + $1.count })
+        for piece in pieces { bytes += piece }
+        return bytes
+      case .ended(let error?): throw error
+      case .ended(nil): return nil
+      case .nothingYet:
+        await waitForBytes()
+        if Task.isCancelled { throw .cancelled }
+      }
+    }
+  }
+
+  /// Takes what has arrived, up to `limit` bytes but at least one piece.
+  func take(atMost limit: Int) -> Taken {
+    let (taken, room, writers) = state.withLock { state -> (Taken, Bool, Waiters) in
+      let now = state.schedule == nil ? .zero : clock.now
+      var count = 0
+      var bytes = 0
+      for delivery in state.queue {
+        guard delivery.arrival <= now, count == 0 || bytes + delivery.bytes.count <= limit else { break }
+        count += 1
+        bytes += delivery.bytes.count
+      }
+      guard count > 0 else {
+        guard state.queue.isEmpty, let ending = state.ending, ending.at <= now else {
+          return (.nothingYet, false, [:])
+        }
+        return (.ended(ending.error), false, [:])
+      }
+      let pieces = state.queue[..<count].map(\.bytes)
+      state.queue.removeFirst(count)
+      state.queuedBytes -= bytes
+      guard state.queuedBytes < bound else { return (.pieces(pieces), false, [:]) }
+      let room = state.owesRoom
+      state.owesRoom = false
+      return (.pieces(pieces), room, wakeAll(&state.writers))
+    }
+    resume(writers)
+    if room { onRoom() }
+    return taken
+  }
+
+  /// Whether nothing is queued.
+  var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
+
+  /// Whether a writer would wait.
+  var isFull: Bool { state.withLock { $0.queuedBytes >= bound } }
+
+  // MARK: - Waiting
+
+  private func waitForBytes() async {
+    await suspend(\.readers) { [clock] state in
+      guard state.schedule != nil else { return state.queue.isEmpty && state.ending == nil }
+      guard let due = state.queue.first?.arrival ?? state.ending?.at else { return true }
+      guard due > clock.now else { return false }
+      self.setAlarm(due, &state)
+      return true
+    }
+  }
+
+  private func waitWhile(_ condition: @escaping (borrowing State) -> Bool) async throws(LinkError) {
+    while true {
+      let ending = state.withLock { state -> (waits: Bool, error: LinkError?) in
+        (condition(state), state.ending?.error)
+      }
+      if let error = ending.error { throw error }
+      guard ending.waits else { return }
+      if Task.isCancelled { throw .cancelled }
+      await suspend(\.writers) { state in condition(state) && state.ending?.error == nil }
+    }
+  }
+
+  /// Suspends until woken, unless `condition` no longer holds or the task is cancelled.
+  private func suspend(
+    _ waiters: any WritableKeyPath<State, Waiters> & Sendable, while condition: (inout State) -> Bool
+  ) async {
+    let id = state.withLock { state in
+      state.nextWaiter += 1
+      return state.nextWaiter
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let waits = state.withLock { state in
+          guard !Task.isCancelled, condition(&state) else { return false }
+          state[keyPath: waiters][id] = continuation
+          return true
+        }
+        if !waits { continuation.resume() }
+      }
+    } onCancel: {
+      state.withLock { $0[keyPath: waiters].removeValue(forKey: id) }?.resume()
+    }
+  }
+
+  private func setAlarm(_ due: Duration, _ state: inout State) {
+    state.alarm?.cancel()
+    state.alarm = Task { [weak self, clock] in
+      guard (try? await clock.sleep(until: due)) != nil, let self else { return }
+      resume(self.state.withLock { wakeAll(&$0.readers) })
+    }
+  }
+
+  private func enqueue(_ piece: [UInt8], _ state: inout State) {
+    guard state.schedule != nil else {
+      state.queue.append(LinkSchedule.Delivery(bytes: piece, arrival: .zero))
+      state.queuedBytes += piece.count
+      return
+    }
+    for delivery in state.schedule?.submit(piece, at: clock.now) ?? [] {
+      state.queue.append(delivery)
+      state.queuedBytes += delivery.bytes.count
+    }
+    if let breaks = state.schedule?.breaks, state.ending == nil {
+      state.ending = (LinkError(.disconnected, "the emulated link broke"), breaks)
+    }
+  }
+
+  private func wakeAll(_ waiters: inout Waiters) -> Waiters {
+    defer { waiters = [:] }
+    return waiters
+  }
+
+  private func resume(_ waiters: Waiters) {
+    for waiter in waiters.values { waiter.resume() }
+  }
+}

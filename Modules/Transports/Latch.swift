@@ -1,0 +1,41 @@
+import Synchronization
+
+/// Wakes one waiting task; signals that come while it works are kept as one.
+final class Latch: Sendable {
+  private struct State {
+    var signalled = false
+    var waiter: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  /// Lets the waiting task go, or the next one that waits; callable from any thread.
+  func signal() {
+    let waiter = state.withLock { state in
+      let waiter = state.waiter
+      state.waiter = nil
+      if waiter == nil { state.signalled = true }
+      return waiter
+    }
+    waiter?.resume()
+  }
+
+  /// Waits for a signal since the last wait, or for the task's cancellation.
+  func wait() async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let waits = state.withLock { state in
+          guard !state.signalled, !Task.isCancelled else {
+            state.signalled = false
+            return false
+          }
+          state.waiter = continuation
+          return true
+        }
+        if !waits { continuation.resume() }
+      }
+    } onCancel: {
+      signal()
+    }
+  }
+}

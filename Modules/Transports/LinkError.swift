@@ -1,0 +1,47 @@
+/// Why a link could not be made, or ended.
+public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What went wrong, to branch on.
+  public struct Code: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    private init(_ description: String) { self.description = description }
+
+    /// This end closed the link.
+    public static let closed = Code("closed")
+    /// The task that waited was cancelled.
+    public static let cancelled = Code("cancelled")
+    /// The other end went away without ending its direction first.
+    public static let disconnected = Code("disconnected")
+    /// Nobody listens at the address.
+    public static let refused = Code("refused")
+    /// The address does not name a host, or there is no way to it.
+    public static let unreachable = Code("unreachable")
+    /// The other end did not answer in time.
+    public static let timedOut = Code("timedOut")
+    /// Something else listens on the port already.
+    public static let portInUse = Code("portInUse")
+    /// The process may not listen on the port.
+    public static let permissionDenied = Code("permissionDenied")
+    /// A failure of the operating system that has no code of its own here.
+    public static let system = Code("system")
+  }
+
+  /// What went wrong.
+  public let code: Code
+  /// One sentence, in English, without a trailing full stop; names the address.
+  public let message: String
+  /// The operating system's error number, where it came from there.
+  public let underlying: Int32?
+
+  /// Makes an error.
+  public init(_ code: Code, _ message: String, underlying: Int32? = nil) {
+    self.code = code
+    self.message = message
+    self.underlying = underlying
+  }
+
+  public var description: String { message }
+
+  /// The error of a wait that was cancelled.
+  static let cancelled = LinkError(.cancelled, "the task that used the link was cancelled")
+}

@@ -1,0 +1,91 @@
+import Synchronization
+
+/// A link between two peers in one process, plain or with the properties of an emulated line.
+public final class MemoryLink: Link {
+  public let endpoint: LinkEndpoint
+  private let outbound: BytePipe
+  private let inbound: BytePipe
+  private let state = Mutex(State())
+
+  private struct State {
+    var statistics = LinkStatistics()
+    /// Why this end was closed here.
+    var closed: LinkError?
+  }
+
+  private init(_ endpoint: LinkEndpoint, outbound: BytePipe, inbound: BytePipe) {
+    self.endpoint = endpoint
+    self.outbound = outbound
+    self.inbound = inbound
+  }
+
+  /// Makes two ends that are connected to each other.
+  ///
+  /// - Parameters:
+  ///   - profile: The emulated line, the same in both directions; `nil` delivers at once.
+  ///   - clock: The time that the line goes by.
+  ///   - names: What the first end and the second end are called.
+  /// - Returns: The first end and the second.
+  public static func pair(
+    profile: LinkProfile? = nil, clock: TransportClock = .continuous,
+    names: (String, String) = ("left", "right")
+  ) -> (MemoryLink, MemoryLink) {
+    let bound = profile?.queueBytes ?? 256 << 10
+    let there = BytePipe(bound: bound, schedule: profile.map { LinkSchedule($0, direction: 0) }, clock: clock)
+    let back = BytePipe(bound: bound, schedule: profile.map { LinkSchedule($0, direction: 1) }, clock: clock)
+    return (
+      MemoryLink(LinkEndpoint(kind: "memory", address: names.1), outbound: there, inbound: back),
+      MemoryLink(LinkEndpoint(kind: "memory", address: names.0), outbound: back, inbound: there)
+    )
+  }
+
+  public var statistics: LinkStatistics { state.withLock { $0.statistics } }
+
+  public func receive() async throws(LinkError) -> [UInt8]? {
+    do {
+      let bytes = try await inbound.read()
+      state.withLock { $0.statistics.receivedBytes += UInt64(bytes?.count ?? 0) }
+      return bytes
+    } catch {
+      throw spread(error)
+    }
+  }
+
+  public func send(_ pieces: [[UInt8]]) async throws(LinkError) {
+    do {
+      let count = pieces.reduce(0) { $0 + $1.count }
+      state.withLock { $0.statistics.sentBytes += UInt64(count) }
+      try await outbound.write(pieces)
+    } catch {
+      throw spread(error)
+    }
+  }
+
+  public func finish() async throws(LinkError) {
+    outbound.finish()
+    try await outbound.waitUntilDrained()
+  }
+
+  public func close(_ reason: LinkError) {
+    let first = state.withLock { state in
+      if state.closed != nil { return false }
+      state.closed = reason
+      return true
+    }
+    guard first else { return }
+    let gone = LinkError(.disconnected, "the link to \(endpoint.address) was closed")
+    inbound.fail(gone)
+    // The peer still reads what has arrived before it finds the link gone.
+    outbound.finish(gone)
+  }
+
+  /// What this end tells of `error`; a line that broke in one direction is broken in the other.
+  private func spread(_ error: LinkError) -> LinkError {
+    if let closed = state.withLock({ $0.closed }) { return closed }
+    if error.code == .disconnected {
+      outbound.finish(error)
+      inbound.finish(error)
+    }
+    return error
+  }
+}

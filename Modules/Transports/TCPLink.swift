@@ -1,0 +1,83 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A link over one TCP connection.
+public final class TCPLink: Link {
+  public let endpoint: LinkEndpoint
+
+  private let channel: any Channel
+  private let inbound: BytePipe
+  private let outbound: BytePipe
+  private let counters = Mutex(LinkStatistics())
+
+  /// Puts the link's handler on a channel that is being made; must run on the channel's event loop.
+  init(_ channel: any Channel, options: TCPOptions, address: String? = nil) throws {
+    self.channel = channel
+    // A channel reads again when somebody asks it to; the handler lets that through while there is room.
+    inbound = BytePipe(bound: options.inboundBytes, onRoom: { channel.read() })
+    outbound = BytePipe(bound: options.outboundBytes)
+    endpoint = LinkEndpoint(kind: "tcp", address: address ?? channel.peerName)
+    try channel.pipeline.syncOperations.addHandler(
+      TCPLinkHandler(inbound: inbound, outbound: outbound, name: endpoint.address))
+  }
+
+  deinit { channel.close(promise: nil) }
+
+  public var statistics: LinkStatistics { counters.withLock { $0 } }
+
+  public func receive() async throws(LinkError) -> [UInt8]? {
+    let bytes = try await inbound.read()
+    counters.withLock { $0.receivedBytes += UInt64(bytes?.count ?? 0) }
+    return bytes
+  }
+
+  public func send(_ pieces: [[UInt8]]) async throws(LinkError) {
+    let count = pieces.reduce(0) { $0 + $1.count }
+    guard count > 0 else { return }
+    let room = try outbound.append(pieces)
+    counters.withLock { $0.sentBytes += UInt64(count) }
+    channel.flush()
+    if !room { try await outbound.write([]) }
+  }
+
+  public func finish() async throws(LinkError) {
+    outbound.finish()
+    do {
+      try await withTaskCancellationHandler {
+        try await channel.close(mode: .output).get()
+      } onCancel: {
+        channel.close(promise: nil)
+      }
+    } catch {
+      if Task.isCancelled { throw .cancelled }
+      throw LinkError(tcp: error, "cannot end the connection to \(endpoint.address)")
+    }
+  }
+
+  public func close(_ reason: LinkError) {
+    inbound.fail(reason)
+    outbound.fail(reason)
+    channel.close(promise: nil)
+  }
+
+  /// Waits until the socket is closed; `close` must have been called, or the peer must have gone.
+  package func closed() async {
+    // The future of a close cannot fail.
+    _ = try? await channel.closeFuture.get()
+  }
+}
+
+/// What client and server sockets have in common.
+enum TCP {
+  /// The event loops of the whole process: links share threads, they do not own any.
+  static var group: MultiThreadedEventLoopGroup { .singletonMultiThreadedEventLoopGroup }
+
+  /// Buffers grow with what the socket holds, so that a fast peer costs few reads.
+  static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
+    AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 16 << 10, maximum: 256 << 10)
+  }
+
+  /// The socket's own queue: enough for a fast line, small enough that a slow peer is felt.
+  static let waterMark = ChannelOptions.Types.WriteBufferWaterMark(low: 128 << 10, high: 512 << 10)
+}

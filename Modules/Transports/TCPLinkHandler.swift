@@ -1,0 +1,125 @@
+import NIOCore
+
+/// The end of a TCP channel's pipeline: moves bytes between the socket and the link's two pipes.
+///
+/// It runs on the channel's event loop. The socket is read only while the inbound pipe has room, and the outbound pipe
+/// is emptied only while the socket takes more, so both peers' speeds reach each other.
+final class TCPLinkHandler: ChannelDuplexHandler {
+  typealias InboundIn = ByteBuffer
+  typealias InboundOut = Never
+  typealias OutboundIn = Never
+  typealias OutboundOut = ByteBuffer
+
+  /// Bytes handed to the socket in one write.
+  private static let writeBytes = 256 << 10
+
+  private let inbound: BytePipe
+  private let outbound: BytePipe
+  private let name: String
+  /// Set while the output is to be ended behind what is queued.
+  private var ending: EventLoopPromise<Void>?
+  private var endsOutput = false
+
+  /// Makes the handler of one channel; `name` says in errors where its other end is.
+  init(inbound: BytePipe, outbound: BytePipe, name: String) {
+    self.name = name
+    self.inbound = inbound
+    self.outbound = outbound
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let buffer = unwrapInboundIn(data)
+    // An ended pipe is one that this side closed: what still arrives belongs to nobody.
+    _ = try? inbound.append([Array(buffer.readableBytesView)])
+  }
+
+  /// Reads on only with room for what comes; the link asks again after it has made room.
+  func read(context: ChannelHandlerContext) {
+    if !inbound.isFull { context.read() }
+  }
+
+  /// The link flushes after each send.
+  func flush(context: ChannelHandlerContext) { drain(context) }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    drain(context)
+    context.fireChannelWritabilityChanged()
+  }
+
+  private func drain(_ context: ChannelHandlerContext) {
+    var wrote = false
+    while context.channel.isWritable, case .pieces(let pieces) = outbound.take(atMost: Self.writeBytes) {
+      var buffer = context.channel.allocator.buffer(capacity: pieces.reduce(0) { $0 + $1.count })
+      for piece in pieces { buffer.writeBytes(piece) }
+      context.write(wrapOutboundOut(buffer), promise: nil)
+      wrote = true
+    }
+    if wrote { context.flush() }
+    endOutput(context)
+  }
+
+  /// Ending the output waits until everything queued has gone into the socket; closing drops it.
+  func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+    guard mode == .output else { return context.close(mode: mode, promise: promise) }
+    let wanted = promise ?? context.eventLoop.makePromise()
+    guard ending == nil else { return wanted.fail(ChannelError.outputClosed) }
+    ending = wanted
+    drain(context)
+  }
+
+  private func endOutput(_ context: ChannelHandlerContext) {
+    guard let ending, !endsOutput, outbound.isEmpty else { return }
+    endsOutput = true
+    // A socket whose other direction has ended closes whole and drops writes that wait, so those must have gone.
+    let written = context.eventLoop.makePromise(of: Void.self)
+    written.futureResult.assumeIsolated().whenComplete { result in
+      switch result {
+      case .success: context.close(mode: .output, promise: ending)
+      case .failure(let error): ending.fail(error)
+      }
+    }
+    context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if case ChannelEvent.inputClosed = event { inbound.finish() }
+    context.fireUserInboundEventTriggered(event)
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    let reason = LinkError(tcp: error, "the connection to \(name) broke")
+    end(reason)
+    context.close(promise: nil)
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    // When this direction has ended before, the end of the other closes the socket with no event of its own.
+    if endsOutput { inbound.finish() }
+    end(LinkError(.disconnected, "the connection to \(name) was closed"))
+    if !endsOutput { ending?.fail(ChannelError.ioOnClosedChannel) }
+    context.fireChannelInactive()
+  }
+
+  private func end(_ reason: LinkError) {
+    inbound.finish(reason)
+    outbound.fail(reason)
+  }
+}
+
+extension Channel {
+  /// The other end's address, for people.
+  var peerName: String { remoteAddress.map(\.name) ?? "an unknown address" }
+}
+
+extension SocketAddress {
+  /// Host and port as people write them.
+  var name: String {
+    guard let host = ipAddress, let port else { return "\(self)" }
+    return hostPort(host, port)
+  }
+}
+
+/// Host and port as people write them; an IPv6 address stands in brackets.
+func hostPort(_ host: String, _ port: Int) -> String {
+  host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+}

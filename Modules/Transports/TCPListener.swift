@@ -1,0 +1,109 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Waits for peers on one TCP port.
+///
+/// At most `TCPOptions.maximumConnections` links are open at a time; a connection beyond them is closed as soon as it
+/// arrives, so that a flood costs a socket for a moment and never memory.
+public final class TCPListener: Sendable {
+  /// The host that was asked for.
+  public let host: String
+  /// The port in use; the free one that was found where 0 was asked for.
+  public let port: Int
+  /// The links as they come, until the listener is closed; for one consumer.
+  public let links: AsyncStream<TCPLink>
+
+  private let channel: any Channel
+  private let arrivals: AsyncStream<TCPLink>.Continuation
+
+  /// Begins to listen.
+  ///
+  /// - Parameters:
+  ///   - host: The name or address to listen on: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
+  ///   - port: The port, 0 for any free one.
+  ///   - options: The bounds of the listener and of its links.
+  /// - Returns: The listener, with the port it got.
+  /// - Throws: `portInUse`, `permissionDenied`, `unreachable` or `system`, naming host and port.
+  public static func bind(
+    host: String = "127.0.0.1", port: Int = 0, options: TCPOptions = TCPOptions()
+  ) async throws(LinkError) -> TCPListener {
+    let what = "cannot listen on \(hostPort(host, port))"
+    guard (0...65_535).contains(port) else {
+      throw LinkError(.unreachable, "\(what): a port is a number from 0 to 65535")
+    }
+    // The count of open links bounds the queue.
+    let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
+    let open = OpenCount(limit: options.maximumConnections)
+    do {
+      let channel = try await ServerBootstrap(group: TCP.group)
+        .serverChannelOption(.backlog, value: 256)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .childChannelOption(.socketOption(.so_keepalive), value: 1)
+        .childChannelOption(.allowRemoteHalfClosure, value: true)
+        .childChannelOption(.recvAllocator, value: TCP.receiveAllocator)
+        .childChannelOption(.writeBufferWaterMark, value: TCP.waterMark)
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            guard open.enter() else {
+              throw LinkError(.closed, "too many connections")
+            }
+            channel.closeFuture.whenComplete { _ in open.leave() }
+            arrivals.yield(try TCPLink(channel, options: options))
+          }
+        }
+        .bind(host: host, port: port).get()
+      return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
+    } catch {
+      arrivals.finish()
+      throw LinkError(tcp: error, what)
+    }
+  }
+
+  private init(
+    _ channel: any Channel, host: String, port: Int, links: AsyncStream<TCPLink>,
+    arrivals: AsyncStream<TCPLink>.Continuation
+  ) {
+    self.channel = channel
+    self.host = host
+    self.port = channel.localAddress?.port ?? port
+    self.links = links
+    self.arrivals = arrivals
+    channel.closeFuture.whenComplete { _ in arrivals.finish() }
+  }
+
+  deinit {
+    arrivals.finish()
+    channel.close(promise: nil)
+  }
+
+  /// Where the listener is, for people.
+  public var address: String { hostPort(host, port) }
+
+  /// Stops listening and waits until the port is free; links that came before stay open.
+  public func close() async {
+    arrivals.finish()
+    channel.close(promise: nil)
+    // The future of a close cannot fail.
+    _ = try? await channel.closeFuture.get()
+  }
+}
+
+/// How many links of a listener are open.
+private final class OpenCount: Sendable {
+  private let count = Mutex(0)
+  private let limit: Int
+
+  init(limit: Int) { self.limit = limit }
+
+  func enter() -> Bool {
+    count.withLock { count in
+      guard count < limit else { return false }
+      count += 1
+      return true
+    }
+  }
+
+  func leave() { count.withLock { $0 -= 1 } }
+}

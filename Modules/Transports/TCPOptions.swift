@@ -1,0 +1,14 @@
+/// How TCP links are made and bounded.
+public struct TCPOptions: Sendable {
+  /// How long one attempt to connect may take.
+  public var connectTimeout: Duration = .seconds(10)
+  /// Bytes that have arrived and wait to be received, above which the socket is not read.
+  public var inboundBytes = 1 << 20
+  /// Bytes that wait to be sent, above which a sender waits.
+  public var outboundBytes = 512 << 10
+  /// Connections that a listener keeps open at once; one more is closed as soon as it arrives.
+  public var maximumConnections = 256
+
+  /// The defaults.
+  public init() {}
+}

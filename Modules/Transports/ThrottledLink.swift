@@ -1,0 +1,80 @@
+import Synchronization
+
+/// Another link, slowed down to the properties of an emulated line in both directions.
+///
+/// It stands at one end only; the other end sees a slow peer.
+public final class ThrottledLink: Link {
+  public var endpoint: LinkEndpoint { link.endpoint }
+  public var statistics: LinkStatistics { link.statistics }
+
+  private let link: any Link
+  private let outbound: BytePipe
+  private let inbound: BytePipe
+  private let pumps: [Task<Void, Never>]
+
+  /// Slows `link` down; only the result may be used from then on.
+  public init(_ link: any Link, profile: LinkProfile, clock: TransportClock = .continuous) {
+    let outbound = BytePipe(
+      bound: profile.queueBytes, schedule: LinkSchedule(profile, direction: 0), clock: clock)
+    let inbound = BytePipe(
+      bound: profile.queueBytes, schedule: LinkSchedule(profile, direction: 1), clock: clock)
+    self.link = link
+    self.outbound = outbound
+    self.inbound = inbound
+    // The pumps hold the pipes and the inner link, never this object, whose end cancels them.
+    pumps = [
+      Task { await Self.pumpOut(from: outbound, to: link, failing: inbound) },
+      Task { await Self.pumpIn(from: link, to: inbound, failing: outbound) },
+    ]
+  }
+
+  deinit {
+    for pump in pumps { pump.cancel() }
+    link.close(LinkError(.closed, "the link was let go"))
+  }
+
+  public func receive() async throws(LinkError) -> [UInt8]? { try await inbound.read() }
+
+  public func send(_ pieces: [[UInt8]]) async throws(LinkError) { try await outbound.write(pieces) }
+
+  public func finish() async throws(LinkError) {
+    outbound.finish()
+    try await outbound.waitUntilDrained()
+    // The pump may still hold the last piece; the inner link ends behind it.
+    await withTaskCancellationHandler {
+      await pumps[0].value
+    } onCancel: {
+      close(.cancelled)
+    }
+  }
+
+  public func close(_ reason: LinkError) {
+    for pump in pumps { pump.cancel() }
+    outbound.fail(reason)
+    inbound.fail(reason)
+    link.close(reason)
+  }
+
+  private static func pumpOut(from pipe: BytePipe, to link: any Link, failing other: BytePipe) async {
+    do {
+      while let bytes = try await pipe.read() { try await link.send([bytes]) }
+      try await link.finish()
+    } catch {
+      pipe.fail(error)
+      other.finish(error)
+      link.close(error)
+    }
+  }
+
+  private static func pumpIn(from link: any Link, to pipe: BytePipe, failing other: BytePipe) async {
+    do {
+      while let bytes = try await link.receive() { try await pipe.write([bytes]) }
+      pipe.finish()
+    } catch {
+      // An emulated break ends the pipe itself; the peer must see it too.
+      pipe.finish(error)
+      other.fail(error)
+      link.close(error)
+    }
+  }
+}
