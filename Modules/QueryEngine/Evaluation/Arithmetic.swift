@@ -1,0 +1,77 @@
+package import CRDTCore
+
+/// Arithmetic of queries: total, with no trap and no infinity.
+///
+/// Two integers give an integer, a double on either side a double. What has no result is MISSING: overflow,
+/// division by zero, a result that is not finite, operands that are no numbers. NULL in gives NULL out.
+package enum Arithmetic {
+  package static func apply(_ symbol: BinaryOperator, _ left: Value?, _ right: Value?) -> Value? {
+    guard let left, let right else { return nil }
+    if left == .null || right == .null { return .null }
+    if let left = left.wholeNumber, let right = right.wholeNumber { return integers(symbol, left, right) }
+    guard let left = left.number, let right = right.number else { return nil }
+    return doubles(symbol, left, right)
+  }
+
+  package static func negate(_ operand: Value?) -> Value? {
+    switch operand {
+    case .null: return .null
+    case .int(let value), .counter(let value):
+      return value == .min ? nil : .int(-value)
+    case .double(let value): return .double(-value)
+    default: return nil
+    }
+  }
+
+  private static func integers(_ symbol: BinaryOperator, _ left: Int64, _ right: Int64) -> Value? {
+    let result: (partialValue: Int64, overflow: Bool)
+    switch symbol {
+    case .add: result = left.addingReportingOverflow(right)
+    case .subtract: result = left.subtractingReportingOverflow(right)
+    case .multiply: result = left.multipliedReportingOverflow(by: right)
+    // Both report a division by zero, and the one quotient that does not fit, as overflow.
+    case .divide: result = left.dividedReportingOverflow(by: right)
+    case .remainder: result = left.remainderReportingOverflow(dividingBy: right)
+    case .shiftLeft: result = (left << right, !(0..<64).contains(right))
+    case .shiftRight: result = (left >> right, !(0..<64).contains(right))
+    case .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .same, .notSame, .concatenate,
+      .xor:
+      return nil
+    }
+    return result.overflow ? nil : .int(result.partialValue)
+  }
+
+  private static func doubles(_ symbol: BinaryOperator, _ left: Double, _ right: Double) -> Value? {
+    let result: Double
+    switch symbol {
+    case .add: result = left + right
+    case .subtract: result = left - right
+    case .multiply: result = left * right
+    case .divide: result = left / right
+    case .remainder: result = left.truncatingRemainder(dividingBy: right)
+    case .shiftLeft, .shiftRight, .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .same,
+      .notSame, .concatenate, .xor:
+      return nil
+    }
+    return result.isFinite ? .double(result) : nil
+  }
+}
+
+extension Value {
+  /// An integer's value, or a counter's.
+  package var wholeNumber: Int64? {
+    switch self {
+    case .int(let value), .counter(let value): value
+    default: nil
+    }
+  }
+
+  /// A number's value, rounded where a double cannot hold it.
+  package var number: Double? {
+    switch self {
+    case .int(let value), .counter(let value): Double(value)
+    case .double(let value): value
+    default: nil
+    }
+  }
+}

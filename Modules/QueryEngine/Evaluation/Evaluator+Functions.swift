@@ -1,0 +1,122 @@
+import CRDTCore
+
+/// Calls: which arguments are evaluated, and what NULL and MISSING among them mean.
+extension Evaluator {
+  mutating func call(
+    _ function: Function, _ operands: [Expression], _ row: (FieldPath) -> Value?
+  ) throws(QueryError) -> Value? {
+    switch function {
+    case .coalesce: return try first(of: operands, row) { $0 != nil && $0 != .null }
+    case .ifMissing: return try first(of: operands, row) { $0 != nil }
+    case .ifNull: return try first(of: operands, row) { $0 != .null }
+    case .nvl:
+      let tested = try value(of: operands[0], row)
+      let isKnown = tested != nil && tested != .null
+      if operands.count == 2 { return isKnown ? tested : try value(of: operands[1], row) }
+      return try value(of: operands[isKnown ? 1 : 2], row)
+    case .decode: return try decode(operands, row)
+    default: break
+    }
+    var values: [Value?] = []
+    values.reserveCapacity(operands.count)
+    for operand in operands { values.append(try value(of: operand, row)) }
+    switch function {
+    case .isMissing: return .bool(values[0] == nil)
+    case .isNull: return .bool(values[0] == .null)
+    case .isMissingOrNull: return .bool(values[0] == nil || values[0] == .null)
+    case .nullIf:
+      return TruthValue.compare(values[0], values[1]) { $0 == 0 } == .bool(true) ? .null : values[0]
+    case .missingIf:
+      return TruthValue.compare(values[0], values[1]) { $0 == 0 } == .bool(true) ? nil : values[0]
+    case .type: return .string(Self.typeName(values[0]))
+    default: return try eager(function, values)
+    }
+  }
+
+  private mutating func first(
+    of operands: [Expression], _ row: (FieldPath) -> Value?, where fits: (Value?) -> Bool
+  ) throws(QueryError) -> Value? {
+    var last: Value?
+    for operand in operands {
+      last = try value(of: operand, row)
+      if fits(last) { return last }
+    }
+    // Nothing fits: the last one says whether the answer is NULL or MISSING.
+    return last
+  }
+
+  /// `decode(e, s1, r1, s2, r2, …, default)`; null finds null, and MISSING nothing.
+  private mutating func decode(
+    _ operands: [Expression], _ row: (FieldPath) -> Value?
+  ) throws(QueryError) -> Value? {
+    guard let subject = try value(of: operands[0], row) else { return nil }
+    var index = 1
+    while index + 1 < operands.count {
+      let search = try value(of: operands[index], row)
+      if let search, SortOrder.compare(subject, search) == 0 {
+        return try value(of: operands[index + 1], row)
+      }
+      index += 2
+    }
+    return index < operands.count ? try value(of: operands[index], row) : .null
+  }
+
+  /// A function of present values: MISSING in gives MISSING out, else NULL in gives NULL out.
+  mutating func eager(_ function: Function, _ operands: [Value?]) throws(QueryError) -> Value? {
+    var values: [Value] = []
+    values.reserveCapacity(operands.count)
+    for operand in operands {
+      guard let operand else { return nil }
+      values.append(operand)
+    }
+    if !function.takesNull, values.contains(.null) { return .null }
+    switch function {
+    case .abs, .ceil, .floor: return Self.numeric(function, values[0])
+    case .concat, .contains, .startsWith, .endsWith, .byteLength, .charLength, .lower, .upper, .substr,
+      .position,
+      .split, .joinString, .leftTrim, .rightTrim, .trim, .leftPad, .rightPad, .repeat, .regexpLike:
+      return try string(function, values)
+    case .arrayContains, .arrayContainsNull, .arrayLength: return Self.array(function, values)
+    case .objectKeys, .objectValues, .objectLength, .objectSet, .objectUnset, .objectConcat, .objectRename,
+      .objectSize:
+      return try object(function, values)
+    case .jsonType, .isBoolean, .isNumber, .isString, .cast, .serializeJSON, .deserializeJSON:
+      return try type(function, values)
+    case .type, .coalesce, .nvl, .ifMissing, .ifNull, .isMissing, .isNull, .isMissingOrNull, .nullIf,
+      .missingIf,
+      .decode:
+      return nil
+    }
+  }
+
+  private static func numeric(_ function: Function, _ operand: Value) -> Value? {
+    switch (function, operand) {
+    case (.abs, .int(let value)), (.abs, .counter(let value)): value == .min ? nil : .int(Swift.abs(value))
+    case (.abs, .double(let value)): .double(Swift.abs(value))
+    case (.ceil, .double(let value)): .double(value.rounded(.up))
+    case (.floor, .double(let value)): .double(value.rounded(.down))
+    case (.ceil, _), (.floor, _): operand.wholeNumber.map(Value.int)
+    default: nil
+    }
+  }
+
+  private static func array(_ function: Function, _ operands: [Value]) -> Value? {
+    guard case .array(let elements) = operands[0] else { return nil }
+    switch function {
+    case .arrayLength: return .int(Int64(elements.count))
+    case .arrayContainsNull: return .bool(elements.contains(.null))
+    case .arrayContains: return .bool(elements.contains { SortOrder.compare($0, operands[1]) == 0 })
+    default: return nil
+    }
+  }
+}
+
+extension Function {
+  /// Whether NULL is an argument like any other; elsewhere it makes the result NULL.
+  fileprivate var takesNull: Bool {
+    switch self {
+    case .objectSet, .jsonType, .serializeJSON: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import CRDTCore
+
+/// Functions that ask for types and change them.
+extension Evaluator {
+  mutating func type(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
+    switch function {
+    case .jsonType: return Self.jsonTypeName(operands[0]).map(Value.string)
+    case .isBoolean: return .bool(SortOrder.Class(operands[0]) == .boolean)
+    case .isNumber: return .bool(SortOrder.Class(operands[0]) == .number)
+    case .isString: return .bool(SortOrder.Class(operands[0]) == .string)
+    case .cast:
+      guard case .string(let name) = operands[1], let type = CastType(name: name.lowercased()) else {
+        return nil
+      }
+      return Self.cast(operands[0], to: type)
+    case .serializeJSON:
+      guard let text = JSONText.write(operands[0]) else { return nil }
+      try charge(text.utf8.count)
+      return .string(text)
+    case .deserializeJSON:
+      guard case .string(let text) = operands[0] else { return nil }
+      try charge(text.utf8.count)
+      return JSONText.parse(text)
+    default: return nil
+    }
+  }
+
+  /// What `type()` answers; never "number".
+  static func typeName(_ value: Value?) -> String {
+    switch value {
+    case .bool: "boolean"
+    case .int, .counter: "integer"
+    case .double: "float"
+    case .string: "string"
+    case .bytes: "binary"
+    case .array: "array"
+    case .map, .attachment: "object"
+    case .null: "null"
+    case nil: "missing"
+    }
+  }
+
+  private static func jsonTypeName(_ value: Value) -> String? {
+    switch SortOrder.Class(value) {
+    case .boolean: "boolean"
+    case .number: "number"
+    case .string: "string"
+    case .array: "array"
+    case .object, .attachment: "object"
+    case .null: "null"
+    case .binary, .missing: nil
+    }
+  }
+
+  /// MISSING where the value has no counterpart of the type.
+  private static func cast(_ value: Value, to type: CastType) -> Value? {
+    switch type {
+    case .boolean:
+      switch value {
+      case .bool: return value
+      case .string(let text): return ["true": true, "false": false][text.lowercased()].map(Value.bool)
+      default: return value.wholeNumber.map { .bool($0 != 0) }
+      }
+    case .integer:
+      switch value {
+      case .bool(let value): return .int(value ? 1 : 0)
+      case .double(let value): return Int64(exactly: value.rounded(.towardZero)).map(Value.int)
+      case .string(let text): return Int64(text).map(Value.int)
+      default: return value.wholeNumber.map(Value.int)
+      }
+    case .float:
+      guard case .string(let text) = value else { return value.number.map(Value.double) }
+      return JSONText.number(text)?.number.map(Value.double)
+    case .string:
+      switch value {
+      case .string: return value
+      case .bool(let value): return .string(value ? "true" : "false")
+      case .double(let value): return value.isFinite ? .string("\(value)") : nil
+      default: return value.wholeNumber.map { .string("\($0)") }
+      }
+    }
+  }
+}

@@ -1,0 +1,191 @@
+package import CRDTCore
+
+/// Evaluates expressions on values: the reference that faster paths must agree with.
+///
+/// MISSING is `nil`. An operand of the wrong type gives MISSING, never an error; the errors that remain are
+/// a parameter without an argument and too much work.
+package struct Evaluator {
+  /// Bytes that the functions of one evaluation may make in all.
+  ///
+  /// A peer can send any expression within the limits of a query; without this bound `repeat` and `concat`
+  /// would turn a short one into all the memory there is.
+  static let producedBytes = 32 << 20
+
+  let arguments: [String: Value]
+  private var remainingBytes = producedBytes
+
+  init(arguments: [String: Value]) { self.arguments = arguments }
+
+  /// The value of an expression for one row.
+  ///
+  /// - Parameters:
+  ///   - expression: What to evaluate.
+  ///   - row: The value at a path of the row; `nil` where there is none.
+  ///   - arguments: The values of parameters that are not bound yet.
+  /// - Returns: The value; `nil` for MISSING.
+  /// - Throws: `argument` for a parameter without a value, `limit` when functions make too many bytes.
+  package static func evaluate(
+    _ expression: Expression, row: (FieldPath) -> Value?, arguments: [String: Value] = [:]
+  ) throws(QueryError) -> Value? {
+    var evaluator = Evaluator(arguments: arguments)
+    return try evaluator.value(of: expression, row)
+  }
+
+  /// The value of an expression that reads no fields.
+  package static func evaluate(
+    constant expression: Expression, arguments: [String: Value] = [:]
+  ) throws(QueryError) -> Value? {
+    try evaluate(expression, row: { _ in nil }, arguments: arguments)
+  }
+
+  /// Whether a filter keeps the row: its predicate is true, not NULL or MISSING.
+  package static func matches(
+    _ predicate: Expression, row: (FieldPath) -> Value?, arguments: [String: Value] = [:]
+  ) throws(QueryError) -> Bool {
+    try evaluate(predicate, row: row, arguments: arguments) == .bool(true)
+  }
+
+  /// Takes bytes from what this evaluation may still make.
+  mutating func charge(_ bytes: Int) throws(QueryError) {
+    guard bytes <= remainingBytes else {
+      throw QueryError(.limit, "an expression makes more than \(Self.producedBytes) bytes")
+    }
+    remainingBytes -= bytes
+  }
+
+  mutating func value(of expression: Expression, _ row: (FieldPath) -> Value?) throws(QueryError) -> Value? {
+    switch expression {
+    case .literal(let value): return value
+    case .missing: return nil
+    case .parameter(let name): return try Expression.argument(name, in: arguments)
+    case .path(let path): return row(path)
+    case .unary(let symbol, let operand): return Self.unary(symbol, try value(of: operand, row))
+    case .binary(let symbol, let left, let right):
+      return try binary(symbol, try value(of: left, row), try value(of: right, row))
+    case .and(let terms): return try connected(terms, decidedBy: false, row)
+    case .or(let terms): return try connected(terms, decidedBy: true, row)
+    case .between(let subject, let low, let high, let negated):
+      let subject = try value(of: subject, row)
+      let above = TruthValue.compare(subject, try value(of: low, row)) { $0 >= 0 }
+      let below = TruthValue.compare(subject, try value(of: high, row)) { $0 <= 0 }
+      let result = TruthValue.and(above, below)
+      return negated ? TruthValue.not(result) : result
+    case .in(let subject, let list, let negated):
+      let result = TruthValue.isMember(try value(of: subject, row), of: try value(of: list, row))
+      return negated ? TruthValue.not(result) : result
+    case .like: return try like(expression, row)
+    case .isNull(let operand, let negated): return .bool((try value(of: operand, row) == .null) != negated)
+    case .isMissing(let operand, let negated): return .bool((try value(of: operand, row) == nil) != negated)
+    case .call(let function, let operands): return try call(function, operands, row)
+    case .array(let elements): return try array(elements, row)
+    case .object(let members): return try object(members, row)
+    case .case(let clauses, let otherwise):
+      for clause in clauses where try value(of: clause.condition, row) == .bool(true) {
+        return try value(of: clause.result, row)
+      }
+      // Without ELSE the result is NULL, as in SQL.
+      return try otherwise.map { (other) throws(QueryError) in try value(of: other, row) } ?? .null
+    }
+  }
+
+  private static func unary(_ symbol: UnaryOperator, _ operand: Value?) -> Value? {
+    switch symbol {
+    case .negate: Arithmetic.negate(operand)
+    case .not: TruthValue.not(operand)
+    case .isNotTrue: .bool(operand != .bool(true))
+    }
+  }
+
+  private mutating func binary(
+    _ symbol: BinaryOperator, _ left: Value?, _ right: Value?
+  ) throws(QueryError) -> Value? {
+    switch symbol {
+    case .equal: return TruthValue.compare(left, right) { $0 == 0 }
+    case .notEqual: return TruthValue.compare(left, right) { $0 != 0 }
+    case .less: return TruthValue.compare(left, right) { $0 < 0 }
+    case .lessOrEqual: return TruthValue.compare(left, right) { $0 <= 0 }
+    case .greater: return TruthValue.compare(left, right) { $0 > 0 }
+    case .greaterOrEqual: return TruthValue.compare(left, right) { $0 >= 0 }
+    case .same: return .bool(TruthValue.same(left, right))
+    case .notSame: return .bool(!TruthValue.same(left, right))
+    case .xor: return TruthValue.xor(left, right)
+    case .add, .subtract, .multiply, .divide, .remainder, .shiftLeft, .shiftRight:
+      return Arithmetic.apply(symbol, left, right)
+    case .concatenate: return try eager(.concat, [left, right])
+    }
+  }
+
+  /// AND when false decides, OR when true does; the first operand that decides ends it.
+  private mutating func connected(
+    _ terms: [Expression], decidedBy decisive: Bool, _ row: (FieldPath) -> Value?
+  ) throws(QueryError) -> Value? {
+    var result = Value.bool(!decisive)
+    for term in terms {
+      let value = try value(of: term, row)
+      if value == .bool(decisive) { return value }
+      if value != .bool(!decisive) { result = .null }
+    }
+    return result
+  }
+
+  private mutating func like(_ expression: Expression, _ row: (FieldPath) -> Value?) throws(QueryError)
+    -> Value?
+  {
+    guard case .like(let subject, let pattern, let escape, let caseInsensitive, let negated) = expression
+    else {
+      return nil
+    }
+    var operands = [try value(of: subject, row), try value(of: pattern, row)]
+    if let escape { operands.append(try value(of: escape, row)) }
+    if operands.contains(nil) { return nil }
+    if operands.contains(.null) { return .null }
+    guard case .string(let text) = operands[0], case .string(let source) = operands[1] else { return nil }
+    var escapeText = "\\"
+    if operands.count == 3 {
+      guard case .string(let given) = operands[2] else { return nil }
+      escapeText = given
+    }
+    guard let compiled = LikePattern(source, escape: escapeText, caseInsensitive: caseInsensitive) else {
+      return nil
+    }
+    return .bool(compiled.matches(text) != negated)
+  }
+
+  private mutating func array(_ elements: [Expression], _ row: (FieldPath) -> Value?) throws(QueryError)
+    -> Value?
+  {
+    var values: [Value] = []
+    values.reserveCapacity(elements.count)
+    for element in elements { values.append(try value(of: element, row) ?? .null) }
+    return .array(values)
+  }
+
+  private mutating func object(
+    _ members: [ObjectMember], _ row: (FieldPath) -> Value?
+  ) throws(QueryError) -> Value? {
+    var values: [String: Value] = [:]
+    for member in members {
+      if let value = try value(of: member.value, row) { values[member.key] = value }
+    }
+    return .map(values)
+  }
+}
+
+extension Value {
+  /// The value at the end of a path that starts here; `nil` when a step leads nowhere.
+  package func value(at path: some Collection<PathComponent>) -> Value? {
+    var current = self
+    for component in path {
+      switch (current, component) {
+      case (.map(let members), .key(let key)):
+        guard let next = members[key] else { return nil }
+        current = next
+      case (.array(let elements), .index(let index)):
+        guard elements.indices.contains(index) else { return nil }
+        current = elements[index]
+      default: return nil
+      }
+    }
+    return current
+  }
+}

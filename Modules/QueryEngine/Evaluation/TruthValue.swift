@@ -1,0 +1,55 @@
+package import CRDTCore
+
+/// Comparisons and logic over true, false, NULL and MISSING.
+///
+/// Any comparison with MISSING is MISSING, any other with NULL is NULL, and one of values of two classes is
+/// MISSING. AND is false where one operand is, true where all are, else NULL; OR likewise the other way
+/// round; whatever is no boolean counts as unknown. A filter keeps what is true.
+package enum TruthValue {
+  /// The result of a comparison operator; `nil` is MISSING.
+  package static func compare(_ left: Value?, _ right: Value?, _ holds: (Int) -> Bool) -> Value? {
+    guard let left, let right else { return nil }
+    if left == .null || right == .null { return .null }
+    guard SortOrder.Class(left) == SortOrder.Class(right) else { return nil }
+    return .bool(holds(SortOrder.compare(left, right)))
+  }
+
+  /// Whether two values are the same, where a missing one counts as null and null equals null.
+  package static func same(_ left: Value?, _ right: Value?) -> Bool {
+    SortOrder.compare(left ?? .null, right ?? .null) == 0
+  }
+
+  package static func not(_ operand: Value?) -> Value? {
+    switch operand {
+    case .bool(let value): .bool(!value)
+    case .null: .null
+    default: nil
+    }
+  }
+
+  /// AND of two: false wins, then whatever is unknown.
+  package static func and(_ left: Value?, _ right: Value?) -> Value {
+    if left == .bool(false) || right == .bool(false) { return .bool(false) }
+    return left == .bool(true) && right == .bool(true) ? .bool(true) : .null
+  }
+
+  package static func xor(_ left: Value?, _ right: Value?) -> Value {
+    guard case .bool(let left) = left, case .bool(let right) = right else { return .null }
+    return .bool(left != right)
+  }
+
+  /// Whether `list` has an element equal to `subject`: SQL's IN.
+  ///
+  /// - Returns: True for a match; else NULL when the list holds a null, and false when it does not.
+  package static func isMember(_ subject: Value?, of list: Value?) -> Value? {
+    guard let subject, let list else { return nil }
+    if subject == .null || list == .null { return .null }
+    guard case .array(let elements) = list else { return nil }
+    var unknown = false
+    for element in elements {
+      if element == .null { unknown = true }
+      if SortOrder.compare(subject, element) == 0 { return .bool(true) }
+    }
+    return unknown ? .null : .bool(false)
+  }
+}
