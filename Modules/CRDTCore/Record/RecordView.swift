@@ -43,13 +43,23 @@ public struct RecordView: ~Escapable {
   /// - Returns: `nil` when the document has nothing there; `_id` is the store's key and not in here.
   /// - Complexity: O(*k*) in the keys of each map on the way, O(log *k*) for large maps.
   @_lifetime(copy self)
-  public func value(at path: ResolvedPath) -> ValueRef? {
+  public func value(at path: borrowing ResolvedPath) -> ValueRef? {
+    let root = root
+    if path.isSole, !root.carriesKeys {
+      guard let offset = root.slotOffset(ofID: path.soleID) else { return nil }
+      return ValueRef(bytes, slotAt: offset)
+    }
+    return value(at: path, from: root)
+  }
+
+  @_lifetime(copy self)
+  private func value(at path: borrowing ResolvedPath, from root: consuming MapNode) -> ValueRef? {
     var node = root
     let last = path.components.count - 1
     for index in 0...max(last, 0) where index <= last {
       guard case .key(let name) = path.components[index] else { return nil }
-      guard let position = position(of: name, id: path.ids[index], in: node) else { return nil }
-      let value = ValueRef(bytes, slotAt: node.slotOffset(position))
+      guard let offset = slotOffset(of: name, id: path.ids[index], in: node) else { return nil }
+      let value = ValueRef(bytes, slotAt: offset)
       if index == last { return value }
       guard value.kind == .map else { return nil }
       node = value.node
@@ -57,10 +67,10 @@ public struct RecordView: ~Escapable {
     return nil
   }
 
-  private func position(of name: String, id: UInt16, in node: borrowing MapNode) -> Int? {
-    if !node.carriesKeys { return id == ResolvedPath.missing ? nil : node.index(ofID: id) }
+  private func slotOffset(of name: String, id: UInt16, in node: borrowing MapNode) -> Int? {
+    if !node.carriesKeys { return node.slotOffset(ofID: id) }
     let utf8 = Array(name.utf8)
-    return node.index(ofName: utf8.span.bytes)
+    return node.index(ofName: utf8.span.bytes).map { node.slotOffset($0) }
   }
 
   /// All fields without `_id`, as owned values.

@@ -3,6 +3,10 @@ public struct ResolvedPath: Hashable, Sendable {
   public let components: [PathComponent]
   /// Each component's id in the table last resolved against; `missing` where it has none.
   private(set) var ids: [UInt16]
+  /// The id of the only component, so that the common search touches no array.
+  private(set) var soleID: UInt16
+  /// Whether the path is one key.
+  let isSole: Bool
   private var resolvedCount = -1
 
   static let missing = UInt16.max
@@ -10,6 +14,8 @@ public struct ResolvedPath: Hashable, Sendable {
   public init(_ components: [PathComponent]) {
     self.components = components
     ids = Array(repeating: Self.missing, count: components.count)
+    soleID = Self.missing
+    isSole = if components.count == 1, case .key = components[0] { true } else { false }
   }
 
   /// Looks the names up in `keys`; nothing is done when the table has not grown since.
@@ -21,6 +27,7 @@ public struct ResolvedPath: Hashable, Sendable {
     for (index, component) in components.enumerated() {
       if case .key(let name) = component { ids[index] = keys.id(of: name) ?? Self.missing }
     }
+    if isSole { soleID = ids[0] }
   }
 
   public static func == (a: ResolvedPath, b: ResolvedPath) -> Bool { a.components == b.components }
