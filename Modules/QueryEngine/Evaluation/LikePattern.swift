@@ -20,13 +20,12 @@ package struct LikePattern: Sendable {
   private var asciiRows = [UInt16](repeating: 0, count: 128)
   private var otherRows: [UInt32: UInt16] = [:]
 
-  /// Compiles a pattern.
+  /// Compiles a pattern; fails when the escape is not one scalar or the pattern is too long.
   ///
   /// - Parameters:
   ///   - pattern: The text with its wildcards.
   ///   - escape: One scalar; what follows it stands for itself.
   ///   - caseInsensitive: Whether letters match in either case.
-  /// - Returns: `nil` when the escape is not one scalar or the pattern is too long.
   package init?(_ pattern: String, escape: String = "\\", caseInsensitive: Bool = false) {
     guard escape.unicodeScalars.count == 1, pattern.utf8.count <= Self.maximumBytes else { return nil }
     var scalars: [UInt32?] = []

@@ -1,14 +1,46 @@
 package import CRDTCore
 
 extension Expression {
-  /// This expression with every parameter replaced by its argument.
+  /// This expression with every parameter replaced by its argument, and every constant part by its value.
   ///
   /// - Throws: `argument` when one has no value, `limit` when a value is nested too deeply.
   package func binding(_ arguments: [String: Value]) throws(QueryError) -> Expression {
     try rewritten { (node) throws(QueryError) -> Expression in
-      guard case .parameter(let name) = node else { return node }
+      guard case .parameter(let name) = node else { return node.folded }
       return .literal(try Self.argument(name, in: arguments))
     }
+  }
+
+  /// A node over constants, replaced by its value; any other node as it is.
+  private var folded: Expression {
+    switch self {
+    case .literal, .missing, .path, .parameter: return self
+    case .unary, .binary, .and, .or, .between, .in, .like, .isNull, .isMissing, .call, .array, .object, .case:
+      break
+    }
+    guard children.allSatisfy(\.isConstant) else { return self }
+    do {
+      return try Evaluator.evaluate(constant: self).map(Expression.literal) ?? .missing
+    } catch {
+      // It makes too much to be computed: evaluating it on a row says so.
+      return self
+    }
+  }
+
+  private var isConstant: Bool {
+    switch self {
+    case .literal, .missing: true
+    case .parameter, .path, .unary, .binary, .and, .or, .between, .in, .like, .isNull, .isMissing, .call,
+      .array,
+      .object, .case:
+      false
+    }
+  }
+
+  /// The names of all parameters.
+  package var parameters: Set<String> {
+    if case .parameter(let name) = self { return [name] }
+    return children.reduce(into: []) { $0.formUnion($1.parameters) }
   }
 
   /// The value of one parameter.
