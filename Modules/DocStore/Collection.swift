@@ -1,0 +1,62 @@
+public import CRDTCore
+
+/// A collection as a transaction sees it.
+public struct Collection: Sendable {
+  /// Its number in this store; another store's differs.
+  public let id: UInt32
+  public let name: String
+  /// The field names that its records refer to.
+  public let keys: KeyTable
+
+  package init(id: UInt32, name: String, keys: KeyTable) {
+    self.id = id
+    self.name = name
+    self.keys = keys
+  }
+}
+
+extension Collection: Hashable {
+  public static func == (a: Collection, b: Collection) -> Bool { a.id == b.id }
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+/// One line of the list of collections.
+public struct CollectionInfo: Hashable, Sendable {
+  public let id: UInt32
+  public let name: String
+  /// Documents that are neither removed nor evicted.
+  public let documentCount: Int
+}
+
+/// A document's place in a store.
+public struct DocumentKey: Hashable, Sendable {
+  public let collection: UInt32
+  public let id: DocumentID
+
+  public init(collection: UInt32, id: DocumentID) {
+    self.collection = collection
+    self.id = id
+  }
+}
+
+/// The rules for collections' names.
+enum CollectionName {
+  /// Names that begin so are the system's.
+  static let systemPrefix = "__"
+
+  static func check(_ name: String, operation: String) throws(StoreError) {
+    let problem: String
+    if name.isEmpty {
+      problem = "is empty"
+    } else if name.utf8.count > Limits.collectionNameBytes {
+      problem = "takes \(name.utf8.count) bytes, at most \(Limits.collectionNameBytes) are allowed"
+    } else if name.utf8.contains(0) {
+      problem = "contains a NUL"
+    } else if name.hasPrefix(systemPrefix) {
+      problem = "begins with \(systemPrefix), which is reserved for the system"
+    } else {
+      return
+    }
+    throw StoreError(.invalidCollectionName, "The collection's name \(problem)", operation: operation)
+  }
+}

@@ -1,0 +1,101 @@
+import CLMDB
+import CRDTCore
+
+/// Reads and writes pages under a transaction that somebody else keeps open.
+///
+/// Values are handed out in place, to closures only: a span of mapped memory cannot outlive the call.
+struct PageAccess {
+  // SAFETY: whoever makes a PageAccess sees to it that it is not used after its transaction.
+  let handle: OpaquePointer
+
+  init(_ handle: OpaquePointer) { self.handle = handle }
+
+  /// Hands the bytes at `key` to `body`; nothing happens when there are none.
+  func withValue<R>(_ table: MDB_dbi, _ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
+    // SAFETY: mdb_get reads the key during the call only and never writes through it. The value stays in
+    // place until the transaction ends or writes again, and neither happens while `body` runs.
+    try unsafe key.withUnsafeBytes { bytes in
+      var name = unsafe MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      var found = unsafe MDB_val()
+      let rc = unsafe mdb_get(handle, table, &name, &found)
+      if rc == MDB_NOTFOUND { return nil }
+      try StoreError.check(rc, "mdb_get")
+      return try unsafe body(RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
+    }
+  }
+
+  /// Stores `count` bytes at `key`, which `fill` writes in place.
+  func put(
+    _ table: MDB_dbi, _ key: RawSpan, byteCount: Int, fill: (UnsafeMutableRawBufferPointer) -> Void
+  ) throws(StoreError) {
+    // SAFETY: with MDB_RESERVE the engine hands out `count` writable bytes, valid until the next update.
+    let rc = unsafe key.withUnsafeBytes { bytes in
+      var name = unsafe MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      var room = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
+      let rc = unsafe mdb_put(handle, table, &name, &room, UInt32(MDB_RESERVE))
+      if rc == MDB_SUCCESS {
+        unsafe fill(UnsafeMutableRawBufferPointer(start: room.mv_data, count: byteCount))
+      }
+      return rc
+    }
+    try StoreError.check(rc, "mdb_put")
+  }
+
+  /// Removes what stands at `key`.
+  ///
+  /// - Returns: `false` when nothing stood there.
+  @discardableResult
+  func delete(_ table: MDB_dbi, _ key: RawSpan) throws(StoreError) -> Bool {
+    // SAFETY: mdb_del reads the key during the call only.
+    let rc = unsafe key.withUnsafeBytes { bytes in
+      var name = unsafe MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      return unsafe mdb_del(handle, table, &name, nil)
+    }
+    if rc == MDB_NOTFOUND { return false }
+    try StoreError.check(rc, "mdb_del")
+    return true
+  }
+
+  /// Visits pairs in the order of their keys, from `start` on, until `body` returns `false`.
+  func scan(_ table: MDB_dbi, from start: RawSpan, _ body: (RawSpan, RawSpan) throws -> Bool) throws {
+    var cursor: OpaquePointer?
+    // SAFETY: the cursor is closed before its transaction ends; spans of keys and values are good until
+    // the cursor moves on or the transaction writes, and `body` has returned by then.
+    try StoreError.check(unsafe mdb_cursor_open(handle, table, &cursor), "mdb_cursor_open")
+    defer { unsafe mdb_cursor_close(cursor) }
+    var key = unsafe MDB_val()
+    var value = unsafe MDB_val()
+    var rc = unsafe start.withUnsafeBytes { bytes in
+      unsafe key = MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      let operation = bytes.isEmpty ? MDB_FIRST : MDB_SET_RANGE
+      return unsafe mdb_cursor_get(cursor, &key, &value, operation)
+    }
+    while rc == MDB_SUCCESS {
+      let name = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(key.mv_data), byteCount: key.mv_size)
+      let bytes = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size)
+      guard try body(name, bytes) else { return }
+      rc = unsafe mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
+    }
+    if rc != MDB_NOTFOUND { throw StoreError(engine: rc, "mdb_cursor_get") }
+  }
+
+  /// Opens a named table, making it if `create` is set.
+  func open(_ name: String, create: Bool) throws(StoreError) -> MDB_dbi {
+    var table: MDB_dbi = 0
+    // SAFETY: the name is read during the call only.
+    let rc = unsafe mdb_dbi_open(handle, name, create ? UInt32(MDB_CREATE) : 0, &table)
+    if rc == MDB_NOTFOUND {
+      throw StoreError(.corrupt, "The store lacks its table \(name)", operation: "mdb_dbi_open", underlying: rc)
+    }
+    try StoreError.check(rc, "mdb_dbi_open")
+    return table
+  }
+
+  /// Pages in use by `table`.
+  func pageCount(_ table: MDB_dbi) throws(StoreError) -> Int {
+    var stat = MDB_stat()
+    // SAFETY: the call fills the local structure.
+    try StoreError.check(unsafe mdb_stat(handle, table, &stat), "mdb_stat")
+    return stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages
+  }
+}

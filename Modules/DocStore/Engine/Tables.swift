@@ -1,0 +1,36 @@
+import CLMDB
+
+/// The named tables of a store; `Documentation/FileFormat.md` has their keys and values.
+struct Tables: Sendable {
+  let meta: MDB_dbi
+  let collections: MDB_dbi
+  let keys: MDB_dbi
+  let sites: MDB_dbi
+  let documents: MDB_dbi
+  let groups: MDB_dbi
+  let oversize: MDB_dbi
+
+  /// Room for tables of later releases beside the ones there are.
+  static let maximumCount: UInt32 = 32
+
+  init(_ access: PageAccess, create: Bool) throws(StoreError) {
+    meta = try access.open("meta", create: create)
+    collections = try access.open("collections", create: create)
+    keys = try access.open("keys", create: create)
+    sites = try access.open("sites", create: create)
+    documents = try access.open("documents", create: create)
+    groups = try access.open("groups", create: create)
+    oversize = try access.open("oversize", create: create)
+  }
+
+  /// Pages that hold something: those of all tables, of the list of tables and of the free list.
+  func pageCount(_ access: PageAccess) throws(StoreError) -> Int {
+    let freeList: MDB_dbi = 0
+    let listOfTables: MDB_dbi = 1
+    var count = 0
+    for table in [freeList, listOfTables, meta, collections, keys, sites, documents, groups, oversize] {
+      count += try access.pageCount(table)
+    }
+    return count
+  }
+}

@@ -1,0 +1,79 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A value under a lock, with a way to wait until it has changed.
+// SAFETY: `state` is only touched while the mutex is held; mutex and condition live as long as the object.
+final class Monitor<State>: @unchecked Sendable {
+  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  private var state: State
+
+  init(_ state: State) {
+    self.state = state
+    unsafe mutex = .allocate(capacity: 1)
+    unsafe condition = .allocate(capacity: 1)
+    unsafe pthread_mutex_init(mutex, nil)
+    #if canImport(Darwin)
+      unsafe pthread_cond_init(condition, nil)
+    #else
+      var attributes = pthread_condattr_t()
+      unsafe pthread_condattr_init(&attributes)
+      // Time-outs must not move with the wall clock.
+      unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      unsafe pthread_cond_init(condition, &attributes)
+      unsafe pthread_condattr_destroy(&attributes)
+    #endif
+  }
+
+  deinit {
+    unsafe pthread_cond_destroy(condition)
+    unsafe pthread_mutex_destroy(mutex)
+    unsafe condition.deallocate()
+    unsafe mutex.deallocate()
+  }
+
+  /// Runs `body` with the lock held, then wakes those who wait if `wake` is set.
+  func withLock<R>(wake: Bool = false, _ body: (inout State) throws -> R) rethrows -> R {
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    defer { if wake { unsafe pthread_cond_broadcast(condition) } }
+    return try body(&state)
+  }
+
+  /// Waits until `body` gives a result: it is called with the lock held, at once and after each wake-up.
+  ///
+  /// - Returns: `nil` when `timeout` passed first.
+  func wait<R>(for timeout: Duration? = nil, until body: (inout State) -> R?) -> R? {
+    let end = timeout.map { ContinuousClock.now + $0 }
+    unsafe pthread_mutex_lock(mutex)
+    defer { unsafe pthread_mutex_unlock(mutex) }
+    while true {
+      if let result = body(&state) { return result }
+      guard let end else {
+        unsafe pthread_cond_wait(condition, mutex)
+        continue
+      }
+      let left = end - ContinuousClock.now
+      guard left > .zero else { return nil }
+      sleep(left)
+    }
+  }
+
+  private func sleep(_ duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    #if canImport(Darwin)
+      var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+      unsafe pthread_cond_timedwait_relative_np(condition, mutex, &time)
+    #else
+      var time = timespec()
+      unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+      let nanoseconds = time.tv_nsec + Int(attoseconds / 1_000_000_000)
+      time.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000
+      time.tv_nsec = nanoseconds % 1_000_000_000
+      unsafe pthread_cond_timedwait(condition, mutex, &time)
+    #endif
+  }
+}

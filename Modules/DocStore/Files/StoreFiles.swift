@@ -1,0 +1,117 @@
+import CLMDB
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A store's directory and how its data file comes to be.
+struct StoreFiles {
+  let directory: String
+  var data: String { directory + "/data.mdb" }
+  private var draft: String { directory + "/data.mdb.new" }
+
+  /// Makes the directory, and those above it that are missing, for the owner alone.
+  init(making path: String) throws(StoreError) {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw StoreError(.notFound, "The store's path is empty or contains a NUL", operation: "mkdir")
+    }
+    directory = path
+    var made: [String] = []
+    try Self.makeDirectory(path, &made)
+    for path in made { try Self.syncDirectory(Self.parent(of: path)) }
+  }
+
+  private static func makeDirectory(_ path: String, _ made: inout [String]) throws(StoreError) {
+    if unsafe mkdir(path, 0o700) == 0 {
+      made.append(path)
+      return
+    }
+    switch errno {
+    case EEXIST:
+      guard isDirectory(path) else { throw StoreError(engine: ENOTDIR, "mkdir") }
+    case ENOENT:
+      let parent = parent(of: path)
+      guard parent != path else { throw StoreError(engine: ENOENT, "mkdir") }
+      try makeDirectory(parent, &made)
+      guard unsafe mkdir(path, 0o700) == 0 else { throw StoreError(engine: errno, "mkdir") }
+      made.append(path)
+    case let rc: throw StoreError(engine: rc, "mkdir")
+    }
+  }
+
+  private static func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// The directory that holds `path`'s last component.
+  private static func parent(of path: String) -> String {
+    var path = path[...]
+    while path.count > 1, path.last == "/" { path.removeLast() }
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// Makes the data file unless it is there: whole or not at all, also when power fails meanwhile.
+  ///
+  /// The engine's own creation is not safe against that, so it works under another name.
+  /// - Parameter fill: Writes the first contents.
+  func createIfMissing(fill: (PageAccess, Tables) throws(StoreError) -> Void) throws(StoreError) {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    if unsafe lstat(data, &status) == 0 {
+      guard status.st_size > 0 else {
+        throw StoreError(.corrupt, "The store's file is empty", operation: "open")
+      }
+      return
+    }
+    guard errno == ENOENT else { throw StoreError(engine: errno, "lstat") }
+    removeDraft()
+    do throws(StoreError) {
+      try writeDraft(fill)
+      try Self.sync(draft)
+      guard unsafe rename(draft, data) == 0 else { throw StoreError(engine: errno, "rename") }
+    } catch {
+      removeDraft()
+      throw error
+    }
+    removeDraft()
+    try Self.syncDirectory(directory)
+  }
+
+  private func writeDraft(_ fill: (PageAccess, Tables) throws(StoreError) -> Void) throws(StoreError) {
+    let engine = try Environment.openEngine(draft, mapBytes: 1 << 20)
+    defer { unsafe mdb_env_close(engine.handle) }
+    let transaction = try LMDBTransaction(engine.handle)
+    try fill(transaction.access, try Tables(transaction.access, create: true))
+    try transaction.commit()
+  }
+
+  /// Removes what an interrupted creation left behind.
+  private func removeDraft() {
+    _ = unsafe unlink(draft)
+    _ = unsafe unlink(draft + "-lock")
+  }
+
+  /// Gives a file that lost its end zeros there, so that reading them is an error and not a signal.
+  func pad(toPages pages: Int) throws(StoreError) {
+    var status = stat()
+    guard unsafe stat(data, &status) == 0 else { throw StoreError(engine: errno, "stat") }
+    let byteCount = pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    guard status.st_size < byteCount else { return }
+    guard unsafe truncate(data, off_t(byteCount)) == 0 else { throw StoreError(engine: errno, "truncate") }
+  }
+
+  private static func sync(_ path: String) throws(StoreError) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    defer { close(descriptor) }
+    guard fsync(descriptor) == 0 else { throw StoreError(engine: errno, "fsync") }
+  }
+
+  private static func syncDirectory(_ path: String) throws(StoreError) {
+    try sync(path)
+  }
+}

@@ -1,0 +1,70 @@
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The right to be a store's only user: a lock file against other processes, a registry within this one.
+struct StoreLock: ~Copyable, Sendable {
+  private let descriptor: Int32
+  private let identity: FileIdentity
+
+  /// Takes the lock of the store in `directory` without waiting.
+  ///
+  /// - Throws: `alreadyOpen` when anybody has it.
+  init(directory: String) throws(StoreError) {
+    let path = directory + "/lock"
+    // SAFETY: the path is read during the call only.
+    let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    do throws(StoreError) {
+      let identity = try FileIdentity(descriptor)
+      guard OpenStores.insert(identity) else { throw Self.alreadyOpen(0) }
+      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        let rc = errno
+        OpenStores.remove(identity)
+        throw rc == EWOULDBLOCK ? Self.alreadyOpen(rc) : StoreError(engine: rc, "flock")
+      }
+      self.descriptor = descriptor
+      self.identity = identity
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  deinit {
+    OpenStores.remove(identity)
+    close(descriptor)
+  }
+
+  private static func alreadyOpen(_ rc: Int32) -> StoreError {
+    StoreError(
+      .alreadyOpen, "The store is open already, in this process or another one", operation: "open", underlying: rc)
+  }
+}
+
+/// A file's device and inode: the same whatever path leads to it.
+struct FileIdentity: Hashable, Sendable {
+  let device: UInt64
+  let inode: UInt64
+
+  init(_ descriptor: Int32) throws(StoreError) {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat") }
+    device = UInt64(truncatingIfNeeded: status.st_dev)
+    inode = UInt64(truncatingIfNeeded: status.st_ino)
+  }
+}
+
+/// The stores that this process has open: `flock` does not tell apart the users within a process that
+/// reach one file through inherited descriptors.
+private enum OpenStores {
+  static let identities = Mutex<Set<FileIdentity>>([])
+
+  static func insert(_ identity: FileIdentity) -> Bool { identities.withLock { $0.insert(identity).inserted } }
+  static func remove(_ identity: FileIdentity) { identities.withLock { _ = $0.remove(identity) } }
+}

@@ -1,0 +1,59 @@
+// LMDB's header is where the compiler first meets the system's thread types.
+import CLMDB
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A thread of the system's, for work that must stay on one thread or may block.
+// SAFETY: the handle never changes, and `join` is called once, by whoever closes the store.
+struct StoreThread: @unchecked Sendable {
+  private let handle: pthread_t
+
+  /// Deep enough for documents nested to the limit, whatever the system's default is.
+  private static let stackBytes = 8 << 20
+
+  private final class Start {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  init(_ body: @escaping @Sendable () -> Void) throws(StoreError) {
+    var attributes = pthread_attr_t()
+    unsafe pthread_attr_init(&attributes)
+    defer { unsafe pthread_attr_destroy(&attributes) }
+    unsafe pthread_attr_setstacksize(&attributes, Self.stackBytes)
+    let start = unsafe Unmanaged.passRetained(Start(body))
+    #if canImport(Darwin)
+      var handle: pthread_t?
+      let rc = unsafe pthread_create(&handle, &attributes, { context in
+        // SAFETY: the context is the retained start, taken over exactly once.
+        unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
+        return nil
+      }, start.toOpaque())
+    #else
+      var created: pthread_t = 0
+      let rc = unsafe pthread_create(&created, &attributes, { context in
+        // SAFETY: the context is the retained start, taken over exactly once.
+        if let context = unsafe context { unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body() }
+        return nil
+      }, start.toOpaque())
+      let handle: pthread_t? = created
+    #endif
+    guard rc == 0, let handle else {
+      unsafe start.release()
+      throw StoreError(engine: rc, "pthread_create")
+    }
+    self.handle = handle
+  }
+
+  var isCurrent: Bool { pthread_equal(handle, pthread_self()) != 0 }
+
+  /// Waits until the thread has ended.
+  func join() { pthread_join(handle, nil) }
+
+  /// Lets the thread's resources go by themselves when it ends.
+  func detach() { pthread_detach(handle) }
+}

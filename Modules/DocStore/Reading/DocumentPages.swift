@@ -1,0 +1,152 @@
+import CLMDB
+import CRDTCore
+
+/// Documents and groups on the pages of one snapshot: what both kinds of transaction read through.
+struct DocumentPages {
+  let access: PageAccess
+  let tables: Tables
+
+  /// Hands a document's record, verified, in place, and its envelope to `body`.
+  ///
+  /// - Returns: `nil` when the document is unknown here.
+  func withRecord<R>(
+    _ collection: UInt32, named name: String, _ id: DocumentID, _ body: (RawSpan, Envelope) throws -> R
+  ) throws -> R? {
+    try DocumentPath.withKey(collection, id.bytes.span.bytes) { key in
+      try access.withValue(tables.documents, key) { stored in
+        guard let envelope = Envelope(stored), envelope.isIntact(for: key) else { throw Self.damaged(name, id) }
+        let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
+        guard RecordView(record).verify() else { throw Self.damaged(name, id) }
+        return try body(record, envelope)
+      }
+    }
+  }
+
+  /// Visits the documents of a collection in the order of their ids' bytes until `body` returns `false`.
+  func forEachRecord(
+    _ collection: Collection, from: [UInt8]?, to: [UInt8]?, verify: Bool,
+    _ body: (RawSpan, Summary, borrowing RecordView) throws -> Bool
+  ) throws {
+    let end = to.map { DocumentPath.key(collection.id, $0) }
+    let prefix = DocumentPath.prefixBytes
+    try access.scan(tables.documents, from: DocumentPath.key(collection.id, from ?? []).span.bytes) { key, stored in
+      guard DocumentPath.collection(of: key) == collection.id else { return false }
+      if let end, key.compare(end.span.bytes) >= 0 { return false }
+      let id = key.extracting(prefix..<key.byteCount)
+      guard let envelope = Envelope(stored) else { throw Self.damaged(collection.name, id) }
+      let record = RecordView(stored.extracting(Envelope.byteCount..<stored.byteCount))
+      if verify, !envelope.isIntact(for: key) || !record.verify() { throw Self.damaged(collection.name, id) }
+      return try body(id, envelope.summary, record)
+    }
+  }
+
+  /// Visits the records of commits that touched several documents, after `sequence`, oldest first.
+  func groups(after sequence: UInt64, _ body: (UInt64, [DocumentKey]) throws -> Bool) throws {
+    guard sequence < .max else { return }
+    var start = ByteWriter(capacity: 8)
+    start.writeFixed(sequence + 1)
+    try access.scan(tables.groups, from: start.bytes.span.bytes) { key, stored in
+      let value = try SmallRecord.open(stored, at: key, table: "groups")
+      do {
+        var reader = ByteReader(key)
+        return try body(try reader.readFixed(), try GroupRecord.decode(value.span.bytes))
+      } catch is CodecError {
+        throw SmallRecord.damaged("groups")
+      }
+    }
+  }
+
+  /// The documents that are too large to be sent.
+  func oversize(_ name: (UInt32) -> String?) throws -> [OversizeDocument] {
+    var found: [OversizeDocument] = []
+    try access.scan(tables.oversize, from: [UInt8]().span.bytes) { key, stored in
+      let value = try SmallRecord.open(stored, at: key, table: "oversize")
+      var reader = ByteReader(value.span.bytes)
+      guard let collection = DocumentPath.collection(of: key), let name = name(collection),
+        let byteCount = try? reader.readFixed(as: UInt64.self)
+      else { throw SmallRecord.damaged("oversize") }
+      let id = DocumentID(trusted: DocumentPath.idBytes(of: key))
+      found.append(OversizeDocument(collection: name, id: id, byteCount: Int(clamping: byteCount)))
+      return true
+    }
+    return found
+  }
+
+  static func damaged(_ collection: String, _ id: DocumentID) -> StoreError {
+    damaged(collection, id.bytes.span.bytes)
+  }
+
+  /// Names the document by its id's bytes in hexadecimal, which are not readable contents.
+  private static func damaged(_ collection: String, _ id: RawSpan) -> StoreError {
+    let digits = unsafe id.withUnsafeBytes { bytes in
+      unsafe bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+    }
+    return StoreError(
+      .corrupt, "The record of document \(digits) in the collection \(collection) is damaged", operation: "read")
+  }
+}
+
+/// A document's key in the store: its collection's number, big-endian, then its id's bytes.
+enum DocumentPath {
+  static let prefixBytes = 4
+
+  static func key(_ collection: UInt32, _ id: [UInt8]) -> [UInt8] {
+    var key = ByteWriter(capacity: prefixBytes + id.count)
+    key.writeFixed(collection)
+    key.write(id)
+    return key.bytes
+  }
+
+  /// Builds a key without allocating and hands it to `body`.
+  static func withKey<R>(_ collection: UInt32, _ id: RawSpan, _ body: (RawSpan) throws -> R) throws -> R {
+    // SAFETY: every byte of the buffer is written before it is read, and it is not used after `body`.
+    try unsafe withUnsafeTemporaryAllocation(byteCount: prefixBytes + id.byteCount, alignment: 4) { room in
+      unsafe room.storeBytes(of: collection.bigEndian, as: UInt32.self)
+      unsafe id.withUnsafeBytes { bytes in
+        unsafe UnsafeMutableRawBufferPointer(rebasing: room[prefixBytes...]).copyMemory(from: bytes)
+      }
+      return try unsafe body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(room)))
+    }
+  }
+
+  static func collection(of key: RawSpan) -> UInt32? {
+    guard key.byteCount >= prefixBytes else { return nil }
+    return UInt32(bigEndian: unsafe key.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self))
+  }
+
+  static func idBytes(of key: RawSpan) -> [UInt8] {
+    unsafe key.extracting(prefixBytes..<key.byteCount).withUnsafeBytes { unsafe Array($0) }
+  }
+}
+
+/// The documents of one commit that are to become visible together.
+enum GroupRecord {
+  static func encode(_ members: [DocumentKey]) -> [UInt8] {
+    var writer = ByteWriter(capacity: 5 + members.count * 24)
+    writer.writeVarint(members.count)
+    for member in members {
+      writer.writeFixed(member.collection)
+      writer.writeBlob(member.id.bytes)
+    }
+    return writer.bytes
+  }
+
+  static func decode(_ bytes: RawSpan) throws(CodecError) -> [DocumentKey] {
+    var reader = ByteReader(bytes)
+    var members: [DocumentKey] = []
+    let count = try reader.readCount(minimumBytes: 5)
+    members.reserveCapacity(count)
+    for _ in 0..<count {
+      let collection: UInt32 = try reader.readFixed()
+      let id = try reader.readBlob()
+      members.append(
+        DocumentKey(collection: collection, id: DocumentID(trusted: unsafe id.withUnsafeBytes { unsafe Array($0) })))
+    }
+    return members
+  }
+}
+
+extension Record {
+  /// Takes a copy of bytes on a page.
+  init(copying bytes: RawSpan) { self.init(bytes: unsafe bytes.withUnsafeBytes { unsafe Array($0) }) }
+}

@@ -1,0 +1,115 @@
+public import CRDTCore
+
+/// A snapshot of the store: what was committed when it began, unmoved by what is written meanwhile.
+///
+/// It lives inside ``Store/read(_:)``, on the caller's thread; it blocks no writer, but keeps the pages
+/// of its snapshot from being used again.
+public struct ReadTransaction: ~Copyable {
+  private let environment: Environment
+  private let pages: DocumentPages
+  private let catalogue: Catalogue
+  private let log: LogState
+
+  /// Begins a snapshot; `catalogue` is asked for afterwards, so that it has all that the snapshot needs.
+  init(_ environment: Environment, catalogue: () -> Catalogue) throws(StoreError) {
+    let access = try environment.beginRead()
+    do {
+      log = try LogState(access, environment.tables)
+    } catch {
+      environment.recycle(access)
+      throw error
+    }
+    self.environment = environment
+    pages = DocumentPages(access: access, tables: environment.tables)
+    self.catalogue = catalogue()
+  }
+
+  deinit { environment.recycle(pages.access) }
+
+  /// The last commit that the snapshot includes.
+  public var sequence: UInt64 { log.sequence }
+
+  /// The random number of the last commit that the snapshot includes.
+  public var commitID: UInt64 { log.commitID }
+
+  /// Rises with every transaction that evicts.
+  public var evictionEpoch: UInt64 { log.evictionEpoch }
+
+  /// The sites that records refer to.
+  public var sites: SiteTable { catalogue.sites }
+
+  /// All collections ever written, by name, with their counts of living documents.
+  public borrowing func collections() throws -> [CollectionInfo] {
+    try pages.collections()
+  }
+
+  /// The collection called `name`; `nil` when it was never written.
+  public borrowing func collection(_ name: String) throws -> Collection? { catalogue.byName[name] }
+
+  /// The collection of a ``DocumentKey``.
+  public borrowing func collection(number: UInt32) throws -> Collection? { catalogue.collection(number) }
+
+  /// Hands a document's record, which may be a tombstone, to `body` in place.
+  ///
+  /// - Returns: `nil` when the document is unknown here.
+  /// - Throws: `corrupt` when its checksum does not hold; what `body` throws.
+  public borrowing func withRecord<R>(
+    _ collection: Collection, _ id: DocumentID, _ body: (borrowing RecordView, Summary) throws -> R
+  ) throws -> R? {
+    try pages.withRecord(collection.id, named: collection.name, id) { record, envelope in
+      try body(RecordView(record), envelope.summary)
+    }
+  }
+
+  /// A copy of a document's record, which may be a tombstone.
+  public borrowing func record(_ collection: Collection, _ id: DocumentID) throws -> Record? {
+    try pages.withRecord(collection.id, named: collection.name, id) { record, _ in Record(copying: record) }
+  }
+
+  /// The sequence of the commit that last changed a document.
+  public borrowing func sequence(of id: DocumentID, in collection: Collection) throws -> UInt64? {
+    try pages.withRecord(collection.id, named: collection.name, id) { $1.sequence }
+  }
+
+  /// Visits a collection's records by ascending id bytes until `body` returns `false`, tombstones too.
+  ///
+  /// - Parameters:
+  ///   - collection: What to visit.
+  ///   - from: The first id's bytes, included.
+  ///   - to: The id's bytes to stop before.
+  ///   - verify: Whether each record's checksum is computed, which costs more than most predicates.
+  ///   - body: Gets the id's bytes, the summary and the record, all in place.
+  public borrowing func forEachRecord(
+    in collection: Collection, from: [UInt8]? = nil, to: [UInt8]? = nil, verify: Bool = false,
+    _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool
+  ) throws {
+    try pages.forEachRecord(collection, from: from, to: to, verify: verify, body)
+  }
+
+  /// Visits commits after `sequence` that touched several documents, oldest first, until `body` returns `false`.
+  public borrowing func groups(
+    after sequence: UInt64, _ body: (_ sequence: UInt64, _ members: [DocumentKey]) throws -> Bool
+  ) throws {
+    try pages.groups(after: sequence, body)
+  }
+
+  /// The documents above the hard size limit, which are never sent.
+  public borrowing func oversizeDocuments() throws -> [OversizeDocument] {
+    let catalogue = catalogue
+    return try pages.oversize { catalogue.collection($0)?.name }
+  }
+}
+
+extension DocumentPages {
+  /// The list of collections as this snapshot has it.
+  func collections() throws(StoreError) -> [CollectionInfo] {
+    var found: [CollectionInfo] = []
+    try access.eachSmall(in: tables.collections, "collections") { (key, value) throws(CodecError) in
+      let id = try key.readFixed(as: UInt32.self)
+      let count = try value.readFixed(as: UInt64.self)
+      found.append(CollectionInfo(id: id, name: try value.readString(), documentCount: Int(clamping: count)))
+      return true
+    }
+    return found.sorted { $0.name < $1.name }
+  }
+}

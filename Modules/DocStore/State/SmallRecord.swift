@@ -1,0 +1,35 @@
+import CLMDB
+import CRDTCore
+
+/// Values of the small tables: every one ends in four bytes that detect damage, also a value that
+/// stands under another's key.
+enum SmallRecord {
+  private static let checkBytes = 4
+
+  static func put(_ value: [UInt8], at key: [UInt8], in table: MDB_dbi, _ access: PageAccess) throws(StoreError) {
+    let check = check(value.span.bytes, key.span.bytes)
+    try access.put(table, key.span.bytes, byteCount: value.count + checkBytes) { room in
+      unsafe room.copyBytes(from: value)
+      unsafe room.storeBytes(of: check.bigEndian, toByteOffset: value.count, as: UInt32.self)
+    }
+  }
+
+  /// The value under a key, or an error that names the table.
+  static func open(_ stored: RawSpan, at key: RawSpan, table: StaticString) throws(StoreError) -> [UInt8] {
+    let count = stored.byteCount - checkBytes
+    guard count >= 0 else { throw damaged(table) }
+    let value = stored.extracting(0..<count)
+    let found = UInt32(bigEndian: unsafe stored.unsafeLoadUnaligned(fromByteOffset: count, as: UInt32.self))
+    guard found == check(value, key) else { throw damaged(table) }
+    return unsafe value.withUnsafeBytes { unsafe Array($0) }
+  }
+
+  static func damaged(_ table: StaticString) -> StoreError {
+    StoreError(.corrupt, "An entry of the table \(table) is damaged", operation: "read")
+  }
+
+  static func check(_ value: RawSpan, _ key: RawSpan) -> UInt32 {
+    let lanes = HashLanes(value, seed: HashLanes(key).first)
+    return UInt32(truncatingIfNeeded: lanes.first ^ (lanes.second >> 32))
+  }
+}

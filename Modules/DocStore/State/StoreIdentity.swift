@@ -1,0 +1,73 @@
+import CLMDB
+import CRDTCore
+
+/// What a store is: its format, its site, and the epoch of its log.
+struct StoreIdentity: Sendable {
+  /// The format this release writes, and the newest it reads.
+  static let formatVersion: UInt32 = 1
+
+  let site: SiteID
+  let epoch: UInt64
+
+  private static let formatKey = Array("format".utf8)
+  private static let identityKey = Array("identity".utf8)
+
+  /// A new store's identity; no store is site zero, which default data has.
+  init(random: () -> UInt64) {
+    var site = SiteID.zero
+    while site == .zero { site = SiteID(high: random(), low: random()) }
+    self.site = site
+    epoch = random()
+  }
+
+  /// Refuses a store of another format; nothing else of it has been read then.
+  static func checkFormat(_ access: PageAccess, _ meta: MDB_dbi) throws(StoreError) {
+    let version = try access.small(formatKey, in: meta, "meta") { reader throws(CodecError) in
+      try reader.readFixed(as: UInt32.self)
+    }
+    guard let version else { throw SmallRecord.damaged("meta") }
+    guard version == formatVersion else {
+      throw StoreError(
+        .unsupportedVersion, "The store has format \(version), this release reads \(formatVersion)",
+        operation: "open")
+    }
+  }
+
+  init(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    let identity = try access.small(Self.identityKey, in: tables.meta, "meta") { reader throws(CodecError) in
+      (try reader.readSite(), try reader.readFixed(as: UInt64.self))
+    }
+    guard let identity else { throw SmallRecord.damaged("meta") }
+    (site, epoch) = identity
+  }
+
+  func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    var format = ByteWriter()
+    format.writeFixed(Self.formatVersion)
+    try SmallRecord.put(format.bytes, at: Self.formatKey, in: tables.meta, access)
+    var identity = ByteWriter()
+    identity.write(site)
+    identity.writeFixed(epoch)
+    try SmallRecord.put(identity.bytes, at: Self.identityKey, in: tables.meta, access)
+  }
+}
+
+extension PageAccess {
+  /// Reads one value of a small table; `nil` when the key is absent.
+  func small<R>(
+    _ key: [UInt8], in table: MDB_dbi, _ name: StaticString,
+    _ decode: (inout ByteReader) throws(CodecError) -> R
+  ) throws(StoreError) -> R? {
+    do {
+      return try withValue(table, key.span.bytes) { stored in
+        let value = try SmallRecord.open(stored, at: key.span.bytes, table: name)
+        var reader = ByteReader(value.span.bytes)
+        return try decode(&reader)
+      }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw SmallRecord.damaged(name)
+    }
+  }
+}

@@ -1,0 +1,143 @@
+import CLMDB
+import CRDTCore
+
+extension StoreState {
+  /// Reads the state that the last commit left.
+  init(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    log = try LogState(access, tables)
+    try access.eachSmall(in: tables.collections, "collections") { (key, value) throws(CodecError) in
+      let id = try key.readFixed(as: UInt32.self)
+      let count = try value.readFixed(as: UInt64.self)
+      let name = try value.readString()
+      guard Int(id) == collections.count + 1 else { return false }
+      collections.append(CollectionState(id: id, name: name, aliveCount: count))
+      numbers[name] = id
+      return true
+    }
+    try readKeys(access, tables)
+    var sites: [SiteID] = [.zero]
+    try access.eachSmall(in: tables.sites, "sites") { (key, value) throws(CodecError) in
+      guard try key.readFixed(as: UInt32.self) == UInt32(sites.count) else { return false }
+      sites.append(try value.readSite())
+      return true
+    }
+    self.sites = SiteTable(sites: sites)
+    storedSites = sites.count
+    oversizeCount = try access.entryCount(tables.oversize)
+  }
+
+  private mutating func readKeys(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    var names: [[String]] = Array(repeating: [], count: collections.count)
+    try access.eachSmall(in: tables.keys, "keys") { (key, value) throws(CodecError) in
+      let index = Int(try key.readFixed(as: UInt32.self)) - 1
+      guard names.indices.contains(index), try key.readFixed(as: UInt16.self) == UInt16(names[index].count) else {
+        return false
+      }
+      names[index].append(try value.readString())
+      return true
+    }
+    for (index, names) in names.enumerated() {
+      collections[index].keys = KeyTable(names: names)
+      collections[index].storedKeys = names.count
+    }
+  }
+
+  /// Writes what a job added to the dictionaries, and the counts it changed.
+  mutating func flush(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    for index in collections.indices {
+      if collections[index].storedKeys < collections[index].keys.count {
+        try flushKeys(at: index, access, tables)
+      }
+      guard collections[index].isDirty else { continue }
+      var value = ByteWriter()
+      value.writeFixed(collections[index].aliveCount)
+      value.writeString(collections[index].name)
+      try SmallRecord.put(value.bytes, at: Self.key(collections[index].id), in: tables.collections, access)
+      collections[index].isDirty = false
+    }
+    guard storedSites < sites.sites.count else { return }
+    for ordinal in storedSites..<sites.sites.count {
+      var value = ByteWriter()
+      value.write(sites.sites[ordinal])
+      try SmallRecord.put(value.bytes, at: Self.key(UInt32(ordinal)), in: tables.sites, access)
+    }
+    storedSites = sites.sites.count
+    isCatalogueStale = true
+  }
+
+  private mutating func flushKeys(at index: Int, _ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    for id in collections[index].storedKeys..<collections[index].keys.count {
+      guard let name = collections[index].keys.name(of: UInt16(id)) else { continue }
+      var key = ByteWriter()
+      key.writeFixed(collections[index].id)
+      key.writeFixed(UInt16(id))
+      var value = ByteWriter()
+      value.writeString(name)
+      try SmallRecord.put(value.bytes, at: key.bytes, in: tables.keys, access)
+    }
+    collections[index].storedKeys = collections[index].keys.count
+    isCatalogueStale = true
+  }
+
+  private static func key(_ number: UInt32) -> [UInt8] {
+    var key = ByteWriter()
+    key.writeFixed(number)
+    return key.bytes
+  }
+}
+
+extension LogState {
+  private static let key = Array("log".utf8)
+
+  /// Reads where the last commit left the log; a new store has none.
+  init(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    let stored = try access.small(Self.key, in: tables.meta, "meta") { reader throws(CodecError) in
+      var log = LogState()
+      log.sequence = try reader.readFixed()
+      log.commitID = try reader.readFixed()
+      log.evictionEpoch = try reader.readFixed()
+      log.clock = HybridClock(latest: ClockReading(rawValue: try reader.readFixed()))
+      return log
+    }
+    self = stored ?? LogState()
+  }
+
+  func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    var value = ByteWriter(capacity: 32)
+    value.writeFixed(sequence)
+    value.writeFixed(commitID)
+    value.writeFixed(evictionEpoch)
+    value.writeFixed(clock.latest.rawValue)
+    try SmallRecord.put(value.bytes, at: Self.key, in: tables.meta, access)
+  }
+}
+
+extension PageAccess {
+  /// Visits all entries of a small table in order; `body` returns `false` for one that cannot be.
+  func eachSmall(
+    in table: MDB_dbi, _ name: StaticString,
+    _ body: (inout ByteReader, inout ByteReader) throws(CodecError) -> Bool
+  ) throws(StoreError) {
+    do {
+      try scan(table, from: [UInt8]().span.bytes) { key, stored in
+        let bytes = try SmallRecord.open(stored, at: key, table: name)
+        var keyReader = ByteReader(key)
+        var value = ByteReader(bytes.span.bytes)
+        guard try body(&keyReader, &value) else { throw SmallRecord.damaged(name) }
+        return true
+      }
+    } catch let error as StoreError {
+      throw error
+    } catch {
+      throw SmallRecord.damaged(name)
+    }
+  }
+
+  /// Entries of `table`.
+  func entryCount(_ table: MDB_dbi) throws(StoreError) -> Int {
+    var stat = MDB_stat()
+    // SAFETY: the call fills the local structure.
+    try StoreError.check(unsafe mdb_stat(handle, table, &stat), "mdb_stat")
+    return stat.ms_entries
+  }
+}

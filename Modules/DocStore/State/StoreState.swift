@@ -1,0 +1,71 @@
+import CRDTCore
+
+/// What the writer knows beside the documents: a value, so that a rolled back job's is just dropped.
+struct StoreState: Sendable {
+  /// One collection's own part.
+  struct CollectionState: Sendable {
+    let id: UInt32
+    let name: String
+    var keys = KeyTable()
+    var aliveCount: UInt64 = 0
+    /// How many of ``keys`` are on disk.
+    var storedKeys = 0
+    /// Whether the list of collections on disk lacks the present count.
+    var isDirty = false
+
+    var collection: Collection { Collection(id: id, name: name, keys: keys) }
+  }
+
+  /// Indexed by a collection's number less one; a number is never given to another collection.
+  var collections: [CollectionState] = []
+  var numbers: [String: UInt32] = [:]
+  var sites = SiteTable()
+  /// How many of ``sites`` are on disk.
+  var storedSites = 1
+  var log = LogState()
+  var ids = TimeOrderedIDs()
+  /// Entries of the list of documents too large to send.
+  var oversizeCount = 0
+  /// Whether readers have to be given a new catalogue.
+  var isCatalogueStale = false
+
+  func index(of name: String) -> Int? { numbers[name].map { Int($0) - 1 } }
+
+  /// The index of the collection called `name`, made if need be.
+  mutating func intern(_ name: String) -> Int {
+    if let index = index(of: name) { return index }
+    let id = UInt32(collections.count + 1)
+    collections.append(CollectionState(id: id, name: name, isDirty: true))
+    numbers[name] = id
+    isCatalogueStale = true
+    return collections.count - 1
+  }
+
+  /// Takes back what a failed commit would have put on disk, but not the names readers may have seen.
+  mutating func revert(to old: StoreState) {
+    for index in collections.indices {
+      let known = index < old.collections.count ? old.collections[index] : nil
+      collections[index].aliveCount = known?.aliveCount ?? 0
+      collections[index].storedKeys = known?.storedKeys ?? 0
+      collections[index].isDirty = known?.isDirty ?? true
+    }
+    storedSites = old.storedSites
+    log.revert(to: old.log)
+    oversizeCount = old.oversizeCount
+  }
+}
+
+/// The store's place in its own log, and its clock.
+struct LogState: Sendable {
+  var sequence: UInt64 = 0
+  var commitID: UInt64 = 0
+  var evictionEpoch: UInt64 = 0
+  var clock = HybridClock()
+
+  /// The clock stays: a reading that was given out once is not given out again.
+  mutating func revert(to old: LogState) {
+    sequence = old.sequence
+    commitID = old.commitID
+    evictionEpoch = old.evictionEpoch
+  }
+}

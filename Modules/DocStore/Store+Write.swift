@@ -1,0 +1,95 @@
+extension Store {
+  /// Runs `body` as the only writer, and returns once what it wrote is durable.
+  ///
+  /// `body` runs on the writer thread while the caller waits. When it throws, nothing is written.
+  /// - Throws: `nestedWriteTransaction` at once inside a write transaction of this store; `closed`,
+  ///   `poisoned`, `full`, `io`; what `body` throws.
+  public func write<R>(
+    origin: Origin = .user, _ body: (WriteTransaction) throws -> R
+  ) throws -> (R, CommitReceipt) {
+    try checkMayWrite()
+    return try withoutActuallyEscaping(body) { body in
+      var result: R?
+      let latch = Latch<Job.Outcome>()
+      // SAFETY: the caller waits until the job is over, so what `body` captures is used by one thread
+      // at a time, and the job lets go of it before the caller goes on.
+      let job = Job(origin, firstWarning: options.waitWarning) { result = try body($0) } completion: { latch.set($0) }
+      writer.enqueue(job)
+      let receipt = try latch.wait().get()
+      guard let result else { throw StoreError(.closed, "The transaction did not run", operation: "write") }
+      return (result, receipt)
+    }
+  }
+
+  /// Runs `body` as the only writer, and returns once what it wrote is durable, without blocking a thread.
+  ///
+  /// A task that is cancelled while it waits for its turn leaves the queue; later it is too late.
+  /// - Throws: As the form that blocks, and `CancellationError`.
+  public func write<R: Sendable>(
+    origin: Origin = .user, _ body: @escaping @Sendable (WriteTransaction) throws -> R
+  ) async throws -> (R, CommitReceipt) {
+    try checkMayWrite()
+    let result = Monitor<R?>(nil)
+    let receipt = try await enqueue(origin) { transaction in
+      let value = try body(transaction)
+      result.withLock { $0 = value }
+    }
+    guard let value = result.withLock({ $0 }) else {
+      throw StoreError(.closed, "The transaction did not run", operation: "write")
+    }
+    return (value, receipt)
+  }
+
+  /// Runs an asynchronous `body` as the only writer; its statements reach the writer thread one by one.
+  ///
+  /// Other writers wait as long as `body` takes, so it should not wait for anything slow: when no
+  /// statement comes for the length of the deadline, everything is rolled back.
+  /// - Throws: `deadline`; else as the other forms. What `body` throws rolls back.
+  public func transaction<R: Sendable>(
+    origin: Origin = .user, _ body: (AsyncWriteTransaction) async throws -> R
+  ) async throws -> (R, CommitReceipt) {
+    try checkMayWrite()
+    let mailbox = Mailbox(deadline: options.transactionDeadline)
+    let job = mailbox.makeJob(origin, options: options)
+    let token = TransactionToken(store: ObjectIdentifier(self), outer: TransactionToken.current)
+    defer { token.end() }
+    return try await withTaskCancellationHandler {
+      writer.enqueue(job)
+      try await mailbox.started()
+      do {
+        let result = try await TransactionToken.$current.withValue(token) {
+          try await body(AsyncWriteTransaction(mailbox: mailbox))
+        }
+        return (result, try await mailbox.end(committing: true))
+      } catch {
+        _ = try? await mailbox.end(committing: false)
+        throw error
+      }
+    } onCancel: {
+      writer.cancel(job)
+    }
+  }
+
+  private func enqueue(
+    _ origin: Origin, _ body: @escaping @Sendable (WriteTransaction) throws -> Void
+  ) async throws -> CommitReceipt {
+    let outcome = Mailbox.Outcome()
+    let job = Job(origin, firstWarning: options.waitWarning, body: body) { outcome.set($0) }
+    return try await withTaskCancellationHandler {
+      writer.enqueue(job)
+      return try await outcome.value()
+    } onCancel: {
+      writer.cancel(job)
+    }
+  }
+
+  /// Refuses what could only wait for itself.
+  private func checkMayWrite() throws(StoreError) {
+    _ = try openEnvironment("write")
+    guard !writer.isCurrentThread, !TransactionToken.isOpen(ObjectIdentifier(self)) else {
+      throw StoreError(
+        .nestedWriteTransaction, "A write transaction was started inside a write transaction of the same store",
+        operation: "write")
+    }
+  }
+}

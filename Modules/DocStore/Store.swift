@@ -1,0 +1,122 @@
+public import CRDTCore
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A store of documents in collections, in one directory, used by one process at a time.
+///
+/// Reads run on the caller's thread against a snapshot and never wait. Writes run one at a time on the
+/// store's own thread; those that wait share one sync of the disk.
+public final class Store: Sendable {
+  /// This store instance's writer lineage.
+  public let site: SiteID
+  /// A random number that names this store's log.
+  public let epoch: UInt64
+  /// The directory.
+  public let path: String
+  let options: StoreOptions
+  let writer: Writer
+  let limits: SizeLimits
+  private let environment: Mutex<Environment?>
+  private let processID = getpid()
+
+  /// Opens the store in the directory at `path`, which is made if need be.
+  ///
+  /// - Parameters:
+  ///   - path: A directory of the store's own; what is made is readable by its owner alone.
+  ///   - options: Limits, clock, random source and log.
+  /// - Throws: `alreadyOpen` at once when anybody has the store open; `unsupportedVersion`, `corrupt`,
+  ///   `permission`, `full` or `io`.
+  public static func open(at path: String, options: StoreOptions = .init()) throws(StoreError) -> Store {
+    let files = try StoreFiles(making: path)
+    let lock = try StoreLock(directory: path)
+    try files.createIfMissing { access, tables throws(StoreError) in
+      try StoreIdentity(random: options.random).write(access, tables)
+    }
+    let environment = try Environment(files: files, mapBytes: options.mapBytes, lock: lock)
+    return try Store(environment, path: path, options: options)
+  }
+
+  private init(_ environment: Environment, path: String, options: StoreOptions) throws(StoreError) {
+    let access = try environment.beginRead()
+    let identity: StoreIdentity
+    let state: StoreState
+    do {
+      defer { environment.recycle(access) }
+      identity = try StoreIdentity(access, environment.tables)
+      state = try StoreState(access, environment.tables)
+    }
+    site = identity.site
+    epoch = identity.epoch
+    self.path = path
+    self.options = options
+    limits = SizeLimits(soft: options.softDocumentBytes, hard: options.hardDocumentBytes)
+    let settings = WriterSettings(
+      site: site, options: options, pageLimit: environment.pageLimit, sizes: limits)
+    writer = Writer(environment, state: state, settings: settings)
+    self.environment = Mutex(environment)
+    try writer.start()
+  }
+
+  deinit { close() }
+
+  /// Lets queued transactions finish, then closes the files; a second call does nothing.
+  ///
+  /// Reads that are under way end undisturbed, and the files are closed after the last of them. Called
+  /// inside a write transaction or a listener, it does not wait for the writer.
+  public func close() {
+    // A fork has neither the writer's thread nor a claim to the files.
+    guard getpid() == processID else { return }
+    writer.close()
+    let closed = environment.withLock { environment in
+      defer { environment = nil }
+      return environment
+    }
+    withExtendedLifetime(closed) {}
+  }
+
+  /// Runs `body` on a snapshot of the store, on the caller's thread.
+  ///
+  /// - Throws: `closed`, `forked`, `tooManyReaders` or `io`; what `body` throws.
+  public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+    let environment = try openEnvironment("read")
+    let transaction = try ReadTransaction(environment) { writer.catalogue }
+    return try body(transaction)
+  }
+
+  /// Calls `listener` with every commit that a snapshot taken after this call lacks, and maybe the one
+  /// or two before.
+  ///
+  /// It is called on the writer thread, in the order of commits, once they are durable and before their
+  /// writers return; it must be quick, and cannot write by waiting.
+  /// - Returns: The registration, which ends when it is let go of.
+  public func onCommit(_ listener: @escaping @Sendable (Commit) -> Void) -> CommitListener {
+    writer.listeners.add(listener)
+  }
+
+  /// Above this many bytes a document draws a warning.
+  public var softDocumentBytes: Int {
+    get { limits.current.soft }
+    set { limits.update { $0.soft = newValue } }
+  }
+
+  /// Above this many bytes a document is kept locally and never sent; counts for writes from now on.
+  public var hardDocumentBytes: Int {
+    get { limits.current.hard }
+    set { limits.update { $0.hard = newValue } }
+  }
+
+  func openEnvironment(_ operation: String) throws(StoreError) -> Environment {
+    guard getpid() == processID else {
+      throw StoreError(.forked, "The store belongs to the process that this one was forked from", operation: operation)
+    }
+    guard let environment = environment.withLock({ $0 }) else {
+      throw StoreError(.closed, "The store is closed", operation: operation)
+    }
+    return environment
+  }
+}

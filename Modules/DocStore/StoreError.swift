@@ -1,0 +1,127 @@
+import CLMDB
+public import CRDTCore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Why a store did not do what it was asked; the state before is kept.
+public struct StoreError: Error, Hashable, Sendable {
+  /// What went wrong, to branch on.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Another process, or this one, has the store open.
+    public static let alreadyOpen = Code(rawValue: "alreadyOpen")
+    /// There is nothing at the path.
+    public static let notFound = Code(rawValue: "notFound")
+    /// The file system refuses access.
+    public static let permission = Code(rawValue: "permission")
+    /// A read, write or sync failed; after a write the store is poisoned.
+    public static let io = Code(rawValue: "io")
+    /// The disk or the store's map is full; the transaction was rolled back.
+    public static let full = Code(rawValue: "full")
+    /// One transaction touches more pages than the engine can hold.
+    public static let transactionTooLarge = Code(rawValue: "transactionTooLarge")
+    /// What is on disk is damaged.
+    public static let corrupt = Code(rawValue: "corrupt")
+    /// An earlier write failed, so no write is taken until the store is opened anew.
+    public static let poisoned = Code(rawValue: "poisoned")
+    /// A write transaction was started inside a write transaction of the same store.
+    public static let nestedWriteTransaction = Code(rawValue: "nestedWriteTransaction")
+    /// The store or the transaction is over.
+    public static let closed = Code(rawValue: "closed")
+    /// A newer release wrote the store.
+    public static let unsupportedVersion = Code(rawValue: "unsupportedVersion")
+    /// A collection's name is empty, too long, or reserved for the system.
+    public static let invalidCollectionName = Code(rawValue: "invalidCollectionName")
+    /// The document or the edit is not possible; ``StoreError/document`` says why.
+    public static let document = Code(rawValue: "document")
+    /// One document was removed and upserted in one transaction.
+    public static let removedInTransaction = Code(rawValue: "removedInTransaction")
+    /// A transaction wrote while one of its own reads was under way.
+    public static let writeInsideRead = Code(rawValue: "writeInsideRead")
+    /// An asynchronous transaction was idle for too long and was rolled back.
+    public static let deadline = Code(rawValue: "deadline")
+    /// The process is a fork of the one that opened the store.
+    public static let forked = Code(rawValue: "forked")
+    /// Too many read transactions are open.
+    public static let tooManyReaders = Code(rawValue: "tooManyReaders")
+    /// A key or value is larger than the store takes.
+    public static let limit = Code(rawValue: "limit")
+  }
+
+  public let code: Code
+  /// One sentence, in English, without a trailing full stop; never a document's contents.
+  public let message: String
+  /// The operation that failed, for example `"mdb_put"`.
+  public let operation: String
+  /// The C return code it came from, where it came from C.
+  public let underlying: Int32?
+  /// The refused document or edit, where ``code`` is `document`.
+  public let document: DocumentError?
+
+  public init(
+    _ code: Code, _ message: String, operation: String, underlying: Int32? = nil, document: DocumentError? = nil
+  ) {
+    self.code = code
+    self.message = message
+    self.operation = operation
+    self.underlying = underlying
+    self.document = document
+  }
+
+  /// Wraps what a document refused.
+  package init(_ error: DocumentError, operation: String) {
+    self.init(.document, error.message, operation: operation, document: error)
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  public var description: String {
+    "\(message) (\(code.rawValue), \(operation)\(underlying.map { " returned \($0)" } ?? ""))"
+  }
+}
+
+extension StoreError.Code: CustomStringConvertible {
+  public var description: String { rawValue }
+}
+
+extension StoreError {
+  /// Throws unless `rc` is success.
+  static func check(_ rc: Int32, _ operation: StaticString) throws(StoreError) {
+    if rc != MDB_SUCCESS { throw StoreError(engine: rc, operation) }
+  }
+
+  /// Names a return code of LMDB or of the system.
+  init(engine rc: Int32, _ operation: StaticString) {
+    let (code, message) = Self.meaning(of: rc)
+    self.init(code, message, operation: operation.description, underlying: rc)
+  }
+
+  private static func meaning(of rc: Int32) -> (Code, String) {
+    switch rc {
+    case MDB_MAP_FULL: (.full, "The store has reached its size limit")
+    case ENOSPC, EDQUOT: (.full, "The disk is full")
+    case MDB_TXN_FULL: (.transactionTooLarge, "The transaction touches too many pages")
+    case MDB_CORRUPTED, MDB_PAGE_NOTFOUND: (.corrupt, "The store's file is damaged")
+    case MDB_INVALID: (.corrupt, "The file is not a store")
+    case MDB_VERSION_MISMATCH: (.unsupportedVersion, "The file was written by another version of the storage engine")
+    case MDB_READERS_FULL: (.tooManyReaders, "Too many read transactions are open")
+    case MDB_BAD_VALSIZE: (.limit, "A key or value has a size that the store does not take")
+    case ENOENT: (.notFound, "There is nothing at the path")
+    case EACCES, EPERM, EROFS: (.permission, "The file system refuses access")
+    case EWOULDBLOCK: (.alreadyOpen, "The store is open already")
+    default: (.io, "Reading or writing the store failed: \(describe(rc))")
+    }
+  }
+
+  private static func describe(_ rc: Int32) -> String {
+    // SAFETY: mdb_strerror returns a static or thread-local C string for any code.
+    unsafe mdb_strerror(rc).map { unsafe String(cString: $0) } ?? "error \(rc)"
+  }
+}

@@ -1,0 +1,67 @@
+public import CRDTCore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// How much a store's log line matters.
+public enum StoreLogLevel: Int, Sendable, Comparable {
+  case debug, info, warning, error
+
+  public static func < (a: StoreLogLevel, b: StoreLogLevel) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// What a store is opened with; everything it reads from outside comes in here.
+public struct StoreOptions: Sendable {
+  /// Address space reserved for the data; the file grows as needed up to about this size.
+  public var mapBytes: Int
+  /// Wall time in milliseconds since 1970.
+  public var now: @Sendable () -> UInt64
+  /// Random bits for site, commit and document ids.
+  public var random: @Sendable () -> UInt64
+  /// Takes log lines; without it warnings and errors are printed on standard output.
+  public var log: (@Sendable (StoreLogLevel, String) -> Void)?
+  /// Above this many bytes a document draws a warning.
+  public var softDocumentBytes: Int
+  /// Above this many bytes a document is kept locally and never sent.
+  public var hardDocumentBytes: Int
+  /// How long an asynchronous transaction may be idle before it is rolled back.
+  public var transactionDeadline: Duration
+  /// How long a writer waits before that is logged, and then between log lines.
+  package var waitWarning: Duration = .seconds(10)
+  package var waitRepeat: Duration = .seconds(5)
+  /// Stands in for the engine's answer to a commit, for tests: a C error code, or 0 to go on.
+  package var commitFault: (@Sendable () -> Int32)?
+
+  public init(
+    mapBytes: Int = 64 << 30,
+    now: @escaping @Sendable () -> UInt64 = StoreOptions.systemMilliseconds,
+    random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
+    log: (@Sendable (StoreLogLevel, String) -> Void)? = nil,
+    softDocumentBytes: Int = Limits.softDocumentBytes,
+    hardDocumentBytes: Int = Limits.hardDocumentBytes,
+    transactionDeadline: Duration = .seconds(30)
+  ) {
+    self.mapBytes = mapBytes
+    self.now = now
+    self.random = random
+    self.log = log
+    self.softDocumentBytes = softDocumentBytes
+    self.hardDocumentBytes = hardDocumentBytes
+    self.transactionDeadline = transactionDeadline
+  }
+
+  /// The system's wall clock in milliseconds since 1970.
+  public static let systemMilliseconds: @Sendable () -> UInt64 = {
+    var time = timespec()
+    // SAFETY: the call fills the local value and keeps no pointer to it.
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return UInt64(clamping: time.tv_sec) &* 1_000 &+ UInt64(clamping: time.tv_nsec) / 1_000_000
+  }
+
+  func write(_ level: StoreLogLevel, _ line: String) {
+    if let log { log(level, line) } else if level >= .warning { print(line) }
+  }
+}

@@ -1,0 +1,38 @@
+/// One transaction on its way to the writer thread.
+// SAFETY: `body` is taken once, by whoever holds the job after the queue gave it up: the writer thread,
+// or the canceller; all else never changes, or is guarded by the queue's lock.
+final class Job: @unchecked Sendable {
+  typealias Outcome = Result<CommitReceipt, any Error>
+
+  let origin: Origin
+  let queuedAt = ContinuousClock.now
+  private var body: ((WriteTransaction) throws -> Void)?
+  private let completion: (Outcome) -> Void
+  /// When the job's wait is to be logged next, and how often it was; guarded by the queue's lock.
+  var nextWarning: ContinuousClock.Instant
+  var warnings = 0
+  /// Whether the caller gave up before the job was queued; guarded by the queue's lock.
+  var isCancelled = false
+
+  init(
+    _ origin: Origin, firstWarning: Duration, body: @escaping (WriteTransaction) throws -> Void,
+    completion: @escaping (Outcome) -> Void
+  ) {
+    self.origin = origin
+    self.body = body
+    self.completion = completion
+    nextWarning = queuedAt + firstWarning
+  }
+
+  /// Runs the body, which is released afterwards: its captures are the caller's.
+  func run(_ transaction: WriteTransaction) throws {
+    defer { body = nil }
+    try body?(transaction)
+  }
+
+  /// Tells the caller how it went; to be called once.
+  func finish(_ outcome: Outcome) {
+    body = nil
+    completion(outcome)
+  }
+}

@@ -1,0 +1,40 @@
+/// The transactions that wait for the writer thread, in the order they came.
+struct JobQueue {
+  private var jobs: [Job] = []
+  private var head = 0
+  /// Whose job runs now.
+  private(set) var running: Origin?
+  var isClosing = false
+  /// Whether the watch over waiting jobs is awake.
+  var isWatched = false
+
+  var isEmpty: Bool { head == jobs.count }
+
+  var waiting: ArraySlice<Job> { jobs[head...] }
+
+  mutating func append(_ job: Job) { jobs.append(job) }
+
+  /// Hands over the next job, which then counts as running.
+  mutating func take() -> Job? {
+    guard head < jobs.count else { return nil }
+    let job = jobs[head]
+    head += 1
+    if head == jobs.count || head > 1_000 {
+      jobs.removeFirst(head)
+      head = 0
+    }
+    running = job.origin
+    return job
+  }
+
+  mutating func idle() { running = nil }
+
+  /// Takes a waiting job out of the queue.
+  ///
+  /// - Returns: `false` when it does not wait any more.
+  mutating func remove(_ job: Job) -> Bool {
+    guard let index = jobs[head...].firstIndex(where: { $0 === job }) else { return false }
+    jobs.remove(at: index)
+    return true
+  }
+}

@@ -1,0 +1,115 @@
+/// Where the statements of an asynchronous transaction wait for the writer thread.
+final class Mailbox: Sendable {
+  typealias Statement = (Result<WriteTransaction, StoreError>) -> Void
+
+  /// A result that a task waits for and another thread gives, once.
+  final class Outcome: Sendable {
+    private enum State {
+      case empty
+      case waiting(CheckedContinuation<CommitReceipt, any Error>)
+      case done(Job.Outcome)
+    }
+
+    private let state = Monitor(State.empty)
+
+    func set(_ outcome: Job.Outcome) {
+      let waiting = state.withLock { state -> CheckedContinuation<CommitReceipt, any Error>? in
+        defer { state = .done(outcome) }
+        if case .waiting(let continuation) = state { return continuation }
+        return nil
+      }
+      waiting?.resume(with: outcome)
+    }
+
+    func value() async throws -> CommitReceipt {
+      try await withCheckedThrowingContinuation { continuation in
+        let outcome = state.withLock { state -> Job.Outcome? in
+          if case .done(let outcome) = state { return outcome }
+          state = .waiting(continuation)
+          return nil
+        }
+        if let outcome { continuation.resume(with: outcome) }
+      }
+    }
+  }
+
+  private enum Ending { case commit, rollback }
+
+  private struct State {
+    var statements: [Statement] = []
+    var ending: Ending?
+    /// Why no statement is taken any more.
+    var isOver: StoreError?
+  }
+
+  /// The body threw, so the job does; its caller has the body's own error.
+  private struct RolledBack: Error {}
+
+  private let state = Monitor(State())
+  private let start = Outcome()
+  private let outcome = Outcome()
+  private let deadline: Duration
+
+  init(deadline: Duration) { self.deadline = deadline }
+
+  /// The job that holds the writer thread for this transaction.
+  func makeJob(_ origin: Origin, options: StoreOptions) -> Job {
+    Job(origin, firstWarning: options.waitWarning) { transaction in
+      self.start.set(.success(CommitReceipt()))
+      try self.serve(transaction)
+    } completion: { outcome in
+      // A job that never ran tells those who wait for its start; otherwise nobody waits for that.
+      if case .failure = outcome { self.start.set(outcome) }
+      self.outcome.set(outcome)
+    }
+  }
+
+  /// Runs statements until the body ends or falls silent.
+  private func serve(_ transaction: WriteTransaction) throws {
+    while true {
+      enum Next { case statement(Statement), end(Ending) }
+      let next = state.wait(for: deadline) { state -> Next? in
+        if !state.statements.isEmpty { return .statement(state.statements.removeFirst()) }
+        return state.ending.map { .end($0) }
+      }
+      switch next {
+      case .statement(let statement): statement(.success(transaction))
+      case .end(.commit): return close(with: StoreError(.closed, "The transaction is over", operation: "write"))
+      case .end(.rollback):
+        close(with: StoreError(.closed, "The transaction is over", operation: "write"))
+        throw RolledBack()
+      case nil:
+        let error = StoreError(
+          .deadline, "The transaction was idle for \(deadline) and was rolled back", operation: "write")
+        close(with: error)
+        throw error
+      }
+    }
+  }
+
+  /// Refuses what waits and what may still come.
+  private func close(with error: StoreError) {
+    let refused = state.withLock { state in
+      state.isOver = error
+      defer { state.statements = [] }
+      return state.statements
+    }
+    for statement in refused { statement(.failure(error)) }
+  }
+
+  func post(_ statement: @escaping Statement) {
+    let refusal = state.withLock(wake: true) { state -> StoreError? in
+      if state.isOver == nil { state.statements.append(statement) }
+      return state.isOver
+    }
+    if let refusal { statement(.failure(refusal)) }
+  }
+
+  func started() async throws { _ = try await start.value() }
+
+  /// Ends the transaction and waits for its commit.
+  func end(committing: Bool) async throws -> CommitReceipt {
+    state.withLock(wake: true) { $0.ending = committing ? .commit : .rollback }
+    return try await outcome.value()
+  }
+}

@@ -1,0 +1,77 @@
+import CRDTCore
+import Synchronization
+
+/// The limits on documents' sizes, which may change while the store is open.
+final class SizeLimits: Sendable {
+  struct Values: Sendable {
+    var soft: Int
+    var hard: Int
+  }
+
+  private let values: Mutex<Values>
+  private let warned = Mutex<[DocumentKey: SizeClass]>([:])
+  /// Beyond this many documents the oldest warnings are forgotten, and may be repeated.
+  private static let remembered = 10_000
+
+  init(soft: Int, hard: Int) { values = Mutex(Values(soft: soft, hard: hard)) }
+
+  var current: Values { values.withLock { $0 } }
+
+  func update(_ body: (inout Values) -> Void) { values.withLock { body(&$0) } }
+
+  /// Prints a finding, unless this document was warned about in this class before.
+  func report(_ finding: SizeFinding, _ options: StoreOptions) {
+    let isNew = warned.withLock { warned in
+      guard warned[finding.key].map({ $0 < finding.sizeClass }) ?? true else { return false }
+      if warned.count >= Self.remembered { warned.removeAll() }
+      warned[finding.key] = finding.sizeClass
+      return true
+    }
+    guard isNew else { return }
+    options.write(.warning, finding.line(current))
+  }
+}
+
+/// How large a document is, as far as anybody is told.
+enum SizeClass: Int, Comparable, Sendable {
+  case soft = 1
+  case hard = 2
+
+  static func < (a: SizeClass, b: SizeClass) -> Bool { a.rawValue < b.rawValue }
+
+  init?(_ byteCount: Int, _ limits: SizeLimits.Values) {
+    if byteCount > limits.hard {
+      self = .hard
+    } else if byteCount > limits.soft {
+      self = .soft
+    } else {
+      return nil
+    }
+  }
+}
+
+/// A document that a transaction made larger than a limit.
+struct SizeFinding {
+  let key: DocumentKey
+  let document: OversizeDocument
+  let sizeClass: SizeClass
+  /// Whether a later write of the same transaction did not replace the document.
+  var isStored = true
+
+  func line(_ limits: SizeLimits.Values) -> String {
+    let head = "Document \(Self.name(document.id)) of the collection \(document.collection) takes \(document.byteCount) bytes"
+    return switch sizeClass {
+    case .soft: "\(head), more than the \(limits.soft) that sync well"
+    case .hard: "\(head), more than the \(limits.hard) that are sent: it stays on this device"
+    }
+  }
+
+  private static func name(_ id: DocumentID) -> String {
+    switch id.value {
+    case .string(let name): "'\(name)'"
+    case .int(let number): "\(number)"
+    case .bool(let flag): "\(flag)"
+    case .bytes, .array, .map, .null, .double, .counter, .attachment: "with an _id of \(id.bytes.count) bytes"
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import Synchronization
+
+/// Logs transactions that wait long for their turn, and whom they wait for.
+///
+/// Its thread starts with the first job that has to wait, and sleeps while none does.
+final class WaitWatch: Sendable {
+  private struct State {
+    var isAwake = false
+    var isClosing = false
+    var isStarted = false
+  }
+
+  private let queue: Monitor<JobQueue>
+  private let options: StoreOptions
+  private let state = Monitor(State())
+
+  init(queue: Monitor<JobQueue>, options: StoreOptions) {
+    self.queue = queue
+    self.options = options
+  }
+
+  /// Tells the watch that a job waits.
+  func wake() {
+    let starts = state.withLock(wake: true) { state in
+      state.isAwake = true
+      guard !state.isStarted else { return false }
+      state.isStarted = true
+      return true
+    }
+    // Without the thread nothing is logged, which is no reason to refuse a write.
+    if starts, let thread = try? StoreThread({ self.run() }) { thread.detach() }
+  }
+
+  func close() { state.withLock(wake: true) { $0.isClosing = true } }
+
+  private func run() {
+    while waitForWork() {
+      guard let due = logWaiting() else { continue }
+      let isClosing: Bool? = state.wait(for: due - ContinuousClock.now) { $0.isClosing ? true : nil }
+      if isClosing == true { return }
+    }
+  }
+
+  private func waitForWork() -> Bool {
+    state.wait { state -> Bool? in
+      if state.isClosing { return false }
+      return state.isAwake ? true : nil
+    } ?? false
+  }
+
+  /// Logs what is due.
+  ///
+  /// - Returns: When to look again; `nil` when nobody waits.
+  private func logWaiting() -> ContinuousClock.Instant? {
+    var lines: [(StoreLogLevel, String)] = []
+    let due = queue.withLock { queue -> ContinuousClock.Instant? in
+      let now = ContinuousClock.now
+      for job in queue.waiting where job.nextWarning <= now {
+        let seconds = Int((now - job.queuedAt).components.seconds)
+        let holder = queue.running?.description ?? "None"
+        lines.append((
+          Self.level(job.warnings),
+          "Waiting for write transaction (elapsed: \(seconds)s), originator=\(job.origin) blocked_by=\(holder)"
+        ))
+        job.warnings += 1
+        job.nextWarning = now + options.waitRepeat
+      }
+      let due = queue.waiting.map(\.nextWarning).min()
+      if due == nil {
+        queue.isWatched = false
+        state.withLock { $0.isAwake = false }
+      }
+      return due
+    }
+    for (level, line) in lines { options.write(level, line) }
+    return due
+  }
+
+  private static func level(_ earlier: Int) -> StoreLogLevel {
+    switch earlier {
+    case 0: .debug
+    case 1: .info
+    case 2: .warning
+    default: .error
+    }
+  }
+}

@@ -1,0 +1,114 @@
+public import CRDTCore
+
+/// What merging a peer's document came to.
+public enum MergeResult: Hashable, Sendable {
+  /// Everything in it was known already.
+  case unchanged
+  case changed
+  /// It is a delta of what is not here; the whole document, or a larger delta, is needed.
+  case missingBase
+}
+
+extension WriteTransaction {
+  /// Writes fields into a document, which is made if need be.
+  ///
+  /// - Parameters:
+  ///   - fields: What to write; an `_id` among them names the document.
+  ///   - id: Names the document in place of an `_id` among the fields.
+  ///   - collection: The collection's name; it is made if need be.
+  ///   - strategy: How to treat what is there.
+  /// - Returns: The document's id: the given one, or a fresh one that sorts after those made before.
+  /// - Throws: `document`, `invalidCollectionName`, `removedInTransaction`, or what the engine reports.
+  @discardableResult
+  public func upsert(
+    _ fields: [String: Value], id: DocumentID? = nil, into collection: String, strategy: WriteStrategy = .merge
+  ) throws -> DocumentID {
+    let id = try identify(fields, id)
+    var fields = fields
+    fields["_id"] = nil
+    try change(id, in: collection, as: .upsert, "upsert") { existing, tables in
+      try DocumentCodec.upsert(
+        fields, strategy: strategy, existing: existing, stamping: stamping(), tables: &tables)
+    }
+    return id
+  }
+
+  /// Applies edits to a living document, all or none.
+  ///
+  /// - Returns: `false` when there is no living document, or nothing in it changes.
+  @discardableResult
+  public func update(_ id: DocumentID, in collection: String, _ edits: [Edit]) throws -> Bool {
+    guard index(of: collection) != nil else { return false }
+    return try change(id, in: collection, as: .other, "update") { existing, tables in
+      try DocumentCodec.update(edits, existing: existing, stamping: stamping(), tables: &tables)
+    }
+  }
+
+  /// Deletes a document here and at every peer that syncs it.
+  ///
+  /// - Returns: `false` when there is no living document.
+  @discardableResult
+  public func remove(_ id: DocumentID, in collection: String) throws -> Bool {
+    guard index(of: collection) != nil else { return false }
+    return try change(id, in: collection, as: .remove, "remove") { existing, tables in
+      try DocumentCodec.remove(existing: existing, stamping: stamping(), tables: &tables)
+    }
+  }
+
+  /// Joins a peer's document, whole or a delta, into the one here.
+  ///
+  /// - Parameters:
+  ///   - wire: A validated wire document.
+  ///   - id: The document's id.
+  ///   - collection: The collection's name; it is made if need be.
+  package func merge(wire: RawSpan, id: DocumentID, in collection: String) throws -> MergeResult {
+    try join(wire, id, in: collection) { existing, tables throws(CodecError) in
+      try DocumentCodec.merge(wire: wire, existing: existing, own: settings.site, tables: &tables)
+    }
+  }
+
+  /// Settles a document against a peer's whole one with the same version vector and other content.
+  package func repair(wire: RawSpan, id: DocumentID, in collection: String) throws -> MergeResult {
+    try join(wire, id, in: collection) { existing, tables throws(CodecError) in
+      guard let existing else {
+        return try DocumentCodec.merge(wire: wire, existing: nil, own: settings.site, tables: &tables)
+      }
+      return try DocumentCodec.repair(wire: wire, existing: existing, own: settings.site, tables: &tables)
+    }
+  }
+
+  private func join(
+    _ wire: RawSpan, _ id: DocumentID, in collection: String,
+    _ codec: (RawSpan?, inout RecordTables) throws(CodecError) -> MergeOutcome
+  ) throws -> MergeResult {
+    var result = MergeResult.unchanged
+    do {
+      let latest = try WireDocument.latest(wire)
+      try change(id, in: collection, as: .other, "merge") { existing, tables in
+        switch try codec(existing, &tables) {
+        case .unchanged: return nil
+        case .missingBase:
+          result = .missingBase
+          return nil
+        case .changed(let document):
+          result = .changed
+          return document
+        }
+      }
+      if result == .changed { observe(latest) }
+    } catch let error as CodecError {
+      throw StoreError(.corrupt, "A document to merge is damaged: \(error)", operation: "merge")
+    }
+    return result
+  }
+
+  private func identify(_ fields: [String: Value], _ id: DocumentID?) throws(StoreError) -> DocumentID {
+    if let id { return id }
+    do {
+      if let value = fields["_id"] { return try DocumentID(value) }
+      return try DocumentID(freshID())
+    } catch {
+      throw StoreError(error, operation: "upsert")
+    }
+  }
+}

@@ -1,0 +1,60 @@
+public import CRDTCore
+
+extension WriteTransaction {
+  /// The last commit before this transaction, or the sequence of its own last change.
+  public var sequence: UInt64 { withState { $0.log.sequence } }
+
+  /// The sites that records refer to now.
+  public var sites: SiteTable { withState { $0.sites } }
+
+  /// All collections ever written, by name, with their counts of living documents.
+  public func collections() throws -> [CollectionInfo] {
+    _ = try pages()
+    return withState { state in
+      state.collections
+        .map { CollectionInfo(id: $0.id, name: $0.name, documentCount: Int(clamping: $0.aliveCount)) }
+        .sorted { $0.name < $1.name }
+    }
+  }
+
+  /// The collection called `name` with the field names of now; `nil` when it was never written.
+  public func collection(_ name: String) throws -> Collection? {
+    _ = try pages()
+    return withState { state in state.index(of: name).map { state.collections[$0].collection } }
+  }
+
+  /// Hands a document's record, which may be a tombstone, to `body` in place; `body` cannot write.
+  ///
+  /// - Returns: `nil` when the document is unknown here.
+  public func withRecord<R>(
+    _ collection: Collection, _ id: DocumentID, _ body: (borrowing RecordView, Summary) throws -> R
+  ) throws -> R? {
+    try reading { pages in
+      try pages.withRecord(collection.id, named: collection.name, id) { record, envelope in
+        try body(RecordView(record), envelope.summary)
+      }
+    }
+  }
+
+  /// A copy of a document's record, which may be a tombstone.
+  public func record(_ collection: Collection, _ id: DocumentID) throws -> Record? {
+    try pages().withRecord(collection.id, named: collection.name, id) { record, _ in Record(copying: record) }
+  }
+
+  /// Visits a collection's records by ascending id bytes until `body`, which cannot write, returns `false`.
+  ///
+  /// - Parameters:
+  ///   - collection: What to visit.
+  ///   - from: The first id's bytes, included.
+  ///   - to: The id's bytes to stop before.
+  ///   - verify: Whether each record's checksum is computed.
+  ///   - body: Gets the id's bytes, the summary and the record, all in place.
+  public func forEachRecord(
+    in collection: Collection, from: [UInt8]? = nil, to: [UInt8]? = nil, verify: Bool = false,
+    _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool
+  ) throws {
+    try reading { pages in
+      try pages.forEachRecord(collection, from: from, to: to, verify: verify, body)
+    }
+  }
+}

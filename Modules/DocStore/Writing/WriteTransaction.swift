@@ -1,0 +1,217 @@
+import CRDTCore
+
+/// The store's only writer for as long as the body that was handed it runs.
+///
+/// Everything written in it becomes durable together, or not at all. It reads its own writes. It is of
+/// no use outside its body: every call then throws `closed`.
+public final class WriteTransaction {
+  public let origin: Origin
+  let tables: Tables
+  let settings: WriterSettings
+  /// Whether records before and after are kept, for those who listen to commits.
+  let isCapturing: Bool
+  private let access: PageAccess
+  private let startPages: Int
+  private var isOver = false
+  /// Why nothing of this transaction can last, whatever its body makes of the error.
+  private var doom: StoreError?
+  private var readDepth = 0
+  private var state: StoreState
+  private var activeTables = RecordTables()
+  private var activeIndex: Int?
+  private var stamp: Stamping?
+  var changes = ChangeList()
+  var didEvict = false
+  var sizes: [SizeFinding] = []
+
+  init(
+    _ access: PageAccess, _ tables: Tables, state: StoreState, origin: Origin, settings: WriterSettings,
+    isCapturing: Bool
+  ) throws(StoreError) {
+    self.access = access
+    self.tables = tables
+    self.state = state
+    self.origin = origin
+    self.settings = settings
+    self.isCapturing = isCapturing
+    startPages = try tables.pageCount(access)
+  }
+
+  // MARK: - For the operations
+
+  /// The pages, for reading.
+  func pages() throws(StoreError) -> DocumentPages {
+    guard !isOver else { throw StoreError(.closed, "The write transaction is over", operation: "write") }
+    if let doom { throw doom }
+    return DocumentPages(access: access, tables: tables)
+  }
+
+  /// The pages, for writing: not while a read of this transaction holds on to them.
+  func pagesToWrite(_ operation: String) throws(StoreError) -> PageAccess {
+    let pages = try pages()
+    guard readDepth == 0 else {
+      throw StoreError(
+        .writeInsideRead, "A transaction cannot write while it reads a record in place", operation: operation)
+    }
+    return pages.access
+  }
+
+  /// Runs an update of pages; when it fails, the transaction cannot be committed any more.
+  func update<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
+    do { return try body() } catch {
+      throw doomed(by: error)
+    }
+  }
+
+  /// Sees to it that nothing of this transaction lasts.
+  func doomed(by error: StoreError) -> StoreError {
+    doom = doom ?? error
+    return error
+  }
+
+  /// Marks pages as being read while `body` runs.
+  func reading<R>(_ body: (DocumentPages) throws -> R) throws -> R {
+    let pages = try pages()
+    readDepth += 1
+    defer { readDepth -= 1 }
+    return try body(pages)
+  }
+
+  /// Hands the dictionaries of a collection to `body`, which may add to them.
+  func withTables<R>(of index: Int, _ body: (inout RecordTables) throws -> R) rethrows -> R {
+    if activeIndex != index {
+      settleTables()
+      activeTables = RecordTables(keys: state.collections[index].keys, sites: state.sites)
+      activeIndex = index
+    }
+    return try body(&activeTables)
+  }
+
+  /// Takes what was added to the active dictionaries into the state.
+  private func settleTables() {
+    guard let index = activeIndex else { return }
+    state.collections[index].keys = activeTables.keys
+    state.sites = activeTables.sites
+    activeIndex = nil
+  }
+
+  /// The state with all dictionaries in place.
+  func withState<R>(_ body: (inout StoreState) throws -> R) rethrows -> R {
+    settleTables()
+    return try body(&state)
+  }
+
+  func index(of collection: String) -> Int? { state.index(of: collection) }
+
+  func intern(_ collection: String) -> Int { state.intern(collection) }
+
+  func number(at index: Int) -> UInt32 { state.collections[index].id }
+
+  func name(of number: UInt32) -> String { state.collections[Int(number) - 1].name }
+
+  var oversizeCount: Int {
+    get { state.oversizeCount }
+    set { state.oversizeCount = newValue }
+  }
+
+  func count(_ isAlive: Bool, since wasAlive: Bool, at index: Int) {
+    guard isAlive != wasAlive else { return }
+    let count = state.collections[index].aliveCount
+    state.collections[index].aliveCount = isAlive ? count + 1 : count &- min(count, 1)
+    state.collections[index].isDirty = true
+  }
+
+  /// An id for a document that came without one.
+  func freshID() -> String { state.ids.next(now: settings.options.now(), random: settings.options.random) }
+
+  /// The site and time of this transaction's writes: one reading for all its documents.
+  func stamping() -> Stamping {
+    if let stamp { return stamp }
+    let reading = state.log.clock.tick(now: settings.options.now())
+    let stamping = Stamping(site: settings.site, reading: reading)
+    stamp = stamping
+    return stamping
+  }
+
+  /// Takes note of the times in a peer's data.
+  func observe(_ reading: ClockReading) {
+    if !state.log.clock.observe(reading, now: settings.options.now()) {
+      settings.options.write(
+        .warning, "A peer's clock is more than \(HybridClock.maximumLead) ahead; this clock does not follow it")
+    }
+  }
+
+  /// The sequence of the group being written, drawn at its first change.
+  func drawSequence() -> UInt64 {
+    if let sequence = changes.groupSequence { return sequence }
+    state.log.sequence += 1
+    changes.groupSequence = state.log.sequence
+    return state.log.sequence
+  }
+
+  // MARK: - Groups and the end
+
+  /// Lets the changes from here on become visible together at receivers, apart from those before.
+  public func beginGroup() throws {
+    let access = try pagesToWrite("beginGroup")
+    try closeGroup(access)
+  }
+
+  private func closeGroup(_ access: PageAccess) throws(StoreError) {
+    let members = changes.groupMembers
+    if members.count >= 2, let sequence = changes.groupSequence {
+      var key = ByteWriter(capacity: 8)
+      key.writeFixed(sequence)
+      try update { () throws(StoreError) in
+        try SmallRecord.put(GroupRecord.encode(members), at: key.bytes, in: tables.groups, access)
+      }
+    }
+    changes.endGroup()
+  }
+
+  /// Ends the body's part; what comes after is the commit.
+  ///
+  /// - Throws: What forbids the commit, also where the body passed over it.
+  func finish() throws(StoreError) -> (FinishedJob, StoreState) {
+    let access = try pagesToWrite("commit")
+    defer { isOver = true }
+    try closeGroup(access)
+    settleTables()
+    var job = FinishedJob(origin: origin, isCaptured: isCapturing)
+    if changes.lastSequence > 0 {
+      state.log.commitID = max(settings.options.random(), 1)
+      if didEvict { state.log.evictionEpoch += 1 }
+      job.sequence = changes.lastSequence
+      job.commitID = state.log.commitID
+      job.evictionEpoch = state.log.evictionEpoch
+      job.drafts = changes.drafts
+      try state.log.write(access, tables)
+    }
+    try state.flush(access, tables)
+    try checkRoom(access)
+    job.oversize = sizes.filter { $0.sizeClass == .hard && $0.isStored }.map(\.document)
+    return (job, state)
+  }
+
+  /// Makes the transaction useless.
+  func end() { isOver = true }
+
+  /// Why the engine refused, when it did.
+  var engineFailure: StoreError? { doom }
+
+  /// Keeps the last pages for transactions that make room.
+  private func checkRoom(_ access: PageAccess) throws(StoreError) {
+    let pages = try tables.pageCount(access)
+    if pages > settings.pageLimit, pages > startPages {
+      throw StoreError(.full, "The store has reached its size limit", operation: "commit")
+    }
+  }
+}
+
+/// What a writer is given once, at open.
+struct WriterSettings: Sendable {
+  let site: SiteID
+  let options: StoreOptions
+  let pageLimit: Int
+  let sizes: SizeLimits
+}

@@ -1,0 +1,208 @@
+import CLMDB
+import CRDTCore
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The thread that writes: it takes jobs in order, and those that wait share one sync.
+// SAFETY: `state`, `environment` and `failure` belong to the writer thread once it runs; the rest is
+// guarded or never changes.
+final class Writer: @unchecked Sendable {
+  let settings: WriterSettings
+  let listeners = CommitListeners()
+  let queue = Monitor(JobQueue())
+  private let published: Mutex<Catalogue>
+  private let ended = Monitor(false)
+  private let thread = Mutex<StoreThread?>(nil)
+  private let watch: WaitWatch
+  private var environment: Environment?
+  private var state: StoreState
+  /// The failure that poisoned the store.
+  private var failure: StoreError?
+
+  /// After this long a commit takes no more waiting jobs along, so that the first ones do not wait for the last.
+  private static let batchDuration = Duration.milliseconds(20)
+
+  init(_ environment: Environment, state: StoreState, settings: WriterSettings) {
+    self.environment = environment
+    self.state = state
+    self.settings = settings
+    published = Mutex(Catalogue(state))
+    watch = WaitWatch(queue: queue, options: settings.options)
+  }
+
+  var catalogue: Catalogue { published.withLock { $0 } }
+
+  /// Whether the caller is on the writer thread: inside a body or a listener.
+  var isCurrentThread: Bool { thread.withLock { $0 }?.isCurrent ?? false }
+
+  // MARK: - From any thread
+
+  func start() throws(StoreError) {
+    let started = try StoreThread { self.run() }
+    started.detach()
+    thread.withLock { $0 = started }
+  }
+
+  /// Queues a job, or finishes it at once where the store is closing or its caller gave up.
+  func enqueue(_ job: Job) {
+    enum Verdict { case queued(watch: Bool), closed, cancelled }
+    let verdict = queue.withLock(wake: true) { queue -> Verdict in
+      if job.isCancelled { return .cancelled }
+      if queue.isClosing { return .closed }
+      queue.append(job)
+      guard queue.running != nil, !queue.isWatched else { return .queued(watch: false) }
+      queue.isWatched = true
+      return .queued(watch: true)
+    }
+    switch verdict {
+    case .queued(let wake): if wake { watch.wake() }
+    case .closed: job.finish(.failure(StoreError(.closed, "The store is closed", operation: "write")))
+    case .cancelled: job.finish(.failure(CancellationError()))
+    }
+  }
+
+  /// Takes a job back unless it runs already.
+  func cancel(_ job: Job) {
+    let isWaiting = queue.withLock { queue in
+      job.isCancelled = true
+      return queue.remove(job)
+    }
+    if isWaiting { job.finish(.failure(CancellationError())) }
+  }
+
+  /// Lets the queued jobs finish, then ends the thread and waits for that.
+  func close() {
+    queue.withLock(wake: true) { $0.isClosing = true }
+    watch.close()
+    guard !isCurrentThread else { return }
+    _ = ended.wait { $0 ? true : nil }
+  }
+
+  // MARK: - On the writer thread
+
+  private func run() {
+    while let job = nextJob() { runBatch(job) }
+    environment = nil
+    ended.withLock(wake: true) { $0 = true }
+  }
+
+  private func nextJob() -> Job? {
+    queue.wait { queue -> Job?? in
+      if let job = queue.take() { return .some(job) }
+      queue.idle()
+      return queue.isClosing ? .some(nil) : nil
+    } ?? nil
+  }
+
+  /// Runs a job and those that wait behind it, commits once, then tells everybody.
+  private func runBatch(_ first: Job) {
+    guard failure == nil, let environment else { return refuse(first) }
+    let old = state
+    var finished: [(job: Job, outcome: FinishedJob)] = []
+    let previous = PreviousSnapshot(environment)
+    do {
+      let transaction = try LMDBTransaction(environment.handle)
+      do {
+        finished.append((first, try execute(first, transaction.access, environment.tables)))
+      } catch {
+        state = old
+        return first.finish(.failure(error))
+      }
+      takeAlong(&finished, transaction.access, environment)
+      publish()
+      try StoreError.check(settings.options.commitFault?() ?? MDB_SUCCESS, "mdb_txn_commit")
+      try transaction.commit()
+    } catch {
+      state.revert(to: old)
+      poison(unlessHarmless: error)
+      if finished.isEmpty { first.finish(.failure(error)) }
+      for (job, _) in finished { job.finish(.failure(error)) }
+      return
+    }
+    announce(finished.map(\.outcome), previous, environment)
+    for (job, outcome) in finished { job.finish(.success(outcome.receipt)) }
+  }
+
+  /// Runs waiting jobs in transactions nested in the batch's, so that each can fail alone.
+  private func takeAlong(
+    _ finished: inout [(job: Job, outcome: FinishedJob)], _ parent: PageAccess, _ environment: Environment
+  ) {
+    let end = ContinuousClock.now + Self.batchDuration
+    while ContinuousClock.now < end, let job = queue.withLock({ $0.take() }) {
+      let before = state
+      do {
+        let transaction = try LMDBTransaction(environment.handle, parent: parent)
+        let outcome = try execute(job, transaction.access, environment.tables)
+        try transaction.commit()
+        finished.append((job, outcome))
+      } catch {
+        state = before
+        job.finish(.failure(error))
+      }
+    }
+  }
+
+  private func execute(_ job: Job, _ access: PageAccess, _ tables: Tables) throws -> FinishedJob {
+    let transaction = try WriteTransaction(
+      access, tables, state: state, origin: job.origin, settings: settings, isCapturing: !listeners.isEmpty)
+    defer { transaction.end() }
+    do {
+      try job.run(transaction)
+      let (outcome, state) = try transaction.finish()
+      self.state = state
+      for finding in transaction.sizes where finding.isStored { settings.sizes.report(finding, settings.options) }
+      return outcome
+    } catch {
+      if let failure = transaction.engineFailure { poison(unlessHarmless: failure) }
+      throw error
+    }
+  }
+
+  /// Gives readers the dictionaries that the commit to come needs.
+  private func publish() {
+    guard state.isCatalogueStale else { return }
+    state.isCatalogueStale = false
+    let catalogue = Catalogue(state)
+    published.withLock { $0 = catalogue }
+  }
+
+  private func announce(_ jobs: [FinishedJob], _ previous: PreviousSnapshot?, _ environment: Environment) {
+    guard !listeners.isEmpty else { return }
+    let catalogue = catalogue
+    let changing = jobs.filter { !$0.isEmpty }
+    let missed = changing.prefix { !$0.isCaptured }
+    var commits: [Commit] = []
+    if !missed.isEmpty, let previous {
+      let rest = changing[missed.endIndex...]
+      if let job = previous.restore(Array(missed), before: rest, environment) { commits.append(job.commit(catalogue)) }
+    }
+    commits += changing[missed.endIndex...].map { $0.commit(catalogue) }
+    listeners.call(commits)
+  }
+
+  /// After a write or sync that failed nobody knows what reached the disk: nothing more is acknowledged.
+  private func poison(unlessHarmless error: StoreError) {
+    switch error.code {
+    case .full, .transactionTooLarge, .tooManyReaders, .limit, .closed, .document, .removedInTransaction,
+      .writeInsideRead:
+      return
+    default:
+      failure = failure ?? error
+      settings.options.write(.error, "The store takes no more writes until it is opened anew: \(error)")
+    }
+  }
+
+  private func refuse(_ job: Job) {
+    let cause = failure.map { ": \($0.message)" } ?? ""
+    job.finish(
+      .failure(
+        StoreError(
+          .poisoned, "An earlier write failed, so the store has to be opened anew\(cause)", operation: "write",
+          underlying: failure?.underlying)))
+  }
+}
