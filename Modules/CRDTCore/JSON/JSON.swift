@@ -1,0 +1,69 @@
+/// JSON text to values and back, without Foundation.
+///
+/// Numbers: an integer that fits 64 bits is an `.int`, any other number a `.double`. A double is always written
+/// with a fraction or an exponent, so that it comes back as one. What JSON has no form for is written as a *tag*, a map
+/// of one key: `{"$bytes":"<base64>"}`, `{"$attachment":{"bytes":…,"id":"<base64>","metadata":{…}}}` and
+/// `{"$double":"nan"}` (also `"inf"`, `"-inf"`). The parser takes a tag for the plain map that it is, unless asked.
+public enum JSON {
+  public struct ReadOptions: Sendable {
+    /// Whether tags become the values they stand for; a tag with the wrong content is then an error.
+    public var interpretsTags: Bool
+
+    public init(interpretsTags: Bool = false) { self.interpretsTags = interpretsTags }
+  }
+
+  public struct WriteOptions: Sendable {
+    /// Whether to break lines and indent by two spaces; otherwise the text is one line without spaces.
+    public var isPretty: Bool
+    /// Whether tags must give back every value: counters become `{"$counter":n}` instead of numbers, and a map
+    /// that looks like a tag gets another `$` before its key, which a reader that interprets tags takes off.
+    public var isLossless: Bool
+
+    public init(isPretty: Bool = false, isLossless: Bool = false) {
+      self.isPretty = isPretty
+      self.isLossless = isLossless
+    }
+  }
+
+  /// Reads one JSON text, which must fill the input.
+  ///
+  /// Refused are invalid UTF-8, a key that stands twice in a map, nesting beyond ``Limits/depth`` and numbers too
+  /// large for a double. Keys that differ only in Unicode normalization are the same key, as they are in `Value`.
+  ///
+  /// - Throws: ``JSONError``, which says where and what was expected.
+  public static func parse(
+    _ bytes: RawSpan, options: ReadOptions = .init()
+  ) throws(JSONError) -> Value {
+    var parser = JSONParser(bytes, options: options)
+    return try parser.parseDocument()
+  }
+
+  /// Reads one JSON text, which must fill the input.
+  ///
+  /// - Throws: ``JSONError``, which says where and what was expected.
+  public static func parse(_ bytes: [UInt8], options: ReadOptions = .init()) throws(JSONError) -> Value {
+    try parse(bytes.span.bytes, options: options)
+  }
+
+  /// Reads one JSON text, which must fill the input.
+  ///
+  /// - Throws: ``JSONError``, which says where and what was expected.
+  public static func parse(_ text: String, options: ReadOptions = .init()) throws(JSONError) -> Value {
+    try parse(text.utf8Span.span.bytes, options: options)
+  }
+
+  /// Appends the JSON text of `value`: keys sorted by their bytes, doubles in their shortest exact form.
+  public static func write(_ value: Value, to bytes: inout [UInt8], options: WriteOptions = .init()) {
+    var writer = JSONWriter(bytes: bytes, options: options)
+    bytes = []  // so that the writer is the only owner and appends in place
+    writer.write(value)
+    bytes = writer.bytes
+  }
+
+  /// The JSON text of `value`, as ``write(_:to:options:)`` writes it.
+  public static func text(of value: Value, options: WriteOptions = .init()) -> String {
+    var bytes: [UInt8] = []
+    write(value, to: &bytes, options: options)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
