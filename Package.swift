@@ -79,5 +79,6 @@ let package = Package(
     tests("TestKitTests", using: ["TestKit"]),
     tests("TransportsTests", using: ["Transports"]),
     tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"]),
+    tests("QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"]),
   ]
 )

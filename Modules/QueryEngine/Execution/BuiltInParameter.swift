@@ -1,0 +1,53 @@
+import CRDTCore
+
+/// The parameters that every store has, with their types and bounds.
+enum BuiltInParameter: String, CaseIterable {
+  case userCollectionSyncScopes = "user_collection_sync_scopes"
+  case documentSizeSoftLimit = "document_size_soft_limit_bytes"
+  case documentSizeHardLimit = "document_size_hard_limit_bytes"
+  case strictMode = "dql_strict_mode"
+  case restrictSubscriptions = "dql_restrict_subscriptions"
+  case tombstoneLifetimeEnabled = "tombstone_ttl_enabled"
+  case tombstoneLifetimeHours = "tombstone_ttl_hours"
+
+  var defaultValue: Value {
+    switch self {
+    case .userCollectionSyncScopes: .map([:])
+    case .documentSizeSoftLimit: .int(Int64(Limits.softDocumentBytes))
+    case .documentSizeHardLimit: .int(Int64(Limits.hardDocumentBytes))
+    case .strictMode: .bool(false)
+    case .restrictSubscriptions, .tombstoneLifetimeEnabled: .bool(true)
+    case .tombstoneLifetimeHours: .int(168)
+    }
+  }
+
+  func validate(_ value: Value) throws(QueryError) {
+    switch self {
+    case .userCollectionSyncScopes:
+      guard case .map = value else { throw mismatch("an object") }
+    case .documentSizeSoftLimit, .documentSizeHardLimit:
+      try validate(value, in: 1...Int64(Limits.recordBytes))
+    case .tombstoneLifetimeHours:
+      // A century: what is longer means for ever, for which there is the switch.
+      try validate(value, in: 1...876_600)
+    case .strictMode:
+      guard case .bool(let flag) = value else { throw mismatch("true or false") }
+      guard !flag else {
+        throw QueryError(.unsupported, "strict mode is not supported: \(rawValue) can only be false")
+      }
+    case .restrictSubscriptions, .tombstoneLifetimeEnabled:
+      guard case .bool = value else { throw mismatch("true or false") }
+    }
+  }
+
+  private func validate(_ value: Value, in range: ClosedRange<Int64>) throws(QueryError) {
+    guard case .int(let number) = value else { throw mismatch("an integer") }
+    guard range.contains(number) else {
+      throw mismatch("an integer from \(range.lowerBound) to \(range.upperBound)")
+    }
+  }
+
+  private func mismatch(_ expected: String) -> QueryError {
+    QueryError(.argument, "the parameter '\(rawValue)' expects \(expected)", expected: [expected])
+  }
+}

@@ -1,0 +1,66 @@
+import CRDTCore
+
+/// One step of a compiled predicate: a plain value, so that running it counts no references.
+///
+/// Nodes stand in preorder: the first child of a node follows it, and `end` is the index after its last.
+struct MatcherNode {
+  enum Operation: UInt8 {
+    // Over children.
+    case and, or, not, isNotTrue
+    // Over nothing; over an expression that is evaluated on values.
+    case constant, general
+    // Over a field in place. The first looks at the kind of value alone.
+    case kind, bool, compareInt, compareDouble, compareString, compareBytes
+    case startsWith, endsWith, containsString, like, inInts, inStrings
+  }
+
+  /// How an order of two values answers a comparison.
+  enum Comparison: UInt8 {
+    case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
+  }
+
+  var operation: Operation
+  var comparison: Comparison = .equal
+  /// The answer when the test in place succeeds, and what `constant` answers.
+  var success: Truth = .yes
+  /// The answer when it fails.
+  var failure: Truth = .no
+  /// An index into the matcher's fields, or into its general expressions.
+  var operand: Int32 = 0
+  var end: Int32 = 0
+  /// The operation's part of the matcher's constants.
+  var constants = ConstantRange()
+  /// The constant of `compareInt`, or the bits of that of `compareDouble`.
+  var number: Int64 = 0
+  /// What the predicate says of values of kinds that the test in place is not made for.
+  var kinds = KindTruths()
+}
+
+/// Where constants stand in one of a matcher's tables.
+struct ConstantRange {
+  var start: Int32 = 0
+  var count: Int32 = 0
+
+  var bounds: Range<Int> { Int(start)..<Int(start) + Int(count) }
+}
+
+/// A predicate's answer for each kind of value, and for a missing one.
+struct KindTruths {
+  private static let missingIndex: UInt64 = 15
+  private var packed: UInt64 = 0
+
+  subscript(kind: ValueRef.Kind) -> Truth {
+    get { self[UInt64(kind.rawValue)] }
+    set { self[UInt64(kind.rawValue)] = newValue }
+  }
+
+  var missing: Truth {
+    get { self[Self.missingIndex] }
+    set { self[Self.missingIndex] = newValue }
+  }
+
+  private subscript(index: UInt64) -> Truth {
+    get { Truth(rawValue: UInt8(truncatingIfNeeded: packed >> (index * 4)) & 0xF) ?? .missing }
+    set { packed = packed & ~(0xF << (index * 4)) | UInt64(newValue.rawValue) << (index * 4) }
+  }
+}

@@ -1,0 +1,214 @@
+import CRDTCore
+
+/// Compilation: what a leaf answers for the kinds of value that its test in place is not made for is asked
+/// of the evaluator once, here, so that both always agree.
+extension RecordMatcher {
+  mutating func compile(_ expression: Expression) {
+    let index = nodes.count
+    switch expression {
+    case .and(let terms): compile(terms, .and)
+    case .or(let terms): compile(terms, .or)
+    case .unary(.not, let operand): compile([operand], .not)
+    case .unary(.isNotTrue, let operand): compile([operand], .isNotTrue)
+    case .between(let subject, .literal(let low), .literal(let high), let negated) where subject.isPath:
+      let inside = Expression.and([
+        .binary(.greaterOrEqual, subject, .literal(low)), .binary(.lessOrEqual, subject, .literal(high)),
+      ])
+      compile(negated ? .unary(.not, inside) : inside)
+      return
+    default:
+      let node = leaf(expression)
+      nodes.append(node)
+    }
+    nodes[index].end = Int32(nodes.count)
+  }
+
+  private mutating func compile(
+    _ children: [Expression], _ operation: MatcherNode.Operation
+  ) {
+    nodes.append(MatcherNode(operation: operation))
+    for child in children { compile(child) }
+  }
+
+  private mutating func leaf(_ expression: Expression) -> MatcherNode {
+    let paths = expression.paths
+    do {
+      guard let path = paths.first else {
+        return MatcherNode(operation: .constant, success: try expression.truth(of: nil))
+      }
+      let field = ResolvedField(path)
+      if paths.count == 1, field.isInPlace, var node = shape(of: expression) {
+        try ask(expression, for: &node)
+        node.operand = Int32(fields.count)
+        fields.append(field)
+        return node
+      }
+    } catch {
+      // What makes too much work to be asked in advance does so for each document, and fails there.
+    }
+    generals.append(RecordExpression(expression))
+    return MatcherNode(operation: .general, operand: Int32(generals.count - 1))
+  }
+
+  /// Fills in the answers that do not depend on a value but on its kind alone.
+  private func ask(_ expression: Expression, for node: inout MatcherNode) throws(QueryError) {
+    node.kinds.missing = try expression.truth(of: nil)
+    for (kind, sample) in Self.samples { node.kinds[kind] = try expression.truth(of: sample) }
+    if node.operation == .bool {
+      node.success = try expression.truth(of: .bool(true))
+      node.failure = try expression.truth(of: .bool(false))
+    }
+  }
+
+  private static let samples: [(ValueRef.Kind, Value)] = [
+    (.null, .null), (.bool, .bool(false)), (.int, .int(0)), (.double, .double(0)), (.string, .string("")),
+    (.bytes, .bytes([])), (.array, .array([])), (.map, .map([:])), (.counter, .counter(0)),
+    (.attachment, .attachment(AttachmentToken(id: [], byteCount: 0))),
+  ]
+
+  /// The test in place of an expression with one path, where there is one.
+  private mutating func shape(of expression: Expression) -> MatcherNode? {
+    switch expression {
+    case .path: return MatcherNode(operation: .bool)
+    case .isNull(.path, _), .isMissing(.path, _): return MatcherNode(operation: .kind)
+    case .binary(let symbol, .path, .literal(let constant)):
+      return MatcherNode.Comparison(symbol).flatMap { comparison($0, constant) }
+    case .binary(let symbol, .literal(let constant), .path):
+      return MatcherNode.Comparison(symbol).flatMap { comparison($0.mirrored, constant) }
+    case .in(.path, .literal(.array(let list)), let negated): return membership(list, negated)
+    case .like(.path, .literal(.string(let pattern)), nil, let caseInsensitive, let negated):
+      return likeness(pattern, caseInsensitive, negated)
+    case .call(.startsWith, let terms): return affix(terms, .startsWith)
+    case .call(.endsWith, let terms): return affix(terms, .endsWith)
+    default: return nil
+    }
+  }
+
+  private mutating func comparison(_ comparison: MatcherNode.Comparison, _ constant: Value) -> MatcherNode? {
+    var node = MatcherNode(operation: .kind, comparison: comparison)
+    switch constant {
+    case .null: break
+    case .bool: node.operation = .bool
+    case .int(let number), .counter(let number):
+      node.operation = .compareInt
+      node.number = number
+    case .double(let number):
+      node.operation = .compareDouble
+      node.number = Int64(bitPattern: number.bitPattern)
+    case .string(let string):
+      node.operation = .compareString
+      node.constants = addText(Array(string.utf8))
+    case .bytes(let bytes):
+      node.operation = .compareBytes
+      node.constants = addText(bytes)
+    case .array, .map, .attachment: return nil
+    }
+    return node
+  }
+
+  /// A list of integers alone or of strings alone; nulls and mixtures are left to the evaluator.
+  private mutating func membership(_ list: [Value], _ negated: Bool) -> MatcherNode? {
+    var node = MatcherNode(operation: .inInts, success: Truth(!negated), failure: Truth(negated))
+    var numbers: [Int64] = []
+    var strings: [[UInt8]] = []
+    for element in list {
+      switch element {
+      case .int(let number): numbers.append(number)
+      case .string(let string): strings.append(Array(string.utf8))
+      case .null, .bool, .double, .bytes, .array, .map, .counter, .attachment: return nil
+      }
+    }
+    guard numbers.isEmpty || strings.isEmpty else { return nil }
+    if strings.isEmpty {
+      node.constants = ConstantRange(start: Int32(ints.count), count: Int32(numbers.count))
+      ints += numbers.sorted()
+    } else {
+      let sorted = strings.sorted { $0.span.bytes.compare($1.span.bytes) < 0 }.map { addText($0) }
+      node.operation = .inStrings
+      node.constants = ConstantRange(start: Int32(ranges.count), count: Int32(sorted.count))
+      ranges += sorted
+    }
+    return node
+  }
+
+  private mutating func likeness(_ pattern: String, _ caseInsensitive: Bool, _ negated: Bool) -> MatcherNode?
+  {
+    guard let compiled = LikePattern(pattern, caseInsensitive: caseInsensitive) else { return nil }
+    var node = MatcherNode(operation: .like, success: Truth(!negated), failure: Truth(negated))
+    if !caseInsensitive, let (operation, text) = Self.affix(of: pattern) {
+      node.operation = operation
+      node.constants = addText(text)
+    } else {
+      node.constants.start = Int32(patterns.count)
+      patterns.append(compiled)
+    }
+    return node
+  }
+
+  /// The plain search that `abc`, `abc%`, `%abc` or `%abc%` stands for.
+  private static func affix(of pattern: String) -> (MatcherNode.Operation, [UInt8])? {
+    var text = Array(pattern.utf8)[...]
+    let percent = UInt8(ascii: "%")
+    let isOpenAtStart = text.first == percent
+    if isOpenAtStart { text = text.dropFirst() }
+    let isOpenAtEnd = text.last == percent
+    if isOpenAtEnd { text = text.dropLast() }
+    let isPlain = text.allSatisfy { $0 != percent && $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "\\") }
+    guard isPlain else { return nil }
+    switch (isOpenAtStart, isOpenAtEnd) {
+    case (false, false): return (.compareString, Array(text))
+    case (false, true): return (.startsWith, Array(text))
+    case (true, false): return (.endsWith, Array(text))
+    case (true, true): return (.containsString, Array(text))
+    }
+  }
+
+  private mutating func affix(_ terms: [Expression], _ operation: MatcherNode.Operation) -> MatcherNode? {
+    guard terms.count == 2, case .path = terms[0], case .literal(.string(let text)) = terms[1] else {
+      return nil
+    }
+    return MatcherNode(operation: operation, constants: addText(Array(text.utf8)))
+  }
+
+  private mutating func addText(_ bytes: [UInt8]) -> ConstantRange {
+    defer { text += bytes }
+    return ConstantRange(start: Int32(text.count), count: Int32(bytes.count))
+  }
+}
+
+extension Expression {
+  fileprivate var isPath: Bool {
+    if case .path = self { true } else { false }
+  }
+
+  /// The answer when every path has this value.
+  fileprivate func truth(of value: Value?) throws(QueryError) -> Truth {
+    Truth(try Evaluator.evaluate(self, row: { _ in value }))
+  }
+}
+
+extension MatcherNode.Comparison {
+  fileprivate init?(_ symbol: BinaryOperator) {
+    switch symbol {
+    case .equal, .same: self = .equal
+    case .notEqual, .notSame: self = .notEqual
+    case .less: self = .less
+    case .lessOrEqual: self = .lessOrEqual
+    case .greater: self = .greater
+    case .greaterOrEqual: self = .greaterOrEqual
+    case .add, .subtract, .multiply, .divide, .remainder, .concatenate, .xor, .shiftLeft, .shiftRight:
+      return nil
+    }
+  }
+
+  /// The comparison with its sides exchanged.
+  fileprivate var mirrored: Self {
+    switch self {
+    case .equal, .notEqual: self
+    case .less: .greater
+    case .lessOrEqual: .greaterOrEqual
+    case .greater: .less
+    case .greaterOrEqual: .lessOrEqual
+    }
+  }
+}

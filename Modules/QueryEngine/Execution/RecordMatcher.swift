@@ -1,0 +1,114 @@
+public import CRDTCore
+
+/// A predicate that reads records in place.
+///
+/// Comparisons of a field with a constant, lists of constants, tests for null and missing, and prefixes
+/// never leave the record's bytes and allocate nothing; what is left is evaluated on values.
+public struct RecordMatcher: Sendable {
+  var nodes: [MatcherNode] = []
+  var fields: [ResolvedField] = []
+  /// The bytes of every constant string, one after the other; and of each list, sorted, where they stand.
+  var text: [UInt8] = []
+  var ints: [Int64] = []
+  var ranges: [ConstantRange] = []
+  var patterns: [LikePattern] = []
+  var generals: [RecordExpression] = []
+  private var keys = KeyTable()
+  private var isResolved = false
+
+  /// Compiles a predicate.
+  ///
+  /// - Parameters:
+  ///   - predicate: What a document must satisfy; `nil` accepts every document.
+  ///   - arguments: The values of the predicate's parameters.
+  /// - Throws: `argument` when one has no value, `limit` when one is nested too deeply.
+  public init(_ predicate: Expression?, arguments: [String: Value] = [:]) throws(QueryError) {
+    guard let predicate else { return }
+    compile(try predicate.binding(arguments))
+  }
+
+  /// A matcher that accepts nothing.
+  static var nothing: RecordMatcher {
+    var matcher = RecordMatcher()
+    matcher.nodes = [MatcherNode(operation: .constant, success: .no)]
+    return matcher
+  }
+
+  private init() {}
+
+  /// Looks up the predicate's keys, once for each version of a collection's key table.
+  public mutating func resolve(_ keys: KeyTable) {
+    guard !isResolved || keys.count != self.keys.count else { return }
+    isResolved = true
+    self.keys = keys
+    for index in fields.indices { fields[index].resolve(keys) }
+    for index in generals.indices { generals[index].resolve(keys) }
+  }
+
+  /// Whether a document satisfies the predicate; false also when the predicate fails on it.
+  ///
+  /// - Parameters:
+  ///   - id: The document's canonical id bytes.
+  ///   - record: The document; that it is alive is the caller's to check.
+  /// - Returns: True when the predicate is true, not when it is null or missing.
+  /// - Complexity: O(*n*) in the predicate's nodes; no allocation for predicates that stay in place.
+  public func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
+    do { return try accepts(id, record) } catch { return false }
+  }
+
+  /// Like `matches`, for callers that report a predicate that fails.
+  func accepts(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Bool {
+    guard !nodes.isEmpty else { return true }
+    return try truth(0, id, record) == .yes
+  }
+
+  private func truth(
+    _ index: Int, _ id: RawSpan, _ record: borrowing RecordView
+  ) throws(QueryError) -> Truth {
+    let node = nodes[index]
+    switch node.operation {
+    case .and:
+      return try conjunction(node, index, id, record)
+    case .or:
+      return try disjunction(node, index, id, record)
+    case .not:
+      return try truth(index + 1, id, record).negated
+    case .isNotTrue:
+      return Truth(try truth(index + 1, id, record) != .yes)
+    case .constant:
+      return node.success
+    case .general:
+      return Truth(try generals[Int(node.operand)].evaluate(id, record, keys))
+    case .kind, .bool, .compareInt, .compareDouble, .compareString, .compareBytes, .startsWith, .endsWith,
+      .containsString, .like, .inInts, .inStrings:
+      guard let value = record.value(at: fields[Int(node.operand)].path) else { return node.kinds.missing }
+      return test(node, value)
+    }
+  }
+
+  private func conjunction(
+    _ node: MatcherNode, _ index: Int, _ id: RawSpan, _ record: borrowing RecordView
+  ) throws(QueryError) -> Truth {
+    var result = Truth.yes
+    var child = index + 1
+    while child < node.end {
+      result = result.and(try truth(child, id, record))
+      if result == .no { return .no }
+      child = Int(nodes[child].end)
+    }
+    return result
+  }
+
+  private func disjunction(
+    _ node: MatcherNode, _ index: Int, _ id: RawSpan, _ record: borrowing RecordView
+  ) throws(QueryError) -> Truth {
+    var result = Truth.no
+    var child = index + 1
+    while child < node.end {
+      result = result.or(try truth(child, id, record))
+      if result == .yes { return .yes }
+      child = Int(nodes[child].end)
+    }
+    return result
+  }
+}

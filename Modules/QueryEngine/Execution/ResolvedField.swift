@@ -1,0 +1,51 @@
+import CRDTCore
+
+/// One path of a query, ready to be read from records of one collection.
+struct ResolvedField: Sendable {
+  /// The path begins at `_id`, which is the record's key and not in the record.
+  let isIdentifier: Bool
+  /// What is read in place: up to the first array index.
+  private(set) var path: ResolvedPath
+  /// What is navigated on values behind it.
+  let rest: [PathComponent]
+
+  init(_ whole: FieldPath) {
+    isIdentifier = whole.first == .key("_id")
+    let inPlace = isIdentifier ? 1 : whole.firstIndex(where: \.isIndex) ?? whole.count
+    path = ResolvedPath(Array(whole.prefix(inPlace)))
+    rest = Array(whole.dropFirst(inPlace))
+  }
+
+  /// Whether the whole path is read in place.
+  var isInPlace: Bool { rest.isEmpty && !isIdentifier }
+
+  mutating func resolve(_ keys: KeyTable) { path.resolve(in: keys) }
+
+  func value(
+    _ id: RawSpan, _ record: borrowing RecordView, _ keys: KeyTable
+  ) throws(QueryError) -> Value? {
+    do {
+      if isIdentifier { return try DocumentID.decode(id).value(at: rest) }
+      let value = try record.value(at: path)?.materialize(keys)
+      return rest.isEmpty ? value : value?.value(at: rest)
+    } catch {
+      throw .unreadable(error)
+    }
+  }
+}
+
+extension PathComponent {
+  fileprivate var isIndex: Bool {
+    switch self {
+    case .index: true
+    case .key: false
+    }
+  }
+}
+
+extension QueryError {
+  /// A record or an id in the store that cannot be decoded.
+  static func unreadable(_ error: CodecError) -> QueryError {
+    QueryError(.runtime, "a stored document cannot be read: \(error.message)")
+  }
+}

@@ -1,0 +1,26 @@
+/// The virtual collections: read-only, local, made up as they are read.
+package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
+  /// One empty document, to evaluate expressions.
+  case dual
+  /// The collections, with the number of their documents.
+  case collections
+  /// The documents above the hard limit, which are never sent.
+  case oversizeDocuments = "oversize_documents"
+  /// What runs here: versions, sites, figures and system parameters.
+  case systemInfo = "system_info"
+
+  static let prefix = "system:"
+
+  /// The virtual collection of that name; `nil` for names of ordinary ones.
+  ///
+  /// - Throws: `unsupported` for an unknown name in the virtual namespace.
+  package static func named(_ name: String) throws(QueryError) -> SystemCollection? {
+    guard name.hasPrefix(prefix) else { return nil }
+    guard let known = SystemCollection(rawValue: String(name.dropFirst(prefix.count))) else {
+      throw QueryError(
+        .unsupported, "there is no virtual collection '\(name)'", found: name,
+        expected: allCases.map { prefix + $0.rawValue })
+    }
+    return known
+  }
+}

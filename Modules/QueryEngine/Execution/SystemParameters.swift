@@ -1,0 +1,122 @@
+public import CRDTCore
+import Synchronization
+
+/// The settings that ALTER SYSTEM changes: typed, validated, kept in memory only.
+///
+/// Names do not depend on case and are answered in lower case.
+public final class SystemParameters: Sendable {
+  /// Refuses a value by throwing; nothing has changed then.
+  public typealias Validation = @Sendable (Value) throws -> Void
+  /// Told of a new value, before the statement that set it returns.
+  public typealias ChangeHandler = @Sendable (Value) -> Void
+
+  private struct Parameter {
+    var defaultValue: Value
+    var value: Value
+    var validate: Validation
+    var handlers: [ChangeHandler]
+  }
+
+  private let parameters: Mutex<[String: Parameter]>
+  /// Held from validation to the last handler, so that handlers see changes in the order in which they took
+  /// effect; a handler must therefore not change a parameter.
+  private let changing = Mutex<Void>(())
+
+  /// Makes a registry with the parameters of this layer at their defaults.
+  public init() {
+    var known: [String: Parameter] = [:]
+    for builtIn in BuiltInParameter.allCases {
+      known[builtIn.rawValue] = Parameter(
+        defaultValue: builtIn.defaultValue, value: builtIn.defaultValue,
+        validate: { try builtIn.validate($0) }, handlers: [])
+    }
+    parameters = Mutex(known)
+  }
+
+  /// Adds a parameter, or takes over one of the same name, at its default.
+  ///
+  /// - Parameters:
+  ///   - name: Its name, in any case.
+  ///   - defaultValue: What it is until set, and after a reset.
+  ///   - validate: Refuses a value by throwing.
+  ///   - onChange: Told of each new value; it must not change a parameter itself.
+  public func register(
+    _ name: String, default defaultValue: Value, validate: @escaping Validation,
+    onChange: @escaping ChangeHandler = { _ in }
+  ) {
+    parameters.withLock {
+      $0[name.lowercased()] = Parameter(
+        defaultValue: defaultValue, value: defaultValue, validate: validate, handlers: [onChange])
+    }
+  }
+
+  /// Adds a handler to a known parameter and tells it the present value.
+  ///
+  /// - Throws: `unknownParameter`.
+  public func observe(_ name: String, _ handler: @escaping ChangeHandler) throws(QueryError) {
+    let key = name.lowercased()
+    let value = try value(of: key)
+    parameters.withLock { $0[key]?.handlers.append(handler) }
+    handler(value)
+  }
+
+  /// The present value of a parameter.
+  ///
+  /// - Throws: `unknownParameter`, with the nearest known name.
+  public func value(of name: String) throws(QueryError) -> Value { try parameter(name).value }
+
+  /// All parameters by their names in lower case.
+  public var values: [String: Value] { parameters.withLock { $0.mapValues(\.value) } }
+
+  /// The parameters that are not at their defaults.
+  public var changedValues: [String: Value] {
+    parameters.withLock { $0.filter { $1.value != $1.defaultValue }.mapValues(\.value) }
+  }
+
+  /// Sets a parameter; a map is replaced as a whole.
+  ///
+  /// - Throws: `unknownParameter`, `argument` for a value of the wrong type or out of range, and what a
+  ///   registered validation throws; nothing has changed then.
+  public func set(_ name: String, to value: Value) throws {
+    try changing.withLock { _ in try apply(name, value) }
+  }
+
+  /// Puts a parameter back to its default.
+  ///
+  /// - Throws: `unknownParameter`.
+  public func reset(_ name: String) throws {
+    try changing.withLock { _ in try apply(name, parameter(name).defaultValue) }
+  }
+
+  /// Puts every parameter back to its default.
+  public func resetAll() throws {
+    try changing.withLock { _ in
+      let changed = parameters.withLock {
+        $0.filter { $1.value != $1.defaultValue }.mapValues(\.defaultValue)
+      }
+      for (name, value) in changed.sorted(by: { $0.key < $1.key }) { try apply(name, value) }
+    }
+  }
+
+  private func apply(_ name: String, _ value: Value) throws {
+    try parameter(name).validate(value)
+    let handlers = parameters.withLock { parameters in
+      parameters[name.lowercased()]?.value = value
+      return parameters[name.lowercased()]?.handlers ?? []
+    }
+    for handler in handlers { handler(value) }
+  }
+
+  private func parameter(_ name: String) throws(QueryError) -> Parameter {
+    let key = name.lowercased()
+    let (found, names) = parameters.withLock { ($0[key], Array($0.keys)) }
+    guard let found else {
+      let nearest = NameDistance.nearest(to: key, among: names)
+      let hint = nearest.map { ": did you mean '\($0)'?" } ?? ""
+      throw QueryError(
+        .unknownParameter, "unknown parameter '\(key)'\(hint)", found: key,
+        expected: nearest.map { [$0] } ?? [])
+    }
+    return found
+  }
+}

@@ -1,0 +1,101 @@
+import CRDTCore
+import QueryEngine
+import TestKit
+
+/// Random documents and predicates over a few fields, so that they meet often.
+struct RandomQueries {
+  var random: SeededGenerator
+
+  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+
+  static let fields = ["a", "b", "c", "d"]
+
+  mutating func document() -> [String: Value] {
+    var document: [String: Value] = [:]
+    for field in Self.fields where !random.oneIn(4) { document[field] = value(depth: 2) }
+    return document
+  }
+
+  mutating func id() -> Value {
+    switch random.int(below: 8) {
+    case 0: .int(Int64(random.int(below: 30)) - 10)
+    case 1: .bool(random.oneIn(2))
+    case 2: .array([.string("k"), .int(Int64(random.int(below: 5)))])
+    case 3: .map(["region": .string("r\(random.int(below: 3))"), "n": .int(Int64(random.int(below: 5)))])
+    default: .string("id\(random.int(below: 400))")
+    }
+  }
+
+  mutating func value(depth: Int) -> Value {
+    switch random.int(below: depth > 0 ? 14 : 11) {
+    case 0: .null
+    case 1: .bool(random.oneIn(2))
+    case 2, 3, 4: .int(random.pick([-1, 0, 1, 2, 3, 1 << 40, .max, .min]))
+    case 5, 6: .double(random.pick([-1, 0, -0.0, 0.5, 1, 2, 1e300, 9.3e18]))
+    case 7, 8, 9:
+      .string(random.pick(["", "a", "ab", "abc", "b", "ba", "xab", "ähb", "a%b", "longer than a slot"]))
+    case 10: depth == 0 || random.oneIn(2) ? .bytes([1, 2]) : .counter(Int64(random.int(below: 4)))
+    case 11, 12: .map(["a": value(depth: depth - 1), "k": value(depth: depth - 1)])
+    default: .array((0..<random.int(below: 3)).map { _ in value(depth: 0) })
+    }
+  }
+
+  mutating func path() -> Expression {
+    let field = PathComponent.key(random.pick(Self.fields))
+    switch random.int(below: 8) {
+    case 0: return .path([field, .key("a")])
+    case 1: return .path([field, .key("k"), .key("a")])
+    case 2: return .path([field, .index(random.int(below: 2))])
+    case 3: return random.oneIn(2) ? .path([.key("_id")]) : .path([.key("_id"), .key("n")])
+    default: return .path([field])
+    }
+  }
+
+  mutating func predicate(depth: Int) -> Expression {
+    guard depth > 0, !random.oneIn(3) else { return leaf() }
+    switch random.int(below: 6) {
+    case 0, 1: return .and((0...random.int(below: 3)).map { _ in predicate(depth: depth - 1) })
+    case 2, 3: return .or((0...random.int(below: 3)).map { _ in predicate(depth: depth - 1) })
+    case 4: return .unary(.not, predicate(depth: depth - 1))
+    default: return .unary(.isNotTrue, predicate(depth: depth - 1))
+    }
+  }
+
+  private mutating func leaf() -> Expression {
+    let subject = path()
+    let negated = random.oneIn(3)
+    switch random.int(below: 14) {
+    case 0, 1, 2, 3:
+      let constant = Expression.literal(value(depth: 1))
+      return random.oneIn(3)
+        ? .binary(comparison(), constant, subject) : .binary(comparison(), subject, constant)
+    case 4: return .between(subject, low: literal(), high: literal(), negated: negated)
+    case 5, 6: return .in(subject, .literal(.array(list())), negated: negated)
+    case 7, 8:
+      let pattern = random.pick(["%", "a%", "%b", "%a%", "a_", "ab", "", "a\\%b", "%h_", "_%", "a%b"])
+      return .like(
+        subject, pattern: .literal(.string(pattern)), escape: nil, caseInsensitive: random.oneIn(4),
+        negated: negated)
+    case 9: return .isNull(subject, negated: negated)
+    case 10: return .isMissing(subject, negated: negated)
+    case 11:
+      return .call(random.oneIn(2) ? .startsWith : .endsWith, [subject, literal()])
+    case 12: return subject
+    default: return .binary(comparison(), subject, path())
+    }
+  }
+
+  private mutating func literal() -> Expression { .literal(value(depth: 1)) }
+
+  private mutating func list() -> [Value] {
+    switch random.int(below: 3) {
+    case 0: (0..<random.int(below: 4)).map { _ in .int(Int64(random.int(below: 4))) }
+    case 1: (0..<random.int(below: 4)).map { _ in .string(random.pick(["a", "ab", "b", "id3", ""])) }
+    default: (0..<random.int(below: 4)).map { _ in value(depth: 1) }
+    }
+  }
+
+  private mutating func comparison() -> BinaryOperator {
+    random.pick([.equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .same, .notSame])
+  }
+}
