@@ -74,7 +74,7 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      path: "Tools/dunlin", swiftSettings: settings),
+      path: "Tools/dunlin", resources: [.copy("Sample")], swiftSettings: settings),
     .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
     tests("TestKitTests", using: ["TestKit"]),
     tests("TransportsTests", using: ["Transports"]),
