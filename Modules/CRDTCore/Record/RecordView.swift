@@ -5,6 +5,8 @@ public struct RecordView: ~Escapable {
   @_lifetime(copy bytes)
   public init(_ bytes: RawSpan) { self.bytes = bytes }
 
+  public var byteCount: Int { bytes.byteCount }
+
   private var flags: UInt8 { bytes.load(RecordLayout.flagsOffset) }
 
   /// Whether the document lives; a deleted one's record is its tombstone.

@@ -1,0 +1,97 @@
+import ArgumentParser
+import CRDTCore
+import DocStore
+import Foundation
+
+struct InspectCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "inspect", abstract: "Show what a store holds, check every record, or show one document.")
+
+  @Argument(help: "The store's directory.")
+  var store: String
+  @Argument(help: "A collection: its documents are counted, measured and checked.")
+  var collection: String?
+  @Argument(help: "The id of one document, as JSON, or as plain text for a string.")
+  var id: String?
+
+  func run() throws {
+    let store = try Store.open(existing: store)
+    defer { store.close() }
+    guard let collection else { return try showStore(store) }
+    guard let id else { return try showCollection(store, collection) }
+    try showDocument(store, collection, id)
+  }
+
+  private func showStore(_ store: Store) throws {
+    print("site      \(store.site)")
+    try store.read { transaction in
+      print("sequence  \(transaction.sequence)")
+      var table = TextTable(["collection", "documents", "digest"], rightAligned: [1])
+      for info in try transaction.collections() {
+        let figures = try Figures(info.name, in: transaction)
+        table.add([info.name, figures.documents.grouped, figures.digest])
+      }
+      print(table.text)
+    }
+  }
+
+  private func showCollection(_ store: Store, _ name: String) throws {
+    try store.read { transaction in
+      let figures = try Figures(name, in: transaction)
+      print(
+        """
+        documents   \(figures.documents.grouped)
+        tombstones  \(figures.tombstones.grouped)
+        records     \(figures.recordBytes.asBytes)
+        damaged     \(figures.damaged.grouped)
+        digest      \(figures.digest)
+        """)
+      if figures.damaged > 0 { throw ToolError("\(figures.damaged) records of \(name) are damaged") }
+    }
+  }
+
+  private func showDocument(_ store: Store, _ name: String, _ text: String) throws {
+    let id = try DocumentID((try? JSON.parse(text)) ?? .string(text))
+    try store.read { transaction in
+      guard let collection = try transaction.collection(name), let record = try transaction.record(collection, id)
+      else { throw ToolError("\(name) has no document \(text)") }
+      let (isAlive, fields) = try record.withView { ($0.isAlive, try $0.fields(collection.keys)) }
+      let state = isAlive ? "alive" : "deleted: a tombstone"
+      print("\(state), \(record.bytes.count.grouped) bytes as a record, \(JSON.text(of: .map(fields)).utf8.count.grouped) as JSON")
+      print(JSON.text(of: .map(fields), options: .init(isPretty: true)))
+    }
+  }
+}
+
+/// What a walk over a collection tells.
+struct Figures {
+  var documents = 0
+  var tombstones = 0
+  var damaged = 0
+  var recordBytes = 0
+  private var sum = Summary.zero
+
+  /// A collection that was never written has none of anything.
+  init(_ name: String, in transaction: borrowing ReadTransaction) throws {
+    guard let collection = try transaction.collection(name) else { return }
+    var (documents, tombstones, damaged, bytes, sum) = (0, 0, 0, 0, Summary.zero)
+    try transaction.forEachRecord(in: collection) { _, summary, record in
+      if record.isAlive {
+        documents += 1
+        sum = sum &+ summary
+      } else {
+        tombstones += 1
+      }
+      if !record.verify() { damaged += 1 }
+      bytes += record.byteCount
+      return true
+    }
+    (self.documents, self.tombstones, self.damaged, recordBytes, self.sum) = (documents, tombstones, damaged, bytes, sum)
+  }
+
+  /// The sum of the documents' summaries: equal at two peers that hold the same.
+  var digest: String {
+    let digits = String(sum.high ^ sum.low, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}

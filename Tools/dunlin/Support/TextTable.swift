@@ -1,0 +1,28 @@
+/// Rows of text in aligned columns.
+struct TextTable {
+  private var rows: [[String]]
+  private let rightAligned: Set<Int>
+
+  /// - Parameter rightAligned: Columns whose text ends at one edge, numbers above all.
+  init(_ header: [String], rightAligned: Set<Int> = []) {
+    rows = [header]
+    self.rightAligned = rightAligned
+  }
+
+  mutating func add(_ row: [String]) { rows.append(row) }
+
+  var text: String {
+    let widths = (rows[0].indices).map { column in rows.map { $0[column].count }.max() ?? 0 }
+    func line(_ row: [String]) -> String {
+      let cells = row.enumerated().map { column, cell in
+        let pad = String(repeating: " ", count: widths[column] - cell.count)
+        return rightAligned.contains(column) ? pad + cell : cell + pad
+      }
+      var text = cells.joined(separator: "  ")
+      while text.hasSuffix(" ") { text.removeLast() }
+      return text
+    }
+    let rule = widths.map { String(repeating: "─", count: $0) }.joined(separator: "  ")
+    return ([line(rows[0]), rule] + rows.dropFirst().map(line)).joined(separator: "\n")
+  }
+}
