@@ -49,7 +49,7 @@ package enum DocumentCodec {
     if strategy == .updateDifferentValues, state.isAlive {
       let edits = fields.flatMap { Self.differences(at: [$0.key], from: state.root[$0.key]?.value, to: $0.value) }
       guard !edits.isEmpty else { return nil }
-      for edit in edits { try state.apply(edit, stamping) }
+      try state.apply(edits, stamping)
     } else {
       state.upsert(fields, stamping)
     }
@@ -73,7 +73,7 @@ package enum DocumentCodec {
     guard view.isAlive else { return nil }
     var state = try decode(view, tables)
     let before = state.vector
-    for edit in edits { try state.apply(edit, stamping) }
+    try state.apply(edits, stamping)
     guard state.vector != before else { return nil }
     return StateEncoder.encode(state, own: stamping.site, tables: &tables)
   }

@@ -35,7 +35,7 @@ public struct DocumentID: Hashable, Sendable, Comparable {
       writer.write(Tag.bytes.rawValue)
       writer.write(value)
     case .array, .map:
-      guard Self.isAllowed(value, depth: 0) else {
+      guard Self.isAllowed(value, depth: 1) else {
         throw DocumentError(.invalidID, "an _id holds only strings, integers, booleans, bytes, arrays and maps")
       }
       if case .array = value { writer.write(Tag.array.rawValue) } else { writer.write(Tag.map.rawValue) }
@@ -103,12 +103,13 @@ public struct DocumentID: Hashable, Sendable, Comparable {
   }
 
   private static func isAllowed(_ value: Value, depth: Int) -> Bool {
-    guard depth <= Limits.depth else { return false }
     switch value {
     case .null, .double, .counter, .attachment: return false
     case .bool, .int, .string, .bytes: return true
-    case .array(let values): return values.allSatisfy { isAllowed($0, depth: depth + 1) }
-    case .map(let fields): return fields.values.allSatisfy { isAllowed($0, depth: depth + 1) }
+    case .array(let values):
+      return depth <= Limits.depth && values.allSatisfy { isAllowed($0, depth: depth + 1) }
+    case .map(let fields):
+      return depth <= Limits.depth && fields.values.allSatisfy { isAllowed($0, depth: depth + 1) }
     }
   }
 

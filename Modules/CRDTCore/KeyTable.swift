@@ -15,7 +15,9 @@ public struct KeyTable: Sendable {
     var bytes: [UInt8] = []
     var ends: [Int] = []
     var hashes: [HashLanes] = []
-    /// The position of each id in the order of the names' bytes.
+    /// All ids in the order of their names' bytes.
+    var order: [UInt16] = []
+    /// The position of each id in that order.
     var ranks: [UInt16] = []
     /// Open addressing by hash; 0 is free, else id + 1.
     var slots: [UInt16] = Array(repeating: 0, count: 64)
@@ -26,6 +28,7 @@ public struct KeyTable: Sendable {
       copy.bytes = bytes
       copy.ends = ends
       copy.hashes = hashes
+      copy.order = order
       copy.ranks = ranks
       copy.slots = slots
       return copy
@@ -79,7 +82,7 @@ public struct KeyTable: Sendable {
     if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
     let string = unsafe name.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     storage.append(string, hash)
-    storage.rank()
+    storage.rankLast()
     return UInt16(count - 1)
   }
 
@@ -133,10 +136,25 @@ extension KeyTable.Storage {
     slots[slot] = UInt16(id + 1)
   }
 
+  /// Ranks all names anew.
   func rank() {
-    let order = names.indices.sorted { names[$0].utf8Compare(names[$1]) < 0 }
+    order = names.indices.map { UInt16($0) }.sorted { names[Int($0)].utf8Compare(names[Int($1)]) < 0 }
     ranks = Array(repeating: 0, count: names.count)
-    for (rank, id) in order.enumerated() { ranks[id] = UInt16(rank) }
+    for (rank, id) in order.enumerated() { ranks[Int(id)] = UInt16(rank) }
+  }
+
+  /// Ranks the name added last.
+  func rankLast() {
+    let id = names.count - 1
+    var low = 0
+    var high = order.count
+    while low < high {
+      let middle = (low + high) / 2
+      if names[Int(order[middle])].utf8Compare(names[id]) < 0 { low = middle + 1 } else { high = middle }
+    }
+    order.insert(UInt16(id), at: low)
+    ranks.append(0)
+    for rank in low..<order.count { ranks[Int(order[rank])] = UInt16(rank) }
   }
 }
 

@@ -1,7 +1,8 @@
 /// One value of a document's field: what an application reads and writes.
 ///
-/// Two values are equal when their canonical bytes are: `.int(1)` and `.double(1)` differ here, and
-/// compare as equal only in queries.
+/// Two values are equal when their canonical bytes are: `.int(1)` and `.double(1)` differ here, as do
+/// the two zeros and two spellings of one accented letter, and a NaN equals itself. Queries compare
+/// numbers by value.
 public enum Value: Hashable, Sendable {
   case null
   case bool(Bool)
@@ -30,5 +31,46 @@ public struct AttachmentToken: Hashable, Sendable {
     self.id = id
     self.byteCount = byteCount
     self.metadata = metadata
+  }
+}
+
+extension Value {
+  public static func == (a: Value, b: Value) -> Bool {
+    switch (a, b) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.int(let a), .int(let b)), (.counter(let a), .counter(let b)): a == b
+    case (.double(let a), .double(let b)): ValueCodec.canonicalBits(a) == ValueCodec.canonicalBits(b)
+    case (.string(let a), .string(let b)): a.utf8Compare(b) == 0
+    case (.bytes(let a), .bytes(let b)): a == b
+    case (.array(let a), .array(let b)): a == b
+    case (.map(let a), .map(let b)): areEqual(a, b)
+    case (.attachment(let a), .attachment(let b)): a == b
+    case (.null, _), (.bool, _), (.int, _), (.double, _), (.string, _), (.bytes, _), (.array, _), (.map, _),
+      (.counter, _), (.attachment, _):
+      false
+    }
+  }
+
+  private static func areEqual(_ a: [String: Value], _ b: [String: Value]) -> Bool {
+    a.count == b.count
+      && a.allSatisfy { key, value in
+        guard let index = b.index(forKey: key) else { return false }
+        return b[index].key.utf8Compare(key) == 0 && b[index].value == value
+      }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ValueCodec.tag(of: self))
+    switch self {
+    case .null, .bool: return
+    case .int(let value), .counter(let value): hasher.combine(value)
+    case .double(let value): hasher.combine(ValueCodec.canonicalBits(value))
+    case .string(let value): hasher.combine(value)
+    case .bytes(let value): hasher.combine(value)
+    case .array(let value): hasher.combine(value)
+    case .map(let value): hasher.combine(value)
+    case .attachment(let value): hasher.combine(value)
+    }
   }
 }

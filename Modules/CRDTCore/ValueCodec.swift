@@ -68,8 +68,7 @@ package enum ValueCodec {
   }
 
   /// Reads one value; anything but its canonical encoding is refused.
-  package static func read(_ reader: inout ByteReader, depth: Int = 0) throws(CodecError) -> Value {
-    guard depth <= Limits.depth else { throw reader.failure(.limit, "a value is nested too deep") }
+  package static func read(_ reader: inout ByteReader, depth: Int = 1) throws(CodecError) -> Value {
     let start = reader.offset
     guard let tag = Tag(rawValue: try reader.readByte()) else {
       throw CodecError(.malformed, "a value has an unknown type", at: start)
@@ -77,7 +76,7 @@ package enum ValueCodec {
     return try readContent(tag, &reader, depth: depth)
   }
 
-  /// Reads what follows a value's tag.
+  /// Reads what follows a value's tag; `depth` counts the containers down to this value, itself included.
   static func readContent(_ tag: Tag, _ reader: inout ByteReader, depth: Int) throws(CodecError) -> Value {
     switch tag {
     case .null: return .null
@@ -90,20 +89,29 @@ package enum ValueCodec {
       let blob = try reader.readBlob()
       return .bytes(unsafe blob.withUnsafeBytes { unsafe Array($0) })
     case .array:
+      try checkDepth(depth, reader)
       var values: [Value] = []
       for _ in 0..<(try reader.readCount()) { values.append(try read(&reader, depth: depth + 1)) }
       return .array(values)
     case .map:
+      try checkDepth(depth, reader)
       var fields: [String: Value] = [:]
       var previous: String?
-      for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+      let count = try reader.readCount(minimumBytes: 2)
+      for _ in 0..<count {
         let key = try readSortedKey(&reader, after: &previous)
         fields[key] = try read(&reader, depth: depth + 1)
       }
+      // Two spellings of one text are two keys here and one in a dictionary.
+      guard fields.count == count else { throw reader.failure(.malformed, "two keys are the same text") }
       return .map(fields)
     case .counter: return .counter(try reader.readSignedVarint())
     case .attachment: return .attachment(try readToken(&reader))
     }
+  }
+
+  private static func checkDepth(_ depth: Int, _ reader: borrowing ByteReader) throws(CodecError) {
+    guard depth <= Limits.depth else { throw reader.failure(.limit, "a value is nested too deep") }
   }
 
   static func readDouble(_ reader: inout ByteReader) throws(CodecError) -> Double {
@@ -129,32 +137,12 @@ package enum ValueCodec {
     let byteCount = try reader.readVarint()
     var metadata: [String: String] = [:]
     var previous: String?
-    for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+    let count = try reader.readCount(minimumBytes: 2)
+    for _ in 0..<count {
       let key = try readSortedKey(&reader, after: &previous)
       metadata[key] = try reader.readString()
     }
+    guard metadata.count == count else { throw reader.failure(.malformed, "two keys are the same text") }
     return AttachmentToken(id: id, byteCount: byteCount, metadata: metadata)
-  }
-
-  /// Passes over one value, checking only what keeps the reader inside its bounds.
-  static func skip(_ reader: inout ByteReader, depth: Int = 0) throws(CodecError) {
-    guard depth <= Limits.depth else { throw reader.failure(.limit, "a value is nested too deep") }
-    guard let tag = Tag(rawValue: try reader.readByte()) else {
-      throw reader.failure(.malformed, "a value has an unknown type")
-    }
-    switch tag {
-    case .null, .no, .yes: return
-    case .int, .counter: _ = try reader.readVarint()
-    case .double: _ = try reader.readBytes(8)
-    case .string, .bytes: _ = try reader.readBlob()
-    case .array:
-      for _ in 0..<(try reader.readCount()) { try skip(&reader, depth: depth + 1) }
-    case .map:
-      for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
-        _ = try reader.readBlob()
-        try skip(&reader, depth: depth + 1)
-      }
-    case .attachment: _ = try readToken(&reader)
-    }
   }
 }

@@ -39,10 +39,23 @@ public struct VersionVector: Hashable, Sendable {
 
   /// The highest reading included of `writer`; zero when none is.
   ///
-  /// - Complexity: O(*n*) in the writers, which are few.
-  public subscript(writer: Writer) -> ClockReading {
-    for element in elements where element.writer == writer { return element.reading }
-    return .zero
+  /// - Complexity: O(log *n*) in the writers.
+  public subscript(writer: Writer) -> ClockReading { index(of: writer).map { elements[$0].reading } ?? .zero }
+
+  /// Where a writer stands among ``elements``.
+  func index(of writer: Writer) -> Int? {
+    let index = insertionIndex(of: writer)
+    return index < elements.count && elements[index].writer == writer ? index : nil
+  }
+
+  private func insertionIndex(of writer: Writer) -> Int {
+    var low = 0
+    var high = elements.count
+    while low < high {
+      let middle = (low + high) / 2
+      if elements[middle].writer < writer { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
   /// Whether a write of `writer` at `reading` is included; default data (reading zero) never is.
@@ -56,7 +69,7 @@ public struct VersionVector: Hashable, Sendable {
   }
 
   public mutating func advance(_ writer: Writer, to reading: ClockReading) {
-    let index = elements.firstIndex { $0.writer >= writer } ?? elements.endIndex
+    let index = insertionIndex(of: writer)
     if index < elements.endIndex, elements[index].writer == writer {
       elements[index].reading = max(elements[index].reading, reading)
     } else {

@@ -44,16 +44,10 @@ struct FreshEncoder {
   private mutating func write(
     _ fields: [String: Value], path: HashLanes, depth: Int
   ) throws(DocumentError) -> Int {
-    var sorted: [Field] = []
-    sorted.reserveCapacity(fields.count)
-    if fields.count <= RecordLayout.idKeys {
-      for (key, value) in fields where depth > 0 || key != "_id" {
-        guard let id = builder.tables.keys.intern(key, nested: depth > 0) else { break }
-        sorted.append(Field(rank: 0, id: id, value: value))
-      }
-    }
     let expected = depth == 0 && fields["_id"] != nil ? fields.count - 1 : fields.count
-    guard sorted.count == expected else { return try writeWithKeys(fields, path: path, depth: depth) }
+    guard expected <= RecordLayout.idKeys, var sorted = intern(fields, depth: depth) else {
+      return try writeWithKeys(fields, path: path, depth: depth)
+    }
     for index in sorted.indices { sorted[index].rank = builder.tables.keys.rank(of: sorted[index].id) }
     sorted.sort { $0.rank < $1.rank }
     let node = builder.beginMap(count: sorted.count, carriesKeys: false)
@@ -65,6 +59,27 @@ struct FreshEncoder {
       builder.setSlot(slot, at: builder.slotOffset(index, of: node, count: sorted.count, carriesKeys: false))
     }
     return node
+  }
+
+  /// The fields with their keys' ids; `nil` when a key can have none.
+  private mutating func intern(_ fields: [String: Value], depth: Int) -> [Field]? {
+    var known: [Field] = []
+    known.reserveCapacity(fields.count)
+    var unknown: [(key: String, value: Value)] = []
+    for (key, value) in fields where depth > 0 || key != "_id" {
+      if let id = builder.tables.keys.id(of: key) {
+        known.append(Field(rank: 0, id: id, value: value))
+      } else {
+        unknown.append((key, value))
+      }
+    }
+    // A dictionary's order differs from run to run; the ids must not.
+    unknown.sort { $0.key.utf8Compare($1.key) < 0 }
+    for (key, value) in unknown {
+      guard let id = builder.tables.keys.intern(key, nested: depth > 0) else { return nil }
+      known.append(Field(rank: 0, id: id, value: value))
+    }
+    return known
   }
 
   private mutating func writeWithKeys(
@@ -98,23 +113,22 @@ struct FreshEncoder {
 
 extension Value {
   /// Refuses what no record can hold: nesting past the limit, counters inside arrays.
-  func checked(depth: Int = 1) throws(DocumentError) {
+  func checked(depth: Int = 1, inArray: Bool = false) throws(DocumentError) {
     switch self {
     case .array(let values):
       guard depth <= Limits.depth else { throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)") }
-      for value in values {
-        if case .counter = value { throw DocumentError(.notACounter, "an array cannot hold a counter") }
-        try value.checked(depth: depth + 1)
-      }
+      for value in values { try value.checked(depth: depth + 1, inArray: true) }
     case .map(let fields):
       guard depth <= Limits.depth else { throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)") }
       for (key, value) in fields {
         guard key.utf8.count <= UInt16.max else {
           throw DocumentError(.invalidPath, "a key takes more than \(UInt16.max) bytes")
         }
-        try value.checked(depth: depth + 1)
+        try value.checked(depth: depth + 1, inArray: inArray)
       }
-    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: return
+    case .counter:
+      guard !inArray else { throw DocumentError(.notACounter, "an array cannot hold a counter") }
+    case .null, .bool, .int, .double, .string, .bytes, .attachment: return
     }
   }
 }

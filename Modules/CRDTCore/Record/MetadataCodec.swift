@@ -41,7 +41,7 @@ struct RecordMetadata {
   var noRegister: Int { vector.elements.count + 1 }
 
   func index(of writer: Writer) -> Int {
-    writer.birth == .zero ? 0 : (vector.elements.firstIndex { $0.writer == writer } ?? -1) + 1
+    writer.birth == .zero ? 0 : (vector.index(of: writer) ?? -1) + 1
   }
 
   func mark(_ stamp: Stamp, _ birth: ClockReading) -> Mark {

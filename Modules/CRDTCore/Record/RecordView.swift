@@ -79,7 +79,10 @@ public struct RecordView: ~Escapable {
   ///
   /// - Throws: A `CodecError` when the record is damaged or `keys` is too old for it.
   /// - Complexity: O(*n*) in the record's size.
-  public func fields(_ keys: KeyTable) throws(CodecError) -> [String: Value] { try root.fields(keys, depth: 0) }
+  public func fields(_ keys: KeyTable) throws(CodecError) -> [String: Value] {
+    var budget = EntryBudget(bytes)
+    return try root.fields(keys, depth: 0, &budget)
+  }
 }
 
 /// One document's record with its own memory.

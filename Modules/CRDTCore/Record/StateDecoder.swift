@@ -12,7 +12,7 @@ extension DocumentState {
       self.init(life: Stamp(reading: reading, site: site), lifeBirth: reading, isAlive: view.isAlive)
       if reading > .zero { vector.advance(Writer(site: site, birth: reading), to: reading) }
       ownBirth = view.isOwn ? reading : nil
-      var cursor = EntryCursor(base: life, birth: reading, metadata: RecordMetadata())
+      var cursor = EntryCursor(base: life, birth: reading, metadata: RecordMetadata(), record: view.bytes)
       root.children = try cursor.children(of: view.root, tables.keys, depth: 0)
       return
     }
@@ -26,7 +26,7 @@ extension DocumentState {
     if metadata.ownWriter > 0 { ownBirth = metadata.vector.elements[metadata.ownWriter - 1].writer.birth }
     let baseWriter = metadata.writer(metadata.base)
     let base = metadata.base.writer == 0 ? Stamp.zero : Stamp(reading: reading, site: baseWriter.site)
-    var cursor = EntryCursor(base: base, birth: baseWriter.birth, metadata: metadata)
+    var cursor = EntryCursor(base: base, birth: baseWriter.birth, metadata: metadata, record: view.bytes)
     root.children = try cursor.children(of: view.root, tables.keys, depth: 0)
     for item in metadata.hidden { root.place(item.path[...]) { $0.register = item.register } }
     for item in metadata.floors { root.place(item.path[...]) { $0.floor = item.floor } }
@@ -48,8 +48,10 @@ private struct EntryCursor {
   var entry = 0
   var nextMark = 0
   var nextCounter = 0
+  var budget: EntryBudget
 
-  init(base: Stamp, birth: ClockReading, metadata: RecordMetadata) {
+  init(base: Stamp, birth: ClockReading, metadata: RecordMetadata, record: RawSpan) {
+    budget = EntryBudget(record)
     self.base = base
     self.birth = birth
     self.metadata = metadata
@@ -58,7 +60,8 @@ private struct EntryCursor {
   mutating func children(
     of map: borrowing MapNode, _ keys: KeyTable, depth: Int
   ) throws(CodecError) -> [Node.Child] {
-    guard depth <= Limits.depth + 1 else { throw CodecError(.limit, "a map is nested too deep", at: map.offset) }
+    guard depth <= Limits.depth else { throw CodecError(.limit, "a map is nested too deep", at: map.offset) }
+    try budget.spend(on: map)
     var children: [Node.Child] = []
     children.reserveCapacity(map.count)
     for index in 0..<map.count {

@@ -85,9 +85,12 @@ public struct ValueRef: ~Escapable {
   ///
   /// - Throws: A `CodecError` when the record is damaged or `keys` is too old for it.
   /// - Complexity: O(*n*) in the value's size.
-  public func materialize(_ keys: KeyTable) throws(CodecError) -> Value { try materialize(keys, depth: 0) }
+  public func materialize(_ keys: KeyTable) throws(CodecError) -> Value {
+    var budget = EntryBudget(record)
+    return try materialize(keys, depth: 0, &budget)
+  }
 
-  func materialize(_ keys: KeyTable, depth: Int) throws(CodecError) -> Value {
+  func materialize(_ keys: KeyTable, depth: Int, _ budget: inout EntryBudget) throws(CodecError) -> Value {
     switch kind {
     case .null: return .null
     case .bool: return .bool(bool)
@@ -103,18 +106,21 @@ public struct ValueRef: ~Escapable {
     case .array, .attachment:
       var reader = ByteReader(bytes)
       return try ValueCodec.read(&reader)
-    case .map: return .map(try node.fields(keys, depth: depth + 1))
+    case .map: return .map(try node.fields(keys, depth: depth + 1, &budget))
     }
   }
 }
 
 extension MapNode {
-  func fields(_ keys: KeyTable, depth: Int) throws(CodecError) -> [String: Value] {
-    guard depth <= Limits.depth + 1 else { throw CodecError(.limit, "a map is nested too deep", at: offset) }
+  func fields(
+    _ keys: KeyTable, depth: Int, _ budget: inout EntryBudget
+  ) throws(CodecError) -> [String: Value] {
+    guard depth <= Limits.depth else { throw CodecError(.limit, "a map is nested too deep", at: offset) }
+    try budget.spend(on: self)
     var fields = [String: Value](minimumCapacity: count)
     for index in 0..<count {
       let name = try name(index, keys)
-      fields[name] = try ValueRef(record, slotAt: slotOffset(index)).materialize(keys, depth: depth)
+      fields[name] = try ValueRef(record, slotAt: slotOffset(index)).materialize(keys, depth: depth, &budget)
     }
     return fields
   }

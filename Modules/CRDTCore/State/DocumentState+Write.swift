@@ -23,6 +23,15 @@ public enum Edit: Hashable, Sendable {
   case restart([String], Int64)
 }
 
+extension Edit {
+  var path: [String] {
+    switch self {
+    case .set(let path, _), .replace(let path, _), .remove(let path), .increment(let path, _), .restart(let path, _):
+      path
+    }
+  }
+}
+
 extension DocumentState {
   /// One write under way: its stamp, drawn above everything the document has seen.
   private struct Pen {
@@ -56,6 +65,7 @@ extension DocumentState {
     live(pen)
     prune()
     for (key, value) in fields { Self.set(value, at: [key][...], in: &root, pen) }
+    prune()
   }
 
   mutating func delete(_ stamping: Stamping) {
@@ -65,36 +75,65 @@ extension DocumentState {
     isAlive = false
   }
 
-  mutating func apply(_ edit: Edit, _ stamping: Stamping) throws(DocumentError) {
+  /// Applies edits in their order; those whose paths do not overlap share one stamp.
+  mutating func apply(_ edits: [Edit], _ stamping: Stamping) throws(DocumentError) {
+    var shared: Pen?
+    var written: Set<[String]> = []
+    var above: Set<[String]> = []
+    for edit in edits {
+      let path = edit.path
+      try Self.check(path)
+      let prefixes = (1..<path.count).map { Array(path[..<$0]) }
+      if written.contains(path) || above.contains(path) || prefixes.contains(where: written.contains) {
+        shared = nil
+        written = []
+        above = []
+      }
+      try apply(edit, stamping, &shared)
+      written.insert(path)
+      above.formUnion(prefixes)
+    }
+  }
+
+  private mutating func apply(_ edit: Edit, _ stamping: Stamping, _ shared: inout Pen?) throws(DocumentError) {
     switch edit {
-    case .set(let path, let value):
-      try Self.check(path)
-      Self.set(value, at: path[...], in: &root, pen(stamping))
+    case .set(let path, let value): Self.set(value, at: path[...], in: &root, pen(stamping, &shared))
     case .replace(let path, let value):
-      try Self.check(path)
-      if root.visible(at: path) != nil { Self.remove(path[...], in: &root, pen(stamping)) }
-      Self.set(value, at: path[...], in: &root, pen(stamping))
+      if case .map = value, root.visible(at: path) != nil {
+        Self.remove(path[...], in: &root, pen(stamping, &shared))
+        prune()
+        shared = nil
+      }
+      Self.set(value, at: path[...], in: &root, pen(stamping, &shared))
     case .remove(let path):
-      try Self.check(path)
-      if root.visible(at: path) != nil { Self.remove(path[...], in: &root, pen(stamping)) }
-    case .increment(let path, let amount):
-      try Self.check(path)
-      try increment(path, by: amount, stamping)
-    case .restart(let path, let value):
-      try Self.check(path)
-      Self.set(.counter(value), at: path[...], in: &root, pen(stamping))
+      guard root.visible(at: path) != nil else { return }
+      Self.remove(path[...], in: &root, pen(stamping, &shared))
+    case .increment(let path, let amount): try increment(path, by: amount, stamping, &shared)
+    case .restart(let path, let value): Self.set(.counter(value), at: path[...], in: &root, pen(stamping, &shared))
     }
     prune()
+  }
+
+  private mutating func pen(_ stamping: Stamping, _ shared: inout Pen?) -> Pen {
+    if let shared { return shared }
+    let pen = pen(stamping)
+    shared = pen
+    return pen
   }
 
   private static func check(_ path: [String]) throws(DocumentError) {
     guard let first = path.first else { throw DocumentError(.invalidPath, "an edit needs a path") }
     guard first != "_id" else { throw DocumentError(.invalidPath, "an _id cannot be changed", path: path) }
-    guard path.count <= Limits.depth else { throw DocumentError(.depth, "a path has more than \(Limits.depth) steps") }
+    guard path.count <= Limits.depth + 1 else {
+      throw DocumentError(.depth, "a path leads through more than \(Limits.depth) maps")
+    }
+    guard path.allSatisfy({ $0.utf8.count <= UInt16.max }) else {
+      throw DocumentError(.invalidPath, "a key takes more than \(UInt16.max) bytes")
+    }
   }
 
   private mutating func increment(
-    _ path: [String], by amount: Int64, _ stamping: Stamping
+    _ path: [String], by amount: Int64, _ stamping: Stamping, _ shared: inout Pen?
   ) throws(DocumentError) {
     let standing = root.node(at: path)
     var content: Register.Content?
@@ -108,12 +147,13 @@ extension DocumentState {
     if standing?.hasVisibleChild == true {
       throw DocumentError(.notACounter, "only a counter or an integer can be incremented", path: path)
     }
-    let pen = pen(stamping)
+    let isUnderFloor = floor > .zero || root.hasFloor(above: path[...])
+    let pen = pen(stamping, &shared)
     Self.reach(path[...], in: &root, pen) { node in
       if content == nil {
         // A counter's first increment: the epoch of default data, so that first increments of several
-        // sites add up; where something was removed before, an epoch of its own.
-        let isNew = node.register == nil && node.floor == nil
+        // sites add up; where something was removed before, here or above, an epoch of its own.
+        let isNew = node.register == nil && node.floor == nil && !isUnderFloor
         node.put(
           isNew
             ? Register(stamp: .zero, birth: .zero, content: .counter(CounterState(base: 0)))
@@ -143,7 +183,8 @@ extension DocumentState {
   private static func put(_ value: Value, into node: inout Node, _ pen: Pen) {
     switch value {
     case .map(let fields):
-      if node.register?.content != .map { node.put(pen.register(.map)) }
+      // An empty map has no fields that would say when it was written.
+      if fields.isEmpty || node.register?.content != .map { node.put(pen.register(.map)) }
       for (key, value) in fields { node.withChild(key) { put(value, into: &$0, pen) } }
     case .counter(let start): node.put(pen.register(.counter(CounterState(base: start))))
     case .null, .bool, .int, .double, .string, .bytes, .array, .attachment:
@@ -152,8 +193,7 @@ extension DocumentState {
   }
 
   private static func remove(_ path: ArraySlice<String>, in root: inout Node, _ pen: Pen) {
-    guard let key = path.first else { return root.put(pen.register(.removed(overDefault: false))) }
-    root.withChild(key) { remove(path.dropFirst(), in: &$0, pen) }
+    reach(path, in: &root, pen) { $0.put(pen.register(.removed(overDefault: false))) }
   }
 }
 
@@ -165,6 +205,12 @@ extension Node {
       node = child
     }
     return node
+  }
+
+  /// Whether anything but a map ever stood on the way to `path`.
+  func hasFloor(above path: ArraySlice<String>) -> Bool {
+    guard path.count > 1, let key = path.first, let child = self[key] else { return false }
+    return child.effectiveFloor > .zero || child.hasFloor(above: path.dropFirst())
   }
 
   func visible(at path: [String]) -> Node? { node(at: path).flatMap { $0.isVisible ? $0 : nil } }

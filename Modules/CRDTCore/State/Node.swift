@@ -63,8 +63,14 @@ struct Node: Hashable, Sendable {
       dropImpliedFloor()
       return
     }
-    if incoming.stamp == mine.stamp, case .counter(let theirs) = incoming.content, let ours = mine.content.asCounter {
+    if incoming.stamp == mine.stamp, incoming.isCounter || mine.isCounter,
+      let theirs = incoming.content.asCounter, let ours = mine.content.asCounter
+    {
       register?.content = .counter(ours.joined(with: theirs))
+      return
+    }
+    if incoming.isOverDefault, incoming.stamp == mine.stamp, mine.isRemoved {
+      register?.content = incoming.content
       return
     }
     if incoming.isRemoved, mine.isDefault { incoming.content = .removed(overDefault: true) }

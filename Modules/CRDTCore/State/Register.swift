@@ -21,7 +21,12 @@ struct Register: Hashable, Sendable {
   /// Whether it ends what lies below its path: anything but a map does.
   var isCover: Bool { content != .map }
 
-  var isRemoved: Bool { if case .removed = content { true } else { false } }
+  var isCounter: Bool { if case .counter = content { true } else { false } }
+
+  var isRemoved: Bool { content.isRemoved }
+
+  /// A removal that no version vector stands for: what it hides is in none.
+  var isOverDefault: Bool { content == .removed(overDefault: true) }
 
   /// Whether this register wins against `other`: by stamp, then by the bytes of its content.
   func beats(_ other: Register) -> Bool {
@@ -31,6 +36,8 @@ struct Register: Hashable, Sendable {
 }
 
 extension Register.Content {
+  var isRemoved: Bool { if case .removed = self { true } else { false } }
+
   /// A counter, or the integer that becomes a counter's base when somebody counts on it.
   var asCounter: CounterState? {
     switch self {
@@ -40,17 +47,22 @@ extension Register.Content {
     }
   }
 
-  /// Bytes whose order settles equal stamps: maps under removals under values under counters.
+  /// Bytes whose order settles equal stamps: maps under removals under values under integers, by
+  /// value, under counters. Only default data of different devices meets at one stamp; counting on one
+  /// of several default integers must not depend on which of them was met first.
   fileprivate var tieBreak: [UInt8] {
     var writer = ByteWriter()
     switch self {
     case .map: writer.write(0 as UInt8)
     case .removed: writer.write(1 as UInt8)
+    case .value(.int(let number)):
+      writer.write(3 as UInt8)
+      writer.writeFixed(UInt64(bitPattern: number) ^ (1 << 63))
     case .value(let value):
       writer.write(2 as UInt8)
       ValueCodec.write(value, to: &writer)
     case .counter(let state):
-      writer.write(3 as UInt8)
+      writer.write(4 as UInt8)
       writer.writeFixed(UInt64(bitPattern: state.base) ^ (1 << 63))
     }
     return writer.bytes
@@ -96,7 +108,14 @@ struct CounterState: Hashable, Sendable {
   }
 
   mutating func merge(_ incoming: Contribution) {
-    let index = contributions.firstIndex { $0.writer >= incoming.writer } ?? contributions.endIndex
+    var index = contributions.count
+    if let last = contributions.last, last.writer >= incoming.writer {
+      var low = 0
+      while low < index {
+        let middle = (low + index) / 2
+        if contributions[middle].writer < incoming.writer { low = middle + 1 } else { index = middle }
+      }
+    }
     guard index < contributions.endIndex, contributions[index].writer == incoming.writer else {
       contributions.insert(incoming, at: index)
       return

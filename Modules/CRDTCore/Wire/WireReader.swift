@@ -26,7 +26,7 @@ struct WireReader: ~Escapable {
 
   static func read(_ bytes: RawSpan) throws(CodecError) -> DocumentState {
     var reader = try WireReader(bytes)
-    reader.state.root.children = try reader.readChildren(depth: 0)
+    reader.state.root.children = try reader.readChildren(depth: 0, under: reader.state.floor)
     guard reader.reader.isAtEnd else { throw reader.reader.failure(.malformed, "a document has bytes left over") }
     guard reader.isUniform == reader.state.isUniform else {
       throw reader.reader.failure(.malformed, "a uniform document is not marked as one")
@@ -64,11 +64,14 @@ struct WireReader: ~Escapable {
     }
     try checkIncluded(writer, state.life.reading)
     if hasFloor {
-      let index = try reader.readIndex(through: sites.count - 1)
       guard !sites.isEmpty else { throw reader.failure(.malformed, "a floor has no site") }
+      let index = try reader.readIndex(through: sites.count - 1)
       state.floor = Stamp(reading: try reader.readDistance(from: state.life.reading), site: sites[index])
       guard state.floor.reading > .zero else { throw reader.failure(.malformed, "a floor is zero") }
     }
+    var used = Set((state.vector.elements + state.base.elements).map(\.writer.site))
+    if hasFloor { used.insert(state.floor.site) }
+    guard used.count == sites.count else { throw reader.failure(.malformed, "a site is not used") }
   }
 
   private mutating func readVector(_ sites: [SiteID]) throws(CodecError) -> VersionVector {
@@ -107,7 +110,7 @@ struct WireReader: ~Escapable {
     }
   }
 
-  private mutating func readChildren(depth: Int) throws(CodecError) -> [Node.Child] {
+  private mutating func readChildren(depth: Int, under floor: Stamp) throws(CodecError) -> [Node.Child] {
     guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
     var previous: String?
     var children: [Node.Child] = []
@@ -115,12 +118,14 @@ struct WireReader: ~Escapable {
       let start = reader.offset
       let key = try ValueCodec.readSortedKey(&reader, after: &previous)
       guard key.utf8.count <= UInt16.max else { throw CodecError(.limit, "a key is too long", at: start) }
-      children.append(Node.Child(key: key, node: try readNode(depth: depth + 1)))
+      guard depth > 0 || key != "_id" else { throw CodecError(.malformed, "an _id is no field", at: start) }
+      children.append(Node.Child(key: key, node: try readNode(depth: depth + 1, under: floor)))
     }
     return children
   }
 
-  private mutating func readNode(depth: Int) throws(CodecError) -> Node {
+  /// - Parameter floor: What stands above: at or under it nothing exists.
+  private mutating func readNode(depth: Int, under floor: Stamp) throws(CodecError) -> Node {
     let start = reader.offset
     let tag = try reader.readByte()
     let kind = tag & WireWriter.kindMask
@@ -135,16 +140,21 @@ struct WireReader: ~Escapable {
       }
     }
     if let content = try readContent(kind, start, depth) {
+      guard stamp > floor || floor == .zero, stamp > .zero || !content.isRemoved else {
+        throw CodecError(.malformed, "an entry does not exist", at: start)
+      }
       node.register = Register(stamp: stamp, birth: birth, content: content)
     }
     if tag & WireWriter.floorTagFlag != 0 {
       let (stamp, birth) = try readStamp()
-      guard birth > .zero else { throw CodecError(.malformed, "a floor is zero", at: start) }
+      guard stamp > max(floor, node.effectiveFloor) else {
+        throw CodecError(.malformed, "a floor is implied", at: start)
+      }
       node.floor = Node.Floor(stamp: stamp, birth: birth)
     }
     let hasChildren = tag & WireWriter.childrenFlag != 0
     if kind == WireWriter.mapKind || hasChildren {
-      node.children = try readChildren(depth: depth)
+      node.children = try readChildren(depth: depth, under: max(floor, node.effectiveFloor))
       guard kind != WireWriter.mapKind || !hasChildren, !hasChildren || !node.children.isEmpty else {
         throw CodecError(.malformed, "an entry's children are marked wrongly", at: start)
       }

@@ -11,14 +11,17 @@ enum WireTranscoder {
     out.write(WireWriter.aliveFlag | WireWriter.uniformFlag)
     out.writeFixed(record.baseReading.rawValue)
     out.write(site)
-    try append(record.root, tables.keys, depth: 0, to: &out)
+    var budget = EntryBudget(record.bytes)
+    try append(record.root, tables.keys, depth: 0, &budget, to: &out)
     return true
   }
 
   private static func append(
-    _ node: borrowing MapNode, _ keys: KeyTable, depth: Int, to out: inout ByteWriter
+    _ node: borrowing MapNode, _ keys: KeyTable, depth: Int, _ budget: inout EntryBudget,
+    to out: inout ByteWriter
   ) throws(CodecError) {
     guard depth <= Limits.depth else { throw CodecError(.limit, "a map is nested too deep", at: node.offset) }
+    try budget.spend(on: node)
     out.writeVarint(node.count)
     for index in 0..<node.count {
       if node.carriesKeys {
@@ -52,12 +55,13 @@ enum WireTranscoder {
         out.writeVarint(0)
       case .map:
         out.write(WireWriter.mapKind)
-        try append(value.node, keys, depth: depth + 1, to: &out)
+        try append(value.node, keys, depth: depth + 1, &budget, to: &out)
       }
     }
   }
 
-  /// Builds a record from a uniform wire document; `nil` for any other.
+  /// Builds a record from a uniform wire document; `nil` for any other, and for one with a map whose
+  /// keys must stand in the record although it is small.
   static func record(
     fromUniform wire: RawSpan, tables: inout RecordTables
   ) throws(CodecError) -> EncodedDocument? {
@@ -70,7 +74,7 @@ enum WireTranscoder {
     let stamp = Stamp(reading: reading, site: try reader.readSite())
     guard (reading == .zero) == (stamp.site == .zero) else { throw reader.failure(.malformed, "a life has no site") }
     var assembler = UniformAssembler(stamp: stamp, tables: tables)
-    let root = try assembler.map(&reader, path: StateHash.root, depth: 0)
+    guard let root = try assembler.map(&reader, path: StateHash.root, depth: 0) else { return nil }
     guard reader.isAtEnd else { throw reader.failure(.malformed, "a document has bytes left over") }
     let document = assembler.finish(root: root)
     tables = assembler.builder.tables
@@ -101,29 +105,12 @@ private struct UniformAssembler {
     return EncodedDocument(record: record, summary: summary, isAlive: true)
   }
 
-  mutating func map(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError) -> Int {
+  /// - Returns: `nil` when a map's keys cannot all have ids, so that they must stand in the record,
+  ///   which only shows after its node was laid out.
+  mutating func map(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError) -> Int? {
     guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
     let count = try reader.readCount(minimumBytes: 2)
-    // Keys that the table cannot take stand in the record; which of both is only known at the end, so
-    // a map is assumed to use ids and started over should one fail.
-    if count <= RecordLayout.idKeys {
-      let start = reader.offset
-      let known = builder.bytes.count
-      let sum = summary
-      if let node = try map(&reader, count: count, carriesKeys: false, path: path, depth: depth) { return node }
-      reader = ByteReader(reader.bytes, offset: start)
-      builder.bytes.removeLast(builder.bytes.count - known)
-      summary = sum
-    }
-    guard let node = try map(&reader, count: count, carriesKeys: true, path: path, depth: depth) else {
-      throw reader.failure(.limit, "a key is too long")
-    }
-    return node
-  }
-
-  private mutating func map(
-    _ reader: inout ByteReader, count: Int, carriesKeys: Bool, path: HashLanes, depth: Int
-  ) throws(CodecError) -> Int? {
+    let carriesKeys = count > RecordLayout.idKeys
     let node = builder.beginMap(count: count, carriesKeys: carriesKeys)
     var previous = 0
     for index in 0..<count {
@@ -138,7 +125,7 @@ private struct UniformAssembler {
       previous = start
       let hash: HashLanes
       if carriesKeys {
-        guard key.byteCount <= UInt16.max else { return nil }
+        guard key.byteCount <= UInt16.max else { throw CodecError(.limit, "a key is too long", at: start) }
         try reader.checkUTF8(key, at: start)
         builder.setKey(key, at: index, of: node)
         hash = HashLanes(key)
@@ -152,19 +139,20 @@ private struct UniformAssembler {
         builder.setKey(id, at: index, of: node)
         hash = builder.tables.keys.hash(of: id)
       }
-      let slot = try entry(&reader, path: path.combined(with: hash), depth: depth + 1)
+      guard depth > 0 || !key.isIDKey else { throw CodecError(.malformed, "an _id is no field", at: start) }
+      guard let slot = try entry(&reader, path: path.combined(with: hash), depth: depth + 1) else { return nil }
       builder.setSlot(slot, at: builder.slotOffset(index, of: node, count: count, carriesKeys: carriesKeys))
     }
     return node
   }
 
-  private mutating func entry(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError) -> UInt64 {
+  private mutating func entry(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError) -> UInt64? {
     let start = reader.offset
     let kind = try reader.readByte()
     let entry = path.combined(with: stampHash)
     if kind == WireWriter.mapKind {
       summary.add(entry.combined(with: StateHash.map))
-      return builder.mapSlot(try map(&reader, path: path, depth: depth))
+      return try map(&reader, path: path, depth: depth).map { builder.mapSlot($0) }
     }
     if kind == WireWriter.counterKind {
       let base = try reader.readSignedVarint()
@@ -193,6 +181,11 @@ private struct UniformAssembler {
       return builder.slot(value)
     }
   }
+}
+
+extension RawSpan {
+  /// Whether these bytes are the key of the document's id, which is not among its fields.
+  var isIDKey: Bool { byteCount == 3 && byte(at: 0) == 0x5F && byte(at: 1) == 0x69 && byte(at: 2) == 0x64 }
 }
 
 extension ByteReader {

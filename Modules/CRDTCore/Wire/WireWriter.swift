@@ -57,7 +57,8 @@ struct WireWriter {
 
   private mutating func writeHead() {
     let sites = sites
-    func index(_ site: SiteID) -> Int { sites.firstIndex(of: site) ?? 0 }
+    let places = Dictionary(uniqueKeysWithValues: sites.enumerated().map { ($0.element, $0.offset) })
+    func index(_ site: SiteID) -> Int { places[site] ?? 0 }
     out.writeVarint(sites.count)
     for site in sites { out.write(site) }
     for vector in state.base.isEmpty ? [state.vector] : [state.vector, state.base] {
@@ -77,7 +78,7 @@ struct WireWriter {
 
   /// A writer by its place in the vector plus one; zero is default data.
   private func index(of writer: Writer) -> Int {
-    writer.birth == .zero ? 0 : (state.vector.elements.firstIndex { $0.writer == writer } ?? -1) + 1
+    writer.birth == .zero ? 0 : (state.vector.index(of: writer) ?? -1) + 1
   }
 
   private mutating func writeReading(_ reading: ClockReading) {

@@ -1,0 +1,119 @@
+import CRDTCore
+
+/// One replica of one document with dictionaries of its own, as a store would keep it.
+struct Peer {
+  let site: SiteID
+  var tables = RecordTables()
+  var document: EncodedDocument?
+  var clock = HybridClock()
+
+  init(_ number: Int) { site = SiteID(high: 0xD000 + UInt64(number), low: UInt64(number)) }
+
+  /// The record with its checksum, or `nil` for an unknown document.
+  var record: Record? { document.map { Record(bytes: $0.record) } }
+
+  var isAlive: Bool { document?.isAlive ?? false }
+
+  /// What a reader sees; `nil` for a document that is unknown or deleted.
+  var fields: [String: Value]? {
+    get throws {
+      guard let record, isAlive else { return nil }
+      return try record.withView { view throws(CodecError) in try view.fields(tables.keys) }
+    }
+  }
+
+  var vector: VersionVector {
+    get throws {
+      guard let record else { return VersionVector() }
+      return try record.withView { view throws(CodecError) in try view.vector(sites: tables.sites) }
+    }
+  }
+
+  /// Bytes of merge metadata: the base stamp in the header and what follows the values.
+  var metadataBytes: Int {
+    guard let document else { return 0 }
+    let metadata = document.record[12..<16].reversed().reduce(0) { $0 << 8 | Int($1) }
+    return 12 + document.record.count - metadata
+  }
+
+  mutating func stamping(_ now: UInt64) -> Stamping { Stamping(site: site, reading: clock.tick(now: now)) }
+
+  @discardableResult
+  mutating func upsert(
+    _ fields: [String: Value], _ strategy: WriteStrategy = .merge, now: UInt64 = 0
+  ) throws -> Bool {
+    let stamping = stamping(now)
+    return try replace { tables, existing throws(DocumentError) in
+      try DocumentCodec.upsert(
+        fields, strategy: strategy, existing: existing, stamping: stamping, tables: &tables)
+    }
+  }
+
+  @discardableResult
+  mutating func update(_ edits: [Edit], now: UInt64 = 0) throws -> Bool {
+    let stamping = stamping(now)
+    return try replace { tables, existing throws(DocumentError) in
+      try DocumentCodec.update(edits, existing: existing, stamping: stamping, tables: &tables)
+    }
+  }
+
+  @discardableResult
+  mutating func remove(now: UInt64 = 0) throws -> Bool {
+    let stamping = stamping(now)
+    return try replace { tables, existing throws(DocumentError) in
+      try DocumentCodec.remove(existing: existing, stamping: stamping, tables: &tables)
+    }
+  }
+
+  mutating func evict() { document = nil }
+
+  /// The canonical wire form of what `base` lacks.
+  func wire(lacking base: VersionVector = VersionVector()) throws -> [UInt8] {
+    guard let record else { return [] }
+    return try record.withView { view throws(CodecError) in
+      var out = ByteWriter()
+      try WireDocument.append(view, lacking: base, tables: tables, to: &out)
+      return out.bytes
+    }
+  }
+
+  @discardableResult
+  mutating func merge(_ wire: [UInt8]) throws -> MergeOutcome {
+    try WireDocument.validate(wire.span.bytes)
+    let existing = document?.record
+    let outcome = try DocumentCodec.merge(
+      wire: wire.span.bytes, existing: existing?.span.bytes, own: site, tables: &tables)
+    if case .changed(let changed) = outcome { document = changed }
+    return outcome
+  }
+
+  @discardableResult
+  mutating func repair(_ wire: [UInt8]) throws -> MergeOutcome {
+    guard let existing = document?.record else { return .unchanged }
+    let outcome = try DocumentCodec.repair(
+      wire: wire.span.bytes, existing: existing.span.bytes, own: site, tables: &tables)
+    if case .changed(let changed) = outcome { document = changed }
+    return outcome
+  }
+
+  /// Takes over what `other` has and this replica lacks: as a delta, or as the whole document.
+  mutating func pull(_ other: Peer, whole: Bool = false) throws {
+    guard other.document != nil else { return }
+    _ = try merge(other.wire(lacking: whole ? VersionVector() : vector))
+  }
+
+  private mutating func replace(
+    _ body: (inout RecordTables, RawSpan?) throws(DocumentError) -> EncodedDocument?
+  ) throws -> Bool {
+    let existing = document?.record
+    guard let changed = try body(&tables, existing?.span.bytes) else { return false }
+    document = changed
+    return true
+  }
+}
+
+extension MergeOutcome {
+  var isChanged: Bool { if case .changed = self { true } else { false } }
+  var isMissingBase: Bool { if case .missingBase = self { true } else { false } }
+  var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
+}
