@@ -79,6 +79,7 @@ let package = Package(
     tests("TestKitTests", using: ["TestKit"]),
     tests("TransportsTests", using: ["Transports"]),
     tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"]),
-    tests("QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"]),
+    tests(
+      "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"], resources: [.copy("Cases")]),
   ]
 )

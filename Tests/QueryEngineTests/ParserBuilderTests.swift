@@ -24,7 +24,8 @@ import Testing
 
   @Test(arguments: [
     ("a.b", [PathComponent.key("a"), .key("b")]), ("a['x-y']", [.key("a"), .key("x-y")]),
-    ("a[0][1][\"_123\"]", [.key("a"), .index(0), .index(1), .key("_123")]), ("a[\"0\"]", [.key("a"), .key("0")]),
+    ("a[0][1][\"_123\"]", [.key("a"), .index(0), .index(1), .key("_123")]),
+    ("a[\"0\"]", [.key("a"), .key("0")]),
     ("a['b'].c", [.key("a"), .key("b"), .key("c")]), ("select.from", [.key("select"), .key("from")]),
   ])
   func `paths have keys and indexes`(text: String, expected: FieldPath) throws {
@@ -32,9 +33,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("$foo", 0), ("a[1st] == 1", 2), ("b[$foo]", 2), ("b[foo$]", 2), ("a[\"foo\"]b", 8), ("", 0), ("a ==", 4), ("a = 1", 2),
-    ("a == 1 and b == 2", 7), ("a == b == c", 7), ("(a == 1", 7), ("a == 'x", 5), ("a -- b", 2), ("`a` == 1", 0),
-    ("a.", 2), ("a[-1]", 2), ("$args", 5), ("$args.1", 6), ("a == 1 &", 7), ("starts_with(a 'b')", 14), ("a b", 2),
+    ("$foo", 0), ("a[1st] == 1", 2), ("b[$foo]", 2), ("b[foo$]", 2), ("a[\"foo\"]b", 8), ("", 0), ("a ==", 4),
+    ("a = 1", 2),
+    ("a == 1 and b == 2", 7), ("a == b == c", 7), ("(a == 1", 7), ("a == 'x", 5), ("a -- b", 2),
+    ("`a` == 1", 0),
+    ("a.", 2), ("a[-1]", 2), ("$args", 5), ("$args.1", 6), ("a == 1 &", 7), ("starts_with(a 'b')", 14),
+    ("a b", 2),
   ])
   func `a mistake is found at its place`(text: String, offset: Int) throws {
     let error = try #require(throws: QueryError.self) { try Builder.parse(text) }
@@ -53,11 +57,14 @@ import Testing
   @Test(arguments: [
     ("a == null", Value?.none, true), ("a == null", .null, true), ("a == null", .int(1), false),
     ("a != 1", nil, true), ("a != 1", .null, true), ("a != 1", .int(1), false), ("a != 1", .double(1), false),
-    ("a != 1", .string("1"), true), ("!(a == 1)", nil, true), ("!(a > 1)", nil, true), ("!(a > 1)", .string("x"), true),
+    ("a != 1", .string("1"), true), ("!(a == 1)", nil, true), ("!(a > 1)", nil, true),
+    ("!(a > 1)", .string("x"), true),
     ("a > 1", .string("x"), false), ("a > 1", nil, false), ("a <= 1", .null, false), ("true", nil, true),
     ("!a", nil, true), ("!a", .bool(true), false),
   ])
-  func `equality is two-valued, a missing value counts as null`(text: String, a: Value?, expected: Bool) throws {
+  func `equality is two-valued, a missing value counts as null`(text: String, a: Value?, expected: Bool)
+    throws
+  {
     #expect(try Evaluator.matches(try Builder.parse(text), row: { _ in a }) == expected)
   }
 }

@@ -9,29 +9,41 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", 0, "expected SELECT"), ("SELEC * FROM c", 0, "expected SELECT"), ("SELECT * FROM collection", 24, "identifier"),
-    ("SELECT * FROM", 13, "identifier"), ("SELECT FROM c", 7, "keyword FROM"), ("SELECT a b FROM c", 9, "FROM"),
+    ("", 0, "expected SELECT"), ("SELEC * FROM c", 0, "expected SELECT"),
+    ("SELECT * FROM collection", 24, "identifier"),
+    ("SELECT * FROM", 13, "identifier"), ("SELECT FROM c", 7, "keyword FROM"),
+    ("SELECT a b FROM c", 9, "FROM"),
     ("SELECT * FROM orders, customers", 20, "end of the query"), ("SELECT a, a FROM c", 10, "two columns"),
     ("SELECT x.* FROM c", 7, "no collection"), ("SELECT 'it''s' FROM c", 11, "doubled quote"),
-    ("SELECT 'abc FROM c", 7, "never closed"), ("SELECT `abc FROM c", 7, "never closed"), ("SELECT `` FROM c", 7, "empty"),
-    ("SELECT 1 /* x", 9, "never closed"), ("SELECT '\\q' FROM c", 8, "escape"), ("SELECT '\\uD800' FROM c", 8, "surrogate"),
-    ("SELECT 1st FROM c", 7, "runs into a name"), ("SELECT 0x FROM c", 9, "no digits"), ("SELECT 1e FROM c", 9, "exponent"),
+    ("SELECT 'abc FROM c", 7, "never closed"), ("SELECT `abc FROM c", 7, "never closed"),
+    ("SELECT `` FROM c", 7, "empty"),
+    ("SELECT 1 /* x", 9, "never closed"), ("SELECT '\\q' FROM c", 8, "escape"),
+    ("SELECT '\\uD800' FROM c", 8, "surrogate"),
+    ("SELECT 1st FROM c", 7, "runs into a name"), ("SELECT 0x FROM c", 9, "no digits"),
+    ("SELECT 1e FROM c", 9, "exponent"),
     ("SELECT 1e999 FROM c", 7, "too large"), ("SELECT 99999999999999999999 FROM c", 7, "64 bits"),
     ("SELECT a ? b FROM c", 9, "character"), ("SELECT (a FROM c", 10, "')'"), ("SELECT [a FROM c", 10, "']'"),
     ("SELECT {a: 1} FROM c", 8, "quotes"), ("SELECT {'a': 1, 'a': 2} FROM c", 16, "twice"),
-    ("SELECT a.1 FROM c", 9, "field's name"), ("SELECT a[x] FROM c", 9, "index"), ("SELECT CASE a END FROM c", 14, "WHEN"),
+    ("SELECT a.1 FROM c", 9, "field's name"), ("SELECT a[x] FROM c", 9, "index"),
+    ("SELECT CASE a END FROM c", 14, "WHEN"),
     ("SELECT CASE WHEN a THEN b FROM c", 26, "END"), ("SELECT a IS 1 FROM c", 12, "MISSING"),
     ("SELECT a BETWEEN 1 OR 2 FROM c", 19, "AND"), ("SELECT a NOT 1 FROM c", 9, "FROM"),
     ("SELECT * FROM c WHERE", 21, "an expression"), ("SELECT * FROM c ORDER a", 22, "BY"),
-    ("SELECT * FROM c LIMIT a", 22, "whole number"), ("SELECT * FROM c LIMIT 1 LIMIT 2", 24, "end of the query"),
-    ("INSERT INTO c (:a)", 14, "types"), ("INSERT INTO c DOCUMENTS :a", 24, "'('"), ("INSERT INTO c DOCUMENTS (a)", 25, "fields"),
+    ("SELECT * FROM c LIMIT a", 22, "whole number"),
+    ("SELECT * FROM c LIMIT 1 LIMIT 2", 24, "end of the query"),
+    ("INSERT INTO c (:a)", 14, "types"), ("INSERT INTO c DOCUMENTS :a", 24, "'('"),
+    ("INSERT INTO c DOCUMENTS (a)", 25, "fields"),
     ("INSERT INTO c INITIAL DOCUMENTS (:a) ON ID CONFLICT DO NOTHING", 37, "INITIAL"),
     ("INSERT INTO c DOCUMENTS (:a) ON ID CONFLICT NOTHING", 44, "DO"), ("UPDATE c", 8, "APPLY, SET or UNSET"),
     ("UPDATE c WHERE a", 9, "APPLY, SET or UNSET"), ("UPDATE c SET _id = 1", 13, "id of a document"),
-    ("UPDATE c UNSET _id", 15, "id of a document"), ("UPDATE c SET a = 1, a = 2", 20, "more than one modification"),
-    ("UPDATE c SET a.b = 1 UNSET a.b", 27, "more than one modification"), ("UPDATE c UNSET a SET b = 1", 17, "order"),
-    ("UPDATE c SET a 1", 15, "'='"), ("DROP COLLECTION cars", 5, "INDEX"), ("EXPLAIN EXPLAIN SELECT * FROM c", 8, "SELECT"),
-    ("ALTER SYSTEM SET a", 18, "TO"), ("ALTER SYSTEM SET a = b", 21, "fields"), ("SHOW ALL LIKE a", 14, "pattern"),
+    ("UPDATE c UNSET _id", 15, "id of a document"),
+    ("UPDATE c SET a = 1, a = 2", 20, "more than one modification"),
+    ("UPDATE c SET a.b = 1 UNSET a.b", 27, "more than one modification"),
+    ("UPDATE c UNSET a SET b = 1", 17, "order"),
+    ("UPDATE c SET a 1", 15, "'='"), ("DROP COLLECTION cars", 5, "INDEX"),
+    ("EXPLAIN EXPLAIN SELECT * FROM c", 8, "SELECT"),
+    ("ALTER SYSTEM SET a", 18, "TO"), ("ALTER SYSTEM SET a = b", 21, "fields"),
+    ("SHOW ALL LIKE a", 14, "pattern"),
     ("SELECT * FROM c; SELECT * FROM c", 17, "end of the query"), ("DELETE cars", 7, "FROM"),
   ])
   func `a mistake is found at its place`(text: String, offset: Int, part: String) throws {
@@ -43,12 +55,15 @@ import Testing
   @Test(arguments: [
     ("SELECT * FROM a JOIN b ON x = y", "JOIN"), ("SELECT * FROM a x LEFT JOIN b ON x = y", "JOIN"),
     ("SELECT a FROM c GROUP BY a", "GROUP BY"), ("SELECT a FROM c UNION SELECT a FROM d", "UNION"),
-    ("DELETE FROM c RETURNING _id", "RETURNING"), ("SELECT SUM(a) FROM c", "SUM"), ("SELECT COUNT(a) FROM c", "COUNT"),
+    ("DELETE FROM c RETURNING _id", "RETURNING"), ("SELECT SUM(a) FROM c", "SUM"),
+    ("SELECT COUNT(a) FROM c", "COUNT"),
     ("SELECT a, COUNT(*) FROM c", "COUNT"), ("SELECT *, year + 1 AS n FROM cars", "unqualified *"),
     ("SELECT c.*, MISSING a FROM c", "other columns"), ("CREATE INDEX i ON c (a)", "CREATE INDEX"),
-    ("DROP INDEX i ON c", "DROP INDEX"), ("PROFILE SELECT * FROM c", "PROFILE"), ("ADVISE SELECT * FROM c", "ADVISE"),
+    ("DROP INDEX i ON c", "DROP INDEX"), ("PROFILE SELECT * FROM c", "PROFILE"),
+    ("ADVISE SELECT * FROM c", "ADVISE"),
     ("TOMBSTONE FROM c WHERE a", "TOMBSTONE"), ("INSERT INTO c SELECT * FROM d", "INSERT … SELECT"),
-    ("SELECT * FROM c (a MAP)", "types"), ("UPDATE c SET a -> (b = 1)", "arrow"), ("UPDATE c SET a[0] = 1", "array"),
+    ("SELECT * FROM c (a MAP)", "types"), ("UPDATE c SET a -> (b = 1)", "arrow"),
+    ("UPDATE c SET a[0] = 1", "array"),
     ("SELECT ANY x IN a SATISFIES x END FROM c", "ANY"), ("SELECT ARRAY x FOR x IN a END FROM c", "ARRAY"),
     ("SELECT a SIMILAR TO 'b' FROM c", "SIMILAR TO"), ("SELECT (SELECT a FROM c) FROM c", "query inside"),
     ("SELECT a IN (SELECT a FROM c) FROM c", "query inside"), ("SELECT clock() FROM c", "clock"),
@@ -68,8 +83,10 @@ import Testing
   }
 
   @Test(arguments: [
-    "SELECT upper() FROM c", "SELECT upper(a, b) FROM c", "SELECT decode(a, b) FROM c", "SELECT cast(a AS blob) FROM c",
-    "SELECT * FROM c LIMIT -1", "SELECT * FROM c LIMIT 1.5", "SELECT * FROM c OFFSET '1'", "SELECT 9223372036854775808 FROM c",
+    "SELECT upper() FROM c", "SELECT upper(a, b) FROM c", "SELECT decode(a, b) FROM c",
+    "SELECT cast(a AS blob) FROM c",
+    "SELECT * FROM c LIMIT -1", "SELECT * FROM c LIMIT 1.5", "SELECT * FROM c OFFSET '1'",
+    "SELECT 9223372036854775808 FROM c",
     "SELECT -9223372036854775809 FROM c", "SELECT a LIKE b ESCAPE 'xy' FROM c",
   ])
   func `an argument that does not fit is refused`(text: String) {
@@ -81,7 +98,9 @@ import Testing
     #expect(error.position == QueryError.Position(offset: 36, line: 3, column: 12))
     #expect(error.found == "'='")
     #expect(error.expected == ["an expression"])
-    #expect(error.description == "expected an expression, found '=' (line 3, column 12)\nWHERE a == = 1\n           ^")
+    #expect(
+      error.description
+        == "expected an expression, found '=' (line 3, column 12)\nWHERE a == = 1\n           ^")
   }
 
   @Test func `a message shows no literal, and an excerpt is short`() throws {

@@ -77,7 +77,8 @@ import Testing
 
   @Test func `a simple CASE compares its operand in every branch`() throws {
     let expected = "CASE WHEN (a = 1) THEN 'x' WHEN (a = 2) THEN 'y' ELSE 'z' END"
-    #expect(try DQL.parseExpression("CASE a WHEN 1 THEN 'x' WHEN 2 THEN 'y' ELSE 'z' END").description == expected)
+    #expect(
+      try DQL.parseExpression("CASE a WHEN 1 THEN 'x' WHEN 2 THEN 'y' ELSE 'z' END").description == expected)
     #expect(try DQL.parseExpression("CASE WHEN a THEN b END").description == "CASE WHEN a THEN b END")
   }
 
@@ -113,13 +114,15 @@ enum RandomExpression {
     case 0: return .unary(.not, child(&random))
     case 1:
       let symbols: [BinaryOperator] = [
-        .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .add, .subtract, .multiply, .divide,
+        .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual, .add, .subtract, .multiply,
+        .divide,
         .remainder, .concatenate, .xor, .shiftLeft, .shiftRight,
       ]
       return .binary(random.pick(symbols), child(&random), child(&random))
     case 2: return .and((0..<2 + random.int(below: 2)).map { _ in child(&random) })
     case 3: return .or((0..<2 + random.int(below: 2)).map { _ in child(&random) })
-    case 4: return .between(child(&random), low: child(&random), high: child(&random), negated: random.oneIn(2))
+    case 4:
+      return .between(child(&random), low: child(&random), high: child(&random), negated: random.oneIn(2))
     case 5: return .in(child(&random), .array([child(&random), child(&random)]), negated: random.oneIn(2))
     case 6:
       return .like(

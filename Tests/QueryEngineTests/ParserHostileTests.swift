@@ -22,7 +22,9 @@ import Testing
     }
   }
 
-  @Test(arguments: ["(", "[", "{'a':", "NOT ", "-", "- ", "f(", "upper(", "CASE WHEN ", "a IN (", "!", "EXPLAIN "])
+  @Test(arguments: [
+    "(", "[", "{'a':", "NOT ", "-", "- ", "f(", "upper(", "CASE WHEN ", "a IN (", "!", "EXPLAIN ",
+  ])
   func `deep nesting is an error, at any depth`(piece: String) {
     for count in [70, 1_000, 8_000, 100_000] {
       #expect(code("SELECT * FROM c WHERE " + String(repeating: piece, count: count)) != nil)
@@ -31,7 +33,9 @@ import Testing
   }
 
   @Test func `nesting is allowed up to the limit`() {
-    let text = { "SELECT * FROM c WHERE " + String(repeating: "(", count: $0) + "a" + String(repeating: ")", count: $0) }
+    let text = {
+      "SELECT * FROM c WHERE " + String(repeating: "(", count: $0) + "a" + String(repeating: ")", count: $0)
+    }
     #expect(code(text(Limits.depth - 1)) == nil)
     #expect(code(text(Limits.depth)) == .limit)
     let builder = { String(repeating: "(", count: $0) + "a" + String(repeating: ")", count: $0) }
@@ -42,13 +46,16 @@ import Testing
 
   @Test func `a tree that grows to the left is bounded too`() {
     #expect(code("SELECT * FROM c WHERE " + repeatElement("a", count: 50).joined(separator: " + ")) == nil)
-    #expect(code("SELECT * FROM c WHERE " + repeatElement("a", count: 100).joined(separator: " + ")) == .limit)
+    #expect(
+      code("SELECT * FROM c WHERE " + repeatElement("a", count: 100).joined(separator: " + ")) == .limit)
     #expect(code("SELECT * FROM c WHERE " + repeatElement("a", count: 900).joined(separator: " AND ")) == nil)
     #expect(builderCode(repeatElement("a", count: 900).joined(separator: " || ")) == nil)
   }
 
   @Test func `the number of nodes is bounded, also where CASE repeats its operand`() {
-    #expect(code("SELECT * FROM c WHERE a IN [" + repeatElement("1", count: 1_000).joined(separator: ",") + "]") == .limit)
+    #expect(
+      code("SELECT * FROM c WHERE a IN [" + repeatElement("1", count: 1_000).joined(separator: ",") + "]")
+        == .limit)
     let branches = String(repeating: " WHEN 1 THEN 2", count: 100)
     #expect(code("SELECT CASE a\(branches) END FROM c") == nil)
     #expect(code("SELECT CASE [1,2,3,4,5,6,7,8,9]\(branches) END FROM c") == .limit)
@@ -82,10 +89,14 @@ import Testing
   func `random words never do more than fail, and what parses prints and evaluates`(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
     let words = [
-      "SELECT", "*", "FROM", "c", "WHERE", "a", "b", "AND", "OR", "NOT", "(", ")", "[", "]", "{", "}", ":", ",", ".", "'x'",
-      "1", "1.5", "=", "<", "IN", "BETWEEN", "LIKE", "IS", "NULL", "MISSING", "-", "+", "||", "upper", "CASE", "WHEN",
-      "THEN", "END", "ORDER", "BY", "LIMIT", "SET", "UPDATE", "INSERT", "INTO", "DOCUMENTS", "`q`", "ESCAPE", "XOR", "<<",
-      "&&", "!", "$args", "==", "true", "contains", "0xF", "DELETE", "SHOW", "ALL", "ALTER", "SYSTEM", "EXPLAIN",
+      "SELECT", "*", "FROM", "c", "WHERE", "a", "b", "AND", "OR", "NOT", "(", ")", "[", "]", "{", "}", ":",
+      ",", ".", "'x'",
+      "1", "1.5", "=", "<", "IN", "BETWEEN", "LIKE", "IS", "NULL", "MISSING", "-", "+", "||", "upper", "CASE",
+      "WHEN",
+      "THEN", "END", "ORDER", "BY", "LIMIT", "SET", "UPDATE", "INSERT", "INTO", "DOCUMENTS", "`q`", "ESCAPE",
+      "XOR", "<<",
+      "&&", "!", "$args", "==", "true", "contains", "0xF", "DELETE", "SHOW", "ALL", "ALTER", "SYSTEM",
+      "EXPLAIN",
     ]
     for _ in 0..<200 {
       let text = (0..<random.int(below: 24)).map { _ in random.pick(words) }.joined(separator: " ")

@@ -73,7 +73,8 @@ import Testing
 
   @Test func `USE IDS is a test of the id`() throws {
     #expect(
-      try select("SELECT * FROM c USE IDS 'a', 'b' WHERE x").predicate?.description == "((_id IN ['a', 'b']) AND x)")
+      try select("SELECT * FROM c USE IDS 'a', 'b' WHERE x").predicate?.description
+        == "((_id IN ['a', 'b']) AND x)")
     #expect(try select("SELECT * FROM c USE IDS LIST :ids").predicate?.description == "(_id IN :ids)")
     #expect(try select("SELECT * FROM c use").predicate == nil)
   }
@@ -81,11 +82,23 @@ import Testing
   @Test func `INSERT takes several documents and a conflict rule`() throws {
     let one = Expression.object([ObjectMember(key: "_id", value: .literal(.string("1")))])
     let cases: [(String, Insert)] = [
-      ("INSERT INTO c DOCUMENTS (:a), (:b)", Insert(collection: "c", documents: [.parameter("a"), .parameter("b")])),
+      (
+        "INSERT INTO c DOCUMENTS (:a), (:b)",
+        Insert(collection: "c", documents: [.parameter("a"), .parameter("b")])
+      ),
       ("INSERT INTO c VALUES ({'_id': '1'})", Insert(collection: "c", documents: [one])),
-      ("INSERT INTO c INITIAL DOCUMENTS (:a)", Insert(collection: "c", initial: true, documents: [.parameter("a")])),
-      ("INSERT INTO c DOCUMENTS (:a) ON ID CONFLICT FAIL", Insert(collection: "c", documents: [.parameter("a")])),
-      ("INSERT INTO c DOCUMENTS (:a) ON ID CONFLICT DO FAIL", Insert(collection: "c", documents: [.parameter("a")])),
+      (
+        "INSERT INTO c INITIAL DOCUMENTS (:a)",
+        Insert(collection: "c", initial: true, documents: [.parameter("a")])
+      ),
+      (
+        "INSERT INTO c DOCUMENTS (:a) ON ID CONFLICT FAIL",
+        Insert(collection: "c", documents: [.parameter("a")])
+      ),
+      (
+        "INSERT INTO c DOCUMENTS (:a) ON ID CONFLICT DO FAIL",
+        Insert(collection: "c", documents: [.parameter("a")])
+      ),
       (
         "INSERT INTO c DOCUMENTS (:a) ON ID CONFLICT DO NOTHING",
         Insert(collection: "c", documents: [.parameter("a")], conflict: .doNothing)
@@ -120,16 +133,22 @@ import Testing
 
   @Test func `DELETE and EVICT take an order and bounds, in any order`() throws {
     let order = [SortKey(expression: .path([.key("year")]))]
-    let removal = Removal(collection: "cars", order: order, limit: .literal(.int(1)), offset: .literal(.int(2)))
+    let removal = Removal(
+      collection: "cars", order: order, limit: .literal(.int(1)), offset: .literal(.int(2)))
     #expect(try DQL.parse("EVICT FROM cars ORDER BY year LIMIT 1 OFFSET 2") == .evict(removal))
     #expect(try DQL.parse("EVICT FROM cars LIMIT 1 OFFSET 2 ORDER BY year ASC") == .evict(removal))
     #expect(try DQL.parse("DELETE FROM cars") == .delete(Removal(collection: "cars")))
   }
 
   @Test func `ALTER SYSTEM and SHOW take names in any case`() throws {
-    let scopes = Expression.object([ObjectMember(key: "collection_1", value: .literal(.string("BigPeerOnly")))])
+    let scopes = Expression.object([
+      ObjectMember(key: "collection_1", value: .literal(.string("BigPeerOnly")))
+    ])
     let cases: [(String, Statement)] = [
-      ("ALTER SYSTEM SET DQL_STRICT_MODE = true", .alterSystem(.set("dql_strict_mode", .literal(.bool(true))))),
+      (
+        "ALTER SYSTEM SET DQL_STRICT_MODE = true",
+        .alterSystem(.set("dql_strict_mode", .literal(.bool(true))))
+      ),
       ("ALTER SYSTEM SET a TO :v", .alterSystem(.set("a", .parameter("v")))),
       ("ALTER SYSTEM SET a TO DEFAULT", .alterSystem(.reset("a"))),
       ("ALTER SYSTEM RESET A", .alterSystem(.reset("a"))),

@@ -10,9 +10,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("SELECT _id FROM c", "A projection other than wildcard (*)"), ("SELECT COUNT(*) FROM c", "A projection other than wildcard (*)"),
-    ("SELECT DISTINCT * FROM c", "DISTINCT"), ("SELECT * FROM c ORDER BY a", "ORDER BY"), ("SELECT * FROM c LIMIT 1", "LIMIT"),
-    ("SELECT * FROM c OFFSET 1", "OFFSET"), ("SELECT * FROM system:dual", "virtual"), ("UPDATE c SET a = 1", "only SELECT"),
+    ("SELECT _id FROM c", "A projection other than wildcard (*)"),
+    ("SELECT COUNT(*) FROM c", "A projection other than wildcard (*)"),
+    ("SELECT DISTINCT * FROM c", "DISTINCT"), ("SELECT * FROM c ORDER BY a", "ORDER BY"),
+    ("SELECT * FROM c LIMIT 1", "LIMIT"),
+    ("SELECT * FROM c OFFSET 1", "OFFSET"), ("SELECT * FROM system:dual", "virtual"),
+    ("UPDATE c SET a = 1", "only SELECT"),
     ("EXPLAIN SELECT * FROM c", "only SELECT"),
   ])
   func `anything but a filter of one collection is refused by name`(text: String, feature: String) throws {
@@ -25,8 +28,10 @@ import Testing
   @Test func `a query survives its encoding`() throws {
     let queries = [
       try SubscriptionQuery(dql: "SELECT * FROM c"),
-      try SubscriptionQuery(dql: "SELECT * FROM c WHERE a IN :ids AND b = :b", arguments: ["b": .null, "ids": .array([.int(1)])]),
-      try SubscriptionQuery(collection: "cars", builder: "color == $args.c", arguments: ["c": .string("red"), "unused": .int(1)]),
+      try SubscriptionQuery(
+        dql: "SELECT * FROM c WHERE a IN :ids AND b = :b", arguments: ["b": .null, "ids": .array([.int(1)])]),
+      try SubscriptionQuery(
+        collection: "cars", builder: "color == $args.c", arguments: ["c": .string("red"), "unused": .int(1)]),
       try SubscriptionQuery(collection: "cars", builder: "true"),
     ]
     for query in queries {
@@ -44,7 +49,9 @@ import Testing
   }
 
   @Test func `a parameter without an argument and too large arguments are refused`() throws {
-    let missing = try #require(throws: QueryError.self) { try SubscriptionQuery(dql: "SELECT * FROM c WHERE a = :a") }
+    let missing = try #require(throws: QueryError.self) {
+      try SubscriptionQuery(dql: "SELECT * FROM c WHERE a = :a")
+    }
     #expect(missing.code == .argument)
     let large = Value.string(String(repeating: "x", count: 70_000))
     let error = try #require(throws: QueryError.self) {
@@ -95,7 +102,9 @@ import Testing
     query.encode(to: &writer)
     for _ in 0..<100 {
       var bytes = writer.bytes
-      for _ in 0...random.int(below: 3) { bytes[random.int(below: bytes.count)] = UInt8(truncatingIfNeeded: random.next()) }
+      for _ in 0...random.int(below: 3) {
+        bytes[random.int(below: bytes.count)] = UInt8(truncatingIfNeeded: random.next())
+      }
       if random.oneIn(2) { bytes.removeLast(random.int(below: bytes.count)) }
       _ = try? decode(bytes)
       _ = try? decode(random.bytes(below: 100))

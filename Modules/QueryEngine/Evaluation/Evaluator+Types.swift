@@ -14,13 +14,13 @@ extension Evaluator {
       }
       return Self.cast(operands[0], to: type)
     case .serializeJSON:
-      guard let text = JSONText.write(operands[0]) else { return nil }
+      let text = JSON.text(of: operands[0])
       try charge(text.utf8.count)
       return .string(text)
     case .deserializeJSON:
       guard case .string(let text) = operands[0] else { return nil }
       try charge(text.utf8.count)
-      return JSONText.parse(text)
+      return Self.parsed(text)
     default: return nil
     }
   }
@@ -52,6 +52,11 @@ extension Evaluator {
     }
   }
 
+  /// The value of a JSON text; MISSING when it is none.
+  private static func parsed(_ text: String) -> Value? {
+    do { return try JSON.parse(text) } catch { return nil }
+  }
+
   /// MISSING where the value has no counterpart of the type.
   private static func cast(_ value: Value, to type: CastType) -> Value? {
     switch type {
@@ -70,7 +75,7 @@ extension Evaluator {
       }
     case .float:
       guard case .string(let text) = value else { return value.number.map(Value.double) }
-      return JSONText.number(text)?.number.map(Value.double)
+      return parsed(text)?.number.map(Value.double)
     case .string:
       switch value {
       case .string: return value

@@ -40,31 +40,6 @@ extension Function {
     default: nil
     }
   }
-
-  /// The known name that is the fewest changes away, when it is near enough to be what was meant.
-  static func nearest(to name: String) -> String? {
-    let wanted = Array(name.utf8.prefix(32))
-    let reach = min(3, wanted.count / 2)
-    let ranked = allCases.map { ($0.rawValue, distance(wanted, Array($0.rawValue.utf8))) }
-    return ranked.filter { $0.1 <= reach }.min { $0.1 < $1.1 }?.0
-  }
-
-  /// Insertions, deletions and substitutions from one name to the other.
-  ///
-  /// Source: Wagner and Fischer, "The String-to-String Correction Problem", JACM 1974.
-  private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
-    var row = Array(0...right.count)
-    for (index, byte) in left.enumerated() {
-      var diagonal = row[0]
-      row[0] = index + 1
-      for column in right.indices {
-        let substituted = diagonal + (byte == right[column] ? 0 : 1)
-        diagonal = row[column + 1]
-        row[column + 1] = min(substituted, diagonal + 1, row[column] + 1)
-      }
-    }
-    return row[right.count]
-  }
 }
 
 /// The types that CAST makes.

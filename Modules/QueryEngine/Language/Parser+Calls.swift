@@ -8,7 +8,8 @@ extension Parser {
     if let feature = Function.feature(named: name) { throw unsupported(feature) }
     guard let function = Function(name: name) else {
       if ReservedWords.all.contains(word.uppercased()) { throw unexpected(["an expression"]) }
-      let hint = Function.nearest(to: name).map { ": did you mean '\($0)'?" } ?? ""
+      let nearest = NameDistance.nearest(to: name, among: Function.allCases.map(\.rawValue))
+      let hint = nearest.map { ": did you mean '\($0)'?" } ?? ""
       throw failure(.unknownFunction, "there is no function '\(word.prefix(64))'" + hint)
     }
     advance()
