@@ -1,5 +1,98 @@
+import CRDTCore
+public import DocStore
+
 /// Groups of documents from the peer, validated, for one write transaction.
 public struct ApplyBatch: Sendable {
   /// Names the batch in `Session.applied`.
   public let ticket: UInt64
+  let groups: [IncomingGroup]
+
+  init(ticket: UInt64, groups: [IncomingGroup]) {
+    self.ticket = ticket
+    self.groups = groups
+  }
+
+  /// Documents in all groups.
+  public var documentCount: Int { groups.reduce(0) { $0 + $1.documents.count } }
+
+  /// Merges the groups, each whole or not at all.
+  ///
+  /// A group that builds on what is not here is left out, and the outcome says so.
+  ///
+  /// - Throws: What the store throws; the transaction must then not be committed.
+  public func apply(in transaction: WriteTransaction) throws -> ApplyOutcome {
+    var outcome = ApplyOutcome()
+    var collections: [String: Collection] = [:]
+    for group in groups {
+      try transaction.beginGroup()
+      let known = try group.documents.map { document in
+        if collections[document.collection] == nil {
+          collections[document.collection] = try transaction.collection(document.collection)
+        }
+        return try collections[document.collection].flatMap { try transaction.vector(of: document.id, in: $0) }
+      }
+      let isComplete = zip(group.documents, known).allSatisfy { document, vector in
+        document.base.isEmpty || vector?.dominates(document.base) == true
+      }
+      if isComplete {
+        for (document, vector) in zip(group.documents, known) {
+          try merge(document, of: group, onto: vector, in: transaction, &outcome)
+        }
+      } else {
+        outcome.missing.append(
+          zip(group.documents, known).map { document, vector in
+            DocumentWant(collection: document.collection, id: document.id, vector: vector ?? VersionVector())
+          })
+      }
+    }
+    return outcome
+  }
+
+  private func merge(
+    _ document: IncomingDocument, of group: IncomingGroup, onto known: VersionVector?,
+    in transaction: WriteTransaction, _ outcome: inout ApplyOutcome
+  ) throws {
+    let wire = group.block.span.bytes.extracting(document.wire)
+    let result: MergeResult
+    if document.base.isEmpty, known == document.vector {
+      result = try transaction.repair(wire: wire, id: document.id, in: document.collection)
+    } else {
+      result = try transaction.merge(wire: wire, id: document.id, in: document.collection)
+    }
+    if result == .changed { outcome.changedDocuments += 1 }
+    guard let known else { return }
+    // Default data has no vector, so that a difference in it shows only when it is sent back.
+    let isDefault = document.vector.isEmpty && !document.isReply
+    guard isDefault || !document.vector.dominates(known) else { return }
+    outcome.owed.append(
+      OwedDocument(
+        want: DocumentWant(collection: document.collection, id: document.id, vector: document.vector),
+        isHeld: document.isHeld))
+  }
+}
+
+/// What applying a batch came to.
+public struct ApplyOutcome: Sendable {
+  /// Documents that are not as they were before.
+  public internal(set) var changedDocuments = 0
+  /// The groups left out, as what to ask for in their place.
+  var missing: [[DocumentWant]] = []
+  /// Documents of which the peer, as of its delta, lacks something.
+  var owed: [OwedDocument] = []
+
+  public init() {}
+}
+
+/// A document of which there is more here than the peer announced.
+struct OwedDocument: Sendable {
+  let want: DocumentWant
+  /// Whether the peer holds it under its own interest.
+  let isHeld: Bool
+}
+
+extension WriteTransaction {
+  /// The version vector of a document, which may be deleted; `nil` when it is unknown here.
+  fileprivate func vector(of id: DocumentID, in collection: Collection) throws -> VersionVector? {
+    try withRecord(collection, id) { record, _ in try record.vector(sites: sites) }
+  }
 }

@@ -17,22 +17,8 @@ extension Evaluator {
     case .trim, .leftTrim, .rightTrim: return try trim(function, text, operands)
     case .leftPad, .rightPad: return try pad(function, text, operands)
     case .repeat: return try repeated(text, operands[1])
-    case .regexpLike: return try search(text, operands)
     default: return nil
     }
-  }
-
-  /// `regexp_like(s, pattern[, flags])`; a pattern that is none gives MISSING.
-  private mutating func search(_ text: String, _ operands: [Value]) throws(QueryError) -> Value? {
-    guard case .string(let pattern) = operands[1] else { return nil }
-    var flags = ""
-    if operands.count > 2 {
-      guard case .string(let given) = operands[2] else { return nil }
-      flags = given
-    }
-    guard let expression = RegularExpression(pattern, flags: flags) else { return nil }
-    try charge(steps: expression.steps(forBytes: text.utf8.count))
-    return .bool(expression.matches(text))
   }
 
   private mutating func made(_ text: String) throws(QueryError) -> Value {

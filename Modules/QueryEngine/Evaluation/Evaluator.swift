@@ -11,12 +11,8 @@ package struct Evaluator {
   /// would turn a short one into all the memory there is.
   static let producedBytes = 32 << 20
 
-  /// Steps that the regular expressions of one evaluation may take in all.
-  static let searchSteps = 1 << 28
-
   let arguments: [String: Value]
   private var remainingBytes = producedBytes
-  private var remainingSteps = searchSteps
 
   init(arguments: [String: Value]) { self.arguments = arguments }
 
@@ -55,14 +51,6 @@ package struct Evaluator {
       throw QueryError(.limit, "an expression makes more than \(Self.producedBytes) bytes")
     }
     remainingBytes -= bytes
-  }
-
-  /// Takes steps from what regular expressions may still take.
-  mutating func charge(steps: Int) throws(QueryError) {
-    guard steps >= 0, steps <= remainingSteps else {
-      throw QueryError(.limit, "regular expressions take more than \(Self.searchSteps) steps")
-    }
-    remainingSteps -= steps
   }
 
   mutating func value(of expression: Expression, _ row: (FieldPath) -> Value?) throws(QueryError) -> Value? {

@@ -38,14 +38,13 @@ package struct LikePattern: Sendable {
         loopStates.append(scalars.count)
       } else {
         let any = !escaped && scalar == "_"
-        scalars.append(any ? nil : caseInsensitive ? UnicodeText.folded(scalar.value) : scalar.value)
+        scalars.append(any ? nil : caseInsensitive ? Self.folded(scalar.value) : scalar.value)
         escaped = false
       }
     }
     // An escape at the very end has nothing to escape and stands for itself.
     if escaped {
-      scalars.append(
-        escape.unicodeScalars.first.map { caseInsensitive ? UnicodeText.folded($0.value) : $0.value })
+      scalars.append(escape.unicodeScalars.first.map { caseInsensitive ? Self.folded($0.value) : $0.value })
     }
     self.caseInsensitive = caseInsensitive
     steps = scalars.count
@@ -84,8 +83,8 @@ package struct LikePattern: Sendable {
     var states = [UInt64](repeating: 0, count: words)
     states[0] = 1
     var offset = 0
-    while let scalar = UnicodeText.nextScalar(of: text, &offset) {
-      let row = row(of: caseInsensitive ? UnicodeText.folded(scalar) : scalar) * words
+    while let scalar = Self.nextScalar(of: text, &offset) {
+      let row = row(of: caseInsensitive ? Self.folded(scalar) : scalar) * words
       var carried: UInt64 = 0
       var standing: UInt64 = 0
       for word in 0..<words {
@@ -103,11 +102,37 @@ package struct LikePattern: Sendable {
     var states: UInt64 = 1
     let loops = loops[0]
     var offset = 0
-    while let scalar = UnicodeText.nextScalar(of: text, &offset) {
-      let moving = states & rows[row(of: caseInsensitive ? UnicodeText.folded(scalar) : scalar)]
+    while let scalar = Self.nextScalar(of: text, &offset) {
+      let moving = states & rows[row(of: caseInsensitive ? Self.folded(scalar) : scalar)]
       states = states & loops | moving << 1
       if states == 0 { return false }
     }
     return states >> steps & 1 == 1
+  }
+
+  /// The scalar at `offset`, which moves past it; a byte that is not UTF-8 counts as one scalar.
+  private static func nextScalar(of text: RawSpan, _ offset: inout Int) -> UInt32? {
+    guard offset < text.byteCount else { return nil }
+    let first = UInt32(unsafe text.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
+    offset += 1
+    guard first >= 0xC0, first < 0xF8 else { return first }
+    let following = first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3
+    var scalar = first & (0x3F >> UInt32(following))
+    for _ in 0..<following {
+      guard offset < text.byteCount else { return scalar }
+      scalar = scalar << 6 | UInt32(unsafe text.unsafeLoad(fromByteOffset: offset, as: UInt8.self) & 0x3F)
+      offset += 1
+    }
+    return scalar
+  }
+
+  /// The scalar in lower case, where that is one scalar.
+  private static func folded(_ scalar: UInt32) -> UInt32 {
+    if scalar < 128 { return scalar >= 65 && scalar <= 90 ? scalar | 0x20 : scalar }
+    guard let lower = Unicode.Scalar(scalar)?.properties.lowercaseMapping.unicodeScalars, lower.count == 1
+    else {
+      return scalar
+    }
+    return lower.first?.value ?? scalar
   }
 }

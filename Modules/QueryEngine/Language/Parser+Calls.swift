@@ -30,26 +30,10 @@ extension Parser {
       throw failure(
         .argument, "'\(function.rawValue)' takes \(wanted) arguments, not \(arguments.count)", at: start)
     }
-    try checkPattern(arguments, of: function, at: start)
     if function == .cast, case .literal(.string(let type)) = arguments[1].expression,
       CastType(name: type) == nil
     {
       throw failure(.argument, "'cast' knows the types boolean, integer, float and string", at: start)
-    }
-  }
-
-  /// Refuses a regular expression that is written in the query and is none.
-  func checkPattern(_ arguments: [ParsedExpression], of function: Function, at start: Token)
-    throws(QueryError)
-  {
-    guard function == .regexpLike, case .literal(.string(let pattern)) = arguments[1].expression else {
-      return
-    }
-    var flags = ""
-    if arguments.count > 2, case .literal(.string(let given)) = arguments[2].expression { flags = given }
-    guard RegularExpression(pattern, flags: flags) != nil else {
-      throw failure(
-        .argument, "this regular expression is malformed, too large, or beyond what is known", at: start)
     }
   }
 

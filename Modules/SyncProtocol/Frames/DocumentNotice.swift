@@ -1,0 +1,146 @@
+package import CRDTCore
+
+/// A receiver asks for what a document has beyond a vector.
+package struct DocumentWant: Hashable, Sendable {
+  package var collection: String
+  package var id: DocumentID
+  /// What the receiver has; empty when it has nothing, or only default data.
+  package var vector: VersionVector
+  /// Whether the receiver holds the document under its interest, so that it is owed also what matches nothing.
+  package var isHeld: Bool
+
+  package init(collection: String, id: DocumentID, vector: VersionVector, isHeld: Bool = false) {
+    self.collection = collection
+    self.id = id
+    self.vector = vector
+    self.isHeld = isHeld
+  }
+}
+
+/// The documents of one want frame.
+package struct WantList: Hashable, Sendable {
+  /// The reconciliation that they belong to; 0 outside of one.
+  package var round: UInt64
+  /// Whether they must become visible together.
+  package var isGroup: Bool
+  package var wants: [DocumentWant]
+
+  package init(round: UInt64, isGroup: Bool, wants: [DocumentWant]) {
+    self.round = round
+    self.isGroup = isGroup
+    self.wants = wants
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeVarint(round)
+    out.write(isGroup ? 1 as UInt8 : 0)
+    out.writeVarint(wants.count)
+    var previous: String?
+    for want in wants {
+      out.writeCollection(want.collection, after: &previous)
+      out.writeBlob(want.id.bytes)
+      out.write(want.isHeld ? 1 as UInt8 : 0)
+      want.vector.encode(to: &out)
+    }
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    round = try reader.readVarint()
+    isGroup = try reader.readFlag()
+    wants = []
+    var previous: String?
+    for _ in 0..<(try reader.readCount(minimumBytes: 5)) {
+      let collection = try reader.readCollection(after: &previous)
+      let id = try reader.readDocumentID()
+      let isHeld = try reader.readFlag()
+      wants.append(DocumentWant(collection: collection, id: id, vector: try VersionVector(from: &reader), isHeld: isHeld))
+    }
+  }
+}
+
+/// A receiver tells of a document that it holds: an offer to a peer that is interested, and a question
+/// to one that may know more.
+package struct DocumentHave: Hashable, Sendable {
+  package var collection: String
+  package var id: DocumentID
+  package var hash: Summary
+  package var vector: VersionVector
+
+  /// Makes a notice of what the gate lets through.
+  package init(_ cleared: consuming Cleared, id: DocumentID, hash: Summary, vector: VersionVector) {
+    self.init(collection: cleared.collection, id: id, hash: hash, vector: vector)
+  }
+
+  private init(collection: String, id: DocumentID, hash: Summary, vector: VersionVector) {
+    self.collection = collection
+    self.id = id
+    self.hash = hash
+    self.vector = vector
+  }
+
+  /// - Parameter round: The reconciliation that they belong to; 0 outside of one.
+  package static func encode(_ haves: [DocumentHave], round: UInt64, to out: inout ByteWriter) {
+    out.writeVarint(round)
+    out.writeVarint(haves.count)
+    var previous: String?
+    for have in haves {
+      out.writeCollection(have.collection, after: &previous)
+      out.writeBlob(have.id.bytes)
+      out.writeSummary(have.hash)
+      have.vector.encode(to: &out)
+    }
+  }
+
+  package static func decode(
+    from reader: inout ByteReader
+  ) throws(CodecError) -> (round: UInt64, haves: [DocumentHave]) {
+    let round = try reader.readVarint()
+    var haves: [DocumentHave] = []
+    var previous: String?
+    for _ in 0..<(try reader.readCount(minimumBytes: 20)) {
+      let collection = try reader.readCollection(after: &previous)
+      haves.append(
+        DocumentHave(
+          collection: collection, id: try reader.readDocumentID(), hash: try reader.readSummary(),
+          vector: try VersionVector(from: &reader)))
+    }
+    return (round, haves)
+  }
+}
+
+/// A sender tells of a document that its peer may hold although it matches nothing here.
+package struct DocumentOffer: Hashable, Sendable {
+  package var collection: String
+  package var item: DocumentHash
+
+  /// Makes an offer of what the gate lets through.
+  package init(_ cleared: consuming Cleared, item: DocumentHash) {
+    self.init(collection: cleared.collection, item: item)
+  }
+
+  private init(collection: String, item: DocumentHash) {
+    self.collection = collection
+    self.item = item
+  }
+
+  package static func encode(_ offers: [DocumentOffer], to out: inout ByteWriter) {
+    out.writeVarint(offers.count)
+    var previous: String?
+    for offer in offers {
+      out.writeCollection(offer.collection, after: &previous)
+      out.writeBlob(offer.item.id.bytes)
+      out.writeSummary(offer.item.hash)
+    }
+  }
+
+  package static func decode(from reader: inout ByteReader) throws(CodecError) -> [DocumentOffer] {
+    var offers: [DocumentOffer] = []
+    var previous: String?
+    for _ in 0..<(try reader.readCount(minimumBytes: 19)) {
+      let collection = try reader.readCollection(after: &previous)
+      let item = DocumentHash(id: try reader.readDocumentID(), hash: try reader.readSummary())
+      offers.append(DocumentOffer(collection: collection, item: item))
+    }
+    return offers
+  }
+}

@@ -1,0 +1,73 @@
+package import CRDTCore
+
+extension ByteWriter {
+  package mutating func writeSummary(_ summary: Summary) {
+    writeFixed(summary.high)
+    writeFixed(summary.low)
+  }
+
+  /// A collection's name; empty where it is the previous one's.
+  mutating func writeCollection(_ name: String, after previous: inout String?) {
+    writeString(name == previous ? "" : name)
+    previous = name
+  }
+}
+
+extension ByteReader {
+  package mutating func readSummary() throws(CodecError) -> Summary {
+    Summary(high: try readFixed(), low: try readFixed())
+  }
+
+  /// A string of at most `limit` bytes.
+  mutating func readString(limit: Int) throws(CodecError) -> String {
+    let start = offset
+    let string = try readString()
+    guard string.utf8.count <= limit else { throw CodecError(.limit, "a name is too long", at: start) }
+    return string
+  }
+
+  mutating func readCollection(after previous: inout String?) throws(CodecError) -> String {
+    let start = offset
+    let name = try readString(limit: Limits.collectionNameBytes)
+    if name.isEmpty {
+      guard let previous else { throw CodecError(.malformed, "a collection has no name", at: start) }
+      return previous
+    }
+    guard CollectionName.maySync(name) else { throw CodecError(.malformed, "a collection cannot be synced", at: start) }
+    previous = name
+    return name
+  }
+
+  mutating func readDocumentID() throws(CodecError) -> DocumentID {
+    let start = offset
+    let blob = try readBlob()
+    do { return try DocumentID(validating: blob) } catch { throw CodecError(error.code, error.message, at: start) }
+  }
+
+  mutating func readBytesArray(limit: Int) throws(CodecError) -> [UInt8] {
+    let start = offset
+    let blob = try readBlob()
+    guard blob.byteCount <= limit else { throw CodecError(.limit, "a bound is too long", at: start) }
+    return unsafe blob.withUnsafeBytes { unsafe Array($0) }
+  }
+
+  mutating func readFlag() throws(CodecError) -> Bool {
+    let byte = try readByte()
+    guard byte <= 1 else { throw failure(.malformed, "a flag is neither set nor clear") }
+    return byte == 1
+  }
+
+  mutating func expectEnd() throws(CodecError) {
+    guard isAtEnd else { throw failure(.malformed, "the frame has bytes left over") }
+  }
+}
+
+/// Which names may stand in a frame.
+package enum CollectionName {
+  /// Whether documents of a collection of this name can flow at all: the system's own never do.
+  package static func maySync(_ name: String) -> Bool {
+    let utf8 = name.utf8
+    guard !utf8.isEmpty, utf8.count <= Limits.collectionNameBytes, !utf8.contains(0) else { return false }
+    return !name.hasPrefix("__") && !name.hasPrefix("system:")
+  }
+}

@@ -1,0 +1,21 @@
+/// What a frame's type byte says; a type that is not listed is skipped.
+package enum FrameType: UInt8, CaseIterable, Sendable {
+  case hello = 0x01
+  case interest = 0x02
+  case compare = 0x03
+  case answer = 0x04
+  case want = 0x05
+  case have = 0x06
+  case offer = 0x07
+  case asked = 0x08
+  case settled = 0x09
+  case fragment = 0x0A
+  case chunk = 0x0B
+  case acknowledge = 0x0C
+  case ping = 0x0D
+  case pong = 0x0E
+  case renew = 0x0F
+  case filterWanted = 0x10
+  case filter = 0x11
+  case bye = 0x12
+}

@@ -1,0 +1,125 @@
+package import CRDTCore
+
+/// The first frame of either side: who it is and what it speaks.
+package struct Hello: Hashable, Sendable {
+  /// `DNLN`, so that a stranger is told apart at once.
+  package static let magic: UInt32 = 0x444E_4C4E
+
+  package var versions: ClosedRange<UInt16>
+  /// Bits of optional abilities; an unknown bit has no meaning.
+  package var features: UInt64 = 0
+  package var kind: PeerKind
+  package var appID: String
+  package var peerName: String
+  package var site: SiteID
+  package var logEpoch: UInt64
+  /// The highest reading that the site has given out, where it says so.
+  package var highest: ClockReading?
+
+  package init(
+    versions: ClosedRange<UInt16>, features: UInt64 = 0, kind: PeerKind, appID: String, peerName: String,
+    site: SiteID, logEpoch: UInt64, highest: ClockReading? = nil
+  ) {
+    self.versions = versions
+    self.features = features
+    self.kind = kind
+    self.appID = appID
+    self.peerName = peerName
+    self.site = site
+    self.logEpoch = logEpoch
+    self.highest = highest
+  }
+
+  private enum Tag: UInt64 {
+    case features = 1
+    case kind = 2
+    case appID = 3
+    case peerName = 4
+    case site = 5
+    case logEpoch = 6
+    case highest = 7
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeFixed(Self.magic)
+    out.writeFixed(versions.lowerBound)
+    out.writeFixed(versions.upperBound)
+    if features != 0 { Self.field(.features, &out) { $0.writeFixed(features) } }
+    Self.field(.kind, &out) { $0.write(kind.rawValue) }
+    Self.field(.appID, &out) { $0.write(appID.utf8) }
+    Self.field(.peerName, &out) { $0.write(peerName.utf8) }
+    Self.field(.site, &out) { $0.write(site) }
+    Self.field(.logEpoch, &out) { $0.writeFixed(logEpoch) }
+    if let highest { Self.field(.highest, &out) { $0.writeFixed(highest.rawValue) } }
+  }
+
+  private static func field(_ tag: Tag, _ out: inout ByteWriter, _ body: (inout ByteWriter) -> Void) {
+    var content = ByteWriter()
+    body(&content)
+    out.writeVarint(tag.rawValue)
+    out.writeBlob(content.bytes)
+  }
+
+  /// Reads a hello; fields of unknown tags are skipped.
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    guard try reader.readFixed(as: UInt32.self) == Self.magic else {
+      throw CodecError(.malformed, "the peer does not speak this protocol")
+    }
+    let low = try reader.readFixed(as: UInt16.self)
+    let high = try reader.readFixed(as: UInt16.self)
+    guard low > 0, low <= high else { throw reader.failure(.malformed, "the version range is empty") }
+    var fields = Fields()
+    var last: UInt64 = 0
+    while !reader.isAtEnd {
+      let tag = try reader.readVarint()
+      guard tag > last else { throw reader.failure(.malformed, "fields are not in ascending order") }
+      last = tag
+      let start = reader.offset
+      let content = try reader.readBlob()
+      do { try fields.take(tag, content) } catch { throw CodecError(error.code, error.message, at: start) }
+    }
+    guard let kind = fields.kind, let appID = fields.appID, let site = fields.site, let epoch = fields.logEpoch else {
+      throw reader.failure(.malformed, "a field is missing")
+    }
+    guard site != .zero else { throw reader.failure(.malformed, "the site id is zero") }
+    self.init(
+      versions: low...high, features: fields.features, kind: kind, appID: appID, peerName: fields.peerName, site: site,
+      logEpoch: epoch, highest: fields.highest)
+  }
+
+  private struct Fields {
+    var features: UInt64 = 0
+    var kind: PeerKind?
+    var appID: String?
+    var peerName = ""
+    var site: SiteID?
+    var logEpoch: UInt64?
+    var highest: ClockReading?
+
+    mutating func take(_ tag: UInt64, _ content: RawSpan) throws(CodecError) {
+      guard let tag = Tag(rawValue: tag) else { return }
+      var reader = ByteReader(content)
+      switch tag {
+      case .features: features = try reader.readFixed()
+      case .kind:
+        kind = PeerKind(rawValue: try reader.readByte())
+        guard kind != nil else { throw reader.failure(.malformed, "the peer is of an unknown kind") }
+      case .appID: appID = try Self.name(&reader)
+      case .peerName: peerName = try Self.name(&reader)
+      case .site: site = try reader.readSite()
+      case .logEpoch: logEpoch = try reader.readFixed()
+      case .highest: highest = ClockReading(rawValue: try reader.readFixed())
+      }
+      guard reader.isAtEnd else { throw reader.failure(.malformed, "a field is too long") }
+    }
+
+    private static func name(_ reader: inout ByteReader) throws(CodecError) -> String {
+      guard reader.remaining <= SyncLimits.nameBytes else { throw reader.failure(.limit, "a name is too long") }
+      let span = try reader.readBytes(reader.remaining)
+      guard let name = unsafe span.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
+        throw CodecError(.malformed, "a name is not UTF-8")
+      }
+      return name
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import CRDTCore
+import QueryEngine
+
+/// A peer's subscriptions, in as many frames as they take.
+struct InterestFrame {
+  static let firstFlag: UInt8 = 1
+  static let lastFlag: UInt8 = 2
+
+  var generation: UInt64
+  var isFirst: Bool
+  var isLast: Bool
+  var queries: [SubscriptionQuery]
+  var byteCount: Int
+
+  /// Makes the frames that carry encoded queries.
+  static func frames(generation: UInt64, _ queries: [[UInt8]]) -> [[UInt8]] {
+    let parts = queries.isEmpty ? [[][...]] : queries.parts(of: 96 << 10) { $0.count + 4 }
+    return parts.enumerated().map { index, part in
+      FrameCodec.frame(.interest) { out in
+        out.writeVarint(generation)
+        out.write((index == 0 ? firstFlag : 0) | (index == parts.count - 1 ? lastFlag : 0))
+        out.writeVarint(part.count)
+        for query in part { out.writeBlob(query) }
+      }
+    }
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    generation = try reader.readVarint()
+    let flags = try reader.readByte()
+    guard flags <= 3 else { throw reader.failure(.malformed, "an interest has unknown flags") }
+    isFirst = flags & Self.firstFlag != 0
+    isLast = flags & Self.lastFlag != 0
+    let count = try reader.readCount(minimumBytes: 4)
+    guard count <= Limits.subscriptionsPerPeer else {
+      throw reader.failure(.limit, "\(count) subscriptions, at most \(Limits.subscriptionsPerPeer) are allowed")
+    }
+    queries = []
+    byteCount = reader.remaining
+    for _ in 0..<count {
+      let start = reader.offset
+      let blob = try reader.readBlob()
+      guard blob.byteCount <= SyncLimits.subscriptionBytes else {
+        throw CodecError(.limit, "a subscription is too long", at: start)
+      }
+      var inner = ByteReader(blob)
+      do {
+        queries.append(try SubscriptionQuery(from: &inner))
+        try inner.expectEnd()
+      } catch {
+        throw CodecError(error.code, error.message, at: start + error.offset)
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+package import CRDTCore
+
+/// A part of a collection: the ids from one bound up to another.
+package struct KeyRange: Hashable, Sendable {
+  package var collection: String
+  /// Inclusive; empty means from the first id.
+  package var from: [UInt8]
+  /// Exclusive; empty means through the last id.
+  package var to: [UInt8]
+
+  package init(collection: String, from: [UInt8] = [], to: [UInt8] = []) {
+    self.collection = collection
+    self.from = from
+    self.to = to
+  }
+
+  /// Whether an id lies inside.
+  package func contains(_ id: [UInt8]) -> Bool {
+    !id.lexicographicallyPrecedes(from) && (to.isEmpty || id.lexicographicallyPrecedes(to))
+  }
+}
+
+/// How many documents a range holds, and the sum of their hashes.
+package struct Fingerprint: Hashable, Sendable {
+  package var count: UInt64 = 0
+  package var sum: Summary = .zero
+
+  package init(count: UInt64 = 0, sum: Summary = .zero) {
+    self.count = count
+    self.sum = sum
+  }
+
+  package mutating func add(_ hash: Summary) {
+    count &+= 1
+    sum = sum &+ hash
+  }
+
+  /// What stands for one document in a sum: its state, tied to its id.
+  package static func hash(id: RawSpan, summary: Summary) -> Summary {
+    let lanes = HashLanes(id).combined(with: HashLanes(summary.high, summary.low))
+    return Summary(high: lanes.first, low: lanes.second)
+  }
+}

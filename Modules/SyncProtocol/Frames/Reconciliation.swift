@@ -1,0 +1,187 @@
+package import CRDTCore
+
+/// A receiver's question about one range of what it holds.
+package struct RangeQuestion: Hashable, Sendable {
+  package enum Mode: Hashable, Sendable {
+    /// Compare with what I hold under my interest.
+    case compare(Fingerprint)
+    /// List what you hold that my interest does not match.
+    case rest
+  }
+
+  package var request: UInt64
+  package var range: KeyRange
+  package var mode: Mode
+
+  package init(request: UInt64, range: KeyRange, mode: Mode) {
+    self.request = request
+    self.range = range
+    self.mode = mode
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeVarint(request)
+    switch mode {
+    case .compare: out.write(0 as UInt8)
+    case .rest: out.write(1 as UInt8)
+    }
+    out.writeString(range.collection)
+    out.writeBlob(range.from)
+    out.writeBlob(range.to)
+    if case .compare(let fingerprint) = mode {
+      out.writeVarint(fingerprint.count)
+      out.writeSummary(fingerprint.sum)
+    }
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    request = try reader.readVarint()
+    let mode = try reader.readByte()
+    var previous: String?
+    let collection = try reader.readCollection(after: &previous)
+    let from = try reader.readBytesArray(limit: Limits.documentIDBytes)
+    let to = try reader.readBytesArray(limit: Limits.documentIDBytes)
+    range = KeyRange(collection: collection, from: from, to: to)
+    switch mode {
+    case 0: self.mode = .compare(Fingerprint(count: try reader.readVarint(), sum: try reader.readSummary()))
+    case 1: self.mode = .rest
+    default: throw reader.failure(.malformed, "a question is of an unknown kind")
+    }
+  }
+}
+
+/// A document's id and the hash of its state.
+package struct DocumentHash: Hashable, Sendable {
+  package var id: DocumentID
+  package var hash: Summary
+
+  package init(id: DocumentID, hash: Summary) {
+    self.id = id
+    self.hash = hash
+  }
+}
+
+/// A sender's answer about one range.
+package struct RangeAnswer: Hashable, Sendable {
+  package struct Part: Hashable, Sendable {
+    /// Exclusive upper bound; empty in the last part.
+    package var to: [UInt8]
+    package var fingerprint: Fingerprint
+
+    package init(to: [UInt8], fingerprint: Fingerprint) {
+      self.to = to
+      self.fingerprint = fingerprint
+    }
+  }
+
+  package enum Body: Hashable, Sendable {
+    case equal
+    /// All that matches here; `others` counts what is held here and does not match.
+    case items([DocumentHash], others: UInt64)
+    case split([Part])
+    /// The range's documents follow, unasked, because the receiver holds none.
+    case stream
+    /// A piece of what does not match, the last one where `isLast`.
+    case rest([DocumentHash], isLast: Bool)
+  }
+
+  package var request: UInt64
+  package var body: Body
+
+  /// Makes an answer that shows ids or counts, of what the gate lets through.
+  package init(_ cleared: consuming Cleared, request: UInt64, body: Body) {
+    self.init(request: request, body: body)
+  }
+
+  private init(request: UInt64, body: Body) {
+    self.request = request
+    self.body = body
+  }
+
+  /// The range is the same at both ends.
+  package static func equal(_ request: UInt64) -> RangeAnswer { RangeAnswer(request: request, body: .equal) }
+
+  /// The range's documents follow.
+  package static func stream(_ request: UInt64) -> RangeAnswer { RangeAnswer(request: request, body: .stream) }
+
+  /// There is nothing here that the peer may see.
+  package static func nothing(for question: RangeQuestion) -> RangeAnswer {
+    switch question.mode {
+    case .compare: RangeAnswer(request: question.request, body: .items([], others: 0))
+    case .rest: RangeAnswer(request: question.request, body: .rest([], isLast: true))
+    }
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeVarint(request)
+    switch body {
+    case .equal: out.write(0 as UInt8)
+    case .items(let items, let others):
+      out.write(1 as UInt8)
+      out.writeVarint(others)
+      Self.encode(items, to: &out)
+    case .split(let parts):
+      out.write(2 as UInt8)
+      out.writeVarint(parts.count)
+      for part in parts {
+        out.writeBlob(part.to)
+        out.writeVarint(part.fingerprint.count)
+        out.writeSummary(part.fingerprint.sum)
+      }
+    case .stream: out.write(3 as UInt8)
+    case .rest(let items, let isLast):
+      out.write(4 as UInt8)
+      out.write(isLast ? 1 as UInt8 : 0)
+      Self.encode(items, to: &out)
+    }
+  }
+
+  private static func encode(_ items: [DocumentHash], to out: inout ByteWriter) {
+    out.writeVarint(items.count)
+    for item in items {
+      out.writeBlob(item.id.bytes)
+      out.writeSummary(item.hash)
+    }
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    request = try reader.readVarint()
+    switch try reader.readByte() {
+    case 0: body = .equal
+    case 1:
+      let others = try reader.readVarint()
+      body = .items(try Self.items(&reader), others: others)
+    case 2: body = .split(try Self.parts(&reader))
+    case 3: body = .stream
+    case 4:
+      let isLast = try reader.readFlag()
+      body = .rest(try Self.items(&reader), isLast: isLast)
+    default: throw reader.failure(.malformed, "an answer is of an unknown kind")
+    }
+  }
+
+  private static func items(_ reader: inout ByteReader) throws(CodecError) -> [DocumentHash] {
+    var items: [DocumentHash] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 18)) {
+      let id = try reader.readDocumentID()
+      guard items.last.map({ $0.id < id }) ?? true else { throw reader.failure(.malformed, "ids are not in order") }
+      items.append(DocumentHash(id: id, hash: try reader.readSummary()))
+    }
+    return items
+  }
+
+  private static func parts(_ reader: inout ByteReader) throws(CodecError) -> [Part] {
+    let count = try reader.readCount(minimumBytes: 18)
+    guard count >= 1, count <= SyncLimits.splitParts else {
+      throw reader.failure(.limit, "a range is split into \(count) parts")
+    }
+    var parts: [Part] = []
+    for index in 0..<count {
+      let to = try reader.readBytesArray(limit: Limits.documentIDBytes)
+      guard to.isEmpty == (index == count - 1), parts.last.map({ $0.to.lexicographicallyPrecedes(to) || to.isEmpty }) ?? true
+      else { throw reader.failure(.malformed, "a range's parts are not in order") }
+      parts.append(Part(to: to, fingerprint: Fingerprint(count: try reader.readVarint(), sum: try reader.readSummary())))
+    }
+    return parts
+  }
+}

@@ -1,0 +1,63 @@
+import CRDTCore
+
+/// One document of a group from the peer, validated.
+struct IncomingDocument: Sendable {
+  let collection: String
+  let id: DocumentID
+  /// Where its wire form lies in the group's block.
+  let wire: Range<Int>
+  let isHeld: Bool
+  let isReply: Bool
+  let base: VersionVector
+  let vector: VersionVector
+}
+
+/// Documents from the peer that become visible together.
+struct IncomingGroup: Sendable {
+  /// Bytes that may hold several groups.
+  let block: [UInt8]
+  let documents: [IncomingDocument]
+  let byteCount: Int
+
+  /// Reads the group that lies in `range` of `block`, refusing anything that is not canonical.
+  ///
+  /// - Parameter accepts: Whether documents of a collection are wanted; others are left out.
+  init(
+    _ block: [UInt8], _ range: Range<Int>, accepts: (String) -> Bool
+  ) throws(CodecError) {
+    var reader = ByteReader(block.span.bytes.extracting(range))
+    let count = try reader.readCount(minimumBytes: 6)
+    guard count >= 1, count <= SyncLimits.groupDocuments else {
+      throw reader.failure(.limit, "a group of \(count) documents")
+    }
+    var documents: [IncomingDocument] = []
+    documents.reserveCapacity(count)
+    var previous: String?
+    for _ in 0..<count {
+      let collection = try reader.readCollection(after: &previous)
+      let id = try reader.readDocumentID()
+      let flags = try reader.readByte()
+      guard flags & ~GroupEncoder.knownFlags == 0 else {
+        throw reader.failure(.malformed, "a document has unknown flags")
+      }
+      let wire = try reader.readBlob()
+      let start = range.lowerBound + reader.offset - wire.byteCount
+      guard accepts(collection) else { continue }
+      let vectors: (base: VersionVector, vector: VersionVector)
+      do {
+        try WireDocument.validate(wire)
+        vectors = try WireDocument.vectors(wire)
+      } catch {
+        throw CodecError(error.code, error.message, at: reader.offset - wire.byteCount + error.offset)
+      }
+      documents.append(
+        IncomingDocument(
+          collection: collection, id: id, wire: start..<start + wire.byteCount,
+          isHeld: flags & GroupEncoder.heldFlag != 0, isReply: flags & GroupEncoder.replyFlag != 0, base: vectors.base, vector: vectors.vector))
+    }
+    try reader.expectEnd()
+    self.block = block
+    self.documents = documents
+    byteCount = range.count
+  }
+}

@@ -1,0 +1,48 @@
+import CRDTCore
+import DocStore
+
+extension Intake {
+  /// Starts to make the filter of the ids held in a collection, which the sender asked for.
+  func makeFilter(_ collection: String) {
+    guard interest.covers(collection), context.gatekeeper?.maySend(collection) ?? false else {
+      return sendFilter(.everything, collection)
+    }
+    tasks.append(.filter(RangeScan(KeyRange(collection: collection)), nil, cursor: []))
+  }
+
+  private func sendFilter(_ filter: IDFilter, _ collection: String) {
+    for frame in FilterFrame.frames(generation: generation, collection, filter) { context.send(frame) }
+  }
+
+  func runFilter(
+    _ scan: RangeScan, _ filter: IDFilter?, from cursor: [UInt8], budget: inout Int
+  ) throws(SyncError) {
+    var scan = scan
+    guard var filter else {
+      var interest = interest
+      try context.read { try scan.step($0, &interest, skipping: oversize, budget: &budget) }
+      self.interest = interest
+      let filter = scan.isDone ? IDFilter(count: scan.whole.count) : nil
+      return tasks.prepend(.filter(scan, filter, cursor: []))
+    }
+    var interest = interest
+    var left = budget
+    var next: [UInt8]?
+    let name = scan.range.collection
+    try context.read { transaction in
+      guard let collection = try transaction.collection(name), let matcher = interest.matcher(for: collection) else { return }
+      try transaction.forEachRecord(in: collection, from: cursor) { id, _, record in
+        guard left > 0 else {
+          next = id.copied
+          return false
+        }
+        left -= 1
+        if matcher.matches(id, record) { filter.insert(id) }
+        return true
+      }
+    }
+    budget = left
+    self.interest = interest
+    if let next { tasks.prepend(.filter(scan, filter, cursor: next)) } else { sendFilter(filter, name) }
+  }
+}

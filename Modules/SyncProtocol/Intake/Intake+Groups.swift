@@ -1,0 +1,206 @@
+import CRDTCore
+import DocStore
+
+/// The plain bytes so far of a large group.
+struct IncomingTransfer {
+  var number: UInt64
+  var totalBytes: Int
+  var bytes: [UInt8] = []
+}
+
+extension Intake {
+  /// Takes a piece of the stream of small groups.
+  func take(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
+    try unpacker.expand(head, content, into: &stream)
+    note(packed: content.byteCount, plain: head.plainBytes)
+    let before = receivedGroups
+    try cutStream()
+    acknowledge(
+      Receipt(wireBytes: UInt64(frameBytes), plainBytes: UInt64(head.plainBytes)), at: receivedGroups,
+      isSettled: receivedGroups == before)
+  }
+
+  /// Takes a piece of a large group.
+  func take(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
+    var current: IncomingTransfer
+    if let transfer {
+      current = transfer
+    } else {
+      current = IncomingTransfer(number: lastTransfer + 1, totalBytes: head.totalBytes)
+    }
+    transfer = nil
+    guard head.transfer == current.number, head.totalBytes == current.totalBytes, head.offset == current.bytes.count else {
+      throw SyncError(.malformed, "a chunk does not continue its group")
+    }
+    try unpacker.expand(head, content, onto: &current.bytes)
+    note(packed: content.byteCount, plain: head.plainBytes)
+    let isWhole = current.bytes.count == current.totalBytes
+    if isWhole {
+      lastTransfer = current.number
+      try take(group: current.bytes, 0..<current.bytes.count)
+    } else {
+      transfer = current
+      try checkRoom()
+    }
+    acknowledge(
+      Receipt(wireBytes: UInt64(frameBytes), plainBytes: UInt64(head.plainBytes)), at: receivedGroups,
+      isSettled: !isWhole)
+  }
+
+  private func note(packed: Int, plain: Int) {
+    context.statistics.packedBytesReceived += UInt64(packed)
+    context.statistics.plainBytesReceived += UInt64(plain)
+  }
+
+  /// Takes all complete groups off the front of the stream.
+  private func cutStream() throws(SyncError) {
+    var ranges: [Range<Int>] = []
+    var position = 0
+    let block = stream
+    do throws(CodecError) {
+      while position < block.count {
+        var reader = ByteReader(block.span.bytes, offset: position)
+        guard let length = try reader.readLengthIfComplete() else { break }
+        guard length <= UInt64(SyncLimits.smallGroupBytes) else {
+          throw reader.failure(.limit, "a small group announces \(length) bytes")
+        }
+        guard length <= UInt64(reader.remaining) else { break }
+        ranges.append(reader.offset..<reader.offset + Int(length))
+        position = reader.offset + Int(length)
+      }
+    } catch {
+      throw SyncError(error, in: "a group", base: 0)
+    }
+    guard !ranges.isEmpty else { return try checkRoom() }
+    stream = position < block.count ? Array(block[position...]) : []
+    for range in ranges { try take(group: block, range) }
+  }
+
+  private func take(group block: [UInt8], _ range: Range<Int>) throws(SyncError) {
+    let group: IncomingGroup
+    do throws(CodecError) {
+      group = try IncomingGroup(block, range) { collection in accepts(collection) }
+    } catch {
+      throw SyncError(error, in: "a group", base: 0)
+    }
+    receivedGroups += 1
+    context.statistics.groupsReceived += 1
+    context.statistics.documentsReceived += UInt64(group.documents.count)
+    ready.append(group)
+    readyBytes += group.byteCount
+    try checkRoom()
+  }
+
+  /// Documents come in when they were asked for and the gate lets them.
+  private func accepts(_ collection: String) -> Bool {
+    guard interest.covers(collection) else { return false }
+    guard context.gatekeeper?.mayAccept(collection) ?? false else {
+      context.tellRefused(collection, "The collection is not accepted from this peer")
+      return false
+    }
+    return true
+  }
+
+  /// A sender that goes by the window never comes here.
+  private func checkRoom() throws(SyncError) {
+    let applyingBytes = applying?.groups.reduce(0) { $0 + $1.byteCount } ?? 0
+    guard readyBytes + applyingBytes + stream.count + (transfer?.bytes.count ?? 0) <= SyncLimits.unappliedBytes else {
+      throw SyncError(.limit, "The peer sends more than the window allows")
+    }
+  }
+
+  /// Hands the next groups to the driver, unless some are with it.
+  func applyNext() {
+    guard applying == nil, !ready.isEmpty else { return }
+    var groups: [IncomingGroup] = []
+    var documents = 0
+    var bytes = 0
+    while bytes < SyncLimits.applyBytes, documents < SyncLimits.applyDocuments, let group = ready.removeFirst() {
+      let isTooMuch = documents + group.documents.count > SyncLimits.applyDocuments || bytes + group.byteCount > SyncLimits.applyBytes
+      if isTooMuch, !groups.isEmpty {
+        ready.prepend(group)
+        break
+      }
+      groups.append(group)
+      documents += group.documents.count
+      bytes += group.byteCount
+    }
+    readyBytes -= bytes
+    applying = (nextTicket, groups)
+    context.ask(.apply(ApplyBatch(ticket: nextTicket, groups: groups)))
+    nextTicket += 1
+  }
+
+  /// Takes what applying came to.
+  ///
+  /// - Returns: The documents of which the peer lacks something.
+  func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>) throws(SyncError) -> [OwedDocument] {
+    guard let applying, applying.ticket == ticket else {
+      throw SyncError(.outOfOrder, "An outcome of a batch that was not handed out")
+    }
+    self.applying = nil
+    let outcome: ApplyOutcome
+    switch result {
+    case .success(let value): outcome = value
+    case .failure(let error): throw SyncError(store: error)
+    }
+    appliedGroups += UInt64(applying.groups.count)
+    context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
+    context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
+    for wants in outcome.missing { sendWants(wants, round: 0, isGroup: true) }
+    settle()
+    noteProgress()
+    return outcome.owed
+  }
+
+  // MARK: - Acknowledging
+
+  /// What one frame is worth in the window.
+  struct Receipt {
+    var wireBytes: UInt64
+    var plainBytes: UInt64
+  }
+
+  private func acknowledge(_ receipt: Receipt, at group: UInt64, isSettled: Bool) {
+    if isSettled { add(receipt) } else { unsettled.append((group, receipt)) }
+  }
+
+  private func add(_ receipt: Receipt) {
+    acknowledged.wireBytes += receipt.wireBytes
+    acknowledged.plainBytes += receipt.plainBytes
+    isAcknowledgementDue = true
+  }
+
+  /// Acknowledges the frames whose groups are all applied.
+  private func settle() {
+    while let next = unsettled.removeFirst() {
+      guard next.group <= appliedGroups else {
+        unsettled.prepend(next)
+        break
+      }
+      add(next.receipt)
+    }
+    acknowledged.groups = appliedGroups
+    isAcknowledgementDue = true
+  }
+
+  func sendAcknowledgement() {
+    guard isAcknowledgementDue else { return }
+    isAcknowledgementDue = false
+    let acknowledged = acknowledged
+    context.send(.acknowledge) { acknowledged.encode(to: &$0) }
+  }
+}
+
+extension ByteReader {
+  /// A varint that may not have arrived whole.
+  fileprivate mutating func readLengthIfComplete() throws(CodecError) -> UInt64? {
+    var probe = 0
+    while probe < remaining, probe < 10 {
+      if unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset + probe, as: UInt8.self) < 0x80 { return try readVarint() }
+      probe += 1
+    }
+    guard probe < 10 else { throw failure(.malformed, "a group's length is too long") }
+    return nil
+  }
+}

@@ -1,0 +1,145 @@
+import CRDTCore
+import DocStore
+
+extension Intake {
+  /// Starts comparing all that the interest names.
+  func beginRound() throws(SyncError) {
+    isRoundDue = false
+    round += 1
+    tasks.removeAll()
+    open = [:]
+    questions = []
+    wants = []
+    haves = []
+    guard let gatekeeper = context.gatekeeper else { return }
+    let names = interest.names.filter(gatekeeper.mayAccept)
+    guard !names.isEmpty else {
+      phase = .done
+      return context.tell(.caughtUp(generation: generation))
+    }
+    oversize = try context.read { try $0.oversizeKeys() }
+    phase = .asking
+    for name in names { tasks.append(.fingerprint(RangeScan(KeyRange(collection: name)), theirs: nil)) }
+  }
+
+  func take(_ answers: [RangeAnswer], round: UInt64) throws(SyncError) {
+    guard round == self.round, phase == .asking else { return }
+    for answer in answers { try take(answer) }
+  }
+
+  private func take(_ answer: RangeAnswer) throws(SyncError) {
+    guard let question = open[answer.request] else {
+      throw SyncError(.outOfOrder, "An answer to what was not asked")
+    }
+    if case .rest(_, isLast: false) = answer.body {} else { open[answer.request] = nil }
+    let range = question.range
+    switch (answer.body, question.fingerprint) {
+    case (.equal, .some), (.stream, .some): break
+    case (.items(let items, let others), .some(let mine)):
+      guard items.allSatisfy({ range.contains($0.id.bytes) }) else { throw Self.outside }
+      tasks.append(.items(collection: range.collection, items[...]))
+      askForOthers(range, mine, items, others)
+    case (.split(let parts), .some):
+      let bounds = parts.dropLast().map(\.to)
+      guard bounds.allSatisfy({ $0 != range.from && range.contains($0) }) else { throw Self.outside }
+      tasks.append(.fingerprint(RangeScan(range, bounds: bounds), theirs: parts.map(\.fingerprint)))
+    case (.rest(let items, _), .none):
+      guard items.allSatisfy({ range.contains($0.id.bytes) }) else { throw Self.outside }
+      tasks.append(.rest(collection: range.collection, items[...]))
+    case (.equal, .none), (.stream, .none), (.items, .none), (.split, .none), (.rest, .some):
+      throw SyncError(.outOfOrder, "An answer of another kind than its question")
+    }
+  }
+
+  private static var outside: SyncError { SyncError(.malformed, "An answer names what lies outside its range") }
+
+  /// What is held here and was not listed may be known to the sender in a newer state: tell it, or have it tell,
+  /// whichever is shorter.
+  private func askForOthers(_ range: KeyRange, _ mine: Fingerprint, _ items: [DocumentHash], _ others: UInt64) {
+    guard others > 0, mine.count > 0 else { return }
+    let maySend = context.gatekeeper?.maySend(range.collection) ?? false
+    if maySend, mine.count <= others {
+      tasks.append(.leftovers(range, listed: Set(items.map(\.id)), cursor: range.from))
+    } else {
+      ask(range, .rest)
+    }
+  }
+
+  /// The sender has sent all that this reconciliation found.
+  func settled(round: UInt64) {
+    guard round == self.round, phase == .settling else { return }
+    phase = .applying(untilGroup: receivedGroups)
+    noteProgress()
+  }
+
+  /// Tells when all that was found is applied.
+  func noteProgress() {
+    guard case .applying(let group) = phase, appliedGroups >= group else { return }
+    phase = .done
+    if !isRoundDue { context.tell(.caughtUp(generation: generation)) }
+  }
+
+  /// The sender asks to be compared with anew, or this peer has reason to.
+  func renew() { isRoundDue = true }
+
+  /// What a local commit means for what this peer is owed.
+  ///
+  /// - Parameter isSent: Whether the change goes to the sender anyway, marked as held here.
+  func committed(_ commit: Commit, isSent: (Change) -> Bool) throws(SyncError) {
+    guard commit.origin != .session(context.id), let gatekeeper = context.gatekeeper else { return }
+    var evicted: [DocumentWant] = []
+    var notices: [DocumentHave] = []
+    for change in commit.changes {
+      guard interest.covers(change.collection.name) else { continue }
+      let wasHeld = holds(change, change.before)
+      switch change.kind {
+      case .evict:
+        guard wasHeld, gatekeeper.mayAccept(change.collection.name) else { continue }
+        evicted.append(DocumentWant(collection: change.collection.name, id: change.id, vector: VersionVector()))
+      case .write:
+        guard let after = change.after, let summary = change.afterSummary, !wasHeld, holds(change, after),
+          !isSent(change), let cleared = gatekeeper.clear(change.collection.name)
+        else { continue }
+        notices.append(try have(cleared, change, after, summary))
+      }
+    }
+    guard phase != .idle else { return }
+    sendHaves(notices, round: 0)
+    if evicted.count > SyncLimits.evictedDocuments {
+      isRoundDue = true
+    } else {
+      sendWants(evicted, round: 0, isGroup: true)
+    }
+  }
+
+  private func have(
+    _ cleared: consuming Cleared, _ change: Change, _ record: Record, _ summary: Summary
+  ) throws(SyncError) -> DocumentHave {
+    do {
+      let vector = try record.withView { view throws(CodecError) in try view.vector(sites: change.sites) }
+      return DocumentHave(
+        cleared, id: change.id,
+        hash: Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary), vector: vector)
+    } catch {
+      throw SyncError(store: error)
+    }
+  }
+
+  /// Documents that the sender may know in a newer state than the one held here.
+  func take(_ offers: [DocumentOffer]) throws(SyncError) {
+    sendWants(try differing(offers.map { ($0.collection, $0.item) }), round: 0, isGroup: false)
+  }
+}
+
+extension ReadTransaction {
+  /// The documents that no session counts or sends.
+  borrowing func oversizeKeys() throws -> Set<DocumentKey> {
+    var keys: Set<DocumentKey> = []
+    for document in try oversizeDocuments() {
+      if let collection = try collection(document.collection) {
+        keys.insert(DocumentKey(collection: collection.id, id: document.id))
+      }
+    }
+    return keys
+  }
+}

@@ -1,0 +1,165 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+
+/// The receiving half of a session: owns this peer's interest, finds out what is missing, and applies
+/// what comes in.
+///
+/// It keeps nothing on disk: after a cut the next session compares anew what is here.
+final class Intake {
+  /// Where the current reconciliation stands.
+  enum Phase: Equatable {
+    /// None has begun, or there is nothing to reconcile.
+    case idle
+    /// Questions are open or waiting.
+    case asking
+    /// All is asked and wanted; the sender is to say when all of it has gone out.
+    case settling
+    /// The sender has said so; done when this many groups are applied.
+    case applying(untilGroup: UInt64)
+    case done
+  }
+
+  /// A question that the sender has not answered.
+  struct OpenQuestion {
+    var range: KeyRange
+    /// What was told to the sender; `nil` when it was asked for the rest.
+    var fingerprint: Fingerprint?
+  }
+
+  let context: SessionContext
+  var interest = Interest()
+  var generation: UInt64 = 0
+  var phase = Phase.idle
+  var round: UInt64 = 0
+  /// Another reconciliation is to follow the running one.
+  var isRoundDue = false
+  var tasks = WorkQueue<IntakeTask>()
+  var open: [UInt64: OpenQuestion] = [:]
+  var nextRequest: UInt64 = 1
+  /// What waits to be sent in one frame.
+  var questions: [RangeQuestion] = []
+  var wants: [DocumentWant] = []
+  var haves: [DocumentHave] = []
+  /// Documents too large to be synced: neither end counts them.
+  var oversize: Set<DocumentKey> = []
+
+  let unpacker = Unpacker()
+  /// Plain bytes of small groups, up to an incomplete one.
+  var stream: [UInt8] = []
+  var transfer: IncomingTransfer?
+  var lastTransfer: UInt64 = 0
+  var ready = WorkQueue<IncomingGroup>()
+  var readyBytes = 0
+  var applying: (ticket: UInt64, groups: [IncomingGroup])?
+  var nextTicket: UInt64 = 1
+  var receivedGroups: UInt64 = 0
+  var appliedGroups: UInt64 = 0
+  /// What is to be acknowledged for groups that wait, by the number of the group that settles it.
+  var unsettled = WorkQueue<(group: UInt64, receipt: Receipt)>()
+  var acknowledged = Acknowledgement()
+  var isAcknowledgementDue = false
+
+  init(_ context: SessionContext) { self.context = context }
+
+  var hasWork: Bool { !tasks.isEmpty && canAsk || isRoundDue && isRoundAllowed }
+
+  private var canAsk: Bool { open.count + questions.count < SyncLimits.rangesInFlight }
+
+  var isRoundAllowed: Bool {
+    switch phase {
+    case .idle, .done: true
+    case .asking, .settling, .applying: false
+    }
+  }
+
+  /// Takes what this peer subscribes to from now on, and tells the sender.
+  func subscribe(to interest: Interest) {
+    self.interest = interest
+    generation += 1
+    sendInterest()
+    phase = .idle
+    isRoundDue = true
+  }
+
+  private func sendInterest() {
+    let blobs = interest.queries.map { query in
+      var out = ByteWriter()
+      query.encode(to: &out)
+      return out.bytes
+    }
+    for frame in InterestFrame.frames(generation: generation, blobs) { context.send(frame) }
+  }
+
+  /// Whether this peer holds a document under its interest.
+  func holds(_ change: Change, _ record: Record?) -> Bool {
+    guard !change.oversize else { return false }
+    return interest.matcher(for: change.collection)?.matches(change.id, record) ?? false
+  }
+
+  /// Does what waits, as far as the budget of records goes, then sends what has gathered.
+  func work(budget: inout Int) throws(SyncError) {
+    if isRoundDue, isRoundAllowed { try beginRound() }
+    while budget > 0, canAsk, let task = tasks.removeFirst() { try run(task, budget: &budget) }
+    flush()
+    if phase == .asking, tasks.isEmpty, open.isEmpty {
+      phase = .settling
+      context.send(.asked) { $0.writeVarint(round) }
+    }
+  }
+
+  /// Sends what has gathered: questions, wants, haves.
+  func flush() {
+    if !questions.isEmpty {
+      context.statistics.roundTrips += 1
+      for part in questions.pieces(of: 100) {
+        context.send(.compare) { out in
+          out.writeVarint(round)
+          out.writeVarint(part.count)
+          for question in part { question.encode(to: &out) }
+        }
+      }
+      questions = []
+    }
+    sendWants(wants, round: round, isGroup: false)
+    wants = []
+    sendHaves(haves, round: round)
+    haves = []
+  }
+
+  func sendWants(_ wants: [DocumentWant], round: UInt64, isGroup: Bool) {
+    for part in wants.parts(of: 48 << 10, size: { $0.vector.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count }) {
+      context.send(.want) { WantList(round: round, isGroup: isGroup, wants: Array(part)).encode(to: &$0) }
+    }
+  }
+
+  func sendHaves(_ haves: [DocumentHave], round: UInt64) {
+    for part in haves.parts(of: 48 << 10, size: { $0.vector.elements.count * 34 + 80 + $0.id.bytes.count + $0.collection.utf8.count }) {
+      context.send(.have) { DocumentHave.encode(Array(part), round: round, to: &$0) }
+    }
+  }
+}
+
+extension Array {
+  /// Slices of at most `count` elements.
+  func pieces(of count: Int) -> [ArraySlice<Element>] {
+    stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
+  }
+
+  /// Slices whose sizes sum up to about `limit` each.
+  func parts(of limit: Int, size: (Element) -> Int) -> [ArraySlice<Element>] {
+    var parts: [ArraySlice<Element>] = []
+    var start = 0
+    var sum = 0
+    for (index, element) in enumerated() {
+      let bytes = size(element)
+      if sum + bytes > limit, index > start {
+        parts.append(self[start..<index])
+        (start, sum) = (index, 0)
+      }
+      sum += bytes
+    }
+    if start < count { parts.append(self[start...]) }
+    return parts
+  }
+}

@@ -1,0 +1,155 @@
+import CRDTCore
+import DocStore
+
+/// A piece of the receiver's work, which may take several calls.
+enum IntakeTask {
+  /// Compute what is held in ranges that follow each other, then ask about those that may differ.
+  case fingerprint(RangeScan, theirs: [Fingerprint]?)
+  /// Compare a listing with what is held.
+  case items(collection: String, ArraySlice<DocumentHash>)
+  /// Tell of what is held in a range and was not listed.
+  case leftovers(KeyRange, listed: Set<DocumentID>, cursor: [UInt8])
+  /// Ask for what the sender has of documents held here in another state.
+  case rest(collection: String, ArraySlice<DocumentHash>)
+  /// Make the filter of the ids held in a collection: count them, then set their bits.
+  case filter(RangeScan, IDFilter?, cursor: [UInt8])
+}
+
+extension Intake {
+  func run(_ task: IntakeTask, budget: inout Int) throws(SyncError) {
+    switch task {
+    case .fingerprint(let scan, let theirs): try runFingerprint(scan, theirs, budget: &budget)
+    case .items(let collection, let items): try runItems(collection, items, budget: &budget)
+    case .leftovers(let range, let listed, let cursor):
+      try runLeftovers(range, listed, from: cursor, budget: &budget)
+    case .rest(let collection, let items): try runRest(collection, items, budget: &budget)
+    case .filter(let scan, let filter, let cursor): try runFilter(scan, filter, from: cursor, budget: &budget)
+    }
+  }
+
+  private func runFingerprint(
+    _ scan: RangeScan, _ theirs: [Fingerprint]?, budget: inout Int
+  ) throws(SyncError) {
+    var scan = scan
+    var interest = interest
+    try context.read { try scan.step($0, &interest, skipping: oversize, budget: &budget) }
+    self.interest = interest
+    guard scan.isDone else { return tasks.prepend(.fingerprint(scan, theirs: theirs)) }
+    var from = scan.range.from
+    for (index, mine) in scan.fingerprints.enumerated() {
+      let to = index < scan.bounds.count ? scan.bounds[index] : scan.range.to
+      if theirs?[index] != mine {
+        ask(KeyRange(collection: scan.range.collection, from: from, to: to), .compare(mine))
+      }
+      from = to
+    }
+  }
+
+  func ask(_ range: KeyRange, _ mode: RangeQuestion.Mode) {
+    let request = nextRequest
+    nextRequest += 1
+    switch mode {
+    case .compare(let fingerprint): open[request] = OpenQuestion(range: range, fingerprint: fingerprint)
+    case .rest: open[request] = OpenQuestion(range: range, fingerprint: nil)
+    }
+    questions.append(RangeQuestion(request: request, range: range, mode: mode))
+  }
+
+  /// Wants what differs from the listing, quoting what is here.
+  private func runItems(
+    _ collection: String, _ items: ArraySlice<DocumentHash>, budget: inout Int
+  ) throws(SyncError) {
+    let now = items.prefix(max(budget, 1))
+    budget -= now.count
+    wants += try context.read { transaction in
+      let known = try transaction.collection(collection)
+      let sites = transaction.sites
+      var wants: [DocumentWant] = []
+      for item in now {
+        var want = DocumentWant(collection: collection, id: item.id, vector: VersionVector())
+        var isSame = false
+        if let known {
+          try transaction.withRecord(known, item.id) { record, summary in
+            isSame = Fingerprint.hash(id: item.id.bytes.span.bytes, summary: summary) == item.hash
+            if !isSame { want.vector = try record.vector(sites: sites) }
+          }
+        }
+        if !isSame { wants.append(want) }
+      }
+      return wants
+    }
+    let rest = items.dropFirst(now.count)
+    if !rest.isEmpty { tasks.prepend(.items(collection: collection, rest)) }
+  }
+
+  private func runLeftovers(
+    _ range: KeyRange, _ listed: Set<DocumentID>, from cursor: [UInt8], budget: inout Int
+  ) throws(SyncError) {
+    var interest = interest
+    var left = budget
+    var next: [UInt8]?
+    let oversize = oversize
+    let gatekeeper = context.gatekeeper
+    haves += try context.read { transaction in
+      var found: [DocumentHave] = []
+      guard let collection = try transaction.collection(range.collection), let matcher = interest.matcher(for: collection)
+      else { return found }
+      let sites = transaction.sites
+      try transaction.forEachRecord(in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to) {
+        id, summary, record in
+        guard left > 0 else {
+          next = id.copied
+          return false
+        }
+        left -= 1
+        guard matcher.matches(id, record) else { return true }
+        let key = DocumentID(trusted: id.copied)
+        guard !listed.contains(key), !oversize.contains(DocumentKey(collection: collection.id, id: key)) else { return true }
+        guard let cleared = gatekeeper?.clear(range.collection) else { return false }
+        found.append(
+          DocumentHave(
+            cleared, id: key, hash: Fingerprint.hash(id: id, summary: summary),
+            vector: try record.vector(sites: sites)))
+        // What is told costs more than what is passed over.
+        left -= 7
+        return true
+      }
+      return found
+    }
+    budget = left
+    self.interest = interest
+    if let next { tasks.prepend(.leftovers(range, listed: listed, cursor: next)) }
+  }
+
+  /// Wants what the sender has, in another state, of what is held here under the interest.
+  private func runRest(
+    _ collection: String, _ items: ArraySlice<DocumentHash>, budget: inout Int
+  ) throws(SyncError) {
+    let now = items.prefix(max(budget, 1))
+    budget -= now.count
+    wants += try differing(now.map { (collection, $0) })
+    let rest = items.dropFirst(now.count)
+    if !rest.isEmpty { tasks.prepend(.rest(collection: collection, rest)) }
+  }
+
+  /// Those of the sender's documents that are held here under the interest in another state.
+  func differing(_ items: [(collection: String, item: DocumentHash)]) throws(SyncError) -> [DocumentWant] {
+    var interest = interest
+    defer { self.interest = interest }
+    return try context.read { transaction in
+      let sites = transaction.sites
+      var wants: [DocumentWant] = []
+      for (name, item) in items {
+        guard let collection = try transaction.collection(name), let matcher = interest.matcher(for: collection)
+        else { continue }
+        try transaction.withRecord(collection, item.id) { record, summary in
+          let id = item.id.bytes.span.bytes
+          guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash else { return }
+          let vector = try record.vector(sites: sites)
+          wants.append(DocumentWant(collection: name, id: item.id, vector: vector, isHeld: true))
+        }
+      }
+      return wants
+    }
+  }
+}

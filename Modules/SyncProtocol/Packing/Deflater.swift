@@ -1,0 +1,73 @@
+import CRDTCore
+import CZlib
+
+/// Raw deflate with a flush after each piece: one compressor for a session, or for pieces on their own.
+///
+/// zlib keeps a pointer to its state's address, hence a class around memory that never moves.
+final class Deflater {
+  private let stream: UnsafeMutablePointer<z_stream>
+
+  /// Makes a compressor.
+  ///
+  /// - Throws: `storage` when zlib gets no memory or is of another version than the headers.
+  init(level: Int) throws(SyncError) {
+    unsafe stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+    unsafe stream.initialize(to: z_stream())
+    // SAFETY: the pointer is valid until deinit; negative window bits mean raw deflate.
+    let rc = unsafe deflateInit2_(
+      stream, Int32(level), Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+      Int32(MemoryLayout<z_stream>.size))
+    guard rc == Z_OK else {
+      unsafe stream.deallocate()
+      throw SyncError(.storage, "zlib cannot be set up (\(rc))")
+    }
+  }
+
+  deinit {
+    unsafe deflateEnd(stream)
+    unsafe stream.deallocate()
+  }
+
+  /// Compresses the next piece of the session's stream; the last four bytes of the flush are left out.
+  func compressNext(_ plain: RawSpan) throws(SyncError) -> [UInt8] {
+    var packed = try run(plain, flush: Z_SYNC_FLUSH)
+    guard packed.count >= 4 else { throw SyncError(.storage, "zlib gave no flush marker") }
+    packed.removeLast(4)
+    return packed
+  }
+
+  /// Compresses a piece that decodes on its own, given the plain bytes before it.
+  func compressAlone(_ plain: RawSpan, after dictionary: RawSpan) throws(SyncError) -> [UInt8] {
+    unsafe deflateReset(stream)
+    if dictionary.byteCount > 0 {
+      // SAFETY: zlib copies the dictionary during the call.
+      let rc = unsafe dictionary.withUnsafeBytes { bytes in
+        unsafe deflateSetDictionary(stream, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count))
+      }
+      guard rc == Z_OK else { throw SyncError(.storage, "zlib refuses a dictionary (\(rc))") }
+    }
+    return try run(plain, flush: Z_FINISH)
+  }
+
+  private func run(_ plain: RawSpan, flush: Int32) throws(SyncError) -> [UInt8] {
+    let bound = Int(unsafe deflateBound(stream, UInt(plain.byteCount))) + 64
+    var failure: Int32 = Z_OK
+    let packed = unsafe [UInt8](unsafeUninitializedCapacity: bound) { output, count in
+      unsafe plain.withUnsafeBytes { input in
+        // SAFETY: zlib reads `input` and writes `output` during the call only, within the counts given.
+        unsafe stream.pointee.next_in = .init(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        unsafe stream.pointee.avail_in = UInt32(input.count)
+        unsafe stream.pointee.next_out = output.baseAddress
+        unsafe stream.pointee.avail_out = UInt32(bound)
+        let rc = unsafe deflate(stream, flush)
+        let isDone = unsafe stream.pointee.avail_in == 0 && stream.pointee.avail_out > 0
+        failure = (rc == Z_OK || rc == Z_STREAM_END) && isDone ? Z_OK : (rc == Z_OK ? Z_BUF_ERROR : rc)
+        count = unsafe bound - Int(stream.pointee.avail_out)
+        unsafe stream.pointee.next_in = nil
+        unsafe stream.pointee.next_out = nil
+      }
+    }
+    guard failure == Z_OK else { throw SyncError(.storage, "zlib cannot compress (\(failure))") }
+    return packed
+  }
+}

@@ -1,0 +1,63 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+
+/// What a peer subscribes to: the union of its queries, collection by collection.
+struct Interest {
+  let queries: [SubscriptionQuery]
+  private var collections: [String: CollectionInterest] = [:]
+
+  init() { queries = [] }
+
+  /// Compiles queries.
+  init(_ queries: [SubscriptionQuery]) throws(SyncError) {
+    self.queries = queries
+    for query in queries {
+      do {
+        let matcher = try RecordMatcher(query.predicate, arguments: query.arguments)
+        collections[query.collection, default: CollectionInterest()].matchers.append(matcher)
+      } catch {
+        throw SyncError(.malformed, "A subscription cannot be served: \(error.message)")
+      }
+    }
+  }
+
+  var isEmpty: Bool { collections.isEmpty }
+
+  /// The collections of all queries that can be synced, in order.
+  var names: [String] { collections.keys.filter(CollectionName.maySync).sorted() }
+
+  func covers(_ collection: String) -> Bool { collections[collection] != nil }
+
+  /// What of a collection is of interest, ready for records that `collection`'s keys can read.
+  mutating func matcher(for collection: Collection) -> CollectionInterest? {
+    guard collections[collection.name] != nil else { return nil }
+    collections[collection.name]?.resolve(collection.keys)
+    return collections[collection.name]
+  }
+}
+
+/// What a peer subscribes to in one collection.
+struct CollectionInterest {
+  var matchers: [RecordMatcher] = []
+  private var keyCount = -1
+
+  init() {}
+
+  mutating func resolve(_ keys: KeyTable) {
+    guard keyCount != keys.count else { return }
+    keyCount = keys.count
+    for index in matchers.indices { matchers[index].resolve(keys) }
+  }
+
+  /// Whether a document lives and satisfies one of the queries.
+  func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
+    guard record.isAlive else { return false }
+    for matcher in matchers where matcher.matches(id, record) { return true }
+    return false
+  }
+
+  func matches(_ id: DocumentID, _ record: Record?) -> Bool {
+    record?.withView { matches(id.bytes.span.bytes, $0) } ?? false
+  }
+}

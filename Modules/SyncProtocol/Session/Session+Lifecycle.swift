@@ -1,0 +1,61 @@
+import CRDTCore
+import DocStore
+
+extension Session {
+  func sendHello() {
+    let configuration = context.configuration
+    let hello = Hello(
+      versions: configuration.versions, kind: configuration.kind, appID: configuration.appID,
+      peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
+      logEpoch: context.store.epoch)
+    context.send(.hello) { hello.encode(to: &$0) }
+  }
+
+  /// Settles on a version with the peer, and refuses one that this one cannot sync with.
+  func meet(_ hello: Hello) throws(SyncError) {
+    let mine = context.configuration.versions
+    let version = min(mine.upperBound, hello.versions.upperBound)
+    guard version >= max(mine.lowerBound, hello.versions.lowerBound) else {
+      throw SyncError(
+        .versionMismatch,
+        "This peer speaks versions \(mine.lowerBound) to \(mine.upperBound), the other "
+          + "\(hello.versions.lowerBound) to \(hello.versions.upperBound)")
+    }
+    guard hello.appID == context.configuration.appID else {
+      throw SyncError(.appMismatch, "The peer belongs to another application")
+    }
+    guard hello.site != context.store.site else {
+      throw SyncError(.siteClash, "Both peers write as site \(hello.site): one store is a copy of the other")
+    }
+    try open(
+      with: PeerInfo(
+        kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version))
+  }
+
+  /// Ends a silent conversation, and keeps a quiet one alive.
+  func checkTime(_ now: Duration) throws(SyncError) {
+    switch state {
+    case .idle, .closed: return
+    case .awaitingHello(let deadline):
+      guard now < deadline else { throw SyncError(.timeout, "The peer did not say hello in time") }
+    case .open:
+      let silence = context.configuration.silence
+      guard now - lastReceived < silence else {
+        throw SyncError(.timeout, "The peer has said nothing for \(silence)")
+      }
+      if now - context.lastSent >= silence / 3 {
+        let nonce = context.configuration.random()
+        context.send(.ping) { $0.writeFixed(nonce) }
+      }
+    }
+  }
+}
+
+extension String {
+  /// As many whole characters as fit.
+  fileprivate func prefix(utf8Bytes limit: Int) -> String {
+    var result = self
+    while result.utf8.count > limit { result.removeLast() }
+    return result
+  }
+}

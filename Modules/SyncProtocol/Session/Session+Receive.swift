@@ -1,0 +1,168 @@
+import CRDTCore
+
+extension Session {
+  /// Cuts the stream into frames and takes each.
+  func take(_ bytes: [UInt8]) throws(SyncError) {
+    var pending: [UInt8] = []
+    swap(&pending, &input)
+    pending = pending.isEmpty ? bytes : pending + bytes
+    var position = 0
+    while true {
+      let frame: FrameCodec.Bounds?
+      do throws(SyncError) {
+        frame = try FrameCodec.next(in: pending.span.bytes, at: position)
+      } catch {
+        throw SyncError(error.code, error.message, offset: inputOffset + error.offset)
+      }
+      guard let frame else { break }
+      context.statistics.framesReceived += 1
+      let payload = pending.span.bytes.extracting(frame.payload)
+      do throws(FrameFailure) {
+        try take(frame.type, payload, frameBytes: frame.end - position)
+      } catch {
+        switch error {
+        case .codec(let error): throw SyncError(error, in: "a frame of type \(frame.type)", base: inputOffset + frame.payload.lowerBound)
+        case .session(let error) where error.offset == 0 && error.code != .peerClosed:
+          throw SyncError(error.code, error.message, offset: inputOffset + position)
+        case .session(let error): throw error
+        }
+      }
+      position = frame.end
+    }
+    inputOffset += position
+    input = position == 0 ? pending : Array(pending[position...])
+  }
+
+  /// What can be wrong with a frame: its bytes, or what it means here.
+  enum FrameFailure: Error {
+    case codec(CodecError)
+    case session(SyncError)
+  }
+
+  private func take(_ rawType: UInt8, _ payload: RawSpan, frameBytes: Int) throws(FrameFailure) {
+    let type = FrameType(rawValue: rawType)
+    var reader = ByteReader(payload)
+    switch (state, type) {
+    case (.idle, _), (.closed, _): return
+    case (.awaitingHello, .hello?):
+      let hello = try decode { () throws(CodecError) in try Hello(from: &reader) }
+      try run { () throws(SyncError) in try meet(hello) }
+    case (.awaitingHello, .bye?), (.open, .bye?):
+      let code = try decode { () throws(CodecError) in try reader.readString(limit: 64) }
+      let message = try decode { () throws(CodecError) in try reader.readString(limit: 4_096) }
+      throw .session(SyncError(.peerClosed, "The peer ended the session: \(message) (\(code))"))
+    case (.awaitingHello, _): throw .session(SyncError(.outOfOrder, "The first frame is not hello"))
+    case (.open, .hello?): throw .session(SyncError(.outOfOrder, "A second hello"))
+    case (.open, nil): return
+    case (.open, let type?): try takeOpen(type, &reader, frameBytes: frameBytes)
+    }
+  }
+
+  private func takeOpen(
+    _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
+  ) throws(FrameFailure) {
+    switch type {
+    case .hello, .bye: return
+    case .compare, .asked, .want, .have, .interest, .filter, .acknowledge:
+      try takeForSupply(type, &reader)
+    case .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted:
+      try takeForIntake(type, &reader, frameBytes: frameBytes)
+    case .ping:
+      let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
+      context.send(.pong) { $0.writeFixed(nonce) }
+    case .pong: return
+    }
+  }
+
+  /// Frames from the peer as a receiver.
+  private func takeForSupply(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
+    switch type {
+    case .interest:
+      let frame = try whole(&reader) { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
+      try run { () throws(SyncError) in try supply.take(frame) }
+    case .compare:
+      let (round, questions) = try whole(&reader) { (reader) throws(CodecError) in
+        let round = try reader.readVarint()
+        var questions: [RangeQuestion] = []
+        for _ in 0..<(try reader.readCount(minimumBytes: 6)) { questions.append(try RangeQuestion(from: &reader)) }
+        return (round, questions)
+      }
+      try run { () throws(SyncError) in try supply.take(questions, round: round) }
+    case .want:
+      let list = try whole(&reader) { (reader) throws(CodecError) in try WantList(from: &reader) }
+      try run { () throws(SyncError) in try supply.take(list) }
+    case .have:
+      let (round, haves) = try whole(&reader) { (reader) throws(CodecError) in try DocumentHave.decode(from: &reader) }
+      try run { () throws(SyncError) in try supply.take(haves, round: round) }
+    case .asked:
+      let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
+      try run { () throws(SyncError) in try supply.asked(round: round) }
+    case .filter:
+      let frame = try whole(&reader) { (reader) throws(CodecError) in try FilterFrame(from: &reader) }
+      try run { () throws(SyncError) in try supply.take(frame) }
+    case .acknowledge:
+      let totals = try whole(&reader) { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
+      try run { () throws(SyncError) in try supply.outgoing.take(totals) }
+    case .hello, .bye, .ping, .pong, .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted: return
+    }
+  }
+
+  /// Frames from the peer as a sender.
+  private func takeForIntake(
+    _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
+  ) throws(FrameFailure) {
+    switch type {
+    case .answer:
+      let (round, answers) = try whole(&reader) { (reader) throws(CodecError) in
+        let round = try reader.readVarint()
+        var answers: [RangeAnswer] = []
+        for _ in 0..<(try reader.readCount(minimumBytes: 2)) { answers.append(try RangeAnswer(from: &reader)) }
+        return (round, answers)
+      }
+      try run { () throws(SyncError) in try intake.take(answers, round: round) }
+    case .offer:
+      let offers = try whole(&reader) { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader) }
+      try run { () throws(SyncError) in try intake.take(offers) }
+    case .settled:
+      let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
+      intake.settled(round: round)
+    case .fragment:
+      let head = try decode { () throws(CodecError) in try FragmentHead(from: &reader) }
+      let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
+      try run { () throws(SyncError) in try intake.take(head, content, frameBytes: frameBytes) }
+    case .chunk:
+      let head = try decode { () throws(CodecError) in try ChunkHead(from: &reader) }
+      let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
+      try run { () throws(SyncError) in try intake.take(head, content, frameBytes: frameBytes) }
+    case .renew: intake.renew()
+    case .filterWanted:
+      let collection = try whole(&reader) { (reader) throws(CodecError) in
+        var previous: String?
+        return try reader.readCollection(after: &previous)
+      }
+      intake.makeFilter(collection)
+    case .hello, .bye, .ping, .pong, .interest, .compare, .want, .have, .asked, .filter, .acknowledge: return
+    }
+  }
+
+  /// Decodes a payload to its end.
+  private func whole<T>(
+    _ reader: inout ByteReader, _ body: (inout ByteReader) throws(CodecError) -> T
+  ) throws(FrameFailure) -> T {
+    do throws(CodecError) {
+      let value = try body(&reader)
+      try reader.expectEnd()
+      return value
+    } catch {
+      throw .codec(error)
+    }
+  }
+
+  private func decode<T>(_ body: () throws(CodecError) -> T) throws(FrameFailure) -> T {
+    do { return try body() } catch { throw .codec(error) }
+  }
+
+  private func run(_ body: () throws(SyncError) -> Void) throws(FrameFailure) {
+    do { try body() } catch { throw .session(error) }
+  }
+}

@@ -1,0 +1,196 @@
+import CRDTCore
+public import DocStore
+public import QueryEngine
+
+/// The sync conversation of two peers, as a pure state machine: bytes and events in, actions out.
+///
+/// It reads the store it is handed, and nothing else: no clock, no socket, no task. Each call returns what is
+/// to be done outside, in order. One caller at a time; it is not `Sendable`, so that an actor or a task owns it.
+///
+/// The two directions are independent: the ``Intake`` pulls what this peer subscribes to, the ``Supply`` answers
+/// the other peer.
+public final class Session {
+  /// Where the conversation stands.
+  enum State {
+    case idle
+    case awaitingHello(deadline: Duration)
+    case open
+    case closed(SyncError)
+  }
+
+  /// Names the session in the origin of the commits that it has applied.
+  public let id: UInt64
+  let context: SessionContext
+  let intake: Intake
+  let supply: Supply
+  var state = State.idle
+  /// Bytes of an incomplete frame, and where in the peer's stream they begin.
+  var input: [UInt8] = []
+  var inputOffset = 0
+  var lastReceived: Duration = .zero
+  var policyEpoch: UInt64
+  private var queries: [SubscriptionQuery] = []
+  /// When the driver will call, whatever happens.
+  private var wakeAt: Duration?
+
+  /// Prepares a session; nothing happens before ``start(now:)``.
+  ///
+  /// - Parameters:
+  ///   - id: A number that no other session of the store has had since it was opened.
+  ///   - store: Read by the session; written only through ``Action/apply(_:)``.
+  ///   - gate: Asked for everything that leaves or enters.
+  ///   - configuration: What this peer is.
+  public init(id: UInt64, store: Store, gate: any SyncGate, configuration: SessionConfiguration) {
+    self.id = id
+    context = SessionContext(id: id, store: store, gate: gate, configuration: configuration)
+    intake = Intake(context)
+    supply = Supply(context)
+    policyEpoch = gate.epoch
+  }
+
+  /// What the session has moved so far.
+  public var statistics: SyncStatistics { context.statistics }
+
+  /// Who the other peer is, once it has said so.
+  public var peer: PeerInfo? { context.peer }
+
+  /// Whether the session is over.
+  public var isClosed: Bool {
+    if case .closed = state { true } else { false }
+  }
+
+  /// Says hello.
+  public func start(now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      guard case .idle = state else { return }
+      lastReceived = now
+      state = .awaitingHello(deadline: now + context.configuration.helloDeadline)
+      sendHello()
+    }
+  }
+
+  /// Takes the next bytes of the peer's stream, cut anywhere.
+  public func receive(_ bytes: [UInt8], now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      lastReceived = now
+      context.statistics.bytesReceived += UInt64(bytes.count)
+      try take(bytes)
+    }
+  }
+
+  /// Replaces what this peer pulls from the other.
+  public func subscriptionsChanged(_ queries: [SubscriptionQuery], now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      self.queries = queries
+      if case .open = state { intake.subscribe(to: try Interest(queries)) }
+    }
+  }
+
+  /// Takes note of a commit of the store, whatever its origin; call it for each, in order.
+  ///
+  /// Commits from before ``start(now:)`` need not be told, if the session is told of all later ones.
+  public func committed(_ commit: Commit, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      guard case .open = state else { return }
+      let sent = try supply.committed(commit) { intake.holds($0, $0.after) }
+      try intake.committed(commit) { sent.contains($0.key) }
+    }
+  }
+
+  /// Takes what applying a batch came to.
+  public func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      guard case .open = state else { return }
+      let owed = try intake.applied(ticket, result)
+      supply.enqueue(owed.map { DocumentRequest($0) }.filter { supply.concerns($0.collection) }, isGroup: true)
+    }
+  }
+
+  /// Takes note that the gate's answers have changed: what was withheld may flow now.
+  public func policyChanged(now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in noteUpdatedPolicy() }
+  }
+
+  /// Lets time pass: call it after each ``Action/wake(after:)``, and whenever it suits.
+  public func tick(now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in try checkTime(now) }
+  }
+
+  /// Takes note that the link has room again.
+  public func writable(now: Duration) -> [Action] { step(now) { () throws(SyncError) in } }
+
+  /// Ends the session with a word to the peer.
+  public func close(now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in throw SyncError(.closed, "The session was closed") }
+  }
+
+  /// Runs one input, then whatever work it made possible.
+  private func step(_ now: Duration, _ body: () throws(SyncError) -> Void) -> [Action] {
+    guard !isClosed else { return [] }
+    context.now = now
+    if let wakeAt, now >= wakeAt { self.wakeAt = nil }
+    do {
+      try body()
+      if case .open = state { try work() }
+      arm()
+    } catch {
+      fail(error)
+    }
+    return context.takeActions()
+  }
+
+  private func work() throws(SyncError) {
+    if context.gate.epoch != policyEpoch { noteUpdatedPolicy() }
+    var budget = SyncLimits.recordsPerCall
+    try intake.work(budget: &budget)
+    intake.applyNext()
+    try supply.work(budget: &budget)
+    intake.sendAcknowledgement()
+  }
+
+  private func noteUpdatedPolicy() {
+    guard context.gate.epoch != policyEpoch else { return }
+    policyEpoch = context.gate.epoch
+    guard case .open = state else { return }
+    supply.renew()
+    intake.renew()
+  }
+
+  /// Asks to be called again: at once while there is work, else when time matters next.
+  private func arm() {
+    let next: Duration
+    switch state {
+    case .idle, .closed: return
+    case .awaitingHello(let deadline): next = deadline
+    case .open:
+      if intake.hasWork || supply.hasWork {
+        context.ask(.wake(after: .zero))
+        return
+      }
+      next = min(lastReceived + context.configuration.silence, context.lastSent + context.configuration.silence / 3)
+    }
+    if let wakeAt, wakeAt <= next { return }
+    wakeAt = next
+    context.ask(.wake(after: max(next - context.now, .milliseconds(1))))
+  }
+
+  /// Ends the session, telling the peer why unless the peer ended it.
+  private func fail(_ error: SyncError) {
+    if error.code != .peerClosed {
+      context.send(.bye) { out in
+        out.writeString(error.code.rawValue)
+        out.writeString(error.code == .storage ? "The store failed" : error.message)
+      }
+    }
+    state = .closed(error)
+    context.ask(.close(error))
+  }
+
+  /// Begins the conversation proper, now that both sides are known.
+  func open(with peer: PeerInfo) throws(SyncError) {
+    context.peer = peer
+    state = .open
+    context.tell(.connected(peer))
+    intake.subscribe(to: try Interest(queries))
+  }
+}

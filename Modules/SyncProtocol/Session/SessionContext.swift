@@ -1,0 +1,64 @@
+import CRDTCore
+import DocStore
+
+/// What the two halves of a session share: the store, the peer, and what is to be done outside.
+final class SessionContext {
+  let id: UInt64
+  let store: Store
+  let gate: any SyncGate
+  let configuration: SessionConfiguration
+  var now: Duration = .zero
+  var lastSent: Duration = .zero
+  var peer: PeerInfo?
+  var statistics = SyncStatistics()
+  private var actions: [Action] = []
+  private var toldOversize: Set<DocumentKey> = []
+  private var toldRefused: Set<String> = []
+
+  init(id: UInt64, store: Store, gate: any SyncGate, configuration: SessionConfiguration) {
+    self.id = id
+    self.store = store
+    self.gate = gate
+    self.configuration = configuration
+  }
+
+  /// The gate as it stands towards this peer; before hello it lets nothing through.
+  var gatekeeper: Gatekeeper? { peer.map { Gatekeeper(gate: gate, peer: $0.kind) } }
+
+  /// The largest document that may be sent.
+  var documentLimit: Int { min(configuration.hardDocumentBytes, SyncLimits.documentBytes) }
+
+  func send(_ frame: [UInt8]) {
+    statistics.framesSent += 1
+    statistics.bytesSent += UInt64(frame.count)
+    lastSent = now
+    actions.append(.send(frame))
+  }
+
+  func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) { send(FrameCodec.frame(type, body)) }
+
+  func ask(_ action: Action) { actions.append(action) }
+
+  func tell(_ event: SyncEvent) { actions.append(.event(event)) }
+
+  func tellOversize(_ key: DocumentKey, in collection: String, byteCount: Int) {
+    if toldOversize.insert(key).inserted {
+      tell(.oversize(collection: collection, id: key.id, byteCount: byteCount))
+    }
+  }
+
+  func tellRefused(_ collection: String, _ reason: String) {
+    guard toldRefused.count < 1_024, toldRefused.insert(collection).inserted else { return }
+    tell(.refused(collection: collection, reason: reason))
+  }
+
+  func takeActions() -> [Action] {
+    defer { actions = [] }
+    return actions
+  }
+
+  /// Reads a snapshot of the store; what the store throws ends the session.
+  func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws(SyncError) -> R {
+    do { return try store.read(body) } catch { throw SyncError(store: error) }
+  }
+}

@@ -1,0 +1,76 @@
+import CRDTCore
+import DocStore
+
+/// A document that the peer asked for or told of, to be answered from the state it has by then.
+struct DocumentRequest {
+  let collection: String
+  let id: DocumentID
+  /// What the peer has.
+  let vector: VersionVector
+  /// The peer's state, where it told of it: nothing is owed when it is the same here.
+  var hash: Summary?
+  /// Whether the peer holds the document under its interest.
+  var isHeld: Bool
+  /// Whether the peer's own document is being answered.
+  var isReply = false
+
+  init(_ want: DocumentWant) {
+    collection = want.collection
+    id = want.id
+    vector = want.vector
+    isHeld = want.isHeld || !want.vector.isEmpty
+  }
+
+  init(_ have: DocumentHave) {
+    collection = have.collection
+    id = have.id
+    vector = have.vector
+    hash = have.hash
+    isHeld = true
+  }
+
+  /// Only what the peer holds under its interest, or what matches that, is sent back.
+  init(_ owed: OwedDocument) {
+    collection = owed.want.collection
+    id = owed.want.id
+    vector = owed.want.vector
+    isHeld = owed.isHeld
+    isReply = true
+  }
+}
+
+/// Requests that are answered together.
+struct RequestGroup {
+  /// All become visible together, with what recent transactions bind to them.
+  var requests: [DocumentRequest]
+}
+
+/// Why a document goes out, and so what it builds on.
+enum Inclusion {
+  /// The peer has nothing of it, as far as is known: the whole document, if it matches.
+  case whole
+  case requested(DocumentRequest)
+}
+
+/// A live change, evaluated when it was committed and encoded when the link has room.
+struct LiveDocument {
+  let collection: Collection
+  let id: DocumentID
+  let record: Record
+  let sites: SiteTable
+  let base: VersionVector
+  let isHeld: Bool
+}
+
+/// What one transaction changed of the peer's interest.
+struct LiveGroup {
+  let sequence: UInt64
+  var documents: [LiveDocument] = []
+  var byteCount = 0
+  /// Whether the peer may lack something that an earlier transaction bound to one of these documents.
+  var mustKeepOrder = false
+  /// Whether the peer can apply the group whatever it has.
+  var isSelfContained = true
+
+  init(sequence: UInt64) { self.sequence = sequence }
+}

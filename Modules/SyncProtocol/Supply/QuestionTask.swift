@@ -1,0 +1,133 @@
+import CRDTCore
+import DocStore
+
+/// A question that is being answered.
+enum QuestionTask {
+  case compare(RangeQuestion, Fingerprint, RangeScan)
+  case split(RangeQuestion, SplitScan)
+  case rest(RangeQuestion, cursor: [UInt8])
+}
+
+extension Supply {
+  /// Takes a receiver's questions; those of a new reconciliation end the one before.
+  func take(_ asked: [RangeQuestion], round: UInt64) throws(SyncError) {
+    guard round >= self.round, generation != nil else {
+      guard generation != nil else { throw SyncError(.outOfOrder, "Questions before an interest") }
+      return
+    }
+    if round > self.round { try beginRound(round) }
+    guard !isAsked else { throw SyncError(.outOfOrder, "Questions after the last one") }
+    guard questions.count + asked.count <= SyncLimits.questions else {
+      throw SyncError(.limit, "The peer asks about too many ranges at once")
+    }
+    for question in asked {
+      guard concerns(question.range.collection) else {
+        answers.append(.nothing(for: question))
+        continue
+      }
+      switch question.mode {
+      case .compare(let theirs) where theirs.count == 0:
+        // Nothing to compare with: the documents themselves are the shortest answer.
+        answers.append(.stream(question.request))
+        streams.append(question.range)
+        streamWalks.append(StreamWalk(range: question.range))
+      case .compare(let theirs): questions.append(.compare(question, theirs, RangeScan(question.range)))
+      case .rest: questions.append(.rest(question, cursor: question.range.from))
+      }
+    }
+  }
+
+  func answerQuestions(budget: inout Int) throws(SyncError) {
+    while budget > 0, let task = questions.removeFirst() {
+      switch task {
+      case .compare(let question, let theirs, let scan): try compare(question, theirs, scan, budget: &budget)
+      case .split(let question, let scan): try split(question, scan, budget: &budget)
+      case .rest(let question, let cursor): try listRest(question, from: cursor, budget: &budget)
+      }
+      if answers.count >= 32 { flushAnswers() }
+    }
+    flushAnswers()
+  }
+
+  func flushAnswers() {
+    guard !answers.isEmpty else { return }
+    let parts = answers.parts(of: 64 << 10) { answer in
+      switch answer.body {
+      case .equal, .stream: 12
+      case .items(let items, _), .rest(let items, _): items.reduce(24) { $0 + $1.id.bytes.count + 18 }
+      case .split(let parts): parts.reduce(24) { $0 + $1.to.count + 27 }
+      }
+    }
+    for part in parts {
+      context.send(.answer) { out in
+        out.writeVarint(round)
+        out.writeVarint(part.count)
+        for answer in part { answer.encode(to: &out) }
+      }
+    }
+    answers = []
+  }
+
+  private func compare(
+    _ question: RangeQuestion, _ theirs: Fingerprint, _ scan: RangeScan, budget: inout Int
+  ) throws(SyncError) {
+    var scan = scan
+    var interest = interest
+    try context.read { try scan.step($0, &interest, skipping: oversize, budget: &budget) }
+    self.interest = interest
+    guard scan.isDone else { return questions.prepend(.compare(question, theirs, scan)) }
+    let mine = scan.whole
+    guard mine != theirs else { return answers.append(.equal(question.request)) }
+    guard mine.count <= UInt64(SyncLimits.listedDocuments) else {
+      return questions.prepend(.split(question, SplitScan(question.range, count: mine.count)))
+    }
+    guard let cleared = gatekeeper?.clear(question.range.collection) else {
+      return answers.append(.nothing(for: question))
+    }
+    answers.append(RangeAnswer(cleared, request: question.request, body: .items(scan.first, others: scan.others)))
+  }
+
+  private func split(_ question: RangeQuestion, _ scan: SplitScan, budget: inout Int) throws(SyncError) {
+    var scan = scan
+    var interest = interest
+    try context.read { try scan.step($0, &interest, skipping: oversize, budget: &budget) }
+    self.interest = interest
+    guard scan.isDone else { return questions.prepend(.split(question, scan)) }
+    guard let cleared = gatekeeper?.clear(question.range.collection) else {
+      return answers.append(.nothing(for: question))
+    }
+    answers.append(RangeAnswer(cleared, request: question.request, body: .split(scan.parts)))
+  }
+
+  /// Lists what is held here and does not match: the receiver may hold older copies that do.
+  private func listRest(_ question: RangeQuestion, from cursor: [UInt8], budget: inout Int) throws(SyncError) {
+    var interest = interest
+    var items: [DocumentHash] = []
+    var bytes = 0
+    var left = budget
+    var next: [UInt8]?
+    let range = question.range
+    try context.read { transaction in
+      guard let collection = try transaction.collection(range.collection), let matcher = interest.matcher(for: collection)
+      else { return }
+      try transaction.forEachRecord(in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to) {
+        id, summary, record in
+        guard left > 0, bytes < 48 << 10 else {
+          next = id.copied
+          return false
+        }
+        left -= 1
+        guard !matcher.matches(id, record) else { return true }
+        items.append(
+          DocumentHash(id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary)))
+        bytes += id.byteCount + 18
+        return true
+      }
+    }
+    budget = left
+    self.interest = interest
+    guard let cleared = gatekeeper?.clear(range.collection) else { return answers.append(.nothing(for: question)) }
+    answers.append(RangeAnswer(cleared, request: question.request, body: .rest(items, isLast: next == nil)))
+    if let next { questions.prepend(.rest(question, cursor: next)) }
+  }
+}

@@ -1,0 +1,184 @@
+import CRDTCore
+import DocStore
+
+extension Supply {
+  /// Takes note of a commit: what of it concerns the peer is queued to be sent.
+  ///
+  /// - Parameter holds: Whether this peer holds the changed document under its own interest.
+  /// - Returns: Which documents are going out.
+  func committed(_ commit: Commit, holds: (Change) -> Bool) throws(SyncError) -> Set<DocumentKey> {
+    lastCommitted = max(lastCommitted, commit.sequence)
+    guard generation != nil, !interest.isEmpty else { return [] }
+    let isOwn = commit.origin == .session(context.id)
+    var groups: [Int: LiveGroup] = [:]
+    var offers: [DocumentOffer] = []
+    var sent: Set<DocumentKey> = []
+    for change in commit.changes {
+      guard concerns(change.collection.name), let matcher = interest.matcher(for: change.collection) else { continue }
+      let matched = matcher.matches(change.id, change.before)
+      let matches = matcher.matches(change.id, change.after)
+      if !matches, matched || isOwn { watch.insert(change.key) }
+      guard !isOwn, change.kind == .write, let after = change.after else { continue }
+      if matches || matched {
+        guard !isAwaitingRound else { continue }
+        if change.oversize {
+          context.tellOversize(change.key, in: change.collection.name, byteCount: after.bytes.count)
+          continue
+        }
+        var group = groups[change.group] ?? LiveGroup(sequence: change.sequence)
+        try append(change, after, matched: matched, isHeld: holds(change), to: &group)
+        groups[change.group] = group
+        sent.insert(change.key)
+      } else if let offer = offer(change) {
+        offers.append(offer)
+      }
+    }
+    for (_, group) in groups.sorted(by: { $0.key < $1.key }) { enqueue(group) }
+    send(offers)
+    return sent
+  }
+
+  private func append(
+    _ change: Change, _ after: Record, matched: Bool, isHeld: Bool, to group: inout LiveGroup
+  ) throws(SyncError) {
+    var base = VersionVector()
+    if matched, let before = change.before {
+      do {
+        base = try before.withView { view throws(CodecError) in try view.vector(sites: change.sites) }
+      } catch {
+        throw SyncError(store: error)
+      }
+    }
+    if !base.isEmpty { group.isSelfContained = false }
+    if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
+    group.documents.append(
+      LiveDocument(
+        collection: change.collection, id: change.id, record: after, sites: change.sites, base: base, isHeld: isHeld))
+    group.byteCount += after.bytes.count + 256
+  }
+
+  private func enqueue(_ group: LiveGroup) {
+    if liveBytes + group.byteCount > context.configuration.liveQueueBytes, liveBytes > 0 {
+      return overflow()
+    }
+    liveBytes += group.byteCount
+    live.append(group)
+  }
+
+  /// Drops what waits: the peer is told to compare instead.
+  private func overflow() {
+    live.removeAll()
+    heldBack.removeAll()
+    liveBytes = 0
+    isAwaitingRound = true
+    context.tell(.overflow)
+    renew()
+  }
+
+  /// Has the peer compare all anew.
+  func renew() {
+    guard generation != nil else { return }
+    context.send(.renew)
+  }
+
+  /// Sends the next group that waits: what the peer asked for, then changes.
+  ///
+  /// - Returns: `false` when there is none.
+  func addLive() throws(SyncError) -> Bool {
+    if !isRoundActive {
+      if let group = requests.removeFirst() {
+        requestCount -= group.requests.count
+        try answer(group)
+        return true
+      }
+      if let group = heldBack.removeFirst() {
+        liveBytes -= group.byteCount
+        try send(group)
+        return true
+      }
+    }
+    guard let group = live.removeFirst() else { return false }
+    if isRoundActive && group.mustKeepOrder {
+      heldBack.append(group)
+      return true
+    }
+    liveBytes -= group.byteCount
+    try send(group)
+    return true
+  }
+
+  private func send(_ group: LiveGroup) throws(SyncError) {
+    var batch = GroupBatch(context, outgoing, sequence: group.sequence, mayOvertake: !group.mustKeepOrder)
+    do throws(CodecError) {
+      for document in group.documents {
+        try document.record.withView { view throws(CodecError) in
+          try batch.append(
+            gatekeeper, DocumentKey(collection: document.collection.id, id: document.id), view, base: document.base,
+            Encoding(document.collection, sites: document.sites), flags: document.isHeld ? GroupEncoder.heldFlag : 0)
+        }
+      }
+    } catch {
+      throw SyncError(store: error)
+    }
+    let isSent = batch.finish()
+    if !isSent || group.isSelfContained && !outgoing.hasTransfers { recent.remove(group.sequence) }
+  }
+
+  /// Answers requests outside of a reconciliation, with what recent transactions bind to them.
+  private func answer(_ group: RequestGroup) throws(SyncError) {
+    let concerned = try concernedCollections()
+    let confirmed = outgoing.firstUnacknowledged() ?? .max
+    let waiting = (live.map(\.sequence) + heldBack.map(\.sequence)).min() ?? .max
+    recent.remove(before: min(confirmed, waiting, lastCommitted &+ 1))
+    try context.read { transaction in
+      try recent.refresh(transaction) { concerned.contains($0) }
+      oversize = try transaction.oversizeKeys()
+      var included: [DocumentKey: Inclusion] = [:]
+      for request in group.requests {
+        guard let collection = try transaction.collection(request.collection) else { continue }
+        let key = DocumentKey(collection: collection.id, id: request.id)
+        if try transaction.withRecord(collection, request.id, { _, _ in true }) == nil {
+          if request.isHeld { watch.insert(key) }
+        } else {
+          included[key] = .requested(request)
+        }
+      }
+      for key in recent.isEmpty ? [] : recent.closure(of: included.keys) where included[key] == nil {
+        included[key] = .whole
+      }
+      try add(included.keys.inOrder().map { ($0, included[$0] ?? .whole) }, transaction, mayOvertake: false)
+    }
+  }
+
+  // MARK: - Offers
+
+  /// A document that came to be here, or changed, without matching: the peer may hold a copy that does.
+  private func offer(_ change: Change) -> DocumentOffer? {
+    let isWatched = watch.contains(change.key)
+    guard isWatched || change.before == nil, let summary = change.afterSummary,
+      let cleared = gatekeeper?.clear(change.collection.name)
+    else { return nil }
+    let hash = Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary)
+    let offer = DocumentOffer(cleared, item: DocumentHash(id: change.id, hash: hash))
+    guard !isWatched else { return offer }
+    switch watch.decide(offer) {
+    case .offer: return offer
+    case .wait, .pass: return nil
+    case .ask:
+      context.send(.filterWanted) { $0.writeString(offer.collection) }
+      return nil
+    }
+  }
+
+  func take(_ frame: FilterFrame) throws(SyncError) {
+    guard frame.generation == generation else { return }
+    send(try watch.take(frame))
+  }
+
+  private func send(_ offers: [DocumentOffer]) {
+    let cleared = offers.filter { gatekeeper?.maySend($0.collection) ?? false }
+    for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 20 }) {
+      context.send(.offer) { DocumentOffer.encode(Array(part), to: &$0) }
+    }
+  }
+}

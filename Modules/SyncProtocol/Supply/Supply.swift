@@ -1,0 +1,121 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+
+/// The sending half of a session: answers the peer's questions, and tells it what changes.
+///
+/// It keeps nothing on disk, and in memory only what is on its way.
+final class Supply {
+  let context: SessionContext
+  let outgoing: Outgoing
+  var interest = Interest()
+  /// The interest's number at the peer; `nil` before there is one.
+  var generation: UInt64?
+  private var partialInterest: (queries: [SubscriptionQuery], byteCount: Int)?
+
+  // The current reconciliation.
+  var round: UInt64 = 0
+  var isRoundActive = false
+  /// The peer has asked and wanted all it will.
+  var isAsked = false
+  var questions = WorkQueue<QuestionTask>()
+  var answers: [RangeAnswer] = []
+  var streams: [KeyRange] = []
+  var streamWalks = WorkQueue<StreamWalk>()
+  var wanted = WorkQueue<DocumentRequest>()
+  /// Requests for documents that wait for those they belong with.
+  var deferred: [DocumentKey: DocumentRequest] = [:]
+  var index = GroupIndex()
+  var recent = RecentGroups(after: .max)
+  /// Documents of recent groups that went out in this reconciliation.
+  var recentSent: Set<DocumentKey> = []
+  var pass: GroupPass?
+  /// What has to go out before the peer is told that all is settled.
+  var settledAfter: Outgoing.Progress?
+  var oversize: Set<DocumentKey> = []
+
+  // Live changes.
+  var live = WorkQueue<LiveGroup>()
+  var liveBytes = 0
+  /// Live groups that wait for the end of the reconciliation.
+  var heldBack = WorkQueue<LiveGroup>()
+  var requests = WorkQueue<RequestGroup>()
+  var requestCount = 0
+  /// Changes came too fast: nothing is queued until the peer begins to reconcile.
+  var isAwaitingRound = false
+  var lastCommitted: UInt64 = 0
+  var watch = WatchList()
+  private var turn = 0
+
+  init(_ context: SessionContext) {
+    self.context = context
+    outgoing = Outgoing(context)
+  }
+
+  /// Takes a frame of the peer's interest.
+  func take(_ frame: InterestFrame) throws(SyncError) {
+    var partial = partialInterest ?? (queries: [], byteCount: 0)
+    guard frame.isFirst == (partialInterest == nil) else {
+      throw SyncError(.outOfOrder, "An interest's parts are not in order")
+    }
+    partial.queries += frame.queries
+    partial.byteCount += frame.byteCount
+    guard partial.queries.count <= Limits.subscriptionsPerPeer, partial.byteCount <= SyncLimits.interestBytes else {
+      throw SyncError(.limit, "The peer's subscriptions are too many or too long")
+    }
+    guard frame.isLast else {
+      partialInterest = partial
+      return
+    }
+    partialInterest = nil
+    interest = try Interest(partial.queries)
+    generation = frame.generation
+    watch = WatchList()
+    endRound()
+  }
+
+  var gatekeeper: Gatekeeper? { context.gatekeeper }
+
+  /// Whether a collection has to do with this session.
+  func concerns(_ collection: String) -> Bool {
+    interest.covers(collection) && gatekeeper?.maySend(collection) ?? false
+  }
+
+  var hasWork: Bool {
+    !questions.isEmpty || outgoing.window.hasRoom && (!outgoing.isIdle || hasLive || isRoundActive && canProduce)
+  }
+
+  var hasLive: Bool { !live.isEmpty || !isRoundActive && (!requests.isEmpty || !heldBack.isEmpty) }
+
+  /// Whether the reconciliation has something to do that does not wait for the peer.
+  private var canProduce: Bool {
+    !index.isReady || !wanted.isEmpty || !streamWalks.isEmpty || isAsked && questions.isEmpty
+  }
+
+  /// Does what waits, as far as the budget of records and the window go.
+  func work(budget: inout Int) throws(SyncError) {
+    try answerQuestions(budget: &budget)
+    var plain = SyncLimits.bytesPerCall
+    while plain > 0, outgoing.window.hasRoom {
+      try fill(budget: &budget)
+      let sent = try outgoing.sendNext()
+      turn &+= 1
+      if sent == 0 { break }
+      plain -= sent
+    }
+    if let settledAfter, outgoing.gone.covers(settledAfter) {
+      self.settledAfter = nil
+      context.send(.settled) { $0.writeVarint(round) }
+    }
+  }
+
+  /// Gathers groups until a piece is full: live changes first, every fourth time the reconciliation.
+  private func fill(budget: inout Int) throws(SyncError) {
+    while outgoing.streamBytes < outgoing.window.pieceBytes, outgoing.waitingTransferBytes < SyncLimits.waitingBytes {
+      if turn % 4 != 3, try addLive() { continue }
+      if try addOfRound(budget: &budget) { continue }
+      if try addLive() { continue }
+      return
+    }
+  }
+}

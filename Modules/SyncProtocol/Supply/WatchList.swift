@@ -1,0 +1,83 @@
+import CRDTCore
+import DocStore
+
+/// Which documents the peer may hold although they match its interest nowhere here.
+///
+/// Those it told of are remembered. Of those that come here later it may hold copies from elsewhere: the first are
+/// simply offered; for the rest the peer is asked for a filter of what it holds.
+struct WatchList {
+  /// Where a collection's filter stands.
+  enum Filter {
+    case unasked(offered: Int)
+    case asked(waiting: [DocumentOffer])
+    case partial(bytes: [UInt8], waiting: [DocumentOffer])
+    case known(IDFilter)
+  }
+
+  /// Offers made before a filter is worth its bytes.
+  static let freeOffers = 64
+  private var hashes: Set<UInt64> = []
+  private var watchesAll = false
+  private var filters: [String: Filter] = [:]
+
+  mutating func insert(_ key: DocumentKey) {
+    guard !watchesAll else { return }
+    hashes.insert(key.hash64)
+    if hashes.count > SyncLimits.watchedDocuments {
+      watchesAll = true
+      hashes = []
+    }
+  }
+
+  func contains(_ key: DocumentKey) -> Bool { watchesAll || hashes.contains(key.hash64) }
+
+  /// What to do about a document that is new here and does not match.
+  enum Decision {
+    case offer
+    case wait
+    case ask
+    case pass
+  }
+
+  mutating func decide(_ offer: DocumentOffer) -> Decision {
+    switch filters[offer.collection] ?? .unasked(offered: 0) {
+    case .unasked(let offered) where offered < Self.freeOffers:
+      filters[offer.collection] = .unasked(offered: offered + 1)
+      return .offer
+    case .unasked:
+      filters[offer.collection] = .asked(waiting: [offer])
+      return .ask
+    case .asked(let waiting) where waiting.count < SyncLimits.waitingOffers:
+      filters[offer.collection] = nil
+      filters[offer.collection] = .asked(waiting: waiting + [offer])
+      return .wait
+    case .partial(let bytes, let waiting) where waiting.count < SyncLimits.waitingOffers:
+      filters[offer.collection] = .partial(bytes: bytes, waiting: waiting + [offer])
+      return .wait
+    case .asked, .partial: return .offer
+    case .known(let filter): return filter.contains(offer.item.id.bytes.span.bytes) ? .offer : .pass
+    }
+  }
+
+  /// Takes a piece of a filter.
+  ///
+  /// - Returns: The offers that waited for it and are to be made.
+  mutating func take(_ frame: FilterFrame) throws(SyncError) -> [DocumentOffer] {
+    var bytes: [UInt8]
+    let waiting: [DocumentOffer]
+    switch filters[frame.collection] {
+    case .asked(let offers): (bytes, waiting) = ([], offers)
+    case .partial(let known, let offers): (bytes, waiting) = (known, offers)
+    case .unasked, .known, nil: throw SyncError(.outOfOrder, "A filter that was not asked for")
+    }
+    guard frame.offset == bytes.count else { throw SyncError(.malformed, "A filter's parts are not in order") }
+    bytes += frame.bytes
+    guard bytes.count == frame.totalBytes else {
+      filters[frame.collection] = .partial(bytes: bytes, waiting: waiting)
+      return []
+    }
+    let filter = IDFilter(bytes: bytes)
+    filters[frame.collection] = .known(filter)
+    return waiting.filter { filter.contains($0.item.id.bytes.span.bytes) }
+  }
+}
