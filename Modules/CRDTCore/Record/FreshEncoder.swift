@@ -113,7 +113,7 @@ struct FreshEncoder {
 
 extension Value {
   /// Refuses what no record can hold: nesting past the limit, counters inside arrays.
-  func checked(depth: Int = 1, inArray: Bool = false) throws(DocumentError) {
+  package func checked(depth: Int = 1, inArray: Bool = false) throws(DocumentError) {
     switch self {
     case .array(let values):
       guard depth <= Limits.depth else { throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)") }

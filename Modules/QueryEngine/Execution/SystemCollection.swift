@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// The virtual collections: read-only, local, made up as they are read.
 package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   /// One empty document, to evaluate expressions.
@@ -23,4 +25,11 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
     }
     return known
   }
+}
+
+/// What the virtual collections show beside the store's own content.
+struct SystemFacts: Sendable {
+  var site: SiteID
+  /// The system parameters that are not at their defaults.
+  var changedParameters: [String: Value]
 }

@@ -1,0 +1,6 @@
+extension Record {
+  /// Copies a record out of the memory that it is read in.
+  package init(copying view: borrowing RecordView) {
+    self.init(bytes: unsafe view.bytes.withUnsafeBytes { unsafe Array($0) })
+  }
+}

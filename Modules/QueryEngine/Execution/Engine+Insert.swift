@@ -1,0 +1,98 @@
+import CRDTCore
+import DocStore
+
+extension Engine {
+  /// All documents are worked out and checked before the first is written.
+  func execute(
+    _ insert: Insert, _ arguments: [String: Value], in transaction: WriteTransaction
+  ) throws -> QueryResult {
+    _ = try Planner.plan(Select(collection: insert.collection), arguments: [:]).writable()
+    var documents: [NewDocument] = []
+    for expression in insert.documents {
+      documents += try NewDocument.documents(
+        in: Evaluator.evaluate(constant: expression, arguments: arguments))
+    }
+    if !insert.initial, insert.conflict == .fail { try refuseConflicts(documents, insert, transaction) }
+    var mutated: [DocumentID] = []
+    for document in documents {
+      if let id = try write(document, insert, transaction) { mutated.append(id) }
+    }
+    return QueryResult(mutatedDocumentIDs: mutated)
+  }
+
+  /// - Returns: The document's id; `nil` when nothing was written.
+  private func write(
+    _ document: NewDocument, _ insert: Insert, _ transaction: WriteTransaction
+  ) throws -> DocumentID? {
+    let name = insert.collection
+    guard let id = document.id else {
+      return try transaction.upsert(
+        document.fields, into: name, strategy: insert.initial ? .insertDefaultIfAbsent : .merge)
+    }
+    let standing = try transaction.collection(name).flatMap { try transaction.record($0, id) }
+    let isAlive = standing?.withView { $0.isAlive } ?? false
+    if insert.initial {
+      guard standing == nil else { return nil }
+      return try transaction.upsert(document.fields, id: id, into: name, strategy: .insertDefaultIfAbsent)
+    }
+    switch insert.conflict {
+    case .doNothing where isAlive: return nil
+    case .doUpdateLocalDiff where isAlive:
+      try transaction.upsert(document.fields, id: id, into: name, strategy: .updateDifferentValues)
+      let written = try transaction.collection(name).flatMap { try transaction.record($0, id) }
+      return written == standing ? nil : id
+    case .fail, .doNothing, .doUpdate, .doUpdateLocalDiff:
+      return try transaction.upsert(document.fields, id: id, into: name, strategy: .merge)
+    }
+  }
+
+  private func refuseConflicts(
+    _ documents: [NewDocument], _ insert: Insert, _ transaction: WriteTransaction
+  ) throws {
+    let collection = try transaction.collection(insert.collection)
+    var seen: Set<DocumentID> = []
+    for id in documents.compactMap(\.id) {
+      let isTaken = try collection.flatMap {
+        try transaction.withRecord($0, id) { record, _ in record.isAlive }
+      }
+      guard isTaken != true, seen.insert(id).inserted else {
+        throw QueryError(
+          .conflict,
+          "the document \(JSON.text(of: id.value)) exists in '\(insert.collection)': "
+            + "INSERT is using FAIL conflict policy")
+      }
+    }
+  }
+}
+
+/// A document to insert, checked as far as that can be done before it is written.
+private struct NewDocument {
+  /// `nil`: one is made when it is written.
+  let id: DocumentID?
+  let fields: [String: Value]
+
+  init(_ fields: [String: Value]) throws(QueryError) {
+    do throws(DocumentError) {
+      if let value = fields["_id"] { id = try DocumentID(value) } else { id = nil }
+      try Value.map(fields).checked(depth: 0)
+    } catch {
+      throw QueryError(.argument, error.description)
+    }
+    self.fields = fields
+  }
+
+  static func documents(in value: Value?) throws(QueryError) -> [NewDocument] {
+    switch value {
+    case .map(let fields): return [try NewDocument(fields)]
+    case .array(let elements):
+      var documents: [NewDocument] = []
+      for element in elements {
+        guard case .map(let fields) = element else { break }
+        documents.append(try NewDocument(fields))
+      }
+      if documents.count == elements.count { return documents }
+    default: break
+    }
+    throw QueryError(.argument, "INSERT expects a document, or an array of documents")
+  }
+}

@@ -1,0 +1,26 @@
+import CRDTCore
+import DocStore
+
+extension Engine {
+  /// All edits are worked out from the documents as they were before the first is written.
+  func execute(
+    _ update: Update, _ arguments: [String: Value], in transaction: WriteTransaction
+  ) throws -> QueryResult {
+    let plan = try Planner.plan(update, arguments: arguments).writable()
+    var modification = try Modification(update, arguments)
+    guard let collection = try transaction.collection(update.collection) else { return QueryResult() }
+    modification.resolve(collection.keys)
+    let resolved = modification
+    var changes: [(id: DocumentID, edits: [Edit])] = []
+    try plan.forEachMatch(in: transaction, collection) { id, record in
+      let edits = try resolved.edits(id, record, collection.keys)
+      if !edits.isEmpty { changes.append((DocumentID(copying: id), edits)) }
+      return true
+    }
+    var mutated: [DocumentID] = []
+    for change in changes where try transaction.update(change.id, in: update.collection, change.edits) {
+      mutated.append(change.id)
+    }
+    return QueryResult(mutatedDocumentIDs: mutated)
+  }
+}

@@ -1,0 +1,153 @@
+public import CRDTCore
+public import DocStore
+
+/// Executes statements of both query languages on a store.
+///
+/// A statement is atomic: it takes effect as a whole or fails and leaves everything as it was.
+public struct Engine: Sendable {
+  public let store: Store
+  public let parameters: SystemParameters
+
+  public init(store: Store, parameters: SystemParameters) {
+    self.store = store
+    self.parameters = parameters
+  }
+
+  /// Parses and executes one DQL statement; one that writes is durable when this returns.
+  ///
+  /// - Parameters:
+  ///   - text: The statement.
+  ///   - arguments: The values of its parameters.
+  /// - Returns: Its rows, what it changed, and its commit.
+  /// - Throws: `QueryError`; `StoreError`, for example `nestedWriteTransaction` for a statement that writes
+  ///   inside a write transaction.
+  public func execute(_ text: String, arguments: [String: Value] = [:]) throws -> QueryResult {
+    try execute(DQL.parse(text), arguments: arguments)
+  }
+
+  /// Executes one statement in a transaction of its own.
+  public func execute(_ statement: Statement, arguments: [String: Value] = [:]) throws -> QueryResult {
+    guard statement.writes else {
+      return try store.read { try execute(statement, arguments: arguments, in: $0) }
+    }
+    var (result, receipt) = try store.write { try execute(statement, arguments: arguments, in: $0) }
+    result.commit = receipt
+    return result
+  }
+
+  /// Parses and executes one DQL statement without blocking the caller's actor.
+  @concurrent
+  public func execute(_ text: String, arguments: [String: Value] = [:]) async throws -> QueryResult {
+    try await execute(DQL.parse(text), arguments: arguments)
+  }
+
+  /// Executes one statement in a transaction of its own without blocking the caller's actor.
+  @concurrent
+  public func execute(_ statement: Statement, arguments: [String: Value] = [:]) async throws -> QueryResult {
+    guard statement.writes else {
+      return try store.read { try execute(statement, arguments: arguments, in: $0) }
+    }
+    var (result, receipt) = try await store.write { try execute(statement, arguments: arguments, in: $0) }
+    result.commit = receipt
+    return result
+  }
+
+  /// Executes one statement on a snapshot.
+  ///
+  /// - Throws: `unsupported` for a statement that writes documents.
+  public func execute(
+    _ statement: Statement, arguments: [String: Value] = [:], in transaction: borrowing ReadTransaction
+  ) throws -> QueryResult {
+    switch statement {
+    case .select(let select):
+      return QueryResult(rows: try rows(of: select, arguments, in: transaction))
+    case .insert, .update, .delete, .evict:
+      throw QueryError(.unsupported, "a statement that writes cannot run in a read transaction")
+    case .alterSystem, .show, .explain:
+      return try execute(withoutDocuments: statement, arguments)
+    }
+  }
+
+  /// Executes one statement inside a write transaction, which sees what it wrote and commits it later.
+  ///
+  /// A statement that fails has written nothing, and the transaction can go on.
+  public func execute(
+    _ statement: Statement, arguments: [String: Value] = [:], in transaction: WriteTransaction
+  ) throws -> QueryResult {
+    switch statement {
+    case .select(let select):
+      return QueryResult(rows: try rows(of: select, arguments, in: transaction))
+    case .insert(let insert): return try execute(insert, arguments, in: transaction)
+    case .update(let update): return try execute(update, arguments, in: transaction)
+    case .delete(let removal):
+      return try execute(removal, arguments, in: transaction) {
+        try transaction.remove($0, in: removal.collection)
+      }
+    case .evict(let removal):
+      return try execute(removal, arguments, in: transaction) {
+        try transaction.evict($0, in: removal.collection)
+      }
+    case .alterSystem, .show, .explain:
+      return try execute(withoutDocuments: statement, arguments)
+    }
+  }
+
+  /// The documents of a collection that match a predicate.
+  ///
+  /// - Parameters:
+  ///   - collection: The collection's name.
+  ///   - predicate: What a document must satisfy; `nil` for all documents.
+  ///   - order: The keys of the order; documents that are equal by them stand in the order of their ids.
+  ///   - limit: How many documents at most.
+  ///   - offset: How many to skip before.
+  ///   - arguments: The values of the predicate's parameters.
+  /// - Returns: One row for each document, decoded when it is asked for.
+  /// - Throws: `QueryError`; `StoreError`.
+  public func find(
+    collection: String, predicate: Expression? = nil, order: [SortKey] = [], limit: Int? = nil,
+    offset: Int = 0,
+    arguments: [String: Value] = [:]
+  ) throws -> [Row] {
+    let select = Select(
+      collection: collection, predicate: predicate, order: order,
+      limit: limit.map { .literal(.int(Int64($0))) },
+      offset: .literal(.int(Int64(offset))))
+    return try store.read { try rows(of: select, arguments, in: $0) }
+  }
+
+  private func rows(
+    of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
+  ) throws -> [Row] {
+    let plan = try Planner.plan(select, arguments: arguments)
+    return try plan.rows(
+      in: source, SystemFacts(site: store.site, changedParameters: parameters.changedValues))
+  }
+
+  /// DELETE and EVICT, which differ in what they do to each document.
+  private func execute(
+    _ removal: Removal, _ arguments: [String: Value], in transaction: WriteTransaction,
+    _ remove: (DocumentID) throws -> Bool
+  ) throws -> QueryResult {
+    let plan = try Planner.plan(removal, arguments: arguments).writable()
+    let ids = try plan.ids(in: transaction)
+    return QueryResult(mutatedDocumentIDs: try ids.filter(remove))
+  }
+}
+
+extension Statement {
+  /// Whether executing it needs a write transaction.
+  var writes: Bool {
+    switch self {
+    case .insert, .update, .delete, .evict: true
+    case .select, .alterSystem, .show, .explain: false
+    }
+  }
+}
+
+extension Plan {
+  /// The plan itself, unless what it finds cannot be written.
+  func writable() throws(QueryError) -> Plan {
+    guard case .virtual = access else { return self }
+    throw QueryError(.unsupported, "the virtual collection '\(collection)' is read-only")
+  }
+}

@@ -1,0 +1,110 @@
+import CRDTCore
+
+/// What an UPDATE does to each document it finds, ready to be worked out from the document's record.
+struct Modification: Sendable {
+  private enum Operation: Sendable { case set, increment, restart }
+
+  private struct Step: Sendable {
+    var path: [String]
+    var operation: Operation
+    var value: RecordExpression
+    var field: ResolvedField
+  }
+
+  private var steps: [Step] = []
+  private let removals: [[String]]
+
+  /// Binds an UPDATE, in the order in which its clauses take effect.
+  ///
+  /// - Throws: `argument`, for a parameter without a value, two changes of one path, or one that cannot be
+  ///   changed; what cannot be stored is refused here if it is a constant.
+  init(_ update: Update, _ arguments: [String: Value]) throws(QueryError) {
+    removals = update.removals
+    for application in update.applications {
+      switch application.operation {
+      case .increment(let amount): try add(.increment, application.path, amount, arguments)
+      case .restart(let value): try add(.restart, application.path, value, arguments)
+      }
+    }
+    for assignment in update.assignments { try add(.set, assignment.path, assignment.value, arguments) }
+    try Self.check(steps.map(\.path) + removals)
+  }
+
+  private mutating func add(
+    _ operation: Operation, _ path: [String], _ value: Expression, _ arguments: [String: Value]
+  ) throws(QueryError) {
+    let bound = RecordExpression(try value.binding(arguments))
+    steps.append(
+      Step(path: path, operation: operation, value: bound, field: ResolvedField(path.map(PathComponent.key))))
+  }
+
+  private static func check(_ paths: [[String]]) throws(QueryError) {
+    guard !paths.isEmpty else { throw QueryError(.argument, "UPDATE expects APPLY, SET or UNSET") }
+    var seen: Set<[String]> = []
+    for path in paths {
+      guard !path.isEmpty, path.count <= Limits.depth else {
+        throw QueryError(.argument, "a path to change has 1 to \(Limits.depth) steps")
+      }
+      guard path[0] != "_id" else { throw QueryError(.argument, "the id of a document cannot be changed") }
+      guard seen.insert(path).inserted else {
+        throw QueryError(.argument, "more than one modification is specified for one path")
+      }
+    }
+  }
+
+  mutating func resolve(_ keys: KeyTable) {
+    for index in steps.indices {
+      steps[index].value.resolve(keys)
+      steps[index].field.resolve(keys)
+    }
+  }
+
+  /// The edits of one document; an assignment of MISSING changes nothing.
+  func edits(
+    _ id: RawSpan, _ record: borrowing RecordView, _ keys: KeyTable
+  ) throws(QueryError) -> [Edit] {
+    var edits: [Edit] = []
+    for step in steps {
+      let value = try step.value.evaluate(id, record, keys)
+      switch step.operation {
+      case .set:
+        guard let value else { continue }
+        edits.append(.set(step.path, try Self.stored(value, step)))
+      case .increment:
+        let amount = try Self.integer(value, "INCREMENT BY", step.path)
+        switch record.value(at: step.field.path)?.kind {
+        case nil, .int, .counter: edits.append(.increment(step.path, amount))
+        case .null, .bool, .double, .string, .bytes, .array, .map, .attachment:
+          throw QueryError(
+            .runtime, "only a counter or an integer can be incremented, at \(Self.text(step.path))")
+        }
+      case .restart:
+        edits.append(.restart(step.path, try Self.integer(value, "RESTART WITH", step.path)))
+      }
+    }
+    return edits + removals.map { .remove($0) }
+  }
+
+  /// What a SET writes: a counter that is read is a number, one that is given starts a counter.
+  private static func stored(_ value: Value, _ step: Step) throws(QueryError) -> Value {
+    if case .counter(let sum) = value, !step.value.isConstant { return .int(sum) }
+    do throws(DocumentError) {
+      try value.checked(depth: step.path.count)
+    } catch {
+      throw QueryError(.argument, error.description)
+    }
+    return value
+  }
+
+  private static func integer(
+    _ value: Value?, _ clause: String, _ path: [String]
+  ) throws(QueryError) -> Int64 {
+    switch value {
+    case .int(let number), .counter(let number): return number
+    default:
+      throw QueryError(.argument, "\(clause) expects its operand to be an integer value, at \(text(path))")
+    }
+  }
+
+  private static func text(_ path: [String]) -> String { path.joined(separator: ".") }
+}

@@ -1,0 +1,100 @@
+import CRDTCore
+import DocStore
+
+extension Plan {
+  /// The rows in order, between OFFSET and LIMIT.
+  func sortedRows(in source: borrowing some RecordSource & ~Copyable) throws -> [SortedRow] {
+    guard limit != 0, let collection = try source.collection(self.collection) else { return [] }
+    let decoder = RowDecoder(projection, collection.keys)
+    if distinct { return try distinctRows(in: source, collection, decoder) }
+    if order.isEmpty { return try streamedRows(in: source, collection, decoder) }
+    return Array(try orderedRows(in: source, collection, decoder).dropFirst(offset).prefix(limit ?? .max))
+  }
+
+  private func streamedRows(
+    in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
+    _ decoder: RowDecoder
+  ) throws -> [SortedRow] {
+    var rows: [SortedRow] = []
+    var skipped = 0
+    try forEachMatch(in: source, collection) { id, record in
+      guard skipped >= offset else {
+        skipped += 1
+        return true
+      }
+      rows.append(SortedRow(row: Row(copying: id, record, decoder)))
+      return rows.count != limit
+    }
+    return rows
+  }
+
+  private func orderedRows(
+    in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
+    _ decoder: RowDecoder
+  ) throws -> [SortedRow] {
+    var rowOrder = RowOrder(order)
+    rowOrder.resolve(collection.keys)
+    let order = rowOrder
+    var keys: [Value?] = []
+    guard let window else {
+      var rows: [SortedRow] = []
+      try forEachMatch(in: source, collection) { id, record in
+        try order.read(id, record, collection.keys, into: &keys)
+        rows.append(SortedRow(keys: keys, row: Row(copying: id, record, decoder)))
+        return true
+      }
+      return rows.sorted { order.precedes($0, $1) }
+    }
+    var heap = BoundedHeap(order: order, capacity: window)
+    try forEachMatch(in: source, collection) { id, record in
+      try order.read(id, record, collection.keys, into: &keys)
+      if heap.accepts(keys) {
+        heap.insert(SortedRow(keys: keys, row: Row(copying: id, record, decoder)))
+      }
+      return true
+    }
+    return heap.sorted()
+  }
+
+  private func distinctRows(
+    in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
+    _ decoder: RowDecoder
+  ) throws -> [SortedRow] {
+    var distinct = DistinctRows()
+    if order.isEmpty {
+      try forEachMatch(in: source, collection) { id, record in
+        try distinct.insert(SortedRow(row: Row(copying: id, record, decoder)))
+        return limit.map { distinct.rows.count - offset < $0 } ?? true
+      }
+    } else {
+      for row in try orderedRows(in: source, collection, decoder) { try distinct.insert(row) }
+    }
+    return Array(distinct.rows.dropFirst(offset).prefix(limit ?? .max))
+  }
+}
+
+/// Rows of which no two show the same values; numbers are the same by value.
+struct DistinctRows {
+  private(set) var rows: [SortedRow] = []
+  private var seen: Set<[String: Value]> = []
+
+  /// Keeps the row unless one like it is here; what is kept stands for no document any more.
+  mutating func insert(_ row: SortedRow) throws(QueryError) {
+    let values = try row.row.values()
+    guard seen.insert(values.mapValues(\.normalized)).inserted else { return }
+    rows.append(SortedRow(keys: row.keys, row: Row(values), position: rows.count))
+  }
+}
+
+extension Value {
+  /// The same for values that compare as equal in queries: whole doubles and counters become integers.
+  fileprivate var normalized: Value {
+    switch self {
+    case .double(let number): Int64(exactly: number).map { .int($0) } ?? self
+    case .counter(let number): .int(number)
+    case .array(let elements): .array(elements.map(\.normalized))
+    case .map(let members): .map(members.mapValues(\.normalized))
+    case .null, .bool, .int, .string, .bytes, .attachment: self
+    }
+  }
+}

@@ -1,0 +1,25 @@
+package import CRDTCore
+package import DocStore
+
+/// What a plan reads from: a snapshot, or a write transaction with its own writes.
+package protocol RecordSource: ~Copyable {
+  borrowing func collections() throws -> [CollectionInfo]
+  borrowing func collection(_ name: String) throws -> DocStore.Collection?
+  borrowing func withRecord<R>(
+    _ collection: DocStore.Collection, _ id: DocumentID, _ body: (borrowing RecordView, Summary) throws -> R
+  ) throws -> R?
+  borrowing func forEachRecord(
+    in collection: DocStore.Collection, from: [UInt8]?, to: [UInt8]?, verify: Bool,
+    _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool
+  ) throws
+  borrowing func oversizeDocuments() throws -> [OversizeDocument]
+}
+
+extension ReadTransaction: RecordSource {}
+
+extension WriteTransaction: RecordSource {
+  /// Refused: the list is settled when the transaction commits.
+  package func oversizeDocuments() throws -> [OversizeDocument] {
+    throw QueryError(.unsupported, "system:oversize_documents cannot be read inside a write transaction")
+  }
+}

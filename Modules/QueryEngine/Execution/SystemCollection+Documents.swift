@@ -1,0 +1,34 @@
+import CRDTCore
+import DocStore
+
+extension SystemCollection {
+  /// What stands in the collection now.
+  func documents(
+    in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts
+  ) throws -> [[String: Value]] {
+    switch self {
+    case .dual: return [[:]]
+    case .collections:
+      return try source.collections().map {
+        ["_id": .string($0.name), "name": .string($0.name), "documents": .int(Int64($0.documentCount))]
+      }
+    case .oversizeDocuments:
+      return try source.oversizeDocuments().map {
+        ["_id": $0.id.value, "collection": .string($0.collection), "bytes": .int(Int64($0.byteCount))]
+      }
+    case .systemInfo:
+      var rows = [Self.fact("store", "site", .string("\(facts.site)"))]
+      for info in try source.collections() {
+        rows.append(Self.fact("store", "collection_num_docs[\(info.name)]", .int(Int64(info.documentCount))))
+      }
+      for (name, value) in facts.changedParameters.sorted(by: { $0.key < $1.key }) {
+        rows.append(Self.fact("core", "non_default_system_parameter[\(name)]", value))
+      }
+      return rows
+    }
+  }
+
+  private static func fact(_ namespace: String, _ key: String, _ value: Value) -> [String: Value] {
+    ["namespace": .string(namespace), "key": .string(key), "value": value]
+  }
+}

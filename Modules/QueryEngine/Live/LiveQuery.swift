@@ -1,0 +1,102 @@
+public import CRDTCore
+public import DocStore
+
+/// A SELECT whose result is kept up to date, commit by commit.
+///
+/// A commit costs what it touched; only where LIMIT, OFFSET, DISTINCT or COUNT make the result depend on
+/// documents outside it may the query be run again. A value: whoever owns it feeds it the commits in order.
+public struct LiveQuery: Sendable {
+  let plan: Plan
+  /// The result as of the last commit that was applied, in order.
+  public internal(set) var rows: [Row] = []
+  /// The sort keys of `rows`; empty when the order is by id alone.
+  var sortKeys: [[Value?]] = []
+  var order: RowOrder
+  var matcher: RecordMatcher
+  /// The field names of the collection, as of the last commit that touched it.
+  var keys = KeyTable()
+  var decoder: RowDecoder
+  private var store: Store?
+  /// The last commit that `rows` include.
+  private var sequence: UInt64 = 0
+
+  /// Prepares a live query.
+  ///
+  /// - Parameters:
+  ///   - select: What to observe, of an ordinary collection.
+  ///   - arguments: The values of its parameters.
+  /// - Throws: `argument` for a parameter without a value, `unsupported` for a virtual collection.
+  public init(_ select: Select, arguments: [String: Value] = [:]) throws(QueryError) {
+    plan = try Planner.plan(select, arguments: arguments)
+    if case .virtual = plan.access {
+      throw QueryError(.unsupported, "the virtual collection '\(select.collection)' cannot be observed")
+    }
+    order = RowOrder(plan.order)
+    matcher = try RecordMatcher(plan.filter)
+    decoder = RowDecoder(plan.projection, KeyTable())
+  }
+
+  /// Prepares a live query from DQL.
+  ///
+  /// - Throws: What parsing throws; `unsupported` for a statement other than SELECT.
+  public init(dql text: String, arguments: [String: Value] = [:]) throws(QueryError) {
+    guard case .select(let select) = try DQL.parse(text) else {
+      throw QueryError(.unsupported, "only SELECT can be observed")
+    }
+    try self.init(select, arguments: arguments)
+  }
+
+  /// Reads the initial result; register for commits first, so that none is missed.
+  ///
+  /// Commits that the result already includes are passed over later.
+  ///
+  /// - Parameter store: Where to read, now and whenever the query has to be run again.
+  /// - Returns: The result.
+  /// - Throws: `QueryError`; `StoreError`.
+  @discardableResult
+  public mutating func start(_ store: Store) throws -> [Row] {
+    self.store = store
+    sequence = 0
+    rows = try read(store)
+    return rows
+  }
+
+  /// Brings the result up to date with a commit.
+  ///
+  /// - Parameter commit: The next commit of the store.
+  /// - Returns: What changed in the result; `nil` when nothing did.
+  /// - Throws: `StoreError` when the query has to be run again and the store cannot be read; `QueryError`.
+  public mutating func apply(_ commit: Commit) throws -> ResultDiff? {
+    guard let store, commit.sequence > sequence else { return nil }
+    sequence = commit.sequence
+    let touched = touches(of: commit)
+    guard !touched.isEmpty else { return nil }
+    if let diff = splice(touched) { return diff.isEmpty ? nil : diff }
+    let old = rows
+    rows = try read(store)
+    let diff = ResultDiff(from: old, to: rows)
+    return diff.isEmpty ? nil : diff
+  }
+
+  /// Runs the query on a fresh snapshot, which may include commits that are yet to be applied.
+  private mutating func read(_ store: Store) throws -> [Row] {
+    try store.read { transaction in
+      sequence = max(sequence, transaction.sequence)
+      if let collection = try transaction.collection(plan.collection) { resolve(collection.keys) }
+      if case .countAll = plan.projection {
+        return try plan.rows(in: transaction, SystemFacts(site: store.site, changedParameters: [:]))
+      }
+      let sorted = try plan.sortedRows(in: transaction)
+      sortKeys = order.isByID ? [] : sorted.map(\.keys)
+      return sorted.map(\.row)
+    }
+  }
+
+  mutating func resolve(_ keys: KeyTable) {
+    guard keys.count != self.keys.count else { return }
+    self.keys = keys
+    order.resolve(keys)
+    matcher.resolve(keys)
+    decoder = RowDecoder(plan.projection, keys)
+  }
+}

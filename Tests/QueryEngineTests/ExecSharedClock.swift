@@ -1,0 +1,8 @@
+import Synchronization
+
+/// A clock that moves on by a millisecond whenever it is read.
+final class SharedClock: Sendable {
+  private let milliseconds = Atomic<UInt64>(1_700_000_000_000)
+
+  func next() -> UInt64 { milliseconds.add(1, ordering: .relaxed).newValue }
+}
