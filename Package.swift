@@ -13,8 +13,8 @@ let settings: [SwiftSetting] = [
 ]
 
 /// One layer of the database; `below` lists every module it may import.
-func layer(_ name: String, below: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: below, path: "Modules/\(name)", swiftSettings: settings)
+func layer(_ name: String, below: [Target.Dependency] = [], extra: [SwiftSetting] = []) -> Target {
+  .target(name: name, dependencies: below, path: "Modules/\(name)", swiftSettings: settings + extra)
 }
 
 /// The tests of one layer; `using` lists every module they may import.
@@ -49,7 +49,7 @@ let package = Package(
     .systemLibrary(
       name: "CZlib", path: "Modules/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
     layer("CRDTCore"),
-    layer("DocStore", below: ["CRDTCore", "CLMDB"]),
+    layer("DocStore", below: ["CRDTCore", "CLMDB"], extra: [.strictMemorySafety()]),
     layer("QueryEngine", below: ["CRDTCore", "DocStore"]),
     layer("SyncProtocol", below: ["CRDTCore", "DocStore", "QueryEngine", "CZlib"]),
     layer("ScopePolicy", below: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol"]),
@@ -78,6 +78,7 @@ let package = Package(
     .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
     tests("TestKitTests", using: ["TestKit"]),
     tests("TransportsTests", using: ["Transports"]),
+    tests("DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"]),
     tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"]),
     tests(
       "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"], resources: [.copy("Cases")]),

@@ -4,6 +4,7 @@ extension Store {
   /// `body` runs on the writer thread while the caller waits. When it throws, nothing is written.
   /// - Throws: `nestedWriteTransaction` at once inside a write transaction of this store; `closed`,
   ///   `poisoned`, `full`, `io`; what `body` throws.
+  @discardableResult
   public func write<R>(
     origin: Origin = .user, _ body: (WriteTransaction) throws -> R
   ) throws -> (R, CommitReceipt) {
@@ -13,7 +14,11 @@ extension Store {
       let latch = Latch<Job.Outcome>()
       // SAFETY: the caller waits until the job is over, so what `body` captures is used by one thread
       // at a time, and the job lets go of it before the caller goes on.
-      let job = Job(origin, firstWarning: options.waitWarning) { result = try body($0) } completion: { latch.set($0) }
+      let job = Job(origin, firstWarning: options.waitWarning) {
+        result = try body($0)
+      } completion: {
+        latch.set($0)
+      }
       writer.enqueue(job)
       let receipt = try latch.wait().get()
       guard let result else { throw StoreError(.closed, "The transaction did not run", operation: "write") }
@@ -25,6 +30,7 @@ extension Store {
   ///
   /// A task that is cancelled while it waits for its turn leaves the queue; later it is too late.
   /// - Throws: As the form that blocks, and `CancellationError`.
+  @discardableResult
   public func write<R: Sendable>(
     origin: Origin = .user, _ body: @escaping @Sendable (WriteTransaction) throws -> R
   ) async throws -> (R, CommitReceipt) {
@@ -45,6 +51,7 @@ extension Store {
   /// Other writers wait as long as `body` takes, so it should not wait for anything slow: when no
   /// statement comes for the length of the deadline, everything is rolled back.
   /// - Throws: `deadline`; else as the other forms. What `body` throws rolls back.
+  @discardableResult
   public func transaction<R: Sendable>(
     origin: Origin = .user, _ body: (AsyncWriteTransaction) async throws -> R
   ) async throws -> (R, CommitReceipt) {
@@ -88,7 +95,8 @@ extension Store {
     _ = try openEnvironment("write")
     guard !writer.isCurrentThread, !TransactionToken.isOpen(ObjectIdentifier(self)) else {
       throw StoreError(
-        .nestedWriteTransaction, "A write transaction was started inside a write transaction of the same store",
+        .nestedWriteTransaction,
+        "A write transaction was started inside a write transaction of the same store",
         operation: "write")
     }
   }

@@ -29,6 +29,7 @@ public final class Store: Sendable {
   /// - Parameters:
   ///   - path: A directory of the store's own; what is made is readable by its owner alone.
   ///   - options: Limits, clock, random source and log.
+  /// - Returns: The open store.
   /// - Throws: `alreadyOpen` at once when anybody has the store open; `unsupportedVersion`, `corrupt`,
   ///   `permission`, `full` or `io`.
   public static func open(at path: String, options: StoreOptions = .init()) throws(StoreError) -> Store {
@@ -110,9 +111,16 @@ public final class Store: Sendable {
     set { limits.update { $0.hard = newValue } }
   }
 
+  /// Transactions that wait for their turn.
+  package var waitingJobs: Int { writer.queue.withLock { $0.waiting.count } }
+
+  /// Whether a transaction runs now.
+  package var isWriting: Bool { writer.queue.withLock { $0.running != nil } }
+
   func openEnvironment(_ operation: String) throws(StoreError) -> Environment {
     guard getpid() == processID else {
-      throw StoreError(.forked, "The store belongs to the process that this one was forked from", operation: operation)
+      throw StoreError(
+        .forked, "The store belongs to the process that this one was forked from", operation: operation)
     }
     guard let environment = environment.withLock({ $0 }) else {
       throw StoreError(.closed, "The store is closed", operation: operation)

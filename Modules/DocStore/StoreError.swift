@@ -66,7 +66,8 @@ public struct StoreError: Error, Hashable, Sendable {
   public let document: DocumentError?
 
   public init(
-    _ code: Code, _ message: String, operation: String, underlying: Int32? = nil, document: DocumentError? = nil
+    _ code: Code, _ message: String, operation: String, underlying: Int32? = nil,
+    document: DocumentError? = nil
   ) {
     self.code = code
     self.message = message
@@ -110,7 +111,8 @@ extension StoreError {
     case MDB_TXN_FULL: (.transactionTooLarge, "The transaction touches too many pages")
     case MDB_CORRUPTED, MDB_PAGE_NOTFOUND: (.corrupt, "The store's file is damaged")
     case MDB_INVALID: (.corrupt, "The file is not a store")
-    case MDB_VERSION_MISMATCH: (.unsupportedVersion, "The file was written by another version of the storage engine")
+    case MDB_VERSION_MISMATCH:
+      (.unsupportedVersion, "The file was written by another version of the storage engine")
     case MDB_READERS_FULL: (.tooManyReaders, "Too many read transactions are open")
     case MDB_BAD_VALSIZE: (.limit, "A key or value has a size that the store does not take")
     case ENOENT: (.notFound, "There is nothing at the path")

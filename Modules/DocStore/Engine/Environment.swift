@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Mode: synchronous commits, no write map, read-ahead left to the system, readers not tied to threads.
 // SAFETY: LMDB environments may be used from any thread; the pool is guarded, the rest never changes.
-final class Environment: @unchecked Sendable {
+@safe final class Environment: @unchecked Sendable {
   let handle: OpaquePointer
   let tables: Tables
   /// The process that may use the environment: a fork must not.
@@ -21,7 +21,7 @@ final class Environment: @unchecked Sendable {
   private let lock: StoreLock
   private let idle: Mutex<[IdleReader]>
 
-  private struct IdleReader: @unchecked Sendable {
+  @safe private struct IdleReader: @unchecked Sendable {
     // SAFETY: a reset transaction without MDB_NOTLS's opposite is tied to no thread.
     let handle: OpaquePointer
   }
@@ -32,10 +32,10 @@ final class Environment: @unchecked Sendable {
 
   /// Opens the data file, which must exist.
   init(files: StoreFiles, mapBytes: Int, lock: consuming StoreLock) throws(StoreError) {
-    let engine = try Self.openEngine(files.data, mapBytes: mapBytes)
+    let engine = try unsafe Self.openEngine(files.data, mapBytes: mapBytes)
     do {
-      try files.pad(toPages: Self.pageCount(engine.handle))
-      let transaction = try LMDBTransaction(engine.handle)
+      try unsafe files.pad(toPages: Self.pageCount(engine.handle))
+      let transaction = try unsafe LMDBTransaction(engine.handle)
       // A newer format may have other tables, so its version is looked at first.
       let meta = try transaction.access.open("meta", create: false)
       try StoreIdentity.checkFormat(transaction.access, meta)
@@ -46,8 +46,8 @@ final class Environment: @unchecked Sendable {
       unsafe mdb_env_close(engine.handle)
       throw error
     }
-    handle = engine.handle
-    pageLimit = engine.pageLimit
+    unsafe handle = engine.handle
+    pageLimit = unsafe engine.pageLimit
     processID = getpid()
     self.lock = lock
     idle = Mutex([])
@@ -70,11 +70,13 @@ final class Environment: @unchecked Sendable {
   }
 
   /// Opens or makes the file at `path` and hands over the bare engine.
-  static func openEngine(_ path: String, mapBytes: Int) throws(StoreError) -> (handle: OpaquePointer, pageLimit: Int) {
+  static func openEngine(_ path: String, mapBytes: Int) throws(StoreError) -> (
+    handle: OpaquePointer, pageLimit: Int
+  ) {
     var handle: OpaquePointer?
     // SAFETY: each call fills locals only; on failure the half-made environment is closed and forgotten.
     try StoreError.check(unsafe mdb_env_create(&handle), "mdb_env_create")
-    guard let handle else { throw StoreError(engine: EINVAL, "mdb_env_create") }
+    guard let handle = unsafe handle else { throw StoreError(engine: EINVAL, "mdb_env_create") }
     let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
     let pageLimit = max(mapBytes / pageBytes, 32)
     let reserve = min(max(pageLimit / 16, reservePages.lowerBound), reservePages.upperBound)
@@ -87,7 +89,7 @@ final class Environment: @unchecked Sendable {
         unsafe mdb_env_open(handle, path, UInt32(MDB_NOSUBDIR | MDB_NOTLS), 0o600), "mdb_env_open")
       var stale: Int32 = 0
       try StoreError.check(unsafe mdb_reader_check(handle, &stale), "mdb_reader_check")
-      return (handle, pageLimit)
+      return unsafe (handle, pageLimit)
     } catch {
       unsafe mdb_env_close(handle)
       throw error
@@ -98,15 +100,15 @@ final class Environment: @unchecked Sendable {
   func beginRead() throws(StoreError) -> PageAccess {
     if let reader = idle.withLock({ $0.popLast() }) {
       let rc = unsafe mdb_txn_renew(reader.handle)
-      if rc == MDB_SUCCESS { return PageAccess(reader.handle) }
+      if rc == MDB_SUCCESS { return unsafe PageAccess(reader.handle) }
       unsafe mdb_txn_abort(reader.handle)
       throw StoreError(engine: rc, "mdb_txn_renew")
     }
     var transaction: OpaquePointer?
     let rc = unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
     try StoreError.check(rc, "mdb_txn_begin")
-    guard let transaction else { throw StoreError(engine: EINVAL, "mdb_txn_begin") }
-    return PageAccess(transaction)
+    guard let transaction = unsafe transaction else { throw StoreError(engine: EINVAL, "mdb_txn_begin") }
+    return unsafe PageAccess(transaction)
   }
 
   /// Ends a read transaction, keeping its slot for the next one.
@@ -114,7 +116,7 @@ final class Environment: @unchecked Sendable {
     unsafe mdb_txn_reset(access.handle)
     let kept = idle.withLock { idle in
       guard idle.count < Self.idleReaders else { return false }
-      idle.append(IdleReader(handle: access.handle))
+      unsafe idle.append(IdleReader(handle: access.handle))
       return true
     }
     if !kept { unsafe mdb_txn_abort(access.handle) }

@@ -12,19 +12,23 @@ struct LMDBTransaction: ~Copyable {
 
   /// Begins a transaction; the write lock belongs to the thread that takes it.
   ///
-  /// - Parameter parent: The write transaction to nest in, whose fate this one shares once it is committed.
+  /// - Parameters:
+  ///   - environment: The open environment.
+  ///   - parent: The write transaction to nest in, whose fate this one shares once it is committed.
+  ///   - readOnly: Whether it only reads.
+  /// - Throws: What the engine reports.
   init(_ environment: OpaquePointer, parent: PageAccess? = nil, readOnly: Bool = false) throws(StoreError) {
     var handle: OpaquePointer?
     let flags = readOnly ? UInt32(MDB_RDONLY) : 0
     // SAFETY: the environment outlives its transactions, and the call only fills the local handle.
     try StoreError.check(unsafe mdb_txn_begin(environment, parent?.handle, flags, &handle), "mdb_txn_begin")
-    guard let handle else { throw StoreError(engine: EINVAL, "mdb_txn_begin") }
-    access = PageAccess(handle)
+    guard let handle = unsafe handle else { throw StoreError(engine: EINVAL, "mdb_txn_begin") }
+    access = unsafe PageAccess(handle)
   }
 
   /// Makes everything written durable, or part of the parent.
   consuming func commit() throws(StoreError) {
-    let handle = access.handle
+    let handle = unsafe access.handle
     discard self
     // SAFETY: the handle is freed by this call whatever it returns, and nobody uses it afterwards.
     try StoreError.check(unsafe mdb_txn_commit(handle), "mdb_txn_commit")

@@ -4,18 +4,19 @@ import CRDTCore
 /// Reads and writes pages under a transaction that somebody else keeps open.
 ///
 /// Values are handed out in place, to closures only: a span of mapped memory cannot outlive the call.
-struct PageAccess {
+@safe struct PageAccess {
   // SAFETY: whoever makes a PageAccess sees to it that it is not used after its transaction.
   let handle: OpaquePointer
 
-  init(_ handle: OpaquePointer) { self.handle = handle }
+  init(_ handle: OpaquePointer) { unsafe self.handle = handle }
 
   /// Hands the bytes at `key` to `body`; nothing happens when there are none.
   func withValue<R>(_ table: MDB_dbi, _ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     // SAFETY: mdb_get reads the key during the call only and never writes through it. The value stays in
     // place until the transaction ends or writes again, and neither happens while `body` runs.
     try unsafe key.withUnsafeBytes { bytes in
-      var name = unsafe MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      var name = unsafe MDB_val(
+        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
       var found = unsafe MDB_val()
       let rc = unsafe mdb_get(handle, table, &name, &found)
       if rc == MDB_NOTFOUND { return nil }
@@ -30,7 +31,8 @@ struct PageAccess {
   ) throws(StoreError) {
     // SAFETY: with MDB_RESERVE the engine hands out `count` writable bytes, valid until the next update.
     let rc = unsafe key.withUnsafeBytes { bytes in
-      var name = unsafe MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      var name = unsafe MDB_val(
+        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
       var room = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
       let rc = unsafe mdb_put(handle, table, &name, &room, UInt32(MDB_RESERVE))
       if rc == MDB_SUCCESS {
@@ -48,7 +50,8 @@ struct PageAccess {
   func delete(_ table: MDB_dbi, _ key: RawSpan) throws(StoreError) -> Bool {
     // SAFETY: mdb_del reads the key during the call only.
     let rc = unsafe key.withUnsafeBytes { bytes in
-      var name = unsafe MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      var name = unsafe MDB_val(
+        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
       return unsafe mdb_del(handle, table, &name, nil)
     }
     if rc == MDB_NOTFOUND { return false }
@@ -66,8 +69,9 @@ struct PageAccess {
     var key = unsafe MDB_val()
     var value = unsafe MDB_val()
     var rc = unsafe start.withUnsafeBytes { bytes in
-      unsafe key = MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-      let operation = bytes.isEmpty ? MDB_FIRST : MDB_SET_RANGE
+      unsafe key = MDB_val(
+        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      let operation = unsafe bytes.isEmpty ? MDB_FIRST : MDB_SET_RANGE
       return unsafe mdb_cursor_get(cursor, &key, &value, operation)
     }
     while rc == MDB_SUCCESS {
@@ -85,7 +89,8 @@ struct PageAccess {
     // SAFETY: the name is read during the call only.
     let rc = unsafe mdb_dbi_open(handle, name, create ? UInt32(MDB_CREATE) : 0, &table)
     if rc == MDB_NOTFOUND {
-      throw StoreError(.corrupt, "The store lacks its table \(name)", operation: "mdb_dbi_open", underlying: rc)
+      throw StoreError(
+        .corrupt, "The store lacks its table \(name)", operation: "mdb_dbi_open", underlying: rc)
     }
     try StoreError.check(rc, "mdb_dbi_open")
     return table

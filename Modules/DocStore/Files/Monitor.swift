@@ -6,7 +6,7 @@
 
 /// A value under a lock, with a way to wait until it has changed.
 // SAFETY: `state` is only touched while the mutex is held; mutex and condition live as long as the object.
-final class Monitor<State>: @unchecked Sendable {
+@safe final class Monitor<State>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   private var state: State

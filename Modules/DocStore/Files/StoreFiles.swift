@@ -58,6 +58,7 @@ struct StoreFiles {
   ///
   /// The engine's own creation is not safe against that, so it works under another name.
   /// - Parameter fill: Writes the first contents.
+  /// - Throws: `corrupt` when there is an empty file; what the system reports.
   func createIfMissing(fill: (PageAccess, Tables) throws(StoreError) -> Void) throws(StoreError) {
     var status = stat()
     // SAFETY: the call fills the local structure.
@@ -82,9 +83,9 @@ struct StoreFiles {
   }
 
   private func writeDraft(_ fill: (PageAccess, Tables) throws(StoreError) -> Void) throws(StoreError) {
-    let engine = try Environment.openEngine(draft, mapBytes: 1 << 20)
+    let engine = try unsafe Environment.openEngine(draft, mapBytes: 1 << 20)
     defer { unsafe mdb_env_close(engine.handle) }
-    let transaction = try LMDBTransaction(engine.handle)
+    let transaction = try unsafe LMDBTransaction(engine.handle)
     try fill(transaction.access, try Tables(transaction.access, create: true))
     try transaction.commit()
   }

@@ -42,7 +42,8 @@ struct StoreLock: ~Copyable, Sendable {
 
   private static func alreadyOpen(_ rc: Int32) -> StoreError {
     StoreError(
-      .alreadyOpen, "The store is open already, in this process or another one", operation: "open", underlying: rc)
+      .alreadyOpen, "The store is open already, in this process or another one", operation: "open",
+      underlying: rc)
   }
 }
 
@@ -65,6 +66,8 @@ struct FileIdentity: Hashable, Sendable {
 private enum OpenStores {
   static let identities = Mutex<Set<FileIdentity>>([])
 
-  static func insert(_ identity: FileIdentity) -> Bool { identities.withLock { $0.insert(identity).inserted } }
+  static func insert(_ identity: FileIdentity) -> Bool {
+    identities.withLock { $0.insert(identity).inserted }
+  }
   static func remove(_ identity: FileIdentity) { identities.withLock { _ = $0.remove(identity) } }
 }

@@ -28,18 +28,24 @@ struct StoreThread: @unchecked Sendable {
     let start = unsafe Unmanaged.passRetained(Start(body))
     #if canImport(Darwin)
       var handle: pthread_t?
-      let rc = unsafe pthread_create(&handle, &attributes, { context in
-        // SAFETY: the context is the retained start, taken over exactly once.
-        unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
-        return nil
-      }, start.toOpaque())
+      let rc = unsafe pthread_create(
+        &handle, &attributes,
+        { context in
+          // SAFETY: the context is the retained start, taken over exactly once.
+          unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
+          return nil
+        }, start.toOpaque())
     #else
       var created: pthread_t = 0
-      let rc = unsafe pthread_create(&created, &attributes, { context in
-        // SAFETY: the context is the retained start, taken over exactly once.
-        if let context = unsafe context { unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body() }
-        return nil
-      }, start.toOpaque())
+      let rc = unsafe pthread_create(
+        &created, &attributes,
+        { context in
+          // SAFETY: the context is the retained start, taken over exactly once.
+          if let context = unsafe context {
+            unsafe Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
+          }
+          return nil
+        }, start.toOpaque())
       let handle: pthread_t? = created
     #endif
     guard rc == 0, let handle else {

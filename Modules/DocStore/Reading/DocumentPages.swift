@@ -12,9 +12,11 @@ struct DocumentPages {
   func withRecord<R>(
     _ collection: UInt32, named name: String, _ id: DocumentID, _ body: (RawSpan, Envelope) throws -> R
   ) throws -> R? {
-    try DocumentPath.withKey(collection, id.bytes.span.bytes) { key in
+    try DocumentPath.withKey(collection, id.bytes.rawBytes) { key in
       try access.withValue(tables.documents, key) { stored in
-        guard let envelope = Envelope(stored), envelope.isIntact(for: key) else { throw Self.damaged(name, id) }
+        guard let envelope = Envelope(stored), envelope.isIntact(for: key) else {
+          throw Self.damaged(name, id)
+        }
         let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
         guard RecordView(record).verify() else { throw Self.damaged(name, id) }
         return try body(record, envelope)
@@ -29,9 +31,10 @@ struct DocumentPages {
   ) throws {
     let end = to.map { DocumentPath.key(collection.id, $0) }
     let prefix = DocumentPath.prefixBytes
-    try access.scan(tables.documents, from: DocumentPath.key(collection.id, from ?? []).span.bytes) { key, stored in
+    try access.scan(tables.documents, from: DocumentPath.key(collection.id, from ?? []).rawBytes) {
+      key, stored in
       guard DocumentPath.collection(of: key) == collection.id else { return false }
-      if let end, key.compare(end.span.bytes) >= 0 { return false }
+      if let end, key.compare(end.rawBytes) >= 0 { return false }
       let id = key.extracting(prefix..<key.byteCount)
       guard let envelope = Envelope(stored) else { throw Self.damaged(collection.name, id) }
       let record = RecordView(stored.extracting(Envelope.byteCount..<stored.byteCount))
@@ -45,11 +48,11 @@ struct DocumentPages {
     guard sequence < .max else { return }
     var start = ByteWriter(capacity: 8)
     start.writeFixed(sequence + 1)
-    try access.scan(tables.groups, from: start.bytes.span.bytes) { key, stored in
+    try access.scan(tables.groups, from: start.bytes.rawBytes) { key, stored in
       let value = try SmallRecord.open(stored, at: key, table: "groups")
       do {
         var reader = ByteReader(key)
-        return try body(try reader.readFixed(), try GroupRecord.decode(value.span.bytes))
+        return try body(try reader.readFixed(), try GroupRecord.decode(value.rawBytes))
       } catch is CodecError {
         throw SmallRecord.damaged("groups")
       }
@@ -59,9 +62,9 @@ struct DocumentPages {
   /// The documents that are too large to be sent.
   func oversize(_ name: (UInt32) -> String?) throws -> [OversizeDocument] {
     var found: [OversizeDocument] = []
-    try access.scan(tables.oversize, from: [UInt8]().span.bytes) { key, stored in
+    try access.scan(tables.oversize, from: [UInt8]().rawBytes) { key, stored in
       let value = try SmallRecord.open(stored, at: key, table: "oversize")
-      var reader = ByteReader(value.span.bytes)
+      var reader = ByteReader(value.rawBytes)
       guard let collection = DocumentPath.collection(of: key), let name = name(collection),
         let byteCount = try? reader.readFixed(as: UInt64.self)
       else { throw SmallRecord.damaged("oversize") }
@@ -73,7 +76,7 @@ struct DocumentPages {
   }
 
   static func damaged(_ collection: String, _ id: DocumentID) -> StoreError {
-    damaged(collection, id.bytes.span.bytes)
+    damaged(collection, id.bytes.rawBytes)
   }
 
   /// Names the document by its id's bytes in hexadecimal, which are not readable contents.
@@ -82,7 +85,8 @@ struct DocumentPages {
       unsafe bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
     return StoreError(
-      .corrupt, "The record of document \(digits) in the collection \(collection) is damaged", operation: "read")
+      .corrupt, "The record of document \(digits) in the collection \(collection) is damaged",
+      operation: "read")
   }
 }
 
@@ -140,7 +144,8 @@ enum GroupRecord {
       let collection: UInt32 = try reader.readFixed()
       let id = try reader.readBlob()
       members.append(
-        DocumentKey(collection: collection, id: DocumentID(trusted: unsafe id.withUnsafeBytes { unsafe Array($0) })))
+        DocumentKey(
+          collection: collection, id: DocumentID(trusted: unsafe id.withUnsafeBytes { unsafe Array($0) })))
     }
     return members
   }

@@ -33,7 +33,8 @@ struct FinishedJob {
     let changes = drafts.compactMap { draft in
       catalogue.collection(draft.key.collection).map { collection in
         Change(
-          collection: collection, id: draft.key.id, kind: draft.kind, sequence: draft.sequence, before: draft.before,
+          collection: collection, id: draft.key.id, kind: draft.kind, sequence: draft.sequence,
+          before: draft.before,
           after: draft.after, beforeSummary: draft.beforeSummary, afterSummary: draft.afterSummary,
           sites: catalogue.sites, group: draft.group, oversize: draft.isOversize)
       }

@@ -6,9 +6,11 @@ import CRDTCore
 enum SmallRecord {
   private static let checkBytes = 4
 
-  static func put(_ value: [UInt8], at key: [UInt8], in table: MDB_dbi, _ access: PageAccess) throws(StoreError) {
-    let check = check(value.span.bytes, key.span.bytes)
-    try access.put(table, key.span.bytes, byteCount: value.count + checkBytes) { room in
+  static func put(_ value: [UInt8], at key: [UInt8], in table: MDB_dbi, _ access: PageAccess)
+    throws(StoreError)
+  {
+    let check = check(value.rawBytes, key.rawBytes)
+    try unsafe access.put(table, key.rawBytes, byteCount: value.count + checkBytes) { room in
       unsafe room.copyBytes(from: value)
       unsafe room.storeBytes(of: check.bigEndian, toByteOffset: value.count, as: UInt32.self)
     }

@@ -59,9 +59,9 @@ extension PageAccess {
     _ decode: (inout ByteReader) throws(CodecError) -> R
   ) throws(StoreError) -> R? {
     do {
-      return try withValue(table, key.span.bytes) { stored in
-        let value = try SmallRecord.open(stored, at: key.span.bytes, table: name)
-        var reader = ByteReader(value.span.bytes)
+      return try withValue(table, key.rawBytes) { stored in
+        let value = try SmallRecord.open(stored, at: key.rawBytes, table: name)
+        var reader = ByteReader(value.rawBytes)
         return try decode(&reader)
       }
     } catch let error as StoreError {

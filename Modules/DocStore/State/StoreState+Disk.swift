@@ -30,7 +30,8 @@ extension StoreState {
     var names: [[String]] = Array(repeating: [], count: collections.count)
     try access.eachSmall(in: tables.keys, "keys") { (key, value) throws(CodecError) in
       let index = Int(try key.readFixed(as: UInt32.self)) - 1
-      guard names.indices.contains(index), try key.readFixed(as: UInt16.self) == UInt16(names[index].count) else {
+      guard names.indices.contains(index), try key.readFixed(as: UInt16.self) == UInt16(names[index].count)
+      else {
         return false
       }
       names[index].append(try value.readString())
@@ -119,10 +120,10 @@ extension PageAccess {
     _ body: (inout ByteReader, inout ByteReader) throws(CodecError) -> Bool
   ) throws(StoreError) {
     do {
-      try scan(table, from: [UInt8]().span.bytes) { key, stored in
+      try scan(table, from: [UInt8]().rawBytes) { key, stored in
         let bytes = try SmallRecord.open(stored, at: key, table: name)
         var keyReader = ByteReader(key)
-        var value = ByteReader(bytes.span.bytes)
+        var value = ByteReader(bytes.rawBytes)
         guard try body(&keyReader, &value) else { throw SmallRecord.damaged(name) }
         return true
       }

@@ -74,7 +74,8 @@ final class Mailbox: Sendable {
       }
       switch next {
       case .statement(let statement): statement(.success(transaction))
-      case .end(.commit): return close(with: StoreError(.closed, "The transaction is over", operation: "write"))
+      case .end(.commit):
+        return close(with: StoreError(.closed, "The transaction is over", operation: "write"))
       case .end(.rollback):
         close(with: StoreError(.closed, "The transaction is over", operation: "write"))
         throw RolledBack()

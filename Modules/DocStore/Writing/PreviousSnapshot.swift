@@ -22,8 +22,11 @@ final class PreviousSnapshot {
   /// - Parameters:
   ///   - missed: What was run without records, oldest first.
   ///   - later: What was run after that in the same batch, with records.
+  ///   - environment: Where the batch was committed.
   /// - Returns: `nil` when the records cannot be read.
-  func restore(_ missed: [FinishedJob], before later: ArraySlice<FinishedJob>, _ environment: Environment) -> FinishedJob? {
+  func restore(_ missed: [FinishedJob], before later: ArraySlice<FinishedJob>, _ environment: Environment)
+    -> FinishedJob?
+  {
     guard var merged = missed.last, let access = try? environment.beginRead() else { return nil }
     defer { environment.recycle(access) }
     let now = DocumentPages(access: access, tables: environment.tables)
@@ -77,7 +80,8 @@ final class PreviousSnapshot {
 extension ChangeDraft {
   fileprivate init(_ draft: ChangeDraft, group: Int) {
     self.init(
-      key: draft.key, group: group, sequence: draft.sequence, kind: draft.kind, afterSummary: draft.afterSummary,
+      key: draft.key, group: group, sequence: draft.sequence, kind: draft.kind,
+      afterSummary: draft.afterSummary,
       isOversize: draft.isOversize)
   }
 }

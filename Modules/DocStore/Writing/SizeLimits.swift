@@ -59,7 +59,8 @@ struct SizeFinding {
   var isStored = true
 
   func line(_ limits: SizeLimits.Values) -> String {
-    let head = "Document \(Self.name(document.id)) of the collection \(document.collection) takes \(document.byteCount) bytes"
+    let head =
+      "Document \(Self.name(document.id)) of the collection \(document.collection) takes \(document.byteCount) bytes"
     return switch sizeClass {
     case .soft: "\(head), more than the \(limits.soft) that sync well"
     case .hard: "\(head), more than the \(limits.hard) that are sent: it stays on this device"

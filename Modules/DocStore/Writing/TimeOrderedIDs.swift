@@ -26,7 +26,7 @@ struct TimeOrderedIDs: Sendable {
   }
 
   private var text: String {
-    String(unsafeUninitializedCapacity: 26) { room in
+    unsafe String(unsafeUninitializedCapacity: 26) { room in
       for index in 0..<10 {
         unsafe room[index] = Self.digits[Int(milliseconds >> UInt64(45 - 5 * index)) & 31]
       }

@@ -58,10 +58,11 @@ final class WaitWatch: Sendable {
       for job in queue.waiting where job.nextWarning <= now {
         let seconds = Int((now - job.queuedAt).components.seconds)
         let holder = queue.running?.description ?? "None"
-        lines.append((
-          Self.level(job.warnings),
-          "Waiting for write transaction (elapsed: \(seconds)s), originator=\(job.origin) blocked_by=\(holder)"
-        ))
+        lines.append(
+          (
+            Self.level(job.warnings),
+            "Waiting for write transaction (elapsed: \(seconds)s), originator=\(job.origin) blocked_by=\(holder)"
+          ))
         job.warnings += 1
         job.nextWarning = now + options.waitRepeat
       }

@@ -21,7 +21,8 @@ extension WriteTransaction {
   /// - Throws: `document`, `invalidCollectionName`, `removedInTransaction`, or what the engine reports.
   @discardableResult
   public func upsert(
-    _ fields: [String: Value], id: DocumentID? = nil, into collection: String, strategy: WriteStrategy = .merge
+    _ fields: [String: Value], id: DocumentID? = nil, into collection: String,
+    strategy: WriteStrategy = .merge
   ) throws -> DocumentID {
     let id = try identify(fields, id)
     var fields = fields
@@ -61,6 +62,8 @@ extension WriteTransaction {
   ///   - wire: A validated wire document.
   ///   - id: The document's id.
   ///   - collection: The collection's name; it is made if need be.
+  /// - Returns: What it came to.
+  /// - Throws: `corrupt` when either document is damaged, `invalidCollectionName`, or what the engine reports.
   package func merge(wire: RawSpan, id: DocumentID, in collection: String) throws -> MergeResult {
     try join(wire, id, in: collection) { existing, tables throws(CodecError) in
       try DocumentCodec.merge(wire: wire, existing: existing, own: settings.site, tables: &tables)

@@ -25,7 +25,8 @@ extension WriteTransaction {
     guard !changes.conflicts(key, with: intent) else {
       throw doomed(
         by: StoreError(
-          .removedInTransaction, "One transaction cannot both remove and upsert a document", operation: operation))
+          .removedInTransaction, "One transaction cannot both remove and upsert a document",
+          operation: operation))
     }
     var standing = Standing()
     let document: EncodedDocument?
@@ -57,17 +58,19 @@ extension WriteTransaction {
         DocumentError(.size, "a document takes more than \(Limits.recordBytes) bytes"), operation: "put")
     }
     let sequence = drawSequence()
-    try DocumentPath.withKey(key.collection, key.id.bytes.span.bytes) { path in
+    try DocumentPath.withKey(key.collection, key.id.bytes.rawBytes) { path in
       let envelope = Envelope(sequence: sequence, summary: document.summary, key: path)
       try update { () throws(StoreError) in
-        try access.put(tables.documents, path, byteCount: Envelope.byteCount + record.bytes.count) { room in
-          envelope.write(to: room)
-          unsafe UnsafeMutableRawBufferPointer(rebasing: room[Envelope.byteCount...]).copyBytes(from: record.bytes)
+        try unsafe access.put(tables.documents, path, byteCount: Envelope.byteCount + record.bytes.count) {
+          room in
+          unsafe envelope.write(to: room)
+          unsafe UnsafeMutableRawBufferPointer(rebasing: room[Envelope.byteCount...]).copyBytes(
+            from: record.bytes)
         }
       }
     }
     count(document.isAlive, since: standing.isAlive, at: index)
-    let isOversize = try weigh(record, key, collection, index)
+    let isOversize = try weigh(document.isAlive ? record : nil, key, collection, index)
     changes.note(
       ChangeDraft(
         key: key, group: changes.currentGroup, sequence: sequence, kind: .write, before: standing.record,
@@ -87,33 +90,36 @@ extension WriteTransaction {
     let key = DocumentKey(collection: number(at: index), id: id)
     let path = DocumentPath.key(key.collection, id.bytes)
     // A damaged record can be evicted: that is how it is got rid of, and fetched anew.
-    let standing = try access.withValue(tables.documents, path.span.bytes) { stored in
+    let standing = try access.withValue(tables.documents, path.rawBytes) { stored in
       guard let envelope = Envelope(stored) else { return Standing(isKnown: true) }
       return Standing(
         of: stored.extracting(Envelope.byteCount..<stored.byteCount), envelope, copy: isCapturing)
     }
     guard let standing else { return false }
     try update { () throws(StoreError) in
-      try access.delete(tables.documents, path.span.bytes)
-      if oversizeCount > 0, try access.delete(tables.oversize, path.span.bytes) { oversizeCount -= 1 }
+      try access.delete(tables.documents, path.rawBytes)
+      if oversizeCount > 0, try access.delete(tables.oversize, path.rawBytes) { oversizeCount -= 1 }
     }
     forgetSize(of: key)
     count(false, since: standing.isAlive, at: index)
     didEvict = true
     changes.note(
       ChangeDraft(
-        key: key, group: changes.currentGroup, sequence: drawSequence(), kind: .evict, before: standing.record,
+        key: key, group: changes.currentGroup, sequence: drawSequence(), kind: .evict,
+        before: standing.record,
         beforeSummary: standing.summary),
       .other)
     return true
   }
 
-  /// Compares a document's size with the limits and keeps the list of those never sent.
+  /// Compares a living document's size with the limits and keeps the list of those never sent.
   ///
+  /// A removed one has no size: that it is removed must travel, whatever it held.
   /// - Returns: Whether the document is above the hard limit.
-  private func weigh(_ record: Record, _ key: DocumentKey, _ collection: String, _ index: Int) throws -> Bool {
+  private func weigh(_ record: Record?, _ key: DocumentKey, _ collection: String, _ index: Int) throws -> Bool
+  {
     let limits = settings.sizes.current
-    let byteCount = try canonicalBytes(record, index, limits)
+    let byteCount = try record.map { try canonicalBytes($0, index, limits) } ?? 0
     let sizeClass = SizeClass(byteCount, limits)
     let isOversize = sizeClass == .hard
     if !sizes.isEmpty { forgetSize(of: key) }
@@ -125,7 +131,7 @@ extension WriteTransaction {
     let access = try pagesToWrite("put")
     let path = DocumentPath.key(key.collection, key.id.bytes)
     try update { () throws(StoreError) in
-      if try access.delete(tables.oversize, path.span.bytes) { oversizeCount -= 1 }
+      if try access.delete(tables.oversize, path.rawBytes) { oversizeCount -= 1 }
       guard isOversize else { return }
       var value = ByteWriter(capacity: 8)
       value.writeFixed(UInt64(byteCount))

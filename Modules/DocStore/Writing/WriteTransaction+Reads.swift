@@ -49,6 +49,7 @@ extension WriteTransaction {
   ///   - to: The id's bytes to stop before.
   ///   - verify: Whether each record's checksum is computed.
   ///   - body: Gets the id's bytes, the summary and the record, all in place.
+  /// - Throws: `corrupt` for a damaged record, as far as that is looked for; what `body` throws.
   public func forEachRecord(
     in collection: Collection, from: [UInt8]? = nil, to: [UInt8]? = nil, verify: Bool = false,
     _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool

@@ -137,7 +137,8 @@ public final class WriteTransaction {
   func observe(_ reading: ClockReading) {
     if !state.log.clock.observe(reading, now: settings.options.now()) {
       settings.options.write(
-        .warning, "A peer's clock is more than \(HybridClock.maximumLead) ahead; this clock does not follow it")
+        .warning,
+        "A peer's clock is more than \(HybridClock.maximumLead) ahead; this clock does not follow it")
     }
   }
 

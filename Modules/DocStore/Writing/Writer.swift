@@ -106,7 +106,7 @@ final class Writer: @unchecked Sendable {
     var finished: [(job: Job, outcome: FinishedJob)] = []
     let previous = PreviousSnapshot(environment)
     do {
-      let transaction = try LMDBTransaction(environment.handle)
+      let transaction = try unsafe LMDBTransaction(environment.handle)
       do {
         finished.append((first, try execute(first, transaction.access, environment.tables)))
       } catch {
@@ -136,7 +136,7 @@ final class Writer: @unchecked Sendable {
     while ContinuousClock.now < end, let job = queue.withLock({ $0.take() }) {
       let before = state
       do {
-        let transaction = try LMDBTransaction(environment.handle, parent: parent)
+        let transaction = try unsafe LMDBTransaction(environment.handle, parent: parent)
         let outcome = try execute(job, transaction.access, environment.tables)
         try transaction.commit()
         finished.append((job, outcome))
@@ -155,7 +155,9 @@ final class Writer: @unchecked Sendable {
       try job.run(transaction)
       let (outcome, state) = try transaction.finish()
       self.state = state
-      for finding in transaction.sizes where finding.isStored { settings.sizes.report(finding, settings.options) }
+      for finding in transaction.sizes where finding.isStored {
+        settings.sizes.report(finding, settings.options)
+      }
       return outcome
     } catch {
       if let failure = transaction.engineFailure { poison(unlessHarmless: failure) }
@@ -179,7 +181,9 @@ final class Writer: @unchecked Sendable {
     var commits: [Commit] = []
     if !missed.isEmpty, let previous {
       let rest = changing[missed.endIndex...]
-      if let job = previous.restore(Array(missed), before: rest, environment) { commits.append(job.commit(catalogue)) }
+      if let job = previous.restore(Array(missed), before: rest, environment) {
+        commits.append(job.commit(catalogue))
+      }
     }
     commits += changing[missed.endIndex...].map { $0.commit(catalogue) }
     listeners.call(commits)
@@ -202,7 +206,8 @@ final class Writer: @unchecked Sendable {
     job.finish(
       .failure(
         StoreError(
-          .poisoned, "An earlier write failed, so the store has to be opened anew\(cause)", operation: "write",
+          .poisoned, "An earlier write failed, so the store has to be opened anew\(cause)",
+          operation: "write",
           underlying: failure?.underlying)))
   }
 }

@@ -1,0 +1,161 @@
+import CRDTCore
+import DocStore
+import Foundation
+import Synchronization
+import TestKit
+import Testing
+
+@Suite struct FailureTests {
+  private func fill(_ count: Int) -> [String: Value] {
+    ["data": .bytes((0..<count).map { UInt8(truncatingIfNeeded: $0) })]
+  }
+
+  @Test func `a full store refuses writes, keeps all it had, lets evict, and takes writes again`() throws {
+    let fixture = try StoreFixture { $0.mapBytes = 1 << 20 }
+    let store = fixture.store
+    var stored: [String] = []
+    var refusals = 0
+    while refusals == 0 {
+      let id = "\(stored.count)"
+      switch code(of: { try store.put(id, fill(3_000)) }) {
+      case nil: stored.append(id)
+      case .full?: refusals += 1
+      case let other?:
+        Issue.record("unexpected error \(other)")
+        return
+      }
+    }
+    #expect(stored.count > 100)
+    #expect(try store.count(in: "cars") == stored.count)
+    for id in stored { #expect(try store.fields(id, in: "cars") == fill(3_000)) }
+    // Everything, in one transaction, on the last pages.
+    try store.write { tx in for id in stored.dropFirst(3) { try tx.evict(DocumentID(id), in: "cars") } }
+    for id in stored.dropFirst(3) { try store.put(id, fill(3_000)) }
+    try fixture.reopen()
+    #expect(try fixture.store.count(in: "cars") == stored.count)
+    let large = code {
+      try fixture.store.write { tx in
+        for n in 0..<400 { try tx.upsert(fill(3_000), id: DocumentID("x\(n)"), into: "cars") }
+      }
+    }
+    #expect(large == .full)
+    #expect(try fixture.store.count(in: "cars") == stored.count)
+  }
+
+  @Test func `a full disk at commit rolls back and the store goes on`() throws {
+    let failing = Mutex(false)
+    let fixture = try StoreFixture { $0.commitFault = { failing.withLock { $0 } ? ENOSPC : 0 } }
+    let store = fixture.store
+    try store.put("a", ["n": .int(1)])
+    failing.withLock { $0 = true }
+    #expect(code { try store.put("a", ["m": .int(2)], into: "boats") } == .full)
+    #expect(code { try store.put("a", ["n": .int(2), "new": .int(1)]) } == .full)
+    failing.withLock { $0 = false }
+    #expect(try store.fields("a", in: "cars") == ["n": .int(1)])
+    #expect(try store.read { $0.sequence } == 1)
+    #expect(try store.put("a", ["new": .int(3)]).sequence == 2)
+    try store.put("b", ["x": .int(4)], into: "ships")
+    try store.put("b", ["m": .int(5)], into: "boats")
+    try fixture.reopen()
+    #expect(try fixture.store.fields("a", in: "cars") == ["n": .int(1), "new": .int(3)])
+    #expect(try fixture.store.fields("b", in: "ships") == ["x": .int(4)])
+    #expect(try fixture.store.fields("b", in: "boats") == ["m": .int(5)])
+    #expect(try fixture.store.fields("a", in: "boats") == nil)
+  }
+
+  @Test func `after a failed sync no write is acknowledged until the store is opened anew; reads go on`()
+    async throws
+  {
+    let failing = Mutex(false)
+    let fixture = try StoreFixture { $0.commitFault = { failing.withLock { $0 } ? EIO : 0 } }
+    let store = fixture.store
+    try store.put("a", ["n": .int(1)])
+    let log = CommitLog()
+    let listener = store.onCommit { log.append($0) }
+    failing.withLock { $0 = true }
+    #expect(code { try store.put("a", ["n": .int(2)]) } == .io)
+    failing.withLock { $0 = false }
+    #expect(code { try store.put("a", ["n": .int(3)]) } == .poisoned)
+    #expect(await code { try await store.write { _ in } } == .poisoned)
+    #expect(await code { try await store.transaction { _ in } } == .poisoned)
+    #expect(try store.fields("a", in: "cars") == ["n": .int(1)])
+    #expect(log.all.isEmpty)
+    #expect(fixture.log.all.contains { $0.0 == .error })
+    listener.cancel()
+    try fixture.reopen()
+    try fixture.store.put("a", ["n": .int(4)])
+    #expect(try fixture.store.fields("a", in: "cars") == ["n": .int(4)])
+  }
+
+  @Test func `damage in a record is found on reading, names the document, and harms no other`() throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    try store.put("good", ["text": .string("all is well with this one")])
+    try store.put("bad", ["text": .string("a text that will be damaged")])
+    try fixture.reopen {
+      let count = try FileDamage.replace(
+        Array("will be damaged".utf8), by: Array("will be dam\u{7}ged".utf8), at: fixture.dataPath)
+      #expect(count > 0)
+    }
+    let damaged = fixture.store
+    #expect(try damaged.fields("good", in: "cars") != nil)
+    #expect(code { try damaged.fields("bad", in: "cars") } == .corrupt)
+    let id = try DocumentID("bad")
+    do {
+      try damaged.write { try $0.update(id, in: "cars", [.set(["n"], .int(1))]) }
+      Issue.record("the damage went unnoticed")
+    } catch let error as StoreError {
+      #expect(error.code == .corrupt)
+      #expect(error.message.contains("cars"))
+      #expect(error.message.contains(id.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()))
+      #expect(!error.message.contains("text"))
+    }
+    func visit(verify: Bool) -> StoreError.Code? {
+      code {
+        try damaged.read { tx in
+          try tx.forEachRecord(in: try #require(try tx.collection("cars")), verify: verify) { _, _, _ in true
+          }
+        }
+      }
+    }
+    #expect(visit(verify: true) == .corrupt)
+    #expect(visit(verify: false) == nil)
+    #expect(try damaged.write { try $0.evict(id, in: "cars") }.0)
+    #expect(visit(verify: true) == nil)
+    #expect(try damaged.count(in: "cars") == 1)
+    try damaged.put("bad", ["text": .string("fetched again")])
+  }
+
+  @Test func `damage in the store's own tables is found at open`() throws {
+    let fixture = try StoreFixture()
+    try fixture.store.put("a", ["colour": .string("red")])
+    fixture.store.close()
+    try FileDamage.replace(
+      Array("\u{6}colour".utf8), by: Array("\u{6}cold ur".utf8.prefix(7)), at: fixture.dataPath)
+    #expect(code { try Store.open(at: fixture.path) } == .corrupt)
+  }
+
+  @Test func `a file that lost its end gives an error and not a signal`() async {
+    await #expect(processExitsWith: .success) {
+      try TemporaryDirectory.with { directory in
+        let store = try Store.open(at: directory.file("db"))
+        let text = String(repeating: "x", count: 2_000)
+        try store.write { tx in
+          for n in 0..<500 { try tx.upsert(["text": .string(text)], id: DocumentID("\(n)"), into: "cars") }
+        }
+        store.close()
+        let path = store.path + "/data.mdb"
+        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+        truncate(path, off_t(size / 3))
+        let found = code {
+          let store = try Store.open(at: directory.file("db"))
+          defer { store.close() }
+          for n in 0..<500 where try store.fields("\(n)", in: "cars") == nil {
+            throw StoreError(.corrupt, "a document is missing", operation: "test")
+          }
+        }
+        guard found == .corrupt else { exit(1) }
+      }
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import CRDTCore
+import DocStore
+import Foundation
+import Synchronization
+import TestKit
+import Testing
+
+@Suite struct GroupCommitTests {
+  private struct Stop: Error {}
+
+  @Test func `writers that wait share commits, and each finds its document durable`() async throws {
+    let counter = CountBox()
+    let fixture = try StoreFixture {
+      $0.commitFault = {
+        counter.add(); return 0
+      }
+    }
+    let store = fixture.store
+    let writers = 200
+    try await withThrowingTaskGroup(of: UInt64.self) { group in
+      for index in 0..<writers {
+        group.addTask {
+          let receipt = try await store.write { tx in
+            try tx.upsert(["n": .int(Int64(index))], id: DocumentID("\(index)"), into: "cars")
+          }.1
+          let found = try store.fields("\(index)", in: "cars")
+          #expect(found == ["n": .int(Int64(index))])
+          return receipt.sequence
+        }
+      }
+      var sequences: Set<UInt64> = []
+      for try await sequence in group { sequences.insert(sequence) }
+      #expect(sequences == Set(1...UInt64(writers)))
+    }
+    #expect(counter.value < writers / 2)
+    try fixture.reopen()
+    #expect(try fixture.store.count(in: "cars") == writers)
+  }
+
+  @Test func `of jobs that share a commit only the one that throws is rolled back`() async throws {
+    let counter = CountBox()
+    let fixture = try StoreFixture {
+      $0.commitFault = {
+        counter.add(); return 0
+      }
+    }
+    let store = fixture.store
+    let gate = DispatchSemaphore(value: 0)
+    // Keeps the writer busy until all others are queued, so that they run as one batch.
+    async let first: Void = {
+      _ = try await store.write { tx in
+        try tx.upsert([:], id: DocumentID("first"), into: "cars")
+        gate.wait()
+      }
+    }()
+    let tasks = (0..<20).map { index in
+      Task {
+        try await store.write { tx in
+          try tx.upsert(["key\(index)": .int(1)], id: DocumentID("\(index)"), into: "cars")
+          try tx.upsert([:], id: DocumentID("\(index)"), into: index % 3 == 0 ? "odd\(index)" : "boats")
+          if index % 3 == 0 { throw Stop() }
+        }.1
+      }
+    }
+    try await waitUntil { store.waitingJobs == 20 }
+    gate.signal()
+    try await first
+    var failures = 0
+    for task in tasks {
+      do { _ = try await task.value } catch is Stop { failures += 1 }
+    }
+    #expect(failures == 7)
+    #expect(try store.count(in: "cars") == 14)
+    #expect(try store.count(in: "boats") == 13)
+    try fixture.reopen()
+    try fixture.store.read { tx in
+      #expect(try tx.collections().map(\.name) == ["boats", "cars"])
+      let names = try #require(try tx.collection("cars")).keys.names
+      #expect(Set(names) == Set((0..<20).filter { $0 % 3 != 0 }.map { "key\($0)" }))
+      #expect(tx.sequence == 14)
+    }
+    for index in 0..<20 where index % 3 != 0 {
+      #expect(try fixture.store.fields("\(index)", in: "cars") == ["key\(index)": .int(1)])
+    }
+    // One commit for the first and those that fitted into its batch, few more for the rest.
+    #expect(counter.value <= 10)
+  }
+
+  @Test func `threads that block share commits too`() throws {
+    let counter = CountBox()
+    let fixture = try StoreFixture {
+      $0.commitFault = {
+        counter.add(); return 0
+      }
+    }
+    let store = fixture.store
+    let threads = 16
+    let failures = Mutex(0)
+    DispatchQueue.concurrentPerform(iterations: threads) { thread in
+      for index in 0..<20 {
+        do { try store.put("\(thread).\(index)", ["n": .int(Int64(index))]) } catch {
+          failures.withLock { $0 += 1 }
+        }
+      }
+    }
+    #expect(failures.withLock { $0 } == 0)
+    #expect(try store.count(in: "cars") == threads * 20)
+    #expect(try store.read { $0.sequence } == UInt64(threads * 20))
+  }
+
+  @Test func `a cancelled writer that still waits leaves the queue; one whose body runs is not disturbed`()
+    async throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let gate = DispatchSemaphore(value: 0)
+    let running = Task {
+      try await store.write { tx in
+        try tx.upsert([:], id: DocumentID("running"), into: "cars")
+        gate.wait()
+      }
+    }
+    try await waitUntil { store.isWriting }
+    let waiting = Task {
+      try await store.write { try $0.upsert([:], id: DocumentID("waiting"), into: "cars") }
+    }
+    try await waitUntil { store.waitingJobs == 1 }
+    waiting.cancel()
+    running.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    gate.signal()
+    _ = try await running.value
+    #expect(try store.fields("running", in: "cars") != nil)
+    #expect(try store.fields("waiting", in: "cars") == nil)
+    let late = Task {
+      try? await Task.sleep(for: .seconds(100))
+      _ = try await store.write { try $0.upsert([:], id: DocumentID("late"), into: "cars") }
+    }
+    late.cancel()
+    await #expect(throws: CancellationError.self) { try await late.value }
+    #expect(try store.fields("late", in: "cars") == nil)
+  }
+
+  @Test func `logs who waits for whom, rising from debug to error`() async throws {
+    let fixture = try StoreFixture {
+      $0.waitWarning = .milliseconds(20)
+      $0.waitRepeat = .milliseconds(10)
+    }
+    let store = fixture.store
+    let gate = DispatchSemaphore(value: 0)
+    let running = Task { try await store.write(origin: .session(3)) { _ in gate.wait() } }
+    try await waitUntil { store.isWriting }
+    let waiting = Task { try await store.write { _ in } }
+    try await waitUntil { fixture.log.all.count >= 5 }
+    gate.signal()
+    _ = try await running.value
+    _ = try await waiting.value
+    let lines = fixture.log.all
+    #expect(lines.map(\.0).prefix(5) == [.debug, .info, .warning, .error, .error])
+    #expect(
+      lines[0].1 == "Waiting for write transaction (elapsed: 0s), originator=User blocked_by=Replication")
+  }
+}
+
+/// A counter for closures.
+final class CountBox: Sendable {
+  private let count = Mutex(0)
+
+  func add() { count.withLock { $0 += 1 } }
+  var value: Int { count.withLock { $0 } }
+}
+
+/// Waits for something that another thread is sure to bring about; gives up with an error after ten seconds.
+func waitUntil(_ isDone: () -> Bool) async throws {
+  let end = ContinuousClock.now + .seconds(10)
+  while !isDone() {
+    if ContinuousClock.now > end { throw CancellationError() }
+    await Task.yield()
+  }
+}
