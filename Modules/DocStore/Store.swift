@@ -1,5 +1,4 @@
 public import CRDTCore
-import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -21,7 +20,7 @@ public final class Store: Sendable {
   let options: StoreOptions
   let writer: Writer
   let limits: SizeLimits
-  private let environment: Mutex<Environment?>
+  private let environment: Monitor<Environment?>
   private let processID = getpid()
 
   /// Opens the store in the directory at `path`, which is made if need be.
@@ -59,7 +58,7 @@ public final class Store: Sendable {
     let settings = WriterSettings(
       site: site, options: options, pageLimit: environment.pageLimit, sizes: limits)
     writer = Writer(environment, state: state, settings: settings)
-    self.environment = Mutex(environment)
+    self.environment = Monitor(environment)
     try writer.start()
   }
 

@@ -1,5 +1,4 @@
 import CLMDB
-import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -19,7 +18,7 @@ import Synchronization
   /// Pages that documents may fill; some more are kept for evicting when these are used up.
   let pageLimit: Int
   private let lock: StoreLock
-  private let idle: Mutex<[IdleReader]>
+  private let idle: Monitor<[IdleReader]>
 
   @safe private struct IdleReader: @unchecked Sendable {
     // SAFETY: a reset transaction without MDB_NOTLS's opposite is tied to no thread.
@@ -50,7 +49,7 @@ import Synchronization
     pageLimit = unsafe engine.pageLimit
     processID = getpid()
     self.lock = lock
-    idle = Mutex([])
+    idle = Monitor([])
   }
 
   /// Pages that the last commit may refer to.

@@ -5,6 +5,8 @@
 #endif
 
 /// A value under a lock, with a way to wait until it has changed.
+///
+/// Used in place of the library's mutex throughout the layer, because the thread sanitizer understands it.
 // SAFETY: `state` is only touched while the mutex is held; mutex and condition live as long as the object.
 @safe final class Monitor<State>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -1,5 +1,3 @@
-import Synchronization
-
 #if canImport(Darwin)
   import Darwin
 #else
@@ -64,7 +62,7 @@ struct FileIdentity: Hashable, Sendable {
 /// The stores that this process has open: `flock` does not tell apart the users within a process that
 /// reach one file through inherited descriptors.
 private enum OpenStores {
-  static let identities = Mutex<Set<FileIdentity>>([])
+  static let identities = Monitor<Set<FileIdentity>>([])
 
   static func insert(_ identity: FileIdentity) -> Bool {
     identities.withLock { $0.insert(identity).inserted }

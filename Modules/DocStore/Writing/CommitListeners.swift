@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A registration for commits; it ends when it is cancelled or let go of.
 public final class CommitListener: Sendable {
   private let id: UInt64
@@ -25,7 +23,7 @@ final class CommitListeners: Sendable {
     var bodies: [(id: UInt64, body: Body)] = []
   }
 
-  private let state = Mutex(State())
+  private let state = Monitor(State())
 
   var isEmpty: Bool { state.withLock { $0.bodies.isEmpty } }
 

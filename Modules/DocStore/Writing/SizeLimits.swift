@@ -1,5 +1,4 @@
 import CRDTCore
-import Synchronization
 
 /// The limits on documents' sizes, which may change while the store is open.
 final class SizeLimits: Sendable {
@@ -8,12 +7,12 @@ final class SizeLimits: Sendable {
     var hard: Int
   }
 
-  private let values: Mutex<Values>
-  private let warned = Mutex<[DocumentKey: SizeClass]>([:])
+  private let values: Monitor<Values>
+  private let warned = Monitor<[DocumentKey: SizeClass]>([:])
   /// Beyond this many documents the oldest warnings are forgotten, and may be repeated.
   private static let remembered = 10_000
 
-  init(soft: Int, hard: Int) { values = Mutex(Values(soft: soft, hard: hard)) }
+  init(soft: Int, hard: Int) { values = Monitor(Values(soft: soft, hard: hard)) }
 
   var current: Values { values.withLock { $0 } }
 

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Logs transactions that wait long for their turn, and whom they wait for.
 ///
 /// Its thread starts with the first job that has to wait, and sleeps while none does.

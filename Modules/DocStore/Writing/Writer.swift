@@ -1,6 +1,5 @@
 import CLMDB
 import CRDTCore
-import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -15,9 +14,9 @@ final class Writer: @unchecked Sendable {
   let settings: WriterSettings
   let listeners = CommitListeners()
   let queue = Monitor(JobQueue())
-  private let published: Mutex<Catalogue>
+  private let published: Monitor<Catalogue>
   private let ended = Monitor(false)
-  private let thread = Mutex<StoreThread?>(nil)
+  private let thread = Monitor<StoreThread?>(nil)
   private let watch: WaitWatch
   private var environment: Environment?
   private var state: StoreState
@@ -31,7 +30,7 @@ final class Writer: @unchecked Sendable {
     self.environment = environment
     self.state = state
     self.settings = settings
-    published = Mutex(Catalogue(state))
+    published = Monitor(Catalogue(state))
     watch = WaitWatch(queue: queue, options: settings.options)
   }
 
