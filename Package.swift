@@ -76,6 +76,11 @@ let package = Package(
       ],
       path: "Tools/dunlin", resources: [.copy("Sample")], swiftSettings: settings),
     .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
+    tests(
+      "SyncProtocolTests",
+      using: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "TestKit"],
+      resources: [.copy("Golden")]),
+    tests("ScopePolicyTests", using: ["CRDTCore", "SyncProtocol", "ScopePolicy"]),
     tests("TestKitTests", using: ["TestKit"]),
     tests("TransportsTests", using: ["Transports"]),
     tests("DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"]),

@@ -1,0 +1,27 @@
+/// Sync scopes that cannot be set; those before stay in force.
+public struct ScopeError: Error, Hashable, Sendable {
+  public enum Code: String, Sendable {
+    /// The collection's name is the system's, or no name at all.
+    case collectionName
+    /// There is no scope of this name.
+    case unknownScope
+    /// The scopes are not a map of names to names.
+    case malformed
+  }
+
+  public let code: Code
+  /// One sentence without a full stop.
+  public let message: String
+  /// The collection at fault, where there is one.
+  public let collection: String?
+
+  public init(_ code: Code, _ message: String, collection: String? = nil) {
+    self.code = code
+    self.message = message
+    self.collection = collection
+  }
+}
+
+extension ScopeError: CustomStringConvertible {
+  public var description: String { "\(message) (\(code.rawValue))" }
+}

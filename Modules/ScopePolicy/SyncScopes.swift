@@ -1,0 +1,84 @@
+public import CRDTCore
+public import SyncProtocol
+import Synchronization
+
+/// The sync scopes of this peer: a collection's documents flow out only to the kinds of peers its scope names.
+///
+/// They hold for what this peer sends, to whom ever it sends: in first sync, in live changes, and for documents that
+/// came from others. They say nothing of what may come in, and are not stored. Other peers have scopes of their own.
+public final class SyncScopes: SyncGate {
+  private struct State {
+    var scopes: [String: SyncScope] = [:]
+    var epoch: UInt64 = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Lets everything flow to everybody.
+  public init() {}
+
+  /// The scopes in force; a collection that is not named has `allPeers`.
+  public var scopes: [String: SyncScope] { state.withLock { $0.scopes } }
+
+  /// Rises with every change of the scopes.
+  public var epoch: UInt64 { state.withLock { $0.epoch } }
+
+  /// Replaces all scopes: what is not named falls back to `allPeers`.
+  ///
+  /// - Returns: Whether anything has changed; sessions must then be told.
+  /// - Throws: `collectionName`, with nothing changed.
+  @discardableResult
+  public func set(_ scopes: [String: SyncScope]) throws(ScopeError) -> Bool {
+    for name in scopes.keys.sorted() { try Self.check(name) }
+    return state.withLock { state in
+      guard state.scopes != scopes else { return false }
+      state.scopes = scopes
+      state.epoch += 1
+      return true
+    }
+  }
+
+  /// Replaces all scopes by names, as `ALTER SYSTEM SET USER_COLLECTION_SYNC_SCOPES` gives them.
+  ///
+  /// - Throws: `malformed`, `collectionName`, `unknownScope`, each with nothing changed.
+  @discardableResult
+  public func set(_ value: Value) throws(ScopeError) -> Bool {
+    guard case .map(let map) = value else {
+      throw ScopeError(.malformed, "Sync scopes are a map from collections to scopes")
+    }
+    var scopes: [String: SyncScope] = [:]
+    for (name, value) in map.sorted(by: { $0.key < $1.key }) {
+      guard case .string(let text) = value else {
+        throw ScopeError(.malformed, "The scope of \(name) is not a string", collection: name)
+      }
+      guard let scope = SyncScope(rawValue: text) else {
+        let known = SyncScope.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ScopeError(.unknownScope, "There is no scope \(text); the scopes are \(known)", collection: name)
+      }
+      scopes[name] = scope
+    }
+    return try set(scopes)
+  }
+
+  /// The scopes as `SHOW USER_COLLECTION_SYNC_SCOPES` gives them.
+  public var value: Value { .map(scopes.mapValues { .string($0.rawValue) }) }
+
+  public func maySend(collection: String, to peer: PeerKind) -> Bool {
+    switch (state.withLock { $0.scopes[collection] } ?? .allPeers, peer) {
+    case (.allPeers, _), (.bigPeerOnly, .big), (.smallPeersOnly, .small): true
+    case (.bigPeerOnly, .small), (.smallPeersOnly, .big), (.localPeerOnly, _): false
+    }
+  }
+
+  public func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }
+
+  private static func check(_ name: String) throws(ScopeError) {
+    guard !name.hasPrefix("__"), !name.hasPrefix("system:") else {
+      throw ScopeError(.collectionName, "The collection \(name) is the system's, it has no sync scope", collection: name)
+    }
+    guard (1...Limits.collectionNameBytes).contains(name.utf8.count), !name.utf8.contains(0) else {
+      throw ScopeError(
+        .collectionName, "A collection's name has 1 to \(Limits.collectionNameBytes) bytes, none zero", collection: name)
+    }
+  }
+}

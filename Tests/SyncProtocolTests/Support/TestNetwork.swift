@@ -1,0 +1,185 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+import SyncProtocol
+import TestKit
+
+/// One end of a link of the test network: a session and what waits for it.
+final class Endpoint {
+  let peer: TestPeer
+  let session: Session
+  unowned let network: TestNetwork
+  weak var other: Endpoint?
+  var commits: [Commit] = []
+  var applies: [ApplyBatch] = []
+  /// Bytes that this end has sent and the other has not received.
+  var outbound: [UInt8] = []
+  var isAwake = false
+  var isReady = true
+  var closed: SyncError?
+  var events: [SyncEvent] = []
+  /// Every byte that was ever sent.
+  var sentBytes = 0
+  /// The payloads of all frames sent, unpacked, for the search for what must not be there.
+  var recording: [UInt8]?
+  private var subscriptionsChanged = false
+
+  init(_ peer: TestPeer, id: UInt64, network: TestNetwork, configuration: SessionConfiguration) {
+    self.peer = peer
+    self.network = network
+    session = Session(id: id, store: peer.store, gate: peer.scopes, configuration: configuration)
+  }
+
+  func start() throws {
+    try perform(session.subscriptionsChanged(peer.queries, now: network.now))
+    try perform(session.start(now: network.now))
+  }
+
+  func subscribe() { subscriptionsChanged = true }
+
+  func perform(_ actions: [Action]) throws {
+    for action in actions {
+      switch action {
+      case .send(let bytes):
+        outbound += bytes
+        sentBytes += bytes.count
+        if recording != nil { recording? += bytes }
+      case .apply(let batch): applies.append(batch)
+      case .close(let error): closed = error
+      case .event(let event): events.append(event)
+      case .wake(let delay): if delay == .zero { isAwake = true }
+      }
+    }
+  }
+
+  /// What can be done for this end now.
+  var steps: [() throws -> Void] {
+    guard closed == nil else { return [] }
+    var steps: [() throws -> Void] = []
+    if subscriptionsChanged {
+      steps.append { [self] in
+        subscriptionsChanged = false
+        try perform(session.subscriptionsChanged(peer.queries, now: network.now))
+      }
+    }
+    if !commits.isEmpty {
+      steps.append { [self] in try perform(session.committed(commits.removeFirst(), now: network.now)) }
+    }
+    if let batch = applies.first {
+      steps.append { [self] in
+        applies.removeFirst()
+        let session = session
+        let result = Result { try peer.store.write(origin: .session(session.id)) { try batch.apply(in: $0) }.0 }
+        try perform(session.applied(batch.ticket, result, now: network.now))
+      }
+    }
+    if isAwake {
+      steps.append { [self] in
+        isAwake = false
+        try perform(session.tick(now: network.now))
+      }
+    }
+    if let other, !other.outbound.isEmpty {
+      steps.append { [self] in
+        let count = min(other.outbound.count, network.pieceBytes())
+        let piece = Array(other.outbound.prefix(count))
+        other.outbound.removeFirst(count)
+        try perform(session.receive(piece, now: network.now))
+      }
+    }
+    return steps
+  }
+
+  /// Whether the interest of this generation is in.
+  var caughtUp: UInt64? {
+    events.reversed().lazy.compactMap { event in
+      if case .caughtUp(let generation) = event { generation } else { nil }
+    }.first
+  }
+}
+
+/// Peers and links under one seed: what happens next is drawn, nothing runs by itself.
+final class TestNetwork {
+  var random: SeededGenerator
+  let clock = ManualClock()
+  private(set) var now: Duration = .seconds(1)
+  private(set) var peers: [TestPeer] = []
+  private(set) var endpoints: [Endpoint] = []
+  /// The most bytes that arrive at once.
+  var maximumPiece = 1 << 20
+  private var nextID: UInt64 = 1
+  var configure: (inout SessionConfiguration) -> Void = { _ in }
+
+  init(seed: UInt64 = 1) { random = SeededGenerator(seed: seed) }
+
+  deinit { for peer in peers { peer.close() } }
+
+  func addPeer(_ name: String, _ kind: PeerKind = .small, hardDocumentBytes: Int = Limits.hardDocumentBytes) throws -> TestPeer {
+    let peer = try TestPeer(name, kind, clock: clock, hardDocumentBytes: hardDocumentBytes)
+    peers.append(peer)
+    return peer
+  }
+
+  /// Joins two peers by a link and starts both sessions.
+  @discardableResult
+  func connect(_ a: TestPeer, _ b: TestPeer) throws -> (Endpoint, Endpoint) {
+    let first = makeEndpoint(a)
+    let second = makeEndpoint(b)
+    (first.other, second.other) = (second, first)
+    for endpoint in [first, second] {
+      endpoint.peer.join(endpoint)
+      endpoints.append(endpoint)
+      try endpoint.start()
+    }
+    return (first, second)
+  }
+
+  private func makeEndpoint(_ peer: TestPeer) -> Endpoint {
+    var configuration = SessionConfiguration(kind: peer.kind, peerName: peer.name, appID: "test", random: { 42 })
+    configuration.hardDocumentBytes = peer.store.hardDocumentBytes
+    configure(&configuration)
+    defer { nextID += 1 }
+    return Endpoint(peer, id: nextID, network: self, configuration: configuration)
+  }
+
+  /// Cuts the link of an endpoint: what is under way is lost, at any byte; applies under way go on or are lost.
+  func cut(_ endpoint: Endpoint) {
+    for end in [endpoint, endpoint.other].compactMap({ $0 }) {
+      end.peer.leave(end)
+      endpoints.removeAll { $0 === end }
+    }
+  }
+
+  func pieceBytes() -> Int { maximumPiece <= 1 ? 1 : 1 + random.int(below: maximumPiece) }
+
+  /// Does one thing that can happen next.
+  ///
+  /// - Returns: `false` when nothing can.
+  func step() throws -> Bool {
+    for peer in peers { try peer.distribute() }
+    let steps = endpoints.flatMap(\.steps)
+    guard !steps.isEmpty else { return false }
+    now += .milliseconds(1)
+    try random.pick(steps)()
+    return true
+  }
+
+  /// Lets everything happen until all is quiet.
+  func settle(limit: Int = 2_000_000) throws {
+    for _ in 0..<limit where try !step() { return }
+    throw NetworkError.restless
+  }
+
+  /// Lets some things happen.
+  func run(steps: Int) throws {
+    for _ in 0..<steps where try !step() { return }
+  }
+
+  /// Lets time pass at all endpoints.
+  func wait(_ duration: Duration) throws {
+    now += duration
+    for endpoint in endpoints { try endpoint.perform(endpoint.session.tick(now: now)) }
+  }
+}
+
+enum NetworkError: Error { case restless }

@@ -1,0 +1,125 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+import ScopePolicy
+import Synchronization
+import SyncProtocol
+import TestKit
+
+/// A peer of the deterministic network: a real store, its subscriptions and its scopes.
+final class TestPeer {
+  let name: String
+  let kind: PeerKind
+  let scopes = SyncScopes()
+  private let directory: TemporaryDirectory
+  private let clock: ManualClock
+  private(set) var store: Store
+  private(set) var queries: [SubscriptionQuery] = []
+  private(set) var endpoints: [Endpoint] = []
+  private var listener: CommitListener?
+  private let commits = CommitLog()
+  /// Told of every commit, when it has become visible.
+  var onCommit: (Commit) throws -> Void = { _ in }
+
+  init(_ name: String, _ kind: PeerKind, clock: ManualClock, hardDocumentBytes: Int = Limits.hardDocumentBytes) throws {
+    self.name = name
+    self.kind = kind
+    self.clock = clock
+    directory = try TemporaryDirectory()
+    var random = SeededGenerator(seed: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
+    let site = Mutex(random.split())
+    store = try Store.open(
+      at: directory.file("store"),
+      options: StoreOptions(
+        mapBytes: 1 << 30, now: { clock.milliseconds }, random: { site.withLock { $0.next() } }, log: { _, _ in },
+        hardDocumentBytes: hardDocumentBytes))
+    listen()
+  }
+
+  private func listen() {
+    listener = store.onCommit { [commits] commit in commits.append(commit) }
+  }
+
+  func close() {
+    listener?.cancel()
+    store.close()
+  }
+
+  func join(_ endpoint: Endpoint) { endpoints.append(endpoint) }
+
+  func leave(_ endpoint: Endpoint) { endpoints.removeAll { $0 === endpoint } }
+
+  /// Hands commits that have happened to the sessions' queues.
+  func distribute() throws {
+    for commit in commits.take() {
+      try onCommit(commit)
+      for endpoint in endpoints { endpoint.commits.append(commit) }
+    }
+  }
+
+  func subscribe(_ texts: String...) throws {
+    queries = try texts.map { try SubscriptionQuery(dql: $0) }
+    for endpoint in endpoints { endpoint.subscribe() }
+  }
+
+  // MARK: - Documents
+
+  @discardableResult
+  func write(_ body: (WriteTransaction) throws -> Void) throws -> CommitReceipt {
+    clock.advance()
+    return try store.write { try body($0) }.1
+  }
+
+  func put(_ id: String, _ fields: [String: Value], in collection: String = "things") throws {
+    try write { try $0.upsert(fields, id: try DocumentID(id), into: collection) }
+  }
+
+  func remove(_ id: String, in collection: String = "things") throws {
+    try write { try $0.remove(try DocumentID(id), in: collection) }
+  }
+
+  func evict(_ id: String, in collection: String = "things") throws {
+    try write { try $0.evict(try DocumentID(id), in: collection) }
+  }
+
+  /// All living documents of a collection, by id.
+  func documents(in collection: String = "things") throws -> [String: [String: Value]] {
+    try store.read { transaction in
+      var found: [String: [String: Value]] = [:]
+      guard let known = try transaction.collection(collection) else { return found }
+      try transaction.forEachRecord(in: known) { id, _, record in
+        guard record.isAlive, case .string(let key) = try DocumentID.decode(id) else { return true }
+        found[key] = try record.fields(known.keys)
+        return true
+      }
+      return found
+    }
+  }
+
+  func document(_ id: String, in collection: String = "things") throws -> [String: Value]? {
+    try documents(in: collection)[id]
+  }
+}
+
+/// Time that moves only when told.
+final class ManualClock: Sendable {
+  private let now = Mutex<UInt64>(1_700_000_000_000)
+
+  var milliseconds: UInt64 { now.withLock { $0 } }
+
+  func advance(by milliseconds: UInt64 = 1) { now.withLock { $0 += milliseconds } }
+}
+
+/// Commits that no session has been told of.
+final class CommitLog: Sendable {
+  private let commits = Mutex<[Commit]>([])
+
+  func append(_ commit: Commit) { commits.withLock { $0.append(commit) } }
+
+  func take() -> [Commit] {
+    commits.withLock { commits in
+      defer { commits = [] }
+      return commits
+    }
+  }
+}
