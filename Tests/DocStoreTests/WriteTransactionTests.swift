@@ -69,6 +69,23 @@ import Testing
     #expect(try fixture.store.read { try $0.collection("nowhere") } == nil)
   }
 
+  @Test func `a collection comes into being with its first document, not with a write that came to nothing`()
+    throws
+  {
+    let fixture = try StoreFixture()
+    let deep = (0..<70).reduce(Value.int(1)) { value, _ in .array([value]) }
+    try fixture.store.write { tx in
+      #expect(code { try tx.upsert(["deep": deep], into: "cars") } == .document)
+      let (cars, infos) = (try tx.collection("cars"), try tx.collections())
+      #expect(cars == nil)
+      #expect(infos.isEmpty)
+      try tx.upsert(["n": .int(1)], id: DocumentID("a"), into: "boats")
+    }
+    try fixture.reopen()
+    #expect(try fixture.store.read { try $0.collections() }.map(\.name) == ["boats"])
+    #expect(try fixture.store.fields("a", in: "boats") == ["n": .int(1)])
+  }
+
   @Test func `updates edit a living document, removal leaves a tombstone, and upserts revive it`() throws {
     let fixture = try StoreFixture()
     let store = fixture.store

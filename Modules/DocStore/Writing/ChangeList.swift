@@ -16,24 +16,26 @@ struct ChangeList {
   /// What the application did to a document by name: removing and upserting it do not go together.
   enum Intent: Sendable { case upsert, remove, other }
 
-  private struct Touch {
-    var draft: Int
-    var group: Int
-    var intent: Intent
-  }
+  /// Where a document stands in the list.
+  struct Touch {
+    fileprivate var draft: Int
+    fileprivate var group: Int
+    fileprivate var intent: Intent
 
-  /// Whether `intent` contradicts what this transaction did to the document before.
-  func conflicts(_ key: DocumentKey, with intent: Intent) -> Bool {
-    guard let earlier = touches[key]?.intent else { return false }
-    switch (earlier, intent) {
-    case (.upsert, .remove), (.remove, .upsert): return true
-    case (.upsert, .upsert), (.remove, .remove), (.other, _), (_, .other): return false
+    /// Whether `next` contradicts what this transaction did to the document before.
+    func conflicts(with next: Intent) -> Bool {
+      switch (intent, next) {
+      case (.upsert, .remove), (.remove, .upsert): true
+      case (.upsert, .upsert), (.remove, .remove), (.other, _), (_, .other): false
+      }
     }
   }
 
+  /// What this transaction did to a document so far.
+  func touch(of key: DocumentKey) -> Touch? { touches[key] }
+
   /// Notes a change: the first one of a group keeps what was before, the last one what came of it.
-  mutating func note(_ draft: ChangeDraft, _ intent: Intent) {
-    let touch = touches[draft.key]
+  mutating func note(_ draft: ChangeDraft, _ intent: Intent, after touch: Touch?) {
     let lasting = intent == .other ? touch?.intent ?? .other : intent
     if let touch, touch.group == group {
       drafts[touch.draft].kind = draft.kind

@@ -25,8 +25,6 @@ extension WriteTransaction {
     strategy: WriteStrategy = .merge
   ) throws -> DocumentID {
     let id = try identify(fields, id)
-    var fields = fields
-    fields["_id"] = nil
     try change(id, in: collection, as: .upsert, "upsert") { existing, tables in
       try DocumentCodec.upsert(
         fields, strategy: strategy, existing: existing, stamping: stamping(), tables: &tables)

@@ -20,9 +20,14 @@ extension WriteTransaction {
   ) throws -> Bool {
     let access = try pagesToWrite(operation)
     try CollectionName.check(collection, operation: operation)
+    let isNew = index(of: collection) == nil
     let index = intern(collection)
+    var isStored = false
+    // A collection comes into being with its first document, not with a write that came to nothing.
+    defer { if isNew, !isStored { forgetLastCollection() } }
     let key = DocumentKey(collection: number(at: index), id: id)
-    guard !changes.conflicts(key, with: intent) else {
+    let touch = changes.touch(of: key)
+    if let touch, touch.conflicts(with: intent) {
       throw doomed(
         by: StoreError(
           .removedInTransaction, "One transaction cannot both remove and upsert a document",
@@ -43,13 +48,14 @@ extension WriteTransaction {
       throw StoreError(error, operation: operation)
     }
     guard let document else { return false }
-    try store(document, under: key, in: collection, at: index, intent, standing)
+    isStored = true
+    try store(document, under: key, in: collection, at: index, (intent, touch), standing)
     return true
   }
 
   private func store(
     _ document: EncodedDocument, under key: DocumentKey, in collection: String, at index: Int,
-    _ intent: ChangeList.Intent, _ standing: Standing
+    _ step: (intent: ChangeList.Intent, touch: ChangeList.Touch?), _ standing: Standing
   ) throws {
     let access = try pagesToWrite("put")
     let record = Record(bytes: document.record)
@@ -76,7 +82,7 @@ extension WriteTransaction {
         key: key, group: changes.currentGroup, sequence: sequence, kind: .write, before: standing.record,
         beforeSummary: standing.summary, after: isCapturing ? record : nil, afterSummary: document.summary,
         isOversize: isOversize),
-      intent)
+      step.intent, after: step.touch)
   }
 
   /// Removes a document from this store alone; peers keep theirs.
@@ -108,7 +114,7 @@ extension WriteTransaction {
         key: key, group: changes.currentGroup, sequence: drawSequence(), kind: .evict,
         before: standing.record,
         beforeSummary: standing.summary),
-      .other)
+      .other, after: changes.touch(of: key))
     return true
   }
 

@@ -105,6 +105,12 @@ public final class WriteTransaction {
 
   func intern(_ collection: String) -> Int { state.intern(collection) }
 
+  /// Takes back the collection that was made last, which nothing refers to.
+  func forgetLastCollection() {
+    settleTables()
+    if let name = state.collections.popLast()?.name { state.numbers[name] = nil }
+  }
+
   func number(at index: Int) -> UInt32 { state.collections[index].id }
 
   func name(of number: UInt32) -> String { state.collections[Int(number) - 1].name }
