@@ -113,24 +113,31 @@ struct StateEncoder {
 }
 
 extension DocumentState {
-  /// The register whose stamp most entries share, by majority vote, or the life's where none does.
+  /// A register whose stamp most entries share, or the life's where there is none.
   ///
-  /// Source: Boyer and Moore, "MJRTY: A Fast Majority Vote Algorithm", 1981.
+  /// Source: Boyer and Moore, "MJRTY: A Fast Majority Vote Algorithm", 1981; where no stamp has a
+  /// majority, all are counted.
   fileprivate var commonRegister: Register {
+    var registers: [Register] = []
+    func gather(_ node: Node) {
+      if let register = node.register { registers.append(register) }
+      for child in node.children { gather(child.node) }
+    }
+    gather(root)
     var candidate = Register(stamp: life, birth: lifeBirth, content: .map)
     var votes = 0
-    func vote(_ node: Node) {
-      if let register = node.register {
-        if votes == 0 {
-          candidate = register
-          votes = 1
-        } else {
-          votes += register.stamp == candidate.stamp && register.birth == candidate.birth ? 1 : -1
-        }
-      }
-      for child in node.children { vote(child.node) }
+    for register in registers {
+      if votes == 0 { candidate = register }
+      votes += register.hasStamp(of: candidate) ? 1 : -1
     }
-    vote(root)
-    return candidate
+    if registers.count(where: { $0.hasStamp(of: candidate) }) * 2 >= registers.count { return candidate }
+    var counts: [Stamp: Int] = [:]
+    for register in registers { counts[register.stamp, default: 0] += 1 }
+    let most = counts.max { ($0.value, $0.key) < ($1.value, $1.key) }
+    return registers.first { $0.stamp == most?.key } ?? candidate
   }
+}
+
+extension Register {
+  fileprivate func hasStamp(of other: Register) -> Bool { stamp == other.stamp && birth == other.birth }
 }

@@ -29,8 +29,7 @@ extension DocumentState {
   }
 
   private static func merge(_ register: Register, into mine: inout Node, seen: VersionVector) {
-    let isSeen = seen.covers(register.writer, at: register.stamp.reading)
-    if !isSeen || register.isOverDefault && mine.register?.stamp == register.stamp { mine.put(register) }
+    if !seen.covers(register.writer, at: register.stamp.reading) { mine.put(register) }
     guard case .counter(let theirs) = register.content, !theirs.contributions.isEmpty else { return }
     guard let here = mine.register, here.stamp == register.stamp, var state = here.content.asCounter else { return }
     for contribution in theirs.contributions where !seen.covers(contribution.writer, at: contribution.reading) {
@@ -62,7 +61,7 @@ extension DocumentState {
         hasNews = !state.contributions.isEmpty
         register.content = .counter(state)
       }
-      let isCovered = !register.isOverDefault && seen.covers(register.writer, at: register.stamp.reading)
+      let isCovered = seen.covers(register.writer, at: register.stamp.reading)
       node.register = isCovered && !hasNews ? nil : register
     }
     for index in node.children.indices { strip(&node.children[index].node, seen: seen) }

@@ -69,10 +69,6 @@ struct Node: Hashable, Sendable {
       register?.content = .counter(ours.joined(with: theirs))
       return
     }
-    if incoming.isOverDefault, incoming.stamp == mine.stamp, mine.isRemoved {
-      register?.content = incoming.content
-      return
-    }
     if incoming.isRemoved, mine.isDefault { incoming.content = .removed(overDefault: true) }
     guard incoming.beats(mine) else {
       if incoming.isDefault, case .removed = mine.content { register?.content = .removed(overDefault: true) }

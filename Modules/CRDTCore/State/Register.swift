@@ -5,7 +5,8 @@ struct Register: Hashable, Sendable {
     case value(Value)
     /// The marker of a map, whose fields are registers of their own.
     case map
-    /// `overDefault`: it hides default data, which no version vector remembers, so it must stay.
+    /// `overDefault`: it hides default data here, which no version vector remembers, so it must stay.
+    /// Each replica notes for itself what it has met; it is no part of the state that merges.
     case removed(overDefault: Bool)
     case counter(CounterState)
   }
@@ -24,9 +25,6 @@ struct Register: Hashable, Sendable {
   var isCounter: Bool { if case .counter = content { true } else { false } }
 
   var isRemoved: Bool { content.isRemoved }
-
-  /// A removal that no version vector stands for: what it hides is in none.
-  var isOverDefault: Bool { content == .removed(overDefault: true) }
 
   /// Whether this register wins against `other`: by stamp, then by the bytes of its content.
   func beats(_ other: Register) -> Bool {

@@ -169,7 +169,6 @@ struct WireReader: ~Escapable {
     switch kind {
     case WireWriter.mapKind: return .map
     case WireWriter.removedKind: return .removed(overDefault: false)
-    case WireWriter.removedDefaultKind: return .removed(overDefault: true)
     case WireWriter.counterKind: return .counter(try readCounter())
     case WireWriter.emptyKind: return nil
     default:

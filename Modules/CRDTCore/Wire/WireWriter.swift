@@ -12,10 +12,9 @@ struct WireWriter {
   /// Entry tags: the content's kind in the low bits.
   static let mapKind: UInt8 = 0x10
   static let removedKind: UInt8 = 0x11
-  static let removedDefaultKind: UInt8 = 0x12
-  static let counterKind: UInt8 = 0x13
+  static let counterKind: UInt8 = 0x12
   /// No register here: only what lies below, or a floor.
-  static let emptyKind: UInt8 = 0x14
+  static let emptyKind: UInt8 = 0x13
   static let kindMask: UInt8 = 0x1F
   /// Nodes below follow a kind that is not a map.
   static let childrenFlag: UInt8 = 0x20
@@ -160,7 +159,7 @@ extension Register.Content {
     switch self {
     case .value(let value): ValueCodec.tag(of: value).rawValue
     case .map: WireWriter.mapKind
-    case .removed(let overDefault): overDefault ? WireWriter.removedDefaultKind : WireWriter.removedKind
+    case .removed: WireWriter.removedKind
     case .counter: WireWriter.counterKind
     }
   }

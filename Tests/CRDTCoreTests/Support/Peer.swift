@@ -42,25 +42,35 @@ struct Peer {
   mutating func upsert(
     _ fields: [String: Value], _ strategy: WriteStrategy = .merge, now: UInt64 = 0
   ) throws -> Bool {
-    let stamping = stamping(now)
-    return try replace { tables, existing throws(DocumentError) in
+    try upsert(fields, strategy, stamping(now))
+  }
+
+  @discardableResult
+  mutating func upsert(
+    _ fields: [String: Value], _ strategy: WriteStrategy, _ stamping: Stamping
+  ) throws -> Bool {
+    try replace { tables, existing throws(DocumentError) in
       try DocumentCodec.upsert(
         fields, strategy: strategy, existing: existing, stamping: stamping, tables: &tables)
     }
   }
 
   @discardableResult
-  mutating func update(_ edits: [Edit], now: UInt64 = 0) throws -> Bool {
-    let stamping = stamping(now)
-    return try replace { tables, existing throws(DocumentError) in
+  mutating func update(_ edits: [Edit], now: UInt64 = 0) throws -> Bool { try update(edits, stamping(now)) }
+
+  @discardableResult
+  mutating func update(_ edits: [Edit], _ stamping: Stamping) throws -> Bool {
+    try replace { tables, existing throws(DocumentError) in
       try DocumentCodec.update(edits, existing: existing, stamping: stamping, tables: &tables)
     }
   }
 
   @discardableResult
-  mutating func remove(now: UInt64 = 0) throws -> Bool {
-    let stamping = stamping(now)
-    return try replace { tables, existing throws(DocumentError) in
+  mutating func remove(now: UInt64 = 0) throws -> Bool { try remove(stamping(now)) }
+
+  @discardableResult
+  mutating func remove(_ stamping: Stamping) throws -> Bool {
+    try replace { tables, existing throws(DocumentError) in
       try DocumentCodec.remove(existing: existing, stamping: stamping, tables: &tables)
     }
   }

@@ -1,0 +1,129 @@
+extension RecordMetadata {
+  /// Reads the version vector and what follows it up to the floor.
+  init(head reader: inout ByteReader, base reading: ClockReading, sites: SiteTable) throws(CodecError) {
+    try self.init(head: &reader, parts: Self.readParts(&reader), base: reading, sites: sites)
+  }
+
+  private static func readParts(_ reader: inout ByteReader) throws(CodecError) -> Parts {
+    let parts = Parts(rawValue: try reader.readByte())
+    guard parts.isSubset(of: .known) else { throw reader.failure(.unsupportedVersion, "metadata has unknown parts") }
+    return parts
+  }
+
+  private init(
+    head reader: inout ByteReader, parts: Parts, base reading: ClockReading, sites: SiteTable
+  ) throws(CodecError) {
+    var elements: [VersionVector.Element] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+      let site = try reader.readSite(sites)
+      let latest = try reader.readTime(from: reading)
+      let birth = try reader.readAge(at: latest)
+      elements.append(.init(writer: Writer(site: site, birth: birth), reading: latest))
+    }
+    vector = VersionVector(elements)
+    guard vector.elements == elements else { throw reader.failure(.malformed, "writers are not in ascending order") }
+    let writer = try reader.readIndex(through: elements.count)
+    base = Mark(writer: writer, reading: writer == 0 ? .zero : reading)
+    ownWriter = try reader.readIndex(through: elements.count)
+    life = parts.contains(.life) ? try mark(&reader) : base
+    guard parts.contains(.floor) else { return }
+    let site = try reader.readSite(sites)
+    floor = Stamp(reading: try reader.readTime(from: reading), site: site)
+  }
+
+  init(_ reader: inout ByteReader, base reading: ClockReading, tables: RecordTables) throws(CodecError) {
+    let parts = try Self.readParts(&reader)
+    try self.init(head: &reader, parts: parts, base: reading, sites: tables.sites)
+    if parts.contains(.marks) { try readMarks(&reader) }
+    if parts.contains(.counters) { try readCounters(&reader) }
+    if parts.contains(.hidden) { try readHidden(&reader, tables.keys) }
+    if parts.contains(.floors) { try readFloors(&reader, tables.keys) }
+    guard reader.isAtEnd else { throw reader.failure(.malformed, "metadata has bytes left over") }
+  }
+
+  private mutating func readMarks(_ reader: inout ByteReader) throws(CodecError) {
+    var previous = -1
+    for _ in 0..<(try reader.readCount()) {
+      let (distance, writer) = try reader.readIndex(through: .max).quotientAndRemainder(dividingBy: noRegister + 1)
+      guard distance <= Limits.recordBytes else { throw reader.failure(.malformed, "an entry is out of range") }
+      previous += distance + 1
+      marks.append((previous, try age(of: writer, &reader)))
+    }
+  }
+
+  private mutating func readCounters(_ reader: inout ByteReader) throws(CodecError) {
+    var previous = -1
+    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+      previous += try reader.readIndex(through: Limits.recordBytes) + 1
+      counters.append(Counter(entry: previous, state: try counter(&reader)))
+    }
+  }
+
+  private mutating func readHidden(_ reader: inout ByteReader, _ keys: KeyTable) throws(CodecError) {
+    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+      let path = try path(&reader, keys)
+      let mark = try mark(&reader)
+      let writer = writer(mark)
+      let content = try content(&reader)
+      let stamp = Stamp(reading: mark.reading, site: writer.site)
+      hidden.append(Hidden(path: path, register: Register(stamp: stamp, birth: writer.birth, content: content)))
+    }
+  }
+
+  private mutating func readFloors(_ reader: inout ByteReader, _ keys: KeyTable) throws(CodecError) {
+    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+      let path = try path(&reader, keys)
+      let mark = try mark(&reader)
+      let writer = writer(mark)
+      let stamp = Stamp(reading: mark.reading, site: writer.site)
+      floors.append(Floor(path: path, floor: Node.Floor(stamp: stamp, birth: writer.birth)))
+    }
+  }
+
+  private func mark(_ reader: inout ByteReader) throws(CodecError) -> Mark {
+    try age(of: try reader.readIndex(through: noRegister), &reader)
+  }
+
+  private func age(of writer: Int, _ reader: inout ByteReader) throws(CodecError) -> Mark {
+    guard writer > 0, writer != noRegister else { return Mark(writer: writer, reading: .zero) }
+    return Mark(writer: writer, reading: try reader.readAge(at: vector.elements[writer - 1].reading))
+  }
+
+  private func counter(_ reader: inout ByteReader) throws(CodecError) -> CounterState {
+    var state = CounterState(base: try reader.readSignedVarint())
+    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+      let mark = try mark(&reader)
+      let amount = try reader.readSignedVarint()
+      state.contributions.append(.init(writer: writer(mark), reading: mark.reading, amount: amount))
+    }
+    return state
+  }
+
+  private func content(_ reader: inout ByteReader) throws(CodecError) -> Register.Content {
+    switch try reader.readByte() {
+    case 0: return .removed(overDefault: false)
+    case 1: return .removed(overDefault: true)
+    case 2: return .value(try ValueCodec.read(&reader))
+    case 3: return .counter(try counter(&reader))
+    case 4: return .map
+    default: throw reader.failure(.malformed, "a hidden register has an unknown kind")
+    }
+  }
+
+  private func path(_ reader: inout ByteReader, _ keys: KeyTable) throws(CodecError) -> [String] {
+    let count = try reader.readCount()
+    guard count > 0, count <= Limits.depth + 1 else { throw reader.failure(.limit, "a path is too long") }
+    var path: [String] = []
+    for _ in 0..<count {
+      let reference = try reader.readIndex(through: KeyTable.capacity)
+      if reference == 0 {
+        path.append(try reader.readString())
+      } else if let name = keys.name(of: UInt16(reference - 1)) {
+        path.append(name)
+      } else {
+        throw reader.failure(.unknownName, "a key id is not in the collection's table")
+      }
+    }
+    return path
+  }
+}

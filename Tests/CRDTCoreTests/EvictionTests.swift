@@ -1,0 +1,76 @@
+import CRDTCore
+import TestKit
+import Testing
+
+@Suite struct EvictionTests {
+  @Test func `a site evicts a document, writes to it and resubscribes, and nothing is lost anywhere`() throws {
+    var phone = Peer(1)
+    var cloud = Peer(2)
+    var tablet = Peer(3)
+    try phone.upsert(["a": .int(1), "b": .int(1), "c": .counter(0), "m": .map(["x": .int(1)])], now: 1_000)
+    try phone.update([.set(["a"], .int(2)), .increment(["c"], 5), .set(["m", "y"], .int(2))], now: 2_000)
+    try cloud.pull(phone)
+    try tablet.pull(cloud)
+
+    phone.evict()
+    #expect(try phone.fields == nil)
+    try phone.upsert(["b": .int(9), "c": .counter(0)], now: 3_000)
+    try phone.update([.increment(["c"], 1)], now: 3_500)
+    try tablet.update([.increment(["c"], 2), .set(["t"], .bool(true))], now: 3_600)
+
+    // The subscription brings the document back; the vectors say what each side lacks.
+    try phone.pull(cloud)
+    try cloud.pull(phone)
+    try cloud.pull(tablet)
+    try phone.pull(cloud)
+    try tablet.pull(cloud)
+    let expected: [String: Value] = [
+      "a": .int(2), "b": .int(9), "c": .counter(1), "m": .map(["x": .int(1), "y": .int(2)]), "t": .bool(true),
+    ]
+    for peer in [phone, cloud, tablet] {
+      #expect(try peer.fields == expected)
+      #expect(try peer.wire() == cloud.wire())
+      #expect(peer.document?.summary == cloud.document?.summary)
+    }
+    // And the repair takes nothing for removed that is not.
+    for peer in [phone, cloud, tablet] {
+      var repaired = peer
+      let wire = try cloud.wire()
+      #expect(try repaired.repair(wire).isUnchanged)
+    }
+  }
+
+  @Test func `counting again after an eviction loses neither the old nor the new increments`() throws {
+    var phone = Peer(1)
+    var cloud = Peer(2)
+    try cloud.upsert(["x": .null], now: 10)
+    try phone.pull(cloud)
+    for turn in 1...5 as ClosedRange<Int64> {
+      try phone.update([.increment(["c"], turn)], now: UInt64(turn) * 1_000)
+      try cloud.pull(phone)
+      phone.evict()
+      if turn == 3 { try cloud.update([.increment(["c"], 100)], now: 3_500) }
+      try phone.pull(cloud)
+    }
+    #expect(try phone.fields?["c"] == .counter(115))
+    #expect(try cloud.fields?["c"] == .counter(115))
+  }
+
+  @Test func `a delta for what was evicted meanwhile asks for its base`() throws {
+    var phone = Peer(1)
+    var cloud = Peer(2)
+    try cloud.upsert(["x": .int(1)], now: 10)
+    try phone.pull(cloud)
+    let known = try phone.vector
+    try cloud.update([.set(["y"], .int(2))], now: 20)
+    let delta = try cloud.wire(lacking: known)
+    phone.evict()
+    #expect(try phone.merge(delta).isMissingBase)
+    #expect(try phone.fields == nil)
+    try phone.upsert(["z": .int(3)], now: 30)
+    #expect(try phone.merge(delta).isMissingBase)
+    #expect(try phone.fields == ["z": .int(3)])
+    try phone.pull(cloud, whole: true)
+    #expect(try phone.fields == ["x": .int(1), "y": .int(2), "z": .int(3)])
+  }
+}
