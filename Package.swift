@@ -82,7 +82,12 @@ let package = Package(
       resources: [.copy("Golden")]),
     tests("ScopePolicyTests", using: ["CRDTCore", "SyncProtocol", "ScopePolicy"]),
     tests("TestKitTests", using: ["TestKit"]),
-    tests("TransportsTests", using: ["Transports"]),
+    tests(
+      "TransportsTests",
+      using: [
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     tests("DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"]),
     tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"]),
     tests(

@@ -62,7 +62,7 @@ final class BytePipe: Sendable {
   func append(_ pieces: [[UInt8]]) throws(LinkError) -> Bool {
     let (result, readers) = state.withLock { state -> (Result<Bool, LinkError>, Waiters) in
       if let ending = state.ending {
-        return (.failure(ending.error ?? LinkError(.closed, "the direction was ended before")), [:])
+        return (.failure(ending.error ?? LinkError(.closed, "The direction was ended before")), [:])
       }
       for piece in pieces where !piece.isEmpty { enqueue(piece, &state) }
       let full = state.queuedBytes >= bound
@@ -82,11 +82,12 @@ final class BytePipe: Sendable {
 
   /// Ends the pipe behind what is queued: with an error where the bytes stop out of order.
   ///
-  /// An ended pipe stays as it ended.
-  func finish(_ error: LinkError? = nil) {
+  /// An ended pipe stays as it ended, unless its writer leaves (`leaving`) before all of it was taken.
+  func finish(_ error: LinkError? = nil, leaving: Bool = false) {
     resume(
       state.withLock { state in
-        guard state.ending == nil else { return [:] }
+        let isCutShort = leaving && state.ending?.error == nil && !state.queue.isEmpty
+        guard state.ending == nil || isCutShort else { return [:] }
         state.ending = (error, .zero)
         return error == nil
           ? wakeAll(&state.readers)
@@ -236,7 +237,7 @@ final class BytePipe: Sendable {
       state.queuedBytes += delivery.bytes.count
     }
     if let breaks = state.schedule?.breaks, state.ending == nil {
-      state.ending = (LinkError(.disconnected, "the emulated link broke"), breaks)
+      state.ending = (LinkError(.disconnected, "The emulated link broke"), breaks)
     }
   }
 

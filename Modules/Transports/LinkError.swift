@@ -43,5 +43,5 @@ public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String { message }
 
   /// The error of a wait that was cancelled.
-  static let cancelled = LinkError(.cancelled, "the task that used the link was cancelled")
+  package static let cancelled = LinkError(.cancelled, "The task that used the link was cancelled")
 }

@@ -73,10 +73,10 @@ public final class MemoryLink: Link {
       return true
     }
     guard first else { return }
-    let gone = LinkError(.disconnected, "the link to \(endpoint.address) was closed")
+    let gone = LinkError(.disconnected, "The link to \(endpoint.address) was closed")
     inbound.fail(gone)
     // The peer still reads what has arrived before it finds the link gone.
-    outbound.finish(gone)
+    outbound.finish(gone, leaving: true)
   }
 
   /// What this end tells of `error`; a line that broke in one direction is broken in the other.

@@ -25,7 +25,7 @@ public struct TCPConnector: Sendable {
   ///
   /// - Throws: `refused`, `unreachable`, `timedOut`, `system`, naming the address; `cancelled` when the task is.
   public func connect() async throws(LinkError) -> TCPLink {
-    let what = "cannot connect to \(address)"
+    let what = "Cannot connect to \(address)"
     guard (1...65_535).contains(port) else {
       throw LinkError(.unreachable, "\(what): a port is a number from 1 to 65535")
     }
@@ -111,7 +111,7 @@ private final class Attempt: Sendable {
 
   func link(of channel: any Channel) throws(LinkError) -> TCPLink {
     guard let link = state.withLock({ $0.links.first { $0.channel === channel }?.link }) else {
-      throw LinkError(.disconnected, "the connection was closed while it was made")
+      throw LinkError(.disconnected, "The connection was closed while it was made")
     }
     return link
   }

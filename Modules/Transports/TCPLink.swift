@@ -51,7 +51,7 @@ public final class TCPLink: Link {
       }
     } catch {
       if Task.isCancelled { throw .cancelled }
-      throw LinkError(tcp: error, "cannot end the connection to \(endpoint.address)")
+      throw LinkError(tcp: error, "Cannot end the connection to \(endpoint.address)")
     }
   }
 

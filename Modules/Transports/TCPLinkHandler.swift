@@ -87,7 +87,7 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    let reason = LinkError(tcp: error, "the connection to \(name) broke")
+    let reason = LinkError(tcp: error, "The connection to \(name) broke")
     end(reason)
     context.close(promise: nil)
   }
@@ -95,7 +95,7 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   func channelInactive(context: ChannelHandlerContext) {
     // When this direction has ended before, the end of the other closes the socket with no event of its own.
     if endsOutput { inbound.finish() }
-    end(LinkError(.disconnected, "the connection to \(name) was closed"))
+    end(LinkError(.disconnected, "The connection to \(name) was closed"))
     if !endsOutput { ending?.fail(ChannelError.ioOnClosedChannel) }
     context.fireChannelInactive()
   }

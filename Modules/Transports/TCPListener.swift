@@ -28,37 +28,60 @@ public final class TCPListener: Sendable {
   public static func bind(
     host: String = "127.0.0.1", port: Int = 0, options: TCPOptions = TCPOptions()
   ) async throws(LinkError) -> TCPListener {
-    let what = "cannot listen on \(hostPort(host, port))"
-    guard (0...65_535).contains(port) else {
-      throw LinkError(.unreachable, "\(what): a port is a number from 0 to 65535")
-    }
-    // The count of open links bounds the queue.
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
-    let open = OpenCount(limit: options.maximumConnections)
     do {
-      let channel = try await ServerBootstrap(group: TCP.group)
-        .serverChannelOption(.backlog, value: 256)
-        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-        .childChannelOption(.socketOption(.so_keepalive), value: 1)
-        .childChannelOption(.allowRemoteHalfClosure, value: true)
-        .childChannelOption(.recvAllocator, value: TCP.receiveAllocator)
-        .childChannelOption(.writeBufferWaterMark, value: TCP.waterMark)
-        .childChannelInitializer { channel in
-          channel.eventLoop.makeCompletedFuture {
-            guard open.enter() else {
-              throw LinkError(.closed, "too many connections")
-            }
-            channel.closeFuture.whenComplete { _ in open.leave() }
-            arrivals.yield(try TCPLink(channel, options: options))
-          }
-        }
-        .bind(host: host, port: port).get()
+      let channel = try await begin(host, port, options, arrivals).get()
       return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
     } catch {
-      arrivals.finish()
-      throw LinkError(tcp: error, what)
+      throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
     }
+  }
+
+  /// Begins to listen, keeping the calling thread for the moment that it takes.
+  ///
+  /// - Parameters:
+  ///   - host: The name or address to listen on.
+  ///   - port: The port, 0 for any free one.
+  ///   - options: The bounds of the listener and of its links.
+  /// - Returns: The listener, with the port it got.
+  /// - Throws: As `bind`.
+  public static func bindBlocking(
+    host: String = "127.0.0.1", port: Int = 0, options: TCPOptions = TCPOptions()
+  ) throws(LinkError) -> TCPListener {
+    let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
+    do {
+      let channel = try begin(host, port, options, arrivals).wait()
+      return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
+    } catch {
+      throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
+    }
+  }
+
+  private static func begin(
+    _ host: String, _ port: Int, _ options: TCPOptions, _ arrivals: AsyncStream<TCPLink>.Continuation
+  ) throws(LinkError) -> EventLoopFuture<any Channel> {
+    guard (0...65_535).contains(port) else {
+      throw LinkError(
+        .unreachable, "Cannot listen on \(hostPort(host, port)): a port is a number from 0 to 65535")
+    }
+    // The count of open links bounds the stream of arrivals.
+    let open = OpenCount(limit: options.maximumConnections)
+    return ServerBootstrap(group: TCP.group)
+      .serverChannelOption(.backlog, value: 256)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.socketOption(.so_keepalive), value: 1)
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelOption(.recvAllocator, value: TCP.receiveAllocator)
+      .childChannelOption(.writeBufferWaterMark, value: TCP.waterMark)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          guard open.enter() else { throw LinkError(.closed, "Too many connections") }
+          channel.closeFuture.whenComplete { _ in open.leave() }
+          arrivals.yield(try TCPLink(channel, options: options))
+        }
+      }
+      .bind(host: host, port: port)
   }
 
   private init(
@@ -87,6 +110,13 @@ public final class TCPListener: Sendable {
     channel.close(promise: nil)
     // The future of a close cannot fail.
     _ = try? await channel.closeFuture.get()
+  }
+
+  /// Stops listening, keeping the calling thread until the port is free.
+  public func closeBlocking() {
+    arrivals.finish()
+    channel.close(promise: nil)
+    _ = try? channel.closeFuture.wait()
   }
 }
 

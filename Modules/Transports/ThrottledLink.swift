@@ -30,7 +30,7 @@ public final class ThrottledLink: Link {
 
   deinit {
     for pump in pumps { pump.cancel() }
-    link.close(LinkError(.closed, "the link was let go"))
+    link.close(LinkError(.closed, "The link was let go"))
   }
 
   public func receive() async throws(LinkError) -> [UInt8]? { try await inbound.read() }

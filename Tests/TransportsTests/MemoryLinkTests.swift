@@ -68,6 +68,17 @@ import Transports
     #expect(await linkError { try await right.send([[1]]) }?.code == .disconnected)
   }
 
+  @Test func `closing ends a wait for a peer that does not read`() async throws {
+    let (left, right) = MemoryLink.pair()
+    try await left.send([[1]])
+    let finishing = Task { await linkError { try await left.finish() } }
+    for _ in 0..<100 { await Task.yield() }
+    left.close(LinkError(.closed, "done"))
+    #expect(await finishing.value != nil)
+    #expect(try await right.receive() == [1])
+    #expect(await linkError { _ = try await right.receive() }?.code == .disconnected)
+  }
+
   @Test func `a cancelled wait ends at once`() async throws {
     let (left, right) = MemoryLink.pair()
     let receiver = Task { await linkError { _ = try await right.receive() } }

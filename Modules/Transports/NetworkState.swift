@@ -1,0 +1,53 @@
+import CRDTCore
+import QueryEngine
+import SyncProtocol
+
+/// What a network of peers knows, behind its lock.
+struct NetworkState {
+  /// Where to listen or to connect.
+  struct Address: Hashable, Sendable {
+    let host: String
+    let port: Int
+  }
+
+  /// A session that runs.
+  struct Session {
+    let driver: SessionDriver
+    /// The address that it was dialed at, for a connection that this network keeps up.
+    let dialed: Address?
+    var connection: PeerConnection
+
+    /// The connection with figures of this moment.
+    var current: PeerConnection {
+      var current = connection
+      current.statistics = driver.statistics
+      return current
+    }
+  }
+
+  var isRunning = false
+  var listening: [Address] = []
+  var connecting: [Address] = []
+  var subscriptions: [SubscriptionQuery] = []
+  var listeners: [TCPListener] = []
+  var sessions: [UInt64: Session] = [:]
+  /// Everything that runs; a task takes itself out at its end.
+  var tasks: [UInt64: Task<Void, Never>] = [:]
+  /// The task that keeps the connection to an address.
+  var dialers: [Address: UInt64] = [:]
+  /// The dialers that wait until another connection to their peer is gone.
+  var parked: [UInt64: Latch] = [:]
+  var observers: [UInt64: AsyncStream<NetworkEvent>.Continuation] = [:]
+  private var lastID: UInt64 = 0
+
+  /// Whether a session with the peer runs.
+  func isConnected(to site: SiteID) -> Bool {
+    sessions.values.contains { $0.connection.peer?.site == site }
+  }
+
+  /// A number that names nothing else in this network.
+  mutating func newID() -> UInt64 {
+    lastID += 1
+    return lastID
+  }
+}

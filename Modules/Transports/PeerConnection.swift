@@ -1,0 +1,37 @@
+public import SyncProtocol
+
+/// One connection to a peer, as it is at the moment of asking.
+public struct PeerConnection: Hashable, Sendable, Identifiable {
+  /// Who made the connection.
+  public enum Direction: Hashable, Sendable {
+    /// The other peer.
+    case incoming
+    /// This peer.
+    case outgoing
+  }
+
+  /// Names the connection's session in this process.
+  public let id: UInt64
+  /// Who made it.
+  public let direction: Direction
+  /// The kind of link and where the other end is.
+  public let endpoint: LinkEndpoint
+  /// What the peer said about itself; `nil` until it has said hello.
+  public internal(set) var peer: PeerInfo?
+  /// The newest set of subscriptions for which all that the peer had is here; 0 before the first.
+  public internal(set) var caughtUp: UInt64 = 0
+  /// What the session has moved so far.
+  public internal(set) var statistics = SyncStatistics()
+}
+
+/// What happens in a network of peers.
+public enum NetworkEvent: Sendable {
+  /// The peers have met.
+  case connected(PeerConnection)
+  /// A connection is over; its peer is `nil` where the two never met.
+  case disconnected(PeerConnection, SessionEnd)
+  /// An attempt to connect to the address failed; the next one follows after the delay.
+  case attemptFailed(address: String, LinkError, retryAfter: Duration)
+  /// Something happened in a connection's session.
+  case session(PeerConnection, SyncEvent)
+}

@@ -1,0 +1,105 @@
+import CRDTCore
+import Logging
+import Synchronization
+
+extension PeerNetwork {
+  /// Starts a task that is waited for when the network stops.
+  ///
+  /// - Returns: The task; `nil` when the network does not run.
+  @discardableResult
+  func spawn(
+    dialing address: NetworkState.Address? = nil, _ body: @escaping @Sendable (PeerNetwork) async -> Void
+  ) -> Task<Void, Never>? {
+    state.withLock { state in
+      guard state.isRunning else { return nil }
+      let id = state.newID()
+      // The task takes itself out under the same lock, so it is in before it can be out.
+      let task = Task {
+        await body(self)
+        _ = self.state.withLock { $0.tasks.removeValue(forKey: id) }
+      }
+      state.tasks[id] = task
+      if let address { state.dialers[address] = id }
+      return task
+    }
+  }
+
+  /// Listens on an address and serves who comes.
+  ///
+  /// - Returns: The port in use.
+  @discardableResult
+  func open(_ address: NetworkState.Address) throws(LinkError) -> Int {
+    let listener = try TCPListener.bindBlocking(
+      host: address.host, port: address.port, options: options.tcp)
+    state.withLock { $0.listeners.append(listener) }
+    let accepting = spawn { network in
+      for await link in listener.links { network.serve(link, .incoming) }
+    }
+    guard accepting != nil else {
+      listener.closeBlocking()
+      throw LinkError(.closed, "The network is stopped")
+    }
+    options.logger.info("Listening on \(listener.address)")
+    return listener.port
+  }
+
+  /// Keeps up a connection to an address until the task that it starts is cancelled.
+  func dial(_ address: NetworkState.Address) {
+    spawn(dialing: address) { network in
+      let connector = TCPConnector(
+        host: address.host, port: address.port, options: network.options.tcp)
+      let course = DialingCourse()
+      await connector.keepConnected(backoff: network.options.backoff, clock: network.setup.clock) {
+        error, delay in
+        network.attemptFailed(connector.address, error, delay, course)
+      } body: { link in
+        course.connected()
+        guard let (session, task) = network.serve(link, .outgoing, dialed: address) else { return false }
+        await task.value
+        await network.waitForOtherConnections(to: session.site)
+        return session.wasOfUse
+      }
+    }
+  }
+
+  private func attemptFailed(
+    _ address: String, _ error: LinkError, _ delay: Duration, _ course: DialingCourse
+  ) {
+    // A peer that is away for long would fill the log with one and the same line.
+    options.logger.log(
+      level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again in \(delay)")
+    announce(.attemptFailed(address: address, error, retryAfter: delay))
+  }
+
+  /// Waits while another connection to the peer stands: dialing again would make a second one.
+  private func waitForOtherConnections(to site: SiteID?) async {
+    guard let site else { return }
+    let latch = Latch()
+    let id = state.withLock { state in
+      let id = state.newID()
+      state.parked[id] = latch
+      return id
+    }
+    while !Task.isCancelled, state.withLock({ $0.isConnected(to: site) }) { await latch.wait() }
+    _ = state.withLock { $0.parked.removeValue(forKey: id) }
+  }
+
+  /// Tells everyone who listens.
+  func announce(_ event: NetworkEvent) {
+    for observer in state.withLock({ Array($0.observers.values) }) { observer.yield(event) }
+  }
+}
+
+/// What one dialer has told the log.
+private final class DialingCourse: Sendable {
+  private let lastError = Mutex<LinkError.Code?>(nil)
+
+  func connected() { lastError.withLock { $0 = nil } }
+
+  func isNews(_ error: LinkError) -> Bool {
+    lastError.withLock { last in
+      defer { last = error.code }
+      return last != error.code
+    }
+  }
+}

@@ -1,0 +1,167 @@
+public import Logging
+public import QueryEngine
+import Synchronization
+
+/// All connections of one store: listens, connects, and runs a session on each link.
+///
+/// Addresses and subscriptions may be given before `start` and while it runs; they survive a `stop`. Two peers that
+/// both connect to each other keep one of the two connections, the same at both ends.
+public final class PeerNetwork: Sendable {
+  /// How a network behaves.
+  public struct Options: Sendable {
+    /// How TCP links are made and bounded.
+    public var tcp = TCPOptions()
+    /// The delays between attempts to connect.
+    public var backoff = Backoff()
+    /// Takes what a person should know; errors are warnings, since they are tried again.
+    public var logger = Logger(label: "dunlin.transports")
+
+    /// The defaults.
+    public init() {}
+  }
+
+  let setup: SessionDriver.Setup
+  let options: Options
+  let state = Mutex(NetworkState())
+
+  /// Makes a network without addresses; nothing happens before `start`.
+  public init(setup: SessionDriver.Setup, options: Options = Options()) {
+    self.setup = setup
+    self.options = options
+  }
+
+  // MARK: - Life
+
+  /// Begins to listen and to connect; has no effect while the network runs.
+  ///
+  /// - Throws: `LinkError` when an address cannot be listened on; then nothing runs.
+  public func start() throws(LinkError) {
+    let addresses: [NetworkState.Address]? = state.withLock { state in
+      guard !state.isRunning else { return nil }
+      state.isRunning = true
+      return state.listening
+    }
+    guard let addresses else { return }
+    do throws(LinkError) {
+      for address in addresses { try open(address) }
+    } catch {
+      requestStop()
+      throw error
+    }
+    for address in state.withLock({ $0.connecting }) { dial(address) }
+  }
+
+  /// Stops listening and connecting, ends all sessions in order, and waits until nothing runs any more.
+  public func stop() async {
+    requestStop()
+    while let task = state.withLock({ $0.tasks.first?.value }) { await task.value }
+  }
+
+  /// Begins to stop: ports are free when this returns; sessions end soon after.
+  public func requestStop() {
+    let (listeners, drivers, dialers) = state.withLock { state in
+      state.isRunning = false
+      let listeners = state.listeners
+      state.listeners = []
+      let dialers = state.dialers.values.compactMap { state.tasks[$0] }
+      state.dialers = [:]
+      return (listeners, state.sessions.values.map(\.driver), dialers)
+    }
+    for listener in listeners { listener.closeBlocking() }
+    for dialer in dialers { dialer.cancel() }
+    // A session ends with a word to its peer, so it is asked to and not cancelled.
+    for driver in drivers { driver.close() }
+  }
+
+  // MARK: - Addresses
+
+  /// Listens on one more address: at once when the network runs, else from `start` on.
+  ///
+  /// - Parameters:
+  ///   - host: The name or address: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
+  ///   - port: The port, 0 for any free one.
+  /// - Returns: The port in use; `nil` before `start`.
+  /// - Throws: `portInUse`, `permissionDenied`, `unreachable` or `system`, naming host and port.
+  @discardableResult
+  public func listen(host: String = "127.0.0.1", port: Int = 0) throws(LinkError) -> Int? {
+    let address = NetworkState.Address(host: host, port: port)
+    let runs = state.withLock { state in
+      if !state.isRunning { state.listening.append(address) }
+      return state.isRunning
+    }
+    guard runs else { return nil }
+    let port = try open(address)
+    state.withLock { $0.listening.append(address) }
+    return port
+  }
+
+  /// Where the network listens now, with the ports that were found.
+  public var listeningPorts: [Int] { state.withLock { $0.listeners.map(\.port).sorted() } }
+
+  /// Connects to an address, and again whenever the connection is lost; from `start` on when that is later.
+  public func connect(host: String, port: Int) {
+    let address = NetworkState.Address(host: host, port: port)
+    let dials = state.withLock { state in
+      guard !state.connecting.contains(address) else { return false }
+      state.connecting.append(address)
+      return state.isRunning
+    }
+    if dials { dial(address) }
+  }
+
+  /// Forgets an address to connect to and ends the connection to it.
+  public func disconnect(host: String, port: Int) {
+    let address = NetworkState.Address(host: host, port: port)
+    let (task, drivers) = state.withLock { state in
+      state.connecting.removeAll { $0 == address }
+      let task = state.dialers.removeValue(forKey: address).flatMap { state.tasks[$0] }
+      return (task, state.sessions.values.filter { $0.dialed == address }.map(\.driver))
+    }
+    for driver in drivers { driver.close() }
+    task?.cancel()
+  }
+
+  /// Runs a session on a link that was made elsewhere, until it ends or the network stops.
+  ///
+  /// - Returns: Whether the network runs; else the link is closed.
+  @discardableResult
+  public func adopt(_ link: any Link, direction: PeerConnection.Direction) -> Bool {
+    serve(link, direction) != nil
+  }
+
+  // MARK: - What sessions share
+
+  /// Replaces what is pulled from every peer.
+  public func subscribe(to queries: [SubscriptionQuery]) {
+    // Under the lock, so that every session ends with the newest set.
+    state.withLock { state in
+      state.subscriptions = queries
+      for session in state.sessions.values { session.driver.subscribe(to: queries) }
+    }
+  }
+
+  /// Says that the gate's answers have changed.
+  public func policyChanged() {
+    for session in state.withLock({ Array($0.sessions.values) }) { session.driver.policyChanged() }
+  }
+
+  /// The connections there are, by age; those whose peer has not said hello have no peer.
+  public var connections: [PeerConnection] {
+    state.withLock { state in state.sessions.values.map(\.current).sorted { $0.id < $1.id } }
+  }
+
+  /// What happens from now on; a listener that lags by more than 1,024 events loses the oldest.
+  public func events() -> AsyncStream<NetworkEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: NetworkEvent.self, bufferingPolicy: .bufferingNewest(1_024))
+    let id = state.withLock { state in
+      let id = state.newID()
+      state.observers[id] = continuation
+      return id
+    }
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.state.withLock { $0.observers.removeValue(forKey: id) }
+    }
+    return stream
+  }
+}

@@ -1,0 +1,110 @@
+import CRDTCore
+import DocStore
+import Logging
+import QueryEngine
+import SyncProtocol
+import TestKit
+import Transports
+
+/// Lets everything pass.
+struct OpenGate: SyncGate {
+  var epoch: UInt64 { 0 }
+
+  func maySend(collection: String, to peer: PeerKind) -> Bool { true }
+  func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }
+}
+
+/// A peer of a test: a store in a directory of its own and a network on it.
+final class TestPeer: Sendable {
+  let store: Store
+  let network: PeerNetwork
+  let setup: SessionDriver.Setup
+  private let directory: TemporaryDirectory
+
+  init(
+    _ name: String, appID: String = "test", kind: PeerKind = .small, clock: TransportClock = .continuous
+  ) throws {
+    directory = try TemporaryDirectory()
+    store = try Store.open(at: directory.file("store"))
+    setup = SessionDriver.Setup(
+      store: store, gate: OpenGate(),
+      configuration: SessionConfiguration(kind: kind, peerName: name, appID: appID), clock: clock)
+    var options = PeerNetwork.Options()
+    options.backoff = Backoff(initial: .milliseconds(5), longest: .milliseconds(50))
+    options.logger = Logger(label: name) { _ in SwiftLogNoOpLogHandler() }
+    network = PeerNetwork(setup: setup, options: options)
+  }
+
+  /// Ends everything in the right order.
+  func end() async {
+    await network.stop()
+    store.close()
+  }
+
+  /// Writes `count` documents of some hundred bytes in one transaction.
+  func fill(_ collection: String, _ ids: Range<Int>) async throws {
+    _ = try await store.write { transaction in
+      for id in ids {
+        let fields: [String: Value] = [
+          "_id": .int(Int64(id)), "name": .string("document \(id)"), "number": .int(Int64(id * 7)),
+          "text": .string(String(repeating: "some text ", count: 20)),
+        ]
+        try transaction.upsert(fields, into: collection)
+      }
+    }
+  }
+
+  /// Sets one field of one document.
+  func set(_ collection: String, _ id: Int, _ field: String, _ value: Value) async throws {
+    _ = try await store.write { transaction in
+      try transaction.upsert(["_id": .int(Int64(id)), field: value], into: collection)
+    }
+  }
+
+  /// The living documents of a collection, by id.
+  func documents(_ collection: String) throws -> [DocumentID: [String: Value]] {
+    try store.read { transaction in
+      guard let collection = try transaction.collection(collection) else { return [:] }
+      var documents: [DocumentID: [String: Value]] = [:]
+      try transaction.forEachRecord(in: collection) { id, _, record in
+        if record.isAlive {
+          documents[try DocumentID(validating: id)] = try record.fields(collection.keys)
+        }
+        return true
+      }
+      return documents
+    }
+  }
+
+  /// Waits until `condition` holds, looking after each commit.
+  func wait(until condition: @escaping @Sendable () throws -> Bool) async throws {
+    let (commits, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let listener = store.onCommit { _ in continuation.yield() }
+    defer { listener.cancel() }
+    continuation.yield()
+    for await _ in commits where try condition() { return }
+    throw CancellationError()
+  }
+
+  /// Waits until the network's connections are as `condition` says.
+  func wait(forConnections condition: ([PeerConnection]) -> Bool) async throws {
+    while !condition(network.connections) { try await Task.sleep(for: .milliseconds(2)) }
+  }
+}
+
+extension SessionEnd {
+  /// The code of the session's error; `nil` where the link ended it.
+  var sessionCode: SyncError.Code? {
+    if case .session(let error) = self { error.code } else { nil }
+  }
+
+  /// The code of the link's error; `nil` where the session ended itself.
+  var linkCode: LinkError.Code? {
+    if case .link(let error) = self { error.code } else { nil }
+  }
+}
+
+/// Everything in a collection.
+func everything(_ collection: String) throws -> [SubscriptionQuery] {
+  [try SubscriptionQuery(collection: collection, builder: "true")]
+}
