@@ -2,9 +2,11 @@ import CRDTCore
 import DocStore
 
 extension Intake {
-  /// Starts comparing all that the interest names.
+  /// Starts comparing what is due of what the interest names.
   func beginRound() throws(SyncError) {
-    isRoundDue = false
+    let due = due
+    self.due = .nothing
+    if due == .everything { isCaughtUpDue = true }
     round += 1
     tasks.removeAll()
     open = [:]
@@ -12,10 +14,11 @@ extension Intake {
     wants = []
     haves = []
     guard let gatekeeper = context.gatekeeper else { return }
-    let names = interest.names.filter(gatekeeper.mayAccept)
+    var names = interest.names.filter(gatekeeper.mayAccept)
+    if case .collections(let some) = due { names.removeAll { !some.contains($0) } }
     guard !names.isEmpty else {
       phase = .done
-      return context.tell(.caughtUp(generation: generation))
+      return tellCaughtUp()
     }
     oversize = try context.read { try $0.oversizeKeys() }
     phase = .asking
@@ -76,11 +79,17 @@ extension Intake {
   func noteProgress() {
     guard case .applying(let group) = phase, appliedGroups >= group else { return }
     phase = .done
-    if !isRoundDue { context.tell(.caughtUp(generation: generation)) }
+    tellCaughtUp()
+  }
+
+  private func tellCaughtUp() {
+    guard isCaughtUpDue, due == .nothing else { return }
+    isCaughtUpDue = false
+    context.tell(.caughtUp(generation: generation))
   }
 
   /// The sender asks to be compared with anew, or this peer has reason to.
-  func renew() { isRoundDue = true }
+  func renew() { due = .everything }
 
   /// What a local commit means for what this peer is owed.
   ///
@@ -91,22 +100,27 @@ extension Intake {
     var notices: [DocumentHave] = []
     for change in commit.changes {
       guard interest.covers(change.collection.name) else { continue }
-      let wasHeld = holds(change, change.before)
       switch change.kind {
       case .evict:
-        guard wasHeld, gatekeeper.mayAccept(change.collection.name) else { continue }
+        // What did not match here may match at the sender, whose copy was too old to be of interest until now.
+        guard gatekeeper.mayAccept(change.collection.name) else { continue }
         evicted.append(DocumentWant(collection: change.collection.name, id: change.id, vector: VersionVector()))
       case .write:
-        guard let after = change.after, let summary = change.afterSummary, !wasHeld, holds(change, after),
-          !isSent(change), let cleared = gatekeeper.clear(change.collection.name)
+        guard let after = change.after, let summary = change.afterSummary, !holds(change, change.before), holds(change, after),
+          !isSent(change)
         else { continue }
+        guard let cleared = gatekeeper.clear(change.collection.name) else {
+          // The sender must not hear of it, so it has to list what it knows.
+          due.add(change.collection.name)
+          continue
+        }
         notices.append(try have(cleared, change, after, summary))
       }
     }
     guard phase != .idle else { return }
     sendHaves(notices, round: 0)
     if evicted.count > SyncLimits.evictedDocuments {
-      isRoundDue = true
+      for want in evicted { due.add(want.collection) }
     } else {
       sendWants(evicted, round: 0, isGroup: true)
     }

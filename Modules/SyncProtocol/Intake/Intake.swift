@@ -20,6 +20,21 @@ final class Intake {
     case done
   }
 
+  /// How much a reconciliation is to compare.
+  enum Due: Equatable {
+    case nothing
+    case collections(Set<String>)
+    case everything
+
+    mutating func add(_ collection: String) {
+      switch self {
+      case .nothing: self = .collections([collection])
+      case .collections(let names): self = .collections(names.union([collection]))
+      case .everything: break
+      }
+    }
+  }
+
   /// A question that the sender has not answered.
   struct OpenQuestion {
     var range: KeyRange
@@ -32,8 +47,10 @@ final class Intake {
   var generation: UInt64 = 0
   var phase = Phase.idle
   var round: UInt64 = 0
-  /// Another reconciliation is to follow the running one.
-  var isRoundDue = false
+  /// What is to be reconciled next.
+  var due = Due.nothing
+  /// The application is to be told when all is in.
+  var isCaughtUpDue = false
   var tasks = WorkQueue<IntakeTask>()
   var open: [UInt64: OpenQuestion] = [:]
   var nextRequest: UInt64 = 1
@@ -62,7 +79,7 @@ final class Intake {
 
   init(_ context: SessionContext) { self.context = context }
 
-  var hasWork: Bool { !tasks.isEmpty && canAsk || isRoundDue && isRoundAllowed }
+  var hasWork: Bool { !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed }
 
   private var canAsk: Bool { open.count + questions.count < SyncLimits.rangesInFlight }
 
@@ -79,7 +96,7 @@ final class Intake {
     generation += 1
     sendInterest()
     phase = .idle
-    isRoundDue = true
+    due = .everything
   }
 
   private func sendInterest() {
@@ -99,7 +116,7 @@ final class Intake {
 
   /// Does what waits, as far as the budget of records goes, then sends what has gathered.
   func work(budget: inout Int) throws(SyncError) {
-    if isRoundDue, isRoundAllowed { try beginRound() }
+    if due != .nothing, isRoundAllowed { try beginRound() }
     while budget > 0, canAsk, let task = tasks.removeFirst() { try run(task, budget: &budget) }
     flush()
     if phase == .asking, tasks.isEmpty, open.isEmpty {

@@ -20,8 +20,6 @@ final class Endpoint {
   var events: [SyncEvent] = []
   /// Every byte that was ever sent.
   var sentBytes = 0
-  /// The payloads of all frames sent, unpacked, for the search for what must not be there.
-  var recording: [UInt8]?
   private var subscriptionsChanged = false
 
   init(_ peer: TestPeer, id: UInt64, network: TestNetwork, configuration: SessionConfiguration) {
@@ -43,7 +41,7 @@ final class Endpoint {
       case .send(let bytes):
         outbound += bytes
         sentBytes += bytes.count
-        if recording != nil { recording? += bytes }
+        network.onSend?(self, bytes)
       case .apply(let batch): applies.append(batch)
       case .close(let error): closed = error
       case .event(let event): events.append(event)
@@ -108,6 +106,8 @@ final class TestNetwork {
   /// The most bytes that arrive at once.
   var maximumPiece = 1 << 20
   private var nextID: UInt64 = 1
+  /// Sees every frame that is sent.
+  var onSend: ((Endpoint, [UInt8]) -> Void)?
   var configure: (inout SessionConfiguration) -> Void = { _ in }
 
   init(seed: UInt64 = 1) { random = SeededGenerator(seed: seed) }
