@@ -29,6 +29,17 @@ struct Peer {
     }
   }
 
+  /// Whether the record's checksum holds.
+  var verifies: Bool { record?.withView { $0.verify() } ?? false }
+
+  /// The value at a path, read in place.
+  func value(at path: ResolvedPath) throws -> Value? {
+    try record?.withView { view throws(CodecError) in
+      guard let value = view.value(at: path) else { return nil }
+      return try value.materialize(tables.keys)
+    }
+  }
+
   /// Bytes of merge metadata: the base stamp in the header and what follows the values.
   var metadataBytes: Int {
     guard let document else { return 0 }
