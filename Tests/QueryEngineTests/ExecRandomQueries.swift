@@ -61,6 +61,30 @@ struct RandomQueries {
     }
   }
 
+  /// A predicate that says something about ids.
+  mutating func idPredicate(depth: Int) -> Expression {
+    let subject = Expression.path([.key("_id")])
+    switch random.int(below: depth > 0 ? 9 : 5) {
+    case 0: return .in(subject, .literal(.array((0..<3).map { _ in someID() })), negated: random.oneIn(5))
+    case 1:
+      return .between(subject, low: .literal(someID()), high: .literal(someID()), negated: random.oneIn(5))
+    case 2: return .binary(comparison(), .literal(someID()), subject)
+    case 3: return .binary(comparison(), subject, .literal(someID()))
+    case 4: return leaf()
+    case 5, 6: return .and((0..<2).map { _ in idPredicate(depth: depth - 1) })
+    case 7: return .or((0..<2).map { _ in idPredicate(depth: depth - 1) })
+    default: return .unary(random.oneIn(2) ? .not : .isNotTrue, idPredicate(depth: depth - 1))
+    }
+  }
+
+  private mutating func someID() -> Value {
+    switch random.int(below: 6) {
+    case 0: .double(Double(random.int(below: 40)) / 2 - 10)
+    case 1: value(depth: 1)
+    default: id()
+    }
+  }
+
   private mutating func leaf() -> Expression {
     let subject = path()
     let negated = random.oneIn(3)

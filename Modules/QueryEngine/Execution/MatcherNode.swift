@@ -12,6 +12,8 @@ struct MatcherNode {
     // Over a field in place. The first looks at the kind of value alone.
     case kind, bool, compareInt, compareDouble, compareString, compareBytes
     case startsWith, endsWith, containsString, like, inInts, inStrings
+
+    var readsField: Bool { rawValue >= Operation.kind.rawValue }
   }
 
   /// How an order of two values answers a comparison.
@@ -25,6 +27,9 @@ struct MatcherNode {
   var success: Truth = .yes
   /// The answer when it fails.
   var failure: Truth = .no
+  /// Whether the field is a single key of known id.
+  var isSoleKey = false
+  var soleKeyID: UInt16 = 0
   /// An index into the matcher's fields, or into its general expressions.
   var operand: Int32 = 0
   var end: Int32 = 0

@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 import DocStore
 
 extension Plan {
@@ -42,7 +42,7 @@ extension Plan {
   }
 
   /// The documents that UPDATE, DELETE and EVICT concern, in the statement's order.
-  func ids(in source: borrowing some RecordSource & ~Copyable) throws -> [DocumentID] {
+  package func ids(in source: borrowing some RecordSource & ~Copyable) throws -> [DocumentID] {
     try sortedRows(in: source).compactMap(\.row.id)
   }
 

@@ -42,6 +42,11 @@ public struct RecordMatcher: Sendable {
     isResolved = true
     self.keys = keys
     for index in fields.indices { fields[index].resolve(keys) }
+    for index in nodes.indices where nodes[index].operation.readsField {
+      guard let id = fields[Int(nodes[index].operand)].path.soleKeyID else { continue }
+      nodes[index].isSoleKey = true
+      nodes[index].soleKeyID = id
+    }
     for index in generals.indices { generals[index].resolve(keys) }
   }
 
@@ -65,7 +70,7 @@ public struct RecordMatcher: Sendable {
   private func truth(
     _ index: Int, _ id: RawSpan, _ record: borrowing RecordView
   ) throws(QueryError) -> Truth {
-    let node = nodes[index]
+    let node = nodes.span[index]
     switch node.operation {
     case .and:
       return try conjunction(node, index, id, record)
@@ -81,6 +86,11 @@ public struct RecordMatcher: Sendable {
       return Truth(try generals[Int(node.operand)].evaluate(id, record, keys))
     case .kind, .bool, .compareInt, .compareDouble, .compareString, .compareBytes, .startsWith, .endsWith,
       .containsString, .like, .inInts, .inStrings:
+      // A key's id is enough for most paths and records, and counts no references.
+      if node.isSoleKey, !record.carriesRootKeys {
+        guard let value = record.value(ofRootKey: node.soleKeyID) else { return node.kinds.missing }
+        return test(node, value)
+      }
       guard let value = record.value(at: fields[Int(node.operand)].path) else { return node.kinds.missing }
       return test(node, value)
     }
@@ -94,7 +104,7 @@ public struct RecordMatcher: Sendable {
     while child < node.end {
       result = result.and(try truth(child, id, record))
       if result == .no { return .no }
-      child = Int(nodes[child].end)
+      child = Int(nodes.span[child].end)
     }
     return result
   }
@@ -107,7 +117,7 @@ public struct RecordMatcher: Sendable {
     while child < node.end {
       result = result.or(try truth(child, id, record))
       if result == .yes { return .yes }
-      child = Int(nodes[child].end)
+      child = Int(nodes.span[child].end)
     }
     return result
   }

@@ -1,0 +1,76 @@
+import CRDTCore
+import QueryEngine
+import Synchronization
+import Testing
+
+@Suite struct ExecSystemParametersTests {
+  private struct Refused: Error {}
+
+  @Test func `names do not depend on case and come back in lower case`() throws {
+    let parameters = SystemParameters()
+    try parameters.set("Tombstone_TTL_Hours", to: .int(5))
+    #expect(try parameters.value(of: "TOMBSTONE_TTL_HOURS") == .int(5))
+    #expect(parameters.values["tombstone_ttl_hours"] == .int(5))
+    #expect(parameters.changedValues == ["tombstone_ttl_hours": .int(5)])
+    try parameters.reset("tombstone_TTL_hours")
+    #expect(parameters.changedValues.isEmpty)
+  }
+
+  @Test func `an unknown name is answered with the nearest known one`() {
+    #expect { try SystemParameters().set("TOMBSTONE_TTL_HOUR", to: .int(1)) } throws: { error in
+      guard let error = error as? QueryError else { return false }
+      return error.code == .unknownParameter
+        && error.message.contains("unknown parameter 'tombstone_ttl_hour'")
+        && error.expected == ["tombstone_ttl_hours"]
+    }
+    #expect { try SystemParameters().value(of: "zzz") } throws: { ($0 as? QueryError)?.expected == [] }
+  }
+
+  @Test(arguments: [
+    ("tombstone_ttl_hours", Value.string("1")), ("tombstone_ttl_hours", .int(0)),
+    ("tombstone_ttl_hours", .double(2)), ("tombstone_ttl_enabled", .int(1)),
+    ("dql_strict_mode", .string("true")),
+    ("dql_restrict_subscriptions", .null), ("document_size_hard_limit_bytes", .int(-1)),
+    ("document_size_soft_limit_bytes", .int(1 << 40)), ("user_collection_sync_scopes", .array([])),
+  ])
+  func `refuses a value of the wrong type or out of range`(name: String, value: Value) throws {
+    let parameters = SystemParameters()
+    #expect { try parameters.set(name, to: value) } throws: { ($0 as? QueryError)?.code == .argument }
+    #expect(parameters.changedValues.isEmpty)
+  }
+
+  @Test func `strict mode cannot be switched on`() throws {
+    let parameters = SystemParameters()
+    try parameters.set("DQL_STRICT_MODE", to: .bool(false))
+    #expect { try parameters.set("DQL_STRICT_MODE", to: .bool(true)) } throws: { error in
+      (error as? QueryError)?.code == .unsupported
+    }
+  }
+
+  @Test func `a layer above brings its own validation and is told of changes`() throws {
+    let seen = Mutex<[Value]>([])
+    let parameters = SystemParameters()
+    parameters.register("USER_COLLECTION_SYNC_SCOPES", default: .map([:])) { value in
+      guard case .map(let scopes) = value, scopes["bad"] == nil else { throw Refused() }
+    } onChange: { value in
+      seen.withLock { $0.append(value) }
+    }
+    try parameters.set("user_collection_sync_scopes", to: .map(["a": .string("AllPeers")]))
+    #expect(throws: Refused.self) {
+      try parameters.set("user_collection_sync_scopes", to: .map(["bad": .null]))
+    }
+    try parameters.set("user_collection_sync_scopes", to: .map(["b": .string("AllPeers")]))
+    try parameters.resetAll()
+    #expect(
+      seen.withLock { $0 } == [.map(["a": .string("AllPeers")]), .map(["b": .string("AllPeers")]), .map([:])])
+  }
+
+  @Test func `an observer is told the present value at once`() throws {
+    let seen = Mutex<[Value]>([])
+    let parameters = SystemParameters()
+    try parameters.observe("TOMBSTONE_TTL_HOURS") { value in seen.withLock { $0.append(value) } }
+    try parameters.set("TOMBSTONE_TTL_HOURS", to: .int(3))
+    #expect(seen.withLock { $0 } == [.int(168), .int(3)])
+    #expect(throws: QueryError.self) { try parameters.observe("nothing") { _ in } }
+  }
+}
