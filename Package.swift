@@ -66,7 +66,7 @@ let package = Package(
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    layer("DunlinKit", below: ["CRDTCore", "Facade"]),
+    layer("DunlinKit", below: ["CRDTCore", "Facade", "SyncProtocol"]),
     .executableTarget(
       name: "dunlin",
       dependencies: [
@@ -89,6 +89,10 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests("DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"]),
+    tests(
+      "GuideTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
+    tests(
+      "FacadeTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
     tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"]),
     tests(
       "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"], resources: [.copy("Cases")]),

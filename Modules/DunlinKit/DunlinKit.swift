@@ -1,1 +1,4 @@
-// Placeholder until the layer lands.
+@_exported public import Facade
+@_exported public import enum CRDTCore.Value
+@_exported public import enum CRDTCore.WriteStrategy
+@_exported public import enum SyncProtocol.PeerKind

@@ -6,7 +6,7 @@ extension ResultDiff {
   /// What does not move is a longest increasing subsequence of previous indexes.
   /// Source: Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics 1975;
   /// O(*n* log *n*).
-  init(from old: [Row], to new: [Row]) {
+  package init(from old: [Row], to new: [Row]) {
     var oldIndexes: [Identity: Int] = [:]
     for (index, row) in old.enumerated() { oldIndexes[Identity(row)] = index }
     var kept: [(old: Int, new: Int)] = []

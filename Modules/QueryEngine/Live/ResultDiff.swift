@@ -35,7 +35,7 @@ public struct ResultDiff: Sendable {
 
   init() {}
 
-  var isEmpty: Bool { insertions.isEmpty && deletions.isEmpty && updates.isEmpty && moves.isEmpty }
+  package var isEmpty: Bool { insertions.isEmpty && deletions.isEmpty && updates.isEmpty && moves.isEmpty }
 
   /// Turns the previous result into the new one.
   ///

@@ -1,0 +1,113 @@
+import CRDTCore
+import DocStore
+import Logging
+import QueryEngine
+import ScopePolicy
+import SyncProtocol
+import Synchronization
+import Transports
+
+/// What the parts of one open database share.
+final class Core: Sendable {
+  let store: Store
+  let engine: Engine
+  let reporter: Reporter
+  let observers: ObserverHub
+  let subscriptions: SubscriptionRegistry
+  let network: PeerNetwork
+  let presence: PresenceBoard
+  private let scopes = SyncScopes()
+  private let state = Mutex(State())
+
+  private struct State {
+    var isOpen = true
+    var isSyncing = false
+  }
+
+  init(path: String, identity: DunlinIdentity, configuration: DunlinConfiguration) throws {
+    let reporter = Reporter(configuration)
+    self.reporter = reporter
+    let parameters = SystemParameters()
+    let store = try Store.open(
+      at: path,
+      options: StoreOptions(
+        mapBytes: configuration.mapBytes, log: { reporter.log($0, $1) },
+        transactionDeadline: configuration.transactionDeadline))
+    self.store = store
+    engine = Engine(store: store, parameters: parameters)
+    observers = ObserverHub(store: store, reporter: reporter)
+    var options = PeerNetwork.Options()
+    options.logger = reporter.logger
+    let session = SessionConfiguration(
+      kind: configuration.peerKind, peerName: configuration.peerName, appID: identity.appID,
+      compressionLevel: configuration.compressionLevel)
+    let network = PeerNetwork(
+      setup: SessionDriver.Setup(store: store, gate: scopes, configuration: session), options: options)
+    self.network = network
+    presence = PresenceBoard(network)
+    subscriptions = SubscriptionRegistry(store: store, reporter: reporter) { network.subscribe(to: $0) }
+    try parameters.govern(store)
+    try govern(parameters)
+    reporter.logger.warning(
+      """
+      The database uses the unsafe development identity: peers prove nothing and nothing is encrypted. \
+      Do not ship this.
+      """)
+  }
+
+  /// Lets the parameter with the sync scopes rule over what leaves, at once.
+  private func govern(_ parameters: SystemParameters) throws {
+    let check = SyncScopes()
+    parameters.register(
+      "user_collection_sync_scopes", default: .map([:]),
+      validate: { value in try check.set(value) },
+      onChange: { [scopes, network, reporter] value in
+        do {
+          try scopes.set(value)
+        } catch {
+          reporter.fail("changing sync scopes", error)
+        }
+        network.policyChanged()
+      })
+  }
+
+  // MARK: - Sync
+
+  var isSyncActive: Bool { state.withLock { $0.isSyncing } }
+
+  func startSync() throws {
+    let mustStart = try state.withLock { state throws(DunlinError) in
+      guard state.isOpen else { throw DunlinError(.closed, "the database is closed") }
+      defer { state.isSyncing = true }
+      return !state.isSyncing
+    }
+    guard mustStart else { return }
+    do {
+      try network.start()
+    } catch {
+      state.withLock { $0.isSyncing = false }
+      throw DunlinError(error)
+    }
+  }
+
+  func stopSync() {
+    state.withLock { $0.isSyncing = false }
+    network.requestStop()
+  }
+
+  // MARK: - The end
+
+  /// Ends everything; a second call does nothing.
+  func close() {
+    let wasOpen = state.withLock { state in
+      defer { state.isOpen = false }
+      return state.isOpen
+    }
+    guard wasOpen else { return }
+    stopSync()
+    presence.close()
+    observers.close()
+    subscriptions.close()
+    store.close()
+  }
+}

@@ -1,0 +1,216 @@
+import CRDTCore
+import QueryEngine
+
+/// A document's fields and the edits that an update closure makes to them.
+///
+/// The closure's calls do not throw: the first that fails is kept, and the update throws it.
+final class DocumentDraft {
+  let id: DocumentID
+  private(set) var fields: [String: Value]
+  private(set) var edits: [Edit] = []
+  private(set) var results: [DunlinUpdateResult] = []
+  private(set) var failure: DunlinError?
+  private var isOver = false
+  private let report: (DunlinError) -> Void
+
+  init(id: DocumentID, fields: [String: Value], report: @escaping (DunlinError) -> Void) {
+    self.id = id
+    self.fields = fields
+    self.report = report
+  }
+
+  /// Ends the closure's part.
+  ///
+  /// - Throws: What went wrong first.
+  func finish() throws(DunlinError) {
+    isOver = true
+    if let failure { throw failure }
+  }
+
+  func value(at path: [PathComponent]) -> Value? { Value.map(fields).value(at: path) }
+
+  func set(_ any: Any?, at path: [PathComponent], replacing: Bool = false) {
+    edit(path) { keys, indexes throws(DunlinError) in
+      let value = try Value(converting: any, at: path.map(\.text))
+      if indexes.isEmpty {
+        edits.append(replacing ? .replace(keys, value) : .set(keys, value))
+        put(value, at: keys, merging: !replacing)
+      } else {
+        try writeArray(keys) { array throws(DunlinError) in
+          array = try Self.element(array.setting(value, at: indexes[...]), path)
+        }
+      }
+      results.append(.set(docID: DunlinDocumentID(id), path: path.text))
+    }
+  }
+
+  func remove(_ path: [PathComponent]) {
+    edit(path) { keys, indexes throws(DunlinError) in
+      if indexes.isEmpty {
+        edits.append(.remove(keys))
+        put(nil, at: keys)
+      } else {
+        try writeArray(keys) { array throws(DunlinError) in
+          array = try Self.element(array.setting(nil, at: indexes[...]), path)
+        }
+      }
+      results.append(.removed(docID: DunlinDocumentID(id), path: path.text))
+    }
+  }
+
+  func replaceWithCounter(_ path: [PathComponent]) {
+    count(path) { keys throws(DunlinError) in
+      switch value(at: path) {
+      case .counter?: return
+      case .int(let number)?: put(.counter(number), at: keys)
+      case nil: put(.counter(0), at: keys)
+      default: throw Self.noCounter(path)
+      }
+      // No amount: the number that stands there becomes the counter's start, the same at every peer.
+      edits.append(.increment(keys, 0))
+      results.append(.replacedWithCounter(docID: DunlinDocumentID(id), path: path.text))
+    }
+  }
+
+  func increment(_ path: [PathComponent], by amount: Int) {
+    count(path) { keys throws(DunlinError) in
+      guard case .counter(let sum)? = value(at: path) else { throw Self.noCounter(path) }
+      edits.append(.increment(keys, Int64(amount)))
+      let (total, overflow) = sum.addingReportingOverflow(Int64(amount))
+      put(.counter(overflow ? (amount < 0 ? .min : .max) : total), at: keys)
+      results.append(.incremented(docID: DunlinDocumentID(id), path: path.text, amount: amount))
+    }
+  }
+
+  func restart(_ path: [PathComponent], at start: Int) {
+    count(path) { keys throws(DunlinError) in
+      edits.append(.restart(keys, Int64(start)))
+      put(.counter(Int64(start)), at: keys)
+      results.append(.restarted(docID: DunlinDocumentID(id), path: path.text))
+    }
+  }
+
+  // MARK: - Steps
+
+  /// Splits a path at its first array index and runs `body` unless the update is over or has failed.
+  private func edit(
+    _ path: [PathComponent], _ body: (_ keys: [String], _ rest: [PathComponent]) throws(DunlinError) -> Void
+  ) {
+    guard !isOver else {
+      report(DunlinError(.closed, "a mutable document was written to after its update closure had ended"))
+      return
+    }
+    guard failure == nil else { return }
+    var keys: [String] = []
+    for case .key(let key) in path.prefix(while: \.isKey) { keys.append(key) }
+    do throws(DunlinError) {
+      guard keys.first != "_id" else {
+        throw DunlinError(
+          .invalidDocumentID, "the _id of a document cannot be changed", context: ["path": "_id"])
+      }
+      try body(keys, Array(path.dropFirst(keys.count)))
+    } catch {
+      failure = error
+    }
+  }
+
+  /// Counters stand in maps, not in arrays.
+  private func count(_ path: [PathComponent], _ body: (_ keys: [String]) throws(DunlinError) -> Void) {
+    edit(path) { keys, indexes throws(DunlinError) in
+      guard indexes.isEmpty else { throw Self.noCounter(path) }
+      try body(keys)
+    }
+  }
+
+  private func writeArray(
+    _ keys: [String], _ body: (inout Value) throws(DunlinError) -> Void
+  ) throws(DunlinError) {
+    var array = value(at: keys.map(PathComponent.key)) ?? .null
+    try body(&array)
+    edits.append(.set(keys, array))
+    put(array, at: keys)
+  }
+
+  private func put(_ value: Value?, at keys: [String], merging: Bool = true) {
+    guard case .map(let changed) = Value.map(fields).writing(value, at: keys[...], merging: merging) else {
+      return
+    }
+    fields = changed
+  }
+
+  private static func element(_ array: Value?, _ path: [PathComponent]) throws(DunlinError) -> Value {
+    if let array { return array }
+    throw DunlinError(
+      .invalidPath, "there is no such element (at \(path.text))", context: ["path": path.text])
+  }
+
+  private static func noCounter(_ path: [PathComponent]) -> DunlinError {
+    DunlinError(
+      .notACounter, "only a counter can be incremented, and only an integer become one (at \(path.text))",
+      context: ["path": path.text])
+  }
+}
+
+extension PathComponent {
+  fileprivate var isKey: Bool { if case .key = self { true } else { false } }
+
+  fileprivate var text: String {
+    switch self {
+    case .key(let key): key
+    case .index(let index): "\(index)"
+    }
+  }
+}
+
+extension [PathComponent] {
+  fileprivate var text: String { map(\.text).joined(separator: ".") }
+}
+
+extension Value {
+  /// The value as it reads after a write below it; what is no map on the way becomes one.
+  fileprivate func writing(_ value: Value?, at keys: ArraySlice<String>, merging: Bool) -> Value? {
+    guard let key = keys.first else {
+      guard merging, case .map(var fields) = self, case .map(let written)? = value else { return value }
+      for (key, value) in written {
+        fields[key] = (fields[key] ?? .null).writing(value, at: [], merging: true)
+      }
+      return .map(fields)
+    }
+    var fields: [String: Value] = [:]
+    if case .map(let standing) = self { fields = standing } else if value == nil { return self }
+    fields[key] = (fields[key] ?? .null).writing(value, at: keys.dropFirst(), merging: merging)
+    return .map(fields)
+  }
+
+  /// The array with one element set, removed, or added at its end.
+  ///
+  /// - Returns: `nil` when the path leads nowhere.
+  fileprivate func setting(_ value: Value?, at path: ArraySlice<PathComponent>) -> Value? {
+    guard let step = path.first else { return value }
+    let rest = path.dropFirst()
+    switch (step, self) {
+    case (.index(let index), .array(var elements)):
+      guard index >= 0, index <= elements.count else { return nil }
+      guard index < elements.count else {
+        guard rest.isEmpty, let value else { return nil }
+        return .array(elements + [value])
+      }
+      if rest.isEmpty, value == nil {
+        elements.remove(at: index)
+      } else {
+        guard let changed = elements[index].setting(value, at: rest) else { return nil }
+        elements[index] = changed
+      }
+      return .array(elements)
+    case (.key(let key), .map(var fields)):
+      if rest.isEmpty {
+        fields[key] = value
+      } else {
+        guard let changed = fields[key]?.setting(value, at: rest) else { return nil }
+        fields[key] = changed
+      }
+      return .map(fields)
+    case (.index, _), (.key, _): return nil
+    }
+  }
+}

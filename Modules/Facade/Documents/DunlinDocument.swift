@@ -1,0 +1,38 @@
+import CRDTCore
+
+/// A document as it was when it was read; what is written later does not change it.
+///
+/// `doc["color"].stringValue`, `doc["address"]["city"].string`, `doc["tags"][0].stringValue`.
+public struct DunlinDocument: Sendable, Identifiable {
+  /// What names the document in its collection.
+  public let id: DunlinDocumentID
+  let fields: [String: Value]
+
+  init(id: DocumentID, fields: [String: Value]) {
+    self.id = DunlinDocumentID(id)
+    self.fields = fields
+  }
+
+  /// What stands at a key, which may be nothing.
+  public subscript(key: String) -> DunlinDocumentPath { DunlinDocumentPath(fields[key]) }
+
+  /// The whole document with its `_id`; a counter is its sum, a null is `nil`.
+  public var value: [String: Any?] { fields.mapValues(\.any) }
+
+  /// The whole document as a type of the application's.
+  ///
+  /// - Throws: `decoding` with the path that does not fit.
+  public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T {
+    try ValueDecoding.decode(type, from: .map(fields))
+  }
+
+  /// The document as JSON, compact and with sorted keys; bytes are `{"$bytes": base64}`.
+  public func jsonString() -> String { JSON.text(of: .map(fields)) }
+}
+
+extension DunlinDocument: Hashable {
+  public static func == (a: DunlinDocument, b: DunlinDocument) -> Bool {
+    a.id == b.id && a.fields == b.fields
+  }
+  public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}

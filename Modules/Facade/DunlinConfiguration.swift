@@ -1,0 +1,50 @@
+public import Logging
+public import SyncProtocol
+
+/// Which application a peer belongs to, and how it proves that.
+///
+/// Identities with keys and certificates come with TLS; until then there is only one for development.
+public struct DunlinIdentity: Hashable, Sendable {
+  let appID: String
+
+  /// No proof of anything and no encryption: whoever knows the application's id can read and write everything.
+  ///
+  /// For development only. Opening a database with it logs a warning.
+  public static func unsafeDevelopment(appID: String) -> DunlinIdentity { DunlinIdentity(appID: appID) }
+}
+
+/// What a peer is: a device, or the cloud peer.
+public typealias DunlinPeerKind = PeerKind
+
+/// How a database behaves; the defaults are right for an application on a device.
+public struct DunlinConfiguration: Sendable {
+  /// What this peer is, which sync scopes go by: a device, or the cloud peer.
+  public var peerKind: DunlinPeerKind
+  /// Names this peer in the presence and the logs of others.
+  public var peerName: String
+  /// Takes log lines; `nil` is a logger labelled `dunlin`.
+  public var logger: Logger?
+  /// Hears of failures of calls that do not throw, after they were logged; called on any thread.
+  public var failureHandler: (@Sendable (DunlinError) -> Void)?
+  /// Address space reserved for the data; the file grows as needed up to about this size.
+  public var mapBytes: Int
+  /// zlib's level on the wire, 0 (none) to 9: 1 for local networks, 6 and up for slow links.
+  public var compressionLevel: Int
+  /// How long an asynchronous transaction may be idle before it is rolled back.
+  public var transactionDeadline: Duration
+
+  /// Makes a configuration.
+  public init(
+    peerKind: DunlinPeerKind = .small, peerName: String = "", logger: Logger? = nil,
+    failureHandler: (@Sendable (DunlinError) -> Void)? = nil, mapBytes: Int = 64 << 30,
+    compressionLevel: Int = 1, transactionDeadline: Duration = .seconds(30)
+  ) {
+    self.peerKind = peerKind
+    self.peerName = peerName
+    self.logger = logger
+    self.failureHandler = failureHandler
+    self.mapBytes = mapBytes
+    self.compressionLevel = compressionLevel
+    self.transactionDeadline = transactionDeadline
+  }
+}

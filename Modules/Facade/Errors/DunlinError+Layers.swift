@@ -1,0 +1,123 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+import ScopePolicy
+import SyncProtocol
+import Transports
+
+extension DunlinError {
+  /// Turns an error of a layer below into the public one; what an application threw stays as it is.
+  static func translating(_ error: any Error) -> any Error {
+    switch error {
+    case let error as StoreError: DunlinError(error)
+    case let error as QueryError: DunlinError(error)
+    case let error as DocumentError: DunlinError(error)
+    case let error as CodecError: DunlinError(error)
+    case let error as SyncError: DunlinError(error)
+    case let error as LinkError: DunlinError(error)
+    case let error as ScopeError: DunlinError(error)
+    default: error
+    }
+  }
+
+  /// The public error for an error of any kind.
+  init(any error: any Error) {
+    let translated = Self.translating(error)
+    if let known = translated as? DunlinError {
+      self = known
+    } else if translated is CancellationError {
+      self.init(.cancelled, "the task was cancelled", underlying: translated)
+    } else {
+      self.init(.other, "an error of the type \(type(of: translated))", underlying: translated)
+    }
+  }
+
+  init(_ error: StoreError) {
+    if let document = error.document {
+      self.init(document, operation: error.operation)
+      return
+    }
+    var context = ["operation": error.operation]
+    if let underlying = error.underlying { context["returned"] = "\(underlying)" }
+    // A store's code that is unknown here keeps its name.
+    self.init(Code(rawValue: error.code.rawValue), error.message, context: context, underlying: error)
+  }
+
+  init(_ error: DocumentError, operation: String? = nil) {
+    let code: Code =
+      switch error.code {
+      case .invalidID: .invalidDocumentID
+      case .depth, .size: .limit
+      case .invalidPath: .invalidPath
+      case .notACounter: .notACounter
+      case .notFound: .notFound
+      case .corrupt: .corrupt
+      }
+    var context: [String: String] = [:]
+    if let operation { context["operation"] = operation }
+    if !error.path.isEmpty { context["path"] = error.path.joined(separator: ".") }
+    self.init(code, error.message, context: context, underlying: error)
+  }
+
+  init(_ error: QueryError) {
+    var context: [String: String] = [:]
+    var message = error.message
+    if let position = error.position {
+      context["line"] = "\(position.line)"
+      context["column"] = "\(position.column)"
+      message += " (line \(position.line), column \(position.column))"
+    }
+    if !error.expected.isEmpty { context["expected"] = error.expected.joined(separator: ", ") }
+    if let excerpt = error.excerpt { context["excerpt"] = excerpt }
+    self.init(Code(rawValue: error.code.rawValue), message, context: context, underlying: error)
+  }
+
+  init(_ error: CodecError) {
+    let code: Code =
+      switch error.code {
+      case .truncated, .malformed, .checksum, .unknownName: .corrupt
+      case .unsupportedVersion: .unsupportedVersion
+      case .limit: .limit
+      }
+    self.init(code, error.message, context: ["byte": "\(error.offset)"], underlying: error)
+  }
+
+  init(_ error: SyncError) {
+    let code: Code =
+      switch error.code {
+      case .truncated, .malformed, .checksum, .outOfOrder: .malformed
+      case .limit: .limit
+      case .versionMismatch, .appMismatch, .siteClash: .incompatiblePeer
+      case .timeout: .timeout
+      case .storage: .io
+      case .peerClosed, .closed: .closed
+      default: .other
+      }
+    self.init(code, error.message, underlying: error)
+  }
+
+  init(_ error: ScopeError) {
+    self.init(
+      error.code == .collectionName ? .invalidCollectionName : .argument, error.message,
+      context: error.collection.map { ["collection": $0] } ?? [:], underlying: error)
+  }
+
+  init(_ error: LinkError) {
+    let code: Code =
+      switch error.code {
+      case .portInUse: .portInUse
+      case .permissionDenied: .permission
+      case .refused, .unreachable: .unreachable
+      case .timedOut: .timeout
+      case .cancelled: .cancelled
+      case .closed, .disconnected: .closed
+      default: .io
+      }
+    self.init(code, error.message, underlying: error)
+  }
+}
+
+/// Runs `body`; errors of the layers below leave as `DunlinError`, those of an application untouched.
+func translatingErrors<R>(_ body: () throws -> R) throws -> R {
+  do { return try body() } catch { throw DunlinError.translating(error) }
+}

@@ -1,0 +1,236 @@
+import Dispatch
+import DocStore
+import QueryEngine
+import Synchronization
+
+/// One observer: keeps its query's result up to date and tells of each change, in order.
+///
+/// A handler that is slow gets the changes of up to 16 commits one by one; what is beyond is put together.
+/// An iterator always gets the newest state, with the exact diff from what it got before.
+final class Observation: Sendable {
+  typealias Handler = @Sendable (_ delivery: Delivery, _ next: @escaping DunlinSignalNext) -> Void
+
+  enum Sink: Sendable {
+    case handler(Handler, DispatchQueue)
+    case iterator
+
+    /// Changes that wait before they are put together.
+    fileprivate var capacity: Int {
+      switch self {
+      case .handler: 16
+      case .iterator: 1
+      }
+    }
+  }
+
+  /// A change that waits; `diff` is `nil` for several put together, and for the first result.
+  private struct Pending {
+    var isInitial: Bool
+    var rows: [Row]
+    var diff: ResultDiff?
+  }
+
+  private struct State {
+    var pending: [Pending] = []
+    /// Whether the handler is being called or has not asked for the next call.
+    var isBusy = false
+    var waiter: CheckedContinuation<Void, Never>?
+    var isOver = false
+    var onCancel: (@Sendable () -> Void)?
+  }
+
+  /// What was handed out last.
+  private struct Shown {
+    private var rows: [Row] = []
+    private var items: [DunlinQueryResultItem] = []
+
+    /// Goes on to the result of a change.
+    ///
+    /// - Returns: What to hand out; `nil` when the result is as before.
+    mutating func advance(to change: Pending) throws -> Delivery? {
+      let diff = change.diff ?? ResultDiff(from: rows, to: change.rows)
+      rows = change.rows
+      guard change.isInitial || !diff.isEmpty else { return nil }
+      let oldItems = items
+      items = try diff.applied(to: items)
+      return Delivery(
+        isInitial: change.isInitial,
+        diff: DunlinDiff(
+          isInitial: change.isInitial, items: items, oldItems: oldItems, insertions: diff.insertions,
+          deletions: diff.deletions, updates: diff.updates,
+          moves: diff.moves.map { DunlinLiveQueryMove(from: $0.from, to: $0.to) }))
+    }
+  }
+
+  private let sink: Sink
+  private let reporter: Reporter
+  /// Used on the hub's queue alone.
+  private let live: Mutex<LiveQuery>
+  private let state = Mutex(State())
+  /// Used by whoever takes the next delivery, one at a time.
+  private let shown = Mutex(Shown())
+
+  init(_ live: LiveQuery, sink: Sink, reporter: Reporter) {
+    self.live = Mutex(live)
+    self.sink = sink
+    self.reporter = reporter
+  }
+
+  // MARK: - For the hub
+
+  func start(_ store: Store) {
+    attempt {
+      let rows = try live.withLock { try $0.start(store) }
+      enqueue(Pending(isInitial: true, rows: rows))
+    }
+  }
+
+  /// Runs the query again after commits were missed.
+  func restart(_ store: Store) {
+    attempt {
+      let rows = try live.withLock { try $0.start(store) }
+      enqueue(Pending(isInitial: false, rows: rows))
+    }
+  }
+
+  func apply(_ commit: Commit) {
+    attempt {
+      let change = try live.withLock { live in try live.apply(commit).map { ($0, live.rows) } }
+      if let (diff, rows) = change { enqueue(Pending(isInitial: false, rows: rows, diff: diff)) }
+    }
+  }
+
+  private func attempt(_ body: () throws -> Void) {
+    guard !isOver else { return }
+    do {
+      try body()
+    } catch {
+      // A query that failed once has lost its place; the handler would wait for nothing.
+      if !isOver { reporter.fail("an observer", error) }
+      cancel()
+    }
+  }
+
+  private func enqueue(_ change: Pending) {
+    let (waiter, mustCall) = state.withLock { state -> (CheckedContinuation<Void, Never>?, Bool) in
+      guard !state.isOver else { return (nil, false) }
+      if state.pending.count >= sink.capacity {
+        let last = state.pending.removeLast()
+        state.pending.append(Pending(isInitial: last.isInitial, rows: change.rows))
+      } else {
+        state.pending.append(change)
+      }
+      defer { state.waiter = nil }
+      guard case .handler = sink, !state.isBusy else { return (state.waiter, false) }
+      state.isBusy = true
+      return (nil, true)
+    }
+    waiter?.resume()
+    if mustCall { callHandler() }
+  }
+
+  // MARK: - Delivery
+
+  private func callHandler() {
+    guard case .handler(let handler, let queue) = sink else { return }
+    queue.async { [self] in
+      guard let delivery = takeDelivery() else { return }
+      let signal = SignalOnce { [weak self] in self?.handlerIsDone() }
+      handler(delivery) { signal.fire() }
+    }
+  }
+
+  private func handlerIsDone() {
+    let goesOn = state.withLock { state in
+      state.isBusy = !state.pending.isEmpty && !state.isOver
+      return state.isBusy
+    }
+    if goesOn { callHandler() }
+  }
+
+  /// The next delivery that is not empty; `nil` when none waits.
+  private func takeDelivery() -> Delivery? {
+    while let change = takePending() {
+      do {
+        if let delivery = try shown.withLock({ try $0.advance(to: change) }) { return delivery }
+      } catch {
+        reporter.fail("an observer", error)
+        cancel()
+      }
+    }
+    return nil
+  }
+
+  private func takePending() -> Pending? {
+    state.withLock { state in
+      guard !state.isOver, !state.pending.isEmpty else {
+        state.isBusy = false
+        return nil
+      }
+      return state.pending.removeFirst()
+    }
+  }
+
+  /// Waits for the next delivery; for one iterator at a time.
+  ///
+  /// - Returns: `nil` when the observation is over.
+  func next() async -> Delivery? {
+    while !isOver {
+      if let delivery = takeDelivery() { return delivery }
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          let resumesNow = state.withLock { state in
+            if state.isOver || !state.pending.isEmpty { return true }
+            state.waiter = continuation
+            return false
+          }
+          if resumesNow { continuation.resume() }
+        }
+      } onCancel: {
+        cancel()
+      }
+    }
+    return nil
+  }
+
+  // MARK: - The end
+
+  var isOver: Bool { state.withLock { $0.isOver } }
+
+  func onCancel(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onCancel = body } }
+
+  /// Ends the observation; a call of the handler that is under way ends by itself.
+  ///
+  /// - Returns: Whether it was still going on.
+  @discardableResult
+  func cancel() -> Bool {
+    let (wasGoingOn, waiter, onCancel) = state.withLock { state in
+      let wasGoingOn = !state.isOver
+      let ends = (wasGoingOn, state.waiter, state.onCancel)
+      state.isOver = true
+      state.pending = []
+      state.waiter = nil
+      state.onCancel = nil
+      return ends
+    }
+    waiter?.resume()
+    onCancel?()
+    return wasGoingOn
+  }
+}
+
+/// Lets a handler ask for its next call once.
+private final class SignalOnce: Sendable {
+  private let isFired = Mutex(false)
+  private let body: @Sendable () -> Void
+
+  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+  func fire() {
+    let isFirst = isFired.withLock { isFired in
+      defer { isFired = true }
+      return !isFired
+    }
+    if isFirst { body() }
+  }
+}

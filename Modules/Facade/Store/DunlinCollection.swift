@@ -1,0 +1,74 @@
+public import CRDTCore
+import DocStore
+
+/// A collection of documents, by name.
+public struct DunlinCollection: Sendable {
+  public let name: String
+  private let core: Core
+
+  init(name: String, core: Core) {
+    self.name = name
+    self.core = core
+  }
+
+  /// Writes fields into a document, which is made if need be; other fields of it stay.
+  ///
+  /// - Parameters:
+  ///   - content: What to write; an `_id` among it names the document, else one is made.
+  ///   - writeStrategy: How to treat what is there.
+  /// - Returns: The document's id.
+  /// - Throws: `unsupportedValue`, `invalidDocumentID`, `invalidCollectionName`, `limit`,
+  ///   `nestedWriteTransaction`, `full`, `io`, `poisoned`, `closed`.
+  @discardableResult
+  public func upsert(
+    _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
+  ) throws -> DunlinDocumentID {
+    let fields = try Value.fields(content)
+    return try write { try $0.upsert(fields, writeStrategy) }
+  }
+
+  /// Writes the fields that a value encodes as.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @discardableResult @_disfavoredOverload
+  public func upsert(
+    _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
+  ) throws -> DunlinDocumentID {
+    let fields = try ValueEncoding.fields(content)
+    return try write { try $0.upsert(fields, writeStrategy) }
+  }
+
+  /// The documents that a query of the builder language finds, to be read, watched or changed.
+  ///
+  /// - Parameters:
+  ///   - query: For example `color == 'red' && mileage > $args.m`.
+  ///   - args: The values of `$args`.
+  /// - Returns: What to do with the documents is said on this.
+  public func find(_ query: String, args: [String: Any?] = [:]) -> DunlinPendingCursorOperation {
+    DunlinPendingCursorOperation(Finding(collection: name, text: query, arguments: args), core)
+  }
+
+  /// All documents, to be read, watched or changed.
+  public func findAll() -> DunlinPendingCursorOperation { find("true") }
+
+  /// The document of an id, to be read, watched or changed.
+  public func findByID(_ id: DunlinDocumentID) -> DunlinPendingIDSpecificOperation {
+    DunlinPendingIDSpecificOperation(id: id, collection: name, core: core)
+  }
+
+  /// The document of a string id, to be read, watched or changed.
+  public func findByID(_ id: String) -> DunlinPendingIDSpecificOperation {
+    findByID(DunlinDocumentID(stringLiteral: id))
+  }
+
+  private func write<R>(_ body: (Operations) throws -> R) throws -> R {
+    try core.write(name, body)
+  }
+}
+
+extension Core {
+  /// Runs `body` on one collection in a transaction of its own.
+  func write<R>(_ collection: String, _ body: (Operations) throws -> R) throws -> R {
+    try translatingErrors { try store.write { try body(Operations(collection, self, $0)) }.0 }
+  }
+}

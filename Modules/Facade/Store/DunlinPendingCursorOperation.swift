@@ -1,0 +1,159 @@
+import QueryEngine
+public import Dispatch
+
+/// What a query finds, before it is said what to do with it.
+public struct DunlinPendingCursorOperation: Sendable {
+  let finding: Finding
+  let core: Core
+
+  init(_ finding: Finding, _ core: Core) {
+    self.finding = finding
+    self.core = core
+  }
+
+  /// Orders the documents by what stands at a path; a further sort orders those that are equal by the first.
+  public func sort(
+    _ path: String, direction: DunlinSortDirection = .ascending
+  ) -> DunlinPendingCursorOperation {
+    DunlinPendingCursorOperation(finding.sorted(path, direction), core)
+  }
+
+  /// Takes at most this many documents.
+  public func limit(_ count: Int) -> DunlinPendingCursorOperation {
+    DunlinPendingCursorOperation(finding.limited(count), core)
+  }
+
+  /// Skips this many documents first.
+  public func offset(_ count: Int) -> DunlinPendingCursorOperation {
+    DunlinPendingCursorOperation(finding.skipping(count), core)
+  }
+
+  /// Reads the documents.
+  ///
+  /// - Throws: `syntax`, `argument` and the other codes of queries; `closed`, `io`.
+  public func exec() throws -> [DunlinDocument] {
+    try translatingErrors {
+      try core.engine.execute(.select(finding.select()), arguments: finding.arguments).rows
+        .map { try DunlinDocument(row: $0) }
+    }
+  }
+
+  /// Lets `body` edit the documents, and writes what it did as one transaction.
+  ///
+  /// - Returns: What was done at which path, for each document that was edited.
+  /// - Throws: What `body` throws; the codes of queries; `notACounter`, `unsupportedValue`, `invalidPath`,
+  ///   `nestedWriteTransaction`, `full`, `io`, `closed`. Nothing is written then.
+  @discardableResult
+  public func update(
+    _ body: ([DunlinMutableDocument]) throws -> Void
+  ) throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
+    try perform(body)
+  }
+
+  /// Lets a `body` that cannot fail edit the documents, and writes what it did as one transaction.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is written. A `body` that throws gets the form that throws.
+  @discardableResult
+  public func update(
+    _ body: ([DunlinMutableDocument]) -> Void
+  ) -> [DunlinDocumentID: [DunlinUpdateResult]] {
+    core.reporter.orReport("update", [:]) { try perform(body) }
+  }
+
+  private func perform(
+    _ body: ([DunlinMutableDocument]) throws -> Void
+  ) throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
+    try core.write(finding.collection) { try $0.update($0.documents(finding), body) }
+  }
+
+  /// Deletes the documents, here and at every peer that syncs them.
+  ///
+  /// - Returns: Their ids.
+  /// - Throws: The codes of queries; `nestedWriteTransaction`, `full`, `io`, `closed`.
+  @discardableResult
+  public func remove() throws -> [DunlinDocumentID] {
+    try core.write(finding.collection) { try $0.remove(finding) }
+  }
+
+  /// Removes the documents from this device alone; they come back if a subscription matches them.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is evicted.
+  /// - Returns: Their ids.
+  @discardableResult
+  public func evict() -> [DunlinDocumentID] {
+    core.reporter.orReport("evict", []) { try core.write(finding.collection) { try $0.evict(finding) } }
+  }
+
+  /// Pulls the documents from every peer, now and later, until the subscription is cancelled.
+  ///
+  /// Sort, limit and offset do not apply to it. A query that is not valid is logged and handed to the
+  /// configuration's failure handler; the subscription is then a cancelled one.
+  /// - Returns: The subscription; keep it, and cancel it before you let go of it.
+  public func subscribe() -> DunlinSubscription {
+    core.reporter.orReport("subscribe", DunlinSubscription.none(text: finding.text)) {
+      try translatingErrors {
+        try finding.checked()
+        return try core.subscriptions.register(
+          SubscriptionQuery(
+            collection: finding.collection, builder: finding.text, arguments: finding.arguments))
+      }
+    }
+  }
+
+  /// Calls `handler` with the documents now, and again whenever a local write or sync changes them.
+  ///
+  /// - Parameters:
+  ///   - deliverOn: Where the handler is called; by default on a serial queue that the observers of a
+  ///     database share, which is not the main queue.
+  ///   - handler: Gets all documents and what has changed.
+  /// - Returns: The live query; keep it, and stop it before you let go of it.
+  public func observeLocal(
+    deliverOn: DispatchQueue? = nil,
+    _ handler: @escaping @Sendable (_ docs: [DunlinDocument], _ event: DunlinLiveQueryEvent) -> Void
+  ) -> DunlinLiveQuery {
+    observe(deliverOn) { docs, event, next in
+      handler(docs, event)
+      next()
+    }
+  }
+
+  /// As `observeLocal`, but waits with the next call until the handler has called `signalNext`.
+  ///
+  /// Changes that happen meanwhile are put together.
+  public func observeLocalWithNextSignal(
+    deliverOn: DispatchQueue? = nil,
+    _ handler:
+      @escaping @Sendable (
+        _ docs: [DunlinDocument], _ event: DunlinLiveQueryEvent, _ signalNext: @escaping DunlinSignalNext
+      ) -> Void
+  ) -> DunlinLiveQuery { observe(deliverOn, handler) }
+
+  private func observe(
+    _ queue: DispatchQueue?,
+    _ handler:
+      @escaping @Sendable ([DunlinDocument], DunlinLiveQueryEvent, @escaping DunlinSignalNext) -> Void
+  ) -> DunlinLiveQuery {
+    core.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: finding.text, core.reporter)) {
+      let observation = try core.observers.observe(
+        finding.select(), finding.arguments, on: queue
+      ) { delivery, next in
+        handler(delivery.documents, delivery.event, next)
+      }
+      return DunlinLiveQuery(observation, what: finding.text, core.reporter)
+    }
+  }
+}
+
+extension Reporter {
+  /// What `body` returns; `fallback` when it throws, which is reported.
+  func orReport<R>(_ operation: String, _ fallback: @autoclosure () -> R, _ body: () throws -> R) -> R {
+    do {
+      return try body()
+    } catch {
+      fail(operation, error)
+      return fallback()
+    }
+  }
+}

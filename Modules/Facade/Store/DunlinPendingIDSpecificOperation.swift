@@ -1,0 +1,154 @@
+import CRDTCore
+public import Dispatch
+import DocStore
+import QueryEngine
+
+/// One document by its id, before it is said what to do with it.
+public struct DunlinPendingIDSpecificOperation: Sendable {
+  private let id: DunlinDocumentID
+  private let collection: String
+  private let core: Core
+
+  init(id: DunlinDocumentID, collection: String, core: Core) {
+    self.id = id
+    self.collection = collection
+    self.core = core
+  }
+
+  /// Reads the document.
+  ///
+  /// - Returns: `nil` when there is none.
+  /// - Throws: `invalidDocumentID`, `closed`, `io`, `corrupt`.
+  public func exec() throws -> DunlinDocument? {
+    try translatingErrors {
+      let id = try id.checked()
+      return try core.store.read { snapshot in
+        guard let collection = try snapshot.collection(collection) else { return nil }
+        let document = try snapshot.withRecord(collection, id) { record, _ in
+          try DunlinDocument(id, record, collection.keys)
+        }
+        return document ?? nil
+      }
+    }
+  }
+
+  /// Lets `body` edit the document, and writes what it did; `body` gets `nil` when there is none.
+  ///
+  /// - Returns: What was done at which path.
+  /// - Throws: What `body` throws; `notACounter`, `unsupportedValue`, `invalidPath`,
+  ///   `nestedWriteTransaction`, `full`, `io`, `closed`. Nothing is written then.
+  @discardableResult
+  public func update(_ body: (DunlinMutableDocument?) throws -> Void) throws -> [DunlinUpdateResult] {
+    try perform(body)
+  }
+
+  /// Lets a `body` that cannot fail edit the document, and writes what it did.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is written. A `body` that throws gets the form that throws.
+  @discardableResult
+  public func update(_ body: (DunlinMutableDocument?) -> Void) -> [DunlinUpdateResult] {
+    core.reporter.orReport("update", []) { try perform(body) }
+  }
+
+  private func perform(_ body: (DunlinMutableDocument?) throws -> Void) throws -> [DunlinUpdateResult] {
+    try core.write(collection) { try $0.update(id.checked(), body) }
+  }
+
+  /// Deletes the document, here and at every peer that syncs it.
+  ///
+  /// - Returns: Whether there was one.
+  /// - Throws: `invalidDocumentID`, `nestedWriteTransaction`, `full`, `io`, `closed`.
+  @discardableResult
+  public func remove() throws -> Bool {
+    try core.write(collection) { try $0.remove(id.checked()) }
+  }
+
+  /// Removes the document from this device alone; it comes back if a subscription matches it.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is evicted.
+  /// - Returns: Whether there was one.
+  @discardableResult
+  public func evict() -> Bool {
+    core.reporter.orReport("evict", false) { try core.write(collection) { try $0.evict(id.checked()) } }
+  }
+
+  /// Pulls the document from every peer, now and later, until the subscription is cancelled.
+  ///
+  /// - Returns: The subscription; keep it, and cancel it before you let go of it.
+  public func subscribe() -> DunlinSubscription {
+    core.reporter.orReport("subscribe", DunlinSubscription.none(text: Self.query)) {
+      try translatingErrors {
+        try core.subscriptions.register(
+          SubscriptionQuery(
+            collection: collection, builder: Self.query, arguments: ["id": id.checked().value]))
+      }
+    }
+  }
+
+  /// Calls `handler` with the document now, and again whenever a local write or sync changes it.
+  ///
+  /// - Parameters:
+  ///   - deliverOn: Where the handler is called; by default on a serial queue that the observers of a
+  ///     database share, which is not the main queue.
+  ///   - handler: Gets the document, `nil` when there is none, and what has changed.
+  /// - Returns: The live query; keep it, and stop it before you let go of it.
+  public func observeLocal(
+    deliverOn: DispatchQueue? = nil,
+    _ handler:
+      @escaping @Sendable (_ doc: DunlinDocument?, _ event: DunlinSingleDocumentLiveQueryEvent) -> Void
+  ) -> DunlinLiveQuery {
+    observe(deliverOn) { doc, event, next in
+      handler(doc, event)
+      next()
+    }
+  }
+
+  /// As `observeLocal`, but waits with the next call until the handler has called `signalNext`.
+  ///
+  /// Changes that happen meanwhile are put together.
+  public func observeLocalWithNextSignal(
+    deliverOn: DispatchQueue? = nil,
+    _ handler:
+      @escaping @Sendable (
+        _ doc: DunlinDocument?, _ event: DunlinSingleDocumentLiveQueryEvent,
+        _ signalNext: @escaping DunlinSignalNext
+      ) -> Void
+  ) -> DunlinLiveQuery { observe(deliverOn, handler) }
+
+  private static let query = "_id == $args.id"
+
+  private func observe(
+    _ queue: DispatchQueue?,
+    _ handler:
+      @escaping @Sendable (
+        DunlinDocument?, DunlinSingleDocumentLiveQueryEvent, @escaping DunlinSignalNext
+      ) -> Void
+  ) -> DunlinLiveQuery {
+    core.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: Self.query, core.reporter)) {
+      let finding = Finding(collection: collection, text: Self.query, arguments: ["id": id])
+      let observation = try core.observers.observe(
+        finding.select(), finding.arguments, on: queue
+      ) { delivery, next in
+        let event = DunlinSingleDocumentLiveQueryEvent(
+          isInitial: delivery.isInitial, oldDocument: delivery.oldDocuments.first)
+        handler(delivery.documents.first, event, next)
+      }
+      return DunlinLiveQuery(observation, what: "\(collection) by id", core.reporter)
+    }
+  }
+}
+
+extension Operations {
+  /// Lets `body` edit one document, then applies what it collected.
+  func update(
+    _ id: DocumentID, _ body: (DunlinMutableDocument?) throws -> Void
+  ) throws -> [DunlinUpdateResult] {
+    guard let document = try document(id) else {
+      try body(nil)
+      return []
+    }
+    return try update([document]) { try body($0.first) }[document.id] ?? []
+  }
+}

@@ -1,0 +1,71 @@
+import CRDTCore
+import DocStore
+public import Foundation
+import QueryEngine
+
+/// What a statement answers.
+public struct DunlinQueryResult: Sendable {
+  /// The rows of a SELECT or SHOW.
+  public let items: [DunlinQueryResultItem]
+  /// The documents that the statement wrote or evicted, in that order.
+  public let mutatedDocumentIDs: [DunlinDocumentID]
+  /// The commit of a statement that changed something; `nil` for reads, and inside a transaction.
+  public let commitID: UInt64?
+  /// Documents that the statement wrote and that are too large to be sent: they stay on this device.
+  public let oversizeDocumentIDs: [DunlinDocumentID]
+
+  init(_ result: QueryResult) throws {
+    items = try result.rows.map { try DunlinQueryResultItem(row: $0) }
+    mutatedDocumentIDs = result.mutatedDocumentIDs.map { DunlinDocumentID($0) }
+    commitID = result.commit.flatMap { $0.sequence > 0 ? $0.id : nil }
+    oversizeDocumentIDs = result.commit?.oversize.map { DunlinDocumentID($0.id) } ?? []
+  }
+
+  init(items: [DunlinQueryResultItem]) {
+    self.items = items
+    mutatedDocumentIDs = []
+    commitID = nil
+    oversizeDocumentIDs = []
+  }
+}
+
+/// One row of a result: a document, or what a projection makes of it.
+public struct DunlinQueryResultItem: Sendable {
+  let documentID: DocumentID?
+  let fields: [String: Value]
+
+  init(row: Row) throws {
+    documentID = row.id
+    fields = try row.values()
+  }
+
+  /// The document that the row stands for; `nil` for a row that stands for none, such as a count.
+  public var id: DunlinDocumentID? { documentID.map { DunlinDocumentID($0) } }
+
+  /// The columns by name; one that is missing has none, a null is `nil`.
+  public var value: [String: Any?] { fields.mapValues(\.any) }
+
+  /// What stands in a column, which may be nothing.
+  public subscript(column: String) -> DunlinDocumentPath { DunlinDocumentPath(fields[column]) }
+
+  /// The row as JSON, compact and with sorted keys; bytes are `{"$bytes": base64}`.
+  public func jsonString() -> String { JSON.text(of: .map(fields)) }
+
+  /// The row as the UTF-8 of its JSON.
+  public func jsonData() -> Data { Data(jsonString().utf8) }
+
+  /// The row as a type of the application's.
+  ///
+  /// - Throws: `decoding` with the path that does not fit.
+  public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T {
+    try ValueDecoding.decode(type, from: .map(fields))
+  }
+}
+
+extension DunlinDocument {
+  /// The document that a row stands for; `nil` when it stands for none.
+  init?(item: DunlinQueryResultItem) {
+    guard let id = item.documentID else { return nil }
+    self.init(id: id, fields: item.fields)
+  }
+}

@@ -1,0 +1,152 @@
+public import CRDTCore
+
+/// One collection inside a write transaction; it reads what the transaction has written.
+///
+/// Calls that do not throw let the whole transaction fail if they fail.
+public struct DunlinScopedWriteTransaction {
+  let owner: DunlinWriteTransaction
+  let operations: Operations
+
+  /// The collection's name.
+  public var collectionName: String { operations.name }
+
+  /// Writes fields into a document, which is made if need be; other fields of it stay.
+  ///
+  /// - Throws: `removedInTransaction` for a document that the transaction has removed, and then nothing of
+  ///   the transaction is written; the codes of `DunlinCollection.upsert`.
+  @discardableResult
+  public func upsert(
+    _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
+  ) throws -> DunlinDocumentID {
+    try translatingErrors { try operations.upsert(Value.fields(content), writeStrategy) }
+  }
+
+  /// Writes the fields that a value encodes as.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @discardableResult @_disfavoredOverload
+  public func upsert(
+    _ content: some Encodable, writeStrategy: DunlinWriteStrategy = .merge
+  ) throws -> DunlinDocumentID {
+    try translatingErrors { try operations.upsert(ValueEncoding.fields(content), writeStrategy) }
+  }
+
+  /// The documents that a query of the builder language finds, to be read or changed.
+  public func find(
+    _ query: String, args: [String: Any?] = [:]
+  ) -> DunlinWriteTransactionPendingCursorOperation {
+    DunlinWriteTransactionPendingCursorOperation(
+      owner: owner, operations: operations,
+      finding: Finding(collection: operations.name, text: query, arguments: args))
+  }
+
+  /// All documents, to be read or changed.
+  public func findAll() -> DunlinWriteTransactionPendingCursorOperation { find("true") }
+
+  /// The document of an id, to be read or changed.
+  public func findByID(_ id: DunlinDocumentID) -> DunlinWriteTransactionPendingIDSpecificOperation {
+    DunlinWriteTransactionPendingIDSpecificOperation(owner: owner, operations: operations, id: id)
+  }
+
+  /// The document of a string id, to be read or changed.
+  public func findByID(_ id: String) -> DunlinWriteTransactionPendingIDSpecificOperation {
+    findByID(DunlinDocumentID(stringLiteral: id))
+  }
+}
+
+/// What a query finds inside a write transaction.
+public struct DunlinWriteTransactionPendingCursorOperation {
+  let owner: DunlinWriteTransaction
+  let operations: Operations
+  let finding: Finding
+
+  private func with(_ finding: Finding) -> Self {
+    Self(owner: owner, operations: operations, finding: finding)
+  }
+
+  /// Orders the documents by what stands at a path.
+  public func sort(_ path: String, direction: DunlinSortDirection = .ascending) -> Self {
+    with(finding.sorted(path, direction))
+  }
+
+  /// Takes at most this many documents.
+  public func limit(_ count: Int) -> Self { with(finding.limited(count)) }
+
+  /// Skips this many documents first.
+  public func offset(_ count: Int) -> Self { with(finding.skipping(count)) }
+
+  /// Reads the documents, with what the transaction has written.
+  public func exec() throws -> [DunlinDocument] {
+    try translatingErrors { try operations.documents(finding) }
+  }
+
+  /// Lets `body` edit the documents.
+  @discardableResult
+  public func update(
+    _ body: ([DunlinMutableDocument]) throws -> Void
+  ) throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
+    try translatingErrors { try operations.update(operations.documents(finding), body) }
+  }
+
+  /// Lets a `body` that cannot fail edit the documents.
+  @discardableResult
+  public func update(
+    _ body: ([DunlinMutableDocument]) -> Void
+  ) -> [DunlinDocumentID: [DunlinUpdateResult]] {
+    owner.orFail([:]) { try operations.update(operations.documents(finding), body) }
+  }
+
+  /// Deletes the documents, here and at every peer that syncs them.
+  @discardableResult
+  public func remove() throws -> [DunlinDocumentID] {
+    try translatingErrors { try operations.remove(finding) }
+  }
+
+  /// Removes the documents from this device alone.
+  @discardableResult
+  public func evict() -> [DunlinDocumentID] { owner.orFail([]) { try operations.evict(finding) } }
+}
+
+/// One document by its id, inside a write transaction.
+public struct DunlinWriteTransactionPendingIDSpecificOperation {
+  let owner: DunlinWriteTransaction
+  let operations: Operations
+  let id: DunlinDocumentID
+
+  /// Reads the document, with what the transaction has written; `nil` when there is none.
+  public func exec() throws -> DunlinDocument? {
+    try translatingErrors { try operations.document(id.checked()) }
+  }
+
+  /// Lets `body` edit the document; it gets `nil` when there is none.
+  @discardableResult
+  public func update(_ body: (DunlinMutableDocument?) throws -> Void) throws -> [DunlinUpdateResult] {
+    try translatingErrors { try operations.update(id.checked(), body) }
+  }
+
+  /// Lets a `body` that cannot fail edit the document; it gets `nil` when there is none.
+  @discardableResult
+  public func update(_ body: (DunlinMutableDocument?) -> Void) -> [DunlinUpdateResult] {
+    owner.orFail([]) { try operations.update(id.checked(), body) }
+  }
+
+  /// Deletes the document, here and at every peer that syncs it.
+  @discardableResult
+  public func remove() throws -> Bool { try translatingErrors { try operations.remove(id.checked()) } }
+
+  /// Removes the document from this device alone.
+  @discardableResult
+  public func evict() -> Bool { owner.orFail(false) { try operations.evict(id.checked()) } }
+}
+
+extension DunlinWriteTransaction {
+  /// What `body` returns; when it throws, the transaction is going to fail.
+  fileprivate func orFail<R>(_ fallback: @autoclosure () -> R, _ body: () throws -> R) -> R {
+    do {
+      return try body()
+    } catch {
+      fail(error)
+      return fallback()
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import DocStore
+
+extension DunlinStore {
+  /// Runs `body` as one transaction over any collections: it takes effect as a whole, here and at other peers.
+  ///
+  /// One write transaction runs at a time; others wait. `body` runs on the database's own thread while the
+  /// caller waits, and must not start another one. When it throws, nothing is written.
+  /// - Returns: What `body` returns.
+  /// - Throws: What `body` throws; `nestedWriteTransaction` at once inside another write; `full`, `io`,
+  ///   `poisoned`, `closed`.
+  @discardableResult
+  public func write<R>(_ body: (DunlinWriteTransaction) throws -> R) throws -> R {
+    try perform(body)
+  }
+
+  /// Runs a `body` that cannot fail as one transaction over any collections.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is written. A `body` that throws gets the form that throws.
+  public func write(_ body: (DunlinWriteTransaction) -> Void) {
+    core.reporter.orReport("write", ()) { try perform(body) }
+  }
+
+  private func perform<R>(_ body: (DunlinWriteTransaction) throws -> R) throws -> R {
+    try translatingErrors {
+      try core.store.write { transaction in
+        let transaction = DunlinWriteTransaction(transaction, core)
+        let result = try body(transaction)
+        try transaction.finish()
+        return result
+      }.0
+    }
+  }
+}
+
+/// A write transaction, for use in its body alone.
+public final class DunlinWriteTransaction {
+  private let transaction: WriteTransaction
+  private let core: Core
+  private var failure: (any Error)?
+
+  init(_ transaction: WriteTransaction, _ core: Core) {
+    self.transaction = transaction
+    self.core = core
+  }
+
+  /// The part of the transaction that concerns one collection.
+  public func scoped(toCollectionNamed name: String) -> DunlinScopedWriteTransaction {
+    DunlinScopedWriteTransaction(owner: self, operations: Operations(name, core, transaction))
+  }
+
+  /// The part of the transaction that concerns one collection.
+  public subscript(name: String) -> DunlinScopedWriteTransaction { scoped(toCollectionNamed: name) }
+
+  /// Keeps the failure of a call that does not throw: the transaction then fails as a whole.
+  func fail(_ error: any Error) { failure = failure ?? error }
+
+  func finish() throws { if let failure { throw failure } }
+}

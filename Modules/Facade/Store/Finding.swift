@@ -1,0 +1,81 @@
+import CRDTCore
+import QueryEngine
+
+/// Which documents of a collection a query of the builder language finds, in which order.
+///
+/// What is wrong with the query is kept until it is used.
+struct Finding: Sendable {
+  let collection: String
+  let text: String
+  private(set) var arguments: [String: Value] = [:]
+  private var predicate: Expression?
+  private var order: [SortKey] = []
+  private var limit: Int?
+  private var offset = 0
+  private var failure: DunlinError?
+
+  init(collection: String, text: String, arguments: [String: Any?]) {
+    self.collection = collection
+    self.text = text
+    do throws(DunlinError) {
+      self.arguments = try Value.fields(arguments)
+      predicate = try Self.parse(text)
+    } catch {
+      failure = error
+    }
+  }
+
+  private static func parse(_ text: String) throws(DunlinError) -> Expression {
+    do {
+      return try Builder.parse(text)
+    } catch {
+      throw DunlinError(error)
+    }
+  }
+
+  func sorted(_ path: String, _ direction: DunlinSortDirection) -> Finding {
+    var copy = self
+    do throws(DunlinError) {
+      copy.order.append(SortKey(expression: try Self.parse(path), descending: direction == .descending))
+    } catch {
+      copy.failure = failure ?? error
+    }
+    return copy
+  }
+
+  func limited(_ count: Int) -> Finding {
+    var copy = self
+    copy.limit = count
+    return copy
+  }
+
+  func skipping(_ count: Int) -> Finding {
+    var copy = self
+    copy.offset = count
+    return copy
+  }
+
+  /// Whether all that matches is found, in no order asked for.
+  var isWhole: Bool { order.isEmpty && limit == nil && offset == 0 }
+
+  func checked() throws(DunlinError) { if let failure { throw failure } }
+
+  func select() throws(DunlinError) -> Select {
+    try checked()
+    return Select(
+      collection: collection, predicate: predicate, order: order, limit: limit.map(Self.literal),
+      offset: Self.literal(offset))
+  }
+
+  func removal() throws(DunlinError) -> Removal {
+    try checked()
+    return Removal(
+      collection: collection, predicate: predicate, order: order, limit: limit.map(Self.literal),
+      offset: Self.literal(offset))
+  }
+
+  private static func literal(_ number: Int) -> Expression { .literal(.int(Int64(number))) }
+}
+
+/// Which way a sort goes.
+public enum DunlinSortDirection: Hashable, Sendable { case ascending, descending }

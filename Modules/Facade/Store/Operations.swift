@@ -1,0 +1,81 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+
+/// What can be done to one collection inside a write transaction.
+struct Operations {
+  let name: String
+  private let core: Core
+  private let transaction: WriteTransaction
+
+  init(_ name: String, _ core: Core, _ transaction: WriteTransaction) {
+    self.name = name
+    self.core = core
+    self.transaction = transaction
+  }
+
+  func upsert(_ fields: [String: Value], _ strategy: WriteStrategy) throws -> DunlinDocumentID {
+    DunlinDocumentID(try transaction.upsert(fields, into: name, strategy: strategy))
+  }
+
+  func documents(_ query: Finding) throws -> [DunlinDocument] {
+    let statement = Statement.select(try query.select())
+    return try core.engine.execute(statement, arguments: query.arguments, in: transaction).rows
+      .map { try DunlinDocument(row: $0) }
+  }
+
+  func document(_ id: DocumentID) throws -> DunlinDocument? {
+    guard let collection = try transaction.collection(name) else { return nil }
+    let document = try transaction.withRecord(collection, id) { record, _ in
+      try DunlinDocument(id, record, collection.keys)
+    }
+    return document ?? nil
+  }
+
+  func remove(_ query: Finding) throws -> [DunlinDocumentID] { try execute(.delete(query.removal()), query) }
+
+  func evict(_ query: Finding) throws -> [DunlinDocumentID] { try execute(.evict(query.removal()), query) }
+
+  private func execute(_ statement: Statement, _ query: Finding) throws -> [DunlinDocumentID] {
+    try core.engine.execute(statement, arguments: query.arguments, in: transaction).mutatedDocumentIDs
+      .map { DunlinDocumentID($0) }
+  }
+
+  func remove(_ id: DocumentID) throws -> Bool { try transaction.remove(id, in: name) }
+
+  func evict(_ id: DocumentID) throws -> Bool { try transaction.evict(id, in: name) }
+
+  /// Lets `body` edit the documents, then applies what it collected.
+  func update(
+    _ documents: [DunlinDocument], _ body: ([DunlinMutableDocument]) throws -> Void
+  ) throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
+    let reporter = core.reporter
+    let drafts = documents.map { document in
+      DocumentDraft(id: document.id.id, fields: document.fields) { reporter.fail("a late write", $0) }
+    }
+    try body(drafts.map { DunlinMutableDocument($0) })
+    var results: [DunlinDocumentID: [DunlinUpdateResult]] = [:]
+    for draft in drafts {
+      try draft.finish()
+      guard !draft.edits.isEmpty else { continue }
+      try transaction.update(draft.id, in: name, draft.edits)
+      results[DunlinDocumentID(draft.id)] = draft.results
+    }
+    return results
+  }
+}
+
+extension DunlinDocument {
+  init(row: Row) throws {
+    guard let id = row.id else { throw DunlinError(.runtime, "a row stands for no document") }
+    self.init(id: id, fields: try row.values())
+  }
+
+  /// Decodes a record; `nil` for a tombstone.
+  init?(_ id: DocumentID, _ record: borrowing RecordView, _ keys: KeyTable) throws {
+    guard record.isAlive else { return nil }
+    var fields = try record.fields(keys)
+    fields["_id"] = id.value
+    self.init(id: id, fields: fields)
+  }
+}

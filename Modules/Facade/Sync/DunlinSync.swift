@@ -1,0 +1,35 @@
+import CRDTCore
+import QueryEngine
+import Transports
+
+/// What this peer pulls from others, and whether it does.
+public struct DunlinSync: Sendable {
+  let core: Core
+
+  /// Pulls what a query finds from every peer, now and later, until the subscription is cancelled.
+  ///
+  /// - Parameters:
+  ///   - query: `SELECT * FROM collection [WHERE …]`.
+  ///   - arguments: The values of its parameters.
+  /// - Returns: The subscription; keep it, and cancel it before you let go of it.
+  /// - Throws: `syntax`, `argument`; `unsupported` for any other statement; `limit`, `closed`.
+  public func registerSubscription(
+    query: String, arguments: [String: Any?] = [:]
+  ) throws -> DunlinSyncSubscription {
+    try translatingErrors {
+      try core.subscriptions.register(SubscriptionQuery(dql: query, arguments: Value.fields(arguments)))
+    }
+  }
+
+  /// The subscriptions that are not cancelled, in the order of registration.
+  public var subscriptions: [DunlinSyncSubscription] { core.subscriptions.active }
+
+  /// Begins to listen, to connect and to sync: the same as `Dunlin.startSync()`.
+  public func start() throws { try core.startSync() }
+
+  /// Stops syncing: the same as `Dunlin.stopSync()`.
+  public func stop() { core.stopSync() }
+
+  /// Whether sync is started.
+  public var isActive: Bool { core.isSyncActive }
+}

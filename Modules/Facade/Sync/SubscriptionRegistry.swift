@@ -1,0 +1,144 @@
+import CRDTCore
+import Dispatch
+import DocStore
+import Logging
+import QueryEngine
+import Synchronization
+
+/// The subscriptions of one database; their union is what the peer pulls.
+final class SubscriptionRegistry: Sendable {
+  private struct Entry {
+    let query: SubscriptionQuery
+    weak var subscription: DunlinSubscription?
+  }
+
+  private struct State {
+    var entries: [UInt64: Entry] = [:]
+    var nextID: UInt64 = 1
+    var listener: CommitListener?
+    var isClosed = false
+
+    /// Each query once, in the order of registration.
+    var queries: [SubscriptionQuery] {
+      var seen: Set<SubscriptionQuery> = []
+      return entries.sorted { $0.key < $1.key }.map(\.value.query).filter { seen.insert($0).inserted }
+    }
+  }
+
+  private let store: Store
+  private let reporter: Reporter
+  private let apply: @Sendable ([SubscriptionQuery]) -> Void
+  private let state = Mutex(State())
+  /// Held from a change until it is applied, so that sets are applied in their order.
+  private let changing = Mutex<Void>(())
+  private let queue = DispatchQueue(label: "dunlin.subscriptions")
+
+  init(
+    store: Store, reporter: Reporter, apply: @escaping @Sendable (_ queries: [SubscriptionQuery]) -> Void
+  ) {
+    self.store = store
+    self.reporter = reporter
+    self.apply = apply
+  }
+
+  /// The subscriptions that are not cancelled, in the order of registration.
+  var active: [DunlinSubscription] {
+    state.withLock { $0.entries.sorted { $0.key < $1.key }.compactMap(\.value.subscription) }
+  }
+
+  /// - Throws: `limit` when there are as many as a peer answers; `closed`.
+  func register(_ query: SubscriptionQuery) throws(DunlinError) -> DunlinSubscription {
+    let id = state.withLock { state in
+      defer { state.nextID += 1 }
+      return state.nextID
+    }
+    let subscription = DunlinSubscription(queryText: query.text, collectionName: query.collection) {
+      [weak self] wasLost in self?.end(id, wasLost: wasLost)
+    }
+    let failure = change { state -> DunlinError? in
+      guard !state.isClosed else { return DunlinError(.closed, "the database is closed") }
+      let queries = state.queries
+      guard queries.count < Limits.subscriptionsPerPeer || queries.contains(query) else {
+        return DunlinError(.limit, "a peer has at most \(Limits.subscriptionsPerPeer) subscriptions")
+      }
+      state.entries[id] = Entry(query: query, subscription: subscription)
+      if state.listener == nil {
+        state.listener = store.onCommit { [weak self] in self?.noteEvictions(in: $0) }
+      }
+      return nil
+    }
+    if let failure {
+      subscription.cancel()
+      throw failure
+    }
+    return subscription
+  }
+
+  private func end(_ id: UInt64, wasLost: Bool) {
+    let (ended, listener) = change { state -> (Entry?, CommitListener?) in
+      let ended = state.entries.removeValue(forKey: id)
+      guard state.entries.isEmpty else { return (ended, nil) }
+      defer { state.listener = nil }
+      return (ended, state.listener)
+    }
+    listener?.cancel()
+    guard wasLost, let ended else { return }
+    reporter.logger.warning(
+      "The subscription '\(ended.query.text)' was let go of without cancel(); it is cancelled")
+  }
+
+  /// Forgets all subscriptions; their handles are then cancelled ones.
+  func close() {
+    let (entries, listener) = change { state in
+      state.isClosed = true
+      let ends = (state.entries, state.listener)
+      state.entries = [:]
+      state.listener = nil
+      return ends
+    }
+    listener?.cancel()
+    for subscription in entries.values.compactMap(\.subscription) { subscription.cancel() }
+  }
+
+  private func change<R: Sendable>(_ body: (inout sending State) -> sending R) -> R {
+    changing.withLock { _ in
+      let (result, queries) = state.withLock { state in
+        let before = state.queries
+        let result = body(&state)
+        let after = state.queries
+        return (result, before == after ? nil : after)
+      }
+      if let queries { apply(queries) }
+      return result
+    }
+  }
+
+  // MARK: - Evictions
+
+  /// Runs on the writer's thread: what takes time is done elsewhere.
+  private func noteEvictions(in commit: Commit) {
+    let evicted = commit.changes.filter { $0.kind == .evict }
+    guard !evicted.isEmpty else { return }
+    queue.async { [weak self] in self?.warn(of: evicted) }
+  }
+
+  private func warn(of evicted: [Change]) {
+    for query in state.withLock({ $0.queries }) where evicted.contains(where: { $0.matches(query) }) {
+      reporter.logger.warning(
+        """
+        Evicted documents of the collection '\(query.collection)' match the active subscription \
+        '\(query.text)': they come back. Cancel the subscription before evicting
+        """)
+    }
+  }
+}
+
+extension Change {
+  /// Whether the document matched before the change.
+  fileprivate func matches(_ query: SubscriptionQuery) -> Bool {
+    guard query.collection == collection.name, let before else { return false }
+    var matcher = query.matcher
+    matcher.resolve(collection.keys)
+    return before.withView { $0.isAlive && matcher.matches(id.bytes.span.bytes, $0) }
+  }
+}

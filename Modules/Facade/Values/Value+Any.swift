@@ -1,0 +1,171 @@
+import CRDTCore
+import Foundation
+
+/// What an application passes in, as a document holds it.
+///
+/// Every integer type, `Double`, `Float`, `Bool`, `String`, `[UInt8]` and `Data`, arrays, dictionaries, `nil`
+/// and `NSNull`, `DunlinCounter`, `DunlinDocumentID`, what `JSONSerialization` makes, and `Date`, which becomes
+/// a string of ISO 8601 in UTC with milliseconds.
+extension Value {
+  /// - Throws: `unsupportedValue` that names the path and the type; `limit` for too deep a nesting.
+  init(converting any: Any?, at path: [String] = []) throws(DunlinError) {
+    do {
+      self = try Self.convert(any, depth: path.count)
+    } catch {
+      throw error.located(below: path)
+    }
+  }
+
+  /// The fields of a document or the arguments of a query.
+  ///
+  /// - Throws: `unsupportedValue` that names the path and the type; `limit` for too deep a nesting.
+  static func fields(_ dictionary: [String: Any?]) throws(DunlinError) -> [String: Value] {
+    do {
+      return try convert(dictionary, depth: 0)
+    } catch {
+      throw error.located(below: [])
+    }
+  }
+
+  private static func convert(_ any: Any?, depth: Int) throws(UnsupportedValue) -> Value {
+    guard let any else { return .null }
+    if let value = Value(scalar: any) { return value }
+    if let value = try Value(foundation: any) { return value }
+    guard depth <= Limits.depth else { throw UnsupportedValue(isTooDeep: true) }
+    if let dictionary = any as? [String: Any?] { return .map(try convert(dictionary, depth: depth)) }
+    if let array = any as? [Any?] {
+      var values: [Value] = []
+      values.reserveCapacity(array.count)
+      for (index, element) in array.enumerated() {
+        do {
+          values.append(try convert(element, depth: depth + 1))
+        } catch {
+          throw error.inside("\(index)")
+        }
+      }
+      return .array(values)
+    }
+    if let value = Value(number: any) { return value }
+    if let optional = any as? any OptionalValue, optional.isNil { return .null }
+    throw UnsupportedValue(what: "a value of the type \(type(of: any))")
+  }
+
+  private static func convert(
+    _ dictionary: [String: Any?], depth: Int
+  ) throws(UnsupportedValue) -> [String: Value] {
+    var fields = [String: Value](minimumCapacity: dictionary.count)
+    for (key, value) in dictionary {
+      do {
+        fields[key] = try convert(value, depth: depth + 1)
+      } catch {
+        throw error.inside(key)
+      }
+    }
+    return fields
+  }
+
+  private init?(scalar any: Any) {
+    // The numbers of Foundation fit several casts, and say themselves what they are.
+    if type(of: any) is NSNumber.Type { return nil }
+    switch any {
+    case let value as String: self = .string(value)
+    case let value as Bool: self = .bool(value)
+    case let value as Int: self = .int(Int64(value))
+    case let value as Double: self = .double(value)
+    case let value as DunlinCounter: self = .counter(Int64(value.value))
+    case let value as DunlinDocumentID: self = value.id.value
+    case let value as Value: self = value
+    default: return nil
+    }
+  }
+
+  /// Integers of other widths that fit into 64 bits with a sign, and floats.
+  private init?(number any: Any) {
+    if let value = any as? any BinaryInteger {
+      guard let exact = Int64(exactly: value) else { return nil }
+      self = .int(exact)
+    } else if let value = any as? Float {
+      self = .double(Double(value))
+    } else {
+      return nil
+    }
+  }
+
+  private init?(foundation any: Any) throws(UnsupportedValue) {
+    switch any {
+    case let number as NSNumber where type(of: any) is NSNumber.Type: self.init(foundation: number)
+    case is NSNull: self = .null
+    // An exact type: a cast would take any empty array for bytes.
+    case let bytes as [UInt8] where type(of: any) == [UInt8].self: self = .bytes(bytes)
+    case let data as Data: self = .bytes(Array(data))
+    case let date as Date:
+      guard let text = Timestamp.text(date) else {
+        throw UnsupportedValue(what: "a date outside the years 0 to 9999")
+      }
+      self = .string(text)
+    default: return nil
+    }
+  }
+
+  private init(foundation number: NSNumber) {
+    switch UInt8(bitPattern: number.objCType.pointee) {
+    case UInt8(ascii: "B"): self = .bool(number.boolValue)
+    // A boolean says that it is a `char`; one that is neither 0 nor 1 is a small number.
+    case UInt8(ascii: "c") where number == 0 || number == 1: self = .bool(number.boolValue)
+    case UInt8(ascii: "d"), UInt8(ascii: "f"): self = .double(number.doubleValue)
+    case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int64.max): self = .double(number.doubleValue)
+    default: self = .int(number.int64Value)
+    }
+  }
+
+  /// The value as an application reads it: `nil`, `Bool`, `Int`, `Double`, `String`, `[UInt8]`, arrays and
+  /// dictionaries; a counter is its sum.
+  var any: Any? {
+    switch self {
+    case .null, .attachment: nil
+    case .bool(let value): value
+    case .int(let value), .counter(let value): Int(value)
+    case .double(let value): value
+    case .string(let value): value
+    case .bytes(let value): value
+    case .array(let values): values.map(\.any)
+    case .map(let fields): fields.mapValues(\.any)
+    }
+  }
+}
+
+/// A value that has no form in a document; its path is gathered on the way out.
+private struct UnsupportedValue: Error {
+  var what = ""
+  var isTooDeep = false
+  /// From the innermost step outwards.
+  var path: [String] = []
+
+  func inside(_ step: String) -> UnsupportedValue {
+    var copy = self
+    copy.path.append(step)
+    return copy
+  }
+
+  func located(below prefix: [String]) -> DunlinError {
+    if isTooDeep { return DunlinError(.limit, "a value is nested deeper than \(Limits.depth) levels") }
+    let place = (prefix + path.reversed()).joined(separator: ".")
+    return DunlinError(
+      .unsupportedValue, "a document cannot hold \(what)\(place.isEmpty ? "" : " (at \(place))")",
+      context: place.isEmpty ? [:] : ["path": place])
+  }
+}
+
+/// Sees whether a value of unknown type is an empty optional.
+private protocol OptionalValue {
+  var isNil: Bool { get }
+}
+
+extension Optional: OptionalValue {
+  fileprivate var isNil: Bool {
+    switch self {
+    case .none: true
+    case .some: false
+    }
+  }
+}
