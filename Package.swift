@@ -88,6 +88,7 @@ let package = Package(
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
         .product(name: "Logging", package: "swift-log"),
       ]),
+    tests("ToolTests", using: ["dunlin", "TestKit"]),
     tests("DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"]),
     tests(
       "GuideTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),

@@ -4,5 +4,8 @@ import ArgumentParser
 struct DunlinCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dunlin", abstract: "An offline-first, peer-to-peer document database.",
-    subcommands: [ImportCommand.self, ExportCommand.self, InspectCommand.self])
+    subcommands: [
+      DemoCommand.self, ServeCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self,
+      InspectCommand.self,
+    ])
 }

@@ -1,5 +1,5 @@
 public import CRDTCore
-import DocStore
+package import DocStore
 import QueryEngine
 
 /// How an upsert treats what is there: `.merge`, `.insertIfAbsent`, `.insertDefaultIfAbsent` or
@@ -27,4 +27,9 @@ public struct DunlinStore: Sendable {
   ///
   /// - Throws: `closed`, `io`.
   public func collections() throws -> [DunlinCollection] { try collectionNames().map(collection) }
+}
+
+extension DunlinStore {
+  /// The store below, for the project's own tools.
+  package var database: Store { core.store }
 }

@@ -1,6 +1,6 @@
 import CRDTCore
 import QueryEngine
-import Transports
+package import Transports
 
 /// What this peer pulls from others, and whether it does.
 public struct DunlinSync: Sendable {
@@ -32,4 +32,9 @@ public struct DunlinSync: Sendable {
 
   /// Whether sync is started.
   public var isActive: Bool { core.isSyncActive }
+}
+
+extension DunlinSync {
+  /// The connections and their figures, for the project's own tools.
+  package var connections: [PeerConnection] { core.network.connections }
 }

@@ -5,7 +5,8 @@ import DocStore
 struct ImportCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Read documents from JSON Lines into a collection.",
-    discussion: "One JSON object a line, `_id` optional; plain or gzip. A document whose id exists is merged into.")
+    discussion:
+      "One JSON object a line, `_id` optional; plain or gzip. A document whose id exists is merged into.")
 
   @Argument(help: "The store's directory; made when there is none.")
   var store: String

@@ -2,6 +2,7 @@ import ArgumentParser
 import CRDTCore
 import DocStore
 import Foundation
+import QueryEngine
 
 struct InspectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -53,11 +54,14 @@ struct InspectCommand: ParsableCommand {
   private func showDocument(_ store: Store, _ name: String, _ text: String) throws {
     let id = try DocumentID((try? JSON.parse(text)) ?? .string(text))
     try store.read { transaction in
-      guard let collection = try transaction.collection(name), let record = try transaction.record(collection, id)
+      guard let collection = try transaction.collection(name),
+        let record = try transaction.record(collection, id)
       else { throw ToolError("\(name) has no document \(text)") }
       let (isAlive, fields) = try record.withView { ($0.isAlive, try $0.fields(collection.keys)) }
       let state = isAlive ? "alive" : "deleted: a tombstone"
-      print("\(state), \(record.bytes.count.grouped) bytes as a record, \(JSON.text(of: .map(fields)).utf8.count.grouped) as JSON")
+      print(
+        "\(state), \(record.bytes.count.grouped) bytes as a record, \(JSON.text(of: .map(fields)).utf8.count.grouped) as JSON"
+      )
       print(JSON.text(of: .map(fields), options: .init(isPretty: true)))
     }
   }
@@ -71,11 +75,16 @@ struct Figures {
   var recordBytes = 0
   private var sum = Summary.zero
 
-  /// A collection that was never written has none of anything.
-  init(_ name: String, in transaction: borrowing ReadTransaction) throws {
+  /// Walks a collection, or those of its documents that match; one that was never written has none.
+  init(_ name: String, in transaction: borrowing ReadTransaction, matching matcher: RecordMatcher? = nil)
+    throws
+  {
     guard let collection = try transaction.collection(name) else { return }
+    var matcher = matcher
+    matcher?.resolve(collection.keys)
     var (documents, tombstones, damaged, bytes, sum) = (0, 0, 0, 0, Summary.zero)
-    try transaction.forEachRecord(in: collection) { _, summary, record in
+    try transaction.forEachRecord(in: collection) { id, summary, record in
+      if let matcher, !matcher.matches(id, record) { return true }
       if record.isAlive {
         documents += 1
         sum = sum &+ summary
@@ -86,7 +95,9 @@ struct Figures {
       bytes += record.byteCount
       return true
     }
-    (self.documents, self.tombstones, self.damaged, recordBytes, self.sum) = (documents, tombstones, damaged, bytes, sum)
+    (self.documents, self.tombstones, self.damaged, recordBytes, self.sum) = (
+      documents, tombstones, damaged, bytes, sum
+    )
   }
 
   /// The sum of the documents' summaries: equal at two peers that hold the same.

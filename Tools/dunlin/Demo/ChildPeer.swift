@@ -49,7 +49,9 @@ final class ChildPeer: Sendable {
 
   private static func executable() throws -> String {
     if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
-    guard let path = Bundle.main.executablePath else { throw ToolError("the path of this program is unknown") }
+    guard let path = Bundle.main.executablePath else {
+      throw ToolError("the path of this program is unknown")
+    }
     return path
   }
 
@@ -83,7 +85,9 @@ final class ChildPeer: Sendable {
   }
 
   private func receive(_ line: [UInt8]) {
-    guard case .map(let message)? = try? JSON.parse(line, options: .init(interpretsTags: true)) else { return }
+    guard case .map(let message)? = try? JSON.parse(line, options: .init(interpretsTags: true)) else {
+      return
+    }
     guard case .int(let number)? = message["id"] else {
       if case .string(let event)? = message["event"] {
         state.withLock { $0.events[event, default: []].append(message) }

@@ -14,7 +14,7 @@ final class ByteSource {
   /// The file's size; `nil` for a pipe.
   let byteCount: Int?
 
-  /// - Parameter path: A file's path, or `-` for standard input.
+  /// Opens a file, or standard input for `-`.
   init(path: String) throws {
     name = path == "-" ? "standard input" : path
     guard path != "-" else {

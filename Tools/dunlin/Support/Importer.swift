@@ -15,6 +15,7 @@ struct Importer {
   ///   - path: A file, plain or gzip, or `-`.
   ///   - progress: Called with the documents that are durable so far and the share of the input read.
   /// - Returns: The number of documents written.
+  /// - Throws: What is wrong and in which line; what the store reports.
   func run(path: String, progress: (Int, Double?) -> Void = { _, _ in }) async throws -> Int {
     let source = try ByteSource(path: path)
     var lines = JSONLines()
@@ -56,7 +57,8 @@ struct Importer {
       try await flush()
     } catch {
       if let pending { written += (try? await pending.value) ?? 0 }
-      throw written == 0 ? error : ToolError("\(error); the \(written.grouped) documents before it are stored")
+      throw written == 0
+        ? error : ToolError("\(error); the \(written.grouped) documents before it are stored")
     }
     if let pending { written += try await pending.value }
     progress(written, 1)

@@ -3,7 +3,7 @@ struct TextTable {
   private var rows: [[String]]
   private let rightAligned: Set<Int>
 
-  /// - Parameter rightAligned: Columns whose text ends at one edge, numbers above all.
+  /// Begins a table; the text of columns in `rightAligned`, numbers above all, ends at one edge.
   init(_ header: [String], rightAligned: Set<Int> = []) {
     rows = [header]
     self.rightAligned = rightAligned

@@ -1,0 +1,129 @@
+import Foundation
+import TestKit
+import Testing
+
+@Suite struct CommandTests {
+  let directory: TemporaryDirectory
+  var store: String { directory.file("store") }
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  private func run(_ arguments: String..., input: String = "") throws -> Tool.Outcome {
+    try Tool.run(arguments, in: directory.path, input: input)
+  }
+
+  @Test(arguments: ["plain.jsonl", "packed.jsonl.gz"])
+  func `what is exported is what was imported`(file: String) throws {
+    let lines = (0..<2_500).map { #"{"_id":"d\#(10_000 + $0)","n":\#($0),"nested":{"a":[1,2.5,null,"é"]}}"# }
+    let text = lines.joined(separator: "\n") + "\n"
+    let imported = try run("import", store, "things", "-", "--batch", "100", input: text)
+    #expect(imported.status == 0)
+    #expect(imported.output.contains("2,500 documents"))
+    let path = directory.file(file)
+    #expect(try run("export", store, "things", path).status == 0)
+    let again = directory.file("again")
+    #expect(try run("import", again, "things", path).status == 0)
+    #expect(try run("export", again, "things").output == text)
+  }
+
+  @Test func `a bad line is named, and what came before its batch stays`() throws {
+    let outcome = try run("import", store, "things", "-", "--batch", "2", input: "{}\n{}\n{}\n{\"a\":tru}\n")
+    #expect(outcome.status != 0)
+    #expect(outcome.errors.contains("line 4"))
+    #expect(try run("query", store, "SELECT COUNT(*) AS n FROM things").output == "{\"n\":2}\n")
+  }
+
+  @Test func `a document that is no object is refused`() throws {
+    let outcome = try run("import", store, "things", "-", input: "[1]\n")
+    #expect(outcome.status != 0)
+    #expect(outcome.errors.contains("line 1: a document must be a JSON object"))
+  }
+
+  @Test func `damaged gzip data are an error that names the file`() throws {
+    let file = directory.file("bad.gz")
+    try Data([0x1F, 0x8B, 8, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13]).write(
+      to: URL(fileURLWithPath: file))
+    let outcome = try run("import", store, "things", file)
+    #expect(outcome.status != 0)
+    #expect(outcome.errors.contains("bad.gz"))
+  }
+
+  @Test func `a missing file and a missing store are errors that name them`() throws {
+    let missing = try run("import", store, "things", directory.file("nothing.jsonl"))
+    #expect(missing.status != 0)
+    #expect(missing.errors.contains("nothing.jsonl"))
+    let query = try run("query", directory.file("no-store"), "SHOW ALL")
+    #expect(query.status != 0)
+    #expect(query.errors.contains("no-store"))
+    #expect(!FileManager.default.fileExists(atPath: directory.file("no-store")))
+  }
+
+  @Test func `statements run with arguments, and a bad one says where`() throws {
+    #expect(
+      try run("import", store, "cars", "-", input: "{\"_id\":1,\"km\":5}\n{\"_id\":2,\"km\":9}\n").status == 0
+    )
+    let rows = try run("query", store, "SELECT _id FROM cars WHERE km > :min", "--arg", "min=6")
+    #expect(rows.output == "{\"_id\":2}\n")
+    let bad = try run("query", store, "SELECT _id FROM cars WHERE km >")
+    #expect(bad.status != 0)
+    #expect(bad.errors.contains("^"))
+    let prompt = try run("query", store, input: "SELECT oops\nSELECT _id FROM cars WHERE _id = 1\nquit\n")
+    #expect(prompt.status == 0)
+    #expect(prompt.output == "{\"_id\":1}\n")
+  }
+
+  @Test func `inspecting shows the collections, and one document by its id`() throws {
+    #expect(try run("import", store, "cars", "-", input: "{\"_id\":\"a b\",\"km\":5}\n").status == 0)
+    #expect(try run("inspect", store).output.contains("cars"))
+    #expect(try run("inspect", store, "cars").output.contains("damaged     0"))
+    #expect(try run("inspect", store, "cars", "a b").output.contains("\"km\": 5"))
+    #expect(try run("inspect", store, "cars", "nobody").status != 0)
+  }
+
+  @Test func `a store in use is refused at once, and the one that uses it goes on`() async throws {
+    let holder = Tool.process(["serve", store, "--control"])
+    let input = Pipe()
+    let output = Pipe()
+    holder.standardInput = input
+    holder.standardOutput = output
+    holder.standardError = FileHandle.nullDevice
+    try holder.run()
+    defer {
+      try? input.fileHandleForWriting.close()
+      holder.waitUntilExit()
+    }
+    try input.fileHandleForWriting.write(contentsOf: Data("{\"id\":1,\"do\":\"counts\"}\n".utf8))
+    #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).contains("\"id\":1"))
+    let refused = try run("inspect", store)
+    #expect(refused.status != 0)
+    #expect(refused.errors.lowercased().contains("open"))
+    try input.fileHandleForWriting.write(contentsOf: Data("{\"id\":2,\"do\":\"counts\"}\n".utf8))
+    #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self).contains("\"id\":2"))
+  }
+
+  @Test func `a port in use is an error that names it`() throws {
+    let holder = Tool.process(["serve", store, "--control"])
+    let input = Pipe()
+    let output = Pipe()
+    holder.standardInput = input
+    holder.standardOutput = output
+    holder.standardError = FileHandle.nullDevice
+    try holder.run()
+    defer {
+      try? input.fileHandleForWriting.close()
+      holder.waitUntilExit()
+    }
+    let requests = "{\"id\":1,\"do\":\"listen\"}\n{\"id\":2,\"do\":\"start\"}\n"
+    try input.fileHandleForWriting.write(contentsOf: Data(requests.utf8))
+    var answers = ""
+    while !answers.contains("ports") {
+      let data = output.fileHandleForReading.availableData
+      if data.isEmpty { break }
+      answers += String(decoding: data, as: UTF8.self)
+    }
+    let port = try #require(answers.firstMatch(of: /"ports":\[(\d+)\]/)?.1)
+    let refused = try run("serve", directory.file("other"), "--listen", "127.0.0.1:\(port)")
+    #expect(refused.status != 0)
+    #expect(refused.errors.contains("\(port)"))
+  }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import TestKit
+import Testing
+
+@Suite struct DemoTests {
+  let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// The processes whose command line names `text`, this one aside.
+  private func processes(naming text: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { entry in
+      guard Int(entry) != nil, let data = FileManager.default.contents(atPath: "/proc/\(entry)/cmdline")
+      else {
+        return false
+      }
+      return String(decoding: data, as: UTF8.self).contains(text)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)), arguments: [SIGINT, SIGTERM])
+  func `interrupted, it ends its peers and leaves no file behind`(signal: Int32) throws {
+    let demo = Tool.process(["demo"], environment: ["TMPDIR": directory.path])
+    let output = Pipe()
+    demo.standardOutput = output
+    demo.standardError = FileHandle.nullDevice
+    try demo.run()
+    // The stores are there once the first collection is imported.
+    var text = ""
+    while !text.contains("imports") {
+      let data = output.fileHandleForReading.availableData
+      if data.isEmpty { break }
+      text += String(decoding: data, as: UTF8.self)
+    }
+    #expect(try processes(naming: directory.path).count == 3)
+    kill(demo.processIdentifier, signal)
+    demo.waitUntilExit()
+    #expect(demo.terminationStatus == 128 + signal)
+    #expect(try directory.contents().isEmpty)
+    #expect(try processes(naming: directory.path).isEmpty)
+  }
+}

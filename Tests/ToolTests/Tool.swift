@@ -1,0 +1,48 @@
+import Foundation
+
+/// Runs the built `dunlin` as a user would.
+struct Tool {
+  struct Outcome {
+    var status: Int32
+    var output: String
+    var errors: String
+  }
+
+  /// The program that the build put beside the tests.
+  static var path: String {
+    var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    while folder.path != "/" {
+      let candidate = folder.appendingPathComponent("dunlin").path
+      var isFolder: ObjCBool = false
+      if FileManager.default.fileExists(atPath: candidate, isDirectory: &isFolder), !isFolder.boolValue {
+        return candidate
+      }
+      folder.deleteLastPathComponent()
+    }
+    return "dunlin"
+  }
+
+  static func process(_ arguments: [String], environment: [String: String] = [:]) -> Process {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    return process
+  }
+
+  /// Runs to the end; output goes through files, so that no pipe can fill up.
+  static func run(_ arguments: [String], in folder: String, input: String = "") throws -> Outcome {
+    let process = process(arguments)
+    let (output, errors, source) = (folder + "/output", folder + "/errors", folder + "/input")
+    for file in [output, errors] { FileManager.default.createFile(atPath: file, contents: nil) }
+    try Data(input.utf8).write(to: URL(fileURLWithPath: source))
+    process.standardInput = FileHandle(forReadingAtPath: source)
+    process.standardOutput = FileHandle(forWritingAtPath: output)
+    process.standardError = FileHandle(forWritingAtPath: errors)
+    try process.run()
+    process.waitUntilExit()
+    return Outcome(
+      status: process.terminationStatus, output: try String(contentsOfFile: output, encoding: .utf8),
+      errors: try String(contentsOfFile: errors, encoding: .utf8))
+  }
+}

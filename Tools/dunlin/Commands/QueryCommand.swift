@@ -1,0 +1,74 @@
+import ArgumentParser
+import CRDTCore
+import DocStore
+import Foundation
+import QueryEngine
+
+struct QueryCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "query", abstract: "Run one DQL statement, or a prompt that reads them.")
+
+  @Argument(help: "The store's directory.")
+  var store: String
+  @Argument(help: "A statement; without one, statements are read line by line.")
+  var statement: String?
+  @Option(
+    help: ArgumentHelp("A parameter's value as JSON, for example --arg min=60.", valueName: "name=json"))
+  var arg: [Parameter] = []
+
+  func run() throws {
+    let store = try Store.open(existing: store)
+    defer { store.close() }
+    let engine = Engine(store: store, parameters: SystemParameters())
+    let arguments = Dictionary(arg.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+    guard let statement else { return prompt(engine, arguments) }
+    try execute(statement, engine, arguments)
+  }
+
+  private func execute(_ statement: String, _ engine: Engine, _ arguments: [String: Value]) throws {
+    let start = ContinuousClock.now
+    let result = try engine.execute(statement, arguments: arguments)
+    let time = ContinuousClock.now - start
+    var out: [UInt8] = []
+    for row in result.rows {
+      JSON.write(.map(try row.values()), to: &out)
+      out.append(0x0A)
+    }
+    try FileHandle.standardOutput.write(contentsOf: Data(out))
+    var summary = "\(result.rows.count.grouped) rows"
+    if !result.mutatedDocumentIDs.isEmpty {
+      summary = "\(result.mutatedDocumentIDs.count.grouped) documents changed"
+    }
+    summary += String(format: ", %.1f ms\n", time.seconds * 1000)
+    FileHandle.standardError.write(Data(summary.utf8))
+  }
+
+  private func prompt(_ engine: Engine, _ arguments: [String: Value]) {
+    let isTerminal = isatty(0) == 1
+    while true {
+      if isTerminal { FileHandle.standardError.write(Data("dql> ".utf8)) }
+      guard let line = readLine() else { return }
+      let statement = line.trimmingCharacters(in: .whitespaces)
+      if statement.isEmpty { continue }
+      if ["quit", "exit"].contains(statement.lowercased()) { return }
+      do {
+        try execute(statement, engine, arguments)
+      } catch {
+        FileHandle.standardError.write(Data("\(error)\n".utf8))
+      }
+    }
+  }
+}
+
+struct Parameter: ExpressibleByArgument {
+  let name: String
+  let value: Value
+
+  init?(argument: String) {
+    guard let equals = argument.firstIndex(of: "=") else { return nil }
+    name = String(argument[..<equals])
+    let text = String(argument[argument.index(after: equals)...])
+    guard let value = try? JSON.parse(text) else { return nil }
+    self.value = value
+  }
+}

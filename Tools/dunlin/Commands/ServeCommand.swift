@@ -1,0 +1,102 @@
+import ArgumentParser
+import CRDTCore
+import Facade
+import Foundation
+import Logging
+import SyncProtocol
+
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve", abstract: "Run a peer: it listens, connects, and pulls what it subscribes to.",
+    discussion: "There is no transport security yet: listen on networks you trust.")
+
+  @Argument(help: "The store's directory; made when there is none.")
+  var store: String
+  @Option(help: "small (a device) or big (the cloud peer).")
+  var kind = PeerRole.small
+  @Option(help: "What the peer calls itself.")
+  var name = "dunlin"
+  @Option(help: "Only peers of the same application sync.")
+  var app = "dunlin-tool"
+  @Option(help: ArgumentHelp("Where to listen; port 0 is any free one.", valueName: "host:port"))
+  var listen: [Endpoint] = []
+  @Option(help: ArgumentHelp("A peer to stay connected to.", valueName: "host:port"))
+  var connect: [Endpoint] = []
+  @Option(help: ArgumentHelp("What to pull: a collection, or SELECT * FROM c WHERE …", valueName: "query"))
+  var subscribe: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "A collection's sync scope, for example drafts=LocalPeerOnly.", valueName: "name=scope"))
+  var scope: [ScopeSetting] = []
+  @Flag(help: .hidden)
+  var control = false
+
+  func run() async throws {
+    let errors = StandardErrorLog.self
+    LoggingSystem.bootstrap { errors.init(label: $0) }
+    let dunlin = try Dunlin(
+      path: store, identity: .unsafeDevelopment(appID: app),
+      configuration: .init(peerKind: kind == .big ? .big : .small, peerName: name))
+    if !scope.isEmpty {
+      let scopes = Dictionary(scope.map { ($0.collection, $0.scope) }, uniquingKeysWith: { $1 })
+      _ = try await dunlin.store.execute(
+        query: "ALTER SYSTEM SET USER_COLLECTION_SYNC_SCOPES = :scopes", arguments: ["scopes": scopes])
+    }
+    guard !control else { return try await ControlServer(dunlin).run() }
+    let subscriptions = try subscribe.map { query in
+      let isStatement = query.contains(" ")
+      return try dunlin.sync.registerSubscription(query: isStatement ? query : "SELECT * FROM `\(query)`")
+    }
+    for endpoint in connect { dunlin.connect(host: endpoint.host, port: endpoint.port) }
+    for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
+    try dunlin.startSync()
+    for port in dunlin.listeningPorts { print("listening on port \(port)") }
+    await untilInterrupted(dunlin)
+    for subscription in subscriptions { subscription.cancel() }
+    try dunlin.close()
+  }
+
+  /// Prints who comes and goes until the user has had enough.
+  private func untilInterrupted(_ dunlin: Dunlin) async {
+    let (stop, continuation) = AsyncStream.makeStream(of: Void.self)
+    let interruption = Interruption { continuation.finish() }
+    defer { interruption.cancel() }
+    let watcher = Task {
+      var known: Set<String> = []
+      for await graph in dunlin.presence.graphs {
+        let peers = Set(graph.remotePeers.map { "\($0.name) (\($0.kind))" })
+        for peer in peers.subtracting(known).sorted() { print("connected to \(peer)") }
+        for peer in known.subtracting(peers).sorted() { print("lost \(peer)") }
+        known = peers
+      }
+    }
+    for await _ in stop {}
+    watcher.cancel()
+  }
+}
+
+enum PeerRole: String, ExpressibleByArgument, CaseIterable { case small, big }
+
+struct Endpoint: ExpressibleByArgument {
+  let host: String
+  let port: Int
+
+  init?(argument: String) {
+    guard let colon = argument.lastIndex(of: ":"), let port = Int(argument[argument.index(after: colon)...]),
+      (0...65_535).contains(port)
+    else { return nil }
+    host = String(argument[..<colon])
+    self.port = port
+  }
+}
+
+struct ScopeSetting: ExpressibleByArgument {
+  let collection: String
+  let scope: String
+
+  init?(argument: String) {
+    guard let equals = argument.lastIndex(of: "=") else { return nil }
+    collection = String(argument[..<equals])
+    scope = String(argument[argument.index(after: equals)...])
+  }
+}

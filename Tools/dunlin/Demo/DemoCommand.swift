@@ -1,0 +1,86 @@
+import ArgumentParser
+import Foundation
+import Synchronization
+
+struct DemoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "demo",
+    abstract: "Three peers, each a process with its own store, sync real flights and show what happens.")
+
+  @Option(
+    help: ArgumentHelp(
+      "A folder with the whole nycflights data set, instead of the sample.", valueName: "dir"))
+  var full: String?
+
+  func run() async throws {
+    let data = try DemoData(full: full)
+    let workspace = try Workspace()
+    let interruption = Interruption { workspace.remove() }
+    defer {
+      workspace.remove()
+      interruption.cancel()
+    }
+    let report = Report()
+    let demo = try await Demo(data: data, workspace: workspace, report: report)
+    do {
+      try await demo.run()
+    } catch {
+      report.failed("the demo came to its end", "\(error)")
+    }
+    await demo.collectTraffic()
+    print(report.text)
+    workspace.remove()
+    if !report.isGood { throw ExitCode.failure }
+  }
+}
+
+/// Where the flights and what belongs to them come from.
+struct DemoData {
+  static let collections = ["airlines", "airports", "planes", "weather", "flights"]
+
+  private let folder: String
+  let isFull: Bool
+
+  init(full: String?) throws {
+    isFull = full != nil
+    guard let folder = full ?? Bundle.module.resourceURL?.appendingPathComponent("Sample").path else {
+      throw ToolError("the sample that belongs to this program was not found; use --full")
+    }
+    self.folder = folder
+    for collection in Self.collections where !FileManager.default.isReadableFile(atPath: file(collection)) {
+      throw ToolError("\(file(collection)): there is no such file")
+    }
+  }
+
+  func file(_ collection: String) -> String { "\(folder)/\(collection).jsonl.gz" }
+}
+
+/// The folder of the three stores and the processes that use them; nothing of it outlives the demo.
+final class Workspace: Sendable {
+  let path: String
+  private let peers = Mutex<[ChildPeer]>([])
+
+  init() throws {
+    path =
+      FileManager.default.temporaryDirectory.appendingPathComponent("dunlin-demo-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
+  func start(_ name: String, kind: String) throws -> ChildPeer {
+    try peers.withLock { peers in
+      let peer = try ChildPeer(name: name, path: "\(path)/\(name)", kind: kind)
+      peers.append(peer)
+      return peer
+    }
+  }
+
+  /// Ends the processes and removes the folder; may be called again, and by a signal handler's queue.
+  func remove() {
+    let running = peers.withLock { peers in
+      defer { peers = [] }
+      return peers
+    }
+    for peer in running { peer.stop() }
+    try? FileManager.default.removeItem(atPath: path)
+  }
+}
