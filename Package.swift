@@ -58,6 +58,7 @@ let package = Package(
       below: [
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ]),
     layer(

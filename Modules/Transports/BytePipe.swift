@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// One direction of a link: a bounded queue of bytes between one writer and one reader, emulating a line if asked to.
 ///
@@ -31,7 +31,7 @@ final class BytePipe: Sendable {
   private let bound: Int
   private let clock: TransportClock
   private let onRoom: @Sendable () -> Void
-  private let state: Mutex<State>
+  private let state: NIOLockedValueBox<State>
 
   /// Makes an empty pipe.
   ///
@@ -47,10 +47,10 @@ final class BytePipe: Sendable {
     self.bound = max(1, bound)
     self.clock = clock
     self.onRoom = onRoom
-    state = Mutex(State(schedule: schedule))
+    state = NIOLockedValueBox(State(schedule: schedule))
   }
 
-  deinit { state.withLock { $0.alarm?.cancel() } }
+  deinit { state.withLockedValue { $0.alarm?.cancel() } }
 
   // MARK: - Writing
 
@@ -60,7 +60,7 @@ final class BytePipe: Sendable {
   /// - Throws: The reason why the pipe has ended.
   @discardableResult
   func append(_ pieces: [[UInt8]]) throws(LinkError) -> Bool {
-    let (result, readers) = state.withLock { state -> (Result<Bool, LinkError>, Waiters) in
+    let (result, readers) = state.withLockedValue { state -> (Result<Bool, LinkError>, Waiters) in
       if let ending = state.ending {
         return (.failure(ending.error ?? LinkError(.closed, "The direction was ended before")), [:])
       }
@@ -85,7 +85,7 @@ final class BytePipe: Sendable {
   /// An ended pipe stays as it ended, unless its writer leaves (`leaving`) before all of it was taken.
   func finish(_ error: LinkError? = nil, leaving: Bool = false) {
     resume(
-      state.withLock { state in
+      state.withLockedValue { state in
         let isCutShort = leaving && state.ending?.error == nil && !state.queue.isEmpty
         guard state.ending == nil || isCutShort else { return [:] }
         state.ending = (error, .zero)
@@ -102,7 +102,7 @@ final class BytePipe: Sendable {
 
   /// Ends the pipe at once and drops what is queued.
   func fail(_ error: LinkError) {
-    let (waiters, alarm) = state.withLock { state in
+    let (waiters, alarm) = state.withLockedValue { state in
       // A pipe that was emptied and ended keeps its own reason.
       if state.ending?.error == nil { state.ending = (error, .zero) }
       state.queue = []
@@ -138,7 +138,7 @@ final class BytePipe: Sendable {
 
   /// Takes what has arrived, up to `limit` bytes but at least one piece.
   func take(atMost limit: Int) -> Taken {
-    let (taken, room, writers) = state.withLock { state -> (Taken, Bool, Waiters) in
+    let (taken, room, writers) = state.withLockedValue { state -> (Taken, Bool, Waiters) in
       let now = state.schedule == nil ? .zero : clock.now
       var count = 0
       var bytes = 0
@@ -167,10 +167,10 @@ final class BytePipe: Sendable {
   }
 
   /// Whether nothing is queued.
-  var isEmpty: Bool { state.withLock { $0.queue.isEmpty } }
+  var isEmpty: Bool { state.withLockedValue { $0.queue.isEmpty } }
 
   /// Whether a writer would wait.
-  var isFull: Bool { state.withLock { $0.queuedBytes >= bound } }
+  var isFull: Bool { state.withLockedValue { $0.queuedBytes >= bound } }
 
   // MARK: - Waiting
 
@@ -186,7 +186,7 @@ final class BytePipe: Sendable {
 
   private func waitWhile(_ condition: @escaping (borrowing State) -> Bool) async throws(LinkError) {
     while true {
-      let ending = state.withLock { state -> (waits: Bool, error: LinkError?) in
+      let ending = state.withLockedValue { state -> (waits: Bool, error: LinkError?) in
         (condition(state), state.ending?.error)
       }
       if let error = ending.error { throw error }
@@ -200,13 +200,13 @@ final class BytePipe: Sendable {
   private func suspend(
     _ waiters: any WritableKeyPath<State, Waiters> & Sendable, while condition: (inout State) -> Bool
   ) async {
-    let id = state.withLock { state in
+    let id = state.withLockedValue { state in
       state.nextWaiter += 1
       return state.nextWaiter
     }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let waits = state.withLock { state in
+        let waits = state.withLockedValue { state in
           guard !Task.isCancelled, condition(&state) else { return false }
           state[keyPath: waiters][id] = continuation
           return true
@@ -214,7 +214,7 @@ final class BytePipe: Sendable {
         if !waits { continuation.resume() }
       }
     } onCancel: {
-      state.withLock { $0[keyPath: waiters].removeValue(forKey: id) }?.resume()
+      state.withLockedValue { $0[keyPath: waiters].removeValue(forKey: id) }?.resume()
     }
   }
 
@@ -222,7 +222,7 @@ final class BytePipe: Sendable {
     state.alarm?.cancel()
     state.alarm = Task { [weak self, clock] in
       guard (try? await clock.sleep(until: due)) != nil, let self else { return }
-      resume(self.state.withLock { wakeAll(&$0.readers) })
+      resume(self.state.withLockedValue { wakeAll(&$0.readers) })
     }
   }
 

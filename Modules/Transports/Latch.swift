@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// Wakes one waiting task; signals that come while it works are kept as one.
 final class Latch: Sendable {
@@ -7,11 +7,11 @@ final class Latch: Sendable {
     var waiter: CheckedContinuation<Void, Never>?
   }
 
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   /// Lets the waiting task go, or the next one that waits; callable from any thread.
   func signal() {
-    let waiter = state.withLock { state in
+    let waiter = state.withLockedValue { state in
       let waiter = state.waiter
       state.waiter = nil
       if waiter == nil { state.signalled = true }
@@ -24,7 +24,7 @@ final class Latch: Sendable {
   func wait() async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let waits = state.withLock { state in
+        let waits = state.withLockedValue { state in
           guard !state.signalled, !Task.isCancelled else {
             state.signalled = false
             return false

@@ -1,11 +1,11 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// A link between two peers in one process, plain or with the properties of an emulated line.
 public final class MemoryLink: Link {
   public let endpoint: LinkEndpoint
   private let outbound: BytePipe
   private let inbound: BytePipe
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   private struct State {
     var statistics = LinkStatistics()
@@ -39,12 +39,12 @@ public final class MemoryLink: Link {
     )
   }
 
-  public var statistics: LinkStatistics { state.withLock { $0.statistics } }
+  public var statistics: LinkStatistics { state.withLockedValue { $0.statistics } }
 
   public func receive() async throws(LinkError) -> [UInt8]? {
     do {
       let bytes = try await inbound.read()
-      state.withLock { $0.statistics.receivedBytes += UInt64(bytes?.count ?? 0) }
+      state.withLockedValue { $0.statistics.receivedBytes += UInt64(bytes?.count ?? 0) }
       return bytes
     } catch {
       throw spread(error)
@@ -54,7 +54,7 @@ public final class MemoryLink: Link {
   public func send(_ pieces: [[UInt8]]) async throws(LinkError) {
     do {
       let count = pieces.reduce(0) { $0 + $1.count }
-      state.withLock { $0.statistics.sentBytes += UInt64(count) }
+      state.withLockedValue { $0.statistics.sentBytes += UInt64(count) }
       try await outbound.write(pieces)
     } catch {
       throw spread(error)
@@ -67,7 +67,7 @@ public final class MemoryLink: Link {
   }
 
   public func close(_ reason: LinkError) {
-    let first = state.withLock { state in
+    let first = state.withLockedValue { state in
       if state.closed != nil { return false }
       state.closed = reason
       return true
@@ -81,7 +81,7 @@ public final class MemoryLink: Link {
 
   /// What this end tells of `error`; a line that broke in one direction is broken in the other.
   private func spread(_ error: LinkError) -> LinkError {
-    if let closed = state.withLock({ $0.closed }) { return closed }
+    if let closed = state.withLockedValue({ $0.closed }) { return closed }
     if error.code == .disconnected {
       outbound.finish(error)
       inbound.finish(error)

@@ -1,6 +1,6 @@
 import CRDTCore
 import Logging
-import Synchronization
+import NIOConcurrencyHelpers
 
 extension PeerNetwork {
   /// Starts a task that is waited for when the network stops.
@@ -10,13 +10,13 @@ extension PeerNetwork {
   func spawn(
     dialing address: NetworkState.Address? = nil, _ body: @escaping @Sendable (PeerNetwork) async -> Void
   ) -> Task<Void, Never>? {
-    state.withLock { state in
+    state.withLockedValue { state in
       guard state.isRunning else { return nil }
       let id = state.newID()
       // The task takes itself out under the same lock, so it is in before it can be out.
       let task = Task {
         await body(self)
-        _ = self.state.withLock { $0.tasks.removeValue(forKey: id) }
+        _ = self.state.withLockedValue { $0.tasks.removeValue(forKey: id) }
       }
       state.tasks[id] = task
       if let address { state.dialers[address] = id }
@@ -31,7 +31,7 @@ extension PeerNetwork {
   func open(_ address: NetworkState.Address) throws(LinkError) -> Int {
     let listener = try TCPListener.bindBlocking(
       host: address.host, port: address.port, options: options.tcp)
-    state.withLock { $0.listeners.append(listener) }
+    state.withLockedValue { $0.listeners.append(listener) }
     let accepting = spawn { network in
       for await link in listener.links { network.serve(link, .incoming) }
     }
@@ -75,29 +75,29 @@ extension PeerNetwork {
   private func waitForOtherConnections(to site: SiteID?) async {
     guard let site else { return }
     let latch = Latch()
-    let id = state.withLock { state in
+    let id = state.withLockedValue { state in
       let id = state.newID()
       state.parked[id] = latch
       return id
     }
-    while !Task.isCancelled, state.withLock({ $0.isConnected(to: site) }) { await latch.wait() }
-    _ = state.withLock { $0.parked.removeValue(forKey: id) }
+    while !Task.isCancelled, state.withLockedValue({ $0.isConnected(to: site) }) { await latch.wait() }
+    _ = state.withLockedValue { $0.parked.removeValue(forKey: id) }
   }
 
   /// Tells everyone who listens.
   func announce(_ event: NetworkEvent) {
-    for observer in state.withLock({ Array($0.observers.values) }) { observer.yield(event) }
+    for observer in state.withLockedValue({ Array($0.observers.values) }) { observer.yield(event) }
   }
 }
 
 /// What one dialer has told the log.
 private final class DialingCourse: Sendable {
-  private let lastError = Mutex<LinkError.Code?>(nil)
+  private let lastError = NIOLockedValueBox<LinkError.Code?>(nil)
 
-  func connected() { lastError.withLock { $0 = nil } }
+  func connected() { lastError.withLockedValue { $0 = nil } }
 
   func isNews(_ error: LinkError) -> Bool {
-    lastError.withLock { last in
+    lastError.withLockedValue { last in
       defer { last = error.code }
       return last != error.code
     }

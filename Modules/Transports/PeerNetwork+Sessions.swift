@@ -1,8 +1,8 @@
 import CRDTCore
 import DocStore
 import Logging
+import NIOConcurrencyHelpers
 import SyncProtocol
-import Synchronization
 
 /// A session that the network runs, for who waits for its end.
 final class ServedSession: Sendable {
@@ -12,14 +12,14 @@ final class ServedSession: Sendable {
     var end: (reason: SessionEnd, at: Duration)?
   }
 
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   /// The peer's site, once it has said hello.
-  var site: SiteID? { state.withLock { $0.site } }
+  var site: SiteID? { state.withLockedValue { $0.site } }
 
   /// Whether the connection did its work, so that the next attempt to connect need not wait long.
   var wasOfUse: Bool {
-    state.withLock { state in
+    state.withLockedValue { state in
       guard let met = state.metAt, let end = state.end else { return false }
       // A peer that answers hello and then fails at once would be dialed in a tight circle.
       if case .link = end.reason { return true }
@@ -28,13 +28,13 @@ final class ServedSession: Sendable {
   }
 
   func met(_ site: SiteID, at time: Duration) {
-    state.withLock { state in
+    state.withLockedValue { state in
       state.site = site
       state.metAt = time
     }
   }
 
-  func ended(_ reason: SessionEnd, at time: Duration) { state.withLock { $0.end = (reason, time) } }
+  func ended(_ reason: SessionEnd, at time: Duration) { state.withLockedValue { $0.end = (reason, time) } }
 }
 
 extension PeerNetwork {
@@ -54,7 +54,7 @@ extension PeerNetwork {
         network.ended(driver.id, end)
       })
     else {
-      if let driver { _ = state.withLock { $0.sessions.removeValue(forKey: driver.id) } }
+      if let driver { _ = state.withLockedValue { $0.sessions.removeValue(forKey: driver.id) } }
       link.close(LinkError(.closed, "The network is stopped"))
       return nil
     }
@@ -65,7 +65,7 @@ extension PeerNetwork {
     _ link: any Link, _ direction: PeerConnection.Direction, _ address: NetworkState.Address?,
     _ served: ServedSession
   ) -> SessionDriver? {
-    state.withLock { state in
+    state.withLockedValue { state in
       guard state.isRunning, address.map(state.connecting.contains) ?? true else { return nil }
       let id = state.newID()
       let driver = SessionDriver(id: id, link: link, setup: setup, subscriptions: state.subscriptions) {
@@ -79,7 +79,7 @@ extension PeerNetwork {
   }
 
   private func happened(_ event: SyncEvent, in id: UInt64, _ served: ServedSession) {
-    let connection = state.withLock { state -> PeerConnection? in
+    let connection = state.withLockedValue { state -> PeerConnection? in
       switch event {
       case .connected(let peer): state.sessions[id]?.connection.peer = peer
       case .caughtUp(let generation): state.sessions[id]?.connection.caughtUp = generation
@@ -99,7 +99,7 @@ extension PeerNetwork {
   }
 
   private func ended(_ id: UInt64, _ end: SessionEnd) {
-    let (connection, parked) = state.withLock { state in
+    let (connection, parked) = state.withLockedValue { state in
       let session = state.sessions.removeValue(forKey: id)
       return (session?.current, Array(state.parked.values))
     }
@@ -116,7 +116,7 @@ extension PeerNetwork {
   /// Where each peer has dialed the other, the connection that the smaller site dialed stays: both ends choose alike.
   /// Where this peer dialed both, the older one stays. Where the other peer dialed both, the choice is the other's.
   private func endDuplicate(of connection: PeerConnection, with peer: PeerInfo) {
-    let loser = state.withLock { state -> SessionDriver? in
+    let loser = state.withLockedValue { state -> SessionDriver? in
       let others = state.sessions.values.filter {
         $0.connection.id != connection.id && $0.connection.peer?.site == peer.site
       }

@@ -1,6 +1,6 @@
 public import Logging
+import NIOConcurrencyHelpers
 public import QueryEngine
-import Synchronization
 
 /// All connections of one store: listens, connects, and runs a session on each link.
 ///
@@ -22,7 +22,7 @@ public final class PeerNetwork: Sendable {
 
   let setup: SessionDriver.Setup
   let options: Options
-  let state = Mutex(NetworkState())
+  let state = NIOLockedValueBox(NetworkState())
 
   /// Makes a network without addresses; nothing happens before `start`.
   public init(setup: SessionDriver.Setup, options: Options = Options()) {
@@ -36,7 +36,7 @@ public final class PeerNetwork: Sendable {
   ///
   /// - Throws: `LinkError` when an address cannot be listened on; then nothing runs.
   public func start() throws(LinkError) {
-    let addresses: [NetworkState.Address]? = state.withLock { state in
+    let addresses: [NetworkState.Address]? = state.withLockedValue { state in
       guard !state.isRunning else { return nil }
       state.isRunning = true
       return state.listening
@@ -48,18 +48,18 @@ public final class PeerNetwork: Sendable {
       requestStop()
       throw error
     }
-    for address in state.withLock({ $0.connecting }) { dial(address) }
+    for address in state.withLockedValue({ $0.connecting }) { dial(address) }
   }
 
   /// Stops listening and connecting, ends all sessions in order, and waits until nothing runs any more.
   public func stop() async {
     requestStop()
-    while let task = state.withLock({ $0.tasks.first?.value }) { await task.value }
+    while let task = state.withLockedValue({ $0.tasks.first?.value }) { await task.value }
   }
 
   /// Begins to stop: ports are free when this returns; sessions end soon after.
   public func requestStop() {
-    let (listeners, drivers, dialers) = state.withLock { state in
+    let (listeners, drivers, dialers) = state.withLockedValue { state in
       state.isRunning = false
       let listeners = state.listeners
       state.listeners = []
@@ -85,23 +85,23 @@ public final class PeerNetwork: Sendable {
   @discardableResult
   public func listen(host: String = "127.0.0.1", port: Int = 0) throws(LinkError) -> Int? {
     let address = NetworkState.Address(host: host, port: port)
-    let runs = state.withLock { state in
+    let runs = state.withLockedValue { state in
       if !state.isRunning { state.listening.append(address) }
       return state.isRunning
     }
     guard runs else { return nil }
     let port = try open(address)
-    state.withLock { $0.listening.append(address) }
+    state.withLockedValue { $0.listening.append(address) }
     return port
   }
 
   /// Where the network listens now, with the ports that were found.
-  public var listeningPorts: [Int] { state.withLock { $0.listeners.map(\.port).sorted() } }
+  public var listeningPorts: [Int] { state.withLockedValue { $0.listeners.map(\.port).sorted() } }
 
   /// Connects to an address, and again whenever the connection is lost; from `start` on when that is later.
   public func connect(host: String, port: Int) {
     let address = NetworkState.Address(host: host, port: port)
-    let dials = state.withLock { state in
+    let dials = state.withLockedValue { state in
       guard !state.connecting.contains(address) else { return false }
       state.connecting.append(address)
       return state.isRunning
@@ -112,7 +112,7 @@ public final class PeerNetwork: Sendable {
   /// Forgets an address to connect to and ends the connection to it.
   public func disconnect(host: String, port: Int) {
     let address = NetworkState.Address(host: host, port: port)
-    let (task, drivers) = state.withLock { state in
+    let (task, drivers) = state.withLockedValue { state in
       state.connecting.removeAll { $0 == address }
       let task = state.dialers.removeValue(forKey: address).flatMap { state.tasks[$0] }
       return (task, state.sessions.values.filter { $0.dialed == address }.map(\.driver))
@@ -134,7 +134,7 @@ public final class PeerNetwork: Sendable {
   /// Replaces what is pulled from every peer.
   public func subscribe(to queries: [SubscriptionQuery]) {
     // Under the lock, so that every session ends with the newest set.
-    state.withLock { state in
+    state.withLockedValue { state in
       state.subscriptions = queries
       for session in state.sessions.values { session.driver.subscribe(to: queries) }
     }
@@ -142,25 +142,25 @@ public final class PeerNetwork: Sendable {
 
   /// Says that the gate's answers have changed.
   public func policyChanged() {
-    for session in state.withLock({ Array($0.sessions.values) }) { session.driver.policyChanged() }
+    for session in state.withLockedValue({ Array($0.sessions.values) }) { session.driver.policyChanged() }
   }
 
   /// The connections there are, by age; those whose peer has not said hello have no peer.
   public var connections: [PeerConnection] {
-    state.withLock { state in state.sessions.values.map(\.current).sorted { $0.id < $1.id } }
+    state.withLockedValue { state in state.sessions.values.map(\.current).sorted { $0.id < $1.id } }
   }
 
   /// What happens from now on; a listener that lags by more than 1,024 events loses the oldest.
   public func events() -> AsyncStream<NetworkEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: NetworkEvent.self, bufferingPolicy: .bufferingNewest(1_024))
-    let id = state.withLock { state in
+    let id = state.withLockedValue { state in
       let id = state.newID()
       state.observers[id] = continuation
       return id
     }
     continuation.onTermination = { [weak self] _ in
-      _ = self?.state.withLock { $0.observers.removeValue(forKey: id) }
+      _ = self?.state.withLockedValue { $0.observers.removeValue(forKey: id) }
     }
     return stream
   }

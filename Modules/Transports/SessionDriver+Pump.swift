@@ -1,6 +1,6 @@
 import DocStore
+import NIOConcurrencyHelpers
 import SyncProtocol
-import Synchronization
 
 extension SessionDriver {
   /// Feeds the session until it or the link ends.
@@ -22,7 +22,7 @@ extension SessionDriver {
         await Task.yield()
       }
       let statistics = session.statistics
-      figures.withLock { $0 = statistics }
+      figures.withLockedValue { $0 = statistics }
     }
     return end ?? .link(.cancelled)
   }

@@ -1,7 +1,7 @@
 public import DocStore
+import NIOConcurrencyHelpers
 public import QueryEngine
 public import SyncProtocol
-import Synchronization
 
 /// Pumps one session over one link: brings it bytes, commits and time, and carries out what it asks for.
 ///
@@ -36,7 +36,7 @@ public final class SessionDriver: Sendable {
   let inbox = SessionInbox()
   let outbox = SessionOutbox()
   let applying = ApplyQueue()
-  let figures = Mutex(SyncStatistics())
+  let figures = NIOLockedValueBox(SyncStatistics())
   private let onEvent: @Sendable (SyncEvent) -> Void
 
   /// Prepares a session; nothing happens before `run`.
@@ -59,7 +59,7 @@ public final class SessionDriver: Sendable {
   }
 
   /// What the session has moved so far.
-  public var statistics: SyncStatistics { figures.withLock { $0 } }
+  public var statistics: SyncStatistics { figures.withLockedValue { $0 } }
 
   /// Replaces what is pulled from the peer.
   public func subscribe(to queries: [SubscriptionQuery]) {

@@ -1,6 +1,6 @@
 import DocStore
+import NIOConcurrencyHelpers
 import QueryEngine
-import Synchronization
 import SyncProtocol
 
 /// What has happened to a session and was not yet told to it; filled from any thread, emptied by the pump.
@@ -29,17 +29,17 @@ final class SessionInbox: Sendable {
   let arrival = Latch()
   /// Signalled whenever the receiver may have room again.
   let room = Latch()
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   /// Puts something in and wakes the pump.
   func post(_ change: (inout Input) -> Void) {
-    state.withLock { change(&$0.input) }
+    state.withLockedValue { change(&$0.input) }
     arrival.signal()
   }
 
   /// Puts in what the link received.
   func post(chunk: [UInt8]) {
-    let kept = state.withLock { state in
+    let kept = state.withLockedValue { state in
       guard !state.discards else { return false }
       state.input.chunks.append(chunk)
       state.chunkBytes += chunk.count
@@ -50,7 +50,7 @@ final class SessionInbox: Sendable {
 
   /// Takes everything out.
   func take() -> Input {
-    let input = state.withLock { state in
+    let input = state.withLockedValue { state in
       let input = state.input
       state.input = Input()
       state.chunkBytes = 0
@@ -61,11 +61,11 @@ final class SessionInbox: Sendable {
   }
 
   /// Bytes received that the session has not seen.
-  var chunkBytes: Int { state.withLock { $0.chunkBytes } }
+  var chunkBytes: Int { state.withLockedValue { $0.chunkBytes } }
 
   /// Drops what is received from now on: the session is over.
   func discard() {
-    state.withLock { state in
+    state.withLockedValue { state in
       state.discards = true
       state.input.chunks = []
       state.chunkBytes = 0
@@ -75,7 +75,7 @@ final class SessionInbox: Sendable {
 
   /// Notes the end of one of the two tasks that use the link.
   func end(_ side: LinkSide, _ error: LinkError?) {
-    state.withLock { state in
+    state.withLockedValue { state in
       switch side {
       case .receiver: state.receiverEnded = true
       case .sender: state.senderEnded = true
@@ -86,10 +86,10 @@ final class SessionInbox: Sendable {
   }
 
   /// Whether what is received is dropped.
-  var discards: Bool { state.withLock { $0.discards } }
+  var discards: Bool { state.withLockedValue { $0.discards } }
 
   /// Whether neither task uses the link any more.
-  var isQuiet: Bool { state.withLock { $0.receiverEnded && $0.senderEnded } }
+  var isQuiet: Bool { state.withLockedValue { $0.receiverEnded && $0.senderEnded } }
 }
 
 /// The task of a driver that receives, or the one that sends.

@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// What a session wants sent and was not yet handed to the link.
 final class SessionOutbox: Sendable {
@@ -16,15 +16,15 @@ final class SessionOutbox: Sendable {
   }
 
   private let arrival = Latch()
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   /// Bytes that wait.
-  var byteCount: Int { state.withLock { $0.byteCount } }
+  var byteCount: Int { state.withLockedValue { $0.byteCount } }
 
   /// Puts pieces behind all earlier ones.
   func append(_ pieces: [[UInt8]]) {
     guard !pieces.isEmpty else { return }
-    state.withLock { state in
+    state.withLockedValue { state in
       state.pieces += pieces
       state.byteCount += pieces.reduce(0) { $0 + $1.count }
     }
@@ -33,14 +33,14 @@ final class SessionOutbox: Sendable {
 
   /// Nothing comes any more.
   func finish() {
-    state.withLock { $0.finished = true }
+    state.withLockedValue { $0.finished = true }
     arrival.signal()
   }
 
   /// Waits for something to do; `wait` only when the task is cancelled.
   func next() async -> Next {
     while true {
-      let next = state.withLock { state -> Next in
+      let next = state.withLockedValue { state -> Next in
         guard state.pieces.isEmpty else {
           let pieces = state.pieces
           state.pieces = []

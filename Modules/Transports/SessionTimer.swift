@@ -1,4 +1,4 @@
-import Synchronization
+import NIOConcurrencyHelpers
 
 /// The next moments at which a session wants to be called, whatever happens.
 final class SessionTimer: Sendable {
@@ -11,7 +11,7 @@ final class SessionTimer: Sendable {
 
   private let clock: TransportClock
   private let signal: @Sendable () -> Void
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   /// Makes a timer that calls `signal` when a moment has come.
   init(clock: TransportClock, signal: @escaping @Sendable () -> Void) {
@@ -22,11 +22,11 @@ final class SessionTimer: Sendable {
   /// Asks for a call after `delay`; of two later moments the earlier one counts.
   func wake(after delay: Duration) {
     guard delay > .zero else {
-      state.withLock { $0.isImmediate = true }
+      state.withLockedValue { $0.isImmediate = true }
       return signal()
     }
     let deadline = clock.now + delay
-    let replaced = state.withLock { state -> Task<Void, Never>? in
+    let replaced = state.withLockedValue { state -> Task<Void, Never>? in
       if let next = state.deadline, next <= deadline { return nil }
       let replaced = state.alarm
       state.deadline = deadline
@@ -42,7 +42,7 @@ final class SessionTimer: Sendable {
   /// Whether a moment has come; asking forgets it.
   func takeDue() -> Bool {
     let now = clock.now
-    return state.withLock { state in
+    return state.withLockedValue { state in
       var isDue = state.isImmediate
       state.isImmediate = false
       if let deadline = state.deadline, deadline <= now {
@@ -56,7 +56,7 @@ final class SessionTimer: Sendable {
 
   /// Forgets all moments.
   func cancel() {
-    let alarm = state.withLock { state in
+    let alarm = state.withLockedValue { state in
       let alarm = state.alarm
       state = State()
       return alarm

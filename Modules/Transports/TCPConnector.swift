@@ -1,6 +1,6 @@
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// Connects to one TCP address, again and again if asked to.
 public struct TCPConnector: Sendable {
@@ -91,10 +91,10 @@ private final class Attempt: Sendable {
     var cancelled = false
   }
 
-  private let state = Mutex(State())
+  private let state = NIOLockedValueBox(State())
 
   func begin(_ link: TCPLink, on channel: any Channel) throws(LinkError) {
-    let cancelled = state.withLock { state in
+    let cancelled = state.withLockedValue { state in
       state.links.append((channel, link))
       return state.cancelled
     }
@@ -102,7 +102,7 @@ private final class Attempt: Sendable {
   }
 
   func cancel() {
-    let links = state.withLock { state in
+    let links = state.withLockedValue { state in
       state.cancelled = true
       return state.links
     }
@@ -110,7 +110,7 @@ private final class Attempt: Sendable {
   }
 
   func link(of channel: any Channel) throws(LinkError) -> TCPLink {
-    guard let link = state.withLock({ $0.links.first { $0.channel === channel }?.link }) else {
+    guard let link = state.withLockedValue({ $0.links.first { $0.channel === channel }?.link }) else {
       throw LinkError(.disconnected, "The connection was closed while it was made")
     }
     return link

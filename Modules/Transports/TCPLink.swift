@@ -1,6 +1,6 @@
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// A link over one TCP connection.
 public final class TCPLink: Link {
@@ -9,7 +9,7 @@ public final class TCPLink: Link {
   private let channel: any Channel
   private let inbound: BytePipe
   private let outbound: BytePipe
-  private let counters = Mutex(LinkStatistics())
+  private let counters = NIOLockedValueBox(LinkStatistics())
 
   /// Puts the link's handler on a channel that is being made; must run on the channel's event loop.
   init(_ channel: any Channel, options: TCPOptions, address: String? = nil) throws {
@@ -24,11 +24,11 @@ public final class TCPLink: Link {
 
   deinit { channel.close(promise: nil) }
 
-  public var statistics: LinkStatistics { counters.withLock { $0 } }
+  public var statistics: LinkStatistics { counters.withLockedValue { $0 } }
 
   public func receive() async throws(LinkError) -> [UInt8]? {
     let bytes = try await inbound.read()
-    counters.withLock { $0.receivedBytes += UInt64(bytes?.count ?? 0) }
+    counters.withLockedValue { $0.receivedBytes += UInt64(bytes?.count ?? 0) }
     return bytes
   }
 
@@ -36,7 +36,7 @@ public final class TCPLink: Link {
     let count = pieces.reduce(0) { $0 + $1.count }
     guard count > 0 else { return }
     let room = try outbound.append(pieces)
-    counters.withLock { $0.sentBytes += UInt64(count) }
+    counters.withLockedValue { $0.sentBytes += UInt64(count) }
     channel.flush()
     if !room { try await outbound.write([]) }
   }

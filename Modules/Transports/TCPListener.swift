@@ -1,6 +1,6 @@
+import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// Waits for peers on one TCP port.
 ///
@@ -122,18 +122,18 @@ public final class TCPListener: Sendable {
 
 /// How many links of a listener are open.
 private final class OpenCount: Sendable {
-  private let count = Mutex(0)
+  private let count = NIOLockedValueBox(0)
   private let limit: Int
 
   init(limit: Int) { self.limit = limit }
 
   func enter() -> Bool {
-    count.withLock { count in
+    count.withLockedValue { count in
       guard count < limit else { return false }
       count += 1
       return true
     }
   }
 
-  func leave() { count.withLock { $0 -= 1 } }
+  func leave() { count.withLockedValue { $0 -= 1 } }
 }

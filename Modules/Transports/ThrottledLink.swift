@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Another link, slowed down to the properties of an emulated line in both directions.
 ///
 /// It stands at one end only; the other end sees a slow peer.

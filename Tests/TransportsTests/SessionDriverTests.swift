@@ -1,7 +1,6 @@
 import CRDTCore
 import DocStore
 import QueryEngine
-import Synchronization
 import SyncProtocol
 import Testing
 import Transports

@@ -21,7 +21,7 @@ import Transports
       try await server.finish()
     }
     async let sending: Void = {
-      for start in stride(from: 0, to: 8_000_000, by: 10_000) {
+      for start in stride(from: 0, to: 3_000_000, by: 10_000) {
         try await client.send([pattern(4_000, from: start), pattern(6_000, from: start + 4_000)])
       }
       try await client.finish()
@@ -29,7 +29,7 @@ import Transports
     let bytes = try await receive(.max, from: client)
     try await sending
     try await echo.value
-    #expect(bytes == pattern(8_000_000))
+    #expect(bytes == pattern(3_000_000))
     #expect(client.statistics == server.statistics)
     await listener.close()
   }
@@ -47,7 +47,7 @@ import Transports
     options.outboundBytes = 64 << 10
     let (client, server, listener) = try await connected(options)
     let piece = pattern(100_000)
-    let sender = Task { for _ in 0..<1_000 { try await client.send([piece]) } }
+    let sender = Task { for _ in 0..<400 { try await client.send([piece]) } }
     // Whatever the system's own buffers take, it is far less than all.
     var last: UInt64 = 0
     var quiet = 0
@@ -56,8 +56,8 @@ import Transports
       quiet = client.statistics.sentBytes == last ? quiet + 1 : 0
       last = client.statistics.sentBytes
     }
-    #expect(last < 50_000_000)
-    #expect(try await receive(100_000_000, from: server).count == 100_000_000)
+    #expect(last < 22_000_000)
+    #expect(try await receive(40_000_000, from: server).count == 40_000_000)
     try await sender.value
     await listener.close()
   }
@@ -68,9 +68,9 @@ import Transports
     try await server.finish()
     #expect(try await client.receive() == nil)
     async let received = receive(.max, from: server)
-    try await client.send([pattern(5_000_000)])
+    try await client.send([pattern(2_000_000)])
     try await client.finish()
-    #expect(try await received == pattern(5_000_000))
+    #expect(try await received == pattern(2_000_000))
     client.close(LinkError(.closed, "done"))
     await client.closed()
     await listener.close()
