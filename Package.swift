@@ -95,7 +95,7 @@ let package = Package(
       "GuideTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
     tests(
       "FacadeTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
-    tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"]),
+    tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(
       "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"], resources: [.copy("Cases")]),
   ]

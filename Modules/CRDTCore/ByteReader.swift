@@ -48,7 +48,9 @@ package struct ByteReader: ~Escapable {
       guard shift < 63 || byte <= 1 else { throw failure(.malformed, "a number is too long") }
       value |= UInt64(byte & 0x7F) << shift
       if byte < 0x80 {
-        guard byte != 0 || shift == 0 else { throw failure(.malformed, "a number is not in its shortest form") }
+        guard byte != 0 || shift == 0 else {
+          throw failure(.malformed, "a number is not in its shortest form")
+        }
         return value
       }
       shift += 7

@@ -47,7 +47,9 @@ package enum DocumentCodec {
     var fields = fields
     fields["_id"] = nil
     if strategy == .updateDifferentValues, state.isAlive {
-      let edits = fields.flatMap { Self.differences(at: [$0.key], from: state.root[$0.key]?.value, to: $0.value) }
+      let edits = fields.flatMap {
+        Self.differences(at: [$0.key], from: state.root[$0.key]?.value, to: $0.value)
+      }
       guard !edits.isEmpty else { return nil }
       try state.apply(edits, stamping)
     } else {
@@ -123,7 +125,9 @@ package enum DocumentCodec {
     return .changed(StateEncoder.encode(state, own: site, tables: &tables))
   }
 
-  private static func decode(_ view: borrowing RecordView, _ tables: RecordTables) throws(DocumentError) -> DocumentState {
+  private static func decode(_ view: borrowing RecordView, _ tables: RecordTables) throws(DocumentError)
+    -> DocumentState
+  {
     do throws(CodecError) {
       return try DocumentState(view, tables: tables)
     } catch {
@@ -147,7 +151,8 @@ extension RecordView {
   package func vector(sites: SiteTable) throws(CodecError) -> VersionVector {
     if isFresh {
       guard let site = sites[baseSite] else {
-        throw CodecError(.unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
+        throw CodecError(
+          .unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
       }
       var vector = VersionVector()
       if baseReading > .zero { vector.advance(Writer(site: site, birth: baseReading), to: baseReading) }

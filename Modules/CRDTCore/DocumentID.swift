@@ -36,7 +36,8 @@ public struct DocumentID: Hashable, Sendable, Comparable {
       writer.write(value)
     case .array, .map:
       guard Self.isAllowed(value, depth: 1) else {
-        throw DocumentError(.invalidID, "an _id holds only strings, integers, booleans, bytes, arrays and maps")
+        throw DocumentError(
+          .invalidID, "an _id holds only strings, integers, booleans, bytes, arrays and maps")
       }
       if case .array = value { writer.write(Tag.array.rawValue) } else { writer.write(Tag.map.rawValue) }
       ValueCodec.write(value, to: &writer)
@@ -45,7 +46,8 @@ public struct DocumentID: Hashable, Sendable, Comparable {
     case .counter, .attachment: throw DocumentError(.invalidID, "an _id cannot be a counter or an attachment")
     }
     guard writer.count <= Limits.documentIDBytes else {
-      throw DocumentError(.invalidID, "an _id takes \(writer.count) bytes, at most \(Limits.documentIDBytes) are allowed")
+      throw DocumentError(
+        .invalidID, "an _id takes \(writer.count) bytes, at most \(Limits.documentIDBytes) are allowed")
     }
     bytes = writer.bytes
   }
@@ -113,7 +115,9 @@ public struct DocumentID: Hashable, Sendable, Comparable {
     }
   }
 
-  public static func < (a: DocumentID, b: DocumentID) -> Bool { a.bytes.span.bytes.compare(b.bytes.span.bytes) < 0 }
+  public static func < (a: DocumentID, b: DocumentID) -> Bool {
+    a.bytes.span.bytes.compare(b.bytes.span.bytes) < 0
+  }
 }
 
 extension RawSpan {

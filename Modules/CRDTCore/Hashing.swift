@@ -76,11 +76,14 @@ extension RawSpan {
     if rest >= 8 {
       low = word(at: offset)
       for index in 0..<min(rest - 8, 8) {
-        high |= UInt64(unsafe unsafeLoadUnaligned(fromByteOffset: offset + 8 + index, as: UInt8.self)) << (8 * index)
+        high |=
+          UInt64(unsafe unsafeLoadUnaligned(fromByteOffset: offset + 8 + index, as: UInt8.self))
+          << (8 * index)
       }
     } else {
       for index in 0..<rest {
-        low |= UInt64(unsafe unsafeLoadUnaligned(fromByteOffset: offset + index, as: UInt8.self)) << (8 * index)
+        low |=
+          UInt64(unsafe unsafeLoadUnaligned(fromByteOffset: offset + index, as: UInt8.self)) << (8 * index)
       }
     }
     return (low, high)

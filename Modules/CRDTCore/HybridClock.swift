@@ -13,9 +13,7 @@ public struct HybridClock: Sendable {
 
   public init(latest: ClockReading = .zero) { self.latest = latest }
 
-  /// A reading above every earlier one.
-  ///
-  /// - Parameter now: Wall time in milliseconds since 1970.
+  /// Takes a reading above every earlier one; `now` is wall time in milliseconds since 1970.
   public mutating func tick(now: UInt64) -> ClockReading {
     latest = max(latest.next, ClockReading(milliseconds: now))
     return latest

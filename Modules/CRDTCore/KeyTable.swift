@@ -56,7 +56,9 @@ public struct KeyTable: Sendable {
 
   public func id(of name: String) -> UInt16? {
     var name = name
-    return name.withUTF8 { unsafe storage.find(RawSpan(_unsafeElements: $0), HashLanes(RawSpan(_unsafeElements: $0))) }
+    return name.withUTF8 {
+      unsafe storage.find(RawSpan(_unsafeElements: $0), HashLanes(RawSpan(_unsafeElements: $0)))
+    }
   }
 
   /// The id of a name given as UTF-8.
@@ -78,7 +80,9 @@ public struct KeyTable: Sendable {
   package mutating func intern(_ name: RawSpan, nested: Bool = false) -> UInt16? {
     let hash = HashLanes(name)
     if let id = storage.find(name, hash) { return id }
-    guard name.byteCount <= Self.nameBytes, count < (nested ? Self.nestedCapacity : Self.capacity) else { return nil }
+    guard name.byteCount <= Self.nameBytes, count < (nested ? Self.nestedCapacity : Self.capacity) else {
+      return nil
+    }
     if !isKnownUniquelyReferenced(&storage) { storage = storage.copy() }
     let string = unsafe name.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     storage.append(string, hash)

@@ -9,7 +9,9 @@ public struct SiteTable: Sendable {
   public init(sites: [SiteID]) {
     self.sites = sites.first == .zero ? sites : [.zero] + sites
     ordinals = [:]
-    for (ordinal, site) in self.sites.enumerated() where ordinals[site] == nil { ordinals[site] = UInt32(ordinal) }
+    for (ordinal, site) in self.sites.enumerated() where ordinals[site] == nil {
+      ordinals[site] = UInt32(ordinal)
+    }
   }
 
   public subscript(ordinal: UInt32) -> SiteID? { Int(ordinal) < sites.count ? sites[Int(ordinal)] : nil }

@@ -121,7 +121,9 @@ package enum ValueCodec {
     return value
   }
 
-  static func readSortedKey(_ reader: inout ByteReader, after previous: inout String?) throws(CodecError) -> String {
+  static func readSortedKey(_ reader: inout ByteReader, after previous: inout String?) throws(CodecError)
+    -> String
+  {
     let start = reader.offset
     let key = try reader.readString()
     if let previous, previous.utf8Compare(key) >= 0 {

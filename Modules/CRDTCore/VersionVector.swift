@@ -9,7 +9,9 @@ public struct Writer: Hashable, Sendable, Comparable {
     self.birth = birth
   }
 
-  public static func < (a: Writer, b: Writer) -> Bool { a.site != b.site ? a.site < b.site : a.birth < b.birth }
+  public static func < (a: Writer, b: Writer) -> Bool {
+    a.site != b.site ? a.site < b.site : a.birth < b.birth
+  }
 }
 
 /// Writer → highest clock reading included; an entry covers every write of that writer up to it.

@@ -26,7 +26,8 @@ import Testing
   @Test func `all edits of one update share one stamp unless they overlap`() throws {
     var a = Peer(1)
     try a.upsert(["a": .int(0), "b": .int(0)], now: 1_000)
-    try a.update([.set(["a"], .int(1)), .set(["b"], .int(1)), .set(["c", "d"], .int(1)), .remove(["zz"])], now: 2_000)
+    try a.update(
+      [.set(["a"], .int(1)), .set(["b"], .int(1)), .set(["c", "d"], .int(1)), .remove(["zz"])], now: 2_000)
     #expect(try a.vector.latest == ClockReading(milliseconds: 2_000))
     try a.update([.set(["a"], .int(9)), .set(["a"], .int(2))], now: 3_000)
     #expect(try a.fields?["a"] == .int(2))
@@ -211,7 +212,9 @@ import Testing
 
   @Test func `only numbers and counters can be counted on, and an array holds no counter`() throws {
     var a = Peer(1)
-    try a.upsert(["s": .string("x"), "m": .map(["k": .int(1)]), "e": .map([:]), "i": .int(4), "d": .double(1)])
+    try a.upsert([
+      "s": .string("x"), "m": .map(["k": .int(1)]), "e": .map([:]), "i": .int(4), "d": .double(1),
+    ])
     for path in [["s"], ["m"], ["e"], ["d"]] {
       #expect(throws: DocumentError.self) { try a.update([.increment(path, 1)]) }
     }

@@ -39,8 +39,11 @@ import Testing
         try write(kind, &peers[0], &random, now: 2_000)
         try write(other, &peers[1], &random, now: 2_000 + seed * 10)
         try write(random.generator.oneIn(2) ? kind : other, &peers[2], &random, now: 2_010)
-        if seed > 0 { _ = try? peers[2].update([.set(["f", "k"], .int(1)), .increment(["c"], 1)], now: 2_020) }
-        try expectJoinLaws((peers[0].wire(), peers[1].wire(), peers[2].wire()), "\(kind), \(other)", join: join)
+        if seed > 0 {
+          _ = try? peers[2].update([.set(["f", "k"], .int(1)), .increment(["c"], 1)], now: 2_020)
+        }
+        try expectJoinLaws(
+          (peers[0].wire(), peers[1].wire(), peers[2].wire()), "\(kind), \(other)", join: join)
       }
     }
   }

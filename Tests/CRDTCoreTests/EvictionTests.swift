@@ -3,7 +3,8 @@ import TestKit
 import Testing
 
 @Suite struct EvictionTests {
-  @Test func `a site evicts a document, writes to it and resubscribes, and nothing is lost anywhere`() throws {
+  @Test func `a site evicts a document, writes to it and resubscribes, and nothing is lost anywhere`() throws
+  {
     var phone = Peer(1)
     var cloud = Peer(2)
     var tablet = Peer(3)

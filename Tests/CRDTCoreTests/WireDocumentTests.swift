@@ -9,7 +9,9 @@ import Testing
   }
 
   @Test func `values nest as deep on the wire as in a document, and no deeper`() throws {
-    func nested(_ levels: Int, _ wrap: (Value) -> Value) -> Value { (0..<levels).reduce(.int(1)) { value, _ in wrap(value) } }
+    func nested(_ levels: Int, _ wrap: (Value) -> Value) -> Value {
+      (0..<levels).reduce(.int(1)) { value, _ in wrap(value) }
+    }
     let wraps: [(Value) -> Value] = [{ .array([$0]) }, { .map(["k": $0]) }, { .array([.map(["k": $0])]) }]
     for (wrap, levels) in zip(wraps, [64, 64, 32]) {
       var a = Peer(1)
@@ -36,7 +38,9 @@ import Testing
   }
 
   /// Maps inside maps, each with a key too long for the key table after the inner map.
-  @Test(.timeLimit(.minutes(1))) func `reading small nested maps whose keys cannot have ids takes one pass`() throws {
+  @Test(.timeLimit(.minutes(1))) func `reading small nested maps whose keys cannot have ids takes one pass`()
+    throws
+  {
     let long = String(repeating: "z", count: 100)
     let value = (0..<63).reduce(Value.int(1)) { value, _ in .map(["a": value, long: .null]) }
     var a = Peer(1)
@@ -62,7 +66,8 @@ import Testing
     #expect(throws: CodecError.self) { try b.merge(wire) }
   }
 
-  @Test(.timeLimit(.minutes(1))) func `a vector of very many writers is read in little more than linear time`() throws {
+  @Test(.timeLimit(.minutes(1)))
+  func `a vector of very many writers is read in little more than linear time`() throws {
     let elements = (1...40_000 as ClosedRange<UInt64>).map { number in
       VersionVector.Element(
         writer: Writer(site: SiteID(high: number, low: 0), birth: ClockReading(rawValue: 5)),

@@ -18,7 +18,7 @@ struct FreshEncoder {
     stampHash = StateHash.stamp(stamp)
   }
 
-  /// - Parameter stamp: The transaction's stamp, or zero for default data.
+  /// Encodes `fields`, all with the transaction's stamp, or with zero for default data.
   static func encode(
     _ fields: [String: Value], stamp: Stamp, tables: inout RecordTables
   ) throws(DocumentError) -> EncodedDocument {
@@ -30,7 +30,8 @@ struct FreshEncoder {
       let writer = Writer(site: stamp.site, birth: stamp.reading)
       encoder.summary.add(StateHash.included(.init(writer: writer, reading: stamp.reading)))
     }
-    let record = encoder.builder.finish(root: root, base: stamp, isAlive: true, isOwn: !isDefault, metadata: [])
+    let record = encoder.builder.finish(
+      root: root, base: stamp, isAlive: true, isOwn: !isDefault, metadata: [])
     tables = encoder.builder.tables
     return EncodedDocument(record: record, summary: encoder.summary, isAlive: true)
   }
@@ -90,7 +91,8 @@ struct FreshEncoder {
     for (index, (key, value)) in sorted.enumerated() {
       let utf8 = Array(key.utf8)
       guard utf8.count <= UInt16.max else {
-        throw DocumentError(.invalidPath, "a key takes \(utf8.count) bytes, at most \(UInt16.max) are allowed")
+        throw DocumentError(
+          .invalidPath, "a key takes \(utf8.count) bytes, at most \(UInt16.max) are allowed")
       }
       builder.setKey(utf8.span.bytes, at: index, of: node)
       let slot = try write(value, path: path.combined(with: HashLanes(key)), depth: depth + 1)
@@ -102,7 +104,9 @@ struct FreshEncoder {
   private mutating func write(_ value: Value, path: HashLanes, depth: Int) throws(DocumentError) -> UInt64 {
     let entry = path.combined(with: stampHash)
     if case .map(let fields) = value {
-      guard depth <= Limits.depth else { throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)") }
+      guard depth <= Limits.depth else {
+        throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)")
+      }
       summary.add(entry.combined(with: StateHash.map))
       return builder.mapSlot(try write(fields, path: path, depth: depth))
     }
@@ -116,10 +120,14 @@ extension Value {
   package func checked(depth: Int = 1, inArray: Bool = false) throws(DocumentError) {
     switch self {
     case .array(let values):
-      guard depth <= Limits.depth else { throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)") }
+      guard depth <= Limits.depth else {
+        throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)")
+      }
       for value in values { try value.checked(depth: depth + 1, inArray: true) }
     case .map(let fields):
-      guard depth <= Limits.depth else { throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)") }
+      guard depth <= Limits.depth else {
+        throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)")
+      }
       for (key, value) in fields {
         guard key.utf8.count <= UInt16.max else {
           throw DocumentError(.invalidPath, "a key takes more than \(UInt16.max) bytes")

@@ -13,7 +13,8 @@ struct MapNode: ~Escapable {
   init(_ record: RawSpan, at offset: Int) {
     let head = Int(record.load(offset, as: UInt32.self))
     let keyBytes = head & 1 == 0 ? 2 : 4
-    let fits = offset >= RecordLayout.headerBytes && record.byteCount - offset - 4 >= (head >> 1) * (keyBytes + 8)
+    let fits =
+      offset >= RecordLayout.headerBytes && record.byteCount - offset - 4 >= (head >> 1) * (keyBytes + 8)
     self.record = record
     self.offset = offset
     count = fits ? head >> 1 : 0

@@ -116,6 +116,8 @@ struct RecordBuilder {
   }
 
   private mutating func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
-    unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self) }
+    unsafe bytes.withUnsafeMutableBytes {
+      unsafe $0.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+    }
   }
 }

@@ -69,7 +69,9 @@ extension RawSpan {
   /// The bytes of a range, or none when it does not lie inside.
   @_lifetime(copy self)
   func clipped(_ offset: Int, _ count: Int) -> RawSpan {
-    guard offset >= 0, count >= 0, offset <= byteCount, count <= byteCount - offset else { return extracting(0..<0) }
+    guard offset >= 0, count >= 0, offset <= byteCount, count <= byteCount - offset else {
+      return extracting(0..<0)
+    }
     return extracting(offset..<offset + count)
   }
 }

@@ -6,7 +6,9 @@ extension RecordMetadata {
 
   private static func readParts(_ reader: inout ByteReader) throws(CodecError) -> Parts {
     let parts = Parts(rawValue: try reader.readByte())
-    guard parts.isSubset(of: .known) else { throw reader.failure(.unsupportedVersion, "metadata has unknown parts") }
+    guard parts.isSubset(of: .known) else {
+      throw reader.failure(.unsupportedVersion, "metadata has unknown parts")
+    }
     return parts
   }
 
@@ -21,7 +23,9 @@ extension RecordMetadata {
       elements.append(.init(writer: Writer(site: site, birth: birth), reading: latest))
     }
     vector = VersionVector(elements)
-    guard vector.elements == elements else { throw reader.failure(.malformed, "writers are not in ascending order") }
+    guard vector.elements == elements else {
+      throw reader.failure(.malformed, "writers are not in ascending order")
+    }
     let writer = try reader.readIndex(through: elements.count)
     base = Mark(writer: writer, reading: writer == 0 ? .zero : reading)
     ownWriter = try reader.readIndex(through: elements.count)
@@ -44,8 +48,11 @@ extension RecordMetadata {
   private mutating func readMarks(_ reader: inout ByteReader) throws(CodecError) {
     var previous = -1
     for _ in 0..<(try reader.readCount()) {
-      let (distance, writer) = try reader.readIndex(through: .max).quotientAndRemainder(dividingBy: noRegister + 1)
-      guard distance <= Limits.recordBytes else { throw reader.failure(.malformed, "an entry is out of range") }
+      let (distance, writer) = try reader.readIndex(through: .max).quotientAndRemainder(
+        dividingBy: noRegister + 1)
+      guard distance <= Limits.recordBytes else {
+        throw reader.failure(.malformed, "an entry is out of range")
+      }
       previous += distance + 1
       marks.append((previous, try age(of: writer, &reader)))
     }
@@ -66,7 +73,8 @@ extension RecordMetadata {
       let writer = writer(mark)
       let content = try content(&reader)
       let stamp = Stamp(reading: mark.reading, site: writer.site)
-      hidden.append(Hidden(path: path, register: Register(stamp: stamp, birth: writer.birth, content: content)))
+      hidden.append(
+        Hidden(path: path, register: Register(stamp: stamp, birth: writer.birth, content: content)))
     }
   }
 

@@ -7,7 +7,8 @@ extension DocumentState {
     let reading = view.baseReading
     if view.isFresh {
       guard let site = tables.sites[view.baseSite] else {
-        throw CodecError(.unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
+        throw CodecError(
+          .unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
       }
       self.init(life: Stamp(reading: reading, site: site), lifeBirth: reading, isAlive: view.isAlive)
       if reading > .zero { vector.advance(Writer(site: site, birth: reading), to: reading) }

@@ -16,10 +16,13 @@ struct StateEncoder {
     metadata.floor = state.floor
   }
 
-  static func encode(_ state: DocumentState, own site: SiteID, tables: inout RecordTables) -> EncodedDocument {
+  static func encode(_ state: DocumentState, own site: SiteID, tables: inout RecordTables) -> EncodedDocument
+  {
     var encoder = StateEncoder(state, tables: tables)
     let root = encoder.write(state.root, path: StateHash.root, names: [])
-    if let birth = state.ownBirth { encoder.metadata.ownWriter = encoder.metadata.index(of: Writer(site: site, birth: birth)) }
+    if let birth = state.ownBirth {
+      encoder.metadata.ownWriter = encoder.metadata.index(of: Writer(site: site, birth: birth))
+    }
     let isPlain = encoder.isPlain(state)
     let isOwn = state.ownBirth != nil
     var bytes: [UInt8] = []
@@ -43,7 +46,8 @@ struct StateEncoder {
         && state.vector.elements == [.init(writer: Writer(site: stamp.site, birth: birth), reading: birth)]
     return isOneWriter && state.isAlive && state.life == stamp && state.floor == .zero
       && (state.ownBirth == nil || state.ownBirth == birth)
-      && metadata.marks.isEmpty && metadata.counters.isEmpty && metadata.hidden.isEmpty && metadata.floors.isEmpty
+      && metadata.marks.isEmpty && metadata.counters.isEmpty && metadata.hidden.isEmpty
+      && metadata.floors.isEmpty
   }
 
   private mutating func write(_ node: Node, path: HashLanes, names: [String]) -> Int {
@@ -62,7 +66,8 @@ struct StateEncoder {
         let utf8 = Array(child.key.utf8)
         builder.setKey(utf8.span.bytes, at: index, of: map)
       }
-      let slot = write(entryOf: child, path: path.combined(with: HashLanes(child.key)), names: names + [child.key])
+      let slot = write(
+        entryOf: child, path: path.combined(with: HashLanes(child.key)), names: names + [child.key])
       let offset = builder.slotOffset(index, of: map, count: shown.count, carriesKeys: ids == nil)
       builder.setSlot(slot, at: offset)
     }
@@ -94,7 +99,9 @@ struct StateEncoder {
     }
     guard !showsMap else { return builder.mapSlot(write(child.node, path: path, names: names)) }
     // What lies below a value is not seen: removals that still compete.
-    for below in child.node.children { hide(below.node, path: path, names: names + [below.key], floorToo: true) }
+    for below in child.node.children {
+      hide(below.node, path: path, names: names + [below.key], floorToo: true)
+    }
     switch register?.content {
     case .value(let value)?: return builder.slot(value)
     case .counter(let state)?:

@@ -21,7 +21,9 @@ extension DocumentState {
   }
 
   private static func merge(_ incoming: Node, into mine: inout Node, seen: VersionVector) {
-    if let floor = incoming.floor, !seen.covers(Writer(site: floor.stamp.site, birth: floor.birth), at: floor.stamp.reading) {
+    if let floor = incoming.floor,
+      !seen.covers(Writer(site: floor.stamp.site, birth: floor.birth), at: floor.stamp.reading)
+    {
       mine.raiseFloor(to: floor.stamp, birth: floor.birth)
     }
     if let register = incoming.register { merge(register, into: &mine, seen: seen) }
@@ -31,8 +33,11 @@ extension DocumentState {
   private static func merge(_ register: Register, into mine: inout Node, seen: VersionVector) {
     if !seen.covers(register.writer, at: register.stamp.reading) { mine.put(register) }
     guard case .counter(let theirs) = register.content, !theirs.contributions.isEmpty else { return }
-    guard let here = mine.register, here.stamp == register.stamp, var state = here.content.asCounter else { return }
-    for contribution in theirs.contributions where !seen.covers(contribution.writer, at: contribution.reading) {
+    guard let here = mine.register, here.stamp == register.stamp, var state = here.content.asCounter else {
+      return
+    }
+    for contribution in theirs.contributions where !seen.covers(contribution.writer, at: contribution.reading)
+    {
       state.merge(contribution)
     }
     mine.register?.content = .counter(state)
@@ -51,7 +56,9 @@ extension DocumentState {
   }
 
   private static func strip(_ node: inout Node, seen: VersionVector) {
-    if let floor = node.floor, seen.covers(Writer(site: floor.stamp.site, birth: floor.birth), at: floor.stamp.reading) {
+    if let floor = node.floor,
+      seen.covers(Writer(site: floor.stamp.site, birth: floor.birth), at: floor.stamp.reading)
+    {
       node.floor = nil
     }
     if var register = node.register {

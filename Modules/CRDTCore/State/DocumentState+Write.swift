@@ -26,7 +26,8 @@ public enum Edit: Hashable, Sendable {
 extension Edit {
   var path: [String] {
     switch self {
-    case .set(let path, _), .replace(let path, _), .remove(let path), .increment(let path, _), .restart(let path, _):
+    case .set(let path, _), .replace(let path, _), .remove(let path), .increment(let path, _),
+      .restart(let path, _):
       path
     }
   }
@@ -95,7 +96,8 @@ extension DocumentState {
     }
   }
 
-  private mutating func apply(_ edit: Edit, _ stamping: Stamping, _ shared: inout Pen?) throws(DocumentError) {
+  private mutating func apply(_ edit: Edit, _ stamping: Stamping, _ shared: inout Pen?) throws(DocumentError)
+  {
     switch edit {
     case .set(let path, let value): Self.set(value, at: path[...], in: &root, pen(stamping, &shared))
     case .replace(let path, let value):
@@ -109,7 +111,8 @@ extension DocumentState {
       guard root.visible(at: path) != nil else { return }
       Self.remove(path[...], in: &root, pen(stamping, &shared))
     case .increment(let path, let amount): try increment(path, by: amount, stamping, &shared)
-    case .restart(let path, let value): Self.set(.counter(value), at: path[...], in: &root, pen(stamping, &shared))
+    case .restart(let path, let value):
+      Self.set(.counter(value), at: path[...], in: &root, pen(stamping, &shared))
     }
     prune()
   }

@@ -45,8 +45,9 @@ extension Register.Content {
     }
   }
 
-  /// Bytes whose order settles equal stamps: maps under removals under values under integers, by
-  /// value, under counters. Only default data of different devices meets at one stamp; counting on one
+  /// Bytes whose order settles equal stamps.
+  ///
+  /// Maps come under removals under values under integers, by value, under counters. Only default data of different devices meets at one stamp; counting on one
   /// of several default integers must not depend on which of them was met first.
   fileprivate var tieBreak: [UInt8] {
     var writer = ByteWriter()

@@ -4,7 +4,8 @@ package enum WireDocument {
   ///
   /// - Throws: A `CodecError` when the record is damaged or the tables too old for it.
   package static func append(
-    _ record: borrowing RecordView, lacking base: VersionVector, tables: RecordTables, to out: inout ByteWriter
+    _ record: borrowing RecordView, lacking base: VersionVector, tables: RecordTables,
+    to out: inout ByteWriter
   ) throws(CodecError) {
     if base.isEmpty, try WireTranscoder.append(fresh: record, tables: tables, to: &out) { return }
     let state = try DocumentState(record, tables: tables)
@@ -17,7 +18,9 @@ package enum WireDocument {
   package static func validate(_ bytes: RawSpan) throws(CodecError) { _ = try WireReader.read(bytes) }
 
   /// What a document builds on and what it includes, without reading its entries.
-  package static func vectors(_ bytes: RawSpan) throws(CodecError) -> (base: VersionVector, vector: VersionVector) {
+  package static func vectors(_ bytes: RawSpan) throws(CodecError) -> (
+    base: VersionVector, vector: VersionVector
+  ) {
     let head = try WireReader.readHead(bytes)
     return (head.base, head.vector)
   }
@@ -45,7 +48,8 @@ extension VersionVector {
     for _ in 0..<(try reader.readCount(minimumBytes: 25)) {
       let writer = Writer(site: try reader.readSite(), birth: ClockReading(rawValue: try reader.readFixed()))
       let reading = try reader.readDistance(from: writer.birth)
-      guard writer.birth > .zero, reading >= writer.birth, elements.last.map({ $0.writer < writer }) ?? true else {
+      guard writer.birth > .zero, reading >= writer.birth, elements.last.map({ $0.writer < writer }) ?? true
+      else {
         throw reader.failure(.malformed, "a version vector is not in order")
       }
       elements.append(Element(writer: writer, reading: reading))

@@ -9,7 +9,9 @@ struct WireReader: ~Escapable {
   private init(_ bytes: RawSpan) throws(CodecError) {
     reader = ByteReader(bytes)
     let flags = try reader.readByte()
-    guard flags & ~WireWriter.knownFlags == 0 else { throw reader.failure(.unsupportedVersion, "a document has unknown flags") }
+    guard flags & ~WireWriter.knownFlags == 0 else {
+      throw reader.failure(.unsupportedVersion, "a document has unknown flags")
+    }
     let reading = ClockReading(rawValue: try reader.readFixed())
     let isAlive = flags & WireWriter.aliveFlag != 0
     isUniform = flags & WireWriter.uniformFlag != 0
@@ -27,7 +29,9 @@ struct WireReader: ~Escapable {
   static func read(_ bytes: RawSpan) throws(CodecError) -> DocumentState {
     var reader = try WireReader(bytes)
     reader.state.root.children = try reader.readChildren(depth: 0, under: reader.state.floor)
-    guard reader.reader.isAtEnd else { throw reader.reader.failure(.malformed, "a document has bytes left over") }
+    guard reader.reader.isAtEnd else {
+      throw reader.reader.failure(.malformed, "a document has bytes left over")
+    }
     guard reader.isUniform == reader.state.isUniform else {
       throw reader.reader.failure(.malformed, "a uniform document is not marked as one")
     }
@@ -40,7 +44,9 @@ struct WireReader: ~Escapable {
   private mutating func readUniformHead() throws(CodecError) {
     state.life.site = try reader.readSite()
     let isDefault = state.life.reading == .zero
-    guard isDefault == (state.life.site == .zero) else { throw reader.failure(.malformed, "a life has no site") }
+    guard isDefault == (state.life.site == .zero) else {
+      throw reader.failure(.malformed, "a life has no site")
+    }
     if !isDefault {
       state.vector.advance(Writer(site: state.life.site, birth: state.lifeBirth), to: state.lifeBirth)
     }
@@ -50,7 +56,9 @@ struct WireReader: ~Escapable {
     var sites: [SiteID] = []
     for _ in 0..<(try reader.readCount(minimumBytes: 16)) {
       let site = try reader.readSite()
-      guard site > (sites.last ?? .zero) else { throw reader.failure(.malformed, "sites are not in ascending order") }
+      guard site > (sites.last ?? .zero) else {
+        throw reader.failure(.malformed, "sites are not in ascending order")
+      }
       sites.append(site)
     }
     state.vector = try readVector(sites)
@@ -124,7 +132,7 @@ struct WireReader: ~Escapable {
     return children
   }
 
-  /// - Parameter floor: What stands above: at or under it nothing exists.
+  /// Reads one entry and what lies below it; at or under `floor`, which stands above, nothing exists.
   private mutating func readNode(depth: Int, under floor: Stamp) throws(CodecError) -> Node {
     let start = reader.offset
     let tag = try reader.readByte()
@@ -133,7 +141,9 @@ struct WireReader: ~Escapable {
     var node = Node()
     var (stamp, birth) = (state.life, state.lifeBirth)
     if hasOwnStamp {
-      guard kind != WireWriter.emptyKind else { throw CodecError(.malformed, "an empty entry has a stamp", at: start) }
+      guard kind != WireWriter.emptyKind else {
+        throw CodecError(.malformed, "an empty entry has a stamp", at: start)
+      }
       (stamp, birth) = try readStamp()
       guard stamp != state.life || birth != state.lifeBirth else {
         throw CodecError(.malformed, "an entry repeats the life's stamp", at: start)

@@ -6,7 +6,8 @@ enum WireTranscoder {
   ) throws(CodecError) -> Bool {
     guard record.isFresh, record.isAlive else { return false }
     guard let site = tables.sites[record.baseSite] else {
-      throw CodecError(.unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
+      throw CodecError(
+        .unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
     }
     out.write(WireWriter.aliveFlag | WireWriter.uniformFlag)
     out.writeFixed(record.baseReading.rawValue)
@@ -72,7 +73,9 @@ enum WireTranscoder {
     }
     let reading = ClockReading(rawValue: try reader.readFixed())
     let stamp = Stamp(reading: reading, site: try reader.readSite())
-    guard (reading == .zero) == (stamp.site == .zero) else { throw reader.failure(.malformed, "a life has no site") }
+    guard (reading == .zero) == (stamp.site == .zero) else {
+      throw reader.failure(.malformed, "a life has no site")
+    }
     var assembler = UniformAssembler(stamp: stamp, tables: tables)
     guard let root = try assembler.map(&reader, path: StateHash.root, depth: 0) else { return nil }
     guard reader.isAtEnd else { throw reader.failure(.malformed, "a document has bytes left over") }
@@ -140,13 +143,17 @@ private struct UniformAssembler {
         hash = builder.tables.keys.hash(of: id)
       }
       guard depth > 0 || !key.isIDKey else { throw CodecError(.malformed, "an _id is no field", at: start) }
-      guard let slot = try entry(&reader, path: path.combined(with: hash), depth: depth + 1) else { return nil }
+      guard let slot = try entry(&reader, path: path.combined(with: hash), depth: depth + 1) else {
+        return nil
+      }
       builder.setSlot(slot, at: builder.slotOffset(index, of: node, count: count, carriesKeys: carriesKeys))
     }
     return node
   }
 
-  private mutating func entry(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError) -> UInt64? {
+  private mutating func entry(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError)
+    -> UInt64?
+  {
     let start = reader.offset
     let kind = try reader.readByte()
     let entry = path.combined(with: stampHash)

@@ -63,7 +63,9 @@ struct History {
     guard views[0] == operations.fold(known) else { throw Failure.differsFromLog }
     guard isReal else { return }
     let wires = try replicas.map { try $0.peer.wire() }
-    guard wires.allSatisfy({ $0 == wires[0] }) else { throw Failure.differs(step: steps, what: "wire bytes in the end") }
+    guard wires.allSatisfy({ $0 == wires[0] }) else {
+      throw Failure.differs(step: steps, what: "wire bytes in the end")
+    }
     let summaries = replicas.map { $0.peer.document?.summary }
     guard summaries.allSatisfy({ $0 == summaries[0] }) else {
       throw Failure.differs(step: steps, what: "summaries in the end")
@@ -171,7 +173,8 @@ struct History {
     case ..<7: .set(path, content())
     case ..<9: .replace(path, Int64(generator.int(below: 100)))
     case ..<13: .remove(path)
-    case ..<19: .increment(generator.oneIn(3) ? path : generator.pick([2, 6]), Int64(generator.int(below: 19)) - 9)
+    case ..<19:
+      .increment(generator.oneIn(3) ? path : generator.pick([2, 6]), Int64(generator.int(below: 19)) - 9)
     default: .restart(path, Int64(generator.int(below: 9)))
     }
   }

@@ -11,7 +11,8 @@ enum ModelEdit {
 
   var path: Int {
     switch self {
-    case .set(let path, _), .replace(let path, _), .remove(let path), .increment(let path, _), .restart(let path, _):
+    case .set(let path, _), .replace(let path, _), .remove(let path), .increment(let path, _),
+      .restart(let path, _):
       path
     }
   }
@@ -28,7 +29,9 @@ enum ModelEdit {
   }
 
   private static func child(of path: Int, _ number: Int64) -> [String: Value] {
-    guard let child = ModelPath.children[path].first, let key = ModelPath.names[child].last else { return [:] }
+    guard let child = ModelPath.children[path].first, let key = ModelPath.names[child].last else {
+      return [:]
+    }
     return [key: .int(number)]
   }
 }
@@ -52,19 +55,25 @@ extension ModelDocument {
     return Pen(stamp: ModelStamp(reading: reading, site: site), writer: writer)
   }
 
-  private mutating func write(_ content: ModelContent, at path: Int, _ pen: Pen, _ operations: inout OperationLog) {
+  private mutating func write(
+    _ content: ModelContent, at path: Int, _ pen: Pen, _ operations: inout OperationLog
+  ) {
     for ancestor in ModelPath.ancestors[path] where entries[ancestor]?.content != .map {
       enter(.map, at: ancestor, pen, &operations)
     }
     enter(content, at: path, pen, &operations)
   }
 
-  private mutating func enter(_ content: ModelContent, at path: Int, _ pen: Pen, _ operations: inout OperationLog) {
+  private mutating func enter(
+    _ content: ModelContent, at path: Int, _ pen: Pen, _ operations: inout OperationLog
+  ) {
     put(path, Entry(stamp: pen.stamp, writer: pen.writer, content: content))
     log.insert(operations.append(.entry(path: path, stamp: pen.stamp, content: content)))
   }
 
-  private mutating func live(_ stamp: ModelStamp, isAlive: Bool, floor: ModelStamp, _ operations: inout OperationLog) {
+  private mutating func live(
+    _ stamp: ModelStamp, isAlive: Bool, floor: ModelStamp, _ operations: inout OperationLog
+  ) {
     life = Life(stamp: stamp, isAlive: isAlive, floor: floor)
     log.insert(operations.append(.life(stamp: stamp, isAlive: isAlive, floor: floor)))
   }
@@ -81,7 +90,8 @@ extension ModelDocument {
     prune()
   }
 
-  mutating func insertDefault(_ sets: [(path: Int, content: ModelContent)], _ operations: inout OperationLog) {
+  mutating func insertDefault(_ sets: [(path: Int, content: ModelContent)], _ operations: inout OperationLog)
+  {
     guard life == nil else { return }
     for (path, content) in sets { write(content, at: path, Pen(stamp: .zero, writer: .none), &operations) }
     live(.zero, isAlive: true, floor: .zero, &operations)
@@ -152,7 +162,8 @@ extension ModelDocument {
     if case .text? = entries[path]?.content { throw ModelRefusal() }
   }
 
-  private mutating func increment(_ path: Int, by amount: Int64, _ pen: Pen, _ operations: inout OperationLog) {
+  private mutating func increment(_ path: Int, by amount: Int64, _ pen: Pen, _ operations: inout OperationLog)
+  {
     let isUnderFloor =
       low > .zero || floors[path] != nil && entries[path]?.content.isNumber != true
       || ModelPath.ancestors[path].contains { floor(at: $0) > .zero }

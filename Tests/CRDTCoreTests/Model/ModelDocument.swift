@@ -146,9 +146,13 @@ struct ModelDocument {
 
   // MARK: - Merging
 
-  func covers(_ writer: ModelWriter, _ reading: UInt64) -> Bool { reading > 0 && vector[writer, default: 0] >= reading }
+  func covers(_ writer: ModelWriter, _ reading: UInt64) -> Bool {
+    reading > 0 && vector[writer, default: 0] >= reading
+  }
 
-  func dominates(_ base: [ModelWriter: UInt64]) -> Bool { base.allSatisfy { vector[$0.key, default: 0] >= $0.value } }
+  func dominates(_ base: [ModelWriter: UInt64]) -> Bool {
+    base.allSatisfy { vector[$0.key, default: 0] >= $0.value }
+  }
 
   /// Joins what a peer had when it sent; `false` when its delta builds on what is not here.
   mutating func merge(_ incoming: ModelDocument, base: [ModelWriter: UInt64]) -> Bool {

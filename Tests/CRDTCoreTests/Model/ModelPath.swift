@@ -15,5 +15,7 @@ enum ModelPath {
   }
   static let top: [Int] = names.indices.filter { names[$0].count == 1 }
 
-  static func overlap(_ a: Int, _ b: Int) -> Bool { a == b || ancestors[a].contains(b) || ancestors[b].contains(a) }
+  static func overlap(_ a: Int, _ b: Int) -> Bool {
+    a == b || ancestors[a].contains(b) || ancestors[b].contains(a)
+  }
 }

@@ -6,7 +6,9 @@ struct RandomDocument {
   var generator: SeededGenerator
 
   static let kinds = 11
-  private static let keys = ["a", "b", "c", "", "\u{0}", "n\u{0}l", "é", "e\u{301}x", "名前", "_x", "longer key than most"]
+  private static let keys = [
+    "a", "b", "c", "", "\u{0}", "n\u{0}l", "é", "e\u{301}x", "名前", "_x", "longer key than most",
+  ]
 
   init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
@@ -18,17 +20,24 @@ struct RandomDocument {
     case 0: return .null
     case 1: return .bool(generator.oneIn(2))
     case 2: return .int(generator.pick([0, 1, -1, .max, .min, 1 << 55, -(1 << 55), (1 << 55) - 1, 1_000]))
-    case 3: return .double(generator.pick([0, -0.0, 1.5, 0.1, .nan, .infinity, -.infinity, .greatestFiniteMagnitude]))
-    case 4: return .string(generator.pick(["", "short", "sixby7", "seven b", "é\u{0}", String(repeating: "x", count: 300)]))
+    case 3:
+      return .double(
+        generator.pick([0, -0.0, 1.5, 0.1, .nan, .infinity, -.infinity, .greatestFiniteMagnitude]))
+    case 4:
+      return .string(
+        generator.pick(["", "short", "sixby7", "seven b", "é\u{0}", String(repeating: "x", count: 300)]))
     case 5: return .bytes(generator.bytes(below: 12))
-    case 6: return .array((0..<generator.int(below: 4)).map { _ in value(kind: generator.int(below: 6), depth: depth + 1) })
+    case 6:
+      return .array(
+        (0..<generator.int(below: 4)).map { _ in value(kind: generator.int(below: 6), depth: depth + 1) })
     case 7, 8:
       var fields: [String: Value] = [:]
       for _ in 0..<generator.int(below: 4) { fields[key()] = any(depth: depth + 1) }
       return .map(fields)
     case 9:
       let metadata = generator.oneIn(2) ? ["name": "é.png", "": "x"] : [:]
-      return .attachment(AttachmentToken(id: generator.bytes(below: 33), byteCount: generator.next(), metadata: metadata))
+      return .attachment(
+        AttachmentToken(id: generator.bytes(below: 33), byteCount: generator.next(), metadata: metadata))
     default: return .counter(generator.pick([0, 5, -5, .max, .min]))
     }
   }
@@ -75,7 +84,9 @@ struct RandomDocument {
       change(&peers[index], now: now)
       if generator.oneIn(3) { try peers[generator.int(below: count)].pull(peers[index]) }
     }
-    for index in peers.indices where peers[index].document == nil { try peers[index].upsert(fields(), now: now) }
+    for index in peers.indices where peers[index].document == nil {
+      try peers[index].upsert(fields(), now: now)
+    }
     return peers
   }
 }
