@@ -9,7 +9,6 @@ import Testing
 @Suite struct CaseTests {
   /// Cases of what this engine does not do, each with the reason.
   static let skipped: [String: String] = [
-    "A09": "our parser names the error its own way: see ParserErrorTests",
     "A11": "qualified star", "B114": "keys of object literals are quoted",
     "B117": "dates", "B118": "dates", "B120": "dates", "B127": "ANY", "B129": "ANY", "B133": "OBJECT FOR",
     "C05": "aggregates", "C06": "aggregates", "C09": "aggregates", "C14": "GROUP BY", "C15": "GROUP BY",

@@ -43,7 +43,7 @@ extension Plan {
         rows.append(SortedRow(keys: keys, row: Row(copying: id, record, decoder)))
         return true
       }
-      return rows.sorted { order.precedes($0, $1) }
+      return order.sorted(rows)
     }
     var heap = BoundedHeap(order: order, capacity: window)
     try forEachMatch(in: source, collection) { id, record in

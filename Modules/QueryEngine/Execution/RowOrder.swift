@@ -2,7 +2,7 @@ import CRDTCore
 
 /// The order of a result: by its sort keys, then by document id, so that it is total.
 struct RowOrder: Sendable {
-  private let isDescending: [Bool]
+  let isDescending: [Bool]
   private var keys: [RecordExpression]
 
   init(_ order: [SortKey]) {
