@@ -34,7 +34,7 @@ struct Tool {
   static func run(_ arguments: [String], in folder: String, input: String = "") throws -> Outcome {
     let process = process(arguments)
     let (output, errors, source) = (folder + "/output", folder + "/errors", folder + "/input")
-    for file in [output, errors] { FileManager.default.createFile(atPath: file, contents: nil) }
+    for file in [output, errors] { try Data().write(to: URL(fileURLWithPath: file)) }
     try Data(input.utf8).write(to: URL(fileURLWithPath: source))
     process.standardInput = FileHandle(forReadingAtPath: source)
     process.standardOutput = FileHandle(forWritingAtPath: output)
