@@ -1,0 +1,55 @@
+import CRDTCore
+import SyncProtocol
+
+/// Any bytes as a stream of frames, and as the payload of a frame and of each message that has a decoder of its own.
+enum Target {
+  static let seeds: [[UInt8]] = {
+    let hello = Hello(
+      versions: 1...1, kind: .small, appID: "app", peerName: "phone", site: Samples.sites[0], logEpoch: 7)
+    let want = WantList(
+      round: 3, isGroup: true,
+      wants: [DocumentWant(collection: "a", id: DocumentID(trusted: [1, 0x61]), vector: VersionVector())])
+    let question = RangeQuestion(
+      request: 1, range: KeyRange(collection: "a", from: [1], to: [2]), mode: .compare(Fingerprint()))
+    return [
+      FrameCodec.frame(.hello) { hello.encode(to: &$0) }
+        + FrameCodec.frame(.ping) { $0.writeFixed(UInt64(1)) },
+      bytes { hello.encode(to: &$0) }, bytes { want.encode(to: &$0) }, bytes { question.encode(to: &$0) },
+    ]
+  }()
+
+  static func run(_ input: [UInt8]) {
+    var offset = 0
+    while let bounds = try? FrameCodec.next(in: input.span.bytes, at: offset) {
+      precondition(
+        bounds.end > offset && bounds.end <= input.count && bounds.payload.upperBound <= bounds.end)
+      offset = bounds.end
+    }
+    let frame = FrameCodec.frame(rawType: 0xEE) { $0.write(input) }
+    let bounds = try? FrameCodec.next(in: frame.span.bytes, at: 0)
+    precondition(bounds?.end == frame.count && bounds?.type == 0xEE, "a frame is not read as it was written")
+
+    var reader = ByteReader(input.span.bytes)
+    if let hello = try? Hello(from: &reader) {
+      let text = bytes { hello.encode(to: &$0) }
+      var again = ByteReader(text.span.bytes)
+      precondition((try? Hello(from: &again)) == hello, "another hello")
+    }
+    reader = ByteReader(input.span.bytes)
+    _ = try? WantList(from: &reader)
+    reader = ByteReader(input.span.bytes)
+    _ = try? RangeQuestion(from: &reader)
+    reader = ByteReader(input.span.bytes)
+    _ = try? RangeAnswer(from: &reader)
+    reader = ByteReader(input.span.bytes)
+    _ = try? DocumentHave.decode(from: &reader)
+    reader = ByteReader(input.span.bytes)
+    _ = try? DocumentOffer.decode(from: &reader)
+  }
+
+  private static func bytes(_ body: (inout ByteWriter) -> Void) -> [UInt8] {
+    var writer = ByteWriter()
+    body(&writer)
+    return writer.bytes
+  }
+}

@@ -1,0 +1,61 @@
+import CRDTCore
+
+/// Any bytes as a document or delta from a peer: refused whole, or merged to a record that is valid and knows it.
+enum Target {
+  static let samples = Samples.records()
+  static let seeds: [[UInt8]] = {
+    let first = Record(bytes: samples.records[0])
+    let known = first.withView { try? $0.vector(sites: samples.tables.sites) } ?? VersionVector()
+    return samples.records.flatMap { bytes in
+      [VersionVector(), known].map { base in
+        var wire = ByteWriter()
+        Record(bytes: bytes).withView { view in
+          try? WireDocument.append(view, lacking: base, tables: samples.tables, to: &wire)
+        }
+        return wire.bytes
+      }
+    }
+  }()
+
+  static func run(_ input: [UInt8]) {
+    _ = try? WireDocument.vectors(input.span.bytes)
+    _ = try? WireDocument.latest(input.span.bytes)
+    let isValid = (try? WireDocument.validate(input.span.bytes)) != nil
+    var tables = samples.tables
+    merge(input, into: nil, isValid, &tables)
+    for record in samples.records { merge(input, into: record, isValid, &tables) }
+  }
+
+  private static func merge(
+    _ input: [UInt8], into existing: [UInt8]?, _ isValid: Bool, _ tables: inout RecordTables
+  ) {
+    do throws(CodecError) {
+      guard case .changed(let document) = try outcome(of: input, on: existing, &tables) else { return }
+      precondition(isValid, "merged what the validator refuses")
+      precondition(Record(bytes: document.record).withView { $0.verify() }, "a merge wrote a damaged record")
+      if existing == nil {
+        var wire = ByteWriter()
+        try Record(bytes: document.record).withView { view throws(CodecError) in
+          try WireDocument.append(view, lacking: VersionVector(), tables: tables, to: &wire)
+        }
+        precondition(wire.bytes == input, "a document has two wire forms")
+      }
+      guard case .unchanged = try outcome(of: input, on: document.record, &tables) else {
+        preconditionFailure("a second merge changes the document")
+      }
+    } catch {
+      precondition(!isValid, "the validator lets through what cannot be merged")
+    }
+  }
+
+  private static func outcome(
+    of input: [UInt8], on existing: [UInt8]?, _ tables: inout RecordTables
+  ) throws(CodecError) -> MergeOutcome {
+    let own = Samples.sites[0]
+    guard let existing else {
+      return try DocumentCodec.merge(wire: input.span.bytes, existing: nil, own: own, tables: &tables)
+    }
+    return try DocumentCodec.merge(
+      wire: input.span.bytes, existing: existing.span.bytes, own: own, tables: &tables)
+  }
+}
