@@ -17,7 +17,8 @@ enum ValueDecoding {
   fileprivate static func decode<T: Decodable>(
     _ type: T.Type, from value: Value, at path: [any CodingKey]
   ) throws -> T {
-    if let known = try known(type, from: value, at: path) as? T { return known }
+    // Two steps: where `T` is an optional, the cast of nothing would succeed.
+    if let known = try known(type, from: value, at: path), let decoded = known as? T { return decoded }
     return try T(from: ValueDecoder(value: value, codingPath: path))
   }
 

@@ -17,8 +17,10 @@ extension DunlinStore {
   ///
   /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
   /// nothing is written. A `body` that throws gets the form that throws.
-  public func write(_ body: (DunlinWriteTransaction) -> Void) {
-    core.reporter.orReport("write", ()) { try perform(body) }
+  /// - Returns: What `body` returns; `nil` after a failure.
+  @discardableResult
+  public func write<R>(_ body: (DunlinWriteTransaction) -> R) -> R? {
+    core.reporter.orReport("write", nil) { try perform(body) }
   }
 
   private func perform<R>(_ body: (DunlinWriteTransaction) throws -> R) throws -> R {

@@ -45,7 +45,7 @@ public struct DunlinPresence: Sendable {
   /// The peers that are connected, now and after each change; whoever is slow gets the newest graph.
   ///
   /// It ends when the task is cancelled or the database closes.
-  public var graphs: some AsyncSequence<DunlinPresenceGraph, Never> & Sendable { core.presence.graphs() }
+  public var graphs: AsyncStream<DunlinPresenceGraph> { core.presence.graphs() }
 }
 
 /// Tells of the connected peers whenever they change.
