@@ -1,11 +1,13 @@
 import NIOConcurrencyHelpers
 
-/// The next moments at which a session wants to be called, whatever happens.
+/// The moments at which a session wants to be called, whatever happens.
 final class SessionTimer: Sendable {
   private struct State {
-    /// Whether a call is wanted at once, beside the one at the deadline.
+    /// Whether a call is wanted at once.
     var isImmediate = false
-    var deadline: Duration?
+    /// The moments to come, the next one last.
+    var deadlines: [Duration] = []
+    /// Set for the next moment.
     var alarm: Task<Void, Never>?
   }
 
@@ -19,24 +21,18 @@ final class SessionTimer: Sendable {
     self.signal = signal
   }
 
-  /// Asks for a call after `delay`; of two later moments the earlier one counts.
+  /// Asks for a call after `delay`, beside the calls asked for before.
   func wake(after delay: Duration) {
     guard delay > .zero else {
       state.withLockedValue { $0.isImmediate = true }
       return signal()
     }
     let deadline = clock.now + delay
-    let replaced = state.withLockedValue { state -> Task<Void, Never>? in
-      if let next = state.deadline, next <= deadline { return nil }
-      let replaced = state.alarm
-      state.deadline = deadline
-      state.alarm = Task { [clock, signal] in
-        guard (try? await clock.sleep(until: deadline)) != nil else { return }
-        signal()
-      }
-      return replaced
+    state.withLockedValue { state in
+      let place = state.deadlines.lastIndex { $0 >= deadline }.map { $0 + 1 } ?? 0
+      state.deadlines.insert(deadline, at: place)
+      if place == state.deadlines.count - 1 { setAlarm(&state) }
     }
-    replaced?.cancel()
   }
 
   /// Whether a moment has come; asking forgets it.
@@ -45,22 +41,30 @@ final class SessionTimer: Sendable {
     return state.withLockedValue { state in
       var isDue = state.isImmediate
       state.isImmediate = false
-      if let deadline = state.deadline, deadline <= now {
-        state.deadline = nil
-        state.alarm = nil
-        isDue = true
-      }
+      guard let next = state.deadlines.last, next <= now else { return isDue }
+      isDue = true
+      while let next = state.deadlines.last, next <= now { state.deadlines.removeLast() }
+      setAlarm(&state)
       return isDue
     }
   }
 
   /// Forgets all moments.
   func cancel() {
-    let alarm = state.withLockedValue { state in
-      let alarm = state.alarm
-      state = State()
-      return alarm
+    state.withLockedValue { state in
+      state.deadlines = []
+      setAlarm(&state)
     }
-    alarm?.cancel()
+  }
+
+  private func setAlarm(_ state: inout State) {
+    // Cancelling runs no code of ours but the clock's, which takes no lock of this timer.
+    state.alarm?.cancel()
+    state.alarm = state.deadlines.last.map { deadline in
+      Task { [clock, signal] in
+        guard (try? await clock.sleep(until: deadline)) != nil else { return }
+        signal()
+      }
+    }
   }
 }

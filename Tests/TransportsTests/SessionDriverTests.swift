@@ -63,11 +63,35 @@ import Transports
       try await far.finish()
     }()
     await clock.waitForSleepers()
-    clock.advance(by: .seconds(10))
+    clock.advance(by: .seconds(60))
     #expect(await end.sessionCode == .timeout)
     try? await silent
     #expect(clock.sleeperCount == 0)
     await peer.end()
+  }
+
+  @Test func `a quiet conversation is kept alive, however long it lasts`() async throws {
+    let clock = ManualClock()
+    let time = TransportClock(clock)
+    let (left, right) = (try TestPeer("left", clock: time), try TestPeer("right", clock: time))
+    let query = try everything("things")
+    _ = try await session(left, right, over: MemoryLink.pair(), pulling: query) { sender, receiver in
+      try await left.fill("things", 0..<1)
+      try await right.wait { try right.documents("things").count == 1 }
+      for _ in 0..<10 {
+        let heard = (sender.statistics.framesReceived, receiver.statistics.framesReceived)
+        while sender.statistics.framesReceived == heard.0 || receiver.statistics.framesReceived == heard.1 {
+          clock.advance(by: .seconds(1))
+          try await Task.sleep(for: .milliseconds(1))
+        }
+      }
+      // Twice the silence after which a link is taken for dead.
+      #expect(time.now > .seconds(180))
+      try await left.fill("things", 1..<2)
+      try await right.wait { try right.documents("things").count == 2 }
+    }
+    await left.end()
+    await right.end()
   }
 
   @Test func `bytes that are no frames end the session with an error at both ends`() async throws {

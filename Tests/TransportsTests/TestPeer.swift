@@ -26,9 +26,11 @@ final class TestPeer: Sendable {
   ) throws {
     directory = try TemporaryDirectory()
     store = try Store.open(at: directory.file("store"))
+    // Long enough for a machine that has much else to do.
+    let configuration = SessionConfiguration(
+      kind: kind, peerName: name, appID: appID, helloDeadline: .seconds(60), silence: .seconds(90))
     setup = SessionDriver.Setup(
-      store: store, gate: OpenGate(),
-      configuration: SessionConfiguration(kind: kind, peerName: name, appID: appID), clock: clock)
+      store: store, gate: OpenGate(), configuration: configuration, clock: clock)
     var options = PeerNetwork.Options()
     options.backoff = Backoff(initial: .milliseconds(5), longest: .milliseconds(50))
     options.logger = Logger(label: name) { _ in SwiftLogNoOpLogHandler() }
