@@ -21,6 +21,8 @@ final class StoreFixture {
     let log = log
     var options = StoreOptions(
       now: { 1_800_000_000_000 }, random: { random.withLock { $0.next() } }, log: { log.append($0, $1) })
+    // Tests share the machine with heavier ones; only the test of the deadline wants a short one.
+    options.transactionDeadline = .seconds(600)
     adjust(&options)
     self.options = options
     store = try Store.open(at: directory.file("db"), options: options)

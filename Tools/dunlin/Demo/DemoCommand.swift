@@ -21,13 +21,15 @@ struct DemoCommand: AsyncParsableCommand {
       interruption.cancel()
     }
     let report = Report()
-    let demo = try await Demo(data: data, workspace: workspace, report: report)
     do {
+      let demo = try await Demo(data: data, workspace: workspace, report: report)
       try await demo.run()
+      await demo.collectTraffic()
     } catch {
+      await interruption.yieldToCleanUp()
       report.failed("the demo came to its end", "\(error)")
     }
-    await demo.collectTraffic()
+    await interruption.yieldToCleanUp()
     print(report.text)
     workspace.remove()
     if !report.isGood { throw ExitCode.failure }
@@ -74,7 +76,7 @@ final class Workspace: Sendable {
     }
   }
 
-  /// Ends the processes and removes the folder; may be called again, and by a signal handler's queue.
+  /// Ends the processes, then removes the folder; may be called again, and by a signal handler's queue.
   func remove() {
     let running = peers.withLock { peers in
       defer { peers = [] }

@@ -56,6 +56,8 @@ struct Importer {
       if !batch.isEmpty { full.append(batch) }
       try await flush()
     } catch {
+      // Batches that were complete before the mistake are kept.
+      try? await flush()
       if let pending { written += (try? await pending.value) ?? 0 }
       throw written == 0
         ? error : ToolError("\(error); the \(written.grouped) documents before it are stored")
