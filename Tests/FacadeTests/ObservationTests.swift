@@ -58,6 +58,16 @@ import Testing
     #expect(previous.map { $0.jsonString() } == result.items.map { $0.jsonString() })
   }
 
+  @Test func `what is written after the observer was registered is a change`() async throws {
+    for round in 0..<30 {
+      let events = Events<Int>()
+      let liveQuery = store["r\(round)"].findAll().observeLocal { docs, _ in events.send(docs.count) }
+      for number in 1...3 { try store["r\(round)"].upsert(["_id": number]) }
+      #expect(await events.next(4) == [0, 1, 2, 3])
+      liveQuery.cancel()
+    }
+  }
+
   @Test func `every commit calls a live query once, in order`() async throws {
     let counts = Events<Int>()
     let liveQuery = bikes.findAll().observeLocal { docs, event in

@@ -1,6 +1,7 @@
 import DunlinKit
 import Foundation
 import Logging
+import TestKit
 import Testing
 
 /// Statements, transactions and what they leave behind.
@@ -141,6 +142,19 @@ import Testing
     }
     #expect(try store["bikes"].findByID("b1").exec()?["trips"].counter?.value == 40)
     #expect(try store["notes"].findAll().exec().count == 40)
+  }
+
+  @Test func `a large document is told of on standard output while logging is not set up`() async throws {
+    let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
+      let directory = try TemporaryDirectory()
+      let dunlin = try Dunlin(path: directory.file("db"), identity: .unsafeDevelopment(appID: "tests"))
+      try dunlin.store["files"].upsert(["_id": "large", "body": String(repeating: "x", count: 300_000)])
+      try dunlin.close()
+    }
+    let output = String(decoding: result.standardOutputContent, as: UTF8.self)
+    #expect(output.contains("'large'"))
+    #expect(output.contains("250000"))
+    #expect(!output.contains("xxx"))
   }
 
   @Test func `large documents warn and too large ones say that they stay`() async throws {

@@ -64,7 +64,6 @@ final class Observation: Sendable {
 
   private let sink: Sink
   private let reporter: Reporter
-  /// Used on the hub's queue alone.
   private let live: Mutex<LiveQuery>
   private let state = Mutex(State())
   /// Used by whoever takes the next delivery, one at a time.
@@ -78,32 +77,36 @@ final class Observation: Sendable {
 
   // MARK: - For the hub
 
-  func start(_ store: Store) {
-    attempt {
-      let rows = try live.withLock { try $0.start(store) }
+  /// Reads the first result, on the caller's thread: every commit from now on is a change of it.
+  ///
+  /// Deliveries are queued under the query's lock, so that none overtakes another.
+  func start(_ store: Store) throws {
+    try live.withLock { live in
+      let rows = try live.start(store)
       enqueue(Pending(isInitial: true, rows: rows))
     }
   }
 
   /// Runs the query again after commits were missed.
   func restart(_ store: Store) {
-    attempt {
-      let rows = try live.withLock { try $0.start(store) }
+    attempt { live in
+      let rows = try live.start(store)
       enqueue(Pending(isInitial: false, rows: rows))
     }
   }
 
   func apply(_ commit: Commit) {
-    attempt {
-      let change = try live.withLock { live in try live.apply(commit).map { ($0, live.rows) } }
-      if let (diff, rows) = change { enqueue(Pending(isInitial: false, rows: rows, diff: diff)) }
+    attempt { live in
+      if let diff = try live.apply(commit) {
+        enqueue(Pending(isInitial: false, rows: live.rows, diff: diff))
+      }
     }
   }
 
-  private func attempt(_ body: () throws -> Void) {
+  private func attempt(_ body: (inout sending LiveQuery) throws -> Void) {
     guard !isOver else { return }
     do {
-      try body()
+      try live.withLock { try body(&$0) }
     } catch {
       // A query that failed once has lost its place; the handler would wait for nothing.
       if !isOver { reporter.fail("an observer", error) }

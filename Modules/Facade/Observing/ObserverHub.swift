@@ -37,7 +37,7 @@ final class ObserverHub: Sendable {
     self.reporter = reporter
   }
 
-  /// Begins to observe a query and calls `handler` with its result and each change, one call at a time.
+  /// Observes a query and calls `handler` with its result as of now and each change, one call at a time.
   ///
   /// - Throws: What is wrong with the query; `closed`.
   func observe(
@@ -50,7 +50,7 @@ final class ObserverHub: Sendable {
     return observation
   }
 
-  /// Begins to observe a query for somebody who asks for each change.
+  /// Observes a query, from its result as of now on, for somebody who asks for each change.
   ///
   /// - Throws: What is wrong with the query; `closed`.
   func observe(_ select: Select, _ arguments: [String: Value]) throws -> Observation {
@@ -72,7 +72,12 @@ final class ObserverHub: Sendable {
       return false
     }
     guard !isClosed else { throw DunlinError(.closed, "the database is closed") }
-    queue.async { [store] in observation.start(store) }
+    do {
+      try observation.start(store)
+    } catch {
+      observation.cancel()
+      throw DunlinError.translating(error)
+    }
   }
 
   private func remove(_ id: UInt64, _ collection: String) {
