@@ -37,6 +37,28 @@ import Testing
     #expect(throws: DocumentError.self) { try a.update([.increment(path + ["k"], 1)]) }
   }
 
+  @Test(arguments: [64, 65, 70, 20_000])
+  func `a wire document of nested maps or arrays is read to a depth of 64`(levels: Int) {
+    let head: [UInt8] = [3] + [UInt8](repeating: 1, count: 24) + [1, 1, 0x6B]
+    let maps = Array([[UInt8]](repeating: [0x10, 1, 1, 0x6B], count: levels).joined()) + [0]
+    let arrays = Array([[UInt8]](repeating: [7, 1], count: levels).joined()) + [0]
+    for wire in [head + maps, head + arrays] {
+      var peer = Peer(1)
+      var code: CodecError.Code?
+      do { try WireDocument.validate(wire.span.bytes) } catch { code = error.code }
+      #expect(code == (levels == 64 ? nil : .limit))
+      let merged = (try? peer.merge(wire))?.isChanged
+      #expect(merged == (levels == 64 ? true : nil))
+      code = nil
+      var tables = RecordTables()
+      do {
+        let site = SiteID(high: 1, low: 1)
+        _ = try DocumentCodec.merge(wire: wire.span.bytes, existing: nil, own: site, tables: &tables)
+      } catch { code = error.code }
+      #expect(code == (levels == 64 ? nil : .limit))
+    }
+  }
+
   /// Maps inside maps, each with a key too long for the key table after the inner map.
   @Test(.timeLimit(.minutes(1))) func `reading small nested maps whose keys cannot have ids takes one pass`()
     throws

@@ -1,0 +1,105 @@
+import CRDTCore
+import TestKit
+import Testing
+
+/// Two stores of one site that were at the same readings stand for replicas of which one has collected
+/// what it had seen: equal vectors, different content.
+@Suite struct RepairTests {
+  /// The same history twice: `full` has what `less` no longer holds.
+  private func pair(
+    _ full: [String: Value], _ less: [String: Value], edits: ([Edit], [Edit]) = ([], [])
+  ) throws -> (full: Peer, less: Peer) {
+    var (a, b) = (Peer(1), Peer(1))
+    try a.upsert(full, now: 1_000)
+    try b.upsert(less, now: 1_000)
+    for (index, edit) in edits.0.enumerated() { try a.update([edit], now: 2_000 + UInt64(index)) }
+    for (index, edit) in edits.1.enumerated() { try b.update([edit], now: 2_000 + UInt64(index)) }
+    return (a, b)
+  }
+
+  private func expectBothSettle(_ a: Peer, _ b: Peer, on fields: [String: Value]) throws {
+    let (wireA, wireB) = (try a.wire(), try b.wire())
+    #expect(try a.vector == b.vector && wireA != wireB)
+    var (repairedA, repairedB) = (a, b)
+    try repairedA.repair(wireB)
+    try repairedB.repair(wireA)
+    #expect(try repairedA.fields == fields)
+    #expect(try repairedA.wire() == repairedB.wire())
+    #expect(repairedA.document?.summary == repairedB.document?.summary)
+    #expect(try repairedA.vector == a.vector)
+    let settled = try repairedB.wire()
+    #expect(try repairedA.repair(settled).isUnchanged)
+  }
+
+  @Test func `an entry that was seen and is no longer held is passed over by a merge`() throws {
+    let (full, less) = try pair(["a": .int(1), "b": .int(2)], ["a": .int(1)])
+    var merged = less
+    let wire = try full.wire()
+    #expect(try merged.merge(wire).isUnchanged)
+    #expect(try merged.fields == ["a": .int(1)])
+  }
+
+  @Test func `increments that were seen and are no longer held are passed over by a merge`() throws {
+    let (full, less) = try pair(
+      ["c": .counter(0)], ["c": .counter(0)], edits: ([.increment(["c"], 5)], [.set(["x"], .null)]))
+    var merged = less
+    try merged.merge(full.wire())
+    #expect(try merged.fields == ["c": .counter(0), "x": .null])
+  }
+
+  @Test func `a repair takes what the other side has seen and no longer holds for gone`() throws {
+    let (full, less) = try pair(["a": .int(1), "b": .int(2), "m": .map(["x": .int(1)])], ["a": .int(1)])
+    try expectBothSettle(full, less, on: ["a": .int(1)])
+  }
+
+  @Test func `a repair also does so where something else stands at the path`() throws {
+    let (full, less) = try pair(
+      ["a": .int(1), "b": .int(2)], ["a": .int(1), "b": .int(2)],
+      edits: ([.set(["b"], .int(3))], [.set(["a"], .int(1))]))
+    // Each side has seen what the other holds at `a` and `b`, and holds another entry itself.
+    try expectBothSettle(full, less, on: [:])
+  }
+
+  @Test func `a repair keeps what the other side has not seen, and removals`() throws {
+    var (full, less) = try pair(["a": .int(1), "b": .int(2)], ["a": .int(1)])
+    var other = Peer(2)
+    try other.upsert(["n": .int(9)], now: 3_000)
+    try full.pull(other)
+    let wire = try less.wire()
+    try full.repair(wire)
+    #expect(try full.fields == ["a": .int(1), "n": .int(9)])
+    try less.pull(other)
+    // The floor that `b` left is not content: summaries are equal, the wire bytes need not be.
+    #expect(less.document?.summary == full.document?.summary)
+    try less.update([.remove(["n"])], now: 4_000)
+    try full.pull(less)
+    let removed = try less.wire()
+    #expect(try full.repair(removed).isUnchanged)
+    #expect(try full.fields == ["a": .int(1)])
+  }
+
+  @Test func `a repair keeps the floor of a value that it takes for gone`() throws {
+    // `less` collected the scalar, but a delayed write from before it must stay hidden everywhere.
+    let early = try {
+      var peer = Peer(2)
+      try peer.upsert(["m": .map(["x": .int(1)])], now: 500)
+      return try peer.wire()
+    }()
+    var (full, less) = try pair(["m": .int(1), "k": .int(1)], ["k": .int(1)])
+    let (wireFull, wireLess) = (try full.wire(), try less.wire())
+    try full.repair(wireLess)
+    try less.repair(wireFull)
+    try full.merge(early)
+    try less.merge(early)
+    #expect(try full.fields == less.fields)
+    #expect(try full.wire() == less.wire())
+  }
+
+  @Test func `different defaults settle by value, the same everywhere`() throws {
+    var (a, b) = (Peer(1), Peer(2))
+    try a.upsert(["x": .int(300), "only": .int(1)], .insertDefaultIfAbsent)
+    try b.upsert(["x": .int(7), "other": .int(2)], .insertDefaultIfAbsent)
+    #expect(a.document?.summary != b.document?.summary)
+    try expectBothSettle(a, b, on: ["x": .int(300), "only": .int(1), "other": .int(2)])
+  }
+}
