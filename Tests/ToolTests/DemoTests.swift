@@ -7,14 +7,14 @@ import Testing
 
   init() throws { directory = try TemporaryDirectory() }
 
-  /// The processes whose command line names `text`, this one aside.
+  /// The command lines of running processes that name `text`.
   private func processes(naming text: String) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { entry in
-      guard Int(entry) != nil, let data = FileManager.default.contents(atPath: "/proc/\(entry)/cmdline")
-      else {
-        return false
+    try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { entry in
+      guard Int(entry) != nil, let data = FileManager.default.contents(atPath: "/proc/\(entry)/cmdline") else {
+        return nil
       }
-      return String(decoding: data, as: UTF8.self).contains(text)
+      let line = String(decoding: data, as: UTF8.self).replacing("\0", with: " ")
+      return line.contains(text) ? "\(entry): \(line)" : nil
     }
   }
 
@@ -37,6 +37,7 @@ import Testing
     demo.waitUntilExit()
     #expect(demo.terminationStatus == 128 + signal)
     #expect(try directory.contents().isEmpty)
-    #expect(try processes(naming: directory.path).isEmpty)
+    let left = try processes(naming: directory.path)
+    #expect(left == [])
   }
 }

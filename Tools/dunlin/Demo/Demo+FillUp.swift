@@ -64,7 +64,7 @@ extension Demo {
       if let event = tablet.takeEvents("progress").last { bar.update(event.number("count")) }
     }
     let count = try await request.number("count")
-    print(bar.finish(count))
+    show(bar.finish(count))
   }
 
   private func answer(to details: [String: Value], _ isDone: borrowing Atomic<Bool>) async throws -> [String:
@@ -84,7 +84,7 @@ extension Demo {
       bar.update(count)
       return count >= total
     }
-    print(bar.finish(try await count(peer, collection)))
+    show(bar.finish(try await count(peer, collection)))
     if !isComplete { throw ToolError("\(peer.name) did not receive all of \(collection)") }
   }
 

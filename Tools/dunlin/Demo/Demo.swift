@@ -17,7 +17,7 @@ struct Demo {
   init(data: DemoData, workspace: Workspace, report: Report) async throws {
     self.data = data
     self.report = report
-    print(
+    show(
       """
 
       Dunlin: three peers, three processes, three stores on this disk.
@@ -121,7 +121,7 @@ struct Demo {
     _ = try await peer.execute("INSERT INTO \(collection) DOCUMENTS (:d)", ["d": .map(fields)])
   }
 
-  func title(_ number: Int, _ text: String) { print("\n  \(number). \(text)") }
+  func title(_ number: Int, _ text: String) { show("\n  \(number). \(text)") }
 
-  func say(_ text: String) { print("     \(text)") }
+  func say(_ text: String) { show("     \(text)") }
 }

@@ -30,7 +30,7 @@ struct DemoCommand: AsyncParsableCommand {
       report.failed("the demo came to its end", "\(error)")
     }
     await interruption.yieldToCleanUp()
-    print(report.text)
+    show(report.text)
     workspace.remove()
     if !report.isGood { throw ExitCode.failure }
   }
@@ -76,13 +76,13 @@ final class Workspace: Sendable {
     }
   }
 
-  /// Ends the processes, then removes the folder; may be called again, and by a signal handler's queue.
+  /// Ends the processes, then removes the folder; a second caller, such as a signal handler's queue,
+  /// waits until the first is done.
   func remove() {
-    let running = peers.withLock { peers in
-      defer { peers = [] }
-      return peers
+    peers.withLock { peers in
+      for peer in peers { peer.stop() }
+      peers = []
     }
-    for peer in running { peer.stop() }
     try? FileManager.default.removeItem(atPath: path)
   }
 }

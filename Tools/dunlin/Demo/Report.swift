@@ -34,7 +34,7 @@ final class Report: Sendable {
     let row = Row(peer: peer, what: what, expected: "\(expected)", found: "\(found)")
     state.withLock { $0.rows.append(row) }
     if row.isGood { return }
-    print("      ✗ \(peer), \(what): expected \(row.expected), found \(row.found)")
+    show("      ✗ \(peer), \(what): expected \(row.expected), found \(row.found)")
   }
 
   func failed(_ what: String, _ reason: String) {
