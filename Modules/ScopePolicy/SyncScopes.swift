@@ -53,7 +53,8 @@ public final class SyncScopes: SyncGate {
       }
       guard let scope = SyncScope(rawValue: text) else {
         let known = SyncScope.allCases.map(\.rawValue).joined(separator: ", ")
-        throw ScopeError(.unknownScope, "There is no scope \(text); the scopes are \(known)", collection: name)
+        throw ScopeError(
+          .unknownScope, "There is no scope \(text); the scopes are \(known)", collection: name)
       }
       scopes[name] = scope
     }
@@ -74,11 +75,13 @@ public final class SyncScopes: SyncGate {
 
   private static func check(_ name: String) throws(ScopeError) {
     guard !name.hasPrefix("__"), !name.hasPrefix("system:") else {
-      throw ScopeError(.collectionName, "The collection \(name) is the system's, it has no sync scope", collection: name)
+      throw ScopeError(
+        .collectionName, "The collection \(name) is the system's, it has no sync scope", collection: name)
     }
     guard (1...Limits.collectionNameBytes).contains(name.utf8.count), !name.utf8.contains(0) else {
       throw ScopeError(
-        .collectionName, "A collection's name has 1 to \(Limits.collectionNameBytes) bytes, none zero", collection: name)
+        .collectionName, "A collection's name has 1 to \(Limits.collectionNameBytes) bytes, none zero",
+        collection: name)
     }
   }
 }

@@ -29,7 +29,9 @@ public struct ApplyBatch: Sendable {
         if collections[document.collection] == nil {
           collections[document.collection] = try transaction.collection(document.collection)
         }
-        return try collections[document.collection].flatMap { try transaction.vector(of: document.id, in: $0) }
+        return try collections[document.collection].flatMap {
+          try transaction.vector(of: document.id, in: $0)
+        }
       }
       let isComplete = zip(group.documents, known).allSatisfy { document, vector in
         document.base.isEmpty || vector?.dominates(document.base) == true

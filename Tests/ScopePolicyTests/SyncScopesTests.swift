@@ -35,7 +35,10 @@ import Testing
 
   @Test(
     arguments: [
-      (Value.map(["good": .string("AllPeers"), "__secret": .string("AllPeers")]), ScopeError.Code.collectionName),
+      (
+        Value.map(["good": .string("AllPeers"), "__secret": .string("AllPeers")]),
+        ScopeError.Code.collectionName
+      ),
       (.map(["system:data": .string("AllPeers")]), .collectionName),
       (.map(["": .string("AllPeers")]), .collectionName),
       (.map(["good": .string("allpeers")]), .unknownScope),

@@ -24,7 +24,9 @@ import Testing
   func `it holds when bytes trickle and queues overflow`(seed: UInt64) throws {
     var history = try History(seed: seed)
     history.network.maximumPiece = 40
-    history.network.configure = { $0.liveQueueBytes = 900; $0.initialWindowBytes = 1 }
+    history.network.configure = {
+      $0.liveQueueBytes = 900; $0.initialWindowBytes = 1
+    }
     try history.run(events: 40)
     let wrong = try history.finish()
     #expect(wrong.isEmpty, "\(wrong.prefix(5))")

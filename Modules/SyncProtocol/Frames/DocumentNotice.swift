@@ -53,7 +53,9 @@ package struct WantList: Hashable, Sendable {
       let collection = try reader.readCollection(after: &previous)
       let id = try reader.readDocumentID()
       let isHeld = try reader.readFlag()
-      wants.append(DocumentWant(collection: collection, id: id, vector: try VersionVector(from: &reader), isHeld: isHeld))
+      wants.append(
+        DocumentWant(collection: collection, id: id, vector: try VersionVector(from: &reader), isHeld: isHeld)
+      )
     }
   }
 }
@@ -78,7 +80,7 @@ package struct DocumentHave: Hashable, Sendable {
     self.vector = vector
   }
 
-  /// - Parameter round: The reconciliation that they belong to; 0 outside of one.
+  /// Appends notices; `round` is the reconciliation that they belong to, or 0.
   package static func encode(_ haves: [DocumentHave], round: UInt64, to out: inout ByteWriter) {
     out.writeVarint(round)
     out.writeVarint(haves.count)

@@ -33,7 +33,9 @@ extension ByteReader {
       guard let previous else { throw CodecError(.malformed, "a collection has no name", at: start) }
       return previous
     }
-    guard CollectionName.maySync(name) else { throw CodecError(.malformed, "a collection cannot be synced", at: start) }
+    guard CollectionName.maySync(name) else {
+      throw CodecError(.malformed, "a collection cannot be synced", at: start)
+    }
     previous = name
     return name
   }
@@ -41,7 +43,9 @@ extension ByteReader {
   mutating func readDocumentID() throws(CodecError) -> DocumentID {
     let start = offset
     let blob = try readBlob()
-    do { return try DocumentID(validating: blob) } catch { throw CodecError(error.code, error.message, at: start) }
+    do { return try DocumentID(validating: blob) } catch {
+      throw CodecError(error.code, error.message, at: start)
+    }
   }
 
   mutating func readBytesArray(limit: Int) throws(CodecError) -> [UInt8] {

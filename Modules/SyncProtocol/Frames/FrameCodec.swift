@@ -19,10 +19,15 @@ package enum FrameCodec {
   /// - Throws: `limit` for a length that no frame has, as soon as the length is there; `checksum`.
   package static func next(in bytes: RawSpan, at offset: Int) throws(SyncError) -> Bounds? {
     guard offset >= 0, bytes.byteCount - offset >= 4 else { return nil }
-    let length = Int(unsafe UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)))
-    guard length >= 5 else { throw SyncError(.malformed, "a frame is shorter than its fixed parts", offset: offset) }
+    let length = Int(
+      unsafe UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+    guard length >= 5 else {
+      throw SyncError(.malformed, "a frame is shorter than its fixed parts", offset: offset)
+    }
     guard length <= SyncLimits.frameBytes else {
-      throw SyncError(.limit, "a frame announces \(length) bytes, at most \(SyncLimits.frameBytes) are allowed", offset: offset)
+      throw SyncError(
+        .limit, "a frame announces \(length) bytes, at most \(SyncLimits.frameBytes) are allowed",
+        offset: offset)
     }
     let end = offset + 4 + length
     guard end <= bytes.byteCount else { return nil }
@@ -58,7 +63,8 @@ package enum FrameCodec {
     unsafe bytes.withUnsafeBytes { buffer in
       // SAFETY: zlib reads the buffer during the call only; a frame's length fits its count type.
       UInt32(
-        truncatingIfNeeded: unsafe crc32(0, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(buffer.count)))
+        truncatingIfNeeded: unsafe crc32(
+          0, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(buffer.count)))
     }
   }
 }

@@ -78,12 +78,15 @@ package struct Hello: Hashable, Sendable {
       let content = try reader.readBlob()
       do { try fields.take(tag, content) } catch { throw CodecError(error.code, error.message, at: start) }
     }
-    guard let kind = fields.kind, let appID = fields.appID, let site = fields.site, let epoch = fields.logEpoch else {
+    guard let kind = fields.kind, let appID = fields.appID, let site = fields.site,
+      let epoch = fields.logEpoch
+    else {
       throw reader.failure(.malformed, "a field is missing")
     }
     guard site != .zero else { throw reader.failure(.malformed, "the site id is zero") }
     self.init(
-      versions: low...high, features: fields.features, kind: kind, appID: appID, peerName: fields.peerName, site: site,
+      versions: low...high, features: fields.features, kind: kind, appID: appID, peerName: fields.peerName,
+      site: site,
       logEpoch: epoch, highest: fields.highest)
   }
 
@@ -114,7 +117,9 @@ package struct Hello: Hashable, Sendable {
     }
 
     private static func name(_ reader: inout ByteReader) throws(CodecError) -> String {
-      guard reader.remaining <= SyncLimits.nameBytes else { throw reader.failure(.limit, "a name is too long") }
+      guard reader.remaining <= SyncLimits.nameBytes else {
+        throw reader.failure(.limit, "a name is too long")
+      }
       let span = try reader.readBytes(reader.remaining)
       guard let name = unsafe span.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
         throw CodecError(.malformed, "a name is not UTF-8")

@@ -33,7 +33,8 @@ struct InterestFrame {
     isLast = flags & Self.lastFlag != 0
     let count = try reader.readCount(minimumBytes: 4)
     guard count <= Limits.subscriptionsPerPeer else {
-      throw reader.failure(.limit, "\(count) subscriptions, at most \(Limits.subscriptionsPerPeer) are allowed")
+      throw reader.failure(
+        .limit, "\(count) subscriptions, at most \(Limits.subscriptionsPerPeer) are allowed")
     }
     queries = []
     byteCount = reader.remaining

@@ -102,7 +102,9 @@ package struct RangeAnswer: Hashable, Sendable {
   package static func equal(_ request: UInt64) -> RangeAnswer { RangeAnswer(request: request, body: .equal) }
 
   /// The range's documents follow.
-  package static func stream(_ request: UInt64) -> RangeAnswer { RangeAnswer(request: request, body: .stream) }
+  package static func stream(_ request: UInt64) -> RangeAnswer {
+    RangeAnswer(request: request, body: .stream)
+  }
 
   /// There is nothing here that the peer may see.
   package static func nothing(for question: RangeQuestion) -> RangeAnswer {
@@ -164,7 +166,9 @@ package struct RangeAnswer: Hashable, Sendable {
     var items: [DocumentHash] = []
     for _ in 0..<(try reader.readCount(minimumBytes: 18)) {
       let id = try reader.readDocumentID()
-      guard items.last.map({ $0.id < id }) ?? true else { throw reader.failure(.malformed, "ids are not in order") }
+      guard items.last.map({ $0.id < id }) ?? true else {
+        throw reader.failure(.malformed, "ids are not in order")
+      }
       items.append(DocumentHash(id: id, hash: try reader.readSummary()))
     }
     return items
@@ -178,9 +182,11 @@ package struct RangeAnswer: Hashable, Sendable {
     var parts: [Part] = []
     for index in 0..<count {
       let to = try reader.readBytesArray(limit: Limits.documentIDBytes)
-      guard to.isEmpty == (index == count - 1), parts.last.map({ $0.to.lexicographicallyPrecedes(to) || to.isEmpty }) ?? true
+      guard to.isEmpty == (index == count - 1),
+        parts.last.map({ $0.to.lexicographicallyPrecedes(to) || to.isEmpty }) ?? true
       else { throw reader.failure(.malformed, "a range's parts are not in order") }
-      parts.append(Part(to: to, fingerprint: Fingerprint(count: try reader.readVarint(), sum: try reader.readSummary())))
+      parts.append(
+        Part(to: to, fingerprint: Fingerprint(count: try reader.readVarint(), sum: try reader.readSummary())))
     }
     return parts
   }

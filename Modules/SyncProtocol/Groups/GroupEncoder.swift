@@ -20,7 +20,8 @@ struct GroupEncoder {
   ///
   /// - Returns: Its size, with nothing added, when it takes more than `limit` bytes; else `nil`.
   mutating func append(
-    _ cleared: consuming Cleared, id: [UInt8], flags: UInt8 = 0, record: borrowing RecordView, base: VersionVector,
+    _ cleared: consuming Cleared, id: [UInt8], flags: UInt8 = 0, record: borrowing RecordView,
+    base: VersionVector,
     tables: RecordTables, limit: Int
   ) throws(CodecError) -> Int? {
     scratch.bytes.removeAll(keepingCapacity: true)

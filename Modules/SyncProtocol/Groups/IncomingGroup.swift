@@ -21,7 +21,7 @@ struct IncomingGroup: Sendable {
 
   /// Reads the group that lies in `range` of `block`, refusing anything that is not canonical.
   ///
-  /// - Parameter accepts: Whether documents of a collection are wanted; others are left out.
+  /// Documents of collections that `accepts` denies are left out.
   init(
     _ block: [UInt8], _ range: Range<Int>, accepts: (String) -> Bool
   ) throws(CodecError) {
@@ -53,7 +53,8 @@ struct IncomingGroup: Sendable {
       documents.append(
         IncomingDocument(
           collection: collection, id: id, wire: start..<start + wire.byteCount,
-          isHeld: flags & GroupEncoder.heldFlag != 0, isReply: flags & GroupEncoder.replyFlag != 0, base: vectors.base, vector: vectors.vector))
+          isHeld: flags & GroupEncoder.heldFlag != 0, isReply: flags & GroupEncoder.replyFlag != 0,
+          base: vectors.base, vector: vectors.vector))
     }
     try reader.expectEnd()
     self.block = block

@@ -30,7 +30,8 @@ extension Intake {
     var next: [UInt8]?
     let name = scan.range.collection
     try context.read { transaction in
-      guard let collection = try transaction.collection(name), let matcher = interest.matcher(for: collection) else { return }
+      guard let collection = try transaction.collection(name), let matcher = interest.matcher(for: collection)
+      else { return }
       try transaction.forEachRecord(in: collection, from: cursor) { id, _, record in
         guard left > 0 else {
           next = id.copied

@@ -29,7 +29,9 @@ extension Intake {
       current = IncomingTransfer(number: lastTransfer + 1, totalBytes: head.totalBytes)
     }
     transfer = nil
-    guard head.transfer == current.number, head.totalBytes == current.totalBytes, head.offset == current.bytes.count else {
+    guard head.transfer == current.number, head.totalBytes == current.totalBytes,
+      head.offset == current.bytes.count
+    else {
       throw SyncError(.malformed, "a chunk does not continue its group")
     }
     try unpacker.expand(head, content, onto: &current.bytes)
@@ -104,7 +106,9 @@ extension Intake {
   /// A sender that goes by the window never comes here.
   private func checkRoom() throws(SyncError) {
     let applyingBytes = applying?.groups.reduce(0) { $0 + $1.byteCount } ?? 0
-    guard readyBytes + applyingBytes + stream.count + (transfer?.bytes.count ?? 0) <= SyncLimits.unappliedBytes else {
+    guard
+      readyBytes + applyingBytes + stream.count + (transfer?.bytes.count ?? 0) <= SyncLimits.unappliedBytes
+    else {
       throw SyncError(.limit, "The peer sends more than the window allows")
     }
   }
@@ -115,8 +119,12 @@ extension Intake {
     var groups: [IncomingGroup] = []
     var documents = 0
     var bytes = 0
-    while bytes < SyncLimits.applyBytes, documents < SyncLimits.applyDocuments, let group = ready.removeFirst() {
-      let isTooMuch = documents + group.documents.count > SyncLimits.applyDocuments || bytes + group.byteCount > SyncLimits.applyBytes
+    while bytes < SyncLimits.applyBytes, documents < SyncLimits.applyDocuments,
+      let group = ready.removeFirst()
+    {
+      let isTooMuch =
+        documents + group.documents.count > SyncLimits.applyDocuments
+        || bytes + group.byteCount > SyncLimits.applyBytes
       if isTooMuch, !groups.isEmpty {
         ready.prepend(group)
         break
@@ -134,7 +142,9 @@ extension Intake {
   /// Takes what applying came to.
   ///
   /// - Returns: The documents of which the peer lacks something.
-  func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>) throws(SyncError) -> [OwedDocument] {
+  func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>) throws(SyncError)
+    -> [OwedDocument]
+  {
     guard let applying, applying.ticket == ticket else {
       throw SyncError(.outOfOrder, "An outcome of a batch that was not handed out")
     }
@@ -197,7 +207,9 @@ extension ByteReader {
   fileprivate mutating func readLengthIfComplete() throws(CodecError) -> UInt64? {
     var probe = 0
     while probe < remaining, probe < 10 {
-      if unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset + probe, as: UInt8.self) < 0x80 { return try readVarint() }
+      if unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset + probe, as: UInt8.self) < 0x80 {
+        return try readVarint()
+      }
       probe += 1
     }
     guard probe < 10 else { throw failure(.malformed, "a group's length is too long") }

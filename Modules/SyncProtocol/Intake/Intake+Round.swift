@@ -54,11 +54,14 @@ extension Intake {
     }
   }
 
-  private static var outside: SyncError { SyncError(.malformed, "An answer names what lies outside its range") }
+  private static var outside: SyncError {
+    SyncError(.malformed, "An answer names what lies outside its range")
+  }
 
   /// What is held here and was not listed may be known to the sender in a newer state: tell it, or have it tell,
   /// whichever is shorter.
-  private func askForOthers(_ range: KeyRange, _ mine: Fingerprint, _ items: [DocumentHash], _ others: UInt64) {
+  private func askForOthers(_ range: KeyRange, _ mine: Fingerprint, _ items: [DocumentHash], _ others: UInt64)
+  {
     guard others > 0, mine.count > 0 else { return }
     let maySend = context.gatekeeper?.maySend(range.collection) ?? false
     if maySend, mine.count <= others {
@@ -93,7 +96,7 @@ extension Intake {
 
   /// What a local commit means for what this peer is owed.
   ///
-  /// - Parameter isSent: Whether the change goes to the sender anyway, marked as held here.
+  /// A change for which `isSent` goes to the sender anyway, marked as held here.
   func committed(_ commit: Commit, isSent: (Change) -> Bool) throws(SyncError) {
     guard commit.origin != .session(context.id), let gatekeeper = context.gatekeeper else { return }
     var evicted: [DocumentWant] = []
@@ -104,9 +107,15 @@ extension Intake {
       case .evict:
         // What did not match here may match at the sender, whose copy was too old to be of interest until now.
         guard gatekeeper.mayAccept(change.collection.name) else { continue }
-        evicted.append(DocumentWant(collection: change.collection.name, id: change.id, vector: VersionVector()))
+        guard gatekeeper.maySend(change.collection.name) else {
+          due.add(change.collection.name)
+          continue
+        }
+        evicted.append(
+          DocumentWant(collection: change.collection.name, id: change.id, vector: VersionVector()))
       case .write:
-        guard let after = change.after, let summary = change.afterSummary, !holds(change, change.before), holds(change, after),
+        guard let after = change.after, let summary = change.afterSummary, !holds(change, change.before),
+          holds(change, after),
           !isSent(change)
         else { continue }
         guard let cleared = gatekeeper.clear(change.collection.name) else {

@@ -145,13 +145,19 @@ final class Intake {
   }
 
   func sendWants(_ wants: [DocumentWant], round: UInt64, isGroup: Bool) {
-    for part in wants.parts(of: 48 << 10, size: { $0.vector.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count }) {
+    for part in wants.parts(
+      of: 48 << 10,
+      size: { $0.vector.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count })
+    {
       context.send(.want) { WantList(round: round, isGroup: isGroup, wants: Array(part)).encode(to: &$0) }
     }
   }
 
   func sendHaves(_ haves: [DocumentHave], round: UInt64) {
-    for part in haves.parts(of: 48 << 10, size: { $0.vector.elements.count * 34 + 80 + $0.id.bytes.count + $0.collection.utf8.count }) {
+    for part in haves.parts(
+      of: 48 << 10,
+      size: { $0.vector.elements.count * 34 + 80 + $0.id.bytes.count + $0.collection.utf8.count })
+    {
       context.send(.have) { DocumentHave.encode(Array(part), round: round, to: &$0) }
     }
   }

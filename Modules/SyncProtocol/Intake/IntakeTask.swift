@@ -92,7 +92,8 @@ extension Intake {
     let gatekeeper = context.gatekeeper
     haves += try context.read { transaction in
       var found: [DocumentHave] = []
-      guard let collection = try transaction.collection(range.collection), let matcher = interest.matcher(for: collection)
+      guard let collection = try transaction.collection(range.collection),
+        let matcher = interest.matcher(for: collection)
       else { return found }
       let sites = transaction.sites
       try transaction.forEachRecord(in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to) {
@@ -104,7 +105,8 @@ extension Intake {
         left -= 1
         guard matcher.matches(id, record) else { return true }
         let key = DocumentID(trusted: id.copied)
-        guard !listed.contains(key), !oversize.contains(DocumentKey(collection: collection.id, id: key)) else { return true }
+        guard !listed.contains(key), !oversize.contains(DocumentKey(collection: collection.id, id: key))
+        else { return true }
         guard let cleared = gatekeeper?.clear(range.collection) else { return false }
         found.append(
           DocumentHave(
@@ -140,11 +142,14 @@ extension Intake {
       let sites = transaction.sites
       var wants: [DocumentWant] = []
       for (name, item) in items {
-        guard let collection = try transaction.collection(name), let matcher = interest.matcher(for: collection)
+        guard let collection = try transaction.collection(name),
+          let matcher = interest.matcher(for: collection)
         else { continue }
         try transaction.withRecord(collection, item.id) { record, summary in
           let id = item.id.bytes.span.bytes
-          guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash else { return }
+          guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash else {
+            return
+          }
           let vector = try record.vector(sites: sites)
           wants.append(DocumentWant(collection: name, id: item.id, vector: vector, isHeld: true))
         }

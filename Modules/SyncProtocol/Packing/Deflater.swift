@@ -42,7 +42,8 @@ final class Deflater {
     if dictionary.byteCount > 0 {
       // SAFETY: zlib copies the dictionary during the call.
       let rc = unsafe dictionary.withUnsafeBytes { bytes in
-        unsafe deflateSetDictionary(stream, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count))
+        unsafe deflateSetDictionary(
+          stream, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count))
       }
       guard rc == Z_OK else { throw SyncError(.storage, "zlib refuses a dictionary (\(rc))") }
     }
@@ -55,7 +56,8 @@ final class Deflater {
     let packed = unsafe [UInt8](unsafeUninitializedCapacity: bound) { output, count in
       unsafe plain.withUnsafeBytes { input in
         // SAFETY: zlib reads `input` and writes `output` during the call only, within the counts given.
-        unsafe stream.pointee.next_in = .init(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        unsafe stream.pointee.next_in = .init(
+          mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
         unsafe stream.pointee.avail_in = UInt32(input.count)
         unsafe stream.pointee.next_out = output.baseAddress
         unsafe stream.pointee.avail_out = UInt32(bound)

@@ -19,7 +19,9 @@ struct FragmentHead: Hashable {
 
   init(from reader: inout ByteReader) throws(CodecError) {
     let flags = try reader.readByte()
-    guard flags & ~Self.storedFlag == 0 else { throw reader.failure(.malformed, "a fragment has unknown flags") }
+    guard flags & ~Self.storedFlag == 0 else {
+      throw reader.failure(.malformed, "a fragment has unknown flags")
+    }
     isStored = flags & Self.storedFlag != 0
     plainBytes = try reader.readPlainBytes()
     guard !isStored || plainBytes == reader.remaining else {
@@ -57,13 +59,16 @@ struct ChunkHead: Hashable {
 
   init(from reader: inout ByteReader) throws(CodecError) {
     let flags = try reader.readByte()
-    guard flags & ~FragmentHead.storedFlag == 0 else { throw reader.failure(.malformed, "a chunk has unknown flags") }
+    guard flags & ~FragmentHead.storedFlag == 0 else {
+      throw reader.failure(.malformed, "a chunk has unknown flags")
+    }
     isStored = flags & FragmentHead.storedFlag != 0
     transfer = try reader.readVarint()
     let total = try reader.readVarint()
     let offset = try reader.readVarint()
     guard total <= UInt64(SyncLimits.groupBytes) else {
-      throw reader.failure(.limit, "a group announces \(total) bytes, at most \(SyncLimits.groupBytes) are allowed")
+      throw reader.failure(
+        .limit, "a group announces \(total) bytes, at most \(SyncLimits.groupBytes) are allowed")
     }
     guard offset < total else { throw reader.failure(.malformed, "a chunk lies outside its group") }
     totalBytes = Int(total)
@@ -82,7 +87,8 @@ extension ByteReader {
   fileprivate mutating func readPlainBytes() throws(CodecError) -> Int {
     let count = try readVarint()
     guard count <= UInt64(Limits.fragmentBytes) else {
-      throw failure(.limit, "a piece announces \(count) plain bytes, at most \(Limits.fragmentBytes) are allowed")
+      throw failure(
+        .limit, "a piece announces \(count) plain bytes, at most \(Limits.fragmentBytes) are allowed")
     }
     return Int(count)
   }

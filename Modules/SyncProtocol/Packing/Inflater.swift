@@ -40,7 +40,8 @@ final class Inflater {
     if dictionary.byteCount > 0 {
       // SAFETY: zlib copies the dictionary during the call.
       let rc = unsafe dictionary.withUnsafeBytes { bytes in
-        unsafe inflateSetDictionary(stream, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count))
+        unsafe inflateSetDictionary(
+          stream, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count))
       }
       guard rc == Z_OK else { throw SyncError(.storage, "zlib refuses a dictionary (\(rc))") }
     }
@@ -58,7 +59,8 @@ final class Inflater {
     let plain = unsafe [UInt8](unsafeUninitializedCapacity: plainCount + 1) { output, count in
       unsafe packed.withUnsafeBytes { input in
         // SAFETY: zlib reads `input` and writes `output` during the call only, within the counts given.
-        unsafe stream.pointee.next_in = .init(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        unsafe stream.pointee.next_in = .init(
+          mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
         unsafe stream.pointee.avail_in = UInt32(input.count)
         unsafe stream.pointee.next_out = output.baseAddress
         unsafe stream.pointee.avail_out = UInt32(plainCount + 1)

@@ -52,7 +52,8 @@ final class Packer {
       if attempt.count < plainBytes { packed = attempt }
     }
     let head = ChunkHead(
-      isStored: packed == nil, transfer: transfer, totalBytes: group.byteCount, offset: offset, plainBytes: plainBytes)
+      isStored: packed == nil, transfer: transfer, totalBytes: group.byteCount, offset: offset,
+      plainBytes: plainBytes)
     let frame = FrameCodec.frame(.chunk) { out in
       out.bytes.reserveCapacity((packed?.count ?? plainBytes) + 48)
       head.encode(to: &out)

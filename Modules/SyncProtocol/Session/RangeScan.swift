@@ -56,7 +56,8 @@ struct RangeScan {
       left -= 1
       let isMatch =
         matcher.matches(id, record)
-        && (oversize.isEmpty || !oversize.contains(DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))))
+        && (oversize.isEmpty
+          || !oversize.contains(DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))))
       state.take(id, summary, isMatch)
       return true
     }
@@ -106,7 +107,9 @@ struct SplitScan {
     var state = self
     var left = budget
     var paused = false
-    if let collection = try transaction.collection(range.collection), let matcher = interest.matcher(for: collection) {
+    if let collection = try transaction.collection(range.collection),
+      let matcher = interest.matcher(for: collection)
+    {
       try transaction.forEachRecord(
         in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to
       ) { id, summary, record in
@@ -118,7 +121,8 @@ struct SplitScan {
         left -= 1
         let isMatch =
           matcher.matches(id, record)
-          && (oversize.isEmpty || !oversize.contains(DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))))
+          && (oversize.isEmpty
+            || !oversize.contains(DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))))
         if isMatch { state.take(id, summary) }
         return true
       }

@@ -21,7 +21,9 @@ extension Session {
         try take(frame.type, payload, frameBytes: frame.end - position)
       } catch {
         switch error {
-        case .codec(let error): throw SyncError(error, in: "a frame of type \(frame.type)", base: inputOffset + frame.payload.lowerBound)
+        case .codec(let error):
+          throw SyncError(
+            error, in: "a frame of type \(frame.type)", base: inputOffset + frame.payload.lowerBound)
         case .session(let error) where error.offset == 0 && error.code != .peerClosed:
           throw SyncError(error.code, error.message, offset: inputOffset + position)
         case .session(let error): throw error
@@ -84,7 +86,9 @@ extension Session {
       let (round, questions) = try whole(&reader) { (reader) throws(CodecError) in
         let round = try reader.readVarint()
         var questions: [RangeQuestion] = []
-        for _ in 0..<(try reader.readCount(minimumBytes: 6)) { questions.append(try RangeQuestion(from: &reader)) }
+        for _ in 0..<(try reader.readCount(minimumBytes: 6)) {
+          questions.append(try RangeQuestion(from: &reader))
+        }
         return (round, questions)
       }
       try run { () throws(SyncError) in try supply.take(questions, round: round) }
@@ -92,7 +96,9 @@ extension Session {
       let list = try whole(&reader) { (reader) throws(CodecError) in try WantList(from: &reader) }
       try run { () throws(SyncError) in try supply.take(list) }
     case .have:
-      let (round, haves) = try whole(&reader) { (reader) throws(CodecError) in try DocumentHave.decode(from: &reader) }
+      let (round, haves) = try whole(&reader) { (reader) throws(CodecError) in
+        try DocumentHave.decode(from: &reader)
+      }
       try run { () throws(SyncError) in try supply.take(haves, round: round) }
     case .asked:
       let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
@@ -103,7 +109,8 @@ extension Session {
     case .acknowledge:
       let totals = try whole(&reader) { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
       try run { () throws(SyncError) in try supply.outgoing.take(totals) }
-    case .hello, .bye, .ping, .pong, .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted: return
+    case .hello, .bye, .ping, .pong, .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted:
+      return
     }
   }
 
@@ -116,12 +123,15 @@ extension Session {
       let (round, answers) = try whole(&reader) { (reader) throws(CodecError) in
         let round = try reader.readVarint()
         var answers: [RangeAnswer] = []
-        for _ in 0..<(try reader.readCount(minimumBytes: 2)) { answers.append(try RangeAnswer(from: &reader)) }
+        for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+          answers.append(try RangeAnswer(from: &reader))
+        }
         return (round, answers)
       }
       try run { () throws(SyncError) in try intake.take(answers, round: round) }
     case .offer:
-      let offers = try whole(&reader) { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader) }
+      let offers = try whole(&reader) { (reader) throws(CodecError) in try DocumentOffer.decode(from: &reader)
+      }
       try run { () throws(SyncError) in try intake.take(offers) }
     case .settled:
       let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }

@@ -98,11 +98,13 @@ public final class Session {
   }
 
   /// Takes what applying a batch came to.
-  public func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>, now: Duration) -> [Action] {
+  public func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>, now: Duration) -> [Action]
+  {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
       let owed = try intake.applied(ticket, result)
-      supply.enqueue(owed.map { DocumentRequest($0) }.filter { supply.concerns($0.collection) }, isGroup: true)
+      supply.enqueue(
+        owed.map { DocumentRequest($0) }.filter { supply.concerns($0.collection) }, isGroup: true)
     }
   }
 
@@ -167,7 +169,8 @@ public final class Session {
         context.ask(.wake(after: .zero))
         return
       }
-      next = min(lastReceived + context.configuration.silence, context.lastSent + context.configuration.silence / 3)
+      next = min(
+        lastReceived + context.configuration.silence, context.lastSent + context.configuration.silence / 3)
     }
     if let wakeAt, wakeAt <= next { return }
     wakeAt = next

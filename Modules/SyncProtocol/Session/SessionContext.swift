@@ -35,7 +35,9 @@ final class SessionContext {
     actions.append(.send(frame))
   }
 
-  func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) { send(FrameCodec.frame(type, body)) }
+  func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
+    send(FrameCodec.frame(type, body))
+  }
 
   func ask(_ action: Action) { actions.append(action) }
 

@@ -53,6 +53,7 @@ final class Outgoing {
   /// Takes a group.
   ///
   /// - Parameters:
+  ///   - group: Documents that become visible together.
   ///   - sequence: The commit that it carries; 0 when it is not a live one.
   ///   - mayOvertake: Whether it may go out before large groups that are waiting.
   func add(_ group: borrowing GroupEncoder, sequence: UInt64 = 0, mayOvertake: Bool = true) {
@@ -60,7 +61,8 @@ final class Outgoing {
       group.write(to: &stream)
       taken.small += 1
       smallGroups.append(
-        SmallGroup(end: streamStart + UInt64(stream.count), documents: group.documentCount, sequence: sequence))
+        SmallGroup(
+          end: streamStart + UInt64(stream.count), documents: group.documentCount, sequence: sequence))
       return
     }
     let bytes = group.bytes

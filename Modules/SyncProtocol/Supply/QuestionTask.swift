@@ -84,7 +84,8 @@ extension Supply {
     guard let cleared = gatekeeper?.clear(question.range.collection) else {
       return answers.append(.nothing(for: question))
     }
-    answers.append(RangeAnswer(cleared, request: question.request, body: .items(scan.first, others: scan.others)))
+    answers.append(
+      RangeAnswer(cleared, request: question.request, body: .items(scan.first, others: scan.others)))
   }
 
   private func split(_ question: RangeQuestion, _ scan: SplitScan, budget: inout Int) throws(SyncError) {
@@ -100,7 +101,8 @@ extension Supply {
   }
 
   /// Lists what is held here and does not match: the receiver may hold older copies that do.
-  private func listRest(_ question: RangeQuestion, from cursor: [UInt8], budget: inout Int) throws(SyncError) {
+  private func listRest(_ question: RangeQuestion, from cursor: [UInt8], budget: inout Int) throws(SyncError)
+  {
     var interest = interest
     var items: [DocumentHash] = []
     var bytes = 0
@@ -108,7 +110,8 @@ extension Supply {
     var next: [UInt8]?
     let range = question.range
     try context.read { transaction in
-      guard let collection = try transaction.collection(range.collection), let matcher = interest.matcher(for: collection)
+      guard let collection = try transaction.collection(range.collection),
+        let matcher = interest.matcher(for: collection)
       else { return }
       try transaction.forEachRecord(in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to) {
         id, summary, record in
@@ -126,7 +129,9 @@ extension Supply {
     }
     budget = left
     self.interest = interest
-    guard let cleared = gatekeeper?.clear(range.collection) else { return answers.append(.nothing(for: question)) }
+    guard let cleared = gatekeeper?.clear(range.collection) else {
+      return answers.append(.nothing(for: question))
+    }
     answers.append(RangeAnswer(cleared, request: question.request, body: .rest(items, isLast: next == nil)))
     if let next { questions.prepend(.rest(question, cursor: next)) }
   }

@@ -22,7 +22,8 @@ extension Supply {
     guard let cleared = gatekeeper?.clear(encoding.collection.name) else { return }
     var group = GroupEncoder()
     let tooLarge = try group.append(
-      cleared, id: id.copied, record: record, base: VersionVector(), tables: encoding.tables, limit: context.documentLimit)
+      cleared, id: id.copied, record: record, base: VersionVector(), tables: encoding.tables,
+      limit: context.documentLimit)
     if let tooLarge {
       let key = DocumentKey(collection: encoding.collection.id, id: DocumentID(trusted: id.copied))
       context.tellOversize(key, in: encoding.collection.name, byteCount: tooLarge)
@@ -33,9 +34,10 @@ extension Supply {
 
   /// Sends documents from one snapshot as one group, as far as they concern the peer.
   ///
-  /// - Parameter mayOvertake: Whether the group may go out before large ones that are waiting.
+  /// Unless it `mayOvertake`, the group goes out after the large ones that are waiting.
   func add(
-    _ documents: [(DocumentKey, Inclusion)], _ transaction: borrowing ReadTransaction, mayOvertake: Bool = true
+    _ documents: [(DocumentKey, Inclusion)], _ transaction: borrowing ReadTransaction,
+    mayOvertake: Bool = true
   ) throws {
     var batch = GroupBatch(context, outgoing, mayOvertake: mayOvertake)
     var encoding: Encoding?
@@ -55,11 +57,15 @@ extension Supply {
         case .requested(let request):
           if !isMatch { watch.insert(key) }
           guard isMatch || request.isHeld else { return }
-          if let hash = request.hash, hash == Fingerprint.hash(id: key.id.bytes.span.bytes, summary: summary) { return }
+          if let hash = request.hash, hash == Fingerprint.hash(id: key.id.bytes.span.bytes, summary: summary)
+          {
+            return
+          }
           // Equal vectors with other content call for the whole state, by which the receiver settles it.
           let mine = try record.vector(sites: encoding.tables.sites)
           try batch.append(
-            gatekeeper, key, record, base: mine == request.vector ? VersionVector() : request.vector, encoding,
+            gatekeeper, key, record, base: mine == request.vector ? VersionVector() : request.vector,
+            encoding,
             flags: request.isReply ? GroupEncoder.replyFlag : 0)
         }
       }
@@ -91,7 +97,9 @@ struct GroupBatch {
     _ encoding: Encoding, flags: UInt8 = 0
   ) throws(CodecError) {
     guard let cleared = gatekeeper?.clear(encoding.collection.name) else { return }
-    if group.byteCount >= SyncLimits.splitBytes || group.documentCount >= SyncLimits.groupDocuments { flush() }
+    if group.byteCount >= SyncLimits.splitBytes || group.documentCount >= SyncLimits.groupDocuments {
+      flush()
+    }
     let before = group.byteCount
     let tooLarge = try group.append(
       cleared, id: key.id.bytes, flags: flags, record: record, base: base, tables: encoding.tables,

@@ -4,7 +4,8 @@ import DocStore
 extension Supply {
   /// Takes note of a commit: what of it concerns the peer is queued to be sent.
   ///
-  /// - Parameter holds: Whether this peer holds the changed document under its own interest.
+  /// What this peer `holds` under its own interest is marked so.
+  ///
   /// - Returns: Which documents are going out.
   func committed(_ commit: Commit, holds: (Change) -> Bool) throws(SyncError) -> Set<DocumentKey> {
     lastCommitted = max(lastCommitted, commit.sequence)
@@ -14,7 +15,9 @@ extension Supply {
     var offers: [DocumentOffer] = []
     var sent: Set<DocumentKey> = []
     for change in commit.changes {
-      guard concerns(change.collection.name), let matcher = interest.matcher(for: change.collection) else { continue }
+      guard concerns(change.collection.name), let matcher = interest.matcher(for: change.collection) else {
+        continue
+      }
       let matched = matcher.matches(change.id, change.before)
       let matches = matcher.matches(change.id, change.after)
       if !matches, matched || isOwn { watch.insert(change.key) }
@@ -53,7 +56,8 @@ extension Supply {
     if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
     group.documents.append(
       LiveDocument(
-        collection: change.collection, id: change.id, record: after, sites: change.sites, base: base, isHeld: isHeld))
+        collection: change.collection, id: change.id, record: after, sites: change.sites, base: base,
+        isHeld: isHeld))
     group.byteCount += after.bytes.count + 256
   }
 
@@ -113,8 +117,10 @@ extension Supply {
       for document in group.documents {
         try document.record.withView { view throws(CodecError) in
           try batch.append(
-            gatekeeper, DocumentKey(collection: document.collection.id, id: document.id), view, base: document.base,
-            Encoding(document.collection, sites: document.sites), flags: document.isHeld ? GroupEncoder.heldFlag : 0)
+            gatekeeper, DocumentKey(collection: document.collection.id, id: document.id), view,
+            base: document.base,
+            Encoding(document.collection, sites: document.sites),
+            flags: document.isHeld ? GroupEncoder.heldFlag : 0)
         }
       }
     } catch {
@@ -177,7 +183,8 @@ extension Supply {
 
   private func send(_ offers: [DocumentOffer]) {
     let cleared = offers.filter { gatekeeper?.maySend($0.collection) ?? false }
-    for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 20 }) {
+    for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 20 })
+    {
       context.send(.offer) { DocumentOffer.encode(Array(part), to: &$0) }
     }
   }

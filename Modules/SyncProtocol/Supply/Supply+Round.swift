@@ -126,7 +126,8 @@ extension Supply {
   /// The numbers of the collections that this session has to do with.
   func concernedCollections() throws(SyncError) -> Set<UInt32> {
     let names = interest.names.filter(concerns)
-    return try context.read { transaction in Set(try names.compactMap { try transaction.collection($0)?.id }) }
+    return try context.read { transaction in Set(try names.compactMap { try transaction.collection($0)?.id })
+    }
   }
 
   /// Answers wants, those of documents that belong to no group at once.
@@ -150,7 +151,8 @@ extension Supply {
   }
 
   var hasRoomToAdd: Bool {
-    outgoing.streamBytes < outgoing.window.pieceBytes && outgoing.waitingTransferBytes < SyncLimits.waitingBytes
+    outgoing.streamBytes < outgoing.window.pieceBytes
+      && outgoing.waitingTransferBytes < SyncLimits.waitingBytes
   }
 
   /// Sends the documents of a range, except those that belong to a group.
@@ -199,7 +201,10 @@ extension Supply {
     guard !recentSent.contains(key) else { return }
     let closure = recent.closure(of: CollectionOfOne(key))
     recentSent.formUnion(closure)
-    try add(closure.inOrder().map { ($0, $0 == key ? inclusion : deferred.removeValue(forKey: $0).map(Inclusion.requested) ?? .whole) }, transaction)
+    try add(
+      closure.inOrder().map {
+        ($0, $0 == key ? inclusion : deferred.removeValue(forKey: $0).map(Inclusion.requested) ?? .whole)
+      }, transaction)
   }
 
   // MARK: - Components
@@ -266,7 +271,9 @@ extension Supply {
     for key in keys {
       if let request = deferred.removeValue(forKey: key) {
         included[key] = .requested(request)
-      } else if let name = try transaction.collection(number: key.collection)?.name, ranges.contains(name, key.id.bytes) {
+      } else if let name = try transaction.collection(number: key.collection)?.name,
+        ranges.contains(name, key.id.bytes)
+      {
         included[key] = .whole
       }
     }

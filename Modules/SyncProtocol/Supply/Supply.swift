@@ -60,7 +60,8 @@ final class Supply {
     }
     partial.queries += frame.queries
     partial.byteCount += frame.byteCount
-    guard partial.queries.count <= Limits.subscriptionsPerPeer, partial.byteCount <= SyncLimits.interestBytes else {
+    guard partial.queries.count <= Limits.subscriptionsPerPeer, partial.byteCount <= SyncLimits.interestBytes
+    else {
       throw SyncError(.limit, "The peer's subscriptions are too many or too long")
     }
     guard frame.isLast else {
@@ -82,7 +83,8 @@ final class Supply {
   }
 
   var hasWork: Bool {
-    !questions.isEmpty || outgoing.window.hasRoom && (!outgoing.isIdle || hasLive || isRoundActive && canProduce)
+    !questions.isEmpty
+      || outgoing.window.hasRoom && (!outgoing.isIdle || hasLive || isRoundActive && canProduce)
   }
 
   var hasLive: Bool { !live.isEmpty || !isRoundActive && (!requests.isEmpty || !heldBack.isEmpty) }
@@ -111,7 +113,9 @@ final class Supply {
 
   /// Gathers groups until a piece is full: live changes first, every fourth time the reconciliation.
   private func fill(budget: inout Int) throws(SyncError) {
-    while outgoing.streamBytes < outgoing.window.pieceBytes, outgoing.waitingTransferBytes < SyncLimits.waitingBytes {
+    while outgoing.streamBytes < outgoing.window.pieceBytes,
+      outgoing.waitingTransferBytes < SyncLimits.waitingBytes
+    {
       if turn % 4 != 3, try addLive() { continue }
       if try addOfRound(budget: &budget) { continue }
       if try addLive() { continue }

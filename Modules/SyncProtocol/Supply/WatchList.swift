@@ -70,7 +70,9 @@ struct WatchList {
     case .partial(let known, let offers): (bytes, waiting) = (known, offers)
     case .unasked, .known, nil: throw SyncError(.outOfOrder, "A filter that was not asked for")
     }
-    guard frame.offset == bytes.count else { throw SyncError(.malformed, "A filter's parts are not in order") }
+    guard frame.offset == bytes.count else {
+      throw SyncError(.malformed, "A filter's parts are not in order")
+    }
     bytes += frame.bytes
     guard bytes.count == frame.totalBytes else {
       filters[frame.collection] = .partial(bytes: bytes, waiting: waiting)

@@ -19,11 +19,10 @@ struct AtomicHistory {
     var torn: [String] = []
   }
 
-  /// - Parameters:
-  ///   - leafQuery: What the last peer of the chain subscribes to.
-  ///   - isOfInterest: Whether that query selects a document; the others select all.
+  /// Makes a chain whose last peer subscribes to `leafQuery`, which selects what `isOfInterest`; the others select all.
   init(
-    seed: UInt64, peers: Int, documents: Int = 24, paddingBytes: Int = 0, leafQuery: String = "SELECT * FROM things",
+    seed: UInt64, peers: Int, documents: Int = 24, paddingBytes: Int = 0,
+    leafQuery: String = "SELECT * FROM things",
     isOfInterest: @escaping (String) -> Bool = { _ in true }
   ) throws {
     network = TestNetwork(seed: seed)
@@ -44,7 +43,8 @@ struct AtomicHistory {
     for _ in 0..<events {
       switch random.int(below: 8) {
       case 0..<4: try transaction()
-      case 4: if let end = open.removeValue(forKey: random.int(below: network.peers.count - 1)) { network.cut(end) }
+      case 4:
+        if let end = open.removeValue(forKey: random.int(below: network.peers.count - 1)) { network.cut(end) }
       case 5: try connect(random.int(below: network.peers.count - 1))
       default: try network.run(steps: random.int(below: 80))
       }
@@ -62,7 +62,8 @@ struct AtomicHistory {
 
   private mutating func transaction() throws {
     let name = "t\(ledger.members.count)"
-    let padding = Value.string(String(repeating: "p", count: random.oneIn(4) ? random.int(below: paddingBytes + 1) : 0))
+    let padding = Value.string(
+      String(repeating: "p", count: random.oneIn(4) ? random.int(below: paddingBytes + 1) : 0))
     let ids = Set((0..<2 + random.int(below: 4)).map { _ in "d\(random.int(below: documents))" })
     ledger.members[name] = ids
     try random.pick(network.peers).write { transaction in

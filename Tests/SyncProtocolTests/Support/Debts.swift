@@ -37,11 +37,14 @@ extension TestNetwork {
         let reason: String
         if let theirs {
           guard try theirs.gains(from: mine) else { continue }
-          reason = theirs.vector == mine.vector ? "equal vectors, other content" : "\(theirs.vector) lacks \(mine.vector)"
+          reason =
+            theirs.vector == mine.vector
+            ? "equal vectors, other content" : "\(theirs.vector) lacks \(mine.vector)"
         } else {
           reason = "it is missing"
         }
-        debts.append(Debt(sender: sender.name, receiver: receiver.name, collection: name, id: id, reason: reason))
+        debts.append(
+          Debt(sender: sender.name, receiver: receiver.name, collection: name, id: id, reason: reason))
       }
     }
     return debts
@@ -65,9 +68,11 @@ struct DocumentState {
     let outcome =
       vector == other.vector
       ? try DocumentCodec.repair(
-        wire: other.wire.span.bytes, existing: record.bytes.span.bytes, own: SiteID(high: 1, low: 1), tables: &tables)
+        wire: other.wire.span.bytes, existing: record.bytes.span.bytes, own: SiteID(high: 1, low: 1),
+        tables: &tables)
       : try DocumentCodec.merge(
-        wire: other.wire.span.bytes, existing: record.bytes.span.bytes, own: SiteID(high: 1, low: 1), tables: &tables)
+        wire: other.wire.span.bytes, existing: record.bytes.span.bytes, own: SiteID(high: 1, low: 1),
+        tables: &tables)
     if case .changed = outcome { return true }
     return false
   }

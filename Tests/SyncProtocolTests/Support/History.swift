@@ -62,14 +62,18 @@ struct History {
     case 1: try transaction.update(id, in: collection, [.increment(["count"], 1)])
     case 2:
       try transaction.upsert(
-        ["color": .string(random.pick(Self.colors)), "n": .int(Int64(random.int(below: 6)))], id: id, into: collection,
+        ["color": .string(random.pick(Self.colors)), "n": .int(Int64(random.int(below: 6)))], id: id,
+        into: collection,
         strategy: .insertDefaultIfAbsent)
     case 3: try transaction.update(id, in: collection, [.remove(["color"])])
     case 4, 5: try transaction.update(id, in: collection, [.set(["n"], .int(Int64(random.int(below: 6))))])
-    case 6: try transaction.upsert(["pad": .string(String(repeating: "x", count: random.int(below: 3_000)))], id: id, into: collection)
+    case 6:
+      try transaction.upsert(
+        ["pad": .string(String(repeating: "x", count: random.int(below: 3_000)))], id: id, into: collection)
     default:
       try transaction.upsert(
-        ["color": .string(random.pick(Self.colors)), "n": .int(Int64(random.int(below: 6)))], id: id, into: collection)
+        ["color": .string(random.pick(Self.colors)), "n": .int(Int64(random.int(below: 6)))], id: id,
+        into: collection)
     }
   }
 
@@ -88,14 +92,19 @@ struct History {
     case 9, 10:
       try peer.write { transaction in
         for _ in 0...random.int(below: 3) {
-          try transaction.evict(try DocumentID("d\(random.int(below: documents))"), in: random.oneIn(4) ? "others" : "things")
+          try transaction.evict(
+            try DocumentID("d\(random.int(below: documents))"), in: random.oneIn(4) ? "others" : "things")
         }
       }
     case 11: try subscribe(peer)
     case 12:
       try peer.scopes.set(
-        random.oneIn(2) ? [:] : ["things": random.pick([.bigPeerOnly, .smallPeersOnly, .localPeerOnly]), "others": .allPeers])
-      for endpoint in peer.endpoints { try endpoint.perform(endpoint.session.policyChanged(now: network.now)) }
+        random.oneIn(2)
+          ? [:]
+          : ["things": random.pick([.bigPeerOnly, .smallPeersOnly, .localPeerOnly]), "others": .allPeers])
+      for endpoint in peer.endpoints {
+        try endpoint.perform(endpoint.session.policyChanged(now: network.now))
+      }
     case 13, 14: cut(random.int(below: links.count))
     default: try connect(random.int(below: links.count))
     }

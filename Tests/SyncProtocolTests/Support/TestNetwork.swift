@@ -18,6 +18,10 @@ final class Endpoint {
   var isReady = true
   var closed: SyncError?
   var events: [SyncEvent] = []
+  /// Bytes that still go out before the link goes dead.
+  var bytesUntilCut = Int.max
+  /// Leaves what is to be applied lying.
+  var holdsApplies = false
   /// Every byte that was ever sent.
   var sentBytes = 0
   private var subscriptionsChanged = false
@@ -39,7 +43,9 @@ final class Endpoint {
     for action in actions {
       switch action {
       case .send(let bytes):
-        outbound += bytes
+        let kept = bytes.prefix(bytesUntilCut)
+        bytesUntilCut -= kept.count
+        outbound += kept
         sentBytes += bytes.count
         network.onSend?(self, bytes)
       case .apply(let batch): applies.append(batch)
@@ -63,11 +69,13 @@ final class Endpoint {
     if !commits.isEmpty {
       steps.append { [self] in try perform(session.committed(commits.removeFirst(), now: network.now)) }
     }
-    if let batch = applies.first {
+    if !holdsApplies, let batch = applies.first {
       steps.append { [self] in
         applies.removeFirst()
         let session = session
-        let result = Result { try peer.store.write(origin: .session(session.id)) { try batch.apply(in: $0) }.0 }
+        let result = Result {
+          try peer.store.write(origin: .session(session.id)) { try batch.apply(in: $0) }.0
+        }
         try perform(session.applied(batch.ticket, result, now: network.now))
       }
     }
@@ -114,7 +122,9 @@ final class TestNetwork {
 
   deinit { for peer in peers { peer.close() } }
 
-  func addPeer(_ name: String, _ kind: PeerKind = .small, hardDocumentBytes: Int = Limits.hardDocumentBytes) throws -> TestPeer {
+  func addPeer(_ name: String, _ kind: PeerKind = .small, hardDocumentBytes: Int = Limits.hardDocumentBytes)
+    throws -> TestPeer
+  {
     let peer = try TestPeer(name, kind, clock: clock, hardDocumentBytes: hardDocumentBytes)
     peers.append(peer)
     return peer
@@ -135,7 +145,8 @@ final class TestNetwork {
   }
 
   private func makeEndpoint(_ peer: TestPeer) -> Endpoint {
-    var configuration = SessionConfiguration(kind: peer.kind, peerName: peer.name, appID: "test", random: { 42 })
+    var configuration = SessionConfiguration(
+      kind: peer.kind, peerName: peer.name, appID: "test", random: { 42 })
     configuration.hardDocumentBytes = peer.store.hardDocumentBytes
     configure(&configuration)
     defer { nextID += 1 }

@@ -21,7 +21,9 @@ final class TestPeer {
   /// Told of every commit, when it has become visible.
   var onCommit: (Commit) throws -> Void = { _ in }
 
-  init(_ name: String, _ kind: PeerKind, clock: ManualClock, hardDocumentBytes: Int = Limits.hardDocumentBytes) throws {
+  init(
+    _ name: String, _ kind: PeerKind, clock: ManualClock, hardDocumentBytes: Int = Limits.hardDocumentBytes
+  ) throws {
     self.name = name
     self.kind = kind
     self.clock = clock
@@ -31,7 +33,8 @@ final class TestPeer {
     store = try Store.open(
       at: directory.file("store"),
       options: StoreOptions(
-        mapBytes: 1 << 30, now: { clock.milliseconds }, random: { site.withLock { $0.next() } }, log: { _, _ in },
+        mapBytes: 1 << 30, now: { clock.milliseconds }, random: { site.withLock { $0.next() } },
+        log: { _, _ in },
         hardDocumentBytes: hardDocumentBytes))
     listen()
   }

@@ -1,0 +1,77 @@
+import CRDTCore
+import Foundation
+import SyncProtocol
+import Testing
+
+/// What earlier releases wrote is read for ever; golden files are never made anew.
+@Suite struct GoldenFrameTests {
+  private func golden(_ name: String) throws -> [UInt8] {
+    let url = try #require(Bundle.module.url(forResource: name, withExtension: "bin", subdirectory: "Golden"))
+    let bytes = [UInt8](try Data(contentsOf: url))
+    Attachment.record(bytes, named: "\(name).bin")
+    return bytes
+  }
+
+  @Test(arguments: ["hello", "compare", "answer", "want", "have", "offer"])
+  func `frames have the bytes that version 1 has`(name: String) throws {
+    let frame = try #require(try GoldenMessages().frames.first { $0.name == name }).frame
+    #expect(try frame == golden("\(name)-v1"))
+  }
+
+  @Test func `frames of version 1 say what they said`() throws {
+    let messages = try GoldenMessages()
+    try read("hello") { reader throws(CodecError) in #expect(try Hello(from: &reader) == messages.hello) }
+    try read("compare") { reader throws(CodecError) in
+      #expect(try reader.readVarint() == 1)
+      #expect(try reader.readVarint() == 1)
+      #expect(try RangeQuestion(from: &reader) == messages.question)
+    }
+    try read("answer") { reader throws(CodecError) in
+      #expect(try reader.readVarint() == 1)
+      #expect(try reader.readVarint() == 1)
+      #expect(try RangeAnswer(from: &reader) == messages.answer)
+    }
+    try read("want") { reader throws(CodecError) in #expect(try WantList(from: &reader) == messages.want) }
+    try read("have") { reader throws(CodecError) in
+      #expect(try DocumentHave.decode(from: &reader).haves == [messages.have])
+    }
+    try read("offer") { reader throws(CodecError) in
+      #expect(try DocumentOffer.decode(from: &reader) == [messages.offer])
+    }
+  }
+
+  private func read(_ name: String, _ body: (inout ByteReader) throws(CodecError) -> Void) throws {
+    let bytes = try golden("\(name)-v1")
+    let bounds = try #require(try FrameCodec.next(in: bytes.span.bytes, at: 0))
+    #expect(bounds.end == bytes.count)
+    var reader = ByteReader(bytes.span.bytes.extracting(bounds.payload))
+    try body(&reader)
+    let isWhole = reader.isAtEnd
+    #expect(isWhole)
+  }
+
+  @Test func `a session that version 1 recorded still syncs`() throws {
+    let recording = try golden("session-v1")
+    let raw = try RawPeer()
+    try raw.peer.subscribe("SELECT * FROM cars")
+    raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
+    raw.start()
+    var position = 0
+    var types: Set<FrameType> = []
+    while let bounds = try FrameCodec.next(in: recording.span.bytes, at: position) {
+      types.insert(try #require(FrameType(rawValue: bounds.type)))
+      raw.receive(Array(recording[position..<bounds.end]))
+      try raw.apply()
+      position = bounds.end
+    }
+    #expect(position == recording.count)
+    #expect(types.isSuperset(of: [.hello, .interest, .answer, .fragment, .chunk, .settled]))
+    #expect(raw.closed == nil)
+    let held = try raw.peer.documents(in: "cars")
+    #expect(held.keys.sorted() == ["a", "b", "large"])
+    #expect(held["a"] == ["color": .string("red"), "count": .counter(2)])
+    #expect(held["b"] == ["color": .string("blue"), "tags": .array([.int(1), .null])])
+    #expect(held["large"] == GoldenMessages.largeFields)
+    #expect(raw.events.contains(.caughtUp(generation: 1)))
+  }
+}

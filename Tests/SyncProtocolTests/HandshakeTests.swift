@@ -1,0 +1,118 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+import TestKit
+import Testing
+
+@Suite struct HandshakeTests {
+  private func answer(to change: (inout Hello) -> Void) throws -> SyncError? {
+    let raw = try RawPeer()
+    raw.start()
+    var hello = RawPeer.hello
+    change(&hello)
+    if hello.site == SiteID(high: 0, low: 1) { hello.site = raw.peer.store.site }
+    raw.send(.hello) { hello.encode(to: &$0) }
+    return raw.closed
+  }
+
+  @Test func `peers that fit meet`() throws {
+    let raw = try RawPeer()
+    try raw.open()
+    #expect(raw.closed == nil)
+    #expect(raw.session.peer?.name == "hand")
+    #expect(raw.events.contains { if case .connected(let info) = $0 { info.version == 1 } else { false } })
+  }
+
+  @Test func `a peer of later versions too is spoken to in the latest common one`() throws {
+    #expect(try answer { $0.versions = 1...9 } == nil)
+  }
+
+  @Test func `a peer without a common version is refused`() throws {
+    #expect(try answer { $0.versions = 2...9 }?.code == .versionMismatch)
+  }
+
+  @Test func `a peer of another application is refused`() throws {
+    #expect(try answer { $0.appID = "other" }?.code == .appMismatch)
+  }
+
+  @Test func `a copy of this store is refused`() throws {
+    #expect(try answer { $0.site = SiteID(high: 0, low: 1) }?.code == .siteClash)
+  }
+
+  @Test func `the refusal is told to the peer`() throws {
+    let raw = try RawPeer()
+    raw.start()
+    raw.send(.asked) { $0.writeVarint(1) }
+    #expect(raw.closed?.code == .outOfOrder)
+    let bye = try #require(raw.sent(.bye).first)
+    var reader = ByteReader(bye.span.bytes)
+    #expect(try reader.readString() == "outOfOrder")
+  }
+
+  @Test func `a second hello ends the session`() throws {
+    let raw = try RawPeer()
+    try raw.open()
+    raw.send(.hello) { RawPeer.hello.encode(to: &$0) }
+    #expect(raw.closed?.code == .outOfOrder)
+  }
+
+  @Test func `a peer that says no hello in time is given up`() throws {
+    let raw = try RawPeer()
+    raw.start()
+    raw.tick(after: .seconds(9))
+    #expect(raw.closed == nil)
+    raw.tick(after: .seconds(2))
+    #expect(raw.closed?.code == .timeout)
+  }
+
+  @Test func `a quiet link is kept alive and a dead one is given up`() throws {
+    let raw = try RawPeer()
+    try raw.open()
+    raw.tick(after: .seconds(11))
+    #expect(raw.sent(.ping).count == 1)
+    raw.send(.pong) { $0.writeFixed(UInt64(42)) }
+    raw.tick(after: .seconds(25))
+    #expect(raw.closed == nil)
+    raw.tick(after: .seconds(6))
+    #expect(raw.closed?.code == .timeout)
+  }
+
+  @Test func `a ping is answered with its own number`() throws {
+    let raw = try RawPeer()
+    try raw.open()
+    raw.send(.ping) { $0.writeFixed(UInt64(99)) }
+    #expect(raw.sent(.pong) == [[0, 0, 0, 0, 0, 0, 0, 99]])
+  }
+
+  @Test func `frames of unknown types are skipped once the peers have met`() throws {
+    let raw = try RawPeer()
+    try raw.open()
+    raw.receive(FrameCodec.frame(rawType: 0xEE) { $0.write([1, 2, 3]) })
+    raw.send(.ping) { $0.writeFixed(UInt64(1)) }
+    #expect(raw.closed == nil)
+    #expect(raw.sent(.pong).count == 1)
+  }
+
+  @Test func `the peer's goodbye ends the session with its reason`() throws {
+    let raw = try RawPeer()
+    try raw.open()
+    raw.send(.bye) { out in
+      out.writeString("storage")
+      out.writeString("The store failed")
+    }
+    #expect(raw.closed?.code == .peerClosed)
+    #expect(raw.closed?.message.contains("The store failed") == true)
+    #expect(raw.sent(.bye).isEmpty)
+  }
+
+  @Test func `after the end nothing is done any more`() throws {
+    let raw = try RawPeer()
+    try raw.open()
+    raw.perform(raw.session.close(now: raw.now))
+    #expect(raw.closed?.code == .closed)
+    let count = raw.frames.count
+    raw.send(.ping) { $0.writeFixed(UInt64(1)) }
+    raw.tick(after: .seconds(100))
+    #expect(raw.frames.count == count)
+  }
+}

@@ -1,0 +1,110 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+import TestKit
+import Testing
+
+@Suite struct LargeDocumentTests {
+  /// Text that compresses to about half, so that chunks are packed and still many.
+  private static func text(_ count: Int, seed: UInt64 = 3) -> String {
+    var random = SeededGenerator(seed: seed)
+    return String((0..<count).map { _ in Character(UnicodeScalar(UInt8(97 + random.int(below: 16)))) })
+  }
+
+  @Test(arguments: [60_000, 70_000, 249_000, 1_500_000])
+  func `a document of any allowed size arrives whole`(size: Int) throws {
+    let network = TestNetwork()
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    let fields: [String: Value] = ["text": .string(Self.text(size))]
+    try a.put("large", fields)
+    try b.subscribe("SELECT * FROM things")
+    try network.connect(a, b)
+    try network.settle()
+    #expect(try b.document("large") == fields)
+    #expect(try network.debts().isEmpty)
+  }
+
+  @Test(arguments: [0, 1, 9])
+  func `every compression level carries what does not compress`(level: Int) throws {
+    let network = TestNetwork()
+    network.configure = { $0.compressionLevel = level }
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    var random = SeededGenerator(seed: 9)
+    let noise = (0..<200_000).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    try a.put("large", ["bytes": .bytes(noise)])
+    for index in 0..<40 {
+      try a.put(
+        "s\(index)", ["bytes": .bytes((0..<5_000).map { _ in UInt8(truncatingIfNeeded: random.next()) })])
+    }
+    try a.put("text", ["text": .string(Self.text(20_000))])
+    try b.subscribe("SELECT * FROM things")
+    try network.connect(a, b)
+    try network.settle()
+    #expect(try b.documents() == a.documents())
+  }
+
+  @Test func `a small change passes between the chunks of a large document`() throws {
+    let network = TestNetwork()
+    network.configure = { $0.initialWindowBytes = 16 << 10 }
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    try b.subscribe("SELECT * FROM things")
+    try network.connect(a, b)
+    try network.settle()
+    var order: [String] = []
+    b.onCommit = { commit in
+      order += commit.changes.compactMap { if case .string(let id) = $0.id.value { id } else { nil } }
+    }
+    try a.put("large", ["text": .string(Self.text(1_000_000))])
+    try network.run(steps: 12)
+    try a.put("small", ["n": .int(1)])
+    try network.settle()
+    #expect(order == ["small", "large"])
+  }
+
+  @Test func `a document above the hard limit stays, is told of once, and the rest syncs on`() throws {
+    let network = TestNetwork()
+    let a = try network.addPeer("a", hardDocumentBytes: 10_000)
+    let b = try network.addPeer("b", hardDocumentBytes: 10_000)
+    try a.put("under", ["text": .string(Self.text(9_900))])
+    try a.put("over", ["text": .string(Self.text(10_001))])
+    try a.put("small", ["n": .int(1)])
+    try b.subscribe("SELECT * FROM things")
+    let (end, _) = try network.connect(a, b)
+    try network.settle()
+    #expect(try b.documents().keys.sorted() == ["small", "under"])
+    try a.put("over", ["more": .int(1)])
+    try a.put("small", ["n": .int(2)])
+    try network.settle()
+    #expect(try b.document("small")?["n"] == .int(2))
+    #expect(try b.document("over") == nil)
+    let told = end.events.filter {
+      if case .oversize(_, let id, _) = $0 { id.value == .string("over") } else { false }
+    }
+    #expect(told.count == 1)
+    // Made small again, it flows.
+    try a.put("over", ["text": .null])
+    try network.settle()
+    #expect(try b.document("over")?["more"] == .int(1))
+  }
+
+  @Test func `a transaction too large for a receiver goes out in parts, and says so`() throws {
+    let network = TestNetwork()
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    try b.subscribe("SELECT * FROM things")
+    let (end, _) = try network.connect(a, b)
+    try network.settle()
+    let text = Value.string(Self.text(1_000_000))
+    try a.write { transaction in
+      for index in 0..<12 {
+        try transaction.upsert(["text": text], id: try DocumentID("d\(index)"), into: "things")
+      }
+    }
+    try network.settle()
+    #expect(try b.documents().count == 12)
+    #expect(end.events.contains { if case .groupSplit(documents: 12, _) = $0 { true } else { false } })
+  }
+}

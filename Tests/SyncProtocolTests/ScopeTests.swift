@@ -1,0 +1,123 @@
+import CRDTCore
+import DocStore
+import ScopePolicy
+import SyncProtocol
+import TestKit
+import Testing
+
+/// Sync scopes at every hop: what may not flow is not on the link, in no form.
+@Suite struct ScopeTests {
+  private static let scopes: [String: SyncScope] = [
+    "notes": .smallPeersOnly, "audit": .bigPeerOnly, "drafts": .localPeerOnly,
+  ]
+  private static let collections = ["open", "notes", "audit", "drafts"]
+
+  private func subscribeToAll(_ peer: TestPeer) throws {
+    try peer.subscribe(
+      "SELECT * FROM open", "SELECT * FROM notes", "SELECT * FROM audit", "SELECT * FROM drafts")
+  }
+
+  /// Writes to all collections, with the collection's and the writer's name in id, key and value.
+  private func write(_ peer: TestPeer, _ round: Int) throws {
+    for collection in Self.collections {
+      let marker = "MARK-\(collection)-\(peer.name)-\(round)"
+      try peer.put(marker, [marker: .string(marker)], in: collection)
+    }
+  }
+
+  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  func `a marker never shows on a link that its scope forbids`(seed: UInt64) throws {
+    let network = TestNetwork(seed: seed)
+    network.configure = { $0.compressionLevel = 0 }
+    let tablet = try network.addPeer("tablet", .small)
+    let phone = try network.addPeer("phone", .small)
+    let cloud = try network.addPeer("cloud", .big)
+    var leaks: [String] = []
+    network.onSend = { end, bytes in
+      guard let receiver = end.other?.peer else { return }
+      let text = String(decoding: bytes, as: UTF8.self)
+      for (collection, scope) in Self.scopes {
+        let isAllowed: Bool =
+          switch scope {
+          case .allPeers: true
+          case .bigPeerOnly: receiver.kind == .big
+          case .smallPeersOnly: receiver.kind == .small
+          case .localPeerOnly: false
+          }
+        // A peer may be asked for the ids that it told of itself.
+        let foreign = network.peers.filter {
+          $0 !== receiver && text.contains("MARK-\(collection)-\($0.name)")
+        }
+        if !isAllowed, !foreign.isEmpty {
+          leaks.append("\(collection) from \(end.peer.name) to \(receiver.name), frame type \(bytes[4])")
+        }
+      }
+    }
+    for peer in network.peers {
+      try peer.scopes.set(Self.scopes)
+      try subscribeToAll(peer)
+      try write(peer, 0)
+    }
+    let (end, _) = try network.connect(tablet, phone)
+    try network.connect(phone, cloud)
+    try network.connect(tablet, cloud)
+    try network.run(steps: 40)
+    for peer in network.peers { try write(peer, 1) }
+    try network.settle()
+    network.cut(end)
+    for peer in network.peers { try write(peer, 2) }
+    try network.connect(tablet, phone)
+    try network.settle()
+    for peer in network.peers { try peer.remove("MARK-notes-\(peer.name)-0", in: "notes") }
+    try network.settle()
+    #expect(leaks == [])
+    #expect(try network.debts().isEmpty)
+    #expect(try phone.documents(in: "open").count == 9)
+    #expect(try phone.documents(in: "notes").keys.contains("MARK-notes-tablet-2"))
+    #expect(try !cloud.documents(in: "notes").keys.contains { $0.contains("phone") || $0.contains("tablet") })
+    #expect(try cloud.documents(in: "audit").keys.contains("MARK-audit-tablet-2"))
+    #expect(try !phone.documents(in: "audit").keys.contains { $0.contains("tablet") })
+    #expect(try cloud.documents(in: "drafts").count == 3)
+  }
+
+  @Test func `what was withheld flows as soon as the scopes allow it`() throws {
+    let network = TestNetwork()
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    try a.scopes.set(["things": .localPeerOnly])
+    try a.put("x", ["n": .int(1)])
+    try b.subscribe("SELECT * FROM things")
+    let (end, _) = try network.connect(a, b)
+    try network.settle()
+    #expect(try b.documents().isEmpty)
+    try a.put("y", ["n": .int(2)])
+    try network.settle()
+    #expect(try b.documents().isEmpty)
+    try a.scopes.set([:] as [String: SyncScope])
+    try end.perform(end.session.policyChanged(now: network.now))
+    try network.settle()
+    #expect(try b.documents().count == 2)
+  }
+
+  @Test func `what is on its way stops as soon as the scopes forbid it`() throws {
+    let network = TestNetwork()
+    network.configure = { $0.initialWindowBytes = 8 << 10 }
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    var random = SeededGenerator(seed: 2)
+    for index in 0..<200 {
+      try a.put(
+        "d\(index)", ["bytes": .bytes((0..<1_000).map { _ in UInt8(truncatingIfNeeded: random.next()) })])
+    }
+    try b.subscribe("SELECT * FROM things")
+    let (_, receiver) = try network.connect(a, b)
+    receiver.holdsApplies = true
+    try network.settle()
+    try a.scopes.set(["things": .localPeerOnly])
+    receiver.holdsApplies = false
+    try network.settle()
+    let count = try b.documents().count
+    #expect(count > 0 && count < 60)
+    #expect(receiver.closed == nil)
+  }
+}

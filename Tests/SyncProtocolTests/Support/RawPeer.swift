@@ -1,0 +1,76 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+import TestKit
+
+/// A session against a peer that is played by hand, with a real store.
+final class RawPeer {
+  let network: TestNetwork
+  let peer: TestPeer
+  let session: Session
+  var now: Duration = .seconds(1)
+  var frames: [(type: FrameType, payload: [UInt8])] = []
+  var closed: SyncError?
+  var events: [SyncEvent] = []
+  var batches: [ApplyBatch] = []
+
+  init(_ configure: (inout SessionConfiguration) -> Void = { _ in }) throws {
+    network = TestNetwork()
+    peer = try network.addPeer("subject")
+    var configuration = SessionConfiguration(kind: .small, peerName: "subject", appID: "test", random: { 42 })
+    configure(&configuration)
+    session = Session(id: 1, store: peer.store, gate: peer.scopes, configuration: configuration)
+    perform(session.subscriptionsChanged(peer.queries, now: now))
+  }
+
+  static let hello = Hello(
+    versions: 1...1, kind: .small, appID: "test", peerName: "hand", site: SiteID(high: 0xABC, low: 1),
+    logEpoch: 5)
+
+  func start() { perform(session.start(now: now)) }
+
+  /// Starts and says hello.
+  func open(subscribing texts: String...) throws {
+    for text in texts { try peer.subscribe(text) }
+    perform(session.subscriptionsChanged(peer.queries, now: now))
+    start()
+    send(.hello) { Self.hello.encode(to: &$0) }
+  }
+
+  func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
+    receive(FrameCodec.frame(type, body))
+  }
+
+  func receive(_ bytes: [UInt8]) { perform(session.receive(bytes, now: now)) }
+
+  func tick(after duration: Duration) {
+    now += duration
+    perform(session.tick(now: now))
+  }
+
+  func perform(_ actions: [Action]) {
+    for action in actions {
+      switch action {
+      case .send(let bytes):
+        if let type = FrameType(rawValue: bytes[4]) {
+          frames.append((type, Array(bytes[5..<bytes.count - 4])))
+        }
+      case .apply(let batch): batches.append(batch)
+      case .close(let error): closed = error
+      case .event(let event): events.append(event)
+      case .wake(let delay): if delay == .zero { perform(session.tick(now: now)) }
+      }
+    }
+  }
+
+  /// Applies what the session has handed out.
+  func apply() throws {
+    while !batches.isEmpty {
+      let batch = batches.removeFirst()
+      let result = Result { try peer.store.write(origin: .session(1)) { try batch.apply(in: $0) }.0 }
+      perform(session.applied(batch.ticket, result, now: now))
+    }
+  }
+
+  func sent(_ type: FrameType) -> [[UInt8]] { frames.filter { $0.type == type }.map(\.payload) }
+}
