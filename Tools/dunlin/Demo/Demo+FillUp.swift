@@ -10,7 +10,7 @@ extension Demo {
     let start = ContinuousClock.now
     var expected: [String: Int] = [:]
     var isLate = 0
-    for collection in DemoData.collections {
+    for collection in SampleData.collections {
       var lines = 0
       try forEachDocument(in: data.file(collection)) { fields in
         lines += 1
@@ -24,11 +24,13 @@ extension Demo {
     say(
       "The files hold \(expected.values.reduce(0, +).grouped) documents; \(isLate.grouped) flights are for the phone."
     )
-    for collection in DemoData.collections { try await importFile(collection, expected[collection] ?? 0) }
+    for collection in SampleData.collections { try await importFile(collection, expected[collection] ?? 0) }
     let imported = ContinuousClock.now
     try await follow(cloud, "flights", expected["flights"] ?? 0)
     try await follow(phone, "flights", isLate)
-    for collection in DemoData.collections { try await follow(cloud, collection, expected[collection] ?? 0) }
+    for collection in SampleData.collections {
+      try await follow(cloud, collection, expected[collection] ?? 0)
+    }
     let seconds = (ContinuousClock.now - start).seconds
     let late = (ContinuousClock.now - imported).seconds
     report.addFirstSync(
@@ -39,7 +41,7 @@ extension Demo {
       String(
         format: "Everything is everywhere %.1f s after the import began, %.2f s after it ended.", seconds,
         late))
-    for collection in DemoData.collections {
+    for collection in SampleData.collections {
       report.check(
         "tablet", collection, expected: expected[collection] ?? 0, found: try await count(tablet, collection))
       let mine = try await digest(tablet, collection, "true")

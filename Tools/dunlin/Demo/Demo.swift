@@ -51,7 +51,7 @@ struct Demo {
   }
 
   private func connect() async throws {
-    for collection in DemoData.collections + Self.small {
+    for collection in SampleData.collections + Self.small {
       try await cloud.ask("subscribe", ["query": .string("SELECT * FROM \(collection)")])
     }
     for peer in [tablet, phone] {

@@ -38,18 +38,17 @@ struct DemoCommand: AsyncParsableCommand {
 
 /// Where the flights and what belongs to them come from.
 struct DemoData {
-  static let collections = ["airlines", "airports", "planes", "weather", "flights"]
-
   private let folder: String
   let isFull: Bool
 
   init(full: String?) throws {
     isFull = full != nil
-    guard let folder = full ?? Bundle.module.resourceURL?.appendingPathComponent("Sample").path else {
+    guard let folder = full ?? SampleData.directory() else {
       throw ToolError("the sample that belongs to this program was not found; use --full")
     }
     self.folder = folder
-    for collection in Self.collections where !FileManager.default.isReadableFile(atPath: file(collection)) {
+    for collection in SampleData.collections
+    where !FileManager.default.isReadableFile(atPath: file(collection)) {
       throw ToolError("\(file(collection)): there is no such file")
     }
   }
