@@ -1,0 +1,31 @@
+import Foundation
+
+/// From a commit at one peer to the observer at the other, one small document at a time.
+struct LatencyCase {
+  let commits: Int
+
+  func run(_ report: inout Report, in directory: URL) throws {
+    let pair = try Pair(in: directory)
+    try pair.sender.ask(.mark(collection: "ticks"))
+    _ = try pair.pull("ticks", count: 1)
+    try pair.receiver.send(.observe(collection: "ticks", count: commits))
+    _ = try pair.receiver.reply()
+    let before = try pair.wireBytes("ticks")
+    let sent = try pair.sender.ask(
+      .commitOneByOne(collection: "ticks", count: commits, gapMilliseconds: 2))
+    let seen = try pair.receiver.reply()
+    let bytes = try pair.wireBytes("ticks") - before
+    guard !seen.times.contains(0) else {
+      throw BenchmarkError("an update did not reach the observer by itself")
+    }
+    let fromCall = zip(seen.times, sent.times).map { $0 - $1 }.sorted()
+    let fromDurable = zip(seen.times, sent.endTimes).map { $0 - $1 }.sorted()
+    for (share, name) in [(0.5, "p50"), (0.99, "p99")] {
+      let index = min(Int(Double(commits) * share), commits - 1)
+      report.add("latency: call of write to observer, \(name)", fromCall[index] / 1e9, .seconds)
+      report.add("latency: return of write to observer, \(name)", fromDurable[index] / 1e9, .seconds)
+    }
+    report.add("latency: on the wire, per commit", bytes / Double(commits), .bytes)
+    try pair.quit()
+  }
+}

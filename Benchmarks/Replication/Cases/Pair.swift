@@ -1,0 +1,34 @@
+import Foundation
+
+/// Two peers, each a process with a fresh store, that go away together.
+final class Pair {
+  let sender: PeerProcess
+  let receiver: PeerProcess
+  private let directory: URL
+
+  init(in parent: URL) throws {
+    directory = parent.appendingPathComponent("pair-\(UInt64.random(in: 0...UInt64.max))")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    sender = try PeerProcess(path: directory.appendingPathComponent("sender").path, name: "sender")
+    receiver = try PeerProcess(path: directory.appendingPathComponent("receiver").path, name: "receiver")
+  }
+
+  deinit { try? FileManager.default.removeItem(at: directory) }
+
+  /// Connects the receiver to the sender and waits until `count` documents are there.
+  func pull(_ collection: String, count: Int, slow: Bool = false) throws -> Reply {
+    let port = Int(try sender.ask(.listen).figure("port"))
+    return try receiver.ask(.pull(collection: collection, port: port, slow: slow, count: count))
+  }
+
+  /// Bytes of frames that the sender has sent and received.
+  func wireBytes(_ collection: String) throws -> Double {
+    let state = try sender.ask(.state(collection: collection))
+    return try state.figure("bytesSent") + state.figure("bytesReceived")
+  }
+
+  func quit() throws {
+    try receiver.quit()
+    try sender.quit()
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+
+/// Documents around the size limits: a quarter of a megabyte warns, five megabytes stay local.
+struct ThresholdCase {
+  let slow: Bool
+  /// Whether five megabytes are sent, which takes minutes over the slow link.
+  let includesLarge: Bool
+
+  private static let soft = 250_000
+  private static let hard = 5_000_000
+
+  func run(_ report: inout Report, in directory: URL) throws {
+    let link = slow ? "20 KB/s link" : "TCP"
+    let pair = try Pair(in: directory)
+    try pair.sender.ask(.mark(collection: "large"))
+    _ = try pair.pull("large", count: 1, slow: slow)
+    var arrivals = 1
+    let sizes = [Self.soft, Self.soft + 1] + (includesLarge ? [Self.hard] : []) + [Self.hard + 1]
+    for size in sizes {
+      let name = "\(link), document of \(size.grouped) B"
+      let id = "large-\(size)"
+      let isSent = size <= Self.hard
+      let before = try pair.wireBytes("large")
+      let warned = try pair.sender.ask(.state(collection: "large")).figure("warnings")
+      let write = try pair.sender.ask(.writeLarge(id: id, canonicalBytes: size))
+      arrivals += isSent ? 2 : 1
+      // The marker may overtake the document, so both are waited for.
+      let end = try pair.receiver.ask(.wait(collection: "large", changes: arrivals)).times.first ?? 0
+      let bytes = try pair.wireBytes("large") - before
+      let state = try pair.sender.ask(.state(collection: "large"))
+      let holds = try pair.receiver.ask(.holds(collection: "large", id: id)).figure("holds") == 1
+      guard holds == isSent else { throw BenchmarkError("\(name): \(holds ? "arrived" : "did not arrive")") }
+      // Two trial documents of `writeLarge` warn too when they are above the hard limit set for them.
+      let warnings = try state.figure("warnings") - warned - 2
+      guard (warnings > 0) == (size > Self.soft) else {
+        throw BenchmarkError("\(name): \(warnings) warnings")
+      }
+      if isSent {
+        report.add(
+          "\(name): until readable at the receiver", (end - (write.times.first ?? 0)) / 1e9, .seconds)
+        report.add("\(name): on the wire", bytes, .bytes)
+      } else {
+        guard try write.figure("oversize") == 1, state.words["oversize"]?.contains(id) == true else {
+          throw BenchmarkError("\(name): was not reported as too large")
+        }
+        report.add("\(name): stayed local and was reported; on the wire", bytes, .bytes)
+      }
+    }
+    try pair.quit()
+  }
+}

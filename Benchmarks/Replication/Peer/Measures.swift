@@ -1,0 +1,52 @@
+import Foundation
+
+/// Clocks and counters of the operating system.
+enum Measures {
+  /// Nanoseconds of a clock that never jumps and that all processes of the machine share.
+  static var nanoseconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+  }
+
+  /// User and system time of this process, in seconds.
+  static var cpuSeconds: Double {
+    let usage = usage
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime)
+  }
+
+  /// The most memory that was resident at a time, mapped pages of the store included.
+  ///
+  /// Linux hands `ru_maxrss` down from the process that started this one; the mark in `/proc` is its own.
+  static var peakResidentBytes: Double {
+    #if os(Linux)
+      statusBytes("VmHWM") ?? Double(usage.ru_maxrss) * 1_024
+    #else
+      Double(usage.ru_maxrss)
+    #endif
+  }
+
+  /// Resident memory now that no file backs.
+  static var anonymousBytes: Double { statusBytes("RssAnon") ?? 0 }
+
+  private static var usage: rusage {
+    var usage = rusage()
+    #if os(Linux)
+      getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+    #else
+      getrusage(RUSAGE_SELF, &usage)
+    #endif
+    return usage
+  }
+
+  private static func statusBytes(_ name: String) -> Double? {
+    guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return nil }
+    for line in status.split(separator: "\n") where line.hasPrefix("\(name):") {
+      return line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) }.map {
+        $0 * 1_024
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,41 @@
+/// What the benchmark asks of a peer's process, one JSON line each.
+enum Request: Codable, Sendable {
+  case open(path: String, name: String)
+  case listen
+  /// Imports JSON Lines in batches of `batch`.
+  case load(path: String, collection: String, batch: Int)
+  /// Subscribes, connects and waits until `count` documents have come.
+  ///
+  /// A slow link is that of `LinkProfile.constrained`.
+  case pull(collection: String, port: Int, slow: Bool, count: Int)
+  /// Writes one small document, so that there is something to wait for.
+  case mark(collection: String)
+  /// Waits until so many changes of a collection have come since the store was opened.
+  case wait(collection: String, changes: Int)
+  /// Observes a collection until `count` rows have come or changed.
+  case observe(collection: String, count: Int)
+  case commitOneByOne(collection: String, count: Int, gapMilliseconds: Int)
+  case updateField(collection: String, field: String, count: Int, perTransaction: Int)
+  /// Writes a document of exactly so many canonical bytes, then a small one as a marker.
+  case writeLarge(id: String, canonicalBytes: Int)
+  case holds(collection: String, id: String)
+  case scan(collection: String, predicate: String, rounds: Int)
+  /// Documents, digest, bytes moved, memory, warnings.
+  case state(collection: String)
+  case quit
+}
+
+/// What a peer's process answers.
+struct Reply: Codable, Sendable {
+  var figures: [String: Double] = [:]
+  var words: [String: String] = [:]
+  /// Times in monotonic nanoseconds, which all processes of a machine share.
+  var times: [Double] = []
+  var endTimes: [Double] = []
+  var error: String?
+
+  func figure(_ name: String) throws -> Double {
+    guard let figure = figures[name] else { throw BenchmarkError("a peer told no \(name)") }
+    return figure
+  }
+}

@@ -1,0 +1,137 @@
+import CRDTCore
+import DocStore
+import Foundation
+
+extension Peer {
+  /// Imports a JSON Lines file; a batch is parsed while the one before it is written.
+  ///
+  /// - Returns: Documents written.
+  func load(_ path: String, into collection: String, batch size: Int) async throws -> Int {
+    guard let file = FileHandle(forReadingAtPath: path) else { throw BenchmarkError("cannot read \(path)") }
+    defer { try? file.close() }
+    var lines = JSONLines()
+    var batch: [[String: Value]] = []
+    var full: [[[String: Value]]] = []
+    var written = 0
+    var pending: Task<Int, any Error>?
+    func take(_ line: RawSpan) throws {
+      guard case .map(let fields) = try JSON.parse(line) else {
+        throw BenchmarkError("a line is no document")
+      }
+      batch.append(fields)
+      guard batch.count == size else { return }
+      full.append(batch)
+      batch = []
+      batch.reserveCapacity(size)
+    }
+    func flush() async throws {
+      for documents in full {
+        if let pending { written += try await pending.value }
+        pending = Task {
+          try await store.write { transaction in
+            for fields in documents { try transaction.upsert(fields, into: collection) }
+            return documents.count
+          }.0
+        }
+      }
+      full = []
+    }
+    while let piece = try file.read(upToCount: 256 << 10), !piece.isEmpty {
+      try lines.append(Array(piece).span.bytes) { try take($1) }
+      try await flush()
+    }
+    try lines.finish { try take($1) }
+    if !batch.isEmpty { full.append(batch) }
+    try await flush()
+    if let pending { written += try await pending.value }
+    return written
+  }
+
+  /// Writes one small document.
+  func mark(_ collection: String) async throws {
+    try await store.write {
+      try $0.upsert(["is": .string("a mark")], id: DocumentID("mark"), into: collection)
+    }
+  }
+
+  /// Commits small documents one by one.
+  ///
+  /// - Returns: When each commit began, and when it was durable here.
+  func commitOneByOne(_ collection: String, count: Int, gap: Duration) async throws -> Reply {
+    var reply = Reply()
+    var orders = Orders()
+    for number in 0..<count {
+      guard case .map(var fields) = try JSON.parse(Array(orders.next().dropLast())) else { continue }
+      // A thousand documents, so that most commits of a long run change one.
+      fields["_id"] = .string("tick-\(number % 1_000)")
+      fields["number"] = .int(Int64(number))
+      let document = fields
+      reply.times.append(Measures.nanoseconds)
+      try await store.write { try $0.upsert(document, into: collection) }
+      reply.endTimes.append(Measures.nanoseconds)
+      try await Task.sleep(for: gap)
+    }
+    return reply
+  }
+
+  /// Sets one field of `count` documents to a value that none of them has.
+  func updateField(_ field: String, of collection: String, count: Int, perTransaction: Int) async throws {
+    var ids: [DocumentID] = []
+    try store.read { transaction in
+      guard let found = try transaction.collection(collection) else { return }
+      try transaction.forEachRecord(in: found) { id, _, record in
+        if record.isAlive { ids.append(try DocumentID(validating: id)) }
+        return ids.count < count
+      }
+    }
+    guard ids.count == count else { throw BenchmarkError("\(collection) has less than \(count) documents") }
+    let base = Int64.random(in: 1_000_000...2_000_000)
+    for start in stride(from: 0, to: count, by: perTransaction) {
+      let part = Array(ids[start..<min(start + perTransaction, count)])
+      try await store.write { transaction in
+        for (offset, id) in part.enumerated() {
+          try transaction.update(id, in: collection, [.set([field], .int(base + Int64(start + offset)))])
+        }
+      }
+    }
+  }
+
+  /// Writes a document of exactly so many canonical bytes, and a small one after it.
+  ///
+  /// - Returns: When the write began, and `isOversize` as the receipt says it.
+  func writeLarge(_ id: String, canonicalBytes: Int) async throws -> Reply {
+    var prose = Prose(random: SplitMix64(seed: UInt64(canonicalBytes)))
+    let text = prose.text(canonicalBytes)
+    // Two trials in a collection that nobody subscribes to tell what stands beside the text.
+    var length = canonicalBytes - 200
+    for _ in 0..<2 { length += canonicalBytes - (try await measure(document(text, length), id)) }
+    let fields = document(text, length)
+    var reply = Reply()
+    reply.times = [Measures.nanoseconds]
+    let (_, receipt) = try await store.write {
+      try $0.upsert(fields, id: DocumentID(id), into: "large")
+    }
+    reply.figures["oversize"] = Double(receipt.oversize.count)
+    try await store.write {
+      try $0.upsert(["is": .string("a mark")], id: DocumentID("\(id)-marker"), into: "large")
+    }
+    return reply
+  }
+
+  private func document(_ text: [UInt8], _ length: Int) -> [String: Value] {
+    let body = String(decoding: text.prefix(length), as: UTF8.self)
+    return ["type": .string("report"), "status": .string("open"), "amount": .int(7), "body": .string(body)]
+  }
+
+  private func measure(_ fields: [String: Value], _ id: String) async throws -> Int {
+    let limit = store.hardDocumentBytes
+    store.hardDocumentBytes = 1
+    defer { store.hardDocumentBytes = limit }
+    let (_, receipt) = try await store.write {
+      try $0.upsert(
+        fields, id: DocumentID("trial-\(UInt64.random(in: 0...UInt64.max))-\(id)"), into: "trials")
+    }
+    guard let bytes = receipt.oversize.first?.byteCount else { throw BenchmarkError("no size was told") }
+    return bytes
+  }
+}

@@ -1,0 +1,106 @@
+import CRDTCore
+import DocStore
+import Foundation
+import Logging
+import QueryEngine
+import ScopePolicy
+import SyncProtocol
+import Synchronization
+import Transports
+
+/// A store with its network, as an application would set it up; fsync and limits are those of production.
+final class Peer: Sendable {
+  let store: Store
+  let network: PeerNetwork
+  let arrivals = ArrivalLog()
+  private let notes = Notes()
+  private let listener: CommitListener
+  private let watcher: Task<Void, Never>
+
+  /// What a person would have been told.
+  private final class Notes: Sendable {
+    let warnings = Mutex<[String]>([])
+    let oversize = Mutex<[String]>([])
+  }
+
+  init(path: String, name: String) throws {
+    var options = StoreOptions()
+    options.log = { [notes] level, line in
+      if level >= .warning { notes.warnings.withLock { $0.append(line) } }
+    }
+    store = try Store.open(at: path, options: options)
+    listener = store.onCommit { [arrivals] in arrivals.take($0) }
+    var networkOptions = PeerNetwork.Options()
+    networkOptions.logger.logLevel = .error
+    network = PeerNetwork(
+      setup: SessionDriver.Setup(
+        store: store, gate: SyncScopes(),
+        configuration: SessionConfiguration(kind: .small, peerName: name, appID: "benchmark")),
+      options: networkOptions)
+    try network.start()
+    let events = network.events()
+    watcher = Task { [notes] in
+      for await event in events {
+        if case .session(_, .oversize(_, let id, _)) = event, case .string(let text) = id.value {
+          notes.oversize.withLock { $0.append(text) }
+        }
+      }
+    }
+  }
+
+  func close() async {
+    watcher.cancel()
+    await network.stop()
+    listener.cancel()
+    store.close()
+  }
+
+  /// Connects to a peer on this machine.
+  func connect(port: Int, slow: Bool) async throws {
+    guard slow else { return network.connect(host: "127.0.0.1", port: port) }
+    let link = try await TCPConnector(host: "127.0.0.1", port: port).connect()
+    network.adopt(ThrottledLink(link, profile: .constrained), direction: .outgoing)
+  }
+
+  /// Where the peer stands, and what it has moved.
+  func state(of collection: String) throws -> Reply {
+    var reply = Reply()
+    var digest = Summary.zero
+    var documents = 0
+    var recordBytes = 0
+    try store.read { transaction in
+      guard let found = try transaction.collection(collection) else { return }
+      try transaction.forEachRecord(in: found) { _, summary, record in
+        guard record.isAlive else { return true }
+        digest = digest &+ summary
+        documents += 1
+        recordBytes += record.byteCount
+        return true
+      }
+    }
+    let statistics = network.connections.first?.statistics ?? SyncStatistics()
+    reply.figures = [
+      "documents": Double(documents), "recordBytes": Double(recordBytes),
+      "bytesSent": Double(statistics.bytesSent), "bytesReceived": Double(statistics.bytesReceived),
+      "plainBytesSent": Double(statistics.plainBytesSent),
+      "documentsSent": Double(statistics.documentsSent), "roundTrips": Double(statistics.roundTrips),
+      "cpuSeconds": Measures.cpuSeconds, "peakResidentBytes": Measures.peakResidentBytes,
+      "anonymousBytes": Measures.anonymousBytes,
+      "fileBytes": Double(fileBytes), "warnings": Double(notes.warnings.withLock { $0.count }),
+    ]
+    reply.words["digest"] = "\(digest.high)-\(digest.low)"
+    reply.words["oversize"] = notes.oversize.withLock { $0.joined(separator: " ") }
+    return reply
+  }
+
+  /// Bytes of the disk that the store's files take.
+  private var fileBytes: Int {
+    let files = FileManager.default.enumerator(atPath: store.path)
+    var total = 0
+    while let name = files?.nextObject() as? String {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(store.path)/\(name)")
+      total += (attributes?[.size] as? Int) ?? 0
+    }
+    return total
+  }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+
+@main
+struct Replication: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "replication", abstract: "Measure two peers, each a process of its own, over loopback TCP.",
+    subcommands: [MeasureCommand.self, PeerCommand.self], defaultSubcommand: MeasureCommand.self)
+}
+
+struct MeasureCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "measure", abstract: "Run the measurements.")
+
+  enum Case: String, ExpressibleByArgument, CaseIterable { case orders, flights, latency, thresholds, slow }
+
+  @Option(help: "Documents of the bulk cases.")
+  var count = 100_000
+  @Option(help: "Runs of each case but the slow link; the median counts.")
+  var runs = 3
+  @Option(help: "Where the stores lie; by default a memory file system where there is one.")
+  var directory: String?
+  @Option(help: "Flights as JSON lines, plain or gzip; repeated with ids of their own when too few.")
+  var flights = "Tools/dunlin/Sample/flights.jsonl.gz"
+  @Option(
+    name: .customLong("case"), help: "Which cases to run; all by default: \(Case.allCases.map(\.rawValue))")
+  var cases: [Case] = []
+  @Flag(help: "Small counts and no five megabytes over the slow link: for a check, not for figures.")
+  var short = false
+  @Flag(help: "Print every sample as JSON.")
+  var json = false
+
+  func run() async throws {
+    let parent =
+      directory ?? (FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory())
+    let scratch = URL(filePath: parent).appendingPathComponent(
+      "dunlin-benchmark-\(ProcessInfo.processInfo.processIdentifier)")
+    try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: scratch) }
+    let watches = [SIGINT, SIGTERM].map { Self.removeAndExit(scratch, on: $0) }
+    defer { for watch in watches { watch.cancel() } }
+    var report = Report()
+    for name in cases.isEmpty ? Case.allCases : cases { try run(name, &report, in: scratch) }
+    print(json ? try report.json() : report.table)
+  }
+
+  /// Leaves nothing behind when the user has had enough; the peers end when they hear nothing any more.
+  private static func removeAndExit(_ scratch: URL, on number: Int32) -> any DispatchSourceSignal {
+    signal(number, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: number)
+    source.setEventHandler {
+      try? FileManager.default.removeItem(at: scratch)
+      _exit(128 + number)
+    }
+    source.resume()
+    return source
+  }
+
+  private func run(_ name: Case, _ report: inout Report, in scratch: URL) throws {
+    let count = short ? min(count, 5_000) : count
+    let updates = min(10_000, count / 2)
+    let bulk: BulkCase? =
+      switch name {
+      case .orders:
+        BulkCase(
+          corpus: try .orders(count, in: scratch), field: "amount",
+          predicate: "status == 'paid' && amount > 500", updates: updates)
+      case .flights:
+        BulkCase(
+          corpus: try .flights(count, from: flights, in: scratch), field: "dep_delay",
+          predicate: "origin == 'JFK' && dep_delay > 60", updates: updates)
+      case .latency, .thresholds, .slow: nil
+      }
+    for round in 1...(short || name == .slow ? 1 : max(runs, 1)) {
+      try? FileHandle.standardError.write(contentsOf: Data("\(name.rawValue), run \(round)\n".utf8))
+      switch name {
+      case .orders, .flights: try bulk?.run(&report, in: scratch)
+      case .latency: try LatencyCase(commits: short ? 200 : 2_000).run(&report, in: scratch)
+      case .thresholds: try ThresholdCase(slow: false, includesLarge: true).run(&report, in: scratch)
+      case .slow: try ThresholdCase(slow: true, includesLarge: !short).run(&report, in: scratch)
+      }
+    }
+    if let bulk { try? FileManager.default.removeItem(atPath: bulk.corpus.path) }
+  }
+}
