@@ -81,7 +81,7 @@ package struct ByteReader: ~Escapable {
   package mutating func readString() throws(CodecError) -> String {
     let start = offset
     let span = try readBlob()
-    guard let string = unsafe span.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
+    guard let string = span.text else {
       throw CodecError(.malformed, "a string is not UTF-8", at: start)
     }
     return string

@@ -84,7 +84,7 @@ public struct DocumentID: Hashable, Sendable, Comparable {
     case .int: value = .int(Int64(bitPattern: try reader.readFixed(as: UInt64.self) ^ (1 << 63)))
     case .string:
       let rest = try reader.readBytes(reader.remaining)
-      guard let string = unsafe rest.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
+      guard let string = rest.text else {
         throw CodecError(.malformed, "an _id is not UTF-8", at: 1)
       }
       value = .string(string)

@@ -72,7 +72,7 @@ struct MapNode: ~Escapable {
   func name(_ index: Int, _ keys: KeyTable) throws(CodecError) -> String {
     if carriesKeys {
       let key = inlineKey(index)
-      guard let name = unsafe key.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
+      guard let name = key.text else {
         throw CodecError(.malformed, "a key is not UTF-8", at: offset)
       }
       return name

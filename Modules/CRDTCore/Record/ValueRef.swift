@@ -98,7 +98,7 @@ public struct ValueRef: ~Escapable {
     case .double: return .double(double)
     case .counter: return .counter(int)
     case .string:
-      guard let string = unsafe bytes.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
+      guard let string = bytes.text else {
         throw CodecError(.malformed, "a string is not UTF-8", at: slotOffset)
       }
       return .string(string)

@@ -202,7 +202,7 @@ extension ByteReader {
     while bytes.byteCount - offset >= 8, bytes.word(at: offset) & 0x8080_8080_8080_8080 == 0 { offset += 8 }
     let (low, high) = bytes.tail(from: offset)
     if bytes.byteCount - offset <= 16, (low | high) & 0x8080_8080_8080_8080 == 0 { return }
-    guard unsafe bytes.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) != nil else {
+    guard bytes.isUTF8 else {
       throw CodecError(.malformed, "a string is not UTF-8", at: start)
     }
   }

@@ -121,7 +121,7 @@ package struct Hello: Hashable, Sendable {
         throw reader.failure(.limit, "a name is too long")
       }
       let span = try reader.readBytes(reader.remaining)
-      guard let name = unsafe span.withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
+      guard let name = span.text else {
         throw CodecError(.malformed, "a name is not UTF-8")
       }
       return name
