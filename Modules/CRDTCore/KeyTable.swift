@@ -10,17 +10,18 @@ public struct KeyTable: Sendable {
   static let nameBytes = 64
 
   // SAFETY: the storage is only written while uniquely referenced, so shared copies never change.
+  // For the same reason no access overlaps a write, so those on the way of every lookup are not checked at run time.
   final class Storage: @unchecked Sendable {
     var names: [String] = []
-    var bytes: [UInt8] = []
-    var ends: [Int] = []
-    var hashes: [HashLanes] = []
+    @exclusivity(unchecked) var bytes: [UInt8] = []
+    @exclusivity(unchecked) var ends: [Int] = []
+    @exclusivity(unchecked) var hashes: [HashLanes] = []
     /// All ids in the order of their names' bytes.
     var order: [UInt16] = []
     /// The position of each id in that order.
     var ranks: [UInt16] = []
     /// Open addressing by hash; 0 is free, else id + 1.
-    var slots: [UInt16] = Array(repeating: 0, count: 64)
+    @exclusivity(unchecked) var slots: [UInt16] = Array(repeating: 0, count: 64)
 
     func copy() -> Storage {
       let copy = Storage()
