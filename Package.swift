@@ -97,6 +97,7 @@ let package = Package(
       "FacadeTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
     tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(
-      "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"], resources: [.copy("Cases")]),
+      "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"],
+      resources: [.copy("Cases")]),
   ]
 )

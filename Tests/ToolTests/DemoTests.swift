@@ -10,7 +10,8 @@ import Testing
   /// The command lines of running processes that name `text`.
   private func processes(naming text: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { entry in
-      guard Int(entry) != nil, let data = FileManager.default.contents(atPath: "/proc/\(entry)/cmdline") else {
+      guard Int(entry) != nil, let data = FileManager.default.contents(atPath: "/proc/\(entry)/cmdline")
+      else {
         return nil
       }
       let line = String(decoding: data, as: UTF8.self).replacing("\0", with: " ")
