@@ -1,7 +1,7 @@
 import CRDTCore
 public import DocStore
 
-/// Groups of documents from the peer, validated, for one write transaction.
+/// Groups of documents from the peer, for one write transaction.
 public struct ApplyBatch: Sendable {
   /// Names the batch in `Session.applied`.
   public let ticket: UInt64
@@ -19,7 +19,8 @@ public struct ApplyBatch: Sendable {
   ///
   /// A group that builds on what is not here is left out, and the outcome says so.
   ///
-  /// - Throws: What the store throws; the transaction must then not be committed.
+  /// - Throws: `malformed` for a document that is none; what the store throws. The transaction must then not be
+  ///   committed.
   public func apply(in transaction: WriteTransaction) throws -> ApplyOutcome {
     var outcome = ApplyOutcome()
     var collections: [String: Collection] = [:]
@@ -56,10 +57,19 @@ public struct ApplyBatch: Sendable {
   ) throws {
     let wire = group.block.span.bytes.extracting(document.wire)
     let result: MergeResult
-    if document.base.isEmpty, known == document.vector {
-      result = try transaction.repair(wire: wire, id: document.id, in: document.collection)
-    } else {
-      result = try transaction.merge(wire: wire, id: document.id, in: document.collection)
+    do {
+      result =
+        document.base.isEmpty && known == document.vector
+        ? try transaction.repair(wire: wire, id: document.id, in: document.collection)
+        : try transaction.merge(wire: wire, id: document.id, in: document.collection)
+    } catch {
+      // Tells a document that is damaged on the wire from one that is damaged here.
+      do throws(CodecError) {
+        try WireDocument.validate(wire)
+      } catch {
+        throw SyncError(error, in: "a document of \(document.collection)", base: 0)
+      }
+      throw error
     }
     if result == .changed { outcome.changedDocuments += 1 }
     guard let known else { return }

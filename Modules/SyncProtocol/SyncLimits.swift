@@ -35,7 +35,7 @@ package enum SyncLimits {
   /// Records that one call of a session visits.
   package static let recordsPerCall = 32_768
   /// Plain bytes that one call of a session packs.
-  package static let bytesPerCall = 2 << 20
+  package static let bytesPerCall = 512 << 10
   /// Bytes of encoded large groups that wait for their turn, beside one.
   package static let waitingBytes = 16 << 20
   /// A range with at most this many documents at either end is listed.

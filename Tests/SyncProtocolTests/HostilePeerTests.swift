@@ -160,6 +160,33 @@ import Testing
     #expect(try raw.peer.documents().isEmpty)
   }
 
+  @Test func `a document that is none is not applied, nor what came with it`() throws {
+    let raw = try RawPeer()
+    try raw.open(subscribing: "SELECT * FROM things")
+    let good = try GoldenMessages.wireDocument(["n": .int(1)])
+    // Cut in its entries, which only merging reads.
+    let bad = Array(good.dropLast(1))
+    raw.send(.fragment) { out in
+      var group = ByteWriter()
+      group.writeVarint(2)
+      for (name, wire) in [("good", good), ("bad", bad)] {
+        group.writeString("things")
+        group.writeBlob([3] + Array(name.utf8))
+        group.write(0 as UInt8)
+        group.writeBlob(wire)
+      }
+      var stream = ByteWriter()
+      stream.writeBlob(group.bytes)
+      out.write(1 as UInt8)
+      out.writeVarint(stream.count)
+      out.write(stream.bytes)
+    }
+    #expect(raw.closed == nil)
+    try raw.apply()
+    #expect(raw.closed?.code == .truncated, "\(raw.closed as Any)")
+    #expect(try raw.peer.documents().isEmpty)
+  }
+
   @Test func `a zip bomb is refused before it grows`() throws {
     // Deflate's densest block: 64 KiB of zeros for every 64 bytes or so, announced as one kilobyte.
     let raw = try RawPeer()

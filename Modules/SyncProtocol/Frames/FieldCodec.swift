@@ -68,10 +68,17 @@ extension ByteReader {
 
 /// Which names may stand in a frame.
 package enum CollectionName {
+  private static let systemPrefix = Array("__".utf8)
+  private static let virtualPrefix = Array("system:".utf8)
+
   /// Whether documents of a collection of this name can flow at all: the system's own never do.
   package static func maySync(_ name: String) -> Bool {
-    let utf8 = name.utf8
-    guard !utf8.isEmpty, utf8.count <= Limits.collectionNameBytes, !utf8.contains(0) else { return false }
-    return !name.hasPrefix("__") && !name.hasPrefix("system:")
+    var name = name
+    return name.withUTF8 { utf8 in
+      guard (1...Limits.collectionNameBytes).contains(utf8.count), unsafe !utf8.contains(0) else {
+        return false
+      }
+      return unsafe !utf8.starts(with: systemPrefix) && !utf8.starts(with: virtualPrefix)
+    }
   }
 }

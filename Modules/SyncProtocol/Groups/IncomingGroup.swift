@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// One document of a group from the peer, validated.
+/// One document of a group from the peer; its entries are validated when they are merged.
 struct IncomingDocument: Sendable {
   let collection: String
   let id: DocumentID
@@ -19,7 +19,7 @@ struct IncomingGroup: Sendable {
   let documents: [IncomingDocument]
   let byteCount: Int
 
-  /// Reads the group that lies in `range` of `block`, refusing anything that is not canonical.
+  /// Reads the group that lies in `range` of `block`, all but the documents' entries.
   ///
   /// Documents of collections that `accepts` denies are left out.
   init(
@@ -45,7 +45,6 @@ struct IncomingGroup: Sendable {
       guard accepts(collection) else { continue }
       let vectors: (base: VersionVector, vector: VersionVector)
       do {
-        try WireDocument.validate(wire)
         vectors = try WireDocument.vectors(wire)
       } catch {
         throw CodecError(error.code, error.message, at: reader.offset - wire.byteCount + error.offset)

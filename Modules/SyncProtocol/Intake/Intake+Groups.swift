@@ -89,7 +89,7 @@ extension Intake {
     context.statistics.groupsReceived += 1
     context.statistics.documentsReceived += UInt64(group.documents.count)
     ready.append(group)
-    readyBytes += group.byteCount
+    unappliedBytes += group.byteCount
     try checkRoom()
   }
 
@@ -105,10 +105,7 @@ extension Intake {
 
   /// A sender that goes by the window never comes here.
   private func checkRoom() throws(SyncError) {
-    let applyingBytes = applying?.groups.reduce(0) { $0 + $1.byteCount } ?? 0
-    guard
-      readyBytes + applyingBytes + stream.count + (transfer?.bytes.count ?? 0) <= SyncLimits.unappliedBytes
-    else {
+    guard unappliedBytes + stream.count + (transfer?.bytes.count ?? 0) <= SyncLimits.unappliedBytes else {
       throw SyncError(.limit, "The peer sends more than the window allows")
     }
   }
@@ -133,7 +130,6 @@ extension Intake {
       documents += group.documents.count
       bytes += group.byteCount
     }
-    readyBytes -= bytes
     applying = (nextTicket, groups)
     context.ask(.apply(ApplyBatch(ticket: nextTicket, groups: groups)))
     nextTicket += 1
@@ -149,6 +145,7 @@ extension Intake {
       throw SyncError(.outOfOrder, "An outcome of a batch that was not handed out")
     }
     self.applying = nil
+    unappliedBytes -= applying.groups.reduce(0) { $0 + $1.byteCount }
     let outcome: ApplyOutcome
     switch result {
     case .success(let value): outcome = value

@@ -67,7 +67,8 @@ final class Intake {
   var transfer: IncomingTransfer?
   var lastTransfer: UInt64 = 0
   var ready = WorkQueue<IncomingGroup>()
-  var readyBytes = 0
+  /// Plain bytes of groups that wait or are being applied.
+  var unappliedBytes = 0
   var applying: (ticket: UInt64, groups: [IncomingGroup])?
   var nextTicket: UInt64 = 1
   var receivedGroups: UInt64 = 0

@@ -9,7 +9,11 @@ final class SessionContext {
   let configuration: SessionConfiguration
   var now: Duration = .zero
   var lastSent: Duration = .zero
-  var peer: PeerInfo?
+  var peer: PeerInfo? {
+    didSet { gatekeeper = peer.map { Gatekeeper(gate: gate, peer: $0.kind) } }
+  }
+  /// The gate as it stands towards this peer; before hello it lets nothing through.
+  private(set) var gatekeeper: Gatekeeper?
   var statistics = SyncStatistics()
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
@@ -21,9 +25,6 @@ final class SessionContext {
     self.gate = gate
     self.configuration = configuration
   }
-
-  /// The gate as it stands towards this peer; before hello it lets nothing through.
-  var gatekeeper: Gatekeeper? { peer.map { Gatekeeper(gate: gate, peer: $0.kind) } }
 
   /// The largest document that may be sent.
   var documentLimit: Int { min(configuration.hardDocumentBytes, SyncLimits.documentBytes) }

@@ -46,7 +46,7 @@ extension Supply {
         encoding = try transaction.collection(number: key.collection).map { Encoding($0, transaction) }
       }
       guard let encoding else { continue }
-      guard !oversize.contains(key) else { continue }
+      if !oversize.isEmpty, oversize.contains(key) { continue }
       let matcher = interest.matcher(for: encoding.collection)
       try transaction.withRecord(encoding.collection, key.id) { record, summary in
         let isMatch = matcher?.matches(key.id.bytes.span.bytes, record) ?? false

@@ -235,7 +235,7 @@ extension Supply {
       guard isDone else { return }
       // A record that was trimmed in the meantime leaves its component incomplete, and wants that nobody claims.
       for (_, component) in pass.partial.sorted(by: { $0.key < $1.key }) {
-        try send(component.keys, pass.ranges, transaction)
+        try send(component.keys.inOrder(), pass.ranges, transaction)
       }
       pass.partial = [:]
       for (key, request) in deferred { try add([(key, .requested(request))], transaction) }
@@ -252,7 +252,7 @@ extension Supply {
   ) throws {
     guard members.count >= 2, let component = index.component(of: members[0]) else { return }
     let count = index.recordCount(of: component)
-    if count == 1 { return try send(Set(members), pass.ranges, transaction) }
+    if count == 1 { return try send(members.inOrder(), pass.ranges, transaction) }
     var known = pass.partial.removeValue(forKey: component) ?? (keys: [], records: 0)
     known.keys.formUnion(members)
     known.records += 1
@@ -260,28 +260,35 @@ extension Supply {
       pass.partial[component] = known
       return
     }
-    try send(known.keys, pass.ranges, transaction)
+    try send(known.keys.inOrder(), pass.ranges, transaction)
   }
 
   /// Sends those of a component that the peer lacks, with what recent transactions bound to them.
   private func send(
-    _ keys: Set<DocumentKey>, _ ranges: RangeSet, _ transaction: borrowing ReadTransaction
+    _ keys: [DocumentKey], _ ranges: RangeSet, _ transaction: borrowing ReadTransaction
   ) throws {
-    var included: [DocumentKey: Inclusion] = [:]
+    var included: [(DocumentKey, Inclusion)] = []
+    included.reserveCapacity(keys.count)
     for key in keys {
-      if let request = deferred.removeValue(forKey: key) {
-        included[key] = .requested(request)
+      if let request = takeDeferred(key) {
+        included.append((key, .requested(request)))
       } else if let name = try transaction.collection(number: key.collection)?.name,
         ranges.contains(name, key.id.bytes)
       {
-        included[key] = .whole
+        included.append((key, .whole))
       }
     }
-    guard !included.isEmpty else { return }
-    for key in recent.isEmpty ? [] : recent.closure(of: included.keys) where included[key] == nil {
-      included[key] = deferred.removeValue(forKey: key).map(Inclusion.requested) ?? .whole
+    if !recent.isEmpty, !included.isEmpty {
+      let known = Set(included.map(\.0))
+      for key in recent.closure(of: known).subtracting(known).inOrder() {
+        included.append((key, takeDeferred(key).map(Inclusion.requested) ?? .whole))
+      }
     }
-    try add(included.keys.inOrder().map { ($0, included[$0] ?? .whole) }, transaction)
+    if !included.isEmpty { try add(included, transaction) }
+  }
+
+  private func takeDeferred(_ key: DocumentKey) -> DocumentRequest? {
+    deferred.isEmpty ? nil : deferred.removeValue(forKey: key)
   }
 }
 

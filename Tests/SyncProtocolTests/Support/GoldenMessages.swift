@@ -93,6 +93,24 @@ struct GoldenMessages {
     return recording
   }
 
+  /// The wire form of a fresh document.
+  static func wireDocument(_ fields: [String: Value]) throws -> [UInt8] {
+    let network = TestNetwork()
+    let peer = try network.addPeer("writer")
+    defer { withExtendedLifetime(network) {} }
+    try peer.put("x", fields)
+    return try peer.store.read { transaction in
+      var out = ByteWriter()
+      guard let collection = try transaction.collection("things") else { return [] }
+      try transaction.withRecord(collection, try DocumentID("x")) { record, _ in
+        try WireDocument.append(
+          record, lacking: VersionVector(),
+          tables: RecordTables(keys: collection.keys, sites: transaction.sites), to: &out)
+      }
+      return out.bytes
+    }
+  }
+
   /// About 150 KB that compress.
   static var largeFields: [String: Value] {
     ["text": .string((0..<15_000).map { "line \($0 % 97)\n" }.joined())]
