@@ -8,13 +8,22 @@ public final class TemporaryDirectory: Sendable {
   /// An absolute path, without a trailing slash.
   public let path: String
 
+  /// What all directories of this process lie in; it goes with the process, also when a test was cut
+  /// short or keeps something alive.
+  private static let root: String = {
+    let root = FileManager.default.temporaryDirectory
+      .appendingPathComponent("dunlin-test-\(ProcessInfo.processInfo.processIdentifier)").path
+    atexit { TemporaryDirectory.removeAll() }
+    return root
+  }()
+
+  private static func removeAll() { try? FileManager.default.removeItem(atPath: root) }
+
   /// Makes a directory under `TMPDIR`, or under `/tmp` where that is not set.
   ///
   /// - Throws: What the file system reports.
   public init() throws {
-    path =
-      FileManager.default.temporaryDirectory
-      .appendingPathComponent("dunlin-test-\(UUID().uuidString)").path
+    path = "\(Self.root)/\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
   }
 
