@@ -128,11 +128,24 @@ extension Intake {
     }
     guard phase != .idle else { return }
     sendHaves(notices, round: 0)
-    if evicted.count > SyncLimits.evictedDocuments {
-      for want in evicted { due.add(want.collection) }
+    ask(forEvicted: evicted)
+    // The sender may yet have to apply what this peer sent before it evicted.
+    evictedBefore += evicted
+  }
+
+  private func ask(forEvicted wants: [DocumentWant]) {
+    if wants.count > SyncLimits.evictedDocuments {
+      for want in wants { due.add(want.collection) }
     } else {
-      sendWants(evicted, round: 0, isGroup: true)
+      sendWants(wants, round: 0, isGroup: true)
     }
+  }
+
+  /// Asks once more for what was evicted, now that the sender has all that was on its way to it.
+  func askAgain() {
+    guard !evictedBefore.isEmpty else { return }
+    ask(forEvicted: evictedBefore)
+    evictedBefore = []
   }
 
   private func have(

@@ -61,6 +61,9 @@ final class Intake {
   /// Documents too large to be synced: neither end counts them.
   var oversize: Set<DocumentKey> = []
 
+  /// Evicted documents that are asked for once more when nothing is on its way to the sender.
+  var evictedBefore: [DocumentWant] = []
+
   let unpacker = Unpacker()
   /// Plain bytes of small groups, up to an incomplete one.
   var stream: [UInt8] = []

@@ -43,8 +43,9 @@ public final class Session {
   public init(id: UInt64, store: Store, gate: any SyncGate, configuration: SessionConfiguration) {
     self.id = id
     context = SessionContext(id: id, store: store, gate: gate, configuration: configuration)
-    intake = Intake(context)
-    supply = Supply(context)
+    let intake = Intake(context)
+    self.intake = intake
+    supply = Supply(context) { intake.interest.matcher(for: $0) }
     policyEpoch = gate.epoch
   }
 
@@ -144,6 +145,7 @@ public final class Session {
   private func work() throws(SyncError) {
     if context.gate.epoch != policyEpoch { noteUpdatedPolicy() }
     var budget = SyncLimits.recordsPerCall
+    if supply.isDrained { intake.askAgain() }
     try intake.work(budget: &budget)
     intake.applyNext()
     try supply.work(budget: &budget)

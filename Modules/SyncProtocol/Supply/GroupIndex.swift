@@ -13,16 +13,19 @@ struct GroupIndex {
   private var representatives: [UInt32] = []
   private var recordCounts: [UInt32: Int] = [:]
   private var cursor: UInt64 = 0
-  /// The last commit that it knows of; later ones are in ``RecentGroups``.
-  private(set) var through: UInt64?
+  /// The last commit that it takes in: the one before the first question of a reconciliation.
+  ///
+  /// What the receiver was not found to lack, it has as of then; later commits are in ``RecentGroups``.
+  let through: UInt64
   private(set) var isReady = false
 
-  /// Reads records until the snapshot's end or the budget's.
+  init(through: UInt64) { self.through = through }
+
+  /// Reads records until the last one or the budget's end.
   mutating func step(
     _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool, budget: inout Int
   ) throws {
-    let end = through ?? transaction.sequence
-    through = end
+    let end = through
     var state = self
     var left = budget
     var paused = false

@@ -5,24 +5,33 @@ import DocStore
 struct Encoding {
   let collection: Collection
   let tables: RecordTables
+  /// What of it this peer subscribes to itself.
+  let own: CollectionInterest?
 
-  init(_ collection: Collection, _ transaction: borrowing ReadTransaction) {
-    self.init(collection, sites: transaction.sites)
+  init(_ collection: Collection, sites: SiteTable, own: CollectionInterest? = nil) {
+    self.collection = collection
+    self.own = own
+    tables = RecordTables(keys: collection.keys, sites: sites)
   }
 
-  init(_ collection: Collection, sites: SiteTable) {
-    self.collection = collection
-    tables = RecordTables(keys: collection.keys, sites: sites)
+  /// What the receiver is told of a document: whether it is held here under this peer's own interest.
+  func flags(_ id: RawSpan, _ record: borrowing RecordView) -> UInt8 {
+    own?.matches(id, record) == true ? GroupEncoder.heldFlag : 0
   }
 }
 
 extension Supply {
+  func makeEncoding(_ collection: Collection, _ transaction: borrowing ReadTransaction) -> Encoding {
+    Encoding(collection, sites: transaction.sites, own: ownInterest(collection))
+  }
+
   /// Sends one matching document whole, as a group of its own.
   func addAlone(_ id: RawSpan, _ record: borrowing RecordView, _ encoding: Encoding) throws {
     guard let cleared = gatekeeper?.clear(encoding.collection.name) else { return }
     var group = GroupEncoder()
     let tooLarge = try group.append(
-      cleared, id: id.copied, record: record, base: VersionVector(), tables: encoding.tables,
+      cleared, id: id.copied, flags: encoding.flags(id, record), record: record, base: VersionVector(),
+      tables: encoding.tables,
       limit: context.documentLimit)
     if let tooLarge {
       let key = DocumentKey(collection: encoding.collection.id, id: DocumentID(trusted: id.copied))
@@ -43,17 +52,18 @@ extension Supply {
     var encoding: Encoding?
     for (key, inclusion) in documents {
       if encoding?.collection.id != key.collection {
-        encoding = try transaction.collection(number: key.collection).map { Encoding($0, transaction) }
+        encoding = try transaction.collection(number: key.collection).map { makeEncoding($0, transaction) }
       }
       guard let encoding else { continue }
       if !oversize.isEmpty, oversize.contains(key) { continue }
       let matcher = interest.matcher(for: encoding.collection)
       try transaction.withRecord(encoding.collection, key.id) { record, summary in
+        let flags = encoding.flags(key.id.bytes.span.bytes, record)
         let isMatch = matcher?.matches(key.id.bytes.span.bytes, record) ?? false
         switch inclusion {
         case .whole:
           guard isMatch else { return }
-          try batch.append(gatekeeper, key, record, base: VersionVector(), encoding)
+          try batch.append(gatekeeper, key, record, base: VersionVector(), encoding, flags: flags)
         case .requested(let request):
           if !isMatch { watch.insert(key) }
           guard isMatch || request.isHeld else { return }
@@ -66,7 +76,7 @@ extension Supply {
           try batch.append(
             gatekeeper, key, record, base: mine == request.vector ? VersionVector() : request.vector,
             encoding,
-            flags: request.isReply ? GroupEncoder.replyFlag : 0)
+            flags: flags | (request.isReply ? GroupEncoder.replyFlag : 0))
         }
       }
     }

@@ -89,6 +89,7 @@ extension Supply {
   ///
   /// - Returns: `false` when there is none.
   func addLive() throws(SyncError) -> Bool {
+    guard outgoing.waitingTransferBytes < SyncLimits.waitingBytes else { return false }
     if !isRoundActive {
       if let group = requests.removeFirst() {
         requestCount -= group.requests.count

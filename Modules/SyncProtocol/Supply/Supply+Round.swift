@@ -28,6 +28,7 @@ extension Supply {
     isAwaitingRound = false
     let (keys, sequence) = try context.read { (try $0.oversizeKeys(), $0.sequence) }
     oversize = keys
+    index = GroupIndex(through: sequence)
     recent = RecentGroups(after: sequence)
   }
 
@@ -41,7 +42,7 @@ extension Supply {
     streamWalks.removeAll()
     wanted.removeAll()
     deferred = [:]
-    index = GroupIndex()
+    index = GroupIndex(through: 0)
     recentSent = []
     pass = nil
     settledAfter = nil
@@ -92,8 +93,8 @@ extension Supply {
   ///
   /// - Returns: `false` when it has nothing now.
   func addOfRound(budget: inout Int) throws(SyncError) -> Bool {
-    guard isRoundActive, budget > 0 else { return false }
-    if !index.isReady {
+    guard isRoundActive, budget > 0, hasRoomToAdd else { return false }
+    if !index.isReady, needsIndex {
       try buildIndex(budget: &budget)
       return index.isReady
     }
@@ -113,14 +114,15 @@ extension Supply {
     return false
   }
 
+  /// Two peers that agree have no use for it.
+  var needsIndex: Bool { !wanted.isEmpty || !streams.isEmpty }
+
   private func buildIndex(budget: inout Int) throws(SyncError) {
     let concerned = try concernedCollections()
     var index = index
-    self.index = GroupIndex()
+    self.index = GroupIndex(through: 0)
     try context.read { try index.step($0, concerns: { concerned.contains($0) }, budget: &budget) }
     self.index = index
-    // What came after the index is looked up in the recent groups.
-    if recent.through != index.through, let through = index.through { recent = RecentGroups(after: through) }
   }
 
   /// The numbers of the collections that this session has to do with.
@@ -152,7 +154,7 @@ extension Supply {
 
   var hasRoomToAdd: Bool {
     outgoing.streamBytes < outgoing.window.pieceBytes
-      && outgoing.waitingTransferBytes < SyncLimits.waitingBytes
+      && outgoing.waitingTransferBytes < SyncLimits.bytesPerCall
   }
 
   /// Sends the documents of a range, except those that belong to a group.
@@ -167,7 +169,7 @@ extension Supply {
       guard let collection = try transaction.collection(walk.range.collection),
         let matcher = interest.matcher(for: collection)
       else { return }
-      let encoding = Encoding(collection, transaction)
+      let encoding = makeEncoding(collection, transaction)
       try transaction.forEachRecord(
         in: collection, from: walk.cursor, to: walk.range.to.isEmpty ? nil : walk.range.to
       ) { id, _, record in
@@ -220,7 +222,7 @@ extension Supply {
     var isDone = true
     try context.read { transaction in
       try recent.refresh(transaction) { concerned.contains($0) }
-      let end = index.through ?? 0
+      let end = index.through
       try transaction.groups(after: pass.cursor) { sequence, members in
         guard sequence <= end else { return false }
         guard left > 0, hasRoomToAdd else {

@@ -8,6 +8,7 @@ import QueryEngine
 final class Supply {
   let context: SessionContext
   let outgoing: Outgoing
+  let ownInterest: (Collection) -> CollectionInterest?
   var interest = Interest()
   /// The interest's number at the peer; `nil` before there is one.
   var generation: UInt64?
@@ -25,7 +26,7 @@ final class Supply {
   var wanted = WorkQueue<DocumentRequest>()
   /// Requests for documents that wait for those they belong with.
   var deferred: [DocumentKey: DocumentRequest] = [:]
-  var index = GroupIndex()
+  var index = GroupIndex(through: 0)
   var recent = RecentGroups(after: .max)
   /// Documents of recent groups that went out in this reconciliation.
   var recentSent: Set<DocumentKey> = []
@@ -47,8 +48,10 @@ final class Supply {
   var watch = WatchList()
   private var turn = 0
 
-  init(_ context: SessionContext) {
+  /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself.
+  init(_ context: SessionContext, ownInterest: @escaping (Collection) -> CollectionInterest?) {
     self.context = context
+    self.ownInterest = ownInterest
     outgoing = Outgoing(context)
   }
 
@@ -87,11 +90,17 @@ final class Supply {
       || outgoing.window.hasRoom && (!outgoing.isIdle || hasLive || isRoundActive && canProduce)
   }
 
+  /// Whether the peer has applied everything that was ever on its way to it.
+  var isDrained: Bool {
+    live.isEmpty && heldBack.isEmpty && outgoing.isIdle
+      && outgoing.window.acknowledged.groups == outgoing.window.sent.groups
+  }
+
   var hasLive: Bool { !live.isEmpty || !isRoundActive && (!requests.isEmpty || !heldBack.isEmpty) }
 
   /// Whether the reconciliation has something to do that does not wait for the peer.
   private var canProduce: Bool {
-    !index.isReady || !wanted.isEmpty || !streamWalks.isEmpty || isAsked && questions.isEmpty
+    needsIndex && !index.isReady || !wanted.isEmpty || !streamWalks.isEmpty || isAsked && questions.isEmpty
   }
 
   /// Does what waits, as far as the budget of records and the window go.
@@ -113,9 +122,7 @@ final class Supply {
 
   /// Gathers groups until a piece is full: live changes first, every fourth time the reconciliation.
   private func fill(budget: inout Int) throws(SyncError) {
-    while outgoing.streamBytes < outgoing.window.pieceBytes,
-      outgoing.waitingTransferBytes < SyncLimits.waitingBytes
-    {
+    while outgoing.streamBytes < outgoing.window.pieceBytes {
       if turn % 4 != 3, try addLive() { continue }
       if try addOfRound(budget: &budget) { continue }
       if try addLive() { continue }
