@@ -29,7 +29,7 @@ import Testing
     ("SELECT CASE WHEN a THEN b FROM c", 26, "END"), ("SELECT a IS 1 FROM c", 12, "MISSING"),
     ("SELECT a BETWEEN 1 OR 2 FROM c", 19, "AND"), ("SELECT a NOT 1 FROM c", 9, "FROM"),
     ("SELECT * FROM c WHERE", 21, "an expression"), ("SELECT * FROM c ORDER a", 22, "BY"),
-    ("SELECT * FROM c LIMIT a", 22, "whole number"),
+    ("SELECT * FROM c LIMIT a", 22, "whole number"), ("SELECT * FROM c WHERE a IN b * c", 27, "list"),
     ("SELECT * FROM c LIMIT 1 LIMIT 2", 24, "end of the query"),
     ("INSERT INTO c (:a)", 14, "types"), ("INSERT INTO c DOCUMENTS :a", 24, "'('"),
     ("INSERT INTO c DOCUMENTS (a)", 25, "fields"),

@@ -126,7 +126,12 @@ extension Parser {
       return try node(.or(terms.map(\.expression)), above: terms)
     case .is: return try parseIs(left)
     case .in:
+      let start = current
       let list = at(.openParenthesis) ? try parseList() : try parseOperators(above: precedence)
+      // An operator there is more likely a slip, and could not be told from a list in parentheses.
+      guard !list.expression.isOperation else {
+        throw failure(.syntax, "expected a list, a parameter, a path or a function after IN", at: start)
+      }
       return try node(.in(left.expression, list.expression, negated: negated), above: [left, list])
     case .between:
       let low = try parseOperators(above: precedence)
@@ -189,5 +194,15 @@ extension Parser {
         left.expression, pattern: pattern.expression, escape: escape, caseInsensitive: caseInsensitive,
         negated: negated),
       above: parts)
+  }
+}
+
+extension Expression {
+  /// Whether an operator stands at the top.
+  fileprivate var isOperation: Bool {
+    switch self {
+    case .unary, .binary, .and, .or, .between, .in, .like, .isNull, .isMissing: true
+    case .literal, .missing, .parameter, .path, .call, .array, .object, .case: false
+    }
   }
 }
