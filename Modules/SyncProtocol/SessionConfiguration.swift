@@ -29,7 +29,7 @@ public struct SessionConfiguration: Sendable {
   public init(
     kind: PeerKind, peerName: String = "", appID: String = "", compressionLevel: Int = 1,
     hardDocumentBytes: Int = Limits.hardDocumentBytes, helloDeadline: Duration = .seconds(10),
-    silence: Duration = .seconds(30), liveQueueBytes: Int = 16 << 20, initialWindowBytes: Int = 64 << 10,
+    silence: Duration = .seconds(30), liveQueueBytes: Int = 16 << 20, initialWindowBytes: Int = 32 << 10,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) {
     self.kind = kind

@@ -12,9 +12,11 @@ struct FlowWindow {
   private var sampleStart: Duration
   private var sampleBytes: UInt64 = 0
   private var wasFull = false
-  /// Frames whose acknowledgement tells the round trip.
-  private var probe: (wireBytes: UInt64, at: Duration)?
-  private var roundTrip: Duration?
+  /// Bytes a second, as last sampled.
+  private var rate: Double?
+  /// A frame whose acknowledgement tells the delay beside the link's own work on what was in flight.
+  private var probe: (wireBytes: UInt64, at: Duration, bytesInFlight: Int)?
+  private var delay: Duration?
 
   init(bytes: Int, now: Duration) {
     windowBytes = min(max(bytes, SyncLimits.windowBytes.lowerBound), SyncLimits.windowBytes.upperBound)
@@ -25,8 +27,8 @@ struct FlowWindow {
   var plainBytesInFlight: Int { Int(clamping: sent.plainBytes &- acknowledged.plainBytes) }
   var hasRoom: Bool { wireBytesInFlight < windowBytes && plainBytesInFlight < SyncLimits.plainWindowBytes }
 
-  /// Plain bytes of a piece: about a tenth of a second of the link, at a ratio of three.
-  var pieceBytes: Int { min(max(windowBytes / 2, 4 << 10), SyncLimits.smallGroupBytes) }
+  /// Plain bytes of a piece: about a tenth of a second of the link, packed to half.
+  var pieceBytes: Int { min(max(windowBytes / 3, 4 << 10), SyncLimits.smallGroupBytes) }
 
   mutating func didSend(wireBytes: Int, plainBytes: Int, groups: Int, now: Duration) {
     if wireBytesInFlight == 0 {
@@ -36,7 +38,7 @@ struct FlowWindow {
     sent.wireBytes += UInt64(wireBytes)
     sent.plainBytes += UInt64(plainBytes)
     sent.groups += UInt64(groups)
-    if probe == nil { probe = (sent.wireBytes, now) }
+    if probe == nil { probe = (sent.wireBytes, now, wireBytesInFlight) }
     if !hasRoom { wasFull = true }
   }
 
@@ -51,8 +53,11 @@ struct FlowWindow {
     sampleBytes += totals.wireBytes - acknowledged.wireBytes
     acknowledged = totals
     if let probe, totals.wireBytes >= probe.wireBytes {
-      let time = now - probe.at
-      roundTrip = min(roundTrip ?? time, time)
+      if let rate, rate > 0 {
+        let work = Duration.seconds(Double(probe.bytesInFlight) / rate)
+        let rest = max(now - probe.at - work, .zero)
+        delay = min(delay ?? rest, rest)
+      }
       self.probe = nil
     }
     adapt(now)
@@ -62,9 +67,10 @@ struct FlowWindow {
     let elapsed = now - sampleStart
     guard elapsed >= Self.sampleSpan else { return }
     if wasFull {
-      let seconds = elapsed / .seconds(1)
-      let holds = (Self.span + min(roundTrip ?? .zero, .seconds(2))) / .seconds(1)
-      let target = Double(sampleBytes) / seconds * holds
+      let measured = Double(sampleBytes) / (elapsed / .seconds(1))
+      rate = rate.map { ($0 + measured) / 2 } ?? measured
+      let holds = (Self.span + min(delay ?? .zero, .seconds(2))) / .seconds(1)
+      let target = (rate ?? measured) * holds
       let bounded = min(max(target, Double(windowBytes) / 2), Double(windowBytes) * 4)
       windowBytes = min(
         max(Int(bounded), SyncLimits.windowBytes.lowerBound), SyncLimits.windowBytes.upperBound)
