@@ -48,8 +48,8 @@ package enum SyncLimits {
   package static let questions = 1_024
   /// Documents new here that wait for a filter.
   package static let waitingOffers = 16_384
-  /// Documents that a peer may have asked for and not got.
-  package static let wantedDocuments = 1 << 20
+  /// Documents that a peer may have asked for and not got, each with the elements of its vector.
+  package static let wantedCost = 1 << 22
   /// Documents whose eviction is answered one by one; more are found by reconciliation.
   package static let evictedDocuments = 1_000
   /// Documents that a peer told of and this one watches, before it watches all.

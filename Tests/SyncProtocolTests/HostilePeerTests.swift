@@ -201,7 +201,7 @@ import Testing
     #expect(raw.closed?.code == .malformed)
   }
 
-  @Test(arguments: 1...200 as ClosedRange<UInt64>)
+  @Test(arguments: 1...80 as ClosedRange<UInt64>)
   func `random frames never trap`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let raw = try RawPeer()
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...40 as ClosedRange<UInt64>)
+  @Test(arguments: 1...15 as ClosedRange<UInt64>)
   func `random bytes never trap`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let raw = try RawPeer()
@@ -223,7 +223,7 @@ import Testing
     #expect(raw.closed != nil)
   }
 
-  @Test(arguments: 1...60 as ClosedRange<UInt64>)
+  @Test(arguments: 1...30 as ClosedRange<UInt64>)
   func `a real conversation with any byte changed never traps, and changes nothing it should not`(
     seed: UInt64
   ) throws {

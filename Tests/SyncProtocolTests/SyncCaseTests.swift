@@ -179,6 +179,46 @@ import Testing
     #expect(try network.debts().isEmpty)
   }
 
+  @Test func `a peer whose copies come from elsewhere is told when newer ones appear at a neighbour`() throws
+  {
+    let network = TestNetwork()
+    let origin = try network.addPeer("origin")
+    let hub = try network.addPeer("hub")
+    let reader = try network.addPeer("reader")
+    try hub.subscribe("SELECT * FROM things")
+    try reader.subscribe("SELECT * FROM things WHERE color = 'red'")
+    for index in 0..<200 { try origin.put("held\(index)", ["color": .string("red")]) }
+    let (old, _) = try network.connect(origin, reader)
+    try network.settle()
+    network.cut(old)
+    try network.connect(hub, reader)
+    try network.settle()
+    // The reader holds 200 red documents that the hub has never heard of; at the origin they turn blue.
+    try origin.write { transaction in
+      for index in 0..<200 {
+        try transaction.upsert(["color": .string("blue")], id: try DocumentID("held\(index)"), into: "things")
+      }
+      for index in 0..<2_000 {
+        try transaction.upsert(
+          ["color": .string("blue")], id: try DocumentID("other\(index)"), into: "things")
+      }
+    }
+    var offered = 0
+    var filterBytes = 0
+    network.onSend = { end, bytes in
+      if end.peer === hub, bytes[4] == FrameType.offer.rawValue { offered += bytes.count }
+      if bytes[4] == FrameType.filter.rawValue { filterBytes += bytes.count }
+    }
+    try network.connect(origin, hub)
+    try network.settle()
+    #expect(try reader.documents().count == 200)
+    #expect(try reader.documents().values.allSatisfy { $0["color"] == .string("blue") })
+    #expect(try network.debts().isEmpty)
+    // A filter of ten bits each, and offers for what it lets through and the first few: not for 2,200 documents.
+    #expect(filterBytes > 200 && filterBytes < 400)
+    #expect(offered < 400 * 30)
+  }
+
   @Test func `a session cut at any byte leaves nothing half done, and the next one finishes`() throws {
     // A conversation of a group and a large document, cut after each of many prefixes.
     for cut in stride(from: 1, to: 2_600, by: 61) {

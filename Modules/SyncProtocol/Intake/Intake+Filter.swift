@@ -3,8 +3,11 @@ import DocStore
 
 extension Intake {
   /// Starts to make the filter of the ids held in a collection, which the sender asked for.
+  ///
+  /// Once a generation of the interest is enough.
   func makeFilter(_ collection: String) {
-    guard interest.covers(collection), context.gatekeeper?.maySend(collection) ?? false else {
+    guard interest.covers(collection), filtered.insert(collection).inserted else { return }
+    guard context.gatekeeper?.maySend(collection) ?? false else {
       return sendFilter(.everything, collection)
     }
     tasks.append(.filter(RangeScan(KeyRange(collection: collection)), nil, cursor: []))

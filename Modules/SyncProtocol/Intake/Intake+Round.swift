@@ -8,7 +8,10 @@ extension Intake {
     self.due = .nothing
     if due == .everything { isCaughtUpDue = true }
     round += 1
+    // A filter that the sender waits for outlasts the reconciliation in which it was asked for.
+    let filters = tasks.map { $0 }.filter(\.isFilter)
     tasks.removeAll()
+    for task in filters { tasks.append(task) }
     open = [:]
     questions = []
     wants = []

@@ -61,6 +61,8 @@ final class Intake {
   /// Documents too large to be synced: neither end counts them.
   var oversize: Set<DocumentKey> = []
 
+  /// Collections that the sender has a filter of.
+  var filtered: Set<String> = []
   /// Evicted documents that are asked for once more when nothing is on its way to the sender.
   var evictedBefore: [DocumentWant] = []
 
@@ -98,6 +100,8 @@ final class Intake {
   func subscribe(to interest: Interest) {
     self.interest = interest
     generation += 1
+    filtered = []
+    tasks.removeAll()
     sendInterest()
     phase = .idle
     due = .everything

@@ -13,6 +13,10 @@ enum IntakeTask {
   case rest(collection: String, ArraySlice<DocumentHash>)
   /// Make the filter of the ids held in a collection: count them, then set their bits.
   case filter(RangeScan, IDFilter?, cursor: [UInt8])
+
+  var isFilter: Bool {
+    if case .filter = self { true } else { false }
+  }
 }
 
 extension Intake {

@@ -14,6 +14,9 @@ struct DocumentRequest {
   /// Whether the peer's own document is being answered.
   var isReply = false
 
+  /// What it is worth in memory, in documents: a vector is as long as the peer makes it.
+  var cost: Int { 1 + vector.elements.count }
+
   init(_ want: DocumentWant) {
     collection = want.collection
     id = want.id

@@ -53,7 +53,7 @@ struct FlowWindow {
     sampleBytes += totals.wireBytes - acknowledged.wireBytes
     acknowledged = totals
     if let probe, totals.wireBytes >= probe.wireBytes {
-      if let rate, rate > 0 {
+      if let rate, rate >= 1 {
         let work = Duration.seconds(Double(probe.bytesInFlight) / rate)
         let rest = max(now - probe.at - work, .zero)
         delay = min(delay ?? rest, rest)

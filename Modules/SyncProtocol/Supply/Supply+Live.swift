@@ -92,7 +92,7 @@ extension Supply {
     guard outgoing.waitingTransferBytes < SyncLimits.waitingBytes else { return false }
     if !isRoundActive {
       if let group = requests.removeFirst() {
-        requestCount -= group.requests.count
+        requestCost -= group.requests.reduce(0) { $0 + $1.cost }
         try answer(group)
         return true
       }

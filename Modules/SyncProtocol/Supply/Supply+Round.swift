@@ -42,6 +42,7 @@ extension Supply {
     streamWalks.removeAll()
     wanted.removeAll()
     deferred = [:]
+    roundCost = 0
     index = GroupIndex(through: 0)
     recentSent = []
     pass = nil
@@ -60,12 +61,14 @@ extension Supply {
   private func take(_ asked: [DocumentRequest], round: UInt64, isGroup: Bool) throws(SyncError) {
     guard generation != nil else { throw SyncError(.outOfOrder, "Wants before an interest") }
     let relevant = asked.filter { concerns($0.collection) }
-    guard wanted.count + deferred.count + requestCount + asked.count <= SyncLimits.wantedDocuments else {
+    let cost = relevant.reduce(0) { $0 + $1.cost }
+    guard (round == 0 ? requestCost : roundCost) + cost <= SyncLimits.wantedCost else {
       throw SyncError(.limit, "The peer asks for too many documents at once")
     }
     if round != 0 {
       guard round == self.round, isRoundActive else { return }
       guard !isAsked else { throw SyncError(.outOfOrder, "Wants after the last one") }
+      roundCost += cost
       for request in relevant { wanted.append(request) }
     } else {
       enqueue(relevant, isGroup: isGroup)
@@ -74,7 +77,7 @@ extension Supply {
 
   func enqueue(_ asked: [DocumentRequest], isGroup: Bool) {
     guard !asked.isEmpty else { return }
-    requestCount += asked.count
+    requestCost += asked.reduce(0) { $0 + $1.cost }
     if isGroup {
       requests.append(RequestGroup(requests: asked))
     } else {

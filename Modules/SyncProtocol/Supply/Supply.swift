@@ -41,7 +41,9 @@ final class Supply {
   /// Live groups that wait for the end of the reconciliation.
   var heldBack = WorkQueue<LiveGroup>()
   var requests = WorkQueue<RequestGroup>()
-  var requestCount = 0
+  /// What the requests that wait are worth in memory, and those of the current reconciliation.
+  var requestCost = 0
+  var roundCost = 0
   /// Changes came too fast: nothing is queued until the peer begins to reconcile.
   var isAwaitingRound = false
   var lastCommitted: UInt64 = 0
