@@ -67,6 +67,7 @@ struct JSONParser: ~Escapable {
     let start = offset
     try open()
     let base = members.count
+    if base == 0 { members.reserveCapacity(32) }  // growing step by step costs more than the room
     skipSpace()
     if current != UInt8(ascii: "}") {
       while true {
