@@ -19,11 +19,27 @@ package enum MergeOutcome: Sendable {
   case missingBase
 }
 
+/// A document as a store has it: its record in place, and the summary that stands beside it.
+///
+/// The summary must be the record's: a change that patches the record adjusts it by differences.
+/// Where only a death certificate is known, its bare tombstone stands for the record
+/// (``DocumentCodec/tombstone(of:tables:)``).
+package struct StoredDocument: ~Escapable {
+  package let record: RawSpan
+  package let summary: Summary
+
+  @_lifetime(copy record)
+  package init(_ record: RawSpan, summary: Summary) {
+    self.record = record
+    self.summary = summary
+  }
+}
+
 /// Every change of a record, as the store makes it: from bytes to bytes.
 package enum DocumentCodec {
   /// - Returns: `nil` when nothing is to be written.
   package static func upsert(
-    _ fields: [String: Value], strategy: WriteStrategy, existing: RawSpan?, stamping: Stamping,
+    _ fields: [String: Value], strategy: WriteStrategy, existing: StoredDocument?, stamping: Stamping,
     tables: inout RecordTables
   ) throws(DocumentError) -> EncodedDocument? {
     for (key, value) in fields {
@@ -37,13 +53,13 @@ package enum DocumentCodec {
       let stamp = isDefault ? .zero : Stamp(reading: stamping.reading, site: stamping.site)
       return try FreshEncoder.encode(fields, stamp: stamp, tables: &tables)
     }
-    let view = RecordView(existing)
+    let view = RecordView(existing.record)
     switch strategy {
     case .insertDefaultIfAbsent: return nil
     case .insertIfAbsent where view.isAlive: return nil
     case .merge, .insertIfAbsent, .updateDifferentValues: break
     }
-    var state = try decode(view, tables)
+    var state = try decode(view, own: stamping.site, tables)
     var fields = fields
     fields["_id"] = nil
     if strategy == .updateDifferentValues, state.isAlive {
@@ -62,7 +78,7 @@ package enum DocumentCodec {
   ///
   /// - Returns: `nil` when the document is unknown or deleted, or when no edit changes anything.
   package static func update(
-    _ edits: [Edit], existing: RawSpan?, stamping: Stamping, tables: inout RecordTables
+    _ edits: [Edit], existing: StoredDocument?, stamping: Stamping, tables: inout RecordTables
   ) throws(DocumentError) -> EncodedDocument? {
     for edit in edits {
       switch edit {
@@ -71,9 +87,9 @@ package enum DocumentCodec {
       }
     }
     guard let existing else { return nil }
-    let view = RecordView(existing)
+    let view = RecordView(existing.record)
     guard view.isAlive else { return nil }
-    var state = try decode(view, tables)
+    var state = try decode(view, own: stamping.site, tables)
     let before = state.vector
     try state.apply(edits, stamping)
     guard state.vector != before else { return nil }
@@ -82,12 +98,12 @@ package enum DocumentCodec {
 
   /// - Returns: The tombstone; `nil` when the document is unknown or already deleted.
   package static func remove(
-    existing: RawSpan?, stamping: Stamping, tables: inout RecordTables
+    existing: StoredDocument?, stamping: Stamping, tables: inout RecordTables
   ) throws(DocumentError) -> EncodedDocument? {
     guard let existing else { return nil }
-    let view = RecordView(existing)
+    let view = RecordView(existing.record)
     guard view.isAlive else { return nil }
-    var state = try decode(view, tables)
+    var state = try decode(view, own: stamping.site, tables)
     state.delete(stamping)
     return StateEncoder.encode(state, own: stamping.site, tables: &tables)
   }
@@ -96,7 +112,7 @@ package enum DocumentCodec {
   ///
   /// - Throws: A `CodecError` when the wire document is malformed or the record damaged.
   package static func merge(
-    wire: RawSpan, existing: RawSpan?, own site: SiteID, tables: inout RecordTables
+    wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables
   ) throws(CodecError) -> MergeOutcome {
     guard let existing else {
       if let fresh = try WireTranscoder.record(fromUniform: wire, tables: &tables) { return .changed(fresh) }
@@ -106,7 +122,7 @@ package enum DocumentCodec {
       return .changed(StateEncoder.encode(incoming, own: site, tables: &tables))
     }
     let incoming = try WireReader.read(wire)
-    var state = try DocumentState(RecordView(existing), tables: tables)
+    var state = try DocumentState(RecordView(existing.record), own: site, tables: tables)
     let before = state
     guard state.merge(incoming) else { return .missingBase }
     guard state != before else { return .unchanged }
@@ -115,21 +131,29 @@ package enum DocumentCodec {
 
   /// Settles a record against the full state of a peer whose version vector is the same.
   package static func repair(
-    wire: RawSpan, existing: RawSpan, own site: SiteID, tables: inout RecordTables
+    wire: RawSpan, existing: StoredDocument, own site: SiteID, tables: inout RecordTables
   ) throws(CodecError) -> MergeOutcome {
     let incoming = try WireReader.read(wire)
-    var state = try DocumentState(RecordView(existing), tables: tables)
+    var state = try DocumentState(RecordView(existing.record), own: site, tables: tables)
     let before = state
     state.repair(with: incoming)
     guard state != before else { return .unchanged }
     return .changed(StateEncoder.encode(state, own: site, tables: &tables))
   }
 
-  private static func decode(_ view: borrowing RecordView, _ tables: RecordTables) throws(DocumentError)
-    -> DocumentState
-  {
+  /// The record of a death certificate: a bare tombstone, which knows when the document died and nothing else.
+  ///
+  /// Merging with it is the ordinary join; a write over it is a write over a deletion at that stamp.
+  package static func tombstone(of death: Stamp, tables: inout RecordTables) -> EncodedDocument {
+    let state = DocumentState(life: death, lifeBirth: .zero, isAlive: false)
+    return StateEncoder.encode(state, own: .zero, tables: &tables)
+  }
+
+  private static func decode(
+    _ view: borrowing RecordView, own site: SiteID, _ tables: RecordTables
+  ) throws(DocumentError) -> DocumentState {
     do throws(CodecError) {
-      return try DocumentState(view, tables: tables)
+      return try DocumentState(view, own: site, tables: tables)
     } catch {
       throw DocumentError(.corrupt, error.message)
     }

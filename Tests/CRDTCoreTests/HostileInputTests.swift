@@ -101,7 +101,8 @@ import Testing
         var tables = peer.tables
         let stamping = Stamping(site: peer.site, reading: ClockReading(milliseconds: 9))
         _ = try? DocumentCodec.update(
-          [.set(["a"], .int(1))], existing: bytes.span.bytes, stamping: stamping, tables: &tables)
+          [.set(["a"], .int(1))], existing: StoredDocument(bytes.span.bytes, summary: .zero),
+          stamping: stamping, tables: &tables)
       }
     }
     readAll([], RecordTables(), [ResolvedPath([.key("a")])])

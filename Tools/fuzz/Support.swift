@@ -14,20 +14,25 @@ enum Samples {
 
   /// Records of one document through its life: fresh, edited at two sites, deleted, started afresh.
   static func records() -> (records: [[UInt8]], tables: RecordTables) {
+    let (documents, tables) = documents()
+    return (documents.map(\.record), tables)
+  }
+
+  static func documents() -> (documents: [EncodedDocument], tables: RecordTables) {
     var tables = RecordTables()
-    var records: [[UInt8]] = []
+    var documents: [EncodedDocument] = []
     func stamping(_ index: Int) -> Stamping {
       Stamping(site: sites[index % 2], reading: ClockReading(milliseconds: 1_000 + UInt64(index), counter: 0))
     }
-    func add(_ change: (RawSpan?, inout RecordTables) throws -> EncodedDocument?) {
+    func add(_ change: (StoredDocument?, inout RecordTables) throws -> EncodedDocument?) {
       let document: EncodedDocument?
-      if let last = records.last {
-        document = try? change(last.span.bytes, &tables)
+      if let last = documents.last {
+        document = try? change(StoredDocument(last.record.span.bytes, summary: last.summary), &tables)
       } else {
         document = try? change(nil, &tables)
       }
       guard let document else { preconditionFailure("a sample cannot be made") }
-      records.append(document.record)
+      documents.append(document)
     }
     add {
       try DocumentCodec.upsert(fields, strategy: .merge, existing: $0, stamping: stamping(0), tables: &$1)
@@ -44,6 +49,6 @@ enum Samples {
       try DocumentCodec.upsert(
         ["s": .null], strategy: .insertIfAbsent, existing: $0, stamping: stamping(6), tables: &$1)
     }
-    return (records, tables)
+    return (documents, tables)
   }
 }

@@ -29,7 +29,13 @@ extension RecordMetadata {
     let writer = try reader.readIndex(through: elements.count)
     base = Mark(writer: writer, reading: writer == 0 ? .zero : reading)
     ownWriter = try reader.readIndex(through: elements.count)
-    life = parts.contains(.life) ? try mark(&reader) : base
+    if parts.contains(.bareLife) {
+      guard !parts.contains(.life) else { throw reader.failure(.malformed, "a document has two lives") }
+      let site = try reader.readSite(sites)
+      bareLife = Stamp(reading: try reader.readTime(from: reading), site: site)
+    } else {
+      life = parts.contains(.life) ? try mark(&reader) : base
+    }
     guard parts.contains(.floor) else { return }
     let site = try reader.readSite(sites)
     floor = Stamp(reading: try reader.readTime(from: reading), site: site)

@@ -11,7 +11,12 @@ extension RecordMetadata {
     }
     out.writeVarint(base.writer)
     out.writeVarint(ownWriter)
-    if parts.contains(.life) { write(life, &out) }
+    if let bareLife {
+      out.writeVarint(UInt64(tables.sites.intern(bareLife.site)))
+      out.writeTime(bareLife.reading, from: reading)
+    } else if parts.contains(.life) {
+      write(life, &out)
+    }
     if parts.contains(.floor) {
       out.writeVarint(UInt64(tables.sites.intern(floor.site)))
       out.writeTime(floor.reading, from: reading)

@@ -15,7 +15,9 @@ struct RecordMetadata {
     static let counters = Parts(rawValue: 8)
     static let hidden = Parts(rawValue: 16)
     static let floors = Parts(rawValue: 32)
-    static let known = Parts(rawValue: 63)
+    /// The life is a death whose writer is not known.
+    static let bareLife = Parts(rawValue: 64)
+    static let known = Parts(rawValue: 127)
   }
 
   /// A register's stamp by reference: 0 is default data, `none` is no register, else a writer + 1.
@@ -43,6 +45,8 @@ struct RecordMetadata {
   var base = Mark(writer: 0, reading: .zero)
   var ownWriter = 0
   var life = Mark(writer: 0, reading: .zero)
+  /// Stands in the place of `life` where that is known from a death certificate alone.
+  var bareLife: Stamp?
   var floor = Stamp.zero
   /// Entry index in the order of the tree, then its stamp.
   var marks: [(entry: Int, mark: Mark)] = []
@@ -52,7 +56,7 @@ struct RecordMetadata {
 
   var parts: Parts {
     var parts: Parts = []
-    if life != base { parts.insert(.life) }
+    if bareLife != nil { parts.insert(.bareLife) } else if life != base { parts.insert(.life) }
     if floor > .zero { parts.insert(.floor) }
     if !marks.isEmpty { parts.insert(.marks) }
     if !counters.isEmpty { parts.insert(.counters) }

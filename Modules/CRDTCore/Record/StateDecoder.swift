@@ -1,9 +1,16 @@
 extension DocumentState {
   /// Decodes a record into the state it stands for.
   ///
+  /// - Parameters:
+  ///   - view: The record.
+  ///   - ownSite: The site of the store that holds the record, where it goes on to write: a writer marked as the
+  ///     store's own before it took a new site is not its own any more.
+  ///   - tables: What the record refers to.
   /// - Throws: A `CodecError` when the record is damaged or the tables are too old for it.
   /// - Complexity: O(*n*) in the record's size.
-  package init(_ view: borrowing RecordView, tables: RecordTables) throws(CodecError) {
+  package init(
+    _ view: borrowing RecordView, own ownSite: SiteID? = nil, tables: RecordTables
+  ) throws(CodecError) {
     let reading = view.baseReading
     if view.isFresh {
       guard let site = tables.sites[view.baseSite] else {
@@ -12,7 +19,7 @@ extension DocumentState {
       }
       self.init(life: Stamp(reading: reading, site: site), lifeBirth: reading, isAlive: view.isAlive)
       if reading > .zero { vector.advance(Writer(site: site, birth: reading), to: reading) }
-      ownBirth = view.isOwn ? reading : nil
+      ownBirth = view.isOwn && site == ownSite ?? site ? reading : nil
       var cursor = EntryCursor(base: life, birth: reading, metadata: RecordMetadata(), record: view.bytes)
       root.children = try cursor.children(of: view.root, tables.keys, depth: 0)
       return
@@ -20,11 +27,14 @@ extension DocumentState {
     var reader = ByteReader(view.metadata)
     let metadata = try RecordMetadata(&reader, base: reading, tables: tables)
     let lifeWriter = metadata.writer(metadata.life)
-    let life = Stamp(reading: metadata.life.reading, site: lifeWriter.site)
+    let life = metadata.bareLife ?? Stamp(reading: metadata.life.reading, site: lifeWriter.site)
     self.init(life: life, lifeBirth: lifeWriter.birth, isAlive: view.isAlive)
     vector = metadata.vector
     floor = metadata.floor
-    if metadata.ownWriter > 0 { ownBirth = metadata.vector.elements[metadata.ownWriter - 1].writer.birth }
+    if metadata.ownWriter > 0 {
+      let own = metadata.vector.elements[metadata.ownWriter - 1].writer
+      ownBirth = own.site == ownSite ?? own.site ? own.birth : nil
+    }
     let baseWriter = metadata.writer(metadata.base)
     let base = metadata.base.writer == 0 ? Stamp.zero : Stamp(reading: reading, site: baseWriter.site)
     var cursor = EntryCursor(base: base, birth: baseWriter.birth, metadata: metadata, record: view.bytes)

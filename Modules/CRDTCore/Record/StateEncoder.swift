@@ -13,6 +13,7 @@ struct StateEncoder {
     metadata.vector = state.vector
     metadata.base = metadata.mark(base.stamp, base.birth)
     metadata.life = metadata.mark(state.life, state.lifeBirth)
+    if state.isLifeBare { metadata.bareLife = state.life }
     metadata.floor = state.floor
   }
 

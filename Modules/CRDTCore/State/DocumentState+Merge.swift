@@ -15,6 +15,9 @@ extension DocumentState {
       life = incoming.life
       lifeBirth = incoming.lifeBirth
       isAlive = incoming.isAlive
+    } else if (incoming.life, incoming.isAlive) == (life, isAlive) {
+      // A death certificate does not know the writer that a tombstone knows.
+      lifeBirth = max(lifeBirth, incoming.lifeBirth)
     }
     prune()
     return true

@@ -9,7 +9,8 @@ package struct DocumentState: Hashable, Sendable {
   /// When the document was last written alive or deleted.
   var life: Stamp
   var isAlive: Bool
-  /// The writer of the life, for the wire; its birth is zero for default data.
+  /// The writer of the life, for the wire; its birth is zero for default data, and for a deletion that is known
+  /// from a death certificate alone.
   var lifeBirth: ClockReading
   /// The document's floor: entries at or under it do not exist.
   var floor: Stamp = .zero
@@ -23,6 +24,12 @@ package struct DocumentState: Hashable, Sendable {
     self.lifeBirth = lifeBirth
     self.isAlive = isAlive
   }
+
+  /// Whether the life is a death whose writer is not known.
+  var isLifeBare: Bool { lifeBirth == .zero && life.reading > .zero }
+
+  /// When a deleted document died: what its death certificate keeps.
+  package var death: Stamp { life }
 
   mutating func prune() { root.pruneChildren(under: floor) }
 }

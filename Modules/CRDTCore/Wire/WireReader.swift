@@ -22,7 +22,7 @@ struct WireReader: ~Escapable {
       }
       try readUniformHead()
     } else {
-      try readHead(hasBase: flags & WireWriter.baseFlag != 0, hasFloor: flags & WireWriter.floorFlag != 0)
+      try readHead(flags)
     }
   }
 
@@ -52,7 +52,10 @@ struct WireReader: ~Escapable {
     }
   }
 
-  private mutating func readHead(hasBase: Bool, hasFloor: Bool) throws(CodecError) {
+  private mutating func readHead(_ flags: UInt8) throws(CodecError) {
+    let hasBase = flags & WireWriter.baseFlag != 0
+    let hasFloor = flags & WireWriter.floorFlag != 0
+    let isLifeBare = flags & WireWriter.bareLifeFlag != 0
     var sites: [SiteID] = []
     for _ in 0..<(try reader.readCount(minimumBytes: 16)) {
       let site = try reader.readSite()
@@ -64,13 +67,7 @@ struct WireReader: ~Escapable {
     state.vector = try readVector(sites)
     if hasBase { state.base = try readVector(sites) }
     guard !hasBase || !state.base.isEmpty else { throw reader.failure(.malformed, "a base is empty") }
-    let writer = try readWriter()
-    state.life.site = writer.site
-    state.lifeBirth = writer.birth
-    guard (writer.birth == .zero) == (state.life.reading == .zero) else {
-      throw reader.failure(.malformed, "a life has no writer")
-    }
-    try checkIncluded(writer, state.life.reading)
+    if isLifeBare { try readBareLife(sites) } else { try readLife() }
     if hasFloor {
       guard !sites.isEmpty else { throw reader.failure(.malformed, "a floor has no site") }
       let index = try reader.readIndex(through: sites.count - 1)
@@ -79,7 +76,27 @@ struct WireReader: ~Escapable {
     }
     var used = Set((state.vector.elements + state.base.elements).map(\.writer.site))
     if hasFloor { used.insert(state.floor.site) }
+    if isLifeBare { used.insert(state.life.site) }
     guard used.count == sites.count else { throw reader.failure(.malformed, "a site is not used") }
+  }
+
+  private mutating func readLife() throws(CodecError) {
+    let writer = try readWriter()
+    state.life.site = writer.site
+    state.lifeBirth = writer.birth
+    guard (writer.birth == .zero) == (state.life.reading == .zero) else {
+      throw reader.failure(.malformed, "a life has no writer")
+    }
+    try checkIncluded(writer, state.life.reading)
+  }
+
+  private mutating func readBareLife(_ sites: [SiteID]) throws(CodecError) {
+    let index = try reader.readIndex(through: max(sites.count - 1, 0))
+    guard index < sites.count, !state.isAlive, state.life.reading > .zero else {
+      throw reader.failure(.malformed, "a life has no writer")
+    }
+    state.life.site = sites[index]
+    state.lifeBirth = .zero
   }
 
   private mutating func readVector(_ sites: [SiteID]) throws(CodecError) -> VersionVector {
@@ -150,6 +167,9 @@ struct WireReader: ~Escapable {
       }
     }
     if let content = try readContent(kind, start, depth) {
+      guard hasOwnStamp || !state.isLifeBare else {
+        throw CodecError(.malformed, "an entry has no writer", at: start)
+      }
       guard stamp > floor || floor == .zero, stamp > .zero || !content.isRemoved else {
         throw CodecError(.malformed, "an entry does not exist", at: start)
       }

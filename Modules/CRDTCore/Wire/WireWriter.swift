@@ -7,7 +7,9 @@ struct WireWriter {
   static let uniformFlag: UInt8 = 2
   static let baseFlag: UInt8 = 4
   static let floorFlag: UInt8 = 8
-  static let knownFlags: UInt8 = 15
+  /// A death whose writer is not known: its site stands in the place of its writer.
+  static let bareLifeFlag: UInt8 = 16
+  static let knownFlags: UInt8 = 31
 
   /// Entry tags: the content's kind in the low bits.
   static let mapKind: UInt8 = 0x10
@@ -37,6 +39,7 @@ struct WireWriter {
     if isUniform { flags |= Self.uniformFlag }
     if !state.base.isEmpty { flags |= Self.baseFlag }
     if state.floor > .zero { flags |= Self.floorFlag }
+    if state.isLifeBare { flags |= Self.bareLifeFlag }
     out.write(flags)
     out.writeFixed(state.life.reading.rawValue)
     if isUniform {
@@ -50,6 +53,7 @@ struct WireWriter {
   private var sites: [SiteID] {
     var sites = state.vector.elements.map(\.writer.site) + state.base.elements.map(\.writer.site)
     if state.floor > .zero { sites.append(state.floor.site) }
+    if state.isLifeBare { sites.append(state.life.site) }
     sites.sort()
     return sites.enumerated().filter { $0.offset == 0 || sites[$0.offset - 1] != $0.element }.map(\.element)
   }
@@ -68,7 +72,9 @@ struct WireWriter {
         out.writeDistance(element.reading, from: element.writer.birth)
       }
     }
-    out.writeVarint(self.index(of: Writer(site: state.life.site, birth: state.lifeBirth)))
+    out.writeVarint(
+      state.isLifeBare
+        ? index(state.life.site) : self.index(of: Writer(site: state.life.site, birth: state.lifeBirth)))
     if state.floor > .zero {
       out.writeVarint(index(state.floor.site))
       writeReading(state.floor.reading)

@@ -80,7 +80,7 @@ extension WriteTransaction {
 
   private func join(
     _ wire: RawSpan, _ id: DocumentID, in collection: String,
-    _ codec: (RawSpan?, inout RecordTables) throws(CodecError) -> MergeOutcome
+    _ codec: (StoredDocument?, inout RecordTables) throws(CodecError) -> MergeOutcome
   ) throws -> MergeResult {
     var result = MergeResult.unchanged
     do {

@@ -16,7 +16,7 @@ extension WriteTransaction {
   @discardableResult
   func change(
     _ id: DocumentID, in collection: String, as intent: ChangeList.Intent, _ operation: String,
-    _ edit: (RawSpan?, inout RecordTables) throws -> EncodedDocument?
+    _ edit: (StoredDocument?, inout RecordTables) throws -> EncodedDocument?
   ) throws -> Bool {
     let access = try pagesToWrite(operation)
     try CollectionName.check(collection, operation: operation)
@@ -40,7 +40,7 @@ extension WriteTransaction {
         let found = try DocumentPages(access: access, tables: self.tables)
           .withRecord(key.collection, named: collection, id) { record, envelope in
             standing = Standing(of: record, envelope, copy: isCapturing)
-            return try edit(record, &tables)
+            return try edit(StoredDocument(record, summary: envelope.summary), &tables)
           }
         return if let found { found } else { try edit(nil, &tables) }
       }

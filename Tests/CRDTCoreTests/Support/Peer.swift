@@ -101,18 +101,18 @@ struct Peer {
   @discardableResult
   mutating func merge(_ wire: [UInt8]) throws -> MergeOutcome {
     try WireDocument.validate(wire.span.bytes)
-    let existing = document?.record
+    let existing = document
     let outcome = try DocumentCodec.merge(
-      wire: wire.span.bytes, existing: existing?.span.bytes, own: site, tables: &tables)
+      wire: wire.span.bytes, existing: existing?.stored, own: site, tables: &tables)
     if case .changed(let changed) = outcome { document = changed }
     return outcome
   }
 
   @discardableResult
   mutating func repair(_ wire: [UInt8]) throws -> MergeOutcome {
-    guard let existing = document?.record else { return .unchanged }
+    guard let existing = document else { return .unchanged }
     let outcome = try DocumentCodec.repair(
-      wire: wire.span.bytes, existing: existing.span.bytes, own: site, tables: &tables)
+      wire: wire.span.bytes, existing: existing.stored, own: site, tables: &tables)
     if case .changed(let changed) = outcome { document = changed }
     return outcome
   }
@@ -124,12 +124,20 @@ struct Peer {
   }
 
   private mutating func replace(
-    _ body: (inout RecordTables, RawSpan?) throws(DocumentError) -> EncodedDocument?
+    _ body: (inout RecordTables, StoredDocument?) throws(DocumentError) -> EncodedDocument?
   ) throws -> Bool {
-    let existing = document?.record
-    guard let changed = try body(&tables, existing?.span.bytes) else { return false }
+    let existing = document
+    guard let changed = try body(&tables, existing?.stored) else { return false }
     document = changed
     return true
+  }
+}
+
+extension EncodedDocument {
+  /// The document as a store would hand it to the codec.
+  var stored: StoredDocument {
+    @_lifetime(borrow self)
+    get { StoredDocument(record.span.bytes, summary: summary) }
   }
 }
 

@@ -59,6 +59,7 @@ struct DocumentState {
   /// The whole document, as it would be sent.
   var wire: [UInt8]
   var record: Record
+  var summary: Summary
   var tables: RecordTables
 
   /// Whether merging another peer's state would change this one.
@@ -68,10 +69,12 @@ struct DocumentState {
     let outcome =
       vector == other.vector
       ? try DocumentCodec.repair(
-        wire: other.wire.span.bytes, existing: record.bytes.span.bytes, own: SiteID(high: 1, low: 1),
+        wire: other.wire.span.bytes, existing: StoredDocument(record.bytes.span.bytes, summary: summary),
+        own: SiteID(high: 1, low: 1),
         tables: &tables)
       : try DocumentCodec.merge(
-        wire: other.wire.span.bytes, existing: record.bytes.span.bytes, own: SiteID(high: 1, low: 1),
+        wire: other.wire.span.bytes, existing: StoredDocument(record.bytes.span.bytes, summary: summary),
+        own: SiteID(high: 1, low: 1),
         tables: &tables)
     if case .changed = outcome { return true }
     return false
@@ -90,7 +93,7 @@ extension TestPeer {
         return matcher
       }
       let sites = transaction.sites
-      try transaction.forEachRecord(in: collection) { id, _, record in
+      try transaction.forEachRecord(in: collection) { id, summary, record in
         var matches = false
         for matcher in matchers where record.isAlive { matches = matches || matcher.matches(id, record) }
         let key = try DocumentID(validating: id)
@@ -100,7 +103,8 @@ extension TestPeer {
         let copy = try transaction.record(collection, key)
         states[key] = DocumentState(
           vector: try record.vector(sites: sites), matches: matches, isOversize: oversize.contains(key),
-          wire: wire.bytes, record: copy ?? Record(bytes: []), tables: tables)
+          wire: wire.bytes, record: copy ?? Record(bytes: []), summary: summary,
+          tables: tables)
         return true
       }
       return states

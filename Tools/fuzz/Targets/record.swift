@@ -36,11 +36,12 @@ enum Target {
       }
     }
     let stamping = Stamping(site: Samples.sites[0], reading: ClockReading(milliseconds: 2_000, counter: 0))
+    let stored = StoredDocument(input.span.bytes, summary: .zero)
     let edits: [Edit] = [.set(["s"], .null), .increment(["count"], 1), .remove(["map"])]
-    _ = try? DocumentCodec.update(edits, existing: input.span.bytes, stamping: stamping, tables: &tables)
-    _ = try? DocumentCodec.remove(existing: input.span.bytes, stamping: stamping, tables: &tables)
+    _ = try? DocumentCodec.update(edits, existing: stored, stamping: stamping, tables: &tables)
+    _ = try? DocumentCodec.remove(existing: stored, stamping: stamping, tables: &tables)
     _ = try? DocumentCodec.upsert(
-      Samples.fields, strategy: .updateDifferentValues, existing: input.span.bytes, stamping: stamping,
+      Samples.fields, strategy: .updateDifferentValues, existing: stored, stamping: stamping,
       tables: &tables)
   }
 }

@@ -23,11 +23,11 @@ enum Target {
     let isValid = (try? WireDocument.validate(input.span.bytes)) != nil
     var tables = samples.tables
     merge(input, into: nil, isValid, &tables)
-    for record in samples.records { merge(input, into: record, isValid, &tables) }
+    for record in samples.documents { merge(input, into: record, isValid, &tables) }
   }
 
   private static func merge(
-    _ input: [UInt8], into existing: [UInt8]?, _ isValid: Bool, _ tables: inout RecordTables
+    _ input: [UInt8], into existing: EncodedDocument?, _ isValid: Bool, _ tables: inout RecordTables
   ) {
     do throws(CodecError) {
       guard case .changed(let document) = try outcome(of: input, on: existing, &tables) else { return }
@@ -40,7 +40,7 @@ enum Target {
         }
         precondition(wire.bytes == input, "a document has two wire forms")
       }
-      guard case .unchanged = try outcome(of: input, on: document.record, &tables) else {
+      guard case .unchanged = try outcome(of: input, on: document, &tables) else {
         preconditionFailure("a second merge changes the document")
       }
     } catch {
@@ -49,13 +49,14 @@ enum Target {
   }
 
   private static func outcome(
-    of input: [UInt8], on existing: [UInt8]?, _ tables: inout RecordTables
+    of input: [UInt8], on existing: EncodedDocument?, _ tables: inout RecordTables
   ) throws(CodecError) -> MergeOutcome {
     let own = Samples.sites[0]
     guard let existing else {
       return try DocumentCodec.merge(wire: input.span.bytes, existing: nil, own: own, tables: &tables)
     }
     return try DocumentCodec.merge(
-      wire: input.span.bytes, existing: existing.span.bytes, own: own, tables: &tables)
+      wire: input.span.bytes, existing: StoredDocument(existing.record.span.bytes, summary: existing.summary),
+      own: own, tables: &tables)
   }
 }
