@@ -14,6 +14,9 @@ public struct ClockReading: Hashable, Sendable, Comparable {
   /// The reading of default data, below every real one.
   public static let zero = ClockReading(rawValue: 0)
 
+  /// The greatest reading that is taken from a peer's document; above it are 2^48 more for later writes.
+  public static let latestAccepted = ClockReading(milliseconds: 0xFFFF_0000_0000)
+
   public var milliseconds: UInt64 { rawValue >> 16 }
   public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 

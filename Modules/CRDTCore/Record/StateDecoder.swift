@@ -40,7 +40,11 @@ extension DocumentState {
     var cursor = EntryCursor(base: base, birth: baseWriter.birth, metadata: metadata, record: view.bytes)
     root.children = try cursor.children(of: view.root, tables.keys, depth: 0)
     for item in metadata.hidden { root.place(item.path[...]) { $0.register = item.register } }
-    for item in metadata.floors { root.place(item.path[...]) { $0.floor = item.floor } }
+    for item in metadata.floors {
+      root.place(item.path[...]) { node in
+        if item.floor == .defaultMet { node.hasMetDefault = true } else { node.floor = item.floor }
+      }
+    }
   }
 }
 

@@ -55,7 +55,7 @@ struct StateEncoder {
     var shown: [Node.Child] = []
     for child in node.children {
       let below = names + [child.key]
-      if let floor = child.node.floor { metadata.floors.append(.init(path: below, floor: floor)) }
+      noteFloors(of: child.node, names: below)
       if child.node.isVisible { shown.append(child) } else { hide(child.node, path: path, names: below) }
     }
     let ids = shown.count <= RecordLayout.idKeys ? intern(shown, nested: !names.isEmpty) : nil
@@ -112,9 +112,14 @@ struct StateEncoder {
     }
   }
 
+  private mutating func noteFloors(of node: Node, names: [String]) {
+    if node.hasMetDefault { metadata.floors.append(.init(path: names, floor: .defaultMet)) }
+    if let floor = node.floor { metadata.floors.append(.init(path: names, floor: floor)) }
+  }
+
   /// Keeps what no reader sees: removals, and floors below them.
   private mutating func hide(_ node: Node, path: HashLanes, names: [String], floorToo: Bool = false) {
-    if floorToo, let floor = node.floor { metadata.floors.append(.init(path: names, floor: floor)) }
+    if floorToo { noteFloors(of: node, names: names) }
     if let register = node.register { metadata.hidden.append(.init(path: names, register: register)) }
     for child in node.children { hide(child.node, path: path, names: names + [child.key], floorToo: true) }
   }

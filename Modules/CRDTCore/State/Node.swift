@@ -4,6 +4,9 @@ struct Node: Hashable, Sendable {
   struct Floor: Hashable, Sendable {
     var stamp: Stamp
     var birth: ClockReading
+
+    /// How a record notes that default data was met at a path where another register stands.
+    static let defaultMet = Floor(stamp: .zero, birth: .zero)
   }
 
   struct Child: Hashable, Sendable {
@@ -13,6 +16,11 @@ struct Node: Hashable, Sendable {
 
   var register: Register?
   var floor: Floor?
+  /// Whether default data was met here, or below a floor of this path, and something else stands here now.
+  ///
+  /// No version vector remembers default data, so a removal here must stay. Each replica notes for itself
+  /// what it has met; it is no part of the state that merges.
+  var hasMetDefault = false
   /// In ascending order of the keys' UTF-8 bytes.
   var children: [Child] = []
 
@@ -55,9 +63,27 @@ struct Node: Hashable, Sendable {
     return body(&children[index].node)
   }
 
+  /// Whether default data was met here.
+  private var hidesDefault: Bool {
+    hasMetDefault || register?.isDefault == true || register?.content == .removed(overDefault: true)
+  }
+
+  private var hasDefault: Bool { hidesDefault || children.contains { $0.node.hasDefault } }
+
+  /// Notes default data, unless what stands here shows it.
+  private mutating func noteDefault() {
+    if register?.isRemoved == true { register?.content = .removed(overDefault: true) }
+    hasMetDefault = register.map { !$0.isDefault && !$0.isRemoved } ?? false
+  }
+
   /// Puts a register here if it wins, and keeps the floor that either of the two implies.
   mutating func put(_ incoming: Register) {
-    var incoming = incoming
+    let meetsDefault = hidesDefault || incoming.isDefault
+    settle(incoming)
+    if meetsDefault { noteDefault() }
+  }
+
+  private mutating func settle(_ incoming: Register) {
     guard let mine = register else {
       register = incoming
       dropImpliedFloor()
@@ -69,9 +95,7 @@ struct Node: Hashable, Sendable {
       register?.content = .counter(ours.joined(with: theirs))
       return
     }
-    if incoming.isRemoved, mine.isDefault { incoming.content = .removed(overDefault: true) }
     guard incoming.beats(mine) else {
-      if incoming.isDefault, case .removed = mine.content { register?.content = .removed(overDefault: true) }
       if incoming.isCover { raiseFloor(to: incoming.stamp, birth: incoming.birth) }
       return
     }
@@ -95,6 +119,7 @@ struct Node: Hashable, Sendable {
       if let register, register.stamp <= floor { self.register = nil }
       if let mine = self.floor, mine.stamp <= floor { self.floor = nil }
     }
+    if effectiveFloor > floor, children.contains(where: { $0.node.hasDefault }) { noteDefault() }
     pruneChildren(under: max(floor, effectiveFloor))
   }
 

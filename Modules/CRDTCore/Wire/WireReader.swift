@@ -12,7 +12,7 @@ struct WireReader: ~Escapable {
     guard flags & ~WireWriter.knownFlags == 0 else {
       throw reader.failure(.unsupportedVersion, "a document has unknown flags")
     }
-    let reading = ClockReading(rawValue: try reader.readFixed())
+    let reading = try reader.accept(ClockReading(rawValue: try reader.readFixed()))
     let isAlive = flags & WireWriter.aliveFlag != 0
     isUniform = flags & WireWriter.uniformFlag != 0
     state = DocumentState(life: Stamp(reading: reading, site: .zero), lifeBirth: reading, isAlive: isAlive)
@@ -71,7 +71,7 @@ struct WireReader: ~Escapable {
     if hasFloor {
       guard !sites.isEmpty else { throw reader.failure(.malformed, "a floor has no site") }
       let index = try reader.readIndex(through: sites.count - 1)
-      state.floor = Stamp(reading: try reader.readDistance(from: state.life.reading), site: sites[index])
+      state.floor = Stamp(reading: try readReading(from: state.life.reading), site: sites[index])
       guard state.floor.reading > .zero else { throw reader.failure(.malformed, "a floor is zero") }
     }
     var used = Set((state.vector.elements + state.base.elements).map(\.writer.site))
@@ -99,13 +99,17 @@ struct WireReader: ~Escapable {
     state.lifeBirth = .zero
   }
 
+  private mutating func readReading(from base: ClockReading) throws(CodecError) -> ClockReading {
+    try reader.accept(try reader.readDistance(from: base))
+  }
+
   private mutating func readVector(_ sites: [SiteID]) throws(CodecError) -> VersionVector {
     var elements: [VersionVector.Element] = []
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
       let index = try reader.readIndex(through: max(sites.count - 1, 0))
       guard index < sites.count else { throw reader.failure(.malformed, "a writer has no site") }
-      let birth = try reader.readDistance(from: state.life.reading)
-      let reading = try reader.readDistance(from: birth)
+      let birth = try readReading(from: state.life.reading)
+      let reading = try readReading(from: birth)
       let writer = Writer(site: sites[index], birth: birth)
       guard birth > .zero, reading >= birth, elements.last.map({ $0.writer < writer }) ?? true else {
         throw reader.failure(.malformed, "a version vector is not in order")

@@ -71,7 +71,7 @@ enum WireTranscoder {
     guard wire.byte(at: 0) == WireWriter.aliveFlag | WireWriter.uniformFlag else {
       throw CodecError(.malformed, "a uniform document has parts of another")
     }
-    let reading = ClockReading(rawValue: try reader.readFixed())
+    let reading = try reader.accept(ClockReading(rawValue: try reader.readFixed()))
     let stamp = Stamp(reading: reading, site: try reader.readSite())
     guard (reading == .zero) == (stamp.site == .zero) else {
       throw reader.failure(.malformed, "a life has no site")

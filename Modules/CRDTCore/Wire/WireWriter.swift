@@ -182,4 +182,10 @@ extension ByteReader {
   mutating func readDistance(from base: ClockReading) throws(CodecError) -> ClockReading {
     ClockReading(rawValue: base.rawValue &+ UInt64(bitPattern: try readSignedVarint()))
   }
+
+  /// Refuses a reading so late that hardly any would be left for those who write after it.
+  func accept(_ reading: ClockReading) throws(CodecError) -> ClockReading {
+    guard reading <= .latestAccepted else { throw failure(.limit, "a clock reading is beyond all bounds") }
+    return reading
+  }
 }

@@ -2,7 +2,7 @@ import CRDTCore
 
 /// One replica of one document with dictionaries of its own, as a store would keep it.
 struct Peer {
-  let site: SiteID
+  private(set) var site: SiteID
   var tables = RecordTables()
   var document: EncodedDocument?
   var clock = HybridClock()
@@ -115,6 +115,32 @@ struct Peer {
       wire: wire.span.bytes, existing: existing.stored, own: site, tables: &tables)
     if case .changed(let changed) = outcome { document = changed }
     return outcome
+  }
+
+  /// The same store under another site, as after a clone or a restore.
+  func changingSite(to number: Int) -> Peer {
+    var peer = self
+    peer.site = Peer(number).site
+    return peer
+  }
+
+  enum Collected: Equatable { case unchanged, changed, certified(hasLaterWrites: Bool) }
+
+  /// Collects removals; a tombstone that is old enough becomes its certificate.
+  @discardableResult
+  mutating func collect(before horizon: ClockReading) throws -> Collected {
+    guard let existing = document else { return .unchanged }
+    let outcome = try DocumentCodec.collect(
+      before: horizon, existing: existing.stored, own: site, tables: &tables)
+    switch outcome {
+    case .unchanged: return .unchanged
+    case .changed(let changed):
+      document = changed
+      return .changed
+    case .certifiable(let certifiable):
+      document = DocumentCodec.tombstone(of: certifiable.life, tables: &tables)
+      return .certified(hasLaterWrites: certifiable.hasLaterWrites)
+    }
   }
 
   /// Takes over what `other` has and this replica lacks: as a delta, or as the whole document.
