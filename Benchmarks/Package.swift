@@ -18,21 +18,36 @@ func dunlin(_ product: String) -> Target.Dependency { .product(name: product, pa
 let package = Package(
   name: "dunlin-benchmarks",
   platforms: [.macOS(.v26)],
-  products: [.executable(name: "replication", targets: ["Replication"])],
+  products: [
+    .executable(name: "replication", targets: ["Replication"]),
+    .executable(name: "store", targets: ["Store"]),
+  ],
   dependencies: [
     .package(name: "dunlin", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
   ],
   targets: [
+    .target(name: "BenchmarkSupport", path: "Support", swiftSettings: settings),
+    .target(name: "RawLMDB", path: "RawLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
+    .executableTarget(
+      name: "Store",
+      dependencies: [
+        "BenchmarkSupport", "RawLMDB", dunlin("CRDTCore"), dunlin("DocStore"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      path: "Store", swiftSettings: settings),
     .executableTarget(
       name: "Replication",
       dependencies: [
+        "BenchmarkSupport",
         dunlin("CRDTCore"), dunlin("DocStore"), dunlin("QueryEngine"), dunlin("SyncProtocol"),
         dunlin("ScopePolicy"), dunlin("Transports"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      path: "Replication", swiftSettings: settings)
+      path: "Replication", swiftSettings: settings),
   ]
 )

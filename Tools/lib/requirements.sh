@@ -66,3 +66,9 @@ require_all() {
   if [[ -n $libraries ]]; then fail "$message"; fi
   printf '%s\n' "$message" "Going on without." >&2
 }
+
+# Sees to a library that only some tool needs: pkg-config's name, a header, the package of Debian and Ubuntu.
+require_library() {
+  has_library "$1" "$2" || install_packages "$3" ||
+    fail "The library $1 is missing and could not be installed from here; on Debian and Ubuntu: apt-get install $3"
+}

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// Import at one peer, then all of it to another that is empty; then changes of one field, and scans.

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// From a commit at one peer to the observer at the other, one small document at a time.

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// Documents around the size limits: a quarter of a megabyte warns, five megabytes stay local.

@@ -1,3 +1,5 @@
+import BenchmarkSupport
+
 /// What the benchmark asks of a peer's process, one JSON line each.
 enum Request: Codable, Sendable {
   case open(path: String, name: String)

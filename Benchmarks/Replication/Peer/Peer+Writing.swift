@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import CRDTCore
 import DocStore
 import Foundation

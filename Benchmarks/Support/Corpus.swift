@@ -1,15 +1,15 @@
-import Foundation
+package import Foundation
 
 /// A JSON Lines file of documents to import.
-struct Corpus {
-  let collection: String
-  let path: String
-  let documents: Int
+package struct Corpus {
+  package let collection: String
+  package let path: String
+  package let documents: Int
   /// Bytes of the JSON texts, without line ends.
-  let jsonBytes: Int
+  package let jsonBytes: Int
 
   /// Writes `count` generated orders, and checks them against the known checksums.
-  static func orders(_ count: Int, in directory: URL) throws -> Corpus {
+  package static func orders(_ count: Int, in directory: URL) throws -> Corpus {
     var orders = Orders()
     var checksum = Checksum()
     return try write("orders", count, in: directory) { index in
@@ -23,7 +23,7 @@ struct Corpus {
   }
 
   /// Writes `count` flights: the file's, again and again with ids of their own when it has fewer.
-  static func flights(_ count: Int, from file: String, in directory: URL) throws -> Corpus {
+  package static func flights(_ count: Int, from file: String, in directory: URL) throws -> Corpus {
     let lines = try readLines(file)
     guard let first = lines.first, first.starts(with: #"{"_id":""#.utf8) else {
       throw BenchmarkError("\(file): expected JSON lines that begin with \"_id\"")
@@ -77,10 +77,4 @@ struct Corpus {
     guard gzip.terminationStatus == 0 else { throw BenchmarkError("gzip cannot read \(path)") }
     return data.split(separator: 10)
   }
-}
-
-/// What went wrong in a measurement, in words.
-struct BenchmarkError: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
 }

@@ -1,16 +1,16 @@
 import Foundation
 
 /// Clocks and counters of the operating system.
-enum Measures {
+package enum Measures {
   /// Nanoseconds of a clock that never jumps and that all processes of the machine share.
-  static var nanoseconds: Double {
+  package static var nanoseconds: Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
   }
 
   /// User and system time of this process, in seconds.
-  static var cpuSeconds: Double {
+  package static var cpuSeconds: Double {
     let usage = usage
     func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)
@@ -19,7 +19,7 @@ enum Measures {
   /// The most memory that was resident at a time, mapped pages of the store included.
   ///
   /// Linux hands `ru_maxrss` down from the process that started this one; the mark in `/proc` is its own.
-  static var peakResidentBytes: Double {
+  package static var peakResidentBytes: Double {
     #if os(Linux)
       statusBytes("VmHWM") ?? Double(usage.ru_maxrss) * 1_024
     #else
@@ -28,7 +28,7 @@ enum Measures {
   }
 
   /// Resident memory now that no file backs.
-  static var anonymousBytes: Double { statusBytes("RssAnon") ?? 0 }
+  package static var anonymousBytes: Double { statusBytes("RssAnon") ?? 0 }
 
   private static var usage: rusage {
     var usage = rusage()
@@ -40,13 +40,19 @@ enum Measures {
     return usage
   }
 
-  private static func statusBytes(_ name: String) -> Double? {
-    guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return nil }
-    for line in status.split(separator: "\n") where line.hasPrefix("\(name):") {
-      return line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) }.map {
-        $0 * 1_024
-      }
+  private static func statusBytes(_ name: String) -> Double? { status(of: getpid())[name] }
+
+  /// The memory figures of a running process in bytes, by the names that Linux gives them.
+  package static func status(of process: Int32) -> [String: Double] {
+    var figures: [String: Double] = [:]
+    guard let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8) else {
+      return [:]
     }
-    return nil
+    for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") || line.hasPrefix("RssAnon:") {
+      let words = line.split(whereSeparator: \.isWhitespace)
+      guard words.count > 1, let kilobytes = Double(words[1]) else { continue }
+      figures[String(words[0].dropLast())] = kilobytes * 1_024
+    }
+    return figures
   }
 }

@@ -1,14 +1,16 @@
 import Foundation
 
 /// Orders of a shop, as JSON: 12 fields and a nested map, 514 bytes on average; the same bytes everywhere.
-struct Orders {
+package struct Orders {
   /// Checksums of the first 1,000 and the first 100,000 lines, taken from an independent generator in Python.
   static let checksums: [Int: UInt64] = [1_000: 0x9031_518c_fbb5_84ef, 100_000: 0x523a_1291_1a35_4d81]
 
   private var prose = Prose(random: SplitMix64(seed: 20_240_601))
 
+  package init() {}
+
   /// The next order's JSON line, with its end.
-  mutating func next() -> [UInt8] {
+  package mutating func next() -> [UInt8] {
     var line: [UInt8] = []
     line.reserveCapacity(640)
     func put(_ text: String) { line += Array(text.utf8) }

@@ -1,8 +1,10 @@
 import Foundation
 
 /// Text that compresses about as English does.
-struct Prose {
+package struct Prose {
   var random: SplitMix64
+
+  package init(random: SplitMix64) { self.random = random }
 
   private mutating func word() -> [UInt8] {
     if random.below(1_000) < 140 {  // the long tail: names, terms
@@ -16,7 +18,7 @@ struct Prose {
   }
 
   /// About `size` bytes of sentences, never more.
-  mutating func text(_ size: Int) -> [UInt8] {
+  package mutating func text(_ size: Int) -> [UInt8] {
     var out: [UInt8] = []
     out.reserveCapacity(size + 32)
     var startsSentence = true

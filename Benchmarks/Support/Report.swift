@@ -1,13 +1,14 @@
 import Foundation
 
 /// Figures by name, one sample a run.
-struct Report {
-  enum Unit: String, Codable {
+package struct Report {
+  package enum Unit: String, Codable {
     case perSecond = "1/s"
     case bytesPerSecond = "B/s"
     case bytes = "B"
     case seconds = "s"
     case nanoseconds = "ns"
+    case times = "×"
   }
 
   private struct Figure: Encodable {
@@ -32,7 +33,9 @@ struct Report {
 
   private var figures: [Figure] = []
 
-  mutating func add(_ name: String, _ value: Double, _ unit: Unit) {
+  package init() {}
+
+  package mutating func add(_ name: String, _ value: Double, _ unit: Unit) {
     if let index = figures.firstIndex(where: { $0.name == name }) {
       figures[index].samples.append(value)
     } else {
@@ -41,14 +44,14 @@ struct Report {
   }
 
   /// Every sample, for machines.
-  func json() throws -> String {
+  package func json() throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .withoutEscapingSlashes]
     return String(decoding: try encoder.encode(figures), as: UTF8.self)
   }
 
   /// The medians, with the lowest and highest, for people.
-  var table: String {
+  package var table: String {
     let rows = figures.map { figure in
       [
         figure.name, figure.unit.text(figure.median),
@@ -68,7 +71,7 @@ struct Report {
 }
 
 extension Report.Unit {
-  func text(_ value: Double) -> String {
+  package func text(_ value: Double) -> String {
     switch self {
     case .perSecond: "\(Int(value.rounded()).grouped)/s"
     case .bytesPerSecond: String(format: "%.1f MB/s", value / 1e6)
@@ -79,13 +82,14 @@ extension Report.Unit {
     case .seconds:
       value < 0.1 ? String(format: "%.2f ms", value * 1e3) : String(format: "%.2f s", value)
     case .nanoseconds: String(format: "%.0f ns", value)
+    case .times: String(format: "%.2f ×", value)
     }
   }
 }
 
 extension Int {
   /// The number with a comma between thousands.
-  var grouped: String {
+  package var grouped: String {
     var digits = String(self)
     var position = digits.count - 3
     while position > (self < 0 ? 1 : 0) {

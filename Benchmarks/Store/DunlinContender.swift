@@ -1,0 +1,89 @@
+import BenchmarkSupport
+import CRDTCore
+import DocStore
+
+/// Dunlin's store: JSON texts become records that merge.
+final class DunlinContender: Contender {
+  private let store: Store
+  private static let collection = "documents"
+
+  init(directory: String, indexes: [IndexPlan]) throws {
+    guard indexes.isEmpty else { throw BenchmarkError("indexes are not there yet") }
+    store = try Store.open(at: directory)
+  }
+
+  func prepare(_ documents: [CorpusDocument]) -> [[UInt8]] { documents.map(\.text) }
+
+  func key(_ id: String) throws -> DocumentID { try DocumentID(id) }
+
+  func insert(_ batch: [[UInt8]]) throws {
+    try store.write { transaction in
+      for text in batch { try Self.insert(text, transaction) }
+    }
+  }
+
+  private static func insert(_ text: [UInt8], _ transaction: WriteTransaction) throws {
+    guard case .map(let fields) = try JSON.parse(text) else { throw BenchmarkError("a line is no document") }
+    try transaction.upsert(fields, into: collection)
+  }
+
+  func commitEach(_ documents: [CorpusDocument], tasks: Int) async throws {
+    let texts = documents.map(\.text)
+    if tasks == 1 {
+      for text in texts { try insert([text]) }
+      return
+    }
+    let store = store
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<tasks {
+        group.addTask {
+          for index in stride(from: task, to: texts.count, by: tasks) {
+            let text = texts[index]
+            try await store.write { try Self.insert(text, $0) }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  func read(_ keys: [DocumentID], oneSnapshot: Bool) throws -> Int {
+    var bytes = 0
+    func fetch(_ key: DocumentID, _ collection: Collection, _ transaction: borrowing ReadTransaction) throws {
+      // The record is verified and stands in place: nothing of it is decoded before somebody asks.
+      let found = try transaction.withRecord(collection, key) { record, _ in record.byteCount }
+      guard let found else { throw BenchmarkError("a document is missing") }
+      bytes += found
+    }
+    if oneSnapshot {
+      try store.read { transaction in
+        let collection = try Self.documents(transaction)
+        for key in keys { try fetch(key, collection, transaction) }
+      }
+    } else {
+      for key in keys {
+        try store.read { try fetch(key, try Self.documents($0), $0) }
+      }
+    }
+    return bytes
+  }
+
+  private static func documents(_ transaction: borrowing ReadTransaction) throws -> Collection {
+    guard let found = try transaction.collection(collection) else { throw BenchmarkError("no documents") }
+    return found
+  }
+
+  func update(_ keys: [DocumentID], field: String, to values: [Int64]) throws {
+    try store.write { transaction in
+      for (key, value) in zip(keys, values) {
+        try transaction.update(key, in: Self.collection, [.set([field], .int(value))])
+      }
+    }
+  }
+
+  func count() throws -> Int {
+    try store.read { try $0.collections().first { $0.name == Self.collection }?.documentCount ?? 0 }
+  }
+
+  func close() { store.close() }
+}
