@@ -1,1 +1,24 @@
 #include <lmdb.h>
+
+#ifdef __linux__
+#include <linux/stat.h>
+#include <stdint.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* When an open file was made, in nanoseconds since 1970; 0 where its file system does not keep that. */
+static inline uint64_t dunlin_file_birth(int descriptor) {
+  struct statx status;
+  if (syscall(SYS_statx, descriptor, "", 0x1000 /* AT_EMPTY_PATH */, STATX_BTIME, &status) != 0) return 0;
+  if ((status.stx_mask & STATX_BTIME) == 0) return 0;
+  return (uint64_t)status.stx_btime.tv_sec * 1000000000u + status.stx_btime.tv_nsec;
+}
+
+/* The number that names an open file's file system, and differs between its snapshots; 0 where unknown. */
+static inline uint64_t dunlin_file_system(int descriptor) {
+  struct statfs status;
+  if (fstatfs(descriptor, &status) != 0) return 0;
+  return (uint64_t)(uint32_t)status.f_fsid.__val[0] << 32 | (uint32_t)status.f_fsid.__val[1];
+}
+#endif

@@ -26,6 +26,8 @@ public struct CollectionInfo: Hashable, Sendable {
   public let name: String
   /// Documents that are neither removed nor evicted.
   public let documentCount: Int
+  /// Documents that are removed and whose records are still here.
+  public let tombstoneCount: Int
 }
 
 /// A document's place in a store.

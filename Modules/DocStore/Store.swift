@@ -15,6 +15,8 @@ public final class Store: Sendable {
   public let site: SiteID
   /// A random number that names this store's log.
   public let epoch: UInt64
+  /// What was found at open to have happened to the store's files, where that made it a new site.
+  public let identityChange: IdentityChange?
   /// The directory.
   public let path: String
   let options: StoreOptions
@@ -34,30 +36,33 @@ public final class Store: Sendable {
   public static func open(at path: String, options: StoreOptions = .init()) throws(StoreError) -> Store {
     let files = try StoreFiles(making: path)
     let lock = try StoreLock(directory: path)
-    try files.createIfMissing { access, tables throws(StoreError) in
-      try StoreIdentity(random: options.random).write(access, tables)
-    }
+    let fresh = StoreIdentity(random: options.random)
+    try files.createIfMissing(
+      fill: { access, tables throws(StoreError) in try fresh.create(access, tables) },
+      prepare: { draft throws(StoreError) in
+        try InstanceKeeper.create(fresh, files, draft: draft, random: options.random)
+      }, options: options)
     let environment = try Environment(files: files, mapBytes: options.mapBytes, lock: lock)
-    return try Store(environment, path: path, options: options)
+    return try Store(environment, files, options: options)
   }
 
-  private init(_ environment: Environment, path: String, options: StoreOptions) throws(StoreError) {
+  private init(_ environment: Environment, _ files: StoreFiles, options: StoreOptions) throws(StoreError) {
     let access = try environment.beginRead()
-    let identity: StoreIdentity
     let state: StoreState
     do {
       defer { environment.recycle(access) }
-      identity = try StoreIdentity(access, environment.tables)
       state = try StoreState(access, environment.tables)
     }
-    site = identity.site
-    epoch = identity.epoch
-    self.path = path
+    let keeper = try InstanceKeeper(environment, files, log: state.log, options: options)
+    site = keeper.identity.site
+    epoch = keeper.identity.epoch
+    identityChange = keeper.change
+    path = files.directory
     self.options = options
     limits = SizeLimits(soft: options.softDocumentBytes, hard: options.hardDocumentBytes)
     let settings = WriterSettings(
-      site: site, options: options, pageLimit: environment.pageLimit, sizes: limits)
-    writer = Writer(environment, state: state, settings: settings)
+      site: keeper.identity.site, options: options, pageLimit: environment.pageLimit, sizes: limits)
+    writer = Writer(environment, state: state, settings: settings, keeper: keeper)
     self.environment = Monitor(environment)
     try writer.start()
   }

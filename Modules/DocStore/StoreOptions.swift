@@ -34,6 +34,8 @@ public struct StoreOptions: Sendable {
   package var waitRepeat: Duration = .seconds(5)
   /// Stands in for the engine's answer to a commit, for tests: a C error code, or 0 to go on.
   package var commitFault: (@Sendable () -> Int32)?
+  /// Called at each step of work on the store's files, for tests.
+  package var stepFault: (@Sendable (StoreStep) throws(StoreError) -> Void)?
 
   public init(
     mapBytes: Int = 64 << 30,

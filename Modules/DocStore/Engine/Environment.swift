@@ -30,7 +30,7 @@ import CLMDB
   private static let reservePages = 16...4_096
 
   /// Opens the data file, which must exist.
-  init(files: StoreFiles, mapBytes: Int, lock: consuming StoreLock) throws(StoreError) {
+  init(files: StoreFiles, mapBytes: Int, lock: StoreLock) throws(StoreError) {
     let engine = try unsafe Self.openEngine(files.data, mapBytes: mapBytes)
     do {
       try unsafe files.pad(toPages: Self.pageCount(engine.handle))
@@ -58,6 +58,14 @@ import CLMDB
     // SAFETY: the call fills the local structure.
     try StoreError.check(unsafe mdb_env_info(handle, &info), "mdb_env_info")
     return unsafe info.me_last_pgno + 1
+  }
+
+  /// The data file's descriptor, which stays the engine's.
+  func dataDescriptor() throws(StoreError) -> Int32 {
+    var descriptor: Int32 = -1
+    // SAFETY: the call fills the local value.
+    try StoreError.check(unsafe mdb_env_get_fd(handle, &descriptor), "mdb_env_get_fd")
+    return descriptor
   }
 
   deinit {

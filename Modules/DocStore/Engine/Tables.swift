@@ -23,14 +23,21 @@ struct Tables: Sendable {
     oversize = try access.open("oversize", create: create)
   }
 
+  /// All of them by name, in the order in which copies are written.
+  var all: [(name: String, table: MDB_dbi)] {
+    [
+      ("meta", meta), ("collections", collections), ("keys", keys), ("sites", sites),
+      ("documents", documents),
+      ("groups", groups), ("oversize", oversize),
+    ]
+  }
+
   /// Pages that hold something: those of all tables, of the list of tables and of the free list.
   func pageCount(_ access: PageAccess) throws(StoreError) -> Int {
     let freeList: MDB_dbi = 0
     let listOfTables: MDB_dbi = 1
-    var count = 0
-    for table in [freeList, listOfTables, meta, collections, keys, sites, documents, groups, oversize] {
-      count += try access.pageCount(table)
-    }
+    var count = try access.pageCount(freeList) + access.pageCount(listOfTables)
+    for (_, table) in all { count += try access.pageCount(table) }
     return count
   }
 }

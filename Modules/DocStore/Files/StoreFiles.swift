@@ -10,6 +10,8 @@ import CLMDB
 struct StoreFiles {
   let directory: String
   var data: String { directory + "/data.mdb" }
+  /// The file that tells whether the data was copied or put back.
+  var instance: String { directory + "/instance" }
   private var draft: String { directory + "/data.mdb.new" }
 
   /// Makes the directory, and those above it that are missing, for the owner alone.
@@ -20,7 +22,7 @@ struct StoreFiles {
     directory = path
     var made: [String] = []
     try Self.makeDirectory(path, &made)
-    for path in made { try Self.syncDirectory(Self.parent(of: path)) }
+    for path in made { try Self.sync(Self.parent(of: path)) }
   }
 
   private static func makeDirectory(_ path: String, _ made: inout [String]) throws(StoreError) {
@@ -57,9 +59,15 @@ struct StoreFiles {
   /// Makes the data file unless it is there: whole or not at all, also when power fails meanwhile.
   ///
   /// The engine's own creation is not safe against that, so it works under another name.
-  /// - Parameter fill: Writes the first contents.
+  /// - Parameters:
+  ///   - fill: Writes the first contents.
+  ///   - prepare: Called when they are durable under the draft's name, before the data file is there.
+  ///   - options: Hears of the steps.
   /// - Throws: `corrupt` when there is an empty file; what the system reports.
-  func createIfMissing(fill: (PageAccess, Tables) throws(StoreError) -> Void) throws(StoreError) {
+  func createIfMissing(
+    fill: (PageAccess, Tables) throws(StoreError) -> Void,
+    prepare: (FileMark) throws(StoreError) -> Void, options: StoreOptions
+  ) throws(StoreError) {
     var status = stat()
     // SAFETY: the call fills the local structure.
     if unsafe lstat(data, &status) == 0 {
@@ -73,14 +81,21 @@ struct StoreFiles {
     do throws(StoreError) {
       try writeDraft(fill)
       try Self.sync(draft)
+      try options.reach(.creationFilled)
+      try prepare(try FileMark(path: draft))
+      try options.reach(.creationMarked)
       guard unsafe rename(draft, data) == 0 else { throw StoreError(engine: errno, "rename") }
     } catch {
       removeDraft()
       throw error
     }
+    try options.reach(.creationRenamed)
     removeDraft()
-    try Self.syncDirectory(directory)
+    try syncDirectory()
   }
+
+  /// Makes names in the directory durable.
+  func syncDirectory() throws(StoreError) { try Self.sync(directory) }
 
   private func writeDraft(_ fill: (PageAccess, Tables) throws(StoreError) -> Void) throws(StoreError) {
     let engine = try unsafe Environment.openEngine(draft, mapBytes: 1 << 20)
@@ -105,14 +120,11 @@ struct StoreFiles {
     guard unsafe truncate(data, off_t(byteCount)) == 0 else { throw StoreError(engine: errno, "truncate") }
   }
 
-  private static func sync(_ path: String) throws(StoreError) {
+  /// Makes a file, or the names in a directory, durable.
+  static func sync(_ path: String) throws(StoreError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
     defer { close(descriptor) }
     guard fsync(descriptor) == 0 else { throw StoreError(engine: errno, "fsync") }
-  }
-
-  private static func syncDirectory(_ path: String) throws(StoreError) {
-    try sync(path)
   }
 }

@@ -5,7 +5,7 @@
 #endif
 
 /// The right to be a store's only user: a lock file against other processes, a registry within this one.
-struct StoreLock: ~Copyable, Sendable {
+final class StoreLock: Sendable {
   private let descriptor: Int32
   private let identity: FileIdentity
 

@@ -107,8 +107,12 @@ extension DocumentPages {
     var found: [CollectionInfo] = []
     try access.eachSmall(in: tables.collections, "collections") { (key, value) throws(CodecError) in
       let id = try key.readFixed(as: UInt32.self)
-      let count = try value.readFixed(as: UInt64.self)
-      found.append(CollectionInfo(id: id, name: try value.readString(), documentCount: Int(clamping: count)))
+      let alive = try value.readFixed(as: UInt64.self)
+      let records = try value.readFixed(as: UInt64.self)
+      found.append(
+        CollectionInfo(
+          id: id, name: try value.readString(), documentCount: Int(clamping: alive),
+          tombstoneCount: Int(clamping: records - min(alive, records))))
       return true
     }
     return found.sorted { $0.name < $1.name }

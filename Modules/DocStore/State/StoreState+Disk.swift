@@ -7,10 +7,10 @@ extension StoreState {
     log = try LogState(access, tables)
     try access.eachSmall(in: tables.collections, "collections") { (key, value) throws(CodecError) in
       let id = try key.readFixed(as: UInt32.self)
-      let count = try value.readFixed(as: UInt64.self)
+      let counts = (try value.readFixed(as: UInt64.self), try value.readFixed(as: UInt64.self))
       let name = try value.readString()
       guard Int(id) == collections.count + 1 else { return false }
-      collections.append(CollectionState(id: id, name: name, aliveCount: count))
+      collections.append(CollectionState(id: id, name: name, aliveCount: counts.0, recordCount: counts.1))
       numbers[name] = id
       return true
     }
@@ -52,6 +52,7 @@ extension StoreState {
       guard collections[index].isDirty else { continue }
       var value = ByteWriter()
       value.writeFixed(collections[index].aliveCount)
+      value.writeFixed(collections[index].recordCount)
       value.writeString(collections[index].name)
       try SmallRecord.put(value.bytes, at: Self.key(collections[index].id), in: tables.collections, access)
       collections[index].isDirty = false

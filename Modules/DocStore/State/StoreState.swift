@@ -8,6 +8,8 @@ struct StoreState: Sendable {
     let name: String
     var keys = KeyTable()
     var aliveCount: UInt64 = 0
+    /// Living documents and tombstones.
+    var recordCount: UInt64 = 0
     /// How many of ``keys`` are on disk.
     var storedKeys = 0
     /// Whether the list of collections on disk lacks the present count.
@@ -46,6 +48,7 @@ struct StoreState: Sendable {
     for index in collections.indices {
       let known = index < old.collections.count ? old.collections[index] : nil
       collections[index].aliveCount = known?.aliveCount ?? 0
+      collections[index].recordCount = known?.recordCount ?? 0
       collections[index].storedKeys = known?.storedKeys ?? 0
       collections[index].isDirty = known?.isDirty ?? true
     }

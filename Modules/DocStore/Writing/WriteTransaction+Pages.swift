@@ -75,6 +75,7 @@ extension WriteTransaction {
         }
       }
     }
+    if !standing.isKnown { countRecord(1, at: index) }
     count(document.isAlive, since: standing.isAlive, at: index)
     let isOversize = try weigh(document.isAlive ? record : nil, key, collection, index)
     changes.note(
@@ -107,6 +108,7 @@ extension WriteTransaction {
       if oversizeCount > 0, try access.delete(tables.oversize, path.rawBytes) { oversizeCount -= 1 }
     }
     forgetSize(of: key)
+    countRecord(-1, at: index)
     count(false, since: standing.isAlive, at: index)
     didEvict = true
     changes.note(

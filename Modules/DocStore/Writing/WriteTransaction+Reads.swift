@@ -12,7 +12,11 @@ extension WriteTransaction {
     _ = try pages()
     return withState { state in
       state.collections
-        .map { CollectionInfo(id: $0.id, name: $0.name, documentCount: Int(clamping: $0.aliveCount)) }
+        .map {
+          CollectionInfo(
+            id: $0.id, name: $0.name, documentCount: Int(clamping: $0.aliveCount),
+            tombstoneCount: Int(clamping: $0.recordCount - min($0.aliveCount, $0.recordCount)))
+        }
         .sorted { $0.name < $1.name }
     }
   }

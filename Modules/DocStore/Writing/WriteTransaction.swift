@@ -127,6 +127,13 @@ public final class WriteTransaction {
     state.collections[index].isDirty = true
   }
 
+  /// Counts a record that came into being, or one that is gone.
+  func countRecord(_ change: Int, at index: Int) {
+    let count = state.collections[index].recordCount
+    state.collections[index].recordCount = change > 0 ? count + 1 : count &- min(count, 1)
+    state.collections[index].isDirty = true
+  }
+
   /// An id for a document that came without one.
   func freshID() -> String { state.ids.next(now: settings.options.now(), random: settings.options.random) }
 

@@ -20,13 +20,15 @@ final class Writer: @unchecked Sendable {
   private let watch: WaitWatch
   private var environment: Environment?
   private var state: StoreState
+  private let keeper: InstanceKeeper
   /// The failure that poisoned the store.
   private var failure: StoreError?
 
   /// After this long a commit takes no more waiting jobs along, so that the first ones do not wait for the last.
   private static let batchDuration = Duration.milliseconds(20)
 
-  init(_ environment: Environment, state: StoreState, settings: WriterSettings) {
+  init(_ environment: Environment, state: StoreState, settings: WriterSettings, keeper: InstanceKeeper) {
+    self.keeper = keeper
     self.environment = environment
     self.state = state
     self.settings = settings
@@ -86,6 +88,7 @@ final class Writer: @unchecked Sendable {
 
   private func run() {
     while let job = nextJob() { runBatch(job) }
+    if failure == nil { keeper.finish(state.log) }
     environment = nil
     ended.withLock(wake: true) { $0 = true }
   }
@@ -104,6 +107,7 @@ final class Writer: @unchecked Sendable {
     let old = state
     var finished: [(job: Job, outcome: FinishedJob)] = []
     let previous = PreviousSnapshot(environment)
+    var changesAnything = false
     do {
       let transaction = try unsafe LMDBTransaction(environment.handle)
       do {
@@ -114,6 +118,8 @@ final class Writer: @unchecked Sendable {
       }
       takeAlong(&finished, transaction.access, environment)
       publish()
+      changesAnything = finished.contains { !$0.outcome.isEmpty }
+      if changesAnything { try keeper.renew(transaction.access, environment.tables) }
       try StoreError.check(settings.options.commitFault?() ?? MDB_SUCCESS, "mdb_txn_commit")
       try transaction.commit()
     } catch {
@@ -123,8 +129,10 @@ final class Writer: @unchecked Sendable {
       for (job, _) in finished { job.finish(.failure(error)) }
       return
     }
+    if changesAnything { keeper.didCommit() }
     announce(finished.map(\.outcome), previous, environment)
     for (job, outcome) in finished { job.finish(.success(outcome.receipt)) }
+    keeper.catchUp(state.log)
   }
 
   /// Runs waiting jobs in transactions nested in the batch's, so that each can fail alone.

@@ -1,16 +1,20 @@
 import CLMDB
 import CRDTCore
 
-/// What a store is: its format, its site, and the epoch of its log.
-struct StoreIdentity: Sendable {
-  /// The format this release writes, and the newest it reads.
-  static let formatVersion: UInt32 = 1
+/// What a store is: its format, its site, the epoch of its log, and the nonce of its last session.
+struct StoreIdentity: Hashable, Sendable {
+  /// The format this release writes, and the only one it reads.
+  static let formatVersion: UInt32 = 2
+  /// The nonce of a copy that was made to become a store of its own.
+  static let noNonce: UInt64 = 0
 
-  let site: SiteID
-  let epoch: UInt64
+  var site: SiteID
+  var epoch: UInt64
+  /// Drawn anew by each session that writes; the file beside the data has it too.
+  var nonce: UInt64
 
   private static let formatKey = Array("format".utf8)
-  private static let identityKey = Array("identity".utf8)
+  static let identityKey = Array("identity".utf8)
 
   /// A new store's identity; no store is site zero, which default data has.
   init(random: () -> UInt64) {
@@ -18,7 +22,10 @@ struct StoreIdentity: Sendable {
     while site == .zero { site = SiteID(high: random(), low: random()) }
     self.site = site
     epoch = random()
+    nonce = Self.drawNonce(random)
   }
+
+  static func drawNonce(_ random: () -> UInt64) -> UInt64 { max(random(), noNonce + 1) }
 
   /// Refuses a store of another format; nothing else of it has been read then.
   static func checkFormat(_ access: PageAccess, _ meta: MDB_dbi) throws(StoreError) {
@@ -35,19 +42,31 @@ struct StoreIdentity: Sendable {
 
   init(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     let identity = try access.small(Self.identityKey, in: tables.meta, "meta") { reader throws(CodecError) in
-      (try reader.readSite(), try reader.readFixed(as: UInt64.self))
+      try StoreIdentity(&reader)
     }
     guard let identity else { throw SmallRecord.damaged("meta") }
-    (site, epoch) = identity
+    self = identity
   }
 
-  func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+  private init(_ reader: inout ByteReader) throws(CodecError) {
+    site = try reader.readSite()
+    epoch = try reader.readFixed()
+    nonce = try reader.readFixed()
+  }
+
+  /// Writes the format and the identity.
+  func create(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     var format = ByteWriter()
     format.writeFixed(Self.formatVersion)
     try SmallRecord.put(format.bytes, at: Self.formatKey, in: tables.meta, access)
+    try write(access, tables)
+  }
+
+  func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     var identity = ByteWriter()
     identity.write(site)
     identity.writeFixed(epoch)
+    identity.writeFixed(nonce)
     try SmallRecord.put(identity.bytes, at: Self.identityKey, in: tables.meta, access)
   }
 }

@@ -1,0 +1,64 @@
+import CLMDB
+import CRDTCore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// What tells a file from every copy of it: its file system, its number there, and when it was made.
+///
+/// The file system counts by its own name and not by its device's number, which a restart may change.
+struct FileMark: Hashable, Sendable {
+  let fileSystem: UInt64
+  let inode: UInt64
+  /// Nanoseconds since 1970; 0 where the file system does not keep it.
+  let birth: UInt64
+
+  /// No file's mark.
+  static let none = FileMark(fileSystem: 0, inode: 0, birth: 0)
+
+  private init(fileSystem: UInt64, inode: UInt64, birth: UInt64) {
+    self.fileSystem = fileSystem
+    self.inode = inode
+    self.birth = birth
+  }
+
+  init(_ descriptor: Int32) throws(StoreError) {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat") }
+    inode = UInt64(truncatingIfNeeded: status.st_ino)
+    #if canImport(Darwin)
+      fileSystem = UInt64(truncatingIfNeeded: status.st_dev)
+      birth =
+        UInt64(clamping: status.st_birthtimespec.tv_sec) &* 1_000_000_000
+        &+ UInt64(clamping: status.st_birthtimespec.tv_nsec)
+    #else
+      fileSystem = dunlin_file_system(descriptor)
+      birth = dunlin_file_birth(descriptor)
+    #endif
+  }
+
+  /// The mark of the file at `path`.
+  init(path: String) throws(StoreError) {
+    // SAFETY: the path is read during the call only.
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    defer { close(descriptor) }
+    try self.init(descriptor)
+  }
+
+  init(_ reader: inout ByteReader) throws(CodecError) {
+    fileSystem = try reader.readFixed()
+    inode = try reader.readFixed()
+    birth = try reader.readFixed()
+  }
+
+  func write(to out: inout ByteWriter) {
+    out.writeFixed(fileSystem)
+    out.writeFixed(inode)
+    out.writeFixed(birth)
+  }
+}

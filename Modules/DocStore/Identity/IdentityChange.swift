@@ -1,0 +1,45 @@
+public import CRDTCore
+
+/// That a store was found to be a copy of what it was, and so became a site of its own.
+public struct IdentityChange: Hashable, Sendable {
+  /// What gave it away.
+  public struct Reason: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The data stands in another file than the one it was written to: the directory was copied, or moved
+    /// to another file system.
+    public static let copied = Reason(rawValue: "copied")
+    /// The data is older than what this store wrote last: it was put back from a backup.
+    public static let restored = Reason(rawValue: "restored")
+    /// The file `instance` beside the data is missing or damaged, as it is in a backup.
+    public static let sideFileMissing = Reason(rawValue: "sideFileMissing")
+  }
+
+  public let reason: Reason
+  /// The site that the data was written by; what it wrote stays.
+  public let previousSite: SiteID
+
+  public init(reason: Reason, previousSite: SiteID) {
+    self.reason = reason
+    self.previousSite = previousSite
+  }
+}
+
+extension IdentityChange.Reason: CustomStringConvertible {
+  public var description: String { rawValue }
+}
+
+extension IdentityChange {
+  /// One line for the log.
+  var line: String {
+    let cause =
+      switch reason {
+      case .copied: "its files are a copy"
+      case .restored: "it was put back from an older copy"
+      default: "the file that says whether it was copied is missing"
+      }
+    return "The store takes a new site, because \(cause); it was site \(previousSite)"
+  }
+}

@@ -1,0 +1,168 @@
+import CRDTCore
+
+/// Finds out at open whether the store is what it was, and keeps the file beside the data up to date.
+///
+/// A session that only reads changes nothing. The first commit of a session carries a new nonce; soon after
+/// it the file learns that, and at the end of the session how far the log had come.
+// SAFETY: used by the thread that opens the store, then by the writer thread alone.
+final class InstanceKeeper: @unchecked Sendable {
+  /// Whose entries this session writes.
+  private(set) var identity: StoreIdentity
+  /// What was found to have happened to the store, where it had to become a new site.
+  let change: IdentityChange?
+  private let files: StoreFiles
+  private let options: StoreOptions
+  private var file: InstanceFile
+  /// Whether this session's nonce has been committed.
+  private var isRenewed = false
+  /// Whether the file beside the data may lack what the data has.
+  private var isBehind = false
+
+  /// Compares data and file; on a mismatch the new site is durable when this returns.
+  init(_ environment: Environment, _ files: StoreFiles, log: LogState, options: StoreOptions)
+    throws(StoreError)
+  {
+    self.files = files
+    self.options = options
+    let access = try environment.beginRead()
+    let stored: StoreIdentity
+    do {
+      defer { environment.recycle(access) }
+      stored = try StoreIdentity(access, environment.tables)
+    }
+    let data = try FileMark(try environment.dataDescriptor())
+    switch try Self.compare(stored, data, log, with: InstanceFile.read(files.instance)) {
+    case .same(let known):
+      identity = stored
+      change = nil
+      file = known
+      // The last session may have ended before the file knew of its nonce, or of a change of files.
+      if stored.nonce == known.next || known.nextData != .none { isRenewed = !repair(stored, data) }
+    case .changed(let reason):
+      var fresh = StoreIdentity(random: options.random)
+      fresh.nonce = StoreIdentity.drawNonce(options.random)
+      file = InstanceFile(
+        nonce: fresh.nonce, next: StoreIdentity.drawNonce(options.random), sequence: log.sequence,
+        commitID: log.commitID, data: data)
+      // The file first: should only one of both survive a crash, they differ, and this happens again.
+      try file.replace(files)
+      try options.reach(.siteMarked)
+      let transaction = try unsafe LMDBTransaction(environment.handle)
+      try fresh.write(transaction.access, environment.tables)
+      try transaction.commit()
+      try options.reach(.siteCommitted)
+      identity = fresh
+      isRenewed = true
+      let change = IdentityChange(reason: reason, previousSite: stored.site)
+      self.change = change
+      options.write(.warning, change.line)
+    }
+  }
+
+  /// Brings the file up to date after a crash.
+  ///
+  /// - Returns: Whether that was possible; else this session keeps the last one's nonce, which the file knows.
+  private func repair(_ stored: StoreIdentity, _ data: FileMark) -> Bool {
+    var repaired = file
+    repaired.nonce = stored.nonce
+    repaired.next = StoreIdentity.drawNonce(options.random)
+    (repaired.data, repaired.nextData) = (data, .none)
+    return replace(by: repaired)
+  }
+
+  /// Puts a new file in place; a failure is logged, and is no loss where the old one is still right.
+  @discardableResult
+  private func replace(by new: InstanceFile) -> Bool {
+    do {
+      try new.replace(files)
+      file = new
+      return true
+    } catch {
+      options.write(.warning, "The store's file instance could not be written: \(error)")
+      return false
+    }
+  }
+
+  private enum Verdict {
+    case same(InstanceFile)
+    case changed(IdentityChange.Reason)
+  }
+
+  private static func compare(
+    _ stored: StoreIdentity, _ data: FileMark, _ log: LogState, with finding: InstanceFile.Finding
+  ) -> Verdict {
+    let file: InstanceFile
+    switch finding {
+    case .found(let found): file = found
+    case .missing, .damaged: return .changed(.sideFileMissing)
+    case .copy: return .changed(.copied)
+    }
+    guard stored.nonce == file.nonce || stored.nonce == file.next else { return .changed(.restored) }
+    guard log.sequence > file.sequence || (log.sequence, log.commitID) == (file.sequence, file.commitID)
+    else {
+      return .changed(.restored)
+    }
+    guard data == file.data || data == file.nextData else { return .changed(.copied) }
+    return .same(file)
+  }
+
+  /// Makes the file of a store that is about to come into being, whose data file is a draft yet.
+  static func create(_ identity: StoreIdentity, _ files: StoreFiles, draft: FileMark, random: () -> UInt64)
+    throws(StoreError)
+  {
+    try InstanceFile(nonce: identity.nonce, next: StoreIdentity.drawNonce(random), data: draft).replace(files)
+  }
+
+  // MARK: - On the writer thread
+
+  /// Lets a transaction carry this session's nonce, when it is the first that writes.
+  func renew(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    guard !isRenewed else { return }
+    var renewed = identity
+    renewed.nonce = file.next
+    try renewed.write(access, tables)
+  }
+
+  /// Takes note of a commit that ``renew(_:_:)`` was called for; the file is brought up to date soon.
+  func didCommit() {
+    guard !isRenewed else { return }
+    isRenewed = true
+    identity.nonce = file.next
+    isBehind = true
+  }
+
+  /// Tells the file of this session's nonce, once; a failure is no loss, since the file expects it.
+  func catchUp(_ log: LogState) {
+    guard isBehind else { return }
+    isBehind = false
+    try? options.reach(.nonceCommitted)
+    var new = file
+    new.nonce = identity.nonce
+    new.next = StoreIdentity.drawNonce(options.random)
+    (new.sequence, new.commitID) = (log.sequence, log.commitID)
+    replace(by: new)
+    try? options.reach(.nonceMarked)
+  }
+
+  /// Notes how far the log came, at the end of a session.
+  func finish(_ log: LogState) {
+    guard file.sequence < log.sequence, identity.nonce == file.nonce else { return }
+    (file.sequence, file.commitID) = (log.sequence, log.commitID)
+    try? file.overwrite(files)
+  }
+
+  /// Prepares for the data file to be replaced by another one, whichever of both survives a crash.
+  func expect(_ draft: FileMark) throws(StoreError) {
+    var expecting = file
+    expecting.nextData = draft
+    try expecting.replace(files)
+    file = expecting
+  }
+
+  /// Ends what ``expect(_:)`` began; a failure is no loss, since the file still knows both.
+  func settle(on data: FileMark) {
+    var settled = file
+    (settled.data, settled.nextData) = (data, .none)
+    replace(by: settled)
+  }
+}
