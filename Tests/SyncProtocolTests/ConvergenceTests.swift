@@ -20,7 +20,7 @@ import Testing
     #expect(wrong.isEmpty, "\(wrong.prefix(5))")
   }
 
-  @Test(arguments: Array(201...206) + [1_015 as UInt64])
+  @Test(arguments: Array(201...206) + [1_015, 3_017, 3_043 as UInt64])
   func `it holds when bytes trickle and queues overflow`(seed: UInt64) throws {
     var history = try History(seed: seed)
     history.network.maximumPiece = 40

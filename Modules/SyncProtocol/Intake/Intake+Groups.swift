@@ -155,6 +155,7 @@ extension Intake {
     context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
     context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
     for wants in outcome.missing { sendWants(wants, round: 0, isGroup: true) }
+    try tellReturned(applying.groups)
     settle()
     noteProgress()
     return outcome.owed

@@ -131,24 +131,7 @@ extension Intake {
     }
     guard phase != .idle else { return }
     sendHaves(notices, round: 0)
-    ask(forEvicted: evicted)
-    // The sender may yet have to apply what this peer sent before it evicted.
-    evictedBefore += evicted
-  }
-
-  private func ask(forEvicted wants: [DocumentWant]) {
-    if wants.count > SyncLimits.evictedDocuments {
-      for want in wants { due.add(want.collection) }
-    } else {
-      sendWants(wants, round: 0, isGroup: true)
-    }
-  }
-
-  /// Asks once more for what was evicted, now that the sender has all that was on its way to it.
-  func askAgain() {
-    guard !evictedBefore.isEmpty else { return }
-    ask(forEvicted: evictedBefore)
-    evictedBefore = []
+    evict(evicted)
   }
 
   private func have(

@@ -64,7 +64,9 @@ final class Intake {
   /// Collections that the sender has a filter of.
   var filtered: Set<String> = []
   /// Evicted documents that are asked for once more when nothing is on its way to the sender.
-  var evictedBefore: [DocumentWant] = []
+  var evictedBefore: [DocumentName] = []
+  /// Documents evicted in this session whose return is told.
+  var evictedNames: Set<DocumentName> = []
 
   let unpacker = Unpacker()
   /// Plain bytes of small groups, up to an incomplete one.

@@ -145,7 +145,7 @@ public final class Session {
   private func work() throws(SyncError) {
     if context.gate.epoch != policyEpoch { noteUpdatedPolicy() }
     var budget = SyncLimits.recordsPerCall
-    if supply.isDrained { intake.askAgain() }
+    if supply.isDrained { try intake.askAgain() }
     try intake.work(budget: &budget)
     intake.applyNext()
     try supply.work(budget: &budget)

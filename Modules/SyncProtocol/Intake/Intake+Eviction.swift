@@ -1,0 +1,92 @@
+import CRDTCore
+import DocStore
+
+/// A document's name at any peer.
+struct DocumentName: Hashable {
+  let collection: String
+  let id: DocumentID
+}
+
+/// What this peer evicts under a live subscription comes back, in the state that the sender has in the end.
+///
+/// The sender may yet have to apply what this peer sent before it evicted, and takes that for known here. So
+/// what was evicted while anything was on its way is asked for again when nothing is, and what comes back of it is
+/// told with its state.
+extension Intake {
+  func evict(_ wants: [DocumentWant]) {
+    guard !wants.isEmpty else { return }
+    ask(forEvicted: wants)
+    for want in wants {
+      let name = DocumentName(collection: want.collection, id: want.id)
+      if evictedNames.count < SyncLimits.evictedDocuments { evictedNames.insert(name) }
+      evictedBefore.append(name)
+    }
+  }
+
+  private func ask(forEvicted wants: [DocumentWant]) {
+    if wants.count > SyncLimits.evictedDocuments {
+      for want in wants { due.add(want.collection) }
+    } else {
+      sendWants(wants, round: 0, isGroup: true)
+    }
+  }
+
+  /// Asks once more for what was evicted, now that the sender has all that was on its way to it.
+  func askAgain() throws(SyncError) {
+    guard !evictedBefore.isEmpty else { return }
+    let names = evictedBefore
+    evictedBefore = []
+    ask(
+      forEvicted: try states(of: names).map { name, state in
+        DocumentWant(
+          collection: name.collection, id: name.id, vector: state?.vector ?? VersionVector(),
+          isHeld: state?.isMatch ?? false)
+      })
+  }
+
+  /// Tells of the documents of applied groups that were evicted before.
+  func tellReturned(_ groups: [IncomingGroup]) throws(SyncError) {
+    guard !evictedNames.isEmpty else { return }
+    let names = groups.flatMap(\.documents).map { DocumentName(collection: $0.collection, id: $0.id) }
+      .filter(evictedNames.contains)
+    guard !names.isEmpty else { return }
+    // Once: a second return is an answer to this notice.
+    evictedNames.subtract(names)
+    var notices: [DocumentHave] = []
+    for (name, state) in try states(of: names) {
+      guard let state, state.isMatch else { continue }
+      if let cleared = context.gatekeeper?.clear(name.collection) {
+        notices.append(DocumentHave(cleared, id: name.id, hash: state.hash, vector: state.vector))
+      } else {
+        due.add(name.collection)
+      }
+    }
+    sendHaves(notices, round: 0)
+  }
+
+  private struct HeldState {
+    let vector: VersionVector
+    let hash: Summary
+    let isMatch: Bool
+  }
+
+  /// What is held here now of documents; `nil` for one that is unknown.
+  private func states(of names: [DocumentName]) throws(SyncError) -> [(DocumentName, HeldState?)] {
+    var interest = interest
+    defer { self.interest = interest }
+    return try context.read { transaction in
+      let sites = transaction.sites
+      return try names.map { name in
+        guard let collection = try transaction.collection(name.collection) else { return (name, nil) }
+        let matcher = interest.matcher(for: collection)
+        let state = try transaction.withRecord(collection, name.id) { record, summary in
+          let id = name.id.bytes.span.bytes
+          return HeldState(
+            vector: try record.vector(sites: sites), hash: Fingerprint.hash(id: id, summary: summary),
+            isMatch: matcher?.matches(id, record) ?? false)
+        }
+        return (name, state)
+      }
+    }
+  }
+}
