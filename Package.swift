@@ -90,7 +90,8 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests("ToolTests", using: ["dunlin", "TestKit"]),
-    tests("DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"]),
+    tests(
+      "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(
       "GuideTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
     tests(

@@ -22,6 +22,7 @@ public final class Store: Sendable {
   let options: StoreOptions
   let writer: Writer
   let limits: SizeLimits
+  let housekeeping: Housekeeping
   private let environment: Monitor<Environment?>
   private let processID = getpid()
 
@@ -64,7 +65,9 @@ public final class Store: Sendable {
       site: keeper.identity.site, options: options, pageLimit: environment.pageLimit, sizes: limits)
     writer = Writer(environment, state: state, settings: settings, keeper: keeper)
     self.environment = Monitor(environment)
+    housekeeping = Housekeeping(writer, options)
     try writer.start()
+    try housekeeping.start(unfinished: state)
   }
 
   deinit { close() }
@@ -76,7 +79,9 @@ public final class Store: Sendable {
   public func close() {
     // A fork has neither the writer's thread nor a claim to the files.
     guard getpid() == processID else { return }
+    housekeeping.stop()
     writer.close()
+    housekeeping.join()
     let closed = environment.withLock { environment in
       defer { environment = nil }
       return environment

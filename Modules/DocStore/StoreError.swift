@@ -51,6 +51,14 @@ public struct StoreError: Error, Hashable, Sendable {
     public static let forked = Code(rawValue: "forked")
     /// Too many read transactions are open.
     public static let tooManyReaders = Code(rawValue: "tooManyReaders")
+    /// The collection has an index of that name already.
+    public static let indexExists = Code(rawValue: "indexExists")
+    /// There is no such index.
+    public static let indexNotFound = Code(rawValue: "indexNotFound")
+    /// An index is still being built.
+    public static let indexNotReady = Code(rawValue: "indexNotReady")
+    /// An index has no name or no fields, or fields that cannot be indexed.
+    public static let invalidIndex = Code(rawValue: "invalidIndex")
     /// A key or value is larger than the store takes.
     public static let limit = Code(rawValue: "limit")
   }

@@ -32,6 +32,8 @@ public struct StoreOptions: Sendable {
   /// How long a writer waits before that is logged, and then between log lines.
   package var waitWarning: Duration = .seconds(10)
   package var waitRepeat: Duration = .seconds(5)
+  /// How long work that can be divided holds on to the writer at a time.
+  package var writerSlice: Duration = .milliseconds(40)
   /// Stands in for the engine's answer to a commit, for tests: a C error code, or 0 to go on.
   package var commitFault: (@Sendable () -> Int32)?
   /// Called at each step of work on the store's files, for tests.

@@ -171,9 +171,9 @@ final class CountBox: Sendable {
 }
 
 /// Waits for something that another thread is sure to bring about; gives up with an error after ten seconds.
-func waitUntil(_ isDone: () -> Bool) async throws {
+func waitUntil(_ isDone: () throws -> Bool) async throws {
   let end = ContinuousClock.now + .seconds(10)
-  while !isDone() {
+  while try !isDone() {
     if ContinuousClock.now > end { throw CancellationError() }
     await Task.yield()
   }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Foundation
 import Synchronization
 import TestKit
 import Testing
@@ -34,7 +35,16 @@ final class StoreFixture {
   func reopen(_ meddle: () throws -> Void = {}) throws {
     store.close()
     try meddle()
-    store = try Store.open(at: path, options: options)
+    let end = ContinuousClock.now + .seconds(5)
+    while true {
+      do {
+        store = try Store.open(at: path, options: options)
+        return
+      } catch let error where error.code == .alreadyOpen && ContinuousClock.now < end {
+        // The test of a forked process has, until that ends, a hold on the locks of all.
+        Thread.sleep(forTimeInterval: 0.01)
+      }
+    }
   }
 }
 

@@ -9,6 +9,8 @@ struct Tables: Sendable {
   let documents: MDB_dbi
   let groups: MDB_dbi
   let oversize: MDB_dbi
+  let indexes: MDB_dbi
+  let rows: MDB_dbi
 
   /// Room for tables of later releases beside the ones there are.
   static let maximumCount: UInt32 = 32
@@ -21,6 +23,8 @@ struct Tables: Sendable {
     documents = try access.open("documents", create: create)
     groups = try access.open("groups", create: create)
     oversize = try access.open("oversize", create: create)
+    indexes = try access.open("indexes", create: create)
+    rows = try access.open("rows", create: create)
   }
 
   /// All of them by name, in the order in which copies are written.
@@ -28,7 +32,7 @@ struct Tables: Sendable {
     [
       ("meta", meta), ("collections", collections), ("keys", keys), ("sites", sites),
       ("documents", documents),
-      ("groups", groups), ("oversize", oversize),
+      ("groups", groups), ("oversize", oversize), ("indexes", indexes), ("rows", rows),
     ]
   }
 

@@ -6,7 +6,7 @@ public import CRDTCore
 /// of its snapshot from being used again.
 public struct ReadTransaction: ~Copyable {
   private let environment: Environment
-  private let pages: DocumentPages
+  let pages: DocumentPages
   private let catalogue: Catalogue
   private let log: LogState
 

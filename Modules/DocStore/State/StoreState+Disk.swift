@@ -24,6 +24,7 @@ extension StoreState {
     self.sites = SiteTable(sites: sites)
     storedSites = sites.count
     oversizeCount = try access.entryCount(tables.oversize)
+    try readIndexes(access, tables)
   }
 
   private mutating func readKeys(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
@@ -49,6 +50,7 @@ extension StoreState {
       if collections[index].storedKeys < collections[index].keys.count {
         try flushKeys(at: index, access, tables)
       }
+      try flushIndexes(at: index, access, tables)
       guard collections[index].isDirty else { continue }
       var value = ByteWriter()
       value.writeFixed(collections[index].aliveCount)

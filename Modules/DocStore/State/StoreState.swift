@@ -14,6 +14,7 @@ struct StoreState: Sendable {
     var storedKeys = 0
     /// Whether the list of collections on disk lacks the present count.
     var isDirty = false
+    var indexes: [IndexState] = []
 
     var collection: Collection { Collection(id: id, name: name, keys: keys) }
   }
@@ -28,6 +29,8 @@ struct StoreState: Sendable {
   var ids = TimeOrderedIDs()
   /// Entries of the list of documents too large to send.
   var oversizeCount = 0
+  /// The greatest number that an index ever had.
+  var lastIndex: UInt32 = 0
   /// Whether readers have to be given a new catalogue.
   var isCatalogueStale = false
 
@@ -51,10 +54,12 @@ struct StoreState: Sendable {
       collections[index].recordCount = known?.recordCount ?? 0
       collections[index].storedKeys = known?.storedKeys ?? 0
       collections[index].isDirty = known?.isDirty ?? true
+      collections[index].indexes = known?.indexes ?? []
     }
     storedSites = old.storedSites
     log.revert(to: old.log)
     oversizeCount = old.oversizeCount
+    lastIndex = old.lastIndex
   }
 }
 

@@ -34,28 +34,36 @@ extension WriteTransaction {
           operation: operation))
     }
     var standing = Standing()
+    let maintainer = maintainer(at: index)
     let document: EncodedDocument?
     do {
       document = try withTables(of: index) { tables in
         let found = try DocumentPages(access: access, tables: self.tables)
           .withRecord(key.collection, named: collection, id) { record, envelope in
             standing = Standing(of: record, envelope, copy: isCapturing)
+            try maintainer?.readOld(standing.isAlive ? record : nil, key.id, tables.keys)
             return try edit(StoredDocument(record, summary: envelope.summary), &tables)
           }
-        return if let found { found } else { try edit(nil, &tables) }
+        if found == nil { try maintainer?.readOld(nil, key.id, tables.keys) }
+        let document = if let found { found } else { try edit(nil, &tables) }
+        if let document {
+          try maintainer?.readNew(document.isAlive ? document.record.rawBytes : nil, key.id, tables.keys)
+        }
+        return document
       }
     } catch let error as DocumentError {
       throw StoreError(error, operation: operation)
     }
     guard let document else { return false }
     isStored = true
-    try store(document, under: key, in: collection, at: index, (intent, touch), standing)
+    try store(document, under: key, in: collection, at: index, (intent, touch), standing, maintainer)
     return true
   }
 
   private func store(
     _ document: EncodedDocument, under key: DocumentKey, in collection: String, at index: Int,
-    _ step: (intent: ChangeList.Intent, touch: ChangeList.Touch?), _ standing: Standing
+    _ step: (intent: ChangeList.Intent, touch: ChangeList.Touch?), _ standing: Standing,
+    _ maintainer: IndexMaintainer?
   ) throws {
     let access = try pagesToWrite("put")
     let record = Record(bytes: document.record)
@@ -75,6 +83,7 @@ extension WriteTransaction {
         }
       }
     }
+    try note(maintainer, access)
     if !standing.isKnown { countRecord(1, at: index) }
     count(document.isAlive, since: standing.isAlive, at: index)
     let isOversize = try weigh(document.isAlive ? record : nil, key, collection, index)
@@ -103,6 +112,7 @@ extension WriteTransaction {
         of: stored.extracting(Envelope.byteCount..<stored.byteCount), envelope, copy: isCapturing)
     }
     guard let standing else { return false }
+    try removeRows(of: key, path.rawBytes, at: index, access)
     try update { () throws(StoreError) in
       try access.delete(tables.documents, path.rawBytes)
       if oversizeCount > 0, try access.delete(tables.oversize, path.rawBytes) { oversizeCount -= 1 }

@@ -20,6 +20,9 @@ public final class WriteTransaction {
   private var activeTables = RecordTables()
   private var activeIndex: Int?
   private var stamp: Stamping?
+  /// By a collection's position, for those that have indexes.
+  private var maintainers: [Int: IndexMaintainer] = [:]
+  var rows = IndexWriteBuffer()
   var changes = ChangeList()
   var didEvict = false
   var sizes: [SizeFinding] = []
@@ -72,6 +75,7 @@ public final class WriteTransaction {
   /// Marks pages as being read while `body` runs.
   func reading<R>(_ body: (DocumentPages) throws -> R) throws -> R {
     let pages = try pages()
+    if readDepth == 0, !rows.isEmpty { try flushRows(pages.access) }
     readDepth += 1
     defer { readDepth -= 1 }
     return try body(pages)
@@ -99,6 +103,27 @@ public final class WriteTransaction {
   func withState<R>(_ body: (inout StoreState) throws -> R) rethrows -> R {
     settleTables()
     return try body(&state)
+  }
+
+  /// What keeps the indexes of a collection; `nil` when it has none.
+  func maintainer(at index: Int) -> IndexMaintainer? {
+    if state.collections[index].indexes.isEmpty { return nil }
+    if let known = maintainers[index] { return known }
+    let maintainer = IndexMaintainer(state.collections[index].indexes)
+    maintainers[index] = maintainer
+    return maintainer
+  }
+
+  /// Takes the numbers of rows into the state; changes from here on go by the state of the indexes.
+  func settleIndexes() {
+    for (index, maintainer) in maintainers { maintainer.settle(&state.collections[index].indexes) }
+    maintainers.removeAll()
+  }
+
+  /// Writes the rows of indexes that were put off.
+  func flushRows(_ access: PageAccess) throws(StoreError) {
+    try update { () throws(StoreError) in try rows.flush(access, tables) }
+    settleIndexes()
   }
 
   func index(of collection: String) -> Int? { state.index(of: collection) }
@@ -190,6 +215,7 @@ public final class WriteTransaction {
     let access = try pagesToWrite("commit")
     defer { isOver = true }
     try closeGroup(access)
+    try flushRows(access)
     settleTables()
     var job = FinishedJob(origin: origin, isCaptured: isCapturing)
     if changes.lastSequence > 0 {

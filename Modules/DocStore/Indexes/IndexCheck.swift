@@ -1,0 +1,107 @@
+import CRDTCore
+
+/// Compares every row of an index with its document, and every document with its row.
+struct IndexCheck {
+  let pages: DocumentPages
+  let collection: Collection
+  let index: IndexState
+
+  /// Calls `report` with each thing that is wrong, in a sentence that holds no document contents.
+  ///
+  /// A damaged document is somebody else's finding: its rows are passed over.
+  /// - Complexity: O(*n* log *n*) in the documents, and constant memory.
+  func run(_ report: (String) -> Void) throws {
+    var paths = index.definition.fields.map { ResolvedPath($0.path.map(PathComponent.key)) }
+    for field in paths.indices { paths[field].resolve(in: collection.keys) }
+    let rows = try checkRows(paths, report)
+    if rows != index.rowCount { report("\(name) counts \(index.rowCount) rows and has \(rows)") }
+    try checkDocuments(paths, report)
+  }
+
+  private var name: String { "The index \(index.definition.name) of the collection \(collection.name)" }
+
+  private func checkRows(_ paths: [ResolvedPath], _ report: (String) -> Void) throws -> UInt64 {
+    var count: UInt64 = 0
+    let prefix = IndexState.key(index.number)
+    var expected = IndexKeyWriter()
+    try pages.access.scan(pages.tables.rows, from: prefix.rawBytes) { key, value in
+      guard key.byteCount >= prefix.count, key.extracting(0..<prefix.count).isEqual(to: prefix.rawBytes)
+      else { return false }
+      count += 1
+      guard let row = IndexRow(key: key, value: value) else {
+        report("\(name) has a damaged row")
+        return true
+      }
+      let id = DocumentID(trusted: unsafe row.id.withUnsafeBytes { unsafe Array($0) })
+      let isRight: Bool?
+      do {
+        isRight = try pages.withRecord(collection.id, named: collection.name, id) { record, _ in
+          let view = RecordView(record)
+          guard view.isAlive, index.covers(id.bytes.rawBytes) else { return false }
+          expected.removeAll()
+          let wanted = try IndexMaintainer.appendRow(
+            index, paths, view, id.bytes.rawBytes, collection.keys, to: &expected)
+          return expected.bytes.rawBytes.isEqual(to: key) && RowValue(value, of: key)?.mark == wanted.mark
+        }
+      } catch let error as StoreError where error.code == .corrupt {
+        return true
+      } catch is CodecError {
+        return true
+      }
+      if isRight != true { report("\(name) has a row that does not fit its document") }
+      return true
+    }
+    return count
+  }
+
+  private func checkDocuments(_ paths: [ResolvedPath], _ report: (String) -> Void) throws {
+    var key = IndexKeyWriter()
+    try pages.forEachRecord(collection, from: nil, to: nil, verify: false) { id, _, record in
+      guard record.isAlive, index.covers(id), record.verify() else { return true }
+      key.removeAll()
+      do {
+        _ = try IndexMaintainer.appendRow(index, paths, record, id, collection.keys, to: &key)
+      } catch is CodecError {
+        return true
+      }
+      let isThere = try pages.access.withValue(pages.tables.rows, key.bytes.rawBytes) { _ in true }
+      if isThere == nil { report("\(name) lacks the row of a document") }
+      return true
+    }
+  }
+}
+
+extension ReadTransaction {
+  /// Checks every index of every collection; `report` gets a sentence for each thing that is wrong.
+  package borrowing func checkIndexes(_ report: (String) -> Void) throws {
+    let names = try pages.collections().sorted { $0.id < $1.id }.map(\.name)
+    let indexes = try pages.access.indexes(pages.tables, names: names)
+    for (position, index) in indexes where index.phase != .dropping {
+      guard let collection = try collection(names[position]) else { continue }
+      try IndexCheck(pages: pages, collection: collection, index: index).run(report)
+    }
+    let known = Set(indexes.map(\.index.number))
+    try pages.eachIndexNumber { number in
+      if !known.contains(number) { report("The table of rows has rows of an index that does not exist") }
+    }
+  }
+
+  /// Rows of all indexes together, those that are being removed included.
+  package borrowing func indexEntryCount() throws -> Int { try pages.access.entryCount(pages.tables.rows) }
+}
+
+extension DocumentPages {
+  /// Visits the numbers of all indexes that have rows.
+  fileprivate func eachIndexNumber(_ body: (UInt32) -> Void) throws {
+    var next: UInt32? = 0
+    while let start = next {
+      next = nil
+      try access.scan(tables.rows, from: IndexState.key(start).rawBytes) { key, _ in
+        guard let number = DocumentPath.collection(of: key) else { return true }
+        body(number)
+        next = number == .max ? nil : number + 1
+        return false
+      }
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import CRDTCore
+
+/// One value that an index orders documents by.
+public struct IndexField: Hashable, Sendable {
+  /// The keys from the document's root to the value; an index does not look into arrays.
+  public let path: [String]
+  public let isDescending: Bool
+
+  public init(_ path: [String], descending: Bool = false) {
+    self.path = path
+    isDescending = descending
+  }
+}
+
+/// What an index is to be: the documents of one collection, by one or more of their values.
+///
+/// An index is this store's own affair: it is never synced.
+public struct IndexDefinition: Hashable, Sendable {
+  /// Unique among the indexes of its collection.
+  public let name: String
+  public let collection: String
+  /// The first decides; each further one orders documents that are equal by those before it.
+  public let fields: [IndexField]
+
+  public init(name: String, collection: String, fields: [IndexField]) {
+    self.name = name
+    self.collection = collection
+    self.fields = fields
+  }
+}
+
+/// An index as a snapshot has it.
+public struct IndexInfo: Hashable, Sendable {
+  public enum State: UInt8, Sendable {
+    /// Some documents have no row yet, so that it cannot answer a query.
+    case building = 0
+    case ready = 1
+  }
+
+  /// Never given to another index of this store.
+  public let number: UInt32
+  public let definition: IndexDefinition
+  public let state: State
+  /// One for each living document; while the index is built, for those it has come to.
+  public let rowCount: Int
+}
+
+/// How far the building of an index has come.
+public struct IndexProgress: Hashable, Sendable {
+  /// Documents that have their row.
+  public let indexed: Int
+  /// Living documents of the collection.
+  public let total: Int
+}
+
+extension IndexDefinition {
+  /// Fields that one index may have.
+  static let maximumFields = 8
+  /// Indexes that one collection may have.
+  static let maximumPerCollection = 64
+  private static let maximumNameBytes = 100
+
+  /// Refuses what cannot be an index.
+  func check() throws(StoreError) {
+    try CollectionName.check(collection, operation: "createIndex")
+    if let problem {
+      throw StoreError(.invalidIndex, "The index \(problem)", operation: "createIndex")
+    }
+  }
+
+  private var problem: String? {
+    if name.isEmpty { return "has no name" }
+    if name.utf8.count > Self.maximumNameBytes || name.utf8.contains(0) {
+      return "has a name of more than \(Self.maximumNameBytes) bytes, or with a NUL in it"
+    }
+    if fields.isEmpty { return "has no fields" }
+    if fields.count > Self.maximumFields { return "has more than \(Self.maximumFields) fields" }
+    if Set(fields.map(\.path)).count < fields.count { return "names a field twice" }
+    for field in fields {
+      if field.path.isEmpty || field.path.count > Limits.depth { return "has a path of no or too many keys" }
+      if field.path.first == "_id" { return "names _id, by which documents are found without one" }
+      if field.path.contains(where: { $0.utf8.count > UInt16.max }) { return "names a key that is too long" }
+    }
+    return nil
+  }
+}

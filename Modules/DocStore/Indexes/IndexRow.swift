@@ -1,0 +1,58 @@
+import CRDTCore
+
+/// One row of an index, in place.
+public struct IndexRow: ~Escapable {
+  /// The document's id as its canonical bytes.
+  public let id: RawSpan
+  /// The encoded values that the row stands under, of which ``isCut`` rows have only the beginning.
+  package let values: RawSpan
+  /// Whether the values were too long for a key.
+  ///
+  /// Rows with one beginning then stand in the order of their ids, and a row at either end of a range may
+  /// lie outside it: whoever reads them compares the documents themselves.
+  public let isCut: Bool
+
+  /// A row of the table; `nil` when it is damaged.
+  @_lifetime(copy key)
+  init?(key: RawSpan, value: RawSpan) {
+    guard let layout = RowValue(value, of: key) else { return nil }
+    let start = RowValue.prefixBytes
+    values = key.extracting(start..<start + layout.valueBytes)
+    id = key.extracting(start + layout.valueBytes..<key.byteCount)
+    isCut = layout.isCut
+  }
+}
+
+/// What stands under a row's key: how the key is to be read, and a check.
+struct RowValue {
+  static let byteCount = 5
+  /// The index's number at the beginning of a key.
+  static let prefixBytes = 4
+  /// In place of a count: the values fill their room, and more was cut off.
+  private static let cut = UInt8.max
+
+  let mark: UInt8
+
+  init(valueBytes: Int, isCut: Bool) { mark = isCut ? Self.cut : UInt8(clamping: valueBytes) }
+
+  /// Reads a row's value; `nil` when it does not fit its key.
+  init?(_ value: RawSpan, of key: RawSpan) {
+    guard value.byteCount == Self.byteCount else { return nil }
+    mark = unsafe value.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt8.self)
+    let check = UInt32(bigEndian: unsafe value.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt32.self))
+    guard check == self.check(key), key.byteCount > Self.prefixBytes + valueBytes else { return nil }
+  }
+
+  var isCut: Bool { mark == Self.cut }
+  var valueBytes: Int { isCut ? IndexKeyWriter.valueBytes : Int(mark) }
+
+  func write(_ key: RawSpan, to room: UnsafeMutableRawBufferPointer) {
+    unsafe room.storeBytes(of: mark, as: UInt8.self)
+    unsafe room.storeBytes(of: check(key).bigEndian, toByteOffset: 1, as: UInt32.self)
+  }
+
+  private func check(_ key: RawSpan) -> UInt32 {
+    let lanes = HashLanes(key, seed: UInt64(mark))
+    return UInt32(truncatingIfNeeded: lanes.first ^ (lanes.second >> 32))
+  }
+}

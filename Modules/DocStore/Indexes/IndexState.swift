@@ -1,0 +1,165 @@
+import CLMDB
+import CRDTCore
+
+/// An index as the writer knows it.
+struct IndexState: Sendable {
+  /// What is done with an index now.
+  enum Phase: Hashable, Sendable {
+    /// Documents with ids below `next` have their rows, others none yet.
+    case building(next: [UInt8])
+    case ready
+    /// It is gone for everybody; its rows are being removed.
+    case dropping
+  }
+
+  let number: UInt32
+  let definition: IndexDefinition
+  var phase: Phase
+  var rowCount: UInt64 = 0
+  /// Whether the table of indexes lacks the present state.
+  var isDirty = true
+
+  /// As others see it; `nil` when it is gone.
+  var info: IndexInfo? {
+    let state: IndexInfo.State
+    switch phase {
+    case .building: state = .building
+    case .ready: state = .ready
+    case .dropping: return nil
+    }
+    return IndexInfo(
+      number: number, definition: definition, state: state, rowCount: Int(clamping: rowCount))
+  }
+
+  /// Whether a document has a row here, if it lives.
+  func covers(_ id: RawSpan) -> Bool {
+    switch phase {
+    case .building(let next): id.compare(next.rawBytes) < 0
+    case .ready: true
+    case .dropping: false
+    }
+  }
+}
+
+// MARK: - On disk
+
+extension IndexState {
+  private static let dropping: UInt8 = 2
+
+  static func key(_ number: UInt32) -> [UInt8] {
+    var key = ByteWriter(capacity: 4)
+    key.writeFixed(number)
+    return key.bytes
+  }
+
+  func encode(collection: UInt32) -> [UInt8] {
+    var writer = ByteWriter(capacity: 64)
+    switch phase {
+    case .building: writer.write(IndexInfo.State.building.rawValue)
+    case .ready: writer.write(IndexInfo.State.ready.rawValue)
+    case .dropping: writer.write(Self.dropping)
+    }
+    writer.writeFixed(collection)
+    writer.writeFixed(rowCount)
+    writer.writeString(definition.name)
+    writer.writeVarint(definition.fields.count)
+    for field in definition.fields {
+      writer.write(field.isDescending ? 1 as UInt8 : 0)
+      writer.writeVarint(field.path.count)
+      for key in field.path { writer.writeString(key) }
+    }
+    if case .building(let next) = phase { writer.writeBlob(next) }
+    return writer.bytes
+  }
+
+  /// Reads an entry of the table of indexes; `collection` names a collection by its number.
+  init(_ key: inout ByteReader, _ value: inout ByteReader, collection: (UInt32) -> String?) throws(CodecError)
+  {
+    number = try key.readFixed()
+    let phase = try value.readByte()
+    guard let collection = collection(try value.readFixed()) else {
+      throw value.failure(.malformed, "an index has no collection")
+    }
+    rowCount = try value.readFixed()
+    let name = try value.readString()
+    var fields: [IndexField] = []
+    for _ in 0..<(try value.readCount(minimumBytes: 3)) {
+      let isDescending = try value.readByte() != 0
+      var path: [String] = []
+      for _ in 0..<(try value.readCount()) { path.append(try value.readString()) }
+      fields.append(IndexField(path, descending: isDescending))
+    }
+    definition = IndexDefinition(name: name, collection: collection, fields: fields)
+    switch phase {
+    case IndexInfo.State.building.rawValue:
+      let next = try value.readBlob()
+      self.phase = .building(next: unsafe next.withUnsafeBytes { unsafe Array($0) })
+    case IndexInfo.State.ready.rawValue: self.phase = .ready
+    case Self.dropping: self.phase = .dropping
+    default: throw value.failure(.malformed, "an index is in an unknown state")
+    }
+    isDirty = false
+  }
+}
+
+extension StoreState {
+  private static let lastIndexKey = Array("indexes".utf8)
+
+  /// Reads the list of indexes, once the collections are known.
+  mutating func readIndexes(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    let last = try access.small(Self.lastIndexKey, in: tables.meta, "meta") { reader throws(CodecError) in
+      try reader.readFixed(as: UInt32.self)
+    }
+    lastIndex = last ?? 0
+    for (collection, index) in try access.indexes(tables, names: collections.map(\.name)) {
+      collections[collection].indexes.append(index)
+    }
+  }
+
+  /// The number of a new index.
+  mutating func drawIndexNumber(_ access: PageAccess, _ tables: Tables) throws(StoreError) -> UInt32 {
+    lastIndex += 1
+    try SmallRecord.put(IndexState.key(lastIndex), at: Self.lastIndexKey, in: tables.meta, access)
+    return lastIndex
+  }
+
+  /// Writes the definitions that changed, with their counts of rows.
+  mutating func flushIndexes(at index: Int, _ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    for place in collections[index].indexes.indices where collections[index].indexes[place].isDirty {
+      let state = collections[index].indexes[place]
+      try SmallRecord.put(
+        state.encode(collection: collections[index].id), at: IndexState.key(state.number), in: tables.indexes,
+        access)
+      collections[index].indexes[place].isDirty = false
+    }
+  }
+
+  /// Where an index is: its collection's position and its own in there.
+  func place(ofIndex number: UInt32) -> (collection: Int, index: Int)? {
+    for (position, collection) in collections.enumerated() {
+      if let index = collection.indexes.firstIndex(where: { $0.number == number }) {
+        return (position, index)
+      }
+    }
+    return nil
+  }
+}
+
+extension PageAccess {
+  /// All indexes on these pages, each with its collection's position in `names`.
+  func indexes(_ tables: Tables, names: [String]) throws(StoreError) -> [(collection: Int, index: IndexState)]
+  {
+    var found: [(Int, IndexState)] = []
+    try eachSmall(in: tables.indexes, "indexes") { (key, value) throws(CodecError) in
+      var position = 0
+      let index = try IndexState(&key, &value) { number in
+        guard number >= 1, Int(number) <= names.count else { return nil }
+        position = Int(number) - 1
+        return names[position]
+      }
+      found.append((position, index))
+      return true
+    }
+    return found
+  }
+}

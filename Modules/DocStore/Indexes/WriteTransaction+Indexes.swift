@@ -1,0 +1,182 @@
+import CRDTCore
+
+extension WriteTransaction {
+  /// Adds an index without rows; every write from now on maintains what is built of it.
+  func createIndex(_ definition: IndexDefinition) throws -> UInt32 {
+    try definition.check()
+    let access = try pagesToWrite("createIndex")
+    settleIndexes()
+    return try withState { state in
+      let collection = state.intern(definition.collection)
+      let others = state.collections[collection].indexes.filter { $0.phase != .dropping }
+      if others.contains(where: { $0.definition.name == definition.name }) {
+        throw StoreError(
+          .indexExists,
+          "The collection \(definition.collection) has an index called \(definition.name) already",
+          operation: "createIndex")
+      }
+      guard others.count < IndexDefinition.maximumPerCollection else {
+        throw StoreError(
+          .limit, "A collection has at most \(IndexDefinition.maximumPerCollection) indexes",
+          operation: "createIndex")
+      }
+      let number = try update { () throws(StoreError) in try state.drawIndexNumber(access, tables) }
+      state.collections[collection].indexes.append(
+        IndexState(number: number, definition: definition, phase: .building(next: [])))
+      return number
+    }
+  }
+
+  /// Gives rows to documents that have none yet, until `isTimeUp`.
+  ///
+  /// - Returns: How far it has come; `nil` when the index is whole.
+  func extendIndex(_ number: UInt32, until isTimeUp: () -> Bool) throws -> IndexProgress? {
+    let access = try pagesToWrite("createIndex")
+    try flushRows(access)
+    guard let (position, place) = withState({ $0.place(ofIndex: number) }) else {
+      throw Self.droppedMeanwhile
+    }
+    repeat {
+      let collection = withState { $0.collections[position] }
+      guard case .building(let next) = collection.indexes[place].phase else {
+        if collection.indexes[place].phase == .ready { return nil }
+        throw Self.droppedMeanwhile
+      }
+      var piece = IndexPiece(collection.indexes[place], collection.collection)
+      try piece.read(DocumentPages(access: access, tables: tables), from: next)
+      try update { () throws(StoreError) in try piece.rows.flush(access, tables) }
+      withState { state in
+        state.collections[position].indexes[place].phase = piece.next.map { .building(next: $0) } ?? .ready
+        state.collections[position].indexes[place].rowCount += piece.count
+        state.collections[position].indexes[place].isDirty = true
+      }
+      if piece.next == nil { return nil }
+    } while !isTimeUp()
+    return withState { state in
+      IndexProgress(
+        indexed: Int(clamping: state.collections[position].indexes[place].rowCount),
+        total: Int(clamping: state.collections[position].aliveCount))
+    }
+  }
+
+  /// Makes an index disappear for everybody; its rows are left to ``removeRows(ofIndex:until:)``.
+  ///
+  /// - Returns: Its number; `nil` when there is no such index.
+  func dropIndex(_ matches: (IndexState) -> Bool, in collection: String) throws -> UInt32? {
+    let access = try pagesToWrite("dropIndex")
+    try flushRows(access)
+    guard let position = index(of: collection) else { return nil }
+    return withState { state in
+      let indexes = state.collections[position].indexes
+      guard let place = indexes.firstIndex(where: { $0.phase != .dropping && matches($0) }) else {
+        return nil
+      }
+      state.collections[position].indexes[place].phase = .dropping
+      state.collections[position].indexes[place].isDirty = true
+      return indexes[place].number
+    }
+  }
+
+  /// Removes rows of an index that was dropped, until `isTimeUp`.
+  ///
+  /// - Returns: Whether nothing is left of the index.
+  func removeRows(ofIndex number: UInt32, until isTimeUp: () -> Bool) throws -> Bool {
+    let access = try pagesToWrite("dropIndex")
+    try flushRows(access)
+    guard let (position, place) = withState({ $0.place(ofIndex: number) }) else { return true }
+    var untilClock = 0
+    let key = IndexState.key(number)
+    return try update { () throws(StoreError) in
+      let cursor = try RowCursor(access, tables.rows)
+      let isEmpty = try cursor.removeAll(beginningWith: key.rawBytes) {
+        untilClock += 1
+        return untilClock % 64 != 0 || !isTimeUp()
+      }
+      guard isEmpty else { return false }
+      try access.delete(tables.indexes, key.rawBytes)
+      withState { state in _ = state.collections[position].indexes.remove(at: place) }
+      return true
+    }
+  }
+
+  // MARK: - In step with the documents
+
+  /// Puts the rows of a document that was just stored with those to be written.
+  func note(_ maintainer: IndexMaintainer?, _ access: PageAccess) throws(StoreError) {
+    guard let maintainer else { return }
+    maintainer.apply(to: &rows)
+    guard rows.isFull else { return }
+    try update { () throws(StoreError) in try rows.flush(access, tables) }
+  }
+
+  /// Takes the rows of a document off that is about to leave; `path` is its key.
+  func removeRows(of key: DocumentKey, _ path: RawSpan, at index: Int, _ access: PageAccess) throws {
+    guard let maintainer = maintainer(at: index) else { return }
+    let isReadable = try withTables(of: index) { recordTables in
+      try access.withValue(tables.documents, path) { stored in
+        guard let envelope = Envelope(stored), envelope.isIntact(for: path) else { return false }
+        let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
+        guard RecordView(record).verify() else { return false }
+        try maintainer.readOld(RecordView(record).isAlive ? record : nil, key.id, recordTables.keys)
+        return true
+      }
+    }
+    if isReadable == true {
+      try maintainer.readNew(nil, key.id, KeyTable())
+      return try note(maintainer, access)
+    }
+    try update { () throws(StoreError) in try rows.flush(access, tables) }
+    try maintainer.removeRows(of: key.id.bytes.rawBytes, access, tables)
+  }
+
+  private static var droppedMeanwhile: StoreError {
+    StoreError(.indexNotFound, "The index was dropped while it was being built", operation: "createIndex")
+  }
+}
+
+/// Some documents in a row whose index rows are worked out before any is written.
+private struct IndexPiece {
+  private let index: IndexState
+  private let collection: Collection
+  private var paths: [ResolvedPath]
+  private var key = IndexKeyWriter()
+  var rows = IndexWriteBuffer()
+  var count: UInt64 = 0
+  /// The first document that is left; `nil` at the end of the collection.
+  var next: [UInt8]?
+
+  /// Documents read before rows are written and the clock is looked at.
+  private static let documents = 500
+  /// Bytes of records, likewise: large documents take their time to be verified.
+  private static let recordBytes = 4 << 20
+
+  init(_ index: IndexState, _ collection: Collection) {
+    self.index = index
+    self.collection = collection
+    paths = index.definition.fields.map { field in
+      var path = ResolvedPath(field.path.map(PathComponent.key))
+      path.resolve(in: collection.keys)
+      return path
+    }
+  }
+
+  mutating func read(_ pages: DocumentPages, from: [UInt8]) throws {
+    var documents = 0
+    var recordBytes = 0
+    try pages.forEachRecord(collection, from: from, to: nil, verify: true) { id, _, record in
+      if documents == Self.documents || recordBytes > Self.recordBytes {
+        next = unsafe id.withUnsafeBytes { unsafe Array($0) }
+        return false
+      }
+      documents += 1
+      recordBytes += record.byteCount
+      guard record.isAlive else { return true }
+      key.removeAll()
+      let value = try IndexMaintainer.appendRow(index, paths, record, id, collection.keys, to: &key)
+      let bytes = key.bytes
+      rows.append(bytes.rawBytes, value, isRemoval: false)
+      count += 1
+      return true
+    }
+  }
+}
