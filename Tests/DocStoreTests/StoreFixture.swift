@@ -35,15 +35,16 @@ final class StoreFixture {
   func reopen(_ meddle: () throws -> Void = {}) throws {
     store.close()
     try meddle()
+    // The test of a forked process has, until that ends, a hold on the locks of all.
     let end = ContinuousClock.now + .seconds(5)
     while true {
       do {
         store = try Store.open(at: path, options: options)
         return
-      } catch let error where error.code == .alreadyOpen && ContinuousClock.now < end {
-        // The test of a forked process has, until that ends, a hold on the locks of all.
-        Thread.sleep(forTimeInterval: 0.01)
+      } catch {
+        guard error.code == .alreadyOpen, ContinuousClock.now < end else { throw error }
       }
+      Thread.sleep(forTimeInterval: 0.01)
     }
   }
 }
