@@ -35,12 +35,22 @@ package struct StoredDocument: ~Escapable {
   }
 }
 
+/// How a record is changed; all ways come to the same state, the same summary and the same canonical bytes.
+package enum CodecRoute: Sendable {
+  /// On the record's bytes where that is possible, else over the decoded tree.
+  case shortest
+  /// On the record's bytes, or not at all: for those who compare.
+  case patch
+  /// Over the decoded tree, which is the measure of the other.
+  case tree
+}
+
 /// Every change of a record, as the store makes it: from bytes to bytes.
 package enum DocumentCodec {
   /// - Returns: `nil` when nothing is to be written.
   package static func upsert(
     _ fields: [String: Value], strategy: WriteStrategy, existing: StoredDocument?, stamping: Stamping,
-    tables: inout RecordTables
+    tables: inout RecordTables, by route: CodecRoute = .shortest
   ) throws(DocumentError) -> EncodedDocument? {
     for (key, value) in fields {
       guard key.utf8.count <= UInt16.max else {
@@ -58,6 +68,16 @@ package enum DocumentCodec {
     case .insertDefaultIfAbsent: return nil
     case .insertIfAbsent where view.isAlive: return nil
     case .merge, .insertIfAbsent, .updateDifferentValues: break
+    }
+    if route != .tree, view.isAlive {
+      switch RecordPatch.upsert(
+        fields, onlyDifferences: strategy == .updateDifferentValues, existing, stamping, &tables)
+      {
+      case .patched(let document): return document
+      case .unchanged: return nil
+      case .tooMuch where route == .patch: return nil
+      case .tooMuch: break
+      }
     }
     var state = try decode(view, own: stamping.site, tables)
     var fields = fields
@@ -78,7 +98,8 @@ package enum DocumentCodec {
   ///
   /// - Returns: `nil` when the document is unknown or deleted, or when no edit changes anything.
   package static func update(
-    _ edits: [Edit], existing: StoredDocument?, stamping: Stamping, tables: inout RecordTables
+    _ edits: [Edit], existing: StoredDocument?, stamping: Stamping, tables: inout RecordTables,
+    by route: CodecRoute = .shortest
   ) throws(DocumentError) -> EncodedDocument? {
     for edit in edits {
       switch edit {
@@ -89,6 +110,10 @@ package enum DocumentCodec {
     guard let existing else { return nil }
     let view = RecordView(existing.record)
     guard view.isAlive else { return nil }
+    if route != .tree {
+      if let patched = RecordPatch.update(edits, existing, stamping, &tables) { return patched }
+      guard route == .shortest else { return nil }
+    }
     var state = try decode(view, own: stamping.site, tables)
     let before = state.vector
     try state.apply(edits, stamping)

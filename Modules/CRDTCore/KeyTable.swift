@@ -65,6 +65,12 @@ public struct KeyTable: Sendable {
   /// The id of a name given as UTF-8.
   package func id(of name: RawSpan) -> UInt16? { storage.find(name, HashLanes(name)) }
 
+  /// The id of a name given as UTF-8, and the name's hash.
+  func find(_ name: RawSpan) -> (id: UInt16, hash: HashLanes)? {
+    let hash = HashLanes(name)
+    return storage.find(name, hash).map { ($0, hash) }
+  }
+
   func hash(of id: UInt16) -> HashLanes { storage.hashes[Int(id)] }
 
   func rank(of id: UInt16) -> UInt16 { storage.ranks[Int(id)] }

@@ -23,6 +23,13 @@ public struct Summary: Hashable, Sendable {
     self = self &+ Summary(high: lanes.first, low: lanes.second)
   }
 
+  /// Takes a part out again.
+  mutating func subtract(_ lanes: HashLanes) {
+    let (low, borrow) = low.subtractingReportingOverflow(lanes.second)
+    self.low = low
+    high = high &- lanes.first &- (borrow ? 1 : 0)
+  }
+
   /// The hash of `bytes`, for keys that a summary is to be tied to.
   package init(hashing bytes: RawSpan, seed: UInt64 = 0) {
     let lanes = HashLanes(bytes, seed: seed)

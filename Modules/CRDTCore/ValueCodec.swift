@@ -76,6 +76,35 @@ package enum ValueCodec {
     return try readContent(tag, &reader, depth: depth)
   }
 
+  /// Passes over one value without reading it; only its extent is checked.
+  static func skip(_ reader: inout ByteReader, depth: Int = 1) throws(CodecError) {
+    guard let tag = Tag(rawValue: try reader.readByte()) else {
+      throw reader.failure(.malformed, "a value has an unknown type")
+    }
+    switch tag {
+    case .null, .no, .yes: return
+    case .int, .counter: _ = try reader.readVarint()
+    case .double: _ = try reader.readBytes(8)
+    case .string, .bytes: _ = try reader.readBlob()
+    case .array:
+      try checkDepth(depth, reader)
+      for _ in 0..<(try reader.readCount()) { try skip(&reader, depth: depth + 1) }
+    case .map:
+      try checkDepth(depth, reader)
+      for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+        _ = try reader.readBlob()
+        try skip(&reader, depth: depth + 1)
+      }
+    case .attachment:
+      _ = try reader.readBlob()
+      _ = try reader.readVarint()
+      for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+        _ = try reader.readBlob()
+        _ = try reader.readBlob()
+      }
+    }
+  }
+
   /// Reads what follows a value's tag; `depth` counts the containers down to this value, itself included.
   static func readContent(_ tag: Tag, _ reader: inout ByteReader, depth: Int) throws(CodecError) -> Value {
     switch tag {

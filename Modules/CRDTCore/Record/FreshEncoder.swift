@@ -8,12 +8,14 @@ package struct EncodedDocument: Sendable {
 /// Encodes a new document, whose entries all bear one stamp, straight from its fields.
 struct FreshEncoder {
   private var builder: RecordBuilder
+  private var tables: RecordTables
   private var summary = Summary.zero
   private let stamp: Stamp
   private let stampHash: HashLanes
 
   private init(tables: RecordTables, stamp: Stamp) {
-    builder = RecordBuilder(tables: tables)
+    builder = RecordBuilder()
+    self.tables = tables
     self.stamp = stamp
     stampHash = StateHash.stamp(stamp)
   }
@@ -31,8 +33,8 @@ struct FreshEncoder {
       encoder.summary.add(StateHash.included(.init(writer: writer, reading: stamp.reading)))
     }
     let record = encoder.builder.finish(
-      root: root, base: stamp, isAlive: true, isOwn: !isDefault, metadata: [])
-    tables = encoder.builder.tables
+      root: root, base: stamp, isAlive: true, isOwn: !isDefault, metadata: [], sites: &encoder.tables.sites)
+    tables = encoder.tables
     return EncodedDocument(record: record, summary: encoder.summary, isAlive: true)
   }
 
@@ -49,13 +51,13 @@ struct FreshEncoder {
     guard expected <= RecordLayout.idKeys, var sorted = intern(fields, depth: depth) else {
       return try writeWithKeys(fields, path: path, depth: depth)
     }
-    for index in sorted.indices { sorted[index].rank = builder.tables.keys.rank(of: sorted[index].id) }
+    for index in sorted.indices { sorted[index].rank = tables.keys.rank(of: sorted[index].id) }
     sorted.sort { $0.rank < $1.rank }
     let node = builder.beginMap(count: sorted.count, carriesKeys: false)
     for index in sorted.indices {
       let id = sorted[index].id
       builder.setKey(id, at: index, of: node)
-      let path = path.combined(with: builder.tables.keys.hash(of: id))
+      let path = path.combined(with: tables.keys.hash(of: id))
       let slot = try write(sorted[index].value, path: path, depth: depth + 1)
       builder.setSlot(slot, at: builder.slotOffset(index, of: node, count: sorted.count, carriesKeys: false))
     }
@@ -68,7 +70,7 @@ struct FreshEncoder {
     known.reserveCapacity(fields.count)
     var unknown: [(key: String, value: Value)] = []
     for (key, value) in fields where depth > 0 || key != "_id" {
-      if let id = builder.tables.keys.id(of: key) {
+      if let id = tables.keys.id(of: key) {
         known.append(Field(rank: 0, id: id, value: value))
       } else {
         unknown.append((key, value))
@@ -77,7 +79,7 @@ struct FreshEncoder {
     // A dictionary's order differs from run to run; the ids must not.
     unknown.sort { $0.key.utf8Compare($1.key) < 0 }
     for (key, value) in unknown {
-      guard let id = builder.tables.keys.intern(key, nested: depth > 0) else { return nil }
+      guard let id = tables.keys.intern(key, nested: depth > 0) else { return nil }
       known.append(Field(rank: 0, id: id, value: value))
     }
     return known

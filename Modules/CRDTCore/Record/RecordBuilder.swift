@@ -1,10 +1,8 @@
 /// Writes a record's header, nodes, slots and heap; what goes where is the encoders' part.
 struct RecordBuilder {
   var bytes: [UInt8]
-  var tables: RecordTables
 
-  init(tables: RecordTables) {
-    self.tables = tables
+  init() {
     bytes = []
     bytes.reserveCapacity(512)
     bytes.append(contentsOf: repeatElement(0, count: RecordLayout.headerBytes))
@@ -90,7 +88,7 @@ struct RecordBuilder {
 
   /// Closes the record: appends `metadata`, fills the header in and seals it with its checksum.
   mutating func finish(
-    root: Int, base: Stamp, isAlive: Bool, isOwn: Bool, metadata: [UInt8]
+    root: Int, base: Stamp, isAlive: Bool, isOwn: Bool, metadata: [UInt8], sites: inout SiteTable
   ) -> [UInt8] {
     var flags: UInt8 = isAlive ? RecordLayout.aliveFlag : 0
     if isOwn { flags |= RecordLayout.ownFlag }
@@ -100,10 +98,23 @@ struct RecordBuilder {
     store(UInt32(root), at: RecordLayout.rootOffset)
     store(UInt32(truncatingIfNeeded: bytes.count), at: RecordLayout.metadataOffset)
     store(base.reading.rawValue, at: RecordLayout.baseReadingOffset)
-    store(tables.sites.intern(base.site), at: RecordLayout.baseSiteOffset)
+    store(sites.intern(base.site), at: RecordLayout.baseSiteOffset)
     bytes.append(contentsOf: metadata)
-    let checksum = RecordLayout.checksum(bytes.span.bytes)
+    let checksum = RecordChecksum.of(bytes.span.bytes)
     store(checksum, at: RecordLayout.checksumOffset)
+    return bytes
+  }
+
+  /// Closes a record that differs from another in where its values lie, and in nothing else.
+  mutating func finish(root: Int, like other: borrowing RecordView) -> [UInt8] {
+    let metadata = bytes.count
+    append(other.metadata)
+    for offset in [0, RecordLayout.flagsOffset] { bytes[offset] = other.bytes.load(offset) }
+    store(UInt32(root), at: RecordLayout.rootOffset)
+    store(UInt32(truncatingIfNeeded: metadata), at: RecordLayout.metadataOffset)
+    store(other.baseReading.rawValue, at: RecordLayout.baseReadingOffset)
+    store(other.baseSite, at: RecordLayout.baseSiteOffset)
+    store(RecordChecksum.of(bytes.span.bytes), at: RecordLayout.checksumOffset)
     return bytes
   }
 

@@ -3,11 +3,13 @@
 /// Integers in a record are little-endian. A record is: header, root map node, heap and nested nodes
 /// in the order written, then the merge metadata, which a fresh document does not have.
 enum RecordLayout {
-  static let version: UInt8 = 1
+  static let version: UInt8 = 2
   static let headerBytes = 28
 
   /// Offsets in the header.
   static let flagsOffset = 1
+  /// Bytes of nodes and heap that nothing refers to any more.
+  static let deadOffset = 2
   static let checksumOffset = 4
   static let rootOffset = 8
   static let metadataOffset = 12
@@ -20,6 +22,9 @@ enum RecordLayout {
   /// The base writer is this store's own site since it holds the document.
   static let ownFlag: UInt8 = 4
   static let knownFlags: UInt8 = 7
+
+  /// How many dead bytes a record of that many bytes before its metadata may carry along.
+  static func deadLimit(_ bytes: Int) -> Int { min(64 + bytes / 4, Int(UInt16.max)) }
 
   /// Keys of a map that may stand as ids; a larger map carries its keys and is searched by halving.
   static let idKeys = 256
@@ -51,12 +56,6 @@ enum RecordLayout {
   }
 
   static let longLength: UInt64 = 0xFF_FFFF
-
-  static func checksum(_ bytes: RawSpan) -> UInt32 {
-    let head = HashLanes(bytes.extracting(0..<checksumOffset))
-    let rest = HashLanes(bytes.extracting(rootOffset..<bytes.byteCount), seed: head.first)
-    return UInt32(truncatingIfNeeded: rest.first ^ (rest.second >> 32))
-  }
 }
 
 extension RawSpan {

@@ -21,6 +21,11 @@ public struct RecordView: ~Escapable {
 
   var baseSite: UInt32 { bytes.load(RecordLayout.baseSiteOffset) }
 
+  var metadataOffset: Int { Int(bytes.load(RecordLayout.metadataOffset, as: UInt32.self)) }
+
+  /// Bytes before the metadata that nothing refers to any more.
+  var deadBytes: Int { Int(bytes.load(RecordLayout.deadOffset, as: UInt16.self)) }
+
   var root: MapNode {
     @_lifetime(copy self)
     get { MapNode(bytes, at: Int(bytes.load(RecordLayout.rootOffset, as: UInt32.self))) }
@@ -29,7 +34,7 @@ public struct RecordView: ~Escapable {
   var metadata: RawSpan {
     @_lifetime(copy self)
     get {
-      let offset = Int(bytes.load(RecordLayout.metadataOffset, as: UInt32.self))
+      let offset = metadataOffset
       return bytes.clipped(offset, bytes.byteCount - offset)
     }
   }
@@ -37,7 +42,7 @@ public struct RecordView: ~Escapable {
   /// Whether the bytes are a record of a known version whose checksum holds.
   public func verify() -> Bool {
     bytes.byteCount >= RecordLayout.headerBytes && bytes.byte(at: 0) == RecordLayout.version
-      && bytes.load(RecordLayout.checksumOffset, as: UInt32.self) == RecordLayout.checksum(bytes)
+      && bytes.load(RecordLayout.checksumOffset, as: UInt32.self) == RecordChecksum.of(bytes)
   }
 
   /// The value at a path that was resolved against a table no older than this record.

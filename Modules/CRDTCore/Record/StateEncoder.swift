@@ -1,13 +1,15 @@
 /// Encodes a document's state as a record: what readers see as nodes and slots, the rest as metadata.
 struct StateEncoder {
   private var builder: RecordBuilder
+  private var tables: RecordTables
   private var metadata = RecordMetadata()
   private var summary: Summary
   private let base: Register
   private var entry = 0
 
   private init(_ state: DocumentState, tables: RecordTables) {
-    builder = RecordBuilder(tables: tables)
+    builder = RecordBuilder()
+    self.tables = tables
     summary = state.envelopeSummary
     base = state.commonRegister
     metadata.vector = state.vector
@@ -28,11 +30,12 @@ struct StateEncoder {
     let isOwn = state.ownBirth != nil
     var bytes: [UInt8] = []
     if !isPlain {
-      bytes = encoder.metadata.encode(base: encoder.base.stamp.reading, tables: &encoder.builder.tables)
+      bytes = encoder.metadata.encode(base: encoder.base.stamp.reading, tables: &encoder.tables)
     }
     let record = encoder.builder.finish(
-      root: root, base: encoder.base.stamp, isAlive: state.isAlive, isOwn: isOwn, metadata: bytes)
-    tables = encoder.builder.tables
+      root: root, base: encoder.base.stamp, isAlive: state.isAlive, isOwn: isOwn, metadata: bytes,
+      sites: &encoder.tables.sites)
+    tables = encoder.tables
     return EncodedDocument(record: record, summary: encoder.summary, isAlive: state.isAlive)
   }
 
@@ -78,7 +81,7 @@ struct StateEncoder {
   private mutating func intern(_ children: [Node.Child], nested: Bool) -> [UInt16]? {
     var ids: [UInt16] = []
     for child in children {
-      guard let id = builder.tables.keys.intern(child.key, nested: nested) else { return nil }
+      guard let id = tables.keys.intern(child.key, nested: nested) else { return nil }
       ids.append(id)
     }
     return ids

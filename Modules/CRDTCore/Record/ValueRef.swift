@@ -6,7 +6,7 @@ public struct ValueRef: ~Escapable {
 
   private let record: RawSpan
   private let slotOffset: Int
-  private let slot: UInt64
+  let slot: UInt64
   public let kind: Kind
 
   /// The value of a slot; a slot of unknown type reads as null.
@@ -30,8 +30,8 @@ public struct ValueRef: ~Escapable {
       }
   }
 
-  private var tag: UInt8 { UInt8(truncatingIfNeeded: slot) }
-  private var heapOffset: Int { Int((slot >> 8) & 0xFFFF_FFFF) }
+  var tag: UInt8 { UInt8(truncatingIfNeeded: slot) }
+  var heapOffset: Int { Int((slot >> 8) & 0xFFFF_FFFF) }
 
   /// The boolean; false for other kinds.
   public var bool: Bool { tag == RecordLayout.Tag.yes.rawValue }
@@ -63,6 +63,25 @@ public struct ValueRef: ~Escapable {
       case .string, .bytes, .array, .attachment: heapBytes
       default: record.extracting(0..<0)
       }
+    }
+  }
+
+  /// Whether the value is eight bytes in the heap.
+  var isWord: Bool {
+    switch RecordLayout.Tag(rawValue: tag) {
+    case .wideInt, .double, .wideCounter: true
+    default: false
+    }
+  }
+
+  var heapWord: UInt64 { record.load(heapOffset) }
+
+  /// Where the value's bytes lie in the heap; none for one that is all in its slot, or a map.
+  var heapRange: (offset: Int, count: Int) {
+    switch RecordLayout.Tag(rawValue: tag) {
+    case .wideInt, .double, .wideCounter: (heapOffset, 8)
+    case .string, .bytes, .array, .attachment: (heapOffset, Int(slot >> 40))
+    default: (0, 0)
     }
   }
 

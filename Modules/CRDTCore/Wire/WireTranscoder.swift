@@ -80,7 +80,7 @@ enum WireTranscoder {
     guard let root = try assembler.map(&reader, path: StateHash.root, depth: 0) else { return nil }
     guard reader.isAtEnd else { throw reader.failure(.malformed, "a document has bytes left over") }
     let document = assembler.finish(root: root)
-    tables = assembler.builder.tables
+    tables = assembler.tables
     return document
   }
 }
@@ -88,12 +88,14 @@ enum WireTranscoder {
 /// Assembles a record while reading a uniform wire document.
 private struct UniformAssembler {
   var builder: RecordBuilder
+  var tables: RecordTables
   private var summary = Summary.zero
   private let stamp: Stamp
   private let stampHash: HashLanes
 
   init(stamp: Stamp, tables: RecordTables) {
-    builder = RecordBuilder(tables: tables)
+    builder = RecordBuilder()
+    self.tables = tables
     self.stamp = stamp
     stampHash = StateHash.stamp(stamp)
   }
@@ -104,7 +106,8 @@ private struct UniformAssembler {
       let writer = Writer(site: stamp.site, birth: stamp.reading)
       summary.add(StateHash.included(.init(writer: writer, reading: stamp.reading)))
     }
-    let record = builder.finish(root: root, base: stamp, isAlive: true, isOwn: false, metadata: [])
+    let record = builder.finish(
+      root: root, base: stamp, isAlive: true, isOwn: false, metadata: [], sites: &tables.sites)
     return EncodedDocument(record: record, summary: summary, isAlive: true)
   }
 
@@ -133,14 +136,14 @@ private struct UniformAssembler {
         builder.setKey(key, at: index, of: node)
         hash = HashLanes(key)
       } else {
-        var id = builder.tables.keys.id(of: key)
+        var id = tables.keys.id(of: key)
         if id == nil {
           try reader.checkUTF8(key, at: start)
-          id = builder.tables.keys.intern(key, nested: depth > 0)
+          id = tables.keys.intern(key, nested: depth > 0)
         }
         guard let id else { return nil }
         builder.setKey(id, at: index, of: node)
-        hash = builder.tables.keys.hash(of: id)
+        hash = tables.keys.hash(of: id)
       }
       guard depth > 0 || !key.isIDKey else { throw CodecError(.malformed, "an _id is no field", at: start) }
       guard let slot = try entry(&reader, path: path.combined(with: hash), depth: depth + 1) else {

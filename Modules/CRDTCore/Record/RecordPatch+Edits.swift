@@ -1,0 +1,165 @@
+extension RecordPatch {
+  /// What trying to patch came to.
+  enum Outcome {
+    case patched(EncodedDocument)
+    /// Nothing is to be written.
+    case unchanged
+    /// It is for the tree.
+    case tooMuch
+  }
+
+  /// Applies edits to a living document's record.
+  ///
+  /// - Returns: `nil` where the tree must do it: for edits that make, remove or replace anything but scalars, that
+  ///   are more than ``limit`` or half of the document's fields, or that are refused.
+  static func update(
+    _ edits: [Edit], _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables
+  ) -> EncodedDocument? {
+    let view = RecordView(stored.record)
+    guard !edits.isEmpty, edits.count <= limit, edits.count * 2 <= max(view.root.count, 2) else { return nil }
+    var heapBytes = 0
+    for edit in edits {
+      switch edit {
+      case .set(_, let value), .replace(_, let value): heapBytes += value.heapBytes
+      case .increment, .restart: heapBytes += 8
+      case .remove: return nil
+      }
+    }
+    return patch(view, stored.summary, stamping, &tables, heapBytes: heapBytes, writesLife: false) {
+      patch, keys, mark in
+      for edit in edits where !patch.apply(edit, keys, mark) { return false }
+      return true
+    }
+  }
+
+  /// Writes scalar fields into a living document's record, and its life.
+  ///
+  /// `onlyDifferences` leaves equal values, and the life, alone.
+  static func upsert(
+    _ fields: [String: Value], onlyDifferences: Bool, _ stored: StoredDocument, _ stamping: Stamping,
+    _ tables: inout RecordTables
+  ) -> Outcome {
+    let view = RecordView(stored.record)
+    let count = fields["_id"] == nil ? fields.count : fields.count - 1
+    guard onlyDifferences || count > 0 && count <= limit && count * 2 <= max(view.root.count, 2) else {
+      return .tooMuch
+    }
+    var changes: [EntryChange] = []
+    var heapBytes = 0
+    for (key, value) in fields where key != "_id" {
+      guard
+        view.gather(value, at: [key], tables.keys, onlyDifferences: onlyDifferences, &changes, &heapBytes),
+        changes.count <= limit
+      else { return .tooMuch }
+    }
+    guard !changes.isEmpty else { return onlyDifferences ? .unchanged : .tooMuch }
+    let patched = patch(
+      view, stored.summary, stamping, &tables, heapBytes: heapBytes, writesLife: !onlyDifferences
+    ) { patch, _, mark in
+      for change in changes where !patch.set(change.location, to: change.value, mark) { return false }
+      return true
+    }
+    return patched.map { .patched($0) } ?? .tooMuch
+  }
+
+  /// Draws a stamp above all that the document has seen, as a local write does, and patches under it.
+  private static func patch(
+    _ view: borrowing RecordView, _ summary: Summary, _ stamping: Stamping, _ tables: inout RecordTables,
+    heapBytes: Int, writesLife: Bool, _ body: (inout RecordPatch, KeyTable, PatchMark) -> Bool
+  ) -> EncodedDocument? {
+    let keys = tables.keys
+    var summary = summary
+    return PatchWriters.with(view, adding: 1, own: stamping.site, tables.sites) { writers, reader in
+      let reading = max(stamping.reading, writers.latest.next)
+      let birth = writers.own > 0 ? writers[writers.own].birth : reading
+      let place = writers.advance(stamping.site, born: birth, to: reading, &tables.sites, &summary)
+      writers.setOwn(place)
+      if writesLife { writers.live(place, reading, isAlive: true, &summary) }
+      return with(view, writers, &reader, summary, heapBytes: heapBytes) { patch in
+        body(&patch, keys, PatchMark(entry: 0, place: place, reading: reading))
+      }
+    }
+  }
+
+  private mutating func apply(_ edit: Edit, _ keys: KeyTable, _ mark: PatchMark) -> Bool {
+    guard let location = view.locate(edit.path, keys) else { return false }
+    switch edit {
+    case .set(_, let value), .replace(_, let value): return set(location, to: value, mark)
+    case .restart(_, let start): return set(location, to: .counter(start), mark)
+    case .increment(_, let amount): return increment(location, by: amount, at: mark.reading)
+    case .remove: return false
+    }
+  }
+
+  private mutating func set(_ location: EntryLocation, to value: Value, _ mark: PatchMark) -> Bool {
+    var mark = mark
+    mark.entry = location.entry
+    if case .counter(let start) = value {
+      let hash = StateHash.bits(UInt64(bitPattern: start), .counter)
+      return set(location, to: SlotContent(counter: start, hash: hash), at: mark)
+    }
+    return SlotContent.with(value) { set(location, to: $0, at: mark) } ?? false
+  }
+}
+
+/// A scalar to be written, and where.
+struct EntryChange {
+  var location: EntryLocation
+  var value: Value
+}
+
+extension RecordView {
+  /// Finds where the scalars of `value` stand, field by field; `false` where something is to be made or replaced.
+  fileprivate func gather(
+    _ value: Value, at path: [String], _ keys: KeyTable, onlyDifferences: Bool,
+    _ changes: inout [EntryChange],
+    _ heapBytes: inout Int
+  ) -> Bool {
+    if case .map(let fields) = value {
+      guard !fields.isEmpty else { return false }
+      for (key, value) in fields {
+        let isFound = gather(
+          value, at: path + [key], keys, onlyDifferences: onlyDifferences, &changes, &heapBytes)
+        guard isFound, changes.count <= RecordPatch.limit else { return false }
+      }
+      return true
+    }
+    guard let location = locate(path, keys) else { return false }
+    let old = ValueRef(bytes, slotAt: location.slotOffset)
+    guard old.kind != .map else { return false }
+    if onlyDifferences, old.isEqual(to: value) { return true }
+    changes.append(EntryChange(location: location, value: value))
+    heapBytes += value.heapBytes
+    return true
+  }
+}
+
+extension ValueRef {
+  /// Whether this is `value`, which is no map.
+  fileprivate func isEqual(to value: Value) -> Bool {
+    if case .counter(let sum) = value { return kind == .counter && int == sum }
+    return SlotContent.with(value) { content in
+      guard content.tag.rawValue == tag || kind == .bool && content.tag == .no else { return false }
+      switch content.place {
+      case .slot: return content.word == slot
+      case .word: return heapWord == content.word
+      case .bytes: return bytes.isEqual(to: content.bytes)
+      }
+    } ?? false
+  }
+}
+
+extension Value {
+  /// What the value takes in a record's heap at most.
+  fileprivate var heapBytes: Int {
+    switch self {
+    case .null, .bool, .int, .double, .counter: 11
+    case .string(let value): value.utf8.count + 11
+    case .bytes(let value): value.count + 11
+    case .array(let values): values.reduce(11) { $0 + $1.heapBytes }
+    case .map(let fields): fields.reduce(11) { $0 + $1.key.utf8.count + 10 + $1.value.heapBytes }
+    case .attachment(let token):
+      token.metadata.reduce(token.id.count + 32) { $0 + $1.key.utf8.count + $1.value.utf8.count + 20 }
+    }
+  }
+}

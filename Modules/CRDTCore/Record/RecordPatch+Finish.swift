@@ -1,0 +1,191 @@
+extension RecordPatch {
+  mutating func finish() -> Bool {
+    guard dead <= Int(UInt16.max) else { return false }
+    var flags = RecordLayout.aliveFlag | RecordLayout.metadataFlag
+    if writers.own > 0 { flags |= RecordLayout.ownFlag }
+    sink.store(flags, at: RecordLayout.flagsOffset)
+    sink.store(UInt16(dead), at: RecordLayout.deadOffset)
+    sink.store(UInt32(truncatingIfNeeded: sink.count), at: RecordLayout.metadataOffset)
+    var parts = writers.parts
+    if markCount > 0 { parts.insert(.marks) } else { parts.remove(.marks) }
+    do throws(CodecError) {
+      var reader = ByteReader(lists)
+      let former = parts.contains(.counters) ? try reader.readCount(minimumBytes: 3) : 0
+      let count = former + counters.difference
+      guard count >= 0 else { return false }
+      if count > 0 { parts.insert(.counters) } else { parts.remove(.counters) }
+      writers.write(parts: parts, to: &sink)
+      writeMarks()
+      if count > 0 { sink.append(varint: count) }
+      try writeCounters(former, &reader)
+      if parts.contains(.hidden) { try writeHidden(&reader) }
+      if parts.contains(.floors) { try writeFloors(&reader) }
+      guard reader.isAtEnd else { return false }
+    } catch {
+      return false
+    }
+    sink.seal()
+    return true
+  }
+
+  private mutating func writeMarks() {
+    guard markCount > 0 else { return }
+    sink.append(varint: markCount)
+    var previous = -1
+    for index in 0..<markCount {
+      // SAFETY: the index is below the count of marks that were written.
+      let mark = unsafe marks[index]
+      sink.append(varint: (mark.entry - previous - 1) * (writers.noRegister + 1) + mark.place)
+      previous = mark.entry
+      writers.write(age: mark, to: &sink)
+    }
+  }
+
+  private mutating func writeCounters(_ former: Int, _ reader: inout ByteReader) throws(CodecError) {
+    var previous = -1
+    func begin(_ entry: Int) {
+      sink.append(varint: entry - previous - 1)
+      previous = entry
+    }
+    var next = 0
+    func writeNew(before entry: Int) {
+      while next < counters.count, counters[next].entry < entry {
+        let counter = counters[next]
+        next += 1
+        guard !counter.isListed else { continue }
+        begin(counter.entry)
+        sink.append(zigzag: counter.base)
+        sink.append(varint: 1)
+        writeOwn(counter)
+      }
+    }
+    var entry = -1
+    for _ in 0..<former {
+      entry += try reader.readIndex(through: Limits.recordBytes) + 1
+      writeNew(before: entry)
+      var change: PatchCounters.Change?
+      if next < counters.count, counters[next].entry == entry {
+        change = counters[next]
+        next += 1
+      }
+      if let change, change.isDropped {
+        _ = try reader.readSignedVarint()
+        try skipContributions(&reader)
+      } else {
+        begin(entry)
+        try writeCounter(&reader, change)
+      }
+    }
+    writeNew(before: .max)
+  }
+
+  private mutating func writeOwn(_ change: PatchCounters.Change) {
+    let mark = PatchMark(entry: 0, place: writers.own, reading: change.reading)
+    sink.append(varint: mark.place)
+    writers.write(age: mark, to: &sink)
+    sink.append(zigzag: change.amount)
+  }
+
+  /// Copies a counter, with the store's own contribution as `change` has it.
+  private mutating func writeCounter(
+    _ reader: inout ByteReader, _ change: PatchCounters.Change?
+  ) throws(CodecError) {
+    sink.append(zigzag: try reader.readSignedVarint())
+    let count = try reader.readCount(minimumBytes: 3)
+    var own = change
+    if own != nil {
+      // The count comes first, so whether the writer has contributed before must be known now.
+      var ahead = ByteReader(reader.bytes, offset: reader.offset)
+      var isKnown = false
+      for _ in 0..<count {
+        if try writers.readMark(&ahead).place == writers.own { isKnown = true }
+        _ = try ahead.readVarint()
+      }
+      sink.append(varint: isKnown ? count : count + 1)
+    } else {
+      sink.append(varint: count)
+    }
+    for _ in 0..<count {
+      let mark = try writers.readMark(&reader)
+      let amount = try reader.readSignedVarint()
+      if let change = own, mark.place >= writers.own {
+        writeOwn(change)
+        own = nil
+        if mark.place == writers.own { continue }
+      }
+      sink.append(varint: mark.place)
+      writers.write(age: mark, to: &sink)
+      sink.append(zigzag: amount)
+    }
+    if let change = own { writeOwn(change) }
+  }
+
+  private mutating func writeHidden(_ reader: inout ByteReader) throws(CodecError) {
+    let count = try reader.readCount(minimumBytes: 3)
+    sink.append(varint: count)
+    for _ in 0..<count {
+      try copyPath(&reader)
+      try copyMark(&reader)
+      let start = reader.offset
+      let kind = try reader.readByte()
+      sink.append(kind)
+      switch kind {
+      case 0, 1, 4: continue
+      case 2:
+        try ValueCodec.skip(&reader)
+        sink.append(reader.bytes.extracting(start + 1..<reader.offset))
+      case 3: try writeCounter(&reader, nil)
+      default: throw reader.failure(.malformed, "a hidden register has an unknown kind")
+      }
+    }
+  }
+
+  private mutating func writeFloors(_ reader: inout ByteReader) throws(CodecError) {
+    let count = try reader.readCount(minimumBytes: 3)
+    sink.append(varint: count)
+    for _ in 0..<count {
+      let start = reader.offset
+      let path = try skipPath(&reader)
+      sink.append(reader.bytes.extracting(start..<reader.offset))
+      // A note that default data was met at a root key holds for whatever stands there.
+      let isNote = try copyMark(&reader) == 0 && path.steps == 1
+      guard isNote || !path.isChanged else {
+        throw reader.failure(.malformed, "a change is under a floor")
+      }
+    }
+  }
+
+  /// - Returns: The mark's place.
+  @discardableResult
+  private mutating func copyMark(_ reader: inout ByteReader) throws(CodecError) -> Int {
+    let mark = try writers.readMark(&reader)
+    sink.append(varint: mark.place)
+    writers.write(age: mark, to: &sink)
+    return mark.place
+  }
+
+  /// Copies a path that nothing changes under; what lies at or below a changed field is for the tree.
+  private mutating func copyPath(_ reader: inout ByteReader) throws(CodecError) {
+    let start = reader.offset
+    guard try !skipPath(&reader).isChanged else {
+      throw reader.failure(.malformed, "a change is over what is hidden")
+    }
+    sink.append(reader.bytes.extracting(start..<reader.offset))
+  }
+
+  /// Passes over a path: of how many steps it is, and whether something changes under its root key.
+  private func skipPath(_ reader: inout ByteReader) throws(CodecError) -> (steps: Int, isChanged: Bool) {
+    let count = try reader.readCount()
+    var isChanged = false
+    for depth in 0..<count {
+      let reference = try reader.readIndex(through: KeyTable.capacity)
+      if reference == 0 { _ = try reader.readBlob() }
+      guard depth == 0 else { continue }
+      for index in 0..<changeCount
+      where rootKeys[index] == ResolvedPath.missing || Int(rootKeys[index]) + 1 == reference {
+        isChanged = true
+      }
+    }
+    return (count, isChanged)
+  }
+}

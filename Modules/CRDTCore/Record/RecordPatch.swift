@@ -1,0 +1,252 @@
+/// A change of a few scalar fields, made on the bytes of a living document's record.
+///
+/// The record is copied once; slots are rewritten in place, longer values go to the end of the heap, marks and
+/// version vector are edited as they stand, and the summary is adjusted by what was and what is. Whatever is not as
+/// simple as that gives `nil`, and the caller takes the way over the decoded tree, which is the measure of all
+/// this: both ways come to the same state, the same summary and the same canonical bytes.
+struct RecordPatch: ~Escapable {
+  /// Fields that one patch changes at most; more are better encoded anew, under a stamp that they share.
+  static let limit = 8
+
+  let view: RecordView
+  var writers: PatchWriters
+  var sink: RecordSink
+  var summary: Summary
+  var marks: UnsafeMutableBufferPointer<PatchMark>
+  var markCount = 0
+  /// Counters, hidden registers and floors, as they stand in the record.
+  let lists: RawSpan
+  var dead: Int
+  var counters = PatchCounters()
+  /// The root keys under which something changed, and how many.
+  var rootKeys = InlineArray<8, UInt16>(repeating: 0)
+  private var entries = InlineArray<8, Int>(repeating: -1)
+  var changeCount = 0
+
+  /// Prepares a patch, has `body` make the changes, and closes the record.
+  ///
+  /// - Parameters:
+  ///   - view: The record of a living document.
+  ///   - writers: Its version vector, which has been advanced already.
+  ///   - reader: Stands at the record's marks.
+  ///   - summary: The document's, less what has been taken out of it so far.
+  ///   - heapBytes: What the new values take in the heap at most.
+  ///   - body: `false` gives up.
+  /// - Returns: `nil` where the tree must do it.
+  static func with(
+    _ view: borrowing RecordView, _ writers: PatchWriters, _ reader: inout ByteReader, _ summary: Summary,
+    heapBytes: Int, _ body: (inout RecordPatch) -> Bool
+  ) -> EncodedDocument? {
+    var count = 0
+    if writers.parts.contains(.marks) {
+      guard let marks = try? reader.readCount() else { return nil }
+      count = marks
+    }
+    let end = view.bytes.byteCount - view.metadata.byteCount
+    guard end >= RecordLayout.headerBytes, end == view.metadataOffset else { return nil }
+    let metadataBytes = (writers.count + 2) * 36 + (count + limit) * 24 + reader.remaining * 14 + limit * 48
+    var result = summary
+    return unsafe withUnsafeTemporaryAllocation(of: PatchMark.self, capacity: count + limit) { room in
+      let record = RecordSink.record(capacity: end + heapBytes + metadataBytes) { sink in
+        sink.append(view.bytes.extracting(0..<end))
+        guard
+          var patch = unsafe RecordPatch(view, writers, sink, summary, room, count, &reader), body(&patch),
+          patch.finish()
+        else { return false }
+        sink = patch.sink
+        result = patch.summary
+        return true
+      }
+      guard let record else { return nil }
+      let patched = RecordView(record.span.bytes)
+      guard patched.deadBytes > RecordLayout.deadLimit(patched.metadataOffset) else {
+        return EncodedDocument(record: record, summary: result, isAlive: true)
+      }
+      guard let compact = try? RecordCompactor.compact(record) else { return nil }
+      return EncodedDocument(record: compact, summary: result, isAlive: true)
+    }
+  }
+
+  @_lifetime(copy view, copy reader)
+  private init?(
+    _ view: borrowing RecordView, _ writers: PatchWriters, _ sink: RecordSink, _ summary: Summary,
+    _ room: UnsafeMutableBufferPointer<PatchMark>, _ count: Int, _ reader: inout ByteReader
+  ) {
+    self.view = RecordView(view.bytes)
+    self.writers = writers
+    self.sink = sink
+    self.summary = summary
+    unsafe marks = room
+    dead = view.deadBytes
+    var entry = -1
+    for index in 0..<count {
+      guard let word = try? reader.readVarint() else { return nil }
+      let (gap, former) = word.quotientAndRemainder(dividingBy: UInt64(writers.formerNoRegister + 1))
+      guard gap <= UInt64(Limits.recordBytes) else { return nil }
+      entry += Int(gap) + 1
+      // A map without a register of its own is for the tree.
+      guard former != UInt64(writers.formerNoRegister),
+        let mark = try? writers.readAge(of: Int(former), entry: entry, &reader)
+      else { return nil }
+      // SAFETY: there is room for all that were counted, and for those that changes add.
+      unsafe marks.initializeElement(at: index, to: mark)
+    }
+    markCount = count
+    lists = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
+  }
+
+  // MARK: - Entries
+
+  /// Takes note that an entry changes; `false` where the tree must do it.
+  mutating func begin(_ location: EntryLocation) -> Bool {
+    guard changeCount < Self.limit else { return false }
+    for index in 0..<changeCount where entries[index] == location.entry { return false }
+    entries[changeCount] = location.entry
+    rootKeys[changeCount] = location.rootKey
+    changeCount += 1
+    return true
+  }
+
+  /// The stamp of an entry as it stands, by reference.
+  func mark(of entry: Int) -> PatchMark {
+    let index = markIndex(of: entry)
+    // SAFETY: the index is below the count of marks that were written.
+    if index < markCount, unsafe marks[index].entry == entry { return unsafe marks[index] }
+    let base = writers.base
+    return PatchMark(entry: entry, place: base, reading: base == 0 ? .zero : writers.baseReading)
+  }
+
+  private func markIndex(of entry: Int) -> Int {
+    var index = markCount
+    // SAFETY: as above.
+    while index > 0, unsafe marks[index - 1].entry >= entry { index -= 1 }
+    return index
+  }
+
+  private mutating func setMark(_ mark: PatchMark) {
+    let index = markIndex(of: mark.entry)
+    let base = writers.base
+    let isBase = mark.place == base && (base == 0 || mark.reading == writers.baseReading)
+    // SAFETY: there is room for a mark of each change.
+    let isKnown = unsafe index < markCount && marks[index].entry == mark.entry
+    if isBase {
+      guard isKnown else { return }
+      for next in index + 1..<max(markCount, index + 1) { unsafe marks[next - 1] = marks[next] }
+      markCount -= 1
+    } else if isKnown {
+      unsafe marks[index] = mark
+    } else {
+      guard markCount < marks.count else { return sink.fail() }
+      var last = markCount
+      while last > index {
+        unsafe marks.initializeElement(at: last, to: marks[last - 1])
+        last -= 1
+      }
+      unsafe marks.initializeElement(at: index, to: mark)
+      markCount += 1
+    }
+  }
+
+  func stampHash(_ mark: PatchMark) -> HashLanes {
+    StateHash.stamp(writers.stamp(place: mark.place, mark.reading))
+  }
+
+  // MARK: - Changes
+
+  /// Puts a new register at an entry that shows a value or a counter.
+  mutating func set(_ location: EntryLocation, to content: borrowing SlotContent, at mark: PatchMark) -> Bool
+  {
+    let old = ValueRef(view.bytes, slotAt: location.slotOffset)
+    let formerMark = self.mark(of: location.entry)
+    // That default data was met at a path is noted where something else comes to stand there: by the tree.
+    guard old.kind != .map, formerMark.place > 0, begin(location) else { return false }
+    let former = location.path.combined(with: stampHash(formerMark))
+    if old.kind == .counter {
+      guard let counter = counter(of: location, old) else { return false }
+      summary.subtract(former.combined(with: StateHash.bits(UInt64(bitPattern: counter.base), .counter)))
+      guard subtractContributions(of: counter, at: location) else { return false }
+      if counter.isListed { counters.drop(location.entry) }
+    } else {
+      summary.subtract(former.combined(with: old.stateHash))
+    }
+    summary.add(location.path.combined(with: stampHash(mark)).combined(with: content.hash))
+    setMark(mark)
+    write(content, over: old, at: location.slotOffset)
+    return true
+  }
+
+  /// Adds to a counter, or to a number that becomes one, as the store's own writer.
+  mutating func increment(_ location: EntryLocation, by amount: Int64, at reading: ClockReading) -> Bool {
+    let old = ValueRef(view.bytes, slotAt: location.slotOffset)
+    guard old.kind == .counter || old.kind == .int, begin(location),
+      let counter = counter(of: location, old)
+    else { return false }
+    let writer = writers[writers.own]
+    let key = Writer(site: writer.site, birth: writer.birth)
+    var sum = Int128(counter.base)
+    var own: CounterState.Contribution?
+    guard
+      forEachContribution(
+        of: counter,
+        { place, reading, amount in
+          if place == writers.own {
+            own = .init(writer: key, reading: reading, amount: amount)
+          } else {
+            sum += Int128(amount)
+          }
+        })
+    else { return false }
+    if old.kind == .int {
+      let entry = location.path.combined(with: stampHash(mark(of: location.entry)))
+      summary.subtract(entry.combined(with: old.stateHash))
+      summary.add(entry.combined(with: StateHash.bits(UInt64(bitPattern: counter.base), .counter)))
+    }
+    if let own { summary.subtract(location.path.combined(with: StateHash.contribution(own))) }
+    let total = Int64(clamping: Int128(own?.amount ?? 0) + Int128(amount))
+    let new = CounterState.Contribution(writer: key, reading: reading, amount: total)
+    summary.add(location.path.combined(with: StateHash.contribution(new)))
+    counters.add(
+      .init(
+        entry: location.entry, isListed: counter.isListed, base: counter.base, reading: reading, amount: total
+      ))
+    let content = SlotContent(counter: Int64(clamping: sum + Int128(total)), hash: location.path)
+    write(content, over: old, at: location.slotOffset)
+    return true
+  }
+
+  /// Puts a value in the place of another: in the slot, over the old bytes, or at the end of the heap.
+  private mutating func write(_ content: borrowing SlotContent, over old: borrowing ValueRef, at slot: Int) {
+    let (offset, length) = old.heapRange
+    let tag = UInt64(content.tag.rawValue)
+    switch content.place {
+    case .slot:
+      dead += length
+      sink.store(content.word, at: slot)
+    case .word:
+      if length == 8, old.isWord {
+        sink.store(content.word, at: offset)
+        sink.store(tag | UInt64(offset) << 8, at: slot)
+      } else {
+        dead += length
+        sink.store(tag | UInt64(sink.count) << 8, at: slot)
+        sink.append(fixed: content.word)
+      }
+    case .bytes:
+      let count = content.bytes.byteCount
+      guard count < RecordLayout.longLength, old.slot >> 40 < RecordLayout.longLength else {
+        return sink.fail()
+      }
+      var place = offset
+      if count <= length, !old.isWord {
+        sink.store(content.bytes, at: offset)
+        dead += length - count
+      } else {
+        // What stood last in the heap gives way; anything else stays there as dead bytes.
+        if length > 0, offset + length == sink.count { sink.truncate(to: offset) } else { dead += length }
+        place = sink.count
+        sink.append(content.bytes)
+      }
+      sink.store(tag | UInt64(place) << 8 | UInt64(count) << 40, at: slot)
+    }
+  }
+}

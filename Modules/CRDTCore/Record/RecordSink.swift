@@ -1,0 +1,130 @@
+/// A record under way in memory of a fixed size: what does not fit is left out and noted.
+///
+/// A patched record is written in one go, so that none of its bytes passes through an array that grows.
+struct RecordSink {
+  private let start: UnsafeMutableRawPointer
+  private let capacity: Int
+  private(set) var count = 0
+  /// Whether something did not fit or did not lie inside; what stands here is of no use then.
+  private(set) var isBroken = false
+
+  /// SAFETY: `room` must outlive the sink.
+  init(_ room: UnsafeMutableRawBufferPointer, start: UnsafeMutableRawPointer) {
+    unsafe self.start = start
+    capacity = room.count
+  }
+
+  mutating func fail() { isBroken = true }
+
+  /// Makes sure that `bytes` more fit.
+  @inline(__always)
+  private mutating func reserve(_ bytes: Int) -> Bool {
+    guard bytes <= capacity - count else {
+      isBroken = true
+      return false
+    }
+    return true
+  }
+
+  @inline(__always)
+  mutating func append(_ byte: UInt8) {
+    guard reserve(1) else { return }
+    // SAFETY: the byte was found to fit; so below.
+    unsafe start.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
+    count += 1
+  }
+
+  @inline(__always)
+  mutating func append(varint value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(UInt8(truncatingIfNeeded: rest))
+  }
+
+  mutating func append(varint value: Int) { append(varint: UInt64(value)) }
+
+  mutating func append(_ span: RawSpan) {
+    guard reserve(span.byteCount) else { return }
+    unsafe span.withUnsafeBytes { bytes in
+      guard let source = bytes.baseAddress else { return }
+      unsafe (start + count).copyMemory(from: source, byteCount: bytes.count)
+    }
+    count += span.byteCount
+  }
+
+  mutating func append<T: FixedWidthInteger & BitwiseCopyable>(fixed value: T) {
+    guard reserve(MemoryLayout<T>.size) else { return }
+    unsafe start.storeBytes(of: value.littleEndian, toByteOffset: count, as: T.self)
+    count += MemoryLayout<T>.size
+  }
+
+  /// Replaces what stands at `offset`.
+  mutating func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
+    guard offset >= 0, offset <= count - MemoryLayout<T>.size else { return fail() }
+    unsafe start.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
+  }
+
+  mutating func store(_ span: RawSpan, at offset: Int) {
+    guard offset >= 0, offset <= count - span.byteCount else { return fail() }
+    unsafe span.withUnsafeBytes { bytes in
+      guard let source = bytes.baseAddress else { return }
+      unsafe (start + offset).copyMemory(from: source, byteCount: bytes.count)
+    }
+  }
+
+  /// Takes the last bytes off again.
+  mutating func truncate(to count: Int) {
+    guard count <= self.count else { return fail() }
+    self.count = count
+  }
+
+  /// Sums the record up and stores its checksum.
+  mutating func seal() {
+    guard count >= RecordLayout.headerBytes else { return fail() }
+    // SAFETY: the first `count` bytes were written.
+    let checksum = unsafe RecordChecksum.of(
+      RawSpan(_unsafeBytes: UnsafeRawBufferPointer(start: start, count: count)))
+    store(checksum, at: RecordLayout.checksumOffset)
+  }
+
+  /// Writes a record of at most `capacity` bytes; `nil` when `body` gives up or it does not fit.
+  static func record(capacity: Int, _ body: (inout RecordSink) -> Bool) -> [UInt8]? {
+    var isDone = false
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { room, count in
+      guard let start = room.baseAddress else { return }
+      // SAFETY: the sink writes the bytes it counts, and no others.
+      var sink = unsafe RecordSink(UnsafeMutableRawBufferPointer(room), start: UnsafeMutableRawPointer(start))
+      isDone = body(&sink) && !sink.isBroken
+      count = isDone ? sink.count : 0
+    }
+    return isDone ? bytes : nil
+  }
+}
+
+extension RecordSink {
+  @inline(__always)
+  private mutating func append(counter reading: ClockReading) {
+    if reading.counter != 0 { append(varint: UInt64(reading.counter)) }
+  }
+
+  /// As `ByteWriter.writeTime(_:from:)`.
+  mutating func append(time reading: ClockReading, from base: ClockReading) {
+    let distance = Int64(reading.milliseconds) - Int64(base.milliseconds)
+    let zigzag = UInt64(bitPattern: (distance << 1) ^ (distance >> 63))
+    append(varint: zigzag << 1 | (reading.counter == 0 ? 0 : 1))
+    append(counter: reading)
+  }
+
+  /// As `ByteWriter.writeAge(of:at:)`.
+  mutating func append(ageOf reading: ClockReading, at latest: ClockReading) {
+    append(varint: (latest.milliseconds &- reading.milliseconds) << 1 | (reading.counter == 0 ? 0 : 1))
+    append(counter: reading)
+  }
+
+  mutating func append(zigzag value: Int64) {
+    append(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+  }
+}

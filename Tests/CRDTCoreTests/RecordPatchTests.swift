@@ -1,0 +1,193 @@
+import CRDTCore
+import Foundation
+import TestKit
+import Testing
+
+/// Changes made on a record's bytes, held against the same changes made over the decoded tree.
+@Suite struct RecordPatchTests {
+  /// Seeds of each block: few in a test run, many where `PROPERTY_SEEDS` says so.
+  static let seeds = ProcessInfo.processInfo.environment["PROPERTY_SEEDS"].flatMap { UInt64($0) } ?? 4
+
+  /// Documents of many scalar fields, as applications have them, and edits that mostly change one.
+  struct Script {
+    var random: RandomDocument
+    var peers: [Peer]
+    var now: UInt64 = 1_760_000_000_000
+
+    private static let names = (0..<12).map { "field\($0)" }
+
+    init(seed: UInt64) throws {
+      random = RandomDocument(seed: seed)
+      peers = [Peer(1), Peer(2), Peer(3)]
+      try peers[0].upsert(fields(), random.generator.oneIn(8) ? .insertDefaultIfAbsent : .merge, now: now)
+      for index in 1..<3 { try peers[index].pull(peers[0]) }
+    }
+
+    private mutating func fields() -> [String: Value] {
+      var fields: [String: Value] = [:]
+      for name in Self.names.prefix(4 + random.generator.int(below: 9)) { fields[name] = scalar() }
+      fields["map"] = .map(["x": scalar(), "y": .map(["z": scalar(), "w": scalar()]), "c": .counter(1)])
+      if random.generator.oneIn(3) { fields[random.key()] = random.any() }
+      if random.generator.oneIn(6) {
+        fields["keys"] = .map([String(repeating: "a long key ", count: 9): scalar(), "k": scalar()])
+      }
+      return fields
+    }
+
+    private mutating func scalar() -> Value {
+      random.value(kind: random.generator.pick([0, 1, 2, 2, 3, 4, 4, 5, 6, 9, 10]))
+    }
+
+    private mutating func path() -> [String] {
+      switch random.generator.int(below: 8) {
+      case 0: ["map", random.generator.pick(["x", "y", "c", "absent"])]
+      case 1: ["map", "y", random.generator.pick(["z", "w"])]
+      case 2: [random.key()]
+      case 3: ["keys", random.generator.oneIn(2) ? "k" : String(repeating: "a long key ", count: 9)]
+      default: [random.generator.pick(Self.names)]
+      }
+    }
+
+    mutating func edit() -> Edit {
+      switch random.generator.int(below: 10) {
+      case 0: .increment(path(), random.generator.pick([1, -2, .max, .min]))
+      case 1: .increment(["map", "c"], 1)
+      case 2: .restart(path(), 4)
+      case 3: random.generator.oneIn(3) ? .remove(path()) : .replace(path(), scalar())
+      case 4: random.generator.oneIn(4) ? random.edit() : .set(path(), .counter(3))
+      default: .set(path(), scalar())
+      }
+    }
+
+    mutating func smallUpsert() -> [String: Value] {
+      var fields: [String: Value] = [:]
+      for _ in 0..<(1 + random.generator.int(below: 3)) {
+        fields[random.generator.pick(Self.names)] = scalar()
+      }
+      if random.generator.oneIn(4) { fields["map"] = .map(["x": scalar()]) }
+      return fields
+    }
+  }
+
+  /// What a change came to: the document, or the refusal's code.
+  private enum Outcome {
+    case document(EncodedDocument?, RecordTables)
+    case refused(DocumentError.Code)
+  }
+
+  private func outcome(_ peer: Peer, _ change: (inout Peer) throws(DocumentError) -> EncodedDocument?)
+    -> Outcome
+  {
+    var peer = peer
+    do throws(DocumentError) {
+      let document = try change(&peer)
+      return .document(document, peer.tables)
+    } catch {
+      return .refused(error.code)
+    }
+  }
+
+  /// Checks one change both ways on one replica, which goes on with the patched record.
+  ///
+  /// - Returns: Whether the patch did it.
+  private func compare(
+    _ peer: inout Peer, _ seed: UInt64,
+    _ change: (inout Peer, StoredDocument?, CodecRoute) throws(DocumentError) -> EncodedDocument?
+  ) throws -> Bool {
+    let standing = peer.document
+    let patched = outcome(peer) { peer throws(DocumentError) in try change(&peer, standing?.stored, .patch) }
+    let tree = outcome(peer) { peer throws(DocumentError) in try change(&peer, standing?.stored, .tree) }
+    guard case .document(let measure, let tables) = tree else {
+      if case .document(.some, _) = patched { Issue.record("a patch did what is refused, seed \(seed)") }
+      return false
+    }
+    guard case .document(.some(let document), let patchedTables) = patched else {
+      if let measure { (peer.document, peer.tables) = (measure, tables) }
+      return false
+    }
+    let expected = try #require(measure, "a patch wrote what is not to be written, seed \(seed)")
+    var (a, b) = (peer, peer)
+    (a.document, a.tables) = (document, patchedTables)
+    (b.document, b.tables) = (expected, tables)
+    #expect(a.verifies && document.isAlive == expected.isAlive, "seed \(seed)")
+    #expect(document.summary == expected.summary, "seed \(seed)")
+    #expect(try a.wire() == b.wire(), "seed \(seed)")
+    #expect(try a.fields == b.fields, "seed \(seed)")
+    #expect(try a.state == b.state, "seed \(seed)")
+    #expect(try a.state?.summary == document.summary, "seed \(seed)")
+    peer = a
+    return true
+  }
+
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func `patching a record and changing its tree come to the same`(block: UInt64) throws {
+    var (patches, all) = (0, 0)
+    for seed in block * Self.seeds..<(block + 1) * Self.seeds {
+      var script = try Script(seed: seed)
+      for _ in 0..<40 {
+        script.now += UInt64(script.random.generator.int(below: 3))
+        let index = script.random.generator.int(below: 3)
+        all += 1
+        let isPatched: Bool
+        if script.random.generator.oneIn(5) {
+          let fields = script.smallUpsert()
+          let strategy: WriteStrategy = script.random.generator.oneIn(2) ? .merge : .updateDifferentValues
+          let stamping = script.peers[index].stamping(script.now)
+          isPatched = try compare(&script.peers[index], seed) { peer, stored, route throws(DocumentError) in
+            try DocumentCodec.upsert(
+              fields, strategy: strategy, existing: stored, stamping: stamping, tables: &peer.tables,
+              by: route)
+          }
+        } else {
+          let edits = (0..<(1 + script.random.generator.int(below: 2))).map { _ in script.edit() }
+          let stamping = script.peers[index].stamping(script.now)
+          isPatched = try compare(&script.peers[index], seed) { peer, stored, route throws(DocumentError) in
+            try DocumentCodec.update(
+              edits, existing: stored, stamping: stamping, tables: &peer.tables, by: route)
+          }
+        }
+        if isPatched { patches += 1 }
+        if script.random.generator.oneIn(4) {
+          let other = script.random.generator.int(below: 3)
+          try script.peers[other].pull(script.peers[index])
+        }
+      }
+    }
+    #expect(patches * 5 > all, "\(patches) of \(all) changes were patched")
+  }
+
+  @Test func `a record that is patched for ever stays within its bounds`() throws {
+    var peer = Peer(1)
+    try peer.upsert(
+      Dictionary(uniqueKeysWithValues: (0..<20).map { ("field\($0)", .string("a value of some length")) }),
+      now: 1_000)
+    let first = try #require(peer.record).bytes.count
+    var generator = SeededGenerator(seed: 5)
+    var largest = 0
+    for turn in 1...4_000 as ClosedRange<UInt64> {
+      let text = String(repeating: "x", count: 7 + generator.int(below: 30))
+      try peer.update([.set(["field\(generator.int(below: 20))"], .string(text))], now: 1_000 + turn * 1_000)
+      largest = max(largest, try #require(peer.record).bytes.count)
+    }
+    #expect(peer.verifies)
+    #expect(largest <= first * 2, "\(largest) bytes of \(first)")
+  }
+
+  @Test func `counting for ever makes no record grow`() throws {
+    var peer = Peer(1)
+    try peer.upsert(["count": .counter(0), "other": .string("x")], now: 1_000)
+    for turn in 1...2_000 as ClosedRange<UInt64> {
+      try peer.update([.increment(["count"], 1)], now: 1_000 + turn)
+    }
+    #expect(try peer.fields == ["count": .counter(2_000), "other": .string("x")])
+    #expect(peer.metadataBytes <= 40)
+  }
+}
+
+extension Peer {
+  var state: DocumentState? {
+    get throws {
+      try record?.withView { view throws(CodecError) in try DocumentState(view, tables: tables) }
+    }
+  }
+}
