@@ -91,7 +91,7 @@ extension Store {
   }
 
   /// Refuses what could only wait for itself.
-  private func checkMayWrite() throws(StoreError) {
+  func checkMayWrite() throws(StoreError) {
     _ = try openEnvironment("write")
     guard !writer.isCurrentThread, !TransactionToken.isOpen(ObjectIdentifier(self)) else {
       throw StoreError(

@@ -37,22 +37,23 @@ public final class Store: Sendable {
   public static func open(at path: String, options: StoreOptions = .init()) throws(StoreError) -> Store {
     let files = try StoreFiles(making: path)
     let lock = try StoreLock(directory: path)
+    files.removeLeftovers()
     let fresh = StoreIdentity(random: options.random)
     try files.createIfMissing(
       fill: { access, tables throws(StoreError) in try fresh.create(access, tables) },
       prepare: { draft throws(StoreError) in
         try InstanceKeeper.create(fresh, files, draft: draft, random: options.random)
       }, options: options)
-    let environment = try Environment(files: files, mapBytes: options.mapBytes, lock: lock)
+    let environment = try Environment(files.data, mapBytes: options.mapBytes, lock: lock)
     return try Store(environment, files, options: options)
   }
 
   private init(_ environment: Environment, _ files: StoreFiles, options: StoreOptions) throws(StoreError) {
-    let access = try environment.beginRead()
+    let reader = try environment.beginRead()
     let state: StoreState
     do {
-      defer { environment.recycle(access) }
-      state = try StoreState(access, environment.tables)
+      defer { environment.recycle(reader) }
+      state = try StoreState(reader.access, environment.tables)
     }
     let keeper = try InstanceKeeper(environment, files, log: state.log, options: options)
     site = keeper.identity.site
@@ -91,10 +92,21 @@ public final class Store: Sendable {
 
   /// Runs `body` on a snapshot of the store, on the caller's thread.
   ///
-  /// - Throws: `closed`, `forked`, `tooManyReaders` or `io`; what `body` throws.
-  public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+  /// A snapshot keeps its pages from being used again, so it should be short: once it is older than the
+  /// options' deadline for readers and somebody commits, that is logged, with the place of the call, and what
+  /// is asked of it from then on throws `deadline`. Its pages are kept until `body` returns all the same.
+  /// - Parameters:
+  ///   - file: Names the caller in the log.
+  ///   - line: Names the caller in the log.
+  ///   - body: Gets the snapshot.
+  /// - Returns: What `body` returns.
+  /// - Throws: `closed`, `forked`, `tooManyReaders`, `deadline` or `io`; what `body` throws.
+  public func read<R>(
+    file: StaticString = #fileID, line: UInt = #line, _ body: (borrowing ReadTransaction) throws -> R
+  ) throws -> R {
     let environment = try openEnvironment("read")
-    let transaction = try ReadTransaction(environment) { writer.catalogue }
+    let place = SourcePlace(file: file, line: line)
+    let transaction = try ReadTransaction(environment, at: place) { writer.catalogue }
     return try body(transaction)
   }
 
@@ -125,6 +137,12 @@ public final class Store: Sendable {
 
   /// Whether a transaction runs now.
   package var isWriting: Bool { writer.queue.withLock { $0.running != nil } }
+
+  /// Lets reads from now on use another environment with the same contents.
+  func replaceEnvironment(by fresh: Environment) {
+    // A store that is being closed has given its environment up already.
+    environment.withLock { if $0 != nil { $0 = fresh } }
+  }
 
   func openEnvironment(_ operation: String) throws(StoreError) -> Environment {
     guard getpid() == processID else {

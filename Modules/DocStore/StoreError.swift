@@ -45,8 +45,10 @@ public struct StoreError: Error, Hashable, Sendable {
     public static let removedInTransaction = Code(rawValue: "removedInTransaction")
     /// A transaction wrote while one of its own reads was under way.
     public static let writeInsideRead = Code(rawValue: "writeInsideRead")
-    /// An asynchronous transaction was idle for too long and was rolled back.
+    /// An asynchronous transaction was idle for too long and was rolled back, or a snapshot was kept for too long.
     public static let deadline = Code(rawValue: "deadline")
+    /// There is something already where something new was to be made.
+    public static let exists = Code(rawValue: "exists")
     /// The process is a fork of the one that opened the store.
     public static let forked = Code(rawValue: "forked")
     /// Too many read transactions are open.
@@ -123,6 +125,7 @@ extension StoreError {
       (.unsupportedVersion, "The file was written by another version of the storage engine")
     case MDB_READERS_FULL: (.tooManyReaders, "Too many read transactions are open")
     case MDB_BAD_VALSIZE: (.limit, "A key or value has a size that the store does not take")
+    case EEXIST, ENOTEMPTY: (.exists, "There is something at the path already")
     case ENOENT: (.notFound, "There is nothing at the path")
     case EACCES, EPERM, EROFS: (.permission, "The file system refuses access")
     case EWOULDBLOCK: (.alreadyOpen, "The store is open already")

@@ -29,6 +29,11 @@ public struct StoreOptions: Sendable {
   public var hardDocumentBytes: Int
   /// How long an asynchronous transaction may be idle before it is rolled back.
   public var transactionDeadline: Duration
+  /// After this long a snapshot counts as forgotten: with the next commit it is logged, and reading on in it
+  /// throws `deadline`.
+  public var readerDeadline: Duration
+  /// How long resizing waits for readers to end, while new ones wait for it.
+  public var gateDeadline: Duration
   /// How long a writer waits before that is logged, and then between log lines.
   package var waitWarning: Duration = .seconds(10)
   package var waitRepeat: Duration = .seconds(5)
@@ -46,7 +51,8 @@ public struct StoreOptions: Sendable {
     log: (@Sendable (StoreLogLevel, String) -> Void)? = nil,
     softDocumentBytes: Int = Limits.softDocumentBytes,
     hardDocumentBytes: Int = Limits.hardDocumentBytes,
-    transactionDeadline: Duration = .seconds(30)
+    transactionDeadline: Duration = .seconds(30),
+    readerDeadline: Duration = .seconds(60), gateDeadline: Duration = .seconds(10)
   ) {
     self.mapBytes = mapBytes
     self.now = now
@@ -55,6 +61,8 @@ public struct StoreOptions: Sendable {
     self.softDocumentBytes = softDocumentBytes
     self.hardDocumentBytes = hardDocumentBytes
     self.transactionDeadline = transactionDeadline
+    self.readerDeadline = readerDeadline
+    self.gateDeadline = gateDeadline
   }
 
   /// The system's wall clock in milliseconds since 1970.

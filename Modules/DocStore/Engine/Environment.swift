@@ -16,24 +16,20 @@ import CLMDB
   /// The process that may use the environment: a fork must not.
   let processID: pid_t
   /// Pages that documents may fill; some more are kept for evicting when these are used up.
-  let pageLimit: Int
-  private let lock: StoreLock
-  private let idle: Monitor<[IdleReader]>
+  let limit: Monitor<Int>
+  let lock: StoreLock
+  let readers = Monitor(ReaderBoard())
 
-  @safe private struct IdleReader: @unchecked Sendable {
-    // SAFETY: a reset transaction without MDB_NOTLS's opposite is tied to no thread.
-    let handle: OpaquePointer
-  }
+  var pageLimit: Int { limit.withLock { $0 } }
 
   private static let maximumReaders: UInt32 = 1_022
-  private static let idleReaders = 16
   private static let reservePages = 16...4_096
 
-  /// Opens the data file, which must exist.
-  init(files: StoreFiles, mapBytes: Int, lock: StoreLock) throws(StoreError) {
-    let engine = try unsafe Self.openEngine(files.data, mapBytes: mapBytes)
+  /// Opens the data file at `path`, which must exist.
+  init(_ path: String, mapBytes: Int, lock: StoreLock) throws(StoreError) {
+    let engine = try unsafe Self.openEngine(path, mapBytes: mapBytes)
     do {
-      try unsafe files.pad(toPages: Self.pageCount(engine.handle))
+      try unsafe StoreFiles.pad(path, toPages: Self.pageCount(of: engine.handle))
       let transaction = try unsafe LMDBTransaction(engine.handle)
       // A newer format may have other tables, so its version is looked at first.
       let meta = try transaction.access.open("meta", create: false)
@@ -46,14 +42,22 @@ import CLMDB
       throw error
     }
     unsafe handle = engine.handle
-    pageLimit = unsafe engine.pageLimit
+    limit = unsafe Monitor(engine.pageLimit)
     processID = getpid()
     self.lock = lock
-    idle = Monitor([])
   }
 
+  /// The size that documents may fill.
+  var mapBytes: Int { pageLimit * Self.pageBytes }
+
+  /// Pages of the file that commits have taken so far.
+  func pageCount() throws(StoreError) -> Int { try unsafe Self.pageCount(of: handle) }
+
+  /// Pages that the engine begins a file with.
+  static let metaPages = 2
+
   /// Pages that the last commit may refer to.
-  private static func pageCount(_ handle: OpaquePointer) throws(StoreError) -> Int {
+  private static func pageCount(of handle: OpaquePointer) throws(StoreError) -> Int {
     var info = unsafe MDB_envinfo()
     // SAFETY: the call fills the local structure.
     try StoreError.check(unsafe mdb_env_info(handle, &info), "mdb_env_info")
@@ -71,61 +75,48 @@ import CLMDB
   deinit {
     // A fork has neither the locks nor the writer of its parent; it must leave the parent's files alone.
     guard processID == getpid() else { return }
-    for reader in idle.withLock({ $0 }) { unsafe mdb_txn_abort(reader.handle) }
+    for slot in readers.withLock({ $0.takeAllIdle() }) { unsafe mdb_txn_abort(slot.handle) }
     // SAFETY: every transaction retains the environment, so none is left.
     unsafe mdb_env_close(handle)
   }
 
   /// Opens or makes the file at `path` and hands over the bare engine.
-  static func openEngine(_ path: String, mapBytes: Int) throws(StoreError) -> (
+  ///
+  /// - Parameters:
+  ///   - path: The data file; the table of readers is the file beside it that ends in `-lock`.
+  ///   - mapBytes: The size that documents may fill.
+  ///   - flags: More of the engine's flags: a draft that nobody relies on yet may be written unsynced.
+  /// - Returns: The handle, and the pages that documents may fill.
+  /// - Throws: What the engine reports.
+  static func openEngine(_ path: String, mapBytes: Int, flags: Int32 = 0) throws(StoreError) -> (
     handle: OpaquePointer, pageLimit: Int
   ) {
     var handle: OpaquePointer?
     // SAFETY: each call fills locals only; on failure the half-made environment is closed and forgotten.
     try StoreError.check(unsafe mdb_env_create(&handle), "mdb_env_create")
     guard let handle = unsafe handle else { throw StoreError(engine: EINVAL, "mdb_env_create") }
-    let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
-    let pageLimit = max(mapBytes / pageBytes, 32)
-    let reserve = min(max(pageLimit / 16, reservePages.lowerBound), reservePages.upperBound)
+    let size = mapSize(for: mapBytes)
     do {
       try StoreError.check(unsafe mdb_env_set_maxdbs(handle, Tables.maximumCount), "mdb_env_set_maxdbs")
       try StoreError.check(unsafe mdb_env_set_maxreaders(handle, maximumReaders), "mdb_env_set_maxreaders")
+      try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
       try StoreError.check(
-        unsafe mdb_env_set_mapsize(handle, (pageLimit + reserve) * pageBytes), "mdb_env_set_mapsize")
-      try StoreError.check(
-        unsafe mdb_env_open(handle, path, UInt32(MDB_NOSUBDIR | MDB_NOTLS), 0o600), "mdb_env_open")
+        unsafe mdb_env_open(handle, path, UInt32(MDB_NOSUBDIR | MDB_NOTLS | flags), 0o600), "mdb_env_open")
       var stale: Int32 = 0
       try StoreError.check(unsafe mdb_reader_check(handle, &stale), "mdb_reader_check")
-      return unsafe (handle, pageLimit)
+      return unsafe (handle, size.limit)
     } catch {
       unsafe mdb_env_close(handle)
       throw error
     }
   }
 
-  /// A read transaction on the newest snapshot; give it back with `recycle`.
-  func beginRead() throws(StoreError) -> PageAccess {
-    if let reader = idle.withLock({ $0.popLast() }) {
-      let rc = unsafe mdb_txn_renew(reader.handle)
-      if rc == MDB_SUCCESS { return unsafe PageAccess(reader.handle) }
-      unsafe mdb_txn_abort(reader.handle)
-      throw StoreError(engine: rc, "mdb_txn_renew")
-    }
-    var transaction: OpaquePointer?
-    let rc = unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
-    try StoreError.check(rc, "mdb_txn_begin")
-    guard let transaction = unsafe transaction else { throw StoreError(engine: EINVAL, "mdb_txn_begin") }
-    return unsafe PageAccess(transaction)
+  /// The pages that documents may fill, and the bytes of the map with those kept for making room.
+  static func mapSize(for mapBytes: Int) -> (limit: Int, bytes: Int) {
+    let limit = max(mapBytes / pageBytes, 32)
+    let reserve = min(max(limit / 16, reservePages.lowerBound), reservePages.upperBound)
+    return (limit, (limit + reserve) * pageBytes)
   }
 
-  /// Ends a read transaction, keeping its slot for the next one.
-  func recycle(_ access: PageAccess) {
-    unsafe mdb_txn_reset(access.handle)
-    let kept = idle.withLock { idle in
-      guard idle.count < Self.idleReaders else { return false }
-      unsafe idle.append(IdleReader(handle: access.handle))
-      return true
-    }
-    if !kept { unsafe mdb_txn_abort(access.handle) }
-  }
+  static let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
 }

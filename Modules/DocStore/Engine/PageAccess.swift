@@ -43,6 +43,24 @@ import CRDTCore
     try StoreError.check(rc, "mdb_put")
   }
 
+  /// Stores a value behind all others of the table, whose keys must be smaller.
+  func append(_ table: MDB_dbi, _ key: RawSpan, _ value: RawSpan) throws(StoreError) {
+    // SAFETY: mdb_put reads key and value during the call only.
+    let rc = unsafe key.withUnsafeBytes { key in
+      unsafe value.withUnsafeBytes { value in
+        var name = unsafe MDB_val(
+          mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
+        var bytes = unsafe MDB_val(
+          mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+        return unsafe mdb_put(handle, table, &name, &bytes, UInt32(MDB_APPEND))
+      }
+    }
+    if rc == MDB_KEYEXIST {
+      throw StoreError(.corrupt, "The keys of a table are out of order", operation: "mdb_put", underlying: rc)
+    }
+    try StoreError.check(rc, "mdb_put")
+  }
+
   /// Removes what stands at `key`.
   ///
   /// - Returns: `false` when nothing stood there.

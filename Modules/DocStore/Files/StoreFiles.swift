@@ -13,6 +13,8 @@ struct StoreFiles {
   /// The file that tells whether the data was copied or put back.
   var instance: String { directory + "/instance" }
   private var draft: String { directory + "/data.mdb.new" }
+  /// What compaction writes, before it becomes the data file.
+  var compacted: String { directory + "/data.mdb.compact" }
 
   /// Makes the directory, and those above it that are missing, for the owner alone.
   init(making path: String) throws(StoreError) {
@@ -24,6 +26,9 @@ struct StoreFiles {
     try Self.makeDirectory(path, &made)
     for path in made { try Self.sync(Self.parent(of: path)) }
   }
+
+  /// The files of a store that is there.
+  init(existing path: String) { directory = path }
 
   private static func makeDirectory(_ path: String, _ made: inout [String]) throws(StoreError) {
     if unsafe mkdir(path, 0o700) == 0 {
@@ -49,7 +54,7 @@ struct StoreFiles {
   }
 
   /// The directory that holds `path`'s last component.
-  private static func parent(of path: String) -> String {
+  static func parent(of path: String) -> String {
     var path = path[...]
     while path.count > 1, path.last == "/" { path.removeLast() }
     guard let slash = path.lastIndex(of: "/") else { return "." }
@@ -97,6 +102,11 @@ struct StoreFiles {
   /// Makes names in the directory durable.
   func syncDirectory() throws(StoreError) { try Self.sync(directory) }
 
+  /// Removes what interrupted work on the data file left behind.
+  func removeLeftovers() {
+    for name in [compacted, compacted + "-lock", instance + ".new"] { _ = unsafe unlink(name) }
+  }
+
   private func writeDraft(_ fill: (PageAccess, Tables) throws(StoreError) -> Void) throws(StoreError) {
     let engine = try unsafe Environment.openEngine(draft, mapBytes: 1 << 20)
     defer { unsafe mdb_env_close(engine.handle) }
@@ -112,12 +122,12 @@ struct StoreFiles {
   }
 
   /// Gives a file that lost its end zeros there, so that reading them is an error and not a signal.
-  func pad(toPages pages: Int) throws(StoreError) {
+  static func pad(_ path: String, toPages pages: Int) throws(StoreError) {
     var status = stat()
-    guard unsafe stat(data, &status) == 0 else { throw StoreError(engine: errno, "stat") }
-    let byteCount = pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    guard unsafe stat(path, &status) == 0 else { throw StoreError(engine: errno, "stat") }
+    let byteCount = pages * Environment.pageBytes
     guard status.st_size < byteCount else { return }
-    guard unsafe truncate(data, off_t(byteCount)) == 0 else { throw StoreError(engine: errno, "truncate") }
+    guard unsafe truncate(path, off_t(byteCount)) == 0 else { throw StoreError(engine: errno, "truncate") }
   }
 
   /// Makes a file, or the names in a directory, durable.

@@ -8,6 +8,7 @@
 final class StoreLock: Sendable {
   private let descriptor: Int32
   private let identity: FileIdentity
+  private let processID = getpid()
 
   /// Takes the lock of the store in `directory` without waiting.
   ///
@@ -34,6 +35,9 @@ final class StoreLock: Sendable {
   }
 
   deinit {
+    // A child process that has not yet replaced its program shares the lock, so closing would not end it;
+    // a fork, on the other hand, must not end its parent's.
+    if processID == getpid() { flock(descriptor, LOCK_UN) }
     OpenStores.remove(identity)
     close(descriptor)
   }

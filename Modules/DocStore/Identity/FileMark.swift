@@ -50,6 +50,14 @@ struct FileMark: Hashable, Sendable {
     try self.init(descriptor)
   }
 
+  /// The length of an open file.
+  static func byteCount(_ descriptor: Int32) throws(StoreError) -> Int {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat") }
+    return Int(status.st_size)
+  }
+
   init(_ reader: inout ByteReader) throws(CodecError) {
     fileSystem = try reader.readFixed()
     inode = try reader.readFixed()

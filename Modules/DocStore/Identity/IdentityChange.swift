@@ -13,7 +13,9 @@ public struct IdentityChange: Hashable, Sendable {
     public static let copied = Reason(rawValue: "copied")
     /// The data is older than what this store wrote last: it was put back from a backup.
     public static let restored = Reason(rawValue: "restored")
-    /// The file `instance` beside the data is missing or damaged, as it is in a backup.
+    /// The data was made as a backup, and is a store of its own from its first open on.
+    public static let backup = Reason(rawValue: "backup")
+    /// The file `instance` beside the data is missing or damaged.
     public static let sideFileMissing = Reason(rawValue: "sideFileMissing")
   }
 
@@ -38,6 +40,7 @@ extension IdentityChange {
       switch reason {
       case .copied: "its files are a copy"
       case .restored: "it was put back from an older copy"
+      case .backup: "it was made as a backup"
       default: "the file that says whether it was copied is missing"
       }
     return "The store takes a new site, because \(cause); it was site \(previousSite)"

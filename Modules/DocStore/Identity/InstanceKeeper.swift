@@ -24,11 +24,11 @@ final class InstanceKeeper: @unchecked Sendable {
   {
     self.files = files
     self.options = options
-    let access = try environment.beginRead()
+    let reader = try environment.beginRead()
     let stored: StoreIdentity
     do {
-      defer { environment.recycle(access) }
-      stored = try StoreIdentity(access, environment.tables)
+      defer { environment.recycle(reader) }
+      stored = try StoreIdentity(reader.access, environment.tables)
     }
     let data = try FileMark(try environment.dataDescriptor())
     switch try Self.compare(stored, data, log, with: InstanceFile.read(files.instance)) {
@@ -91,6 +91,7 @@ final class InstanceKeeper: @unchecked Sendable {
   private static func compare(
     _ stored: StoreIdentity, _ data: FileMark, _ log: LogState, with finding: InstanceFile.Finding
   ) -> Verdict {
+    guard stored.nonce != StoreIdentity.noNonce else { return .changed(.backup) }
     let file: InstanceFile
     switch finding {
     case .found(let found): file = found

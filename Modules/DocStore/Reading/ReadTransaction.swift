@@ -6,25 +6,37 @@ public import CRDTCore
 /// of its snapshot from being used again.
 public struct ReadTransaction: ~Copyable {
   private let environment: Environment
-  let pages: DocumentPages
+  private let reader: ReaderSlot
+  private let stored: DocumentPages
   private let catalogue: Catalogue
   private let log: LogState
 
   /// Begins a snapshot; `catalogue` is asked for afterwards, so that it has all that the snapshot needs.
-  init(_ environment: Environment, catalogue: () -> Catalogue) throws(StoreError) {
-    let access = try environment.beginRead()
+  init(
+    _ environment: Environment, at place: SourcePlace, isExempt: Bool = false, catalogue: () -> Catalogue
+  ) throws(StoreError) {
+    let reader = try environment.beginRead(at: place, isExempt: isExempt)
     do {
-      log = try LogState(access, environment.tables)
+      log = try LogState(reader.access, environment.tables)
     } catch {
-      environment.recycle(access)
+      environment.recycle(reader)
       throw error
     }
     self.environment = environment
-    pages = DocumentPages(access: access, tables: environment.tables)
+    self.reader = reader
+    stored = DocumentPages(access: reader.access, tables: environment.tables)
     self.catalogue = catalogue()
   }
 
-  deinit { environment.recycle(pages.access) }
+  deinit { environment.recycle(reader) }
+
+  /// The pages, unless the snapshot has outlived the deadline for readers.
+  var pages: DocumentPages {
+    get throws(StoreError) {
+      try reader.check()
+      return stored
+    }
+  }
 
   /// The last commit that the snapshot includes.
   public var sequence: UInt64 { log.sequence }
@@ -84,14 +96,22 @@ public struct ReadTransaction: ~Copyable {
     in collection: Collection, from: [UInt8]? = nil, to: [UInt8]? = nil, verify: Bool = false,
     _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool
   ) throws {
-    try pages.forEachRecord(collection, from: from, to: to, verify: verify, body)
+    let reader = reader
+    try pages.forEachRecord(collection, from: from, to: to, verify: verify) { id, summary, record in
+      try reader.check()
+      return try body(id, summary, record)
+    }
   }
 
   /// Visits commits after `sequence` that touched several documents, oldest first, until `body` returns `false`.
   public borrowing func groups(
     after sequence: UInt64, _ body: (_ sequence: UInt64, _ members: [DocumentKey]) throws -> Bool
   ) throws {
-    try pages.groups(after: sequence, body)
+    let reader = reader
+    try pages.groups(after: sequence) { sequence, members in
+      try reader.check()
+      return try body(sequence, members)
+    }
   }
 
   /// The documents above the hard size limit, which are never sent.

@@ -6,6 +6,8 @@ final class Job: @unchecked Sendable {
 
   let origin: Origin
   let queuedAt = ContinuousClock.now
+  /// What the job does in place of a transaction, with the writer and its files to itself.
+  let maintenance: ((Writer) throws -> CommitReceipt)?
   private var body: ((WriteTransaction) throws -> Void)?
   private let completion: (Outcome) -> Void
   /// When the job's wait is to be logged next, and how often it was; guarded by the queue's lock.
@@ -20,6 +22,21 @@ final class Job: @unchecked Sendable {
   ) {
     self.origin = origin
     self.body = body
+    maintenance = nil
+    self.completion = completion
+    nextWarning = queuedAt + firstWarning
+  }
+
+  /// A job that is no transaction.
+  init(
+    maintenance: @escaping (Writer) throws -> Void, firstWarning: Duration,
+    completion: @escaping (Outcome) -> Void
+  ) {
+    origin = .user
+    self.maintenance = {
+      try maintenance($0)
+      return CommitReceipt()
+    }
     self.completion = completion
     nextWarning = queuedAt + firstWarning
   }

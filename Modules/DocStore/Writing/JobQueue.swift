@@ -27,6 +27,12 @@ struct JobQueue {
     return job
   }
 
+  /// Hands over the next job if it is a write transaction, which others may share a commit with.
+  mutating func takeWriting() -> Job? {
+    guard head < jobs.count, jobs[head].maintenance == nil else { return nil }
+    return take()
+  }
+
   mutating func idle() { running = nil }
 
   /// Takes a waiting job out of the queue.

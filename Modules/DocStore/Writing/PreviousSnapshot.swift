@@ -6,16 +6,18 @@ import CRDTCore
 /// every commit that a snapshot taken afterwards lacks.
 final class PreviousSnapshot {
   private let environment: Environment
+  private let reader: ReaderSlot
   private let pages: DocumentPages
 
   /// Keeps hold of the last commit's pages; it pins no more of them than the engine keeps anyway.
   init?(_ environment: Environment) {
-    guard let access = try? environment.beginRead() else { return nil }
+    guard let reader = try? environment.beginRead() else { return nil }
     self.environment = environment
-    pages = DocumentPages(access: access, tables: environment.tables)
+    self.reader = reader
+    pages = DocumentPages(access: reader.access, tables: environment.tables)
   }
 
-  deinit { environment.recycle(pages.access) }
+  deinit { environment.recycle(reader) }
 
   /// Makes one commit, with records, of several that were run without them.
   ///
@@ -27,9 +29,9 @@ final class PreviousSnapshot {
   func restore(_ missed: [FinishedJob], before later: ArraySlice<FinishedJob>, _ environment: Environment)
     -> FinishedJob?
   {
-    guard var merged = missed.last, let access = try? environment.beginRead() else { return nil }
-    defer { environment.recycle(access) }
-    let now = DocumentPages(access: access, tables: environment.tables)
+    guard var merged = missed.last, let reader = try? environment.beginRead() else { return nil }
+    defer { environment.recycle(reader) }
+    let now = DocumentPages(access: reader.access, tables: environment.tables)
     let next = Self.states(before: later)
     var places: [DocumentKey: Int] = [:]
     var drafts: [ChangeDraft] = []

@@ -252,6 +252,6 @@ public final class WriteTransaction {
 struct WriterSettings: Sendable {
   let site: SiteID
   let options: StoreOptions
-  let pageLimit: Int
+  var pageLimit: Int
   let sizes: SizeLimits
 }

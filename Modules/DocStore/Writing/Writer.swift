@@ -11,18 +11,33 @@ import CRDTCore
 // SAFETY: `state`, `environment` and `failure` belong to the writer thread once it runs; the rest is
 // guarded or never changes.
 final class Writer: @unchecked Sendable {
-  let settings: WriterSettings
+  private(set) var settings: WriterSettings
   let listeners = CommitListeners()
   let queue = Monitor(JobQueue())
   private let published: Monitor<Catalogue>
   private let ended = Monitor(false)
   private let thread = Monitor<StoreThread?>(nil)
   private let watch: WaitWatch
-  private var environment: Environment?
+  private(set) var environment: Environment?
+  /// Environments that a compaction replaced, and that snapshots may still be open on.
+  private var retired: [Retired] = []
   private var state: StoreState
-  private let keeper: InstanceKeeper
+  let keeper: InstanceKeeper
   /// The failure that poisoned the store.
-  private var failure: StoreError?
+  private var failure: StoreError? { health.withLock { $0.failure } }
+  /// What others may know of the writer's doings.
+  let health = Monitor(Health())
+
+  private struct Retired {
+    weak var environment: Environment?
+  }
+
+  struct Health: Sendable {
+    /// In milliseconds since 1970.
+    var lastCommit: UInt64?
+    /// The failure that poisoned the store.
+    var failure: StoreError?
+  }
 
   /// After this long a commit takes no more waiting jobs along, so that the first ones do not wait for the last.
   private static let batchDuration = Duration.milliseconds(20)
@@ -104,6 +119,7 @@ final class Writer: @unchecked Sendable {
   /// Runs a job and those that wait behind it, commits once, then tells everybody.
   private func runBatch(_ first: Job) {
     guard failure == nil, let environment else { return refuse(first) }
+    if let maintenance = first.maintenance { return first.finish(Result { try maintenance(self) }) }
     let old = state
     var finished: [(job: Job, outcome: FinishedJob)] = []
     let previous = PreviousSnapshot(environment)
@@ -129,10 +145,33 @@ final class Writer: @unchecked Sendable {
       for (job, _) in finished { job.finish(.failure(error)) }
       return
     }
-    if changesAnything { keeper.didCommit() }
+    if changesAnything { noteCommit() }
     announce(finished.map(\.outcome), previous, environment)
     for (job, outcome) in finished { job.finish(.success(outcome.receipt)) }
     keeper.catchUp(state.log)
+    warnOfOldReaders(environment)
+  }
+
+  private func noteCommit() {
+    keeper.didCommit()
+    let now = settings.options.now()
+    health.withLock { $0.lastCommit = now }
+  }
+
+  /// Ends snapshots that are older than the deadline, which keep pages from being used again.
+  private func warnOfOldReaders(_ environment: Environment) {
+    let deadline = UInt64(nanosecondsOf: settings.options.readerDeadline)
+    retired.removeAll { $0.environment == nil }
+    var old = environment.readers.withLock { $0.expire(after: deadline) }
+    for environment in retired.compactMap(\.environment) {
+      old += environment.readers.withLock { $0.expire(after: deadline) }
+    }
+    for (place, age) in old {
+      settings.options.write(
+        .warning,
+        "A snapshot taken at \(place.text) has been open for \(age / 1_000_000_000) s: the file grows meanwhile"
+      )
+    }
   }
 
   /// Runs waiting jobs in transactions nested in the batch's, so that each can fail alone.
@@ -140,7 +179,7 @@ final class Writer: @unchecked Sendable {
     _ finished: inout [(job: Job, outcome: FinishedJob)], _ parent: PageAccess, _ environment: Environment
   ) {
     let end = ContinuousClock.now + Self.batchDuration
-    while ContinuousClock.now < end, let job = queue.withLock({ $0.take() }) {
+    while ContinuousClock.now < end, let job = queue.withLock({ $0.takeWriting() }) {
       let before = state
       do {
         let transaction = try unsafe LMDBTransaction(environment.handle, parent: parent)
@@ -196,6 +235,22 @@ final class Writer: @unchecked Sendable {
     listeners.call(commits)
   }
 
+  /// Goes on in another environment with the same contents.
+  func adopt(_ environment: Environment) {
+    retired.append(Retired(environment: self.environment))
+    self.environment = environment
+    settings.pageLimit = environment.pageLimit
+  }
+
+  /// Notes that the environment has another size.
+  func adoptSize() { if let environment { settings.pageLimit = environment.pageLimit } }
+
+  /// Refuses all writes from now on, because nobody knows what is durable.
+  func poison(by error: StoreError) {
+    health.withLock { $0.failure = $0.failure ?? error }
+    settings.options.write(.error, "The store takes no more writes until it is opened anew: \(error)")
+  }
+
   /// After a write or sync that failed nobody knows what reached the disk: nothing more is acknowledged.
   private func poison(unlessHarmless error: StoreError) {
     switch error.code {
@@ -203,8 +258,7 @@ final class Writer: @unchecked Sendable {
       .writeInsideRead:
       return
     default:
-      failure = failure ?? error
-      settings.options.write(.error, "The store takes no more writes until it is opened anew: \(error)")
+      poison(by: error)
     }
   }
 

@@ -1,0 +1,94 @@
+import CLMDB
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+extension Environment {
+  /// A snapshot of the last commit; give it back with `recycle`.
+  ///
+  /// - Parameters:
+  ///   - place: Where it was asked for.
+  ///   - isExempt: Whether it may outlive the deadline for readers.
+  /// - Returns: The slot, to be used by one thread at a time.
+  /// - Throws: `tooManyReaders`, or what the engine reports.
+  func beginRead(at place: SourcePlace = .store, isExempt: Bool = true) throws(StoreError) -> ReaderSlot {
+    // Under the lock, so that a change of the map sees either a snapshot in the list or none at all.
+    func begin(_ board: inout ReaderBoard) -> Result<ReaderSlot, StoreError>? {
+      guard !board.isPaused else { return nil }
+      do throws(StoreError) {
+        let slot = if let idle = board.takeIdle() { try renew(idle) } else { try makeReader() }
+        board.begin(slot, at: place, isExempt: isExempt)
+        return .success(slot)
+      } catch {
+        return .failure(error)
+      }
+    }
+    if let result = readers.withLock(begin) { return try result.get() }
+    // Never without an end: whoever paused the readers lets them go on after a deadline of its own.
+    while true {
+      if let result = readers.wait(until: begin) { return try result.get() }
+    }
+  }
+
+  private func renew(_ slot: ReaderSlot) throws(StoreError) -> ReaderSlot {
+    let rc = unsafe mdb_txn_renew(slot.handle)
+    if rc != MDB_SUCCESS {
+      // SAFETY: the slot was taken off the list, so nobody else has the handle.
+      unsafe mdb_txn_abort(slot.handle)
+      throw StoreError(engine: rc, "mdb_txn_renew")
+    }
+    return slot
+  }
+
+  private func makeReader() throws(StoreError) -> ReaderSlot {
+    var transaction: OpaquePointer?
+    // SAFETY: the call only fills the local handle.
+    let rc = unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+    try StoreError.check(rc, "mdb_txn_begin")
+    guard let transaction = unsafe transaction else { throw StoreError(engine: EINVAL, "mdb_txn_begin") }
+    return unsafe ReaderSlot(transaction)
+  }
+
+  /// Ends a snapshot, keeping its slot for the next one.
+  func recycle(_ slot: ReaderSlot) {
+    // SAFETY: the caller gives up its loan, and is on the list until the engine has let go of the pages.
+    unsafe mdb_txn_reset(slot.handle)
+    let isKept = readers.withLock(wake: true) { board in
+      board.end(slot)
+      return board.keep(slot)
+    }
+    if !isKept { unsafe mdb_txn_abort(slot.handle) }
+  }
+
+  /// Gives the environment another size, at a moment when nobody reads and, since the caller is the
+  /// writer, nobody writes.
+  ///
+  /// - Parameters:
+  ///   - mapBytes: The size that documents may fill.
+  ///   - deadline: How long to wait for readers, while new ones wait too.
+  /// - Throws: `deadline` when readers stay; `limit` when more is in use; what the engine reports.
+  func resize(to mapBytes: Int, deadline: Duration) throws(StoreError) {
+    readers.withLock { $0.isPaused = true }
+    defer { readers.withLock(wake: true) { $0.isPaused = false } }
+    let idle = readers.wait(for: deadline) { board in board.active.isEmpty ? board.takeAllIdle() : nil }
+    guard let idle else {
+      let place = readers.withLock { $0.oldest?.place.text } ?? "an unknown place"
+      throw StoreError(
+        .deadline, "The store cannot be resized while the snapshot taken at \(place) is open",
+        operation: "resize")
+    }
+    // SAFETY: idle slots belong to nobody, and new snapshots wait.
+    for slot in idle { unsafe mdb_txn_abort(slot.handle) }
+    let size = Self.mapSize(for: mapBytes)
+    var info = unsafe MDB_envinfo()
+    try StoreError.check(unsafe mdb_env_info(handle, &info), "mdb_env_info")
+    guard unsafe size.limit > info.me_last_pgno else {
+      throw StoreError(.limit, "The store has more pages than the new size has room for", operation: "resize")
+    }
+    try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
+    limit.withLock { $0 = size.limit }
+  }
+}

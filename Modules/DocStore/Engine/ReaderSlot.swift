@@ -1,0 +1,137 @@
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Where in the source a snapshot was taken, for the log.
+struct SourcePlace: Hashable, Sendable {
+  let file: StaticString
+  let line: UInt
+
+  static func == (a: SourcePlace, b: SourcePlace) -> Bool { a.line == b.line && a.text == b.text }
+  func hash(into hasher: inout Hasher) { hasher.combine(line) }
+
+  var text: String { "\(file):\(line)" }
+
+  /// The store's own snapshots, which end by themselves.
+  static let store = SourcePlace(file: "DocStore", line: 0)
+}
+
+/// One of the engine's read transactions: on loan to a snapshot, or waiting for the next one.
+// SAFETY: `place`, `start`, `index` and `isExempt` change only under the board's lock; the engine's handle
+// is used by one thread at a time, whoever has the slot.
+@safe final class ReaderSlot: @unchecked Sendable {
+  let handle: OpaquePointer
+  fileprivate(set) var place = SourcePlace.store
+  /// When the snapshot began, by ``CoarseClock``.
+  fileprivate(set) var start: UInt64 = 0
+  fileprivate var index = 0
+  fileprivate var isExempt = false
+  // Relaxed: the flag alone is read, and late is early enough.
+  private let expired = Atomic(false)
+
+  init(_ handle: OpaquePointer) { unsafe self.handle = handle }
+
+  var access: PageAccess { unsafe PageAccess(handle) }
+
+  /// Whether the snapshot has outlived the deadline for readers, and somebody wrote since.
+  var isExpired: Bool { expired.load(ordering: .relaxed) }
+
+  fileprivate func setExpired(_ flag: Bool) { expired.store(flag, ordering: .relaxed) }
+
+  /// Refuses to read on after the deadline.
+  func check() throws(StoreError) {
+    if isExpired {
+      throw StoreError(
+        .deadline, "The snapshot taken at \(place.text) outlived the deadline for readers", operation: "read")
+    }
+  }
+}
+
+/// The snapshots of one environment: which are open, since when, and which slots are free.
+struct ReaderBoard {
+  private(set) var active: [ReaderSlot] = []
+  private var idle: [ReaderSlot] = []
+  /// Whether new snapshots have to wait, because the map is about to move.
+  var isPaused = false
+
+  private static let idleReaders = 16
+
+  /// A slot that waits to be renewed.
+  mutating func takeIdle() -> ReaderSlot? { idle.popLast() }
+
+  mutating func begin(_ slot: ReaderSlot, at place: SourcePlace, isExempt: Bool) {
+    slot.place = place
+    slot.start = CoarseClock.now
+    slot.isExempt = isExempt
+    slot.setExpired(false)
+    slot.index = active.count
+    active.append(slot)
+  }
+
+  mutating func end(_ slot: ReaderSlot) {
+    guard let last = active.popLast(), last !== slot else { return }
+    last.index = slot.index
+    active[slot.index] = last
+  }
+
+  /// Keeps a slot for the next snapshot.
+  ///
+  /// - Returns: `false` when there are enough.
+  mutating func keep(_ slot: ReaderSlot) -> Bool {
+    guard idle.count < Self.idleReaders else { return false }
+    idle.append(slot)
+    return true
+  }
+
+  mutating func takeAllIdle() -> [ReaderSlot] {
+    defer { idle = [] }
+    return idle
+  }
+
+  /// The longest open snapshot.
+  var oldest: ReaderSlot? { active.min { $0.start < $1.start } }
+
+  /// Marks snapshots that are older than `deadline`, and returns those that were not marked before.
+  func expire(after deadline: UInt64) -> [(place: SourcePlace, age: UInt64)] {
+    guard !active.isEmpty else { return [] }
+    let now = CoarseClock.now
+    return active.compactMap { slot in
+      let age = now &- min(slot.start, now)
+      guard age > deadline, !slot.isExempt, !slot.isExpired else { return nil }
+      slot.setExpired(true)
+      return (slot.place, age)
+    }
+  }
+}
+
+/// A clock for ages: some milliseconds coarse, and far cheaper to read than an exact one.
+enum CoarseClock {
+  /// Nanoseconds since some moment before.
+  static var now: UInt64 {
+    #if canImport(Darwin)
+      clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW_APPROX)
+    #else
+      var time = timespec()
+      // SAFETY: the call fills the local structure.
+      unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+      return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+    #endif
+  }
+}
+
+extension UInt64 {
+  /// A duration's nanoseconds; the most there are for one that is longer.
+  init(nanosecondsOf duration: Duration) {
+    let (seconds, attoseconds) = duration.components
+    guard seconds >= 0 else {
+      self = 0
+      return
+    }
+    let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    self = overflow ? .max : whole &+ UInt64(clamping: attoseconds / 1_000_000_000)
+  }
+}

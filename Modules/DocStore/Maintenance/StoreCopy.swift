@@ -1,0 +1,100 @@
+import CLMDB
+import CRDTCore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Writes a snapshot as a new data file without free pages, entry by entry.
+///
+/// The engine's own way of copying refuses files in which it has lost track of pages.
+struct StoreCopy {
+  let source: PageAccess
+  let tables: Tables
+
+  /// After this many bytes the copy is committed, so that it takes little memory.
+  private static let batchBytes = 16 << 20
+
+  /// Writes the copy and syncs it; when this throws there is none.
+  ///
+  /// - Parameters:
+  ///   - path: A file that nobody relies on.
+  ///   - mapBytes: The size that documents may fill.
+  ///   - identity: What the copy is to be, where that is not what the source is.
+  ///   - progress: Hears of entries; what it throws ends the work.
+  /// - Throws: `full`, `io`, `corrupt`; what `progress` throws.
+  func write(
+    to path: String, mapBytes: Int, identity: StoreIdentity? = nil,
+    _ progress: @escaping (MaintenanceProgress) throws -> Void
+  ) throws {
+    Self.remove(path)
+    do {
+      try fill(path, mapBytes, identity, progress)
+      try StoreFiles.sync(path)
+      _ = unsafe unlink(path + "-lock")
+    } catch {
+      Self.remove(path)
+      throw error
+    }
+  }
+
+  static func remove(_ path: String) {
+    _ = unsafe unlink(path)
+    _ = unsafe unlink(path + "-lock")
+  }
+
+  private func fill(
+    _ path: String, _ mapBytes: Int, _ identity: StoreIdentity?,
+    _ progress: @escaping (MaintenanceProgress) throws -> Void
+  ) throws {
+    let listOfTables: MDB_dbi = 1
+    let all = tables.all
+    guard try source.entryCount(listOfTables) == all.count else {
+      throw StoreError(.unsupportedVersion, "The store has tables of another release", operation: "copy")
+    }
+    let total = try all.reduce(0) { try $0 + source.entryCount($1.table) }
+    var meter = ProgressMeter(total: total, progress)
+    // Unsynced until it is whole: before that a crash leaves a draft, which is of no value.
+    let engine = try unsafe Environment.openEngine(path, mapBytes: mapBytes, flags: MDB_NOSYNC)
+    defer { unsafe mdb_env_close(engine.handle) }
+    let first = try unsafe LMDBTransaction(engine.handle)
+    let targets = try Tables(first.access, create: true)
+    try first.commit()
+    for (table, target) in zip(all, targets.all) {
+      try unsafe copy(table.table, to: target.table, engine.handle, &meter)
+    }
+    if let identity {
+      let last = try unsafe LMDBTransaction(engine.handle)
+      try identity.write(last.access, targets)
+      try last.commit()
+    }
+    try StoreError.check(unsafe mdb_env_sync(engine.handle, 1), "mdb_env_sync")
+    try meter.finish()
+  }
+
+  /// Copies one table, a batch to a transaction.
+  private func copy(
+    _ table: MDB_dbi, to target: MDB_dbi, _ engine: OpaquePointer, _ meter: inout ProgressMeter
+  ) throws {
+    var next: [UInt8]? = []
+    while let start = next {
+      next = nil
+      var bytes = 0
+      let transaction = try unsafe LMDBTransaction(engine)
+      let access = transaction.access
+      try source.scan(table, from: start.rawBytes) { key, value in
+        if bytes > Self.batchBytes {
+          next = unsafe key.withUnsafeBytes { unsafe Array($0) }
+          return false
+        }
+        try access.append(target, key, value)
+        bytes += key.byteCount + value.byteCount
+        try meter.advance()
+        return true
+      }
+      try transaction.commit()
+    }
+  }
+}

@@ -1,0 +1,87 @@
+public import CRDTCore
+
+/// How a store stands: what it holds, what it takes, and who uses it now.
+public struct StoreStatistics: Sendable {
+  /// Who writes here.
+  public internal(set) var site: SiteID
+  /// Names the log.
+  public internal(set) var epoch: UInt64
+  /// What was found at open to have happened to the store's files.
+  public internal(set) var identityChange: IdentityChange?
+  /// The last commit, and its random number.
+  public internal(set) var sequence: UInt64 = 0
+  public internal(set) var commitID: UInt64 = 0
+  /// When this session last committed, in milliseconds since 1970; `nil` when it has not.
+  public internal(set) var lastCommit: UInt64?
+  /// Why no write is taken any more; `nil` while writes are.
+  public internal(set) var failure: StoreError?
+  /// All collections ever written, by name, with their counts.
+  public internal(set) var collections: [CollectionInfo] = []
+  /// Sites that wrote anything that is here.
+  public internal(set) var siteCount = 0
+  /// Documents too large to be sent.
+  public internal(set) var oversizeCount = 0
+  /// Bytes of a page, of the data file, and those that documents may fill.
+  public internal(set) var pageBytes = 0
+  public internal(set) var fileBytes = 0
+  public internal(set) var mapBytes = 0
+  /// Pages that the last commit needs.
+  public internal(set) var usedPages = 0
+  /// Pages of the file that it does not: for later writes, or still read by older snapshots.
+  public internal(set) var freePages = 0
+  /// Snapshots that are open now, with this one.
+  public internal(set) var readerCount = 0
+  /// How long the oldest snapshot has been open, and where it was taken.
+  public internal(set) var oldestReaderAge: Duration = .zero
+  public internal(set) var oldestReaderPlace = ""
+  /// Transactions that wait for their turn.
+  public internal(set) var waitingWriters = 0
+
+  /// Living documents of all collections.
+  public var documentCount: Int { collections.reduce(0) { $0 + $1.documentCount } }
+  /// Removed documents of all collections whose records are still here.
+  public var tombstoneCount: Int { collections.reduce(0) { $0 + $1.tombstoneCount } }
+  /// Bytes of the pages that the last commit needs.
+  public var usedBytes: Int { usedPages * pageBytes }
+}
+
+extension Store {
+  /// How the store stands now; costs as much as a few reads, however large it is.
+  ///
+  /// - Returns: The figures, all of one moment as far as they are about documents.
+  /// - Throws: `closed`, `forked`, `tooManyReaders`, `corrupt`, `io`.
+  public func statistics() throws -> StoreStatistics {
+    let environment = try openEnvironment("statistics")
+    let reader = try environment.beginRead()
+    defer { environment.recycle(reader) }
+    let pages = DocumentPages(access: reader.access, tables: environment.tables)
+    let log = try LogState(reader.access, environment.tables)
+    var result = StoreStatistics(site: site, epoch: epoch)
+    result.identityChange = identityChange
+    (result.sequence, result.commitID) = (log.sequence, log.commitID)
+    (result.lastCommit, result.failure) = writer.health.withLock { ($0.lastCommit, $0.failure) }
+    result.collections = try pages.collections()
+    result.siteCount = try reader.access.entryCount(environment.tables.sites)
+    result.oversizeCount = try reader.access.entryCount(environment.tables.oversize)
+    try measure(environment, reader, &result)
+    result.waitingWriters = waitingJobs
+    return result
+  }
+
+  private func measure(_ environment: Environment, _ reader: ReaderSlot, _ result: inout StoreStatistics)
+    throws
+  {
+    result.pageBytes = Environment.pageBytes
+    result.mapBytes = environment.mapBytes
+    result.fileBytes = try FileMark.byteCount(environment.dataDescriptor())
+    result.usedPages = try environment.tables.pageCount(reader.access) + Environment.metaPages
+    result.freePages = max(try environment.pageCount() - result.usedPages, 0)
+    let now = CoarseClock.now
+    environment.readers.withLock { board in
+      result.readerCount = board.active.count
+      guard let oldest = board.oldest else { return }
+      result.oldestReaderAge = .nanoseconds(Int64(clamping: now &- min(oldest.start, now)))
+      result.oldestReaderPlace = oldest.place.text
+    }
+  }
+}
