@@ -43,6 +43,8 @@ public struct StoreOptions: Sendable {
   package var commitFault: (@Sendable () -> Int32)?
   /// Called at each step of work on the store's files, for tests.
   package var stepFault: (@Sendable (StoreStep) throws(StoreError) -> Void)?
+  /// Whether a failed write or sync ends all writing; off only to prove that a test would notice.
+  package var poisonsAfterFailure = true
 
   public init(
     mapBytes: Int = 64 << 30,

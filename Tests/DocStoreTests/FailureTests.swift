@@ -135,6 +135,52 @@ import Testing
     #expect(code { try Store.open(at: fixture.path) } == .corrupt)
   }
 
+  @Test func `damage in what the engine says about its pages is found at open, not by a signal`() throws {
+    let fixture = try StoreFixture()
+    try fixture.store.write { tx in
+      for n in 0..<300 { try tx.upsert(["n": .int(Int64(n))], id: DocumentID("\(n)"), into: "cars") }
+    }
+    fixture.store.close()
+    let url = URL(fileURLWithPath: fixture.dataPath)
+    let whole = try Data(contentsOf: url)
+    let pageBytes = 4_096
+    /// Opens the store with one byte changed.
+    func open(flipping bit: UInt8, at offset: Int) throws -> StoreError.Code? {
+      var data = whole
+      data[offset] ^= bit
+      let handle = try FileHandle(forWritingTo: url)
+      try handle.write(contentsOf: data)
+      try handle.close()
+      return code { try Store.open(at: fixture.path).close() }
+    }
+    var damaged = 0
+    for page in 2..<whole.count / pageBytes {
+      let start = page * pageBytes
+      let isTree = whole[start + 10] == 1 || whole[start + 10] == 2
+      guard isTree, whole[start + 12] > 16 || whole[start + 13] > 0 else { continue }
+      // The page's number, its kind, where its list of entries ends, where the first entry stands, its key's size.
+      let entry = start + Int(whole[start + 16]) + Int(whole[start + 17]) << 8
+      let places: [(UInt8, Int)] = [
+        (1, start), (4, start + 10), (64, start + 13), (2, start + 16), (128, entry + 7),
+      ]
+      let found = try places.map { try open(flipping: $0.0, at: $0.1) }
+      // A page that is free may hold anything.
+      if found.contains(where: { $0 != nil }) {
+        damaged += 1
+        #expect(found.allSatisfy { $0 == .corrupt }, "page \(page)")
+      }
+    }
+    #expect(damaged > 5)
+    // A meta page that loses its count of transactions would bring back the commit before the last.
+    for page in 0..<2 { #expect(try open(flipping: 8, at: page * pageBytes + 144) == .corrupt) }
+    // More pages than any file has.
+    for page in 0..<2 {
+      let found = try open(flipping: 64, at: page * pageBytes + 143)
+      #expect(found == .corrupt || found == nil)
+    }
+    #expect(try open(flipping: 0, at: 0) == nil)
+  }
+
   @Test func `a file that lost its end gives an error and not a signal`() async {
     await #expect(processExitsWith: .success) {
       try TemporaryDirectory.with { directory in

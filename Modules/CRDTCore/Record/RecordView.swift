@@ -1,6 +1,6 @@
 /// One document's record, read in place: every access is bounds-checked and none traps.
 public struct RecordView: ~Escapable {
-  let bytes: RawSpan
+  package let bytes: RawSpan
 
   @_lifetime(copy bytes)
   public init(_ bytes: RawSpan) { self.bytes = bytes }

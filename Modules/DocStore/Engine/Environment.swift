@@ -29,7 +29,7 @@ import CLMDB
   init(_ path: String, mapBytes: Int, lock: StoreLock) throws(StoreError) {
     let engine = try unsafe Self.openEngine(path, mapBytes: mapBytes)
     do {
-      try unsafe StoreFiles.pad(path, toPages: Self.pageCount(of: engine.handle))
+      try unsafe PageCheck.run(on: engine.handle, path)
       let transaction = try unsafe LMDBTransaction(engine.handle)
       // A newer format may have other tables, so its version is looked at first.
       let meta = try transaction.access.open("meta", create: false)

@@ -79,7 +79,8 @@ struct StoreFiles {
       guard status.st_size > 0 else {
         throw StoreError(.corrupt, "The store's file is empty", operation: "open")
       }
-      return
+      // A creation may have been cut short after the renaming, too.
+      return removeDraft()
     }
     guard errno == ENOENT else { throw StoreError(engine: errno, "lstat") }
     removeDraft()

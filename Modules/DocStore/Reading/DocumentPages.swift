@@ -31,6 +31,7 @@ struct DocumentPages {
   ) throws {
     let end = to.map { DocumentPath.key(collection.id, $0) }
     let prefix = DocumentPath.prefixBytes
+    var previous: [UInt8] = []
     try access.scan(tables.documents, from: DocumentPath.key(collection.id, from ?? []).rawBytes) {
       key, stored in
       guard DocumentPath.collection(of: key) == collection.id else { return false }
@@ -38,7 +39,14 @@ struct DocumentPages {
       let id = key.extracting(prefix..<key.byteCount)
       guard let envelope = Envelope(stored) else { throw Self.damaged(collection.name, id) }
       let record = RecordView(stored.extracting(Envelope.byteCount..<stored.byteCount))
-      if verify, !envelope.isIntact(for: key) || !record.verify() { throw Self.damaged(collection.name, id) }
+      if verify {
+        // Two pages that changed places hold intact records, but not in order.
+        guard envelope.isIntact(for: key), record.verify(), previous.rawBytes.compare(key) < 0 else {
+          throw Self.damaged(collection.name, id)
+        }
+        previous.removeAll(keepingCapacity: true)
+        unsafe key.withUnsafeBytes { unsafe previous.append(contentsOf: $0) }
+      }
       return try body(id, envelope.summary, record)
     }
   }

@@ -253,6 +253,7 @@ final class Writer: @unchecked Sendable {
 
   /// After a write or sync that failed nobody knows what reached the disk: nothing more is acknowledged.
   private func poison(unlessHarmless error: StoreError) {
+    guard settings.options.poisonsAfterFailure else { return }
     switch error.code {
     case .full, .transactionTooLarge, .tooManyReaders, .limit, .closed, .document, .removedInTransaction,
       .writeInsideRead:
