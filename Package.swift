@@ -102,3 +102,14 @@ let package = Package(
       resources: [.copy("Cases")]),
   ]
 )
+
+// It forks and stands between the store and the system, which needs Linux.
+#if os(Linux)
+  package.targets.append(
+    .executableTarget(
+      name: "torture",
+      dependencies: [
+        "CRDTCore", "DocStore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Tools/torture", exclude: ["run", "shim"], swiftSettings: settings))
+#endif

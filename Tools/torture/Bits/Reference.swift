@@ -1,0 +1,93 @@
+import CRDTCore
+import DocStore
+import Glibc
+
+/// A closed store's file, as it is and as it was some commits before, and all that is in it.
+struct Reference {
+  let file: [UInt8]
+  let older: [UInt8]
+  /// The records' bytes, by collection and id.
+  let documents: [String: [[UInt8]: [UInt8]]]
+
+  var count: Int { documents.values.reduce(0) { $0 + $1.count } }
+
+  /// Fills a store in which everything occurs that a store can hold.
+  static func make(in scratch: Scratch, seed: UInt64) throws -> Reference {
+    let peers = try PeerDocuments.make(in: scratch)
+    let path = scratch.file("reference")
+    let older = scratch.file("older")
+    let lines = try Child.run { descriptor in
+      let store = try open(path)
+      try Model.prepare(store)
+      var random = SeededGenerator(seed: seed)
+      for number in 0..<200 {
+        try store.write { tx in
+          try tx.upsert(
+            ["n": .int(Int64(number)), "text": .string(random.text(50 + random.int(below: 500)))],
+            id: DocumentID(.int(Int64(number))), into: "plain")
+        }
+      }
+      try store.write { tx in
+        try tx.upsert(["text": .string(random.text(70_000))], id: DocumentID("large"), into: "plain")
+      }
+      var runners = Model(seed: seed, lanes: 3, peers: peers).lanes.map {
+        LaneRunner(lane: $0, store: store, defect: .none) { _, _, _ in }
+      }
+      for round in 0..<30 {
+        if round == 15 { try Files.write(try Files.read(path + "/data.mdb"), to: older) }
+        for index in runners.indices { try runners[index].step() }
+      }
+      store.close()
+      let again = try open(path)
+      for (collection, documents) in try dump(again) {
+        for (id, record) in documents {
+          Child.write("\(collection) \(hex(id)) \(hex(record))\n", to: descriptor)
+        }
+      }
+      again.close()
+    }
+    var documents: [String: [[UInt8]: [UInt8]]] = [:]
+    for line in lines {
+      let words = line.split(separator: " ")
+      guard words.count == 3 else { throw Failure(.harness, "a line of the dump has \(words.count) words") }
+      documents[String(words[0]), default: [:]][bytes(words[1])] = bytes(words[2])
+    }
+    return Reference(
+      file: try Files.read(path + "/data.mdb"), older: try Files.read(older), documents: documents)
+  }
+
+  /// The large document of the reference is too large to be sent under these limits.
+  static func open(_ path: String) throws -> Store {
+    try Store.open(
+      at: path, options: StoreOptions(log: { _, _ in }, softDocumentBytes: 50_000, hardDocumentBytes: 60_000))
+  }
+
+  private static func dump(_ store: Store) throws -> [String: [[UInt8]: [UInt8]]] {
+    var all: [String: [[UInt8]: [UInt8]]] = [:]
+    try store.read { tx in
+      for info in try tx.collections() {
+        guard let collection = try tx.collection(info.name) else { continue }
+        var documents: [[UInt8]: [UInt8]] = [:]
+        try tx.forEachRecord(in: collection, verify: true) { id, _, _ in
+          let id = try DocumentID(validating: id)
+          documents[id.bytes] = try tx.record(collection, id)?.bytes
+          return true
+        }
+        all[info.name] = documents
+      }
+    }
+    return all
+  }
+
+  private static func hex(_ bytes: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(
+      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
+  private static func bytes(_ hex: Substring) -> [UInt8] {
+    func value(_ digit: UInt8) -> UInt8 { digit < 97 ? digit - 48 : digit - 87 }
+    let digits = Array(hex.utf8)
+    return stride(from: 0, to: digits.count - 1, by: 2).map { value(digits[$0]) << 4 | value(digits[$0 + 1]) }
+  }
+}

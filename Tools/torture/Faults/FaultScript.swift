@@ -1,0 +1,108 @@
+import CRDTCore
+import DocStore
+
+/// A fixed script of transactions that goes on as an application would when one fails.
+struct FaultScript {
+  let path: String
+  let model: Model
+  let transactions: Int
+  let poisons: Bool
+  let shim: Shim
+  let fault: Fault
+  /// Told of each acknowledged transaction and of what happened.
+  let report: (String) -> Void
+
+  private static let attempts = 3
+
+  /// Runs the script; the fault is armed.
+  ///
+  /// - Throws: When the store answers otherwise than it must.
+  func run() throws {
+    var store = try openDespiteFault()
+    defer { store.close() }
+    try insist(&store, "prepare", isApplied: Model.isPrepared, Model.prepare)
+    var lane = model.lanes[0]
+    for _ in 0..<transactions {
+      let operations = lane.next()
+      let count = lane.count
+      try insist(&store, "transaction \(count)", isApplied: { try Self.progress($0) == count }) { store in
+        try store.write { tx in for operation in operations { try tx.perform(operation) } }
+      }
+      report("a \(count)")
+    }
+  }
+
+  /// Opens the store; if that fails, opens it once more when the fault is gone.
+  private func openDespiteFault() throws -> Store {
+    do {
+      return try open()
+    } catch {
+      report("e open \(error.code)")
+      shim.disarm()
+      return try open()
+    }
+  }
+
+  private func open() throws(StoreError) -> Store {
+    var options = StoreOptions(log: { _, _ in })
+    options.poisonsAfterFailure = poisons
+    return try Store.open(at: path, options: options)
+  }
+
+  /// Does `work` until it is acknowledged, as an application can: by trying again, then by opening the store anew
+  /// and looking whether it was done although that was not acknowledged.
+  private func insist(
+    _ store: inout Store, _ what: String, isApplied: (Store) throws -> Bool, _ work: (Store) throws -> Void
+  ) throws {
+    var isPoisoned = false
+    for attempt in 1...Self.attempts {
+      do {
+        try work(store)
+        guard !isPoisoned else {
+          throw Failure(.answer, "\(what) was acknowledged after a write had failed")
+        }
+        return
+      } catch let error as StoreError {
+        report("e \(what) \(error.code)")
+        try checkReads(store, what)
+        switch error.code {
+        case .full where !isPoisoned && fault.isFullDisk: break
+        case .io where !isPoisoned && attempt == 1: isPoisoned = true
+        case .poisoned where isPoisoned: break
+        case .io where attempt == 2 && fault.isFullDisk: isPoisoned = true
+        default: throw Failure(.answer, "\(what), attempt \(attempt): \(error)")
+        }
+      }
+    }
+    shim.disarm()
+    if isPoisoned {
+      store.close()
+      store = try open()
+      report("e reopened ok")
+      // It is in doubt whether what failed was stored; the application can see for itself.
+      if try isApplied(store) { return }
+    }
+    try work(store)
+  }
+
+  /// Reading goes on whatever happened to a write.
+  private func checkReads(_ store: Store, _ what: String) throws {
+    do {
+      _ = try Self.progress(store)
+    } catch {
+      report("e readsrefused")
+    }
+  }
+
+  static func progress(_ store: Store) throws -> Int {
+    let place = Lane.progressPlace(0)
+    let value = try store.read { tx -> Value?? in
+      guard let collection = try tx.collection(place.collection) else { return nil }
+      return try tx.withRecord(collection, DocumentID(place.id)) { record, _ in
+        try record.fields(collection.keys)["n"]
+      }
+    }
+    guard case .int(let count)? = value ?? nil else { return 0 }
+    return Int(count)
+  }
+}

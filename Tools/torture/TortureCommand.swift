@@ -1,0 +1,10 @@
+import ArgumentParser
+
+/// Breaks stores on purpose and looks whether they keep what they promised.
+@main
+struct TortureCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "torture",
+    abstract: "Breaks stores on purpose and looks whether they keep what they promised.",
+    subcommands: [KillCommand.self, PowerCommand.self, FaultsCommand.self, BitsCommand.self])
+}
