@@ -2,14 +2,14 @@ import CRDTCore
 
 /// Any bytes as a document or delta from a peer: refused whole, or merged to a record that is valid and knows it.
 enum Target {
-  static let samples = Samples.records()
+  static let samples = Samples.documents()
   static let seeds: [[UInt8]] = {
-    let first = Record(bytes: samples.records[0])
-    let known = first.withView { try? $0.vector(sites: samples.tables.sites) } ?? VersionVector()
-    return samples.records.flatMap { bytes in
+    let records = samples.documents.map { Record(bytes: $0.record) }
+    let known = records[0].withView { try? $0.vector(sites: samples.tables.sites) } ?? VersionVector()
+    return records.flatMap { record in
       [VersionVector(), known].map { base in
         var wire = ByteWriter()
-        Record(bytes: bytes).withView { view in
+        record.withView { view in
           try? WireDocument.append(view, lacking: base, tables: samples.tables, to: &wire)
         }
         return wire.bytes
@@ -23,7 +23,7 @@ enum Target {
     let isValid = (try? WireDocument.validate(input.span.bytes)) != nil
     var tables = samples.tables
     merge(input, into: nil, isValid, &tables)
-    for record in samples.documents { merge(input, into: record, isValid, &tables) }
+    for document in samples.documents { merge(input, into: document, isValid, &tables) }
   }
 
   private static func merge(
