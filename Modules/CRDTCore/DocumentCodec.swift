@@ -137,7 +137,8 @@ package enum DocumentCodec {
   ///
   /// - Throws: A `CodecError` when the wire document is malformed or the record damaged.
   package static func merge(
-    wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables
+    wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables,
+    by route: CodecRoute = .shortest
   ) throws(CodecError) -> MergeOutcome {
     guard let existing else {
       if let fresh = try WireTranscoder.record(fromUniform: wire, tables: &tables) { return .changed(fresh) }
@@ -145,6 +146,14 @@ package enum DocumentCodec {
       guard incoming.base.isEmpty else { return .missingBase }
       incoming.prune()
       return .changed(StateEncoder.encode(incoming, own: site, tables: &tables))
+    }
+    if route != .tree {
+      switch WirePatch.merge(wire, into: existing, own: site, &tables) {
+      case .patched(let document): return .changed(document)
+      case .unchanged: return .unchanged
+      case .tooMuch where route == .patch: return .missingBase
+      case .tooMuch: break
+      }
     }
     let incoming = try WireReader.read(wire)
     var state = try DocumentState(RecordView(existing.record), own: site, tables: tables)

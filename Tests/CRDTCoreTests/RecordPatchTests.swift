@@ -13,13 +13,16 @@ import Testing
     var random: RandomDocument
     var peers: [Peer]
     var now: UInt64 = 1_760_000_000_000
+    let isPlain: Bool
 
     private static let names = (0..<12).map { "field\($0)" }
 
     init(seed: UInt64) throws {
       random = RandomDocument(seed: seed)
+      isPlain = !seed.isMultiple(of: 2)
       peers = [Peer(1), Peer(2), Peer(3)]
-      try peers[0].upsert(fields(), random.generator.oneIn(8) ? .insertDefaultIfAbsent : .merge, now: now)
+      try peers[0].upsert(
+        fields(), !isPlain && random.generator.oneIn(6) ? .insertDefaultIfAbsent : .merge, now: now)
       for index in 1..<3 { try peers[index].pull(peers[0]) }
     }
 
@@ -48,8 +51,18 @@ import Testing
       }
     }
 
+    /// In every second script all edits are of the kind that is patched; in the others anything may happen.
+    private mutating func plainEdit() -> Edit {
+      switch random.generator.int(below: 6) {
+      case 0: .increment(["map", "c"], random.generator.pick([1, -2, .max]))
+      case 1: .set(["map", "y", random.generator.pick(["z", "w"])], scalar())
+      default: .set([random.generator.pick(Array(Self.names.prefix(4)))], scalar())
+      }
+    }
+
     mutating func edit() -> Edit {
-      switch random.generator.int(below: 10) {
+      if isPlain { return plainEdit() }
+      return switch random.generator.int(below: 10) {
       case 0: .increment(path(), random.generator.pick([1, -2, .max, .min]))
       case 1: .increment(["map", "c"], 1)
       case 2: .restart(path(), 4)

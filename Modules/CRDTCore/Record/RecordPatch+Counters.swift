@@ -73,6 +73,8 @@ struct PatchCounters {
     var isListed: Bool
     var isDropped = false
     var base: Int64 = 0
+    /// The contribution that is new or changed: its writer's place, and what it is now.
+    var place = 0
     var reading = ClockReading.zero
     var amount: Int64 = 0
   }

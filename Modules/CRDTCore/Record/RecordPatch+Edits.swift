@@ -86,7 +86,9 @@ extension RecordPatch {
     switch edit {
     case .set(_, let value), .replace(_, let value): return set(location, to: value, mark)
     case .restart(_, let start): return set(location, to: .counter(start), mark)
-    case .increment(_, let amount): return increment(location, by: amount, at: mark.reading)
+    case .increment(_, let amount):
+      let change = Contribution(place: mark.place, reading: mark.reading, amount: amount, isAdded: true)
+      return contribute(change, to: location)
     case .remove: return false
     }
   }

@@ -56,7 +56,7 @@ extension RecordPatch {
         begin(counter.entry)
         sink.append(zigzag: counter.base)
         sink.append(varint: 1)
-        writeOwn(counter)
+        writeContribution(counter)
       }
     }
     var entry = -1
@@ -79,26 +79,26 @@ extension RecordPatch {
     writeNew(before: .max)
   }
 
-  private mutating func writeOwn(_ change: PatchCounters.Change) {
-    let mark = PatchMark(entry: 0, place: writers.own, reading: change.reading)
+  private mutating func writeContribution(_ change: PatchCounters.Change) {
+    let mark = PatchMark(entry: 0, place: change.place, reading: change.reading)
     sink.append(varint: mark.place)
     writers.write(age: mark, to: &sink)
     sink.append(zigzag: change.amount)
   }
 
-  /// Copies a counter, with the store's own contribution as `change` has it.
+  /// Copies a counter, with one contribution as `change` has it.
   private mutating func writeCounter(
     _ reader: inout ByteReader, _ change: PatchCounters.Change?
   ) throws(CodecError) {
     sink.append(zigzag: try reader.readSignedVarint())
     let count = try reader.readCount(minimumBytes: 3)
-    var own = change
-    if own != nil {
+    var pending = change
+    if let change {
       // The count comes first, so whether the writer has contributed before must be known now.
       var ahead = ByteReader(reader.bytes, offset: reader.offset)
       var isKnown = false
       for _ in 0..<count {
-        if try writers.readMark(&ahead).place == writers.own { isKnown = true }
+        if try writers.readMark(&ahead).place == change.place { isKnown = true }
         _ = try ahead.readVarint()
       }
       sink.append(varint: isKnown ? count : count + 1)
@@ -108,16 +108,16 @@ extension RecordPatch {
     for _ in 0..<count {
       let mark = try writers.readMark(&reader)
       let amount = try reader.readSignedVarint()
-      if let change = own, mark.place >= writers.own {
-        writeOwn(change)
-        own = nil
-        if mark.place == writers.own { continue }
+      if let change = pending, mark.place >= change.place {
+        writeContribution(change)
+        pending = nil
+        if mark.place == change.place { continue }
       }
       sink.append(varint: mark.place)
       writers.write(age: mark, to: &sink)
       sink.append(zigzag: amount)
     }
-    if let change = own { writeOwn(change) }
+    if let change = pending { writeContribution(change) }
   }
 
   private mutating func writeHidden(_ reader: inout ByteReader) throws(CodecError) {

@@ -175,13 +175,22 @@ struct RecordPatch: ~Escapable {
     return true
   }
 
-  /// Adds to a counter, or to a number that becomes one, as the store's own writer.
-  mutating func increment(_ location: EntryLocation, by amount: Int64, at reading: ClockReading) -> Bool {
+  /// Whose contribution to a counter changes, and how.
+  struct Contribution {
+    var place: Int
+    var reading: ClockReading
+    var amount: Int64
+    /// Whether `amount` comes on top of what the writer contributed before, or is all of it.
+    var isAdded: Bool
+  }
+
+  /// Changes one writer's contribution to a counter, or to a number that becomes one.
+  mutating func contribute(_ change: Contribution, to location: EntryLocation) -> Bool {
     let old = ValueRef(view.bytes, slotAt: location.slotOffset)
     guard old.kind == .counter || old.kind == .int, begin(location),
       let counter = counter(of: location, old)
     else { return false }
-    let writer = writers[writers.own]
+    let writer = writers[change.place]
     let key = Writer(site: writer.site, birth: writer.birth)
     var sum = Int128(counter.base)
     var own: CounterState.Contribution?
@@ -189,7 +198,7 @@ struct RecordPatch: ~Escapable {
       forEachContribution(
         of: counter,
         { place, reading, amount in
-          if place == writers.own {
+          if place == change.place {
             own = .init(writer: key, reading: reading, amount: amount)
           } else {
             sum += Int128(amount)
@@ -202,13 +211,14 @@ struct RecordPatch: ~Escapable {
       summary.add(entry.combined(with: StateHash.bits(UInt64(bitPattern: counter.base), .counter)))
     }
     if let own { summary.subtract(location.path.combined(with: StateHash.contribution(own))) }
-    let total = Int64(clamping: Int128(own?.amount ?? 0) + Int128(amount))
-    let new = CounterState.Contribution(writer: key, reading: reading, amount: total)
+    let before = change.isAdded ? Int128(own?.amount ?? 0) : 0
+    let total = Int64(clamping: before + Int128(change.amount))
+    let new = CounterState.Contribution(writer: key, reading: change.reading, amount: total)
     summary.add(location.path.combined(with: StateHash.contribution(new)))
     counters.add(
       .init(
-        entry: location.entry, isListed: counter.isListed, base: counter.base, reading: reading, amount: total
-      ))
+        entry: location.entry, isListed: counter.isListed, base: counter.base, place: change.place,
+        reading: change.reading, amount: total))
     let content = SlotContent(counter: Int64(clamping: sum + Int128(total)), hash: location.path)
     write(content, over: old, at: location.slotOffset)
     return true

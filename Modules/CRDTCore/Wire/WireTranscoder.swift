@@ -199,15 +199,21 @@ extension RawSpan {
 }
 
 extension ByteReader {
-  /// Refuses bytes that are not UTF-8; plain ASCII is told apart eight bytes at a time.
   fileprivate func checkUTF8(_ bytes: RawSpan, at start: Int) throws(CodecError) {
-    var offset = 0
-    while bytes.byteCount - offset >= 8, bytes.word(at: offset) & 0x8080_8080_8080_8080 == 0 { offset += 8 }
-    let (low, high) = bytes.tail(from: offset)
-    if bytes.byteCount - offset <= 16, (low | high) & 0x8080_8080_8080_8080 == 0 { return }
-    guard bytes.isUTF8 else {
+    guard bytes.isPlainText else {
       throw CodecError(.malformed, "a string is not UTF-8", at: start)
     }
+  }
+}
+
+extension RawSpan {
+  /// Whether the bytes are UTF-8; plain ASCII is told apart eight bytes at a time.
+  var isPlainText: Bool {
+    var offset = 0
+    while byteCount - offset >= 8, word(at: offset) & 0x8080_8080_8080_8080 == 0 { offset += 8 }
+    let (low, high) = tail(from: offset)
+    if byteCount - offset <= 16, (low | high) & 0x8080_8080_8080_8080 == 0 { return true }
+    return isUTF8
   }
 }
 
