@@ -41,7 +41,7 @@ import Testing
 
   @Test(arguments: 0..<8 as Range<UInt64>)
   func `merging a delta on the bytes and over the tree come to the same`(block: UInt64) throws {
-    var (patches, all) = (0, 0)
+    var (patches, writes, all) = (0, 0, 0)
     for seed in block * RecordPatchTests.seeds..<(block + 1) * RecordPatchTests.seeds {
       var script = try Script(seed: seed)
       for _ in 0..<40 {
@@ -56,6 +56,11 @@ import Testing
         guard other != index, script.random.generator.oneIn(2) else { continue }
         let base = try script.random.generator.oneIn(6) ? VersionVector() : script.peers[other].vector
         let wire = try script.peers[index].wire(lacking: base)
+        let direct = try script.peers[index].wire(lacking: base, by: .patch)
+        if !direct.isEmpty {
+          writes += 1
+          #expect(try direct == script.peers[index].wire(lacking: base, by: .tree), "seed \(seed)")
+        }
         all += 1
         if try compare(wire, on: &script.peers[other], seed) { patches += 1 }
         if script.random.generator.oneIn(8) {
@@ -64,6 +69,7 @@ import Testing
       }
     }
     #expect(patches * 5 > all, "\(patches) of \(all) deltas were merged on the bytes")
+    #expect(writes * 5 > all, "\(writes) of \(all) deltas were written from the bytes")
   }
 
   @Test(arguments: 0..<4 as Range<UInt64>)

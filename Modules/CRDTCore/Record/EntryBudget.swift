@@ -5,7 +5,8 @@
 struct EntryBudget {
   private var left: Int
 
-  init(_ record: RawSpan) { left = record.byteCount / 10 }
+  /// `walks` is how often a walk may come by each entry.
+  init(_ record: RawSpan, walks: Int = 1) { left = record.byteCount / 10 * walks }
 
   mutating func spend(on map: borrowing MapNode) throws(CodecError) {
     left -= map.count

@@ -5,9 +5,15 @@ package enum WireDocument {
   /// - Throws: A `CodecError` when the record is damaged or the tables too old for it.
   package static func append(
     _ record: borrowing RecordView, lacking base: VersionVector, tables: RecordTables,
-    to out: inout ByteWriter
+    to out: inout ByteWriter, by route: CodecRoute = .shortest
   ) throws(CodecError) {
-    if base.isEmpty, try WireTranscoder.append(fresh: record, tables: tables, to: &out) { return }
+    if route != .tree, !base.isEmpty, WireDelta.append(record, lacking: base, tables: tables, to: &out) {
+      return
+    }
+    guard route != .patch else { return }
+    if route != .tree, base.isEmpty, try WireTranscoder.append(fresh: record, tables: tables, to: &out) {
+      return
+    }
     let state = try DocumentState(record, tables: tables)
     WireWriter.append(base.isEmpty ? state : state.delta(lacking: base), to: &out)
   }

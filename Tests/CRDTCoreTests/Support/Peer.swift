@@ -89,11 +89,13 @@ struct Peer {
   mutating func evict() { document = nil }
 
   /// The canonical wire form of what `base` lacks.
-  func wire(lacking base: VersionVector = VersionVector()) throws -> [UInt8] {
+  func wire(
+    lacking base: VersionVector = VersionVector(), by route: CodecRoute = .shortest
+  ) throws -> [UInt8] {
     guard let record else { return [] }
     return try record.withView { view throws(CodecError) in
       var out = ByteWriter()
-      try WireDocument.append(view, lacking: base, tables: tables, to: &out)
+      try WireDocument.append(view, lacking: base, tables: tables, to: &out, by: route)
       return out.bytes
     }
   }
