@@ -35,10 +35,20 @@ extension DocumentCodec {
   }
 
   /// Whether the record holds registers that no reader sees, or floors.
-  private static func hasRemovals(_ view: borrowing RecordView) throws(CodecError) -> Bool {
+  fileprivate static func hasRemovals(_ view: borrowing RecordView) throws(CodecError) -> Bool {
     guard !view.isFresh else { return false }
     var reader = ByteReader(view.metadata)
     let parts = RecordMetadata.Parts(rawValue: try reader.readByte())
     return !parts.isDisjoint(with: [.hidden, .floors])
+  }
+}
+
+extension RecordView {
+  /// Whether there is something in the record that is forgotten in time: the document is deleted, or fields are.
+  ///
+  /// - Complexity: O(1).
+  package var isForgettable: Bool {
+    guard isAlive else { return true }
+    do throws(CodecError) { return try DocumentCodec.hasRemovals(self) } catch { return false }
   }
 }

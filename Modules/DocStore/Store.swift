@@ -65,8 +65,9 @@ public final class Store: Sendable {
     let settings = WriterSettings(
       site: keeper.identity.site, options: options, pageLimit: environment.pageLimit, sizes: limits)
     writer = Writer(environment, state: state, settings: settings, keeper: keeper)
-    self.environment = Monitor(environment)
-    housekeeping = Housekeeping(writer, options)
+    let opened = Monitor<Environment?>(environment)
+    self.environment = opened
+    housekeeping = Housekeeping(writer, opened, options)
     try writer.start()
     try housekeeping.start(unfinished: state)
   }

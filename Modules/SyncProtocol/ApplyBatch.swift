@@ -31,20 +31,21 @@ public struct ApplyBatch: Sendable {
           collections[document.collection] = try transaction.collection(document.collection)
         }
         return try collections[document.collection].flatMap {
-          try transaction.vector(of: document.id, in: $0)
+          try transaction.knowledge(of: document.id, in: $0)
         }
       }
-      let isComplete = zip(group.documents, known).allSatisfy { document, vector in
-        document.base.isEmpty || vector?.dominates(document.base) == true
+      let isComplete = zip(group.documents, known).allSatisfy { document, known in
+        document.base.isEmpty || known?.vector.dominates(document.base) == true
       }
       if isComplete {
-        for (document, vector) in zip(group.documents, known) {
-          try merge(document, of: group, onto: vector, in: transaction, &outcome)
+        for (document, known) in zip(group.documents, known) {
+          try merge(document, of: group, onto: known, in: transaction, &outcome)
         }
       } else {
         outcome.missing.append(
-          zip(group.documents, known).map { document, vector in
-            DocumentWant(collection: document.collection, id: document.id, vector: vector ?? VersionVector())
+          zip(group.documents, known).map { document, known in
+            DocumentWant(
+              collection: document.collection, id: document.id, vector: known?.vector ?? VersionVector())
           })
       }
     }
@@ -52,14 +53,14 @@ public struct ApplyBatch: Sendable {
   }
 
   private func merge(
-    _ document: IncomingDocument, of group: IncomingGroup, onto known: VersionVector?,
+    _ document: IncomingDocument, of group: IncomingGroup, onto known: Knowledge?,
     in transaction: WriteTransaction, _ outcome: inout ApplyOutcome
   ) throws {
     let wire = group.block.span.bytes.extracting(document.wire)
     let result: MergeResult
     do {
       result =
-        document.base.isEmpty && known == document.vector
+        document.base.isEmpty && known?.vector == document.vector
         ? try transaction.repair(wire: wire, id: document.id, in: document.collection)
         : try transaction.merge(wire: wire, id: document.id, in: document.collection)
     } catch {
@@ -75,7 +76,7 @@ public struct ApplyBatch: Sendable {
     guard let known else { return }
     // Default data has no vector, so that a difference in it shows only when it is sent back.
     let isDefault = document.vector.isEmpty && !document.isReply
-    guard isDefault || !document.vector.dominates(known) else { return }
+    guard isDefault || known.isCertified || !document.vector.dominates(known.vector) else { return }
     outcome.owed.append(
       OwedDocument(
         want: DocumentWant(collection: document.collection, id: document.id, vector: document.vector),
@@ -103,8 +104,19 @@ struct OwedDocument: Sendable {
 }
 
 extension WriteTransaction {
-  /// The version vector of a document, which may be deleted; `nil` when it is unknown here.
-  fileprivate func vector(of id: DocumentID, in collection: Collection) throws -> VersionVector? {
-    try withRecord(collection, id) { record, _ in try record.vector(sites: sites) }
+  /// What is known of a document, which may be deleted; `nil` when it is unknown here.
+  fileprivate func knowledge(of id: DocumentID, in collection: Collection) throws -> Knowledge? {
+    let sites = sites
+    return try withRecord(collection, id) { record, _ in
+      let vector = try record.vector(sites: sites)
+      return Knowledge(vector: vector, isCertified: !record.isAlive && vector.isEmpty)
+    }
   }
+}
+
+/// What stood here of a document that a peer sends.
+fileprivate struct Knowledge {
+  let vector: VersionVector
+  /// Whether only the time of its deletion was known, which no vector tells the peer.
+  let isCertified: Bool
 }

@@ -11,6 +11,8 @@ struct Tables: Sendable {
   let oversize: MDB_dbi
   let indexes: MDB_dbi
   let rows: MDB_dbi
+  let expiry: MDB_dbi
+  let certificates: MDB_dbi
 
   /// Room for tables of later releases beside the ones there are.
   static let maximumCount: UInt32 = 32
@@ -25,6 +27,8 @@ struct Tables: Sendable {
     oversize = try access.open("oversize", create: create)
     indexes = try access.open("indexes", create: create)
     rows = try access.open("rows", create: create)
+    expiry = try access.open("expiry", create: create)
+    certificates = try access.open("certificates", create: create)
   }
 
   /// All of them by name, in the order in which copies are written.
@@ -33,6 +37,7 @@ struct Tables: Sendable {
       ("meta", meta), ("collections", collections), ("keys", keys), ("sites", sites),
       ("documents", documents),
       ("groups", groups), ("oversize", oversize), ("indexes", indexes), ("rows", rows),
+      ("expiry", expiry), ("certificates", certificates),
     ]
   }
 

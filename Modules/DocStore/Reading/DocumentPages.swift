@@ -60,7 +60,7 @@ struct DocumentPages {
       let value = try SmallRecord.open(stored, at: key, table: "groups")
       do {
         var reader = ByteReader(key)
-        return try body(try reader.readFixed(), try GroupRecord.decode(value.rawBytes))
+        return try body(try reader.readFixed(), try GroupRecord(value.rawBytes).members)
       } catch is CodecError {
         throw SmallRecord.damaged("groups")
       }
@@ -87,13 +87,16 @@ struct DocumentPages {
     damaged(collection, id.bytes.rawBytes)
   }
 
-  /// Names the document by its id's bytes in hexadecimal, which are not readable contents.
-  private static func damaged(_ collection: String, _ id: RawSpan) -> StoreError {
-    let digits = unsafe id.withUnsafeBytes { bytes in
+  /// An id's bytes in hexadecimal, which are not readable contents.
+  static func digits(_ id: RawSpan) -> String {
+    unsafe id.withUnsafeBytes { bytes in
       unsafe bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
-    return StoreError(
-      .corrupt, "The record of document \(digits) in the collection \(collection) is damaged",
+  }
+
+  private static func damaged(_ collection: String, _ id: RawSpan) -> StoreError {
+    StoreError(
+      .corrupt, "The record of document \(digits(id)) in the collection \(collection) is damaged",
       operation: "read")
   }
 }
@@ -131,10 +134,20 @@ enum DocumentPath {
   }
 }
 
-/// The documents of one commit that are to become visible together.
-enum GroupRecord {
-  static func encode(_ members: [DocumentKey]) -> [UInt8] {
-    var writer = ByteWriter(capacity: 5 + members.count * 24)
+/// The documents of one commit that are to become visible together, and when they were written.
+struct GroupRecord {
+  /// Wall time in milliseconds.
+  let time: UInt64
+  let members: [DocumentKey]
+
+  init(time: UInt64, members: [DocumentKey]) {
+    self.time = time
+    self.members = members
+  }
+
+  var bytes: [UInt8] {
+    var writer = ByteWriter(capacity: 13 + members.count * 24)
+    writer.writeFixed(time)
     writer.writeVarint(members.count)
     for member in members {
       writer.writeFixed(member.collection)
@@ -143,8 +156,9 @@ enum GroupRecord {
     return writer.bytes
   }
 
-  static func decode(_ bytes: RawSpan) throws(CodecError) -> [DocumentKey] {
+  init(_ bytes: RawSpan) throws(CodecError) {
     var reader = ByteReader(bytes)
+    time = try reader.readFixed()
     var members: [DocumentKey] = []
     let count = try reader.readCount(minimumBytes: 5)
     members.reserveCapacity(count)
@@ -155,7 +169,7 @@ enum GroupRecord {
         DocumentKey(
           collection: collection, id: DocumentID(trusted: unsafe id.withUnsafeBytes { unsafe Array($0) })))
     }
-    return members
+    self.members = members
   }
 }
 

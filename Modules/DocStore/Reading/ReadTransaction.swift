@@ -63,19 +63,22 @@ public struct ReadTransaction: ~Copyable {
 
   /// Hands a document's record, which may be a tombstone, to `body` in place.
   ///
+  /// A death certificate is handed over as the bare tombstone that it stands for; scans pass it over.
+  ///
   /// - Returns: `nil` when the document is unknown here.
   /// - Throws: `corrupt` when its checksum does not hold; what `body` throws.
   public borrowing func withRecord<R>(
     _ collection: Collection, _ id: DocumentID, _ body: (borrowing RecordView, Summary) throws -> R
   ) throws -> R? {
-    try pages.withRecord(collection.id, named: collection.name, id) { record, envelope in
+    let found = try pages.withRecord(collection.id, named: collection.name, id) { record, envelope in
       try body(RecordView(record), envelope.summary)
     }
+    return if let found { found } else { try pages.withTombstone(collection.id, id, sites, body) }
   }
 
   /// A copy of a document's record, which may be a tombstone.
   public borrowing func record(_ collection: Collection, _ id: DocumentID) throws -> Record? {
-    try pages.withRecord(collection.id, named: collection.name, id) { record, _ in Record(copying: record) }
+    try withRecord(collection, id) { record, _ in Record(copying: record) }
   }
 
   /// The sequence of the commit that last changed a document.
@@ -113,6 +116,14 @@ public struct ReadTransaction: ~Copyable {
       return try body(sequence, members)
     }
   }
+
+  /// Deletions of which only a death certificate is left, in all collections.
+  public borrowing func certificateCount() throws -> Int {
+    try pages.access.entryCount(pages.tables.certificates)
+  }
+
+  /// Entries of the table of what is forgotten in time.
+  package borrowing func expiryCount() throws -> Int { try pages.access.entryCount(pages.tables.expiry) }
 
   /// The documents above the hard size limit, which are never sent.
   public borrowing func oversizeDocuments() throws -> [OversizeDocument] {

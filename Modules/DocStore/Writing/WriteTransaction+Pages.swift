@@ -5,6 +5,10 @@ extension WriteTransaction {
   struct Standing {
     var isAlive = false
     var isKnown = false
+    /// Whether it is entered among what is forgotten in time.
+    var isForgettable = false
+    /// Whether a death certificate is all that is known.
+    var isCertified = false
     /// Copied only for those who listen to commits.
     var record: Record?
     var summary: Summary?
@@ -45,7 +49,7 @@ extension WriteTransaction {
             return try edit(StoredDocument(record, summary: envelope.summary), &tables)
           }
         if found == nil { try maintainer?.readOld(nil, key.id, tables.keys) }
-        let document = if let found { found } else { try edit(nil, &tables) }
+        let document = if let found { found } else { try change(key, &standing, &tables, edit) }
         if let document {
           try maintainer?.readNew(document.isAlive ? document.record.rawBytes : nil, key.id, tables.keys)
         }
@@ -58,6 +62,22 @@ extension WriteTransaction {
     isStored = true
     try store(document, under: key, in: collection, at: index, (intent, touch), standing, maintainer)
     return true
+  }
+
+  /// Has `edit` make a record where none is: over the certificate, should there be one.
+  private func change(
+    _ key: DocumentKey, _ standing: inout Standing, _ recordTables: inout RecordTables,
+    _ edit: (StoredDocument?, inout RecordTables) throws -> EncodedDocument?
+  ) throws -> EncodedDocument? {
+    let pages = try pages()
+    let certificate = try DocumentPath.withKey(key.collection, key.id.bytes.rawBytes) { path in
+      try pages.certificate(path, recordTables.sites)
+    }
+    guard let certificate else { return try edit(nil, &recordTables) }
+    standing.isCertified = true
+    let tombstone = DocumentCodec.tombstone(of: certificate.life, tables: &recordTables)
+    return try edit(
+      StoredDocument(tombstone.record.rawBytes, summary: tombstone.summary), &recordTables)
   }
 
   private func store(
@@ -81,6 +101,10 @@ extension WriteTransaction {
           unsafe UnsafeMutableRawBufferPointer(rebasing: room[Envelope.byteCount...]).copyBytes(
             from: record.bytes)
         }
+        try record.withView { view throws(StoreError) in
+          try noteExpiry(path, view, sequence: sequence, standing, access)
+        }
+        if standing.isCertified { try removeCertificate(path, access) }
       }
     }
     try note(maintainer, access)
@@ -180,6 +204,7 @@ extension WriteTransaction.Standing {
   init(of record: RawSpan, _ envelope: Envelope, copy: Bool) {
     isAlive = RecordView(record).isAlive
     isKnown = true
+    isForgettable = RecordView(record).isForgettable
     self.record = copy ? Record(copying: record) : nil
     summary = copy ? envelope.summary : nil
   }

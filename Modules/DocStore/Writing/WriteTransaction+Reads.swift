@@ -29,20 +29,23 @@ extension WriteTransaction {
 
   /// Hands a document's record, which may be a tombstone, to `body` in place; `body` cannot write.
   ///
+  /// A death certificate is handed over as the bare tombstone that it stands for.
+  ///
   /// - Returns: `nil` when the document is unknown here.
   public func withRecord<R>(
     _ collection: Collection, _ id: DocumentID, _ body: (borrowing RecordView, Summary) throws -> R
   ) throws -> R? {
     try reading { pages in
-      try pages.withRecord(collection.id, named: collection.name, id) { record, envelope in
+      let found = try pages.withRecord(collection.id, named: collection.name, id) { record, envelope in
         try body(RecordView(record), envelope.summary)
       }
+      return if let found { found } else { try pages.withTombstone(collection.id, id, sites, body) }
     }
   }
 
   /// A copy of a document's record, which may be a tombstone.
   public func record(_ collection: Collection, _ id: DocumentID) throws -> Record? {
-    try pages().withRecord(collection.id, named: collection.name, id) { record, _ in Record(copying: record) }
+    try withRecord(collection, id) { record, _ in Record(copying: record) }
   }
 
   /// Visits a collection's records by ascending id bytes until `body`, which cannot write, returns `false`.

@@ -202,7 +202,8 @@ public final class WriteTransaction {
       var key = ByteWriter(capacity: 8)
       key.writeFixed(sequence)
       try update { () throws(StoreError) in
-        try SmallRecord.put(GroupRecord.encode(members), at: key.bytes, in: tables.groups, access)
+        let group = GroupRecord(time: settings.options.now(), members: members)
+        try SmallRecord.put(group.bytes, at: key.bytes, in: tables.groups, access)
       }
     }
     changes.endGroup()

@@ -147,9 +147,10 @@ final class Writer: @unchecked Sendable {
     }
     if changesAnything { noteCommit() }
     announce(finished.map(\.outcome), previous, environment)
+    // Before the writers go on, who may look at once whether a snapshot of theirs is still good.
+    warnOfOldReaders(environment)
     for (job, outcome) in finished { job.finish(.success(outcome.receipt)) }
     keeper.catchUp(state.log)
-    warnOfOldReaders(environment)
   }
 
   private func noteCommit() {

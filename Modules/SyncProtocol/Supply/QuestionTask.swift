@@ -84,8 +84,10 @@ extension Supply {
     guard let cleared = gatekeeper?.clear(question.range.collection) else {
       return answers.append(.nothing(for: question))
     }
+    // Deletions of which only certificates are left cannot be listed: the receiver has to name what it holds.
+    let others: UInt64 = try context.read { try $0.certificateCount() } > 0 ? .max : scan.others
     answers.append(
-      RangeAnswer(cleared, request: question.request, body: .items(scan.first, others: scan.others)))
+      RangeAnswer(cleared, request: question.request, body: .items(scan.first, others: others)))
   }
 
   private func split(_ question: RangeQuestion, _ scan: SplitScan, budget: inout Int) throws(SyncError) {

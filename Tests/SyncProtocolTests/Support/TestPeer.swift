@@ -18,6 +18,7 @@ final class TestPeer {
   private(set) var endpoints: [Endpoint] = []
   private var listener: CommitListener?
   private let commits = CommitLog()
+  let log = LogLines()
   /// Told of every commit, when it has become visible.
   var onCommit: (Commit) throws -> Void = { _ in }
 
@@ -30,12 +31,13 @@ final class TestPeer {
     directory = try TemporaryDirectory()
     var random = SeededGenerator(seed: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
     let site = Mutex(random.split())
-    store = try Store.open(
-      at: directory.file("store"),
-      options: StoreOptions(
-        mapBytes: 1 << 30, now: { clock.milliseconds }, random: { site.withLock { $0.next() } },
-        log: { _, _ in },
-        hardDocumentBytes: hardDocumentBytes))
+    let log = log
+    var options = StoreOptions(
+      mapBytes: 1 << 30, now: { clock.milliseconds }, random: { site.withLock { $0.next() } },
+      log: { _, line in log.append(line) }, hardDocumentBytes: hardDocumentBytes)
+    // Time moves only when told, and so does what goes by it.
+    options.collectionInterval = nil
+    store = try Store.open(at: directory.file("store"), options: options)
     listen()
   }
 
@@ -125,4 +127,13 @@ final class CommitLog: Sendable {
       return commits
     }
   }
+}
+
+/// What a store wrote to its log.
+final class LogLines: Sendable {
+  private let lines = Mutex<[String]>([])
+
+  func append(_ line: String) { lines.withLock { $0.append(line) } }
+
+  var all: [String] { lines.withLock { $0 } }
 }
