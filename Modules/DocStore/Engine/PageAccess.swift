@@ -10,6 +10,9 @@ import CRDTCore
 
   init(_ handle: OpaquePointer) { unsafe self.handle = handle }
 
+  /// The engine's number of the transaction, or of the commit that it reads.
+  var transactionNumber: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
+
   /// Hands the bytes at `key` to `body`; nothing happens when there are none.
   func withValue<R>(_ table: MDB_dbi, _ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     // SAFETY: mdb_get reads the key during the call only and never writes through it. The value stays in

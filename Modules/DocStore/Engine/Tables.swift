@@ -17,6 +17,12 @@ struct Tables: Sendable {
   /// Room for tables of later releases beside the ones there are.
   static let maximumCount: UInt32 = 32
 
+  /// The names, those first that entries of others refer to.
+  static let names = [
+    "meta", "collections", "keys", "sites", "documents", "groups", "oversize", "indexes", "rows",
+    "expiry", "certificates",
+  ]
+
   init(_ access: PageAccess, create: Bool) throws(StoreError) {
     meta = try access.open("meta", create: create)
     collections = try access.open("collections", create: create)
@@ -33,12 +39,12 @@ struct Tables: Sendable {
 
   /// All of them by name, in the order in which copies are written.
   var all: [(name: String, table: MDB_dbi)] {
-    [
-      ("meta", meta), ("collections", collections), ("keys", keys), ("sites", sites),
-      ("documents", documents),
-      ("groups", groups), ("oversize", oversize), ("indexes", indexes), ("rows", rows),
-      ("expiry", expiry), ("certificates", certificates),
-    ]
+    Array(
+      zip(
+        Self.names,
+        [
+          meta, collections, keys, sites, documents, groups, oversize, indexes, rows, expiry, certificates,
+        ]))
   }
 
   /// Pages that hold something: those of all tables, of the list of tables and of the free list.

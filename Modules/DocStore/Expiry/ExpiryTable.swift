@@ -16,8 +16,8 @@ struct ExpiryTable {
   let access: PageAccess
   let table: MDB_dbi
 
-  private static let byTime: UInt8 = 1
-  private static let byDocument: UInt8 = 2
+  static let byTime: UInt8 = 1
+  static let byDocument: UInt8 = 2
   private static let pathOffset = 9
 
   private static func key(_ since: UInt64, _ path: [UInt8] = []) -> [UInt8] {

@@ -38,6 +38,9 @@ public struct ReadTransaction: ~Copyable {
     }
   }
 
+  /// The engine's number of the commit that the snapshot is of.
+  var number: UInt64 { stored.access.transactionNumber }
+
   /// The last commit that the snapshot includes.
   public var sequence: UInt64 { log.sequence }
 

@@ -96,14 +96,16 @@ extension LogState {
   /// Reads where the last commit left the log; a new store has none.
   init(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     let stored = try access.small(Self.key, in: tables.meta, "meta") { reader throws(CodecError) in
-      var log = LogState()
-      log.sequence = try reader.readFixed()
-      log.commitID = try reader.readFixed()
-      log.evictionEpoch = try reader.readFixed()
-      log.clock = HybridClock(latest: ClockReading(rawValue: try reader.readFixed()))
-      return log
+      try LogState(&reader)
     }
     self = stored ?? LogState()
+  }
+
+  init(_ reader: inout ByteReader) throws(CodecError) {
+    sequence = try reader.readFixed()
+    commitID = try reader.readFixed()
+    evictionEpoch = try reader.readFixed()
+    clock = HybridClock(latest: ClockReading(rawValue: try reader.readFixed()))
   }
 
   func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {

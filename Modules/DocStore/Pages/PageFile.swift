@@ -1,0 +1,171 @@
+import CLMDB
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The engine's file, read page by page with checks of its own.
+///
+/// The engine trusts what its pages say about themselves: a flipped bit in a page's head makes it read past the
+/// page, or end the process. What reads here trusts nothing.
+///
+/// Source: the structures of `mdb.c` in LMDB 0.9, on 64-bit little-endian systems.
+struct PageFile {
+  /// What the engine keeps about a table.
+  struct Tree {
+    let flags: Int
+    let depth: Int
+    let branchPages: Int
+    let leafPages: Int
+    let overflowPages: Int
+    let entries: Int
+    let root: Int
+
+    static let byteCount = 48
+    private static let noPage = -1
+
+    init(_ bytes: [UInt8], at offset: Int) {
+      flags = bytes.number16(offset + 4)
+      depth = bytes.number16(offset + 6)
+      branchPages = bytes.count(offset + 8)
+      leafPages = bytes.count(offset + 16)
+      overflowPages = bytes.count(offset + 24)
+      entries = bytes.count(offset + 32)
+      root = Int(truncatingIfNeeded: bytes.number(offset + 40))
+    }
+
+    var isEmpty: Bool { root == Self.noPage }
+    /// Whether the tree is empty in every respect, or in none.
+    var isPlausible: Bool { isEmpty == (entries == 0) && isEmpty == (depth == 0) }
+  }
+
+  /// One of the two first pages: where a commit's trees are.
+  struct Meta {
+    let page: Int
+    let transaction: UInt64
+    let freeList: Tree
+    let tables: Tree
+    let lastPage: Int
+
+    private static let magic: UInt32 = 0xBEEF_C0DE
+    private static let version: UInt32 = 1
+
+    fileprivate init?(_ bytes: [UInt8], page: Int) {
+      guard bytes.number32(16) == Self.magic, bytes.number32(20) == Self.version else { return nil }
+      self.page = page
+      freeList = Tree(bytes, at: 40)
+      tables = Tree(bytes, at: 88)
+      lastPage = bytes.count(136)
+      transaction = bytes.number(144)
+    }
+  }
+
+  let meta: Meta
+  let pageCount: Int
+  private let descriptor: Int32
+  static var pageBytes: Int { Environment.pageBytes }
+  /// What a page begins with: its number, its kind, and the room that is left.
+  static let headerBytes = 16
+
+  /// Reads where the trees of a commit are; `nil` when neither of the two first pages says so.
+  ///
+  /// - Parameters:
+  ///   - descriptor: The open file.
+  ///   - transaction: The commit to read; `nil` for the newest.
+  ///   - damaged: Gets what is wrong with the pair of pages, which only an idle file's can be judged by.
+  /// - Throws: What `damaged` throws.
+  init?<E: Error>(
+    _ descriptor: Int32, transaction: UInt64? = nil, damaged: (PageDamage) throws(E) -> Void
+  ) throws(E) {
+    var metas: [Meta] = []
+    for page in 0..<Environment.metaPages {
+      let bytes = Self.read(descriptor, at: page * Self.pageBytes, count: Self.pageBytes)
+      guard let bytes, let meta = Meta(bytes, page: page) else {
+        try damaged(PageDamage(page: page, what: "it is no meta page"))
+        continue
+      }
+      metas.append(meta)
+    }
+    if let first = metas.first, let second = metas.last, metas.count == 2, !Self.isPair(first, second) {
+      try damaged(PageDamage(page: 0, what: "the two meta pages do not follow each other"))
+    }
+    if let transaction { metas.removeAll { $0.transaction != transaction } }
+    guard let meta = metas.max(by: { $0.transaction < $1.transaction }), meta.lastPage >= 1 else {
+      return nil
+    }
+    self.meta = meta
+    self.descriptor = descriptor
+    let there = Self.pageCount(of: descriptor)
+    let isPossible = meta.lastPage < there + Self.unwrittenPages
+    if !isPossible {
+      try damaged(PageDamage(page: meta.page, what: "it counts pages that the file does not have"))
+    }
+    pageCount = isPossible ? meta.lastPage + 1 : there
+  }
+
+  /// Pages at the end that one transaction may have taken and given back without ever writing them.
+  private static let unwrittenPages = 1 << 20
+
+  private static func pageCount(of descriptor: Int32) -> Int {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    guard unsafe fstat(descriptor, &status) == 0 else { return 0 }
+    return max(Int(status.st_size) / pageBytes, Environment.metaPages)
+  }
+
+  /// Commits write the two meta pages in turn, so that they are one transaction apart.
+  private static func isPair(_ first: Meta, _ second: Meta) -> Bool {
+    let newest = max(first.transaction, second.transaction)
+    let oldest = min(first.transaction, second.transaction)
+    let page = newest == first.transaction ? 0 : 1
+    return newest == oldest || (newest - oldest == 1 && newest % 2 == UInt64(page))
+  }
+
+  /// The bytes of `count` pages; `nil` when the file does not have them.
+  func pages(_ number: Int, _ count: Int = 1) -> [UInt8]? {
+    guard number >= 0, count >= 1, number < pageCount, count <= pageCount - number else { return nil }
+    return Self.read(descriptor, at: number * Self.pageBytes, count: count * Self.pageBytes)
+  }
+
+  /// The pages that a value of so many bytes takes.
+  static func pageCount(forValue byteCount: Int) -> Int { (headerBytes - 1 + byteCount) / pageBytes + 1 }
+
+  private static func read(_ descriptor: Int32, at offset: Int, count: Int) -> [UInt8]? {
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { room, done in
+      while done < count {
+        // SAFETY: the call writes at most the bytes that are left of the room.
+        let got = unsafe pread(
+          descriptor, room.baseAddress?.advanced(by: done), count - done, off_t(offset + done))
+        if got < 0, errno == EINTR { continue }
+        guard got > 0 else { return }
+        done += got
+      }
+    }
+    return bytes.count == count ? bytes : nil
+  }
+}
+
+/// What is wrong with a page of the file.
+struct PageDamage: Error, Hashable {
+  let page: Int
+  let what: String
+
+  var message: String { "Page \(page) of the store's file is damaged: \(what)" }
+}
+
+extension [UInt8] {
+  private func load<N: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: N.Type) -> N {
+    guard offset >= 0, offset + MemoryLayout<N>.size <= count else { return 0 }
+    // SAFETY: inside the array, as the line above says; integers have no invalid bits.
+    return N(littleEndian: unsafe rawBytes.unsafeLoadUnaligned(fromByteOffset: offset, as: N.self))
+  }
+
+  /// The engine's numbers; 0 where the bytes end before.
+  func number(_ offset: Int) -> UInt64 { load(offset, as: UInt64.self) }
+  func number32(_ offset: Int) -> UInt32 { load(offset, as: UInt32.self) }
+  func number16(_ offset: Int) -> Int { Int(load(offset, as: UInt16.self)) }
+  /// A number of pages or entries; one that cannot be is negative, and so out of every range.
+  func count(_ offset: Int) -> Int { number(offset) < 1 << 48 ? Int(number(offset)) : -1 }
+}

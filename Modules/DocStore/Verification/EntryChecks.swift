@@ -1,0 +1,153 @@
+import CRDTCore
+
+/// Checks entries of all tables as they are met, and what they say of each other.
+struct EntryChecks {
+  var report = VerificationReport()
+  private var log = LogState()
+  private var names: [UInt32: String] = [:]
+  private var claimed: [UInt32: (alive: UInt64, records: UInt64)] = [:]
+  private var found: [UInt32: (alive: UInt64, records: UInt64)] = [:]
+  private var keys: [UInt32: [String]] = [:]
+  private var expirySum: UInt64 = 0
+  private var sites: [SiteID] = [.zero]
+  private var tables: (collection: UInt32, tables: RecordTables)?
+
+  /// Checks one entry of the table called `table`; the small ones must come before `documents`.
+  mutating func check(_ table: String, _ key: [UInt8], _ value: ArraySlice<UInt8>) {
+    report.entryCount += 1
+    switch table {
+    case "documents": checkDocument(key, Array(value))
+    case "rows":
+      let bytes = Array(value)
+      if IndexRow(key: key.rawBytes, value: bytes.rawBytes) == nil {
+        report.note(.index, "A row of an index is damaged: its key is \(Self.digits(key))")
+      }
+    case _ where Tables.names.contains(table):
+      do {
+        let bytes = try SmallRecord.open(Array(value).rawBytes, at: key.rawBytes, table: "")
+        try checkSmall(table, key, bytes)
+      } catch {
+        report.note(.entry, "An entry of the table \(table) is damaged: its key is \(Self.digits(key))")
+      }
+    // A later release's.
+    default: break
+    }
+  }
+
+  private mutating func checkSmall(_ table: String, _ key: [UInt8], _ value: [UInt8]) throws {
+    var name = ByteReader(key.rawBytes)
+    var reader = ByteReader(value.rawBytes)
+    switch table {
+    case "meta":
+      if key == Array("log".utf8) { log = try LogState(&reader) }
+    case "collections":
+      let id: UInt32 = try name.readFixed()
+      claimed[id] = (try reader.readFixed(), try reader.readFixed())
+      names[id] = try reader.readString()
+      if Int(id) != names.count { throw CodecError(.malformed, "a gap") }
+    case "keys":
+      let collection: UInt32 = try name.readFixed()
+      let id: UInt16 = try name.readFixed()
+      let isNext = Int(id) == keys[collection, default: []].count && names[collection] != nil
+      keys[collection, default: []].append(try reader.readString())
+      if !isNext { throw CodecError(.malformed, "a gap") }
+    case "sites":
+      let ordinal: UInt32 = try name.readFixed()
+      let isNext = Int(ordinal) == sites.count
+      sites.append(try reader.readSite())
+      if !isNext { throw CodecError(.malformed, "a gap") }
+    case "groups":
+      let sequence: UInt64 = try name.readFixed()
+      let members = try GroupRecord(value.rawBytes).members
+      let isKnown = members.allSatisfy { names[$0.collection] != nil }
+      if !isKnown || sequence > log.sequence { throw CodecError(.malformed, "a reference to nothing") }
+    case "expiry": try checkExpiry(&name, &reader)
+    case "certificates": _ = try Certificate(&reader, SiteTable(sites: sites))
+    case "indexes":
+      _ = try IndexState(&name, &reader) { names[$0] }
+    default:
+      guard let collection = DocumentPath.collection(of: key.rawBytes), names[collection] != nil else {
+        throw CodecError(.malformed, "a reference to nothing")
+      }
+      _ = try reader.readFixed(as: UInt64.self)
+    }
+  }
+
+  /// Each document stands in the table twice, by time and by its key: what the two say is summed up.
+  private mutating func checkExpiry(_ key: inout ByteReader, _ value: inout ByteReader) throws {
+    func sum(_ path: RawSpan, _ since: UInt64) throws -> UInt64 {
+      guard let number = DocumentPath.collection(of: path), names[number] != nil else {
+        throw CodecError(.malformed, "a reference to nothing")
+      }
+      return HashLanes(path, seed: since).first
+    }
+    switch try key.readByte() {
+    case ExpiryTable.byTime:
+      let since: UInt64 = try key.readFixed()
+      expirySum &+= try sum(key.readBytes(key.remaining), since)
+      if try value.readFixed() > log.sequence { throw CodecError(.malformed, "a reference to nothing") }
+    case ExpiryTable.byDocument:
+      let path = try key.readBytes(key.remaining)
+      expirySum &-= try sum(path, value.readFixed())
+    default: throw CodecError(.malformed, "an unknown kind")
+    }
+  }
+
+  // MARK: - Documents
+
+  private mutating func checkDocument(_ key: [UInt8], _ value: [UInt8]) {
+    report.documentCount += 1
+    guard let number = DocumentPath.collection(of: key.rawBytes), let name = names[number] else {
+      return report.note(
+        .entry, "A document belongs to a collection that does not exist: \(Self.digits(key))")
+    }
+    let id = DocumentPath.idBytes(of: key.rawBytes)
+    func note(_ message: String) {
+      report.note(.document, message, collection: name, id: Self.digits(id))
+    }
+    guard (try? DocumentID(validating: id.rawBytes)) != nil else { return note("The id is none") }
+    guard let envelope = Envelope(value.rawBytes), envelope.isIntact(for: key.rawBytes) else {
+      return note("What stands before the record is damaged")
+    }
+    let record = Array(value[Envelope.byteCount...])
+    let view = RecordView(record.rawBytes)
+    found[number, default: (0, 0)].records += 1
+    guard view.verify() else { return note("The record's checksum does not hold") }
+    if view.isAlive { found[number, default: (0, 0)].alive += 1 }
+    if envelope.sequence > log.sequence { note("The document is newer than the log") }
+    do {
+      let state = try DocumentState(view, tables: recordTables(of: number))
+      if state.summary != envelope.summary { note("The summary does not fit the record") }
+    } catch {
+      note("The record cannot be read: \(error.message)")
+    }
+  }
+
+  private mutating func recordTables(of collection: UInt32) -> RecordTables {
+    if let tables, tables.collection == collection { return tables.tables }
+    let made = RecordTables(keys: KeyTable(names: keys[collection] ?? []), sites: SiteTable(sites: sites))
+    tables = (collection, made)
+    return made
+  }
+
+  /// Compares what was counted with what the collections say; of no use where documents are out of reach.
+  mutating func checkCounts() {
+    for (id, claim) in claimed.sorted(by: { $0.key < $1.key }) {
+      let count = found[id] ?? (0, 0)
+      guard count != claim, !report.damages.contains(where: { $0.collection == names[id] }) else { continue }
+      report.note(
+        .count,
+        "\(claim.alive) living documents of \(claim.records) are counted, there are \(count.alive) of \(count.records)",
+        collection: names[id])
+    }
+  }
+
+  /// Compares the two sides of the table of what is to be forgotten.
+  mutating func checkExpirySum() {
+    if expirySum != 0 { report.note(.entry, "The two sides of the table expiry do not fit each other") }
+  }
+
+  static func digits(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

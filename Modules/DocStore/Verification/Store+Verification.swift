@@ -1,0 +1,94 @@
+public import CRDTCore
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+extension Store {
+  /// Reads the whole store as of now and names everything that is damaged; nothing is changed.
+  ///
+  /// Every page of the file, every checksum, every record down to its fields, every count and every index.
+  /// It goes on after damage, so the report is complete; what is not in it can be read. Reads and writes go on.
+  /// - Parameter progress: Hears of entries now and then; what it throws ends the work.
+  /// - Returns: What is damaged, and how much was read.
+  /// - Throws: `closed`, `tooManyReaders`, `io`; what `progress` throws. Damage is not thrown.
+  public func verify(
+    progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
+  ) throws -> VerificationReport {
+    let environment = try openEnvironment("verify")
+    let place = SourcePlace(file: #fileID, line: #line)
+    // The two places for the last commits are written in turn, so a few commits between two steps here
+    // can hide the snapshot's; the next snapshot then.
+    for _ in 0..<100 {
+      let transaction = try ReadTransaction(environment, at: place, isExempt: true) { writer.catalogue }
+      guard
+        let file = PageFile(
+          try environment.dataDescriptor(), transaction: transaction.number, damaged: { _ in })
+      else {
+        continue
+      }
+      var verification = Verification(file, progress)
+      var report = try verification.run()
+      try Verification.compare(transaction, &report)
+      return report
+    }
+    var report = VerificationReport()
+    report.note(.page, "The pages that say where everything is are damaged")
+    return report
+  }
+
+  /// Reads the store at `path` without opening it, for one that is too damaged to be opened.
+  ///
+  /// Indexes are not compared with their documents.
+  /// - Parameters:
+  ///   - path: The store's directory.
+  ///   - progress: Hears of entries now and then; what it throws ends the work.
+  /// - Returns: What is damaged, and how much was read.
+  /// - Throws: `notFound`, `alreadyOpen`, `permission`, `io`; what `progress` throws.
+  public static func verify(
+    at path: String, progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
+  ) throws -> VerificationReport {
+    let files = StoreFiles(existing: path)
+    let descriptor = openFile(files.data)
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    defer { closeFile(descriptor) }
+    let lock = try StoreLock(directory: path)
+    return try withExtendedLifetime(lock) {
+      var found: [PageDamage] = []
+      guard let file = PageFile(descriptor, damaged: { found.append($0) }) else {
+        var report = VerificationReport()
+        report.note(.page, "The pages that say where everything is are damaged, or the file is not a store")
+        return report
+      }
+      var verification = Verification(file, progress, found: found)
+      return try verification.run()
+    }
+  }
+
+  /// A document's bytes as they stand in the file, whole or damaged, to be looked at or kept before an
+  /// eviction removes them.
+  ///
+  /// - Returns: Envelope and record as `FileFormat.md` has them; `nil` when there are none.
+  /// - Throws: `closed`, `tooManyReaders`, `io`.
+  public func rawBytes(of id: DocumentID, in collection: String) throws -> [UInt8]? {
+    try read { transaction in
+      guard let collection = try transaction.collection(collection) else { return nil }
+      let pages = try transaction.pages
+      return try pages.access.withValue(
+        pages.tables.documents, DocumentPath.key(collection.id, id.bytes).rawBytes
+      ) { stored in
+        unsafe stored.withUnsafeBytes { unsafe Array($0) }
+      }
+    }
+  }
+}
+
+// Beside the methods of a store these names of the system's would be taken for its own.
+private func openFile(_ path: String) -> Int32 {
+  // SAFETY: the path is read during the call only.
+  unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+}
+
+private func closeFile(_ descriptor: Int32) { close(descriptor) }

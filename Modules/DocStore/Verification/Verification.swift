@@ -1,0 +1,90 @@
+import CRDTCore
+
+/// Reads everything that a snapshot holds and says what is damaged.
+struct Verification {
+  private let walk: TreeWalk
+  private var checks = EntryChecks()
+  private let progress: (MaintenanceProgress) throws -> Void
+  private var damagedTables: Set<String> = []
+
+  /// What later parts of the store add: each reports what is wrong with its own tables.
+  private static let further: [@Sendable (borrowing ReadTransaction, (String) -> Void) throws -> Void] = [
+    { transaction, report in try transaction.checkIndexes(report) },
+    { transaction, report in try transaction.checkExpiry(report) },
+  ]
+
+  init(
+    _ file: PageFile, _ progress: @escaping (MaintenanceProgress) throws -> Void, found: [PageDamage] = []
+  ) {
+    walk = TreeWalk(file)
+    self.progress = progress
+    for damage in found { checks.report.note(.page, damage.message) }
+  }
+
+  /// Checks pages, entries and counts.
+  mutating func run() throws -> VerificationReport {
+    // Apart, because what is met is checked while the walk goes on.
+    var walk = walk
+    var trees: [String: PageFile.Tree] = [:]
+    for (name, tree) in walk.tables(damaged: { note($0, "list of tables") }) {
+      trees[String(decoding: name, as: UTF8.self)] = tree
+    }
+    let total = trees.values.reduce(0) { $0 + max($1.entries, 0) }
+    var meter = ProgressMeter(total: total, progress)
+    for name in Tables.names + trees.keys.filter({ !Tables.names.contains($0) }).sorted() {
+      guard let tree = trees[name] else {
+        checks.report.note(.page, "The table \(name) is missing")
+        damagedTables.insert(name)
+        continue
+      }
+      try walk.walk(tree, as: .entries, damaged: { note($0, name) }) { key, value in
+        checks.check(name, key, value)
+        try meter.advance()
+      }
+    }
+    if !damagedTables.contains("documents"), !damagedTables.contains("collections") { checks.checkCounts() }
+    if !damagedTables.contains("expiry"), !checks.report.damages.contains(where: { $0.kind == .entry }) {
+      checks.checkExpirySum()
+    }
+    checkFreePages(&walk)
+    checks.report.pageCount = walk.pageCount
+    try meter.finish()
+    return checks.report
+  }
+
+  private mutating func note(_ damage: PageDamage, _ table: String) {
+    damagedTables.insert(table)
+    checks.report.note(.page, "\(damage.message), in the table \(table)")
+  }
+
+  /// Every page must be either in use or free.
+  private mutating func checkFreePages(_ walk: inout TreeWalk) {
+    var free: [Int] = []
+    var isReadable = true
+    walk.walk(walk.file.meta.freeList, as: .freeList, damaged: { note($0, "free pages") }) { _, value in
+      let bytes = Array(value)
+      let count = bytes.count(0)
+      guard bytes.count >= 8, bytes.count % 8 == 0, count >= 0, count < bytes.count / 8 else {
+        return isReadable = false
+      }
+      for place in 0..<count { free.append(bytes.count(8 * (place + 1))) }
+    }
+    if !isReadable { checks.report.note(.page, "The list of free pages is damaged") }
+    let clashes = free.filter { !walk.meet($0) }
+    if !clashes.isEmpty {
+      checks.report.note(.page, "\(clashes.count) pages are listed as free and are not, or twice")
+    }
+    if isReadable, damagedTables.isEmpty { checks.report.lostPages = walk.unmetCount }
+  }
+
+  /// Compares what stands in several tables, by way of the engine: only where all pages are whole.
+  static func compare(_ transaction: borrowing ReadTransaction, _ report: inout VerificationReport) throws {
+    guard !report.damages.contains(where: { $0.kind == .page }) else { return }
+    for check in further {
+      var messages: [String] = []
+      try check(transaction) { messages.append($0) }
+      for message in messages { report.note(.index, message) }
+    }
+    report.areIndexesChecked = true
+  }
+}
