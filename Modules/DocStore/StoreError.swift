@@ -118,6 +118,7 @@ extension StoreError {
     switch rc {
     case MDB_MAP_FULL: (.full, "The store has reached its size limit")
     case ENOSPC, EDQUOT: (.full, "The disk is full")
+    case EFBIG: (.full, "The store's file may not grow any more")
     case MDB_TXN_FULL: (.transactionTooLarge, "The transaction touches too many pages")
     case MDB_CORRUPTED, MDB_PAGE_NOTFOUND: (.corrupt, "The store's file is damaged")
     case MDB_INVALID: (.corrupt, "The file is not a store")

@@ -63,6 +63,36 @@ import Testing
     #expect(try fixture.store.fields("a", in: "boats") == nil)
   }
 
+  #if os(Linux)
+    @Test func `a file that takes part of a write is full, and the store goes on when it may grow`() async {
+      await #expect(processExitsWith: .success) {
+        let fixture = try StoreFixture()
+        let store = fixture.store
+        signal(SIGXFSZ, SIG_IGN)
+        func limit(_ bytes: Int?) {
+          var limit = rlimit()
+          getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+          limit.rlim_cur = bytes.map { rlim_t($0) } ?? limit.rlim_max
+          setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
+        }
+        // Inside a page, so that the last write is cut short.
+        limit(1 << 20 + 1_000)
+        var count = 0
+        var refusal: StoreError.Code?
+        while refusal == nil, count < 400 {
+          refusal = code { try store.put("\(count)", ["data": .bytes(Array(repeating: 7, count: 3_000))]) }
+          if refusal == nil { count += 1 }
+        }
+        #expect(refusal == .full)
+        #expect(try store.count(in: "cars") == count)
+        limit(nil)
+        try store.put("last", ["n": .int(1)])
+        try fixture.reopen()
+        #expect(try fixture.store.count(in: "cars") == count + 1)
+      }
+    }
+  #endif
+
   @Test func `after a failed sync no write is acknowledged until the store is opened anew; reads go on`()
     async throws
   {

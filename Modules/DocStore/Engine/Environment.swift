@@ -22,7 +22,6 @@ import CLMDB
 
   var pageLimit: Int { limit.withLock { $0 } }
 
-  private static let maximumReaders: UInt32 = 1_022
   private static let reservePages = 16...4_096
 
   /// Opens the data file at `path`, which must exist.
@@ -91,6 +90,7 @@ import CLMDB
   static func openEngine(_ path: String, mapBytes: Int, flags: Int32 = 0) throws(StoreError) -> (
     handle: OpaquePointer, pageLimit: Int
   ) {
+    try ReaderTable.reserve(beside: path)
     var handle: OpaquePointer?
     // SAFETY: each call fills locals only; on failure the half-made environment is closed and forgotten.
     try StoreError.check(unsafe mdb_env_create(&handle), "mdb_env_create")
@@ -98,7 +98,8 @@ import CLMDB
     let size = mapSize(for: mapBytes)
     do {
       try StoreError.check(unsafe mdb_env_set_maxdbs(handle, Tables.maximumCount), "mdb_env_set_maxdbs")
-      try StoreError.check(unsafe mdb_env_set_maxreaders(handle, maximumReaders), "mdb_env_set_maxreaders")
+      try StoreError.check(
+        unsafe mdb_env_set_maxreaders(handle, ReaderTable.maximumReaders), "mdb_env_set_maxreaders")
       try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
       try StoreError.check(
         unsafe mdb_env_open(handle, path, UInt32(MDB_NOSUBDIR | MDB_NOTLS | flags), 0o600), "mdb_env_open")

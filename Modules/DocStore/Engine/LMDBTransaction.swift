@@ -27,11 +27,18 @@ struct LMDBTransaction: ~Copyable {
   }
 
   /// Makes everything written durable, or part of the parent.
+  ///
+  /// - Throws: `full` when there is no room, and then nothing has happened; what else the engine reports.
   consuming func commit() throws(StoreError) {
     let handle = unsafe access.handle
     discard self
+    errno = 0
     // SAFETY: the handle is freed by this call whatever it returns, and nobody uses it afterwards.
-    try StoreError.check(unsafe mdb_txn_commit(handle), "mdb_txn_commit")
+    let rc = unsafe mdb_txn_commit(handle)
+    // A disk that is almost full takes part of a write, which is no error of the system's. The engine makes it
+    // one, the same as for a disk that fails; then the system named it first.
+    let isCutShort = rc == EIO && errno == 0
+    try StoreError.check(isCutShort ? ENOSPC : rc, "mdb_txn_commit")
   }
 
   deinit {
