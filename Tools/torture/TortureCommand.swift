@@ -6,5 +6,8 @@ struct TortureCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "torture",
     abstract: "Breaks stores on purpose and looks whether they keep what they promised.",
-    subcommands: [KillCommand.self, PowerCommand.self, FaultsCommand.self, BitsCommand.self])
+    subcommands: [
+      KillCommand.self, PowerCommand.self, FaultsCommand.self, BitsCommand.self, FullCommand.self,
+      ProcessesCommand.self,
+    ])
 }

@@ -9,19 +9,21 @@ struct Shim {
   private let aliasCall: @convention(c) (UInt64, UInt64) -> Void
   private let seenCall: @convention(c) () -> Int64
 
-  init() throws {
-    func find<F>(_ name: String, as type: F.Type) throws -> F {
-      guard let symbol = dlsym(nil, name) else {
-        throw Failure(.harness, "the shim is not preloaded: start this with Tools/torture/run")
-      }
-      return unsafeBitCast(symbol, to: type)
+  /// A function of the library.
+  static func find<F>(_ name: String, as type: F.Type) throws -> F {
+    guard let symbol = dlsym(nil, name) else {
+      throw Failure(.harness, "the shim is not preloaded: start this with Tools/torture/run")
     }
-    watchCall = try find("torture_watch", as: (@convention(c) (UnsafePointer<CChar>) -> Void).self)
-    recordCall = try find("torture_record", as: (@convention(c) (Int32, Int32) -> Void).self)
-    noteCall = try find("torture_note", as: (@convention(c) (UnsafeRawPointer?, Int) -> Void).self)
-    armCall = try find("torture_arm", as: (@convention(c) (Int32, Int64, Int32, Int32) -> Void).self)
-    aliasCall = try find("torture_alias", as: (@convention(c) (UInt64, UInt64) -> Void).self)
-    seenCall = try find("torture_seen", as: (@convention(c) () -> Int64).self)
+    return unsafeBitCast(symbol, to: type)
+  }
+
+  init() throws {
+    watchCall = try Self.find("torture_watch", as: (@convention(c) (UnsafePointer<CChar>) -> Void).self)
+    recordCall = try Self.find("torture_record", as: (@convention(c) (Int32, Int32) -> Void).self)
+    noteCall = try Self.find("torture_note", as: (@convention(c) (UnsafeRawPointer?, Int) -> Void).self)
+    armCall = try Self.find("torture_arm", as: (@convention(c) (Int32, Int64, Int32, Int32) -> Void).self)
+    aliasCall = try Self.find("torture_alias", as: (@convention(c) (UInt64, UInt64) -> Void).self)
+    seenCall = try Self.find("torture_seen", as: (@convention(c) () -> Int64).self)
   }
 
   /// Watches what lies beneath `directory`.
@@ -55,6 +57,9 @@ struct Shim {
 
   /// A `code` that stops a write half way; the disk is full then.
   static let shortWrite: Int32 = -1
+
+  /// A `code` that makes a write succeed and do nothing.
+  static let swallowedWrite: Int32 = -2
 
   /// Makes the `n`-th of `calls` from now fail with an error code, and with `forEver` all after it.
   func arm(_ calls: Calls, n: Int, forEver: Bool, code: Int32) {

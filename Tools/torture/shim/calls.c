@@ -134,7 +134,7 @@ static ssize_t write_at(int fd, const struct iovec *pieces, int count, off_t off
   int shortened, fault = next_fault(CALL_WRITE, &shortened);
   size_t total = 0;
   for (int i = 0; i < count; i++) total += pieces[i].iov_len;
-  size_t allowed = shortened ? total / 2 : total;
+  size_t allowed = shortened == WRITE_HALF ? total / 2 : shortened == WRITE_NOTHING ? 0 : total;
   ssize_t written = 0;
   for (int i = 0; i < count && !fault && allowed > 0; i++) {
     size_t length = pieces[i].iov_len < allowed ? pieces[i].iov_len : allowed;
@@ -154,7 +154,7 @@ static ssize_t write_at(int fd, const struct iovec *pieces, int count, off_t off
     errno = fault;
     return -1;
   }
-  return written;
+  return shortened == WRITE_NOTHING ? (ssize_t)total : written;
 }
 
 // The same at the descriptor's own place, which moves on.

@@ -10,7 +10,7 @@ static int fault_code;
 static int64_t seen;
 
 // Makes the `n`-th call from now of the classes in `calls` fail with `code`, and with `for_ever` all after it;
-// a `code` of -1 cuts a write short. `calls` 0 disarms.
+// a `code` of -1 cuts a write short, -2 says that it was done and does nothing. `calls` 0 disarms.
 void torture_arm(int calls, int64_t n, int for_ever, int code) {
   armed_calls = calls;
   countdown = n;
@@ -28,9 +28,13 @@ int next_fault(enum call kind, int *shortened) {
   seen++;
   if (seen < countdown || (seen > countdown && !fails_for_ever)) return 0;
   if (fault_code >= 0) return fault_code;
+  if (fault_code == -2) {
+    *shortened = WRITE_NOTHING;
+    return 0;
+  }
   // What follows a short write is the full disk that caused it.
   if (kind == CALL_WRITE && seen == countdown) {
-    *shortened = 1;
+    *shortened = WRITE_HALF;
     return 0;
   }
   return ENOSPC;

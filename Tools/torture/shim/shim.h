@@ -41,8 +41,10 @@ int is_recording(void);
 // Whether syncs are to be passed over, and so prove that they are needed.
 int ignores_syncs(void);
 
+enum { WRITE_HALF = 1, WRITE_NOTHING = 2 };
+
 // What is to happen to the next call of a class: 0 nothing, else an errno; *shortened is set when a write is to
-// stop half way instead. The lock is held.
+// stop half way, or to be claimed and not done, instead. The lock is held.
 int next_fault(enum call kind, int *shortened);
 
 #endif

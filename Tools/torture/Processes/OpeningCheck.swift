@@ -1,0 +1,62 @@
+import CRDTCore
+import DocStore
+import Glibc
+
+/// Opens a store that is open, by every name it has.
+enum OpeningCheck {
+  static func run() throws -> Tally {
+    try Scratch.with { scratch in
+      let lines = try Child.run { descriptor in
+        Child.write(try check(scratch).lines, to: descriptor)
+      }
+      return Tally(lines: lines.joined(separator: "\n"))
+    }
+  }
+
+  private static func check(_ scratch: Scratch) throws -> Tally {
+    var tally = Tally()
+    let path = scratch.file("db")
+    let store = try open(path)
+    guard symlink(path, scratch.file("link")) == 0, mkdir(scratch.file("other"), 0o700) == 0,
+      chdir(scratch.path) == 0
+    else { throw Failure(.harness, "no link: errno \(errno)") }
+    let names = [
+      path, path + "/", scratch.file("link"), scratch.file("other/../db"), "db", "./link/",
+      scratch.file("./db"),
+    ]
+    for round in 0..<20 {
+      for name in names {
+        try insistOnRefusal(name)
+        tally["openings refused"] += 1
+      }
+      try store.write {
+        try $0.upsert(["n": .int(Int64(round))], id: DocumentID(.int(Int64(round))), into: "cars")
+      }
+    }
+    store.close()
+    for name in names {
+      let again = try open(name)
+      let count = try again.read { try $0.collections() }.first?.documentCount
+      guard count == 20 else { throw Failure(.lost, "\(count ?? 0) of 20 documents by the name \(name)") }
+      guard again.identityChange == nil else { throw Failure(.answer, "another name counts as a copy") }
+      try insistOnRefusal(path)
+      again.close()
+      tally["openings after the closing"] += 1
+    }
+    return tally
+  }
+
+  /// Refused at once, and without harm to whoever has the store.
+  private static func insistOnRefusal(_ name: String) throws {
+    do {
+      try open(name).close()
+    } catch let error as StoreError where error.code == .alreadyOpen {
+      return
+    }
+    throw Failure(.answer, "a second opening by the name \(name) succeeded")
+  }
+
+  private static func open(_ path: String) throws -> Store {
+    try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
+  }
+}
