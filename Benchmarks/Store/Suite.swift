@@ -67,7 +67,7 @@ struct Suite {
   /// Fills stores with two indexes; changes the indexed field of stores with one.
   func indexed(_ round: Int, _ comparison: inout Comparison) throws {
     let count = corpus.documents
-    let stores = turns(round).filter(\.hasIndexes)
+    let stores = turns(round)
     defer { for run in ["two", "one"] { try? remove(run) } }
     for store in stores {
       let result = try trial(store, .insert, count, indexes: 2, run: "two")
@@ -112,9 +112,4 @@ struct Suite {
       }
     }
   }
-}
-
-extension ContenderName {
-  /// Whether its trials can keep indexes.
-  var hasIndexes: Bool { self != .dunlin }
 }

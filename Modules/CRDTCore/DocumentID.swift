@@ -15,6 +15,9 @@ public struct DocumentID: Hashable, Sendable, Comparable {
     case map = 6
   }
 
+  /// The first of a string id's bytes.
+  static let stringTag = Tag.string.rawValue
+
   /// Encodes an id.
   ///
   /// - Throws: `invalidID` for null, a double, a counter or an attachment anywhere in it, and for more

@@ -45,9 +45,10 @@ public struct DocumentKey: Hashable, Sendable {
   }
 
   /// Hashes the id's bytes by words, which for long ids is many times faster than one by one.
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(HashLanes(id.bytes.rawBytes, seed: Self.seed ^ UInt64(collection)).first)
-  }
+  public func hash(into hasher: inout Hasher) { hasher.combine(mixed) }
+
+  /// A hash for tables of this process, which no peer can foresee.
+  var mixed: UInt64 { HashLanes(id.bytes.rawBytes, seed: Self.seed ^ UInt64(collection)).first }
 
   /// Drawn anew by each process, since peers choose ids.
   private static let seed = UInt64.random(in: .min ... .max)

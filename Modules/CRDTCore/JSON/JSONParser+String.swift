@@ -36,7 +36,7 @@ extension JSONParser {
 
   /// Moves to the next quote, backslash or control character, or to the end.
   @inline(__always)
-  private mutating func skipPlainText() {
+  mutating func skipPlainText() {
     let ones: UInt64 = 0x0101_0101_0101_0101
     let highs: UInt64 = 0x8080_8080_8080_8080
     // Eight bytes at a time: a byte's high bit is set in `stops` when it is below 0x20, a quote or a backslash.

@@ -139,7 +139,7 @@ struct JSONParser: ~Escapable {
   }
 
   @inline(__always)
-  private mutating func skipSpace() {
+  mutating func skipSpace() {
     // One comparison settles the usual case: all four kinds of space are at most " ".
     while offset < bytes.byteCount, byte(at: offset) <= 0x20 {
       switch byte(at: offset) {
@@ -149,7 +149,7 @@ struct JSONParser: ~Escapable {
     }
   }
 
-  private mutating func skip(_ word: StaticString) throws(JSONError) {
+  mutating func skip(_ word: StaticString) throws(JSONError) {
     for index in 0..<word.utf8CodeUnitCount {
       // SAFETY: the index is below the literal's own count.
       let expected = unsafe word.utf8Start[index]

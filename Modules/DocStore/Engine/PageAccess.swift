@@ -29,21 +29,28 @@ import CRDTCore
   }
 
   /// Stores `count` bytes at `key`, which `fill` writes in place.
+  ///
+  /// - Returns: `false` when something stands there that was not to be replaced.
+  @discardableResult
   func put(
-    _ table: MDB_dbi, _ key: RawSpan, byteCount: Int, fill: (UnsafeMutableRawBufferPointer) -> Void
-  ) throws(StoreError) {
+    _ table: MDB_dbi, _ key: RawSpan, byteCount: Int, onlyIfAbsent: Bool = false,
+    fill: (UnsafeMutableRawBufferPointer) -> Void
+  ) throws(StoreError) -> Bool {
+    let flags = UInt32(MDB_RESERVE | (onlyIfAbsent ? MDB_NOOVERWRITE : 0))
     // SAFETY: with MDB_RESERVE the engine hands out `count` writable bytes, valid until the next update.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
       var room = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
-      let rc = unsafe mdb_put(handle, table, &name, &room, UInt32(MDB_RESERVE))
+      let rc = unsafe mdb_put(handle, table, &name, &room, flags)
       if rc == MDB_SUCCESS {
         unsafe fill(UnsafeMutableRawBufferPointer(start: room.mv_data, count: byteCount))
       }
       return rc
     }
+    if onlyIfAbsent, rc == MDB_KEYEXIST { return false }
     try StoreError.check(rc, "mdb_put")
+    return true
   }
 
   /// Stores a value behind all others of the table, whose keys must be smaller.

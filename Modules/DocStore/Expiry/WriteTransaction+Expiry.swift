@@ -152,21 +152,20 @@ extension WriteTransaction {
   /// - Returns: How many were looked at.
   private func collectGroups(_ access: PageAccess, now: UInt64, horizon: UInt64) throws -> Int {
     var old: [[UInt8]] = []
-    var ahead: [(key: [UInt8], members: [DocumentKey])] = []
+    var ahead: [(key: [UInt8], record: [UInt8])] = []
     try access.scan(tables.groups, from: [UInt8]().rawBytes) { key, stored in
       let value = try SmallRecord.open(stored, at: key, table: "groups")
       let group = try GroupRecord(value.rawBytes)
       guard group.time < horizon || group.time > now else { return false }
       let key = unsafe key.withUnsafeBytes { unsafe Array($0) }
-      if group.time > now { ahead.append((key, group.members)) } else { old.append(key) }
+      if group.time > now { ahead.append((key, value)) } else { old.append(key) }
       return old.count + ahead.count < Self.batch
     }
     try update { () throws(StoreError) in
       for key in old { try access.delete(tables.groups, key.rawBytes) }
       // The clock was ahead when these were written: their time begins now.
-      for (key, members) in ahead {
-        try SmallRecord.put(
-          GroupRecord(time: now, members: members).bytes, at: key, in: tables.groups, access)
+      for (key, record) in ahead {
+        try SmallRecord.put(GroupRecord.renew(record, at: now), at: key, in: tables.groups, access)
       }
     }
     return old.count + ahead.count

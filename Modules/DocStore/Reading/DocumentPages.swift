@@ -140,20 +140,31 @@ struct GroupRecord {
   let time: UInt64
   let members: [DocumentKey]
 
-  init(time: UInt64, members: [DocumentKey]) {
-    self.time = time
-    self.members = members
-  }
-
-  var bytes: [UInt8] {
-    var writer = ByteWriter(capacity: 13 + members.count * 24)
+  /// The record of the documents of a group that receivers may learn of; `nil` when they are less than two.
+  static func encode(_ drafts: ArraySlice<ChangeDraft>, time: UInt64) -> [UInt8]? {
+    var count = 0
+    var byteCount = 0
+    for draft in drafts where draft.kind == .write {
+      count += 1
+      byteCount += 6 + draft.key.id.bytes.count
+    }
+    guard count >= 2 else { return nil }
+    var writer = ByteWriter(capacity: 18 + byteCount)
     writer.writeFixed(time)
-    writer.writeVarint(members.count)
-    for member in members {
-      writer.writeFixed(member.collection)
-      writer.writeBlob(member.id.bytes)
+    writer.writeVarint(count)
+    for draft in drafts where draft.kind == .write {
+      writer.writeFixed(draft.key.collection)
+      writer.writeVarint(draft.key.id.bytes.count)
+      writer.write(draft.key.id.bytes.rawBytes)
     }
     return writer.bytes
+  }
+
+  /// The record of a group with another time.
+  static func renew(_ record: [UInt8], at time: UInt64) -> [UInt8] {
+    var writer = ByteWriter(capacity: record.count)
+    writer.writeFixed(time)
+    return writer.bytes + record.dropFirst(MemoryLayout<UInt64>.size)
   }
 
   init(_ bytes: RawSpan) throws(CodecError) {

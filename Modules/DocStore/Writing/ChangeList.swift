@@ -4,7 +4,9 @@ import CRDTCore
 struct ChangeList {
   /// In the order of the first touch; a document appears once a group.
   private(set) var drafts: [ChangeDraft] = []
-  private var touches: [DocumentKey: Touch] = [:]
+  /// The last touch of each document.
+  private var touches: [Touch] = []
+  private var places = HashPlaces()
   private var group = 0
   private var groupStart = 0
   /// The sequence of the present group, once it has a change.
@@ -16,11 +18,15 @@ struct ChangeList {
   /// What the application did to a document by name: removing and upserting it do not go together.
   enum Intent: Sendable { case upsert, remove, other }
 
-  /// Where a document stands in the list.
+  /// Where a document stands in the list, or would stand.
   struct Touch {
-    fileprivate var draft: Int
-    fileprivate var group: Int
-    fileprivate var intent: Intent
+    fileprivate var hash: UInt64
+    /// The document's latest draft; -1 for a document that was not touched.
+    fileprivate var draft = -1
+    fileprivate var group = 0
+    fileprivate var intent = Intent.other
+
+    var isFirst: Bool { draft < 0 }
 
     /// Whether `next` contradicts what this transaction did to the document before.
     func conflicts(with next: Intent) -> Bool {
@@ -32,29 +38,41 @@ struct ChangeList {
   }
 
   /// What this transaction did to a document so far.
-  func touch(of key: DocumentKey) -> Touch? { touches[key] }
+  func touch(of key: DocumentKey) -> Touch {
+    let hash = key.mixed
+    guard let place = places.place(of: hash, where: { drafts[touches[$0].draft].key == key }) else {
+      return Touch(hash: hash)
+    }
+    return touches[place]
+  }
 
   /// Notes a change: the first one of a group keeps what was before, the last one what came of it.
-  mutating func note(_ draft: ChangeDraft, _ intent: Intent, after touch: Touch?) {
-    let lasting = intent == .other ? touch?.intent ?? .other : intent
-    if let touch, touch.group == group {
+  mutating func note(_ draft: ChangeDraft, _ intent: Intent, after touch: Touch) {
+    let isKnown = !touch.isFirst
+    var next = touch
+    if intent != .other { next.intent = intent }
+    if isKnown, touch.group == group {
       drafts[touch.draft].kind = draft.kind
       drafts[touch.draft].after = draft.after
       drafts[touch.draft].afterSummary = draft.afterSummary
       drafts[touch.draft].isOversize = draft.isOversize
-      touches[draft.key] = Touch(draft: touch.draft, group: group, intent: lasting)
     } else {
-      touches[draft.key] = Touch(draft: drafts.count, group: group, intent: lasting)
+      next.draft = drafts.count
+      next.group = group
       drafts.append(draft)
+    }
+    if isKnown, let place = places.place(of: touch.hash, where: { touches[$0].draft == touch.draft }) {
+      touches[place] = next
+    } else {
+      places.insert(touches.count, touch.hash) { touches[$0].hash }
+      touches.append(next)
     }
   }
 
   var currentGroup: Int { group }
 
-  /// The documents of the present group that receivers may learn of.
-  var groupMembers: [DocumentKey] {
-    drafts[groupStart...].compactMap { $0.kind == .write ? $0.key : nil }
-  }
+  /// The changes of the present group.
+  var groupDrafts: ArraySlice<ChangeDraft> { drafts[groupStart...] }
 
   mutating func endGroup() {
     if drafts.count > groupStart { group += 1 }

@@ -25,11 +25,54 @@ extension WriteTransaction {
     strategy: WriteStrategy = .merge
   ) throws -> DocumentID {
     let id = try identify(fields, id)
-    try change(id, in: collection, as: .upsert, "upsert") { existing, tables in
+    try change(id, in: collection, as: .upsert, "upsert", mayBeNew: true) { existing, tables in
       try DocumentCodec.upsert(
         fields, strategy: strategy, existing: existing, stamping: stamping(), tables: &tables)
     }
     return id
+  }
+
+  /// Writes a document from its JSON text, which is made if need be.
+  ///
+  /// A text with the fields that the collection's documents have becomes a record without the detour by values.
+  ///
+  /// - Parameters:
+  ///   - json: One JSON object; its `_id` names the document.
+  ///   - collection: The collection's name; it is made if need be.
+  ///   - strategy: How to treat what is there.
+  ///   - options: How to read the text.
+  /// - Returns: The document's id: its `_id`, or a fresh one.
+  /// - Throws: A `JSONError`; else as the form that takes fields.
+  @discardableResult
+  public func upsert(
+    json: RawSpan, into collection: String, strategy: WriteStrategy = .merge,
+    options: JSON.ReadOptions = .init()
+  ) throws -> DocumentID {
+    if !findsKnown, let index = index(of: collection) {
+      let stamping = stamping()
+      let encoded = withTables(of: index) { tables in
+        encoder.encode(
+          json, isDefault: strategy == .insertDefaultIfAbsent, stamping: stamping, tables: &tables)
+      }
+      if let encoded {
+        let id = DocumentID(trusted: encoded.id)
+        try change(id, in: collection, as: .upsert, "upsert", mayBeNew: true) { existing, tables in
+          guard let existing else { return encoded.document }
+          return try DocumentCodec.upsert(
+            try Self.fields(json, options), strategy: strategy, existing: existing, stamping: stamping,
+            tables: &tables)
+        }
+        return id
+      }
+    }
+    return try upsert(try Self.fields(json, options), into: collection, strategy: strategy)
+  }
+
+  private static func fields(_ json: RawSpan, _ options: JSON.ReadOptions) throws -> [String: Value] {
+    guard case .map(let fields) = try JSON.parse(json, options: options) else {
+      throw JSONError(.syntax, "expected an object", at: 0)
+    }
+    return fields
   }
 
   /// Applies edits to a living document, all or none.
@@ -85,9 +128,12 @@ extension WriteTransaction {
     var result = MergeResult.unchanged
     do {
       let latest = try WireDocument.latest(wire)
-      try change(id, in: collection, as: .other, "merge") { existing, tables in
+      try change(id, in: collection, as: .other, "merge", mayBeNew: true) { existing, tables in
         switch try codec(existing, &tables) {
-        case .unchanged: return nil
+        case .unchanged:
+          // It may have been taken for new at first.
+          result = .unchanged
+          return nil
         case .missingBase:
           result = .missingBase
           return nil

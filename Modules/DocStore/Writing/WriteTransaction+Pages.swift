@@ -14,109 +14,157 @@ extension WriteTransaction {
     var summary: Summary?
   }
 
+  /// What a change of one document goes by.
+  struct ChangeStep {
+    let key: DocumentKey
+    let collection: String
+    let index: Int
+    let intent: ChangeList.Intent
+    let operation: String
+    let touch: ChangeList.Touch
+    let maintainer: IndexMaintainer?
+  }
+
+  typealias Making = (StoredDocument?, inout RecordTables) throws -> EncodedDocument?
+
   /// Changes one document: reads it in place, has `edit` make the new record, and stores that.
   ///
+  /// - Parameters:
+  ///   - id: The document's id.
+  ///   - collection: The collection's name; it is made if need be.
+  ///   - intent: What the application does, by name.
+  ///   - operation: The same in words.
+  ///   - mayBeNew: Whether to try first as if nothing were known of the document, which saves looking for it.
+  ///   - edit: May be called twice: without the document, then with it.
   /// - Returns: `false` when `edit` made none.
+  /// - Throws: What `edit` throws; `removedInTransaction` when the intents contradict; a failed read or write.
   @discardableResult
   func change(
     _ id: DocumentID, in collection: String, as intent: ChangeList.Intent, _ operation: String,
-    _ edit: (StoredDocument?, inout RecordTables) throws -> EncodedDocument?
+    mayBeNew: Bool = false, _ edit: Making
   ) throws -> Bool {
     let access = try pagesToWrite(operation)
-    try CollectionName.check(collection, operation: operation)
-    let isNew = index(of: collection) == nil
-    let index = intern(collection)
+    let (index, isNew) = try intern(collection, operation: operation)
     var isStored = false
     // A collection comes into being with its first document, not with a write that came to nothing.
     defer { if isNew, !isStored { forgetLastCollection() } }
     let key = DocumentKey(collection: number(at: index), id: id)
-    let touch = changes.touch(of: key)
-    if let touch, touch.conflicts(with: intent) {
+    let step = ChangeStep(
+      key: key, collection: collection, index: index, intent: intent, operation: operation,
+      touch: changes.touch(of: key), maintainer: maintainer(at: index))
+    if step.touch.conflicts(with: intent) {
       throw doomed(
         by: StoreError(
           .removedInTransaction, "One transaction cannot both remove and upsert a document",
           operation: operation))
     }
+    if mayBeNew, !findsKnown, step.touch.isFirst, try access.entryCount(tables.certificates) == 0,
+      let document = try make(step, from: nil, edit), try store(document, step, Standing())
+    {
+      isStored = true
+      return true
+    }
     var standing = Standing()
-    let maintainer = maintainer(at: index)
-    let document: EncodedDocument?
+    let found = try DocumentPages(access: access, tables: tables)
+      .withRecord(key.collection, named: collection, id) { record, envelope in
+        standing = Standing(of: record, envelope, copy: isCapturing)
+        return try make(step, from: StoredDocument(record, summary: envelope.summary), edit)
+      }
+    if mayBeNew { findsKnown = standing.isKnown }
+    guard let document = if let found { found } else { try makeAnew(step, &standing, edit) } else {
+      return false
+    }
+    isStored = try store(document, step, standing)
+    return true
+  }
+
+  /// Has `edit` make the new record, and takes the rows of both in the collection's indexes.
+  private func make(
+    _ step: ChangeStep, from existing: StoredDocument?, _ edit: Making
+  ) throws -> EncodedDocument? {
     do {
-      document = try withTables(of: index) { tables in
-        let found = try DocumentPages(access: access, tables: self.tables)
-          .withRecord(key.collection, named: collection, id) { record, envelope in
-            standing = Standing(of: record, envelope, copy: isCapturing)
-            try maintainer?.readOld(standing.isAlive ? record : nil, key.id, tables.keys)
-            return try edit(StoredDocument(record, summary: envelope.summary), &tables)
-          }
-        if found == nil { try maintainer?.readOld(nil, key.id, tables.keys) }
-        let document = if let found { found } else { try change(key, &standing, &tables, edit) }
-        if let document {
-          try maintainer?.readNew(document.isAlive ? document.record.rawBytes : nil, key.id, tables.keys)
+      return try withTables(of: step.index) { tables in
+        let document: EncodedDocument?
+        if let existing {
+          let isAlive = RecordView(existing.record).isAlive
+          try step.maintainer?.readOld(isAlive ? existing.record : nil, step.key.id, tables.keys)
+          document = try edit(existing, &tables)
+        } else {
+          try step.maintainer?.readOld(nil, step.key.id, tables.keys)
+          document = try edit(nil, &tables)
+        }
+        if let document, let maintainer = step.maintainer {
+          try maintainer.readNew(document.isAlive ? document.record.rawBytes : nil, step.key.id, tables.keys)
         }
         return document
       }
     } catch let error as DocumentError {
-      throw StoreError(error, operation: operation)
+      throw StoreError(error, operation: step.operation)
     }
-    guard let document else { return false }
-    isStored = true
-    try store(document, under: key, in: collection, at: index, (intent, touch), standing, maintainer)
-    return true
   }
 
   /// Has `edit` make a record where none is: over the certificate, should there be one.
-  private func change(
-    _ key: DocumentKey, _ standing: inout Standing, _ recordTables: inout RecordTables,
-    _ edit: (StoredDocument?, inout RecordTables) throws -> EncodedDocument?
+  private func makeAnew(
+    _ step: ChangeStep, _ standing: inout Standing, _ edit: Making
   ) throws -> EncodedDocument? {
     let pages = try pages()
-    let certificate = try DocumentPath.withKey(key.collection, key.id.bytes.rawBytes) { path in
-      try pages.certificate(path, recordTables.sites)
+    guard try pages.access.entryCount(tables.certificates) > 0 else {
+      return try make(step, from: nil, edit)
     }
-    guard let certificate else { return try edit(nil, &recordTables) }
+    let certificate = try DocumentPath.withKey(step.key.collection, step.key.id.bytes.rawBytes) { path in
+      try pages.certificate(path, sites)
+    }
+    guard let certificate else { return try make(step, from: nil, edit) }
     standing.isCertified = true
-    let tombstone = DocumentCodec.tombstone(of: certificate.life, tables: &recordTables)
-    return try edit(
-      StoredDocument(tombstone.record.rawBytes, summary: tombstone.summary), &recordTables)
+    let tombstone = withTables(of: step.index) { tables in
+      DocumentCodec.tombstone(of: certificate.life, tables: &tables)
+    }
+    return try make(
+      step, from: StoredDocument(tombstone.record.rawBytes, summary: tombstone.summary), edit)
   }
 
-  private func store(
-    _ document: EncodedDocument, under key: DocumentKey, in collection: String, at index: Int,
-    _ step: (intent: ChangeList.Intent, touch: ChangeList.Touch?), _ standing: Standing,
-    _ maintainer: IndexMaintainer?
-  ) throws {
+  /// Stores a record.
+  ///
+  /// - Returns: `false`, with nothing changed, when the document was taken for new and is not.
+  private func store(_ document: EncodedDocument, _ step: ChangeStep, _ standing: Standing) throws -> Bool {
     let access = try pagesToWrite("put")
-    let record = Record(bytes: document.record)
-    guard record.bytes.count <= Limits.recordBytes else {
+    guard document.record.count <= Limits.recordBytes else {
       throw StoreError(
         DocumentError(.size, "a document takes more than \(Limits.recordBytes) bytes"), operation: "put")
     }
-    let sequence = drawSequence()
-    try DocumentPath.withKey(key.collection, key.id.bytes.rawBytes) { path in
+    let sequence = nextSequence
+    let isPut = try DocumentPath.withKey(step.key.collection, step.key.id.bytes.rawBytes) { path in
       let envelope = Envelope(sequence: sequence, summary: document.summary, key: path)
-      try update { () throws(StoreError) in
-        try unsafe access.put(tables.documents, path, byteCount: Envelope.byteCount + record.bytes.count) {
-          room in
+      return try update { () throws(StoreError) in
+        let isPut = try unsafe access.put(
+          tables.documents, path, byteCount: Envelope.byteCount + document.record.count,
+          onlyIfAbsent: !standing.isKnown
+        ) { room in
           unsafe envelope.write(to: room)
           unsafe UnsafeMutableRawBufferPointer(rebasing: room[Envelope.byteCount...]).copyBytes(
-            from: record.bytes)
+            from: document.record)
         }
-        try record.withView { view throws(StoreError) in
-          try noteExpiry(path, view, sequence: sequence, standing, access)
-        }
+        guard isPut else { return false }
+        let view = RecordView(document.record.rawBytes)
+        try noteExpiry(path, view, sequence: sequence, standing, access)
         if standing.isCertified { try removeCertificate(path, access) }
+        return true
       }
     }
-    try note(maintainer, access)
-    if !standing.isKnown { countRecord(1, at: index) }
-    count(document.isAlive, since: standing.isAlive, at: index)
-    let isOversize = try weigh(document.isAlive ? record : nil, key, collection, index)
+    guard isPut else { return false }
+    _ = drawSequence()
+    try note(step.maintainer, access)
+    if !standing.isKnown { countRecord(1, at: step.index) }
+    count(document.isAlive, since: standing.isAlive, at: step.index)
+    let record = Record(bytes: document.record)
+    let isOversize = try weigh(document.isAlive ? record : nil, step.key, step.collection, step.index)
     changes.note(
       ChangeDraft(
-        key: key, group: changes.currentGroup, sequence: sequence, kind: .write, before: standing.record,
+        key: step.key, group: changes.currentGroup, sequence: sequence, kind: .write, before: standing.record,
         beforeSummary: standing.summary, after: isCapturing ? record : nil, afterSummary: document.summary,
         isOversize: isOversize),
       step.intent, after: step.touch)
+    return true
   }
 
   /// Removes a document from this store alone; peers keep theirs.
@@ -160,8 +208,7 @@ extension WriteTransaction {
   /// - Returns: Whether the document is above the hard limit.
   private func weigh(_ record: Record?, _ key: DocumentKey, _ collection: String, _ index: Int) throws -> Bool
   {
-    let limits = settings.sizes.current
-    let byteCount = try record.map { try canonicalBytes($0, index, limits) } ?? 0
+    let byteCount = try record.map { try canonicalBytes($0, index) } ?? 0
     let sizeClass = SizeClass(byteCount, limits)
     let isOversize = sizeClass == .hard
     if !sizes.isEmpty { forgetSize(of: key) }
@@ -184,7 +231,7 @@ extension WriteTransaction {
   }
 
   /// A document's canonical size; for one far below the limits its record's, which is about the same.
-  private func canonicalBytes(_ record: Record, _ index: Int, _ limits: SizeLimits.Values) throws -> Int {
+  private func canonicalBytes(_ record: Record, _ index: Int) throws -> Int {
     guard record.bytes.count > min(limits.soft, limits.hard) / 4 else { return record.bytes.count }
     return try withTables(of: index) { tables in
       var out = ByteWriter(capacity: record.bytes.count)

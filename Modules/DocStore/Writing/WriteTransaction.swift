@@ -24,6 +24,13 @@ public final class WriteTransaction {
   private var maintainers: [Int: IndexMaintainer] = [:]
   var rows = IndexWriteBuffer()
   var changes = ChangeList()
+  /// The limits on documents' sizes as this transaction began.
+  let limits: SizeLimits.Values
+  /// Whether the last document to be written that might have been new was known.
+  var findsKnown = false
+  var encoder = JSONRecordEncoder()
+  /// The collection that was written last, which has been checked.
+  private var latest: (name: String, index: Int)?
   var didEvict = false
   var sizes: [SizeFinding] = []
 
@@ -37,6 +44,7 @@ public final class WriteTransaction {
     self.origin = origin
     self.settings = settings
     self.isCapturing = isCapturing
+    limits = settings.sizes.current
     startPages = try tables.pageCount(access)
   }
 
@@ -126,12 +134,24 @@ public final class WriteTransaction {
     settleIndexes()
   }
 
-  func index(of collection: String) -> Int? { state.index(of: collection) }
+  func index(of collection: String) -> Int? {
+    if let latest, latest.name == collection { return latest.index }
+    return state.index(of: collection)
+  }
 
-  func intern(_ collection: String) -> Int { state.intern(collection) }
+  /// The index of a collection to be written, which is made if need be, and whether it was.
+  func intern(_ collection: String, operation: String) throws(StoreError) -> (index: Int, isNew: Bool) {
+    if let latest, latest.name == collection { return (latest.index, false) }
+    try CollectionName.check(collection, operation: operation)
+    let isNew = state.index(of: collection) == nil
+    let index = state.intern(collection)
+    latest = (collection, index)
+    return (index, isNew)
+  }
 
   /// Takes back the collection that was made last, which nothing refers to.
   func forgetLastCollection() {
+    latest = nil
     settleTables()
     if let name = state.collections.popLast()?.name { state.numbers[name] = nil }
   }
@@ -182,11 +202,14 @@ public final class WriteTransaction {
 
   /// The sequence of the group being written, drawn at its first change.
   func drawSequence() -> UInt64 {
-    if let sequence = changes.groupSequence { return sequence }
-    state.log.sequence += 1
-    changes.groupSequence = state.log.sequence
-    return state.log.sequence
+    let sequence = nextSequence
+    state.log.sequence = sequence
+    changes.groupSequence = sequence
+    return sequence
   }
+
+  /// The sequence that ``drawSequence()`` gives.
+  var nextSequence: UInt64 { changes.groupSequence ?? state.log.sequence + 1 }
 
   // MARK: - Groups and the end
 
@@ -197,13 +220,13 @@ public final class WriteTransaction {
   }
 
   private func closeGroup(_ access: PageAccess) throws(StoreError) {
-    let members = changes.groupMembers
-    if members.count >= 2, let sequence = changes.groupSequence {
+    if let sequence = changes.groupSequence,
+      let record = GroupRecord.encode(changes.groupDrafts, time: settings.options.now())
+    {
       var key = ByteWriter(capacity: 8)
       key.writeFixed(sequence)
       try update { () throws(StoreError) in
-        let group = GroupRecord(time: settings.options.now(), members: members)
-        try SmallRecord.put(group.bytes, at: key.bytes, in: tables.groups, access)
+        try SmallRecord.put(record, at: key.bytes, in: tables.groups, access)
       }
     }
     changes.endGroup()
