@@ -101,6 +101,11 @@ package enum DocumentCodec {
     _ edits: [Edit], existing: StoredDocument?, stamping: Stamping, tables: inout RecordTables,
     by route: CodecRoute = .shortest
   ) throws(DocumentError) -> EncodedDocument? {
+    if route != .tree, edits.count == 1, let existing,
+      let patched = RegisterPatch.apply(edits[0], existing, stamping, &tables)
+    {
+      return patched
+    }
     for edit in edits {
       switch edit {
       case .set(let path, let value), .replace(let path, let value): try value.checked(depth: path.count)

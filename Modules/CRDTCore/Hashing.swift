@@ -45,17 +45,20 @@ package struct HashLanes: Hashable, Sendable {
   }
 
   /// Mixes two words under `seed`.
+  @inline(__always)
   package init(_ x: UInt64, _ y: UInt64, seed: UInt64) {
     first = Self.fold(Self.fold(x ^ Self.k0, y ^ Self.k1) ^ seed, Self.k2)
     second = Self.fold(Self.fold(x ^ Self.k2, y ^ Self.k3) ^ seed, Self.k1)
   }
 
   /// An ordered combination: `a.combined(with: b)` differs from `b.combined(with: a)`.
+  @inline(__always)
   package func combined(with other: HashLanes) -> HashLanes {
     HashLanes(
       Self.fold(first ^ Self.k1, other.first ^ Self.k2), Self.fold(second ^ Self.k3, other.second ^ Self.k0))
   }
 
+  @inline(__always)
   static func fold(_ a: UInt64, _ b: UInt64) -> UInt64 {
     let product = a.multipliedFullWidth(by: b)
     return product.high ^ product.low

@@ -79,17 +79,19 @@ struct EntryWalk: ~Escapable {
 
   private mutating func count(below slotOffset: Int, depth: Int = 0) throws(CodecError) -> Int {
     guard depth <= Limits.depth else { throw CodecError(.limit, "a map is nested too deep", at: slotOffset) }
-    let map = ValueRef(record, slotAt: slotOffset).node
+    let map = MapNode(record, at: Int(record.load(slotOffset + 1, as: UInt32.self)))
     try budget.spend(on: map)
     var count = map.count
-    for index in 0..<map.count where record.isMapSlot(map.slotOffset(index)) {
-      count += try self.count(below: map.slotOffset(index), depth: depth + 1)
+    let first = map.slotOffset(0)
+    for index in 0..<map.count where record.isMapSlot(first + index * 8) {
+      count += try self.count(below: first + index * 8, depth: depth + 1)
     }
     return count
   }
 }
 
 extension RawSpan {
+  @inline(__always)
   fileprivate func isMapSlot(_ offset: Int) -> Bool {
     load(offset, as: UInt8.self) == RecordLayout.Tag.map.rawValue
   }

@@ -10,6 +10,7 @@ struct MapNode: ~Escapable {
 
   /// A node at `offset`; one that does not fit its record is empty.
   @_lifetime(copy record)
+  @inline(__always)
   init(_ record: RawSpan, at offset: Int) {
     let head = Int(record.load(offset, as: UInt32.self))
     let keyBytes = head & 1 == 0 ? 2 : 4

@@ -173,12 +173,9 @@ struct PatchWriters {
   ) -> Int {
     let (place, found) = find(site, birth)
     let siteHash = StateHash.site(site)
-    func included(_ reading: ClockReading) -> HashLanes {
-      HashLanes(birth.rawValue, reading.rawValue, seed: 5).combined(with: siteHash)
-    }
     if found {
       guard reading > self[place].latest else { return place }
-      summary.subtract(included(self[place].latest))
+      summary.subtract(StateHash.included(birth, self[place].latest, siteHash))
       self[place].latest = reading
     } else {
       insert(
@@ -186,7 +183,7 @@ struct PatchWriters {
           site: site, ordinal: sites.intern(site), birth: birth, latest: reading, before: .zero,
           formerPlace: 0), at: place)
     }
-    summary.add(included(reading))
+    summary.add(StateHash.included(birth, reading, siteHash))
     return place
   }
 

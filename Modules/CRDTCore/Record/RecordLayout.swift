@@ -60,6 +60,7 @@ enum RecordLayout {
 
 extension RawSpan {
   /// The little-endian integer at `offset`; zero when it does not lie whole inside.
+  @inline(__always)
   func load<T: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: T.Type = T.self) -> T {
     guard offset >= 0, byteCount - offset >= MemoryLayout<T>.size else { return 0 }
     return T(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))

@@ -171,7 +171,7 @@ struct RecordPatch: ~Escapable {
     }
     summary.add(location.path.combined(with: stampHash(mark)).combined(with: content.hash))
     setMark(mark)
-    write(content, over: old, at: location.slotOffset)
+    sink.put(content, over: old, at: location.slotOffset, &dead)
     return true
   }
 
@@ -220,43 +220,7 @@ struct RecordPatch: ~Escapable {
         entry: location.entry, isListed: counter.isListed, base: counter.base, place: change.place,
         reading: change.reading, amount: total))
     let content = SlotContent(counter: Int64(clamping: sum + Int128(total)), hash: location.path)
-    write(content, over: old, at: location.slotOffset)
+    sink.put(content, over: old, at: location.slotOffset, &dead)
     return true
-  }
-
-  /// Puts a value in the place of another: in the slot, over the old bytes, or at the end of the heap.
-  private mutating func write(_ content: borrowing SlotContent, over old: borrowing ValueRef, at slot: Int) {
-    let (offset, length) = old.heapRange
-    let tag = UInt64(content.tag.rawValue)
-    switch content.place {
-    case .slot:
-      dead += length
-      sink.store(content.word, at: slot)
-    case .word:
-      if length == 8, old.isWord {
-        sink.store(content.word, at: offset)
-        sink.store(tag | UInt64(offset) << 8, at: slot)
-      } else {
-        dead += length
-        sink.store(tag | UInt64(sink.count) << 8, at: slot)
-        sink.append(fixed: content.word)
-      }
-    case .bytes:
-      let count = content.bytes.byteCount
-      guard count < RecordLayout.longLength, old.slot >> 40 < RecordLayout.longLength else {
-        return sink.fail()
-      }
-      var place = offset
-      if count <= length, !old.isWord {
-        sink.store(content.bytes, at: offset)
-        dead += length - count
-      } else {
-        // What stood last in the heap gives way; anything else stays there as dead bytes.
-        if length > 0, offset + length == sink.count { sink.truncate(to: offset) } else { dead += length }
-        place = sink.count
-        sink.append(content.bytes)
-      }
-      sink.store(tag | UInt64(place) << 8 | UInt64(count) << 40, at: slot)
-    }
   }
 }

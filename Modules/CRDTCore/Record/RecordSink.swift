@@ -91,16 +91,17 @@ struct RecordSink {
   }
 
   /// Writes a record of at most `capacity` bytes; `nil` when `body` gives up or it does not fit.
+  ///
+  /// It is made on the stack, so that the array is as long as the record; `unsafeUninitializedCapacity` would cost
+  /// more than the copy, since it is not specialized.
   static func record(capacity: Int, _ body: (inout RecordSink) -> Bool) -> [UInt8]? {
-    var isDone = false
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { room, count in
-      guard let start = room.baseAddress else { return }
-      // SAFETY: the sink writes the bytes it counts, and no others.
-      var sink = unsafe RecordSink(UnsafeMutableRawBufferPointer(room), start: UnsafeMutableRawPointer(start))
-      isDone = body(&sink) && !sink.isBroken
-      count = isDone ? sink.count : 0
+    unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 8) { room in
+      guard let start = room.baseAddress else { return nil }
+      // SAFETY: the sink counts the bytes that it has written, and no others are copied.
+      var sink = unsafe RecordSink(room, start: start)
+      guard body(&sink), !sink.isBroken else { return nil }
+      return unsafe Array(UnsafeRawBufferPointer(start: start, count: sink.count))
     }
-    return isDone ? bytes : nil
   }
 }
 

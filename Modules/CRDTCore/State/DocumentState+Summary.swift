@@ -4,8 +4,10 @@ enum StateHash {
 
   static func site(_ site: SiteID) -> HashLanes { HashLanes(site.high, site.low, seed: 1) }
 
-  static func stamp(_ stamp: Stamp) -> HashLanes {
-    HashLanes(stamp.reading.rawValue, 0, seed: 2).combined(with: site(stamp.site))
+  static func stamp(_ stamp: Stamp) -> HashLanes { self.stamp(stamp.reading, site(stamp.site)) }
+
+  static func stamp(_ reading: ClockReading, _ site: HashLanes) -> HashLanes {
+    HashLanes(reading.rawValue, 0, seed: 2).combined(with: site)
   }
 
   static func life(_ stamp: Stamp, isAlive: Bool) -> HashLanes {
@@ -17,8 +19,11 @@ enum StateHash {
   }
 
   static func included(_ element: VersionVector.Element) -> HashLanes {
-    HashLanes(element.writer.birth.rawValue, element.reading.rawValue, seed: 5)
-      .combined(with: site(element.writer.site))
+    included(element.writer.birth, element.reading, site(element.writer.site))
+  }
+
+  static func included(_ birth: ClockReading, _ reading: ClockReading, _ site: HashLanes) -> HashLanes {
+    HashLanes(birth.rawValue, reading.rawValue, seed: 5).combined(with: site)
   }
 
   static let map = HashLanes(0, 0, seed: 6)
