@@ -96,7 +96,16 @@ let package = Package(
       "GuideTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
     tests(
       "FacadeTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
-    tests("CRDTCoreTests", using: ["CRDTCore", "TestKit"], resources: [.copy("Golden")]),
+    .target(
+      name: "CRDTModel", dependencies: ["CRDTCore", "TestKit"], path: "Tests/CRDTModel",
+      swiftSettings: settings),
+    .executableTarget(
+      name: "laws",
+      dependencies: [
+        "CRDTModel", "TestKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Tools/laws", exclude: ["run"], swiftSettings: settings),
+    tests("CRDTCoreTests", using: ["CRDTCore", "CRDTModel", "TestKit"], resources: [.copy("Golden")]),
     tests(
       "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"],
       resources: [.copy("Cases")]),

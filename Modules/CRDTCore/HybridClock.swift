@@ -7,6 +7,17 @@
 public struct HybridClock: Sendable {
   /// How far ahead of the wall clock a peer's reading may pull this clock.
   public static let maximumLead: Duration = .seconds(300)
+  /// How far ahead of the wall clock a peer's document may be to be taken in at all, in milliseconds: a
+  /// hundred years.
+  public static let maximumDocumentLead: UInt64 = 36_525 * 86_400_000
+
+  /// Whether a document that mentions `reading` may be taken in.
+  ///
+  /// Later writes are stamped above all that a document mentions. As time passes the bound moves on, so what
+  /// was let in can always be written to.
+  public static func accepts(_ reading: ClockReading, now: UInt64) -> Bool {
+    reading.milliseconds <= now || reading.milliseconds - now <= maximumDocumentLead
+  }
 
   /// The greatest reading given out or adopted so far.
   public private(set) var latest: ClockReading

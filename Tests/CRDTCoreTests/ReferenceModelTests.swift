@@ -1,4 +1,5 @@
 import CRDTCore
+import CRDTModel
 import Foundation
 import TestKit
 import Testing
@@ -6,7 +7,7 @@ import Testing
 /// The merge against the reference model; `DUNLIN_HISTORIES=1000000` makes a long run of it.
 @Suite struct ReferenceModelTests {
   private static let histories =
-    ProcessInfo.processInfo.environment["DUNLIN_HISTORIES"].flatMap(UInt64.init) ?? 20_000
+    ProcessInfo.processInfo.environment["DUNLIN_HISTORIES"].flatMap(UInt64.init) ?? 4_000
   private static let shards: UInt64 = 8
 
   @Test(arguments: 0..<shards)
@@ -22,7 +23,7 @@ import Testing
 
   @Test(arguments: [ModelControls.noBirth, .floorInLife, .noFloor])
   func `a model without one of its rules loses data or diverges`(control: ModelControls) {
-    let failures = (0..<2_000 as Range<UInt64>).count { seed in
+    let failures = (0..<1_000 as Range<UInt64>).count { seed in
       var history = History(seed: seed, controls: control, isReal: false)
       do { try history.run() } catch { return error is History.Failure }
       return false
@@ -31,7 +32,7 @@ import Testing
   }
 
   @Test func `the model with all its rules loses nothing and converges`() throws {
-    for seed in 0..<2_000 as Range<UInt64> {
+    for seed in 0..<1_000 as Range<UInt64> {
       var history = History(seed: seed, isReal: false)
       #expect(throws: Never.self, "seed \(seed)") { try history.run() }
     }

@@ -34,7 +34,7 @@ extension Node {
       register = nil
       floor = nil
       return true
-    case nil where floor != nil:
+    case nil where floor != nil && !hasMetDefault:
       floor = nil
       return true
     case .removed?, .map?, .value?, .counter?, nil: return hasCollected

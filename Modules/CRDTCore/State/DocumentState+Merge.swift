@@ -98,8 +98,16 @@ extension DocumentState {
     if let register = node.register, !register.isRemoved, other?.register != register,
       seen.covers(register.writer, at: register.stamp.reading)
     {
+      // Where a default was met, something must stay that it loses to.
+      let staysOverDefault = node.hidesDefault && register.isCover
       node.register = nil
-      if register.isCover { node.raiseFloor(to: register.stamp, birth: register.birth) }
+      if staysOverDefault {
+        node.register = Register(
+          stamp: register.stamp, birth: register.birth, content: .removed(overDefault: true))
+        node.hasMetDefault = false
+      } else if register.isCover {
+        node.raiseFloor(to: register.stamp, birth: register.birth)
+      }
     }
     for index in node.children.indices {
       dropSeen(&node.children[index].node, unlessIn: other?[node.children[index].key], seen: seen)

@@ -64,7 +64,7 @@ struct Node: Hashable, Sendable {
   }
 
   /// Whether default data was met here.
-  private var hidesDefault: Bool {
+  var hidesDefault: Bool {
     hasMetDefault || register?.isDefault == true || register?.content == .removed(overDefault: true)
   }
 
@@ -73,7 +73,7 @@ struct Node: Hashable, Sendable {
   /// Notes default data, unless what stands here shows it.
   private mutating func noteDefault() {
     if register?.isRemoved == true { register?.content = .removed(overDefault: true) }
-    hasMetDefault = register.map { !$0.isDefault && !$0.isRemoved } ?? false
+    hasMetDefault = register.map { !$0.isDefault && !$0.isRemoved } ?? true
   }
 
   /// Puts a register here if it wins, and keeps the floor that either of the two implies.

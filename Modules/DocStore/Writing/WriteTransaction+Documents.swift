@@ -128,6 +128,7 @@ extension WriteTransaction {
     var result = MergeResult.unchanged
     do {
       let latest = try WireDocument.latest(wire)
+      guard isAccepted(latest) else { return .unchanged }
       try change(id, in: collection, as: .other, "merge", mayBeNew: true) { existing, tables in
         switch try codec(existing, &tables) {
         case .unchanged:

@@ -191,6 +191,14 @@ public final class WriteTransaction {
     return stamping
   }
 
+  /// Whether a peer's document may be taken in, as far as the times in it go.
+  func isAccepted(_ latest: ClockReading) -> Bool {
+    if HybridClock.accepts(latest, now: settings.options.now()) { return true }
+    settings.options.write(
+      .error, "A peer's document is from a time more than a hundred years ahead; it is not taken in")
+    return false
+  }
+
   /// Takes note of the times in a peer's data.
   func observe(_ reading: ClockReading) {
     if !state.log.clock.observe(reading, now: settings.options.now()) {

@@ -146,7 +146,6 @@ final class Writer: @unchecked Sendable {
       return
     }
     if changesAnything { noteCommit() }
-    warnOfOldReaders(environment)
     announce(finished.map(\.outcome), previous, environment)
     // Before the writers go on, who may look at once whether a snapshot of theirs is still good.
     warnOfOldReaders(environment)

@@ -5,8 +5,8 @@ import TestKit
 ///
 /// Replicas write, delete, count, evict and pull; messages come late, twice or out of order. In the end
 /// one has pulled from all, and all from it.
-struct History {
-  enum Failure: Error, Equatable {
+package struct History: SeededHistory {
+  package enum Failure: Error, Equatable {
     /// The real document differs from the model, after which step.
     case differs(step: Int, what: String)
     case diverged
@@ -27,29 +27,33 @@ struct History {
     var inbox: [Message] = []
   }
 
-  let seed: UInt64
+  package let seed: UInt64
   private let isReal: Bool
   private var generator: SeededGenerator
   private var replicas: [Replica]
   private var operations = OperationLog()
   private var now: UInt64 = 10
-  private(set) var steps = 0
+  package let stepCount: Int
+  private var steps = 0
+  package var trace: Trace?
 
-  init(seed: UInt64, controls: ModelControls = [], isReal: Bool = true) {
+  package init(seed: UInt64, controls: ModelControls = [], isReal: Bool = true) {
     self.seed = seed
     self.isReal = isReal
     generator = SeededGenerator(seed: seed)
     let count = 2 + generator.int(below: 3)
     replicas = (0..<count).map { Replica(model: ModelDocument(controls), peer: Peer($0)) }
+    stepCount = 5 + generator.int(below: 18)
   }
 
-  /// - Throws: A `Failure`, or what the codec throws.
-  mutating func run() throws {
-    for _ in 0..<(5 + generator.int(below: 18)) {
-      steps += 1
-      now += UInt64(generator.int(below: 4))
-      try step(generator.int(below: replicas.count))
-    }
+  package mutating func run(step: Int) throws {
+    generator = SeededGenerator(seed: seed, step: step)
+    steps = step
+    now += UInt64(generator.int(below: 4))
+    try self.step(generator.int(below: replicas.count))
+  }
+
+  package mutating func finish() throws {
     for from in replicas.indices.dropFirst() { try pull(0, from, isWhole: false) }
     for to in replicas.indices.dropFirst() { try pull(to, 0, isWhole: false) }
     try checkConvergence()
@@ -81,9 +85,13 @@ struct History {
     case ..<52: try update(index)
     case ..<57: try delete(index)
     case ..<62:
+      trace?.add("\(index) evicts")
       replicas[index].model.evict()
       replicas[index].peer.evict()
-    case ..<74: try pull(index, other(than: index), isWhole: generator.oneIn(4))
+    case ..<74:
+      let from = other(than: index)
+      trace?.add("\(index) pulls from \(from)")
+      try pull(index, from, isWhole: generator.oneIn(4))
     case ..<86: try send(to: index, from: other(than: index))
     default: try receive(index)
     }
@@ -155,6 +163,7 @@ struct History {
   private mutating func upsert(_ index: Int, _ strategy: WriteStrategy) throws {
     let sets = sets()
     let (reading, stamping) = tick(index)
+    trace?.add("\(index) upserts \(strategy) \(Self.fields(sets)) at \(reading)")
     if isReal { try replicas[index].peer.upsert(Self.fields(sets), strategy, stamping) }
     let isAlive = replicas[index].model.isAlive
     switch strategy {
@@ -182,6 +191,7 @@ struct History {
   private mutating func update(_ index: Int) throws {
     let edits = (0..<(generator.oneIn(4) ? 3 : 1)).map { _ in edit() }
     let (reading, stamping) = tick(index)
+    trace?.add("\(index) updates \(edits.map(\.edit)) at \(reading)")
     var isRefused = false
     do throws(ModelRefusal) {
       try replicas[index].model.update(edits, site: index, reading: reading, &operations)
@@ -200,6 +210,7 @@ struct History {
 
   private mutating func delete(_ index: Int) throws {
     let (reading, stamping) = tick(index)
+    trace?.add("\(index) deletes at \(reading)")
     replicas[index].model.delete(site: index, reading: reading, &operations)
     if isReal { try replicas[index].peer.remove(stamping) }
   }
@@ -222,6 +233,7 @@ struct History {
 
   private mutating func send(to: Int, from: Int) throws {
     guard let message = try message(to: to, from: from, isWhole: generator.oneIn(4)) else { return }
+    trace?.add("\(from) sends to \(to)")
     replicas[to].inbox.append(message)
   }
 
@@ -229,6 +241,7 @@ struct History {
     guard !replicas[index].inbox.isEmpty else { return }
     let at = generator.int(below: replicas[index].inbox.count)
     let message = replicas[index].inbox[at]
+    trace?.add("\(index) receives what was sent to it as number \(at)")
     if !generator.oneIn(3) { replicas[index].inbox.remove(at: at) }
     try deliver(message, index)
   }

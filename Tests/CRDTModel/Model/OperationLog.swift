@@ -1,41 +1,43 @@
-import CRDTCore
+package import CRDTCore
 
-enum ModelOperation {
+package enum ModelOperation {
   case entry(path: Int, stamp: ModelStamp, content: ModelContent)
   case count(path: Int, epoch: ModelStamp, writer: ModelWriter, reading: UInt64, total: Int64)
   case life(stamp: ModelStamp, isAlive: Bool, floor: ModelStamp)
 }
 
 /// Numbers of operations in the log of a history.
-struct OperationSet: Equatable {
+package struct OperationSet: Equatable {
   private var words: [UInt64] = []
 
-  mutating func insert(_ number: Int) {
+  package mutating func insert(_ number: Int) {
     while words.count <= number / 64 { words.append(0) }
     words[number / 64] |= 1 << UInt64(number % 64)
   }
 
-  mutating func formUnion(_ other: OperationSet) {
+  package mutating func formUnion(_ other: OperationSet) {
     while words.count < other.words.count { words.append(0) }
     for index in other.words.indices { words[index] |= other.words[index] }
   }
 
-  func contains(_ number: Int) -> Bool {
+  package func contains(_ number: Int) -> Bool {
     number / 64 < words.count && words[number / 64] & (1 << UInt64(number % 64)) != 0
   }
 }
 
 /// Every operation of a history, never forgotten: what the replicas must come to is its fold.
-struct OperationLog {
+package struct OperationLog {
   private var operations: [ModelOperation] = []
 
-  mutating func append(_ operation: ModelOperation) -> Int {
+  package init() {}
+
+  package mutating func append(_ operation: ModelOperation) -> Int {
     operations.append(operation)
     return operations.count - 1
   }
 
   /// What a reader sees once all operations of `known` have met.
-  func fold(_ known: OperationSet) -> [String: Value]? {
+  package func fold(_ known: OperationSet) -> [String: Value]? {
     var document = ModelDocument([])
     let met = operations.enumerated().filter { known.contains($0.offset) }.map(\.element)
     for operation in met {

@@ -1,21 +1,21 @@
-import CRDTCore
-import TestKit
+package import CRDTCore
+package import TestKit
 
 /// Random values of every type, and replicas whose histories have met them.
-struct RandomDocument {
-  var generator: SeededGenerator
+package struct RandomDocument {
+  package var generator: SeededGenerator
 
-  static let kinds = 11
+  package static let kinds = 11
   private static let keys = [
     "a", "b", "c", "", "\u{0}", "n\u{0}l", "é", "e\u{301}x", "名前", "_x", "longer key than most",
   ]
 
-  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+  package init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-  mutating func key() -> String { generator.pick(Self.keys) }
+  package mutating func key() -> String { generator.pick(Self.keys) }
 
   /// A value of one kind: 0 to 9 are scalars and containers, 10 is a counter.
-  mutating func value(kind: Int, depth: Int = 0) -> Value {
+  package mutating func value(kind: Int, depth: Int = 0) -> Value {
     switch kind {
     case 0: return .null
     case 1: return .bool(generator.oneIn(2))
@@ -42,17 +42,17 @@ struct RandomDocument {
     }
   }
 
-  mutating func any(depth: Int = 0) -> Value {
+  package mutating func any(depth: Int = 0) -> Value {
     value(kind: generator.int(below: depth < 3 ? Self.kinds : 6), depth: depth)
   }
 
-  mutating func fields() -> [String: Value] {
+  package mutating func fields() -> [String: Value] {
     var fields: [String: Value] = [:]
     for _ in 0..<(1 + generator.int(below: 6)) { fields[key()] = any() }
     return fields
   }
 
-  mutating func edit() -> Edit {
+  package mutating func edit() -> Edit {
     let path = generator.oneIn(3) ? [key(), key()] : [key()]
     return switch generator.int(below: 6) {
     case 0: .remove(path)
@@ -64,7 +64,7 @@ struct RandomDocument {
   }
 
   /// Changes a replica in one random way; edits that are refused change nothing.
-  mutating func change(_ peer: inout Peer, now: UInt64) {
+  package mutating func change(_ peer: inout Peer, now: UInt64) {
     switch generator.int(below: 10) {
     case 0: _ = try? peer.remove(now: now)
     case 1, 2: _ = try? peer.upsert(fields(), now: now)
@@ -75,7 +75,7 @@ struct RandomDocument {
   }
 
   /// Replicas that share some history and then went apart.
-  mutating func replicas(_ count: Int) throws -> [Peer] {
+  package mutating func replicas(_ count: Int) throws -> [Peer] {
     var peers = (1...count).map { Peer($0) }
     var now: UInt64 = 1_000
     for _ in 0..<(4 + generator.int(below: 14)) {

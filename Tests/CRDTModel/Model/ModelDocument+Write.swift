@@ -1,7 +1,7 @@
-import CRDTCore
+package import CRDTCore
 
 /// One change of a model document; the same as an `Edit` of the real one.
-enum ModelEdit {
+package enum ModelEdit {
   case set(Int, ModelContent)
   /// Replaces by a map, with a number in its first child where the path has children.
   case replace(Int, Int64)
@@ -9,7 +9,7 @@ enum ModelEdit {
   case increment(Int, Int64)
   case restart(Int, Int64)
 
-  var path: Int {
+  package var path: Int {
     switch self {
     case .set(let path, _), .replace(let path, _), .remove(let path), .increment(let path, _),
       .restart(let path, _):
@@ -17,7 +17,7 @@ enum ModelEdit {
     }
   }
 
-  var edit: Edit {
+  package var edit: Edit {
     let names = ModelPath.names[path]
     return switch self {
     case .set(_, let content): .set(names, content.value(adding: 0) ?? .null)
@@ -37,7 +37,7 @@ enum ModelEdit {
 }
 
 /// An increment of something that cannot be counted on.
-struct ModelRefusal: Error {}
+package struct ModelRefusal: Error {}
 
 extension ModelDocument {
   private struct Pen {
@@ -78,7 +78,7 @@ extension ModelDocument {
     log.insert(operations.append(.life(stamp: stamp, isAlive: isAlive, floor: floor)))
   }
 
-  mutating func upsert(
+  package mutating func upsert(
     _ sets: [(path: Int, content: ModelContent)], site: Int, reading: UInt64, _ operations: inout OperationLog
   ) {
     let floor = life.map { $0.isAlive ? low : max(low, $0.stamp) } ?? .zero
@@ -90,22 +90,23 @@ extension ModelDocument {
     prune()
   }
 
-  mutating func insertDefault(_ sets: [(path: Int, content: ModelContent)], _ operations: inout OperationLog)
-  {
+  package mutating func insertDefault(
+    _ sets: [(path: Int, content: ModelContent)], _ operations: inout OperationLog
+  ) {
     guard life == nil else { return }
     for (path, content) in sets { write(content, at: path, Pen(stamp: .zero, writer: .none), &operations) }
     live(.zero, isAlive: true, floor: .zero, &operations)
   }
 
-  mutating func delete(site: Int, reading: UInt64, _ operations: inout OperationLog) {
+  package mutating func delete(site: Int, reading: UInt64, _ operations: inout OperationLog) {
     guard isAlive else { return }
     let pen = pen(site, reading)
     live(pen.stamp, isAlive: false, floor: low, &operations)
   }
 
-  mutating func evict() { self = ModelDocument(controls) }
+  package mutating func evict() { self = ModelDocument(controls) }
 
-  mutating func updateDifferent(
+  package mutating func updateDifferent(
     _ sets: [(path: Int, content: ModelContent)], site: Int, reading: UInt64, _ operations: inout OperationLog
   ) throws(ModelRefusal) {
     let news = sets.filter { path, content in
@@ -117,7 +118,7 @@ extension ModelDocument {
   }
 
   /// Applies all edits or none; those that do not overlap share a stamp.
-  mutating func update(
+  package mutating func update(
     _ edits: [ModelEdit], site: Int, reading: UInt64, _ operations: inout OperationLog
   ) throws(ModelRefusal) {
     guard isAlive else { return }

@@ -1,41 +1,44 @@
-import CRDTCore
+package import CRDTCore
 
 /// Rules to leave out of the model; each must then show failures.
-struct ModelControls: OptionSet {
-  let rawValue: Int
+package struct ModelControls: OptionSet {
+  package let rawValue: Int
+
+  package init(rawValue: Int) { self.rawValue = rawValue }
+
   /// Version vectors by site instead of by (site, birth).
-  static let noBirth = ModelControls(rawValue: 1)
+  package static let noBirth = ModelControls(rawValue: 1)
   /// The document's floor travels with its last life instead of being a maximum of its own.
-  static let floorInLife = ModelControls(rawValue: 2)
+  package static let floorInLife = ModelControls(rawValue: 2)
   /// Only the register that stands at a path now hides what lies below it.
-  static let noFloor = ModelControls(rawValue: 4)
+  package static let noFloor = ModelControls(rawValue: 4)
 }
 
-struct ModelStamp: Comparable, Hashable {
-  var reading: UInt64
-  var site: Int
+package struct ModelStamp: Comparable, Hashable {
+  package var reading: UInt64
+  package var site: Int
 
-  static let zero = ModelStamp(reading: 0, site: -1)
+  package static let zero = ModelStamp(reading: 0, site: -1)
 
-  static func < (a: ModelStamp, b: ModelStamp) -> Bool {
+  package static func < (a: ModelStamp, b: ModelStamp) -> Bool {
     a.reading != b.reading ? a.reading < b.reading : a.site < b.site
   }
 }
 
-struct ModelWriter: Hashable {
-  var site: Int
-  var birth: UInt64
+package struct ModelWriter: Hashable {
+  package var site: Int
+  package var birth: UInt64
 
-  static let none = ModelWriter(site: -1, birth: 0)
+  package static let none = ModelWriter(site: -1, birth: 0)
 }
 
-enum ModelContent: Hashable {
+package enum ModelContent: Hashable {
   case map, removed
   case text(Int), int(Int64), counter(Int64)
 
-  var isCover: Bool { self != .map }
+  package var isCover: Bool { self != .map }
 
-  var isNumber: Bool {
+  package var isNumber: Bool {
     switch self {
     case .int, .counter: true
     case .map, .removed, .text: false
@@ -43,7 +46,7 @@ enum ModelContent: Hashable {
   }
 
   /// Settles equal stamps.
-  var rank: (Int, Int64) {
+  package var rank: (Int, Int64) {
     switch self {
     case .map: (0, 0)
     case .removed: (1, 0)
@@ -54,7 +57,7 @@ enum ModelContent: Hashable {
   }
 
   /// This and another content of one stamp: a counter takes over an integer as its base.
-  func settled(with other: ModelContent) -> ModelContent {
+  package func settled(with other: ModelContent) -> ModelContent {
     switch (self, other) {
     case (.counter(let a), .int(let b)), (.int(let a), .counter(let b)), (.counter(let a), .counter(let b)):
       .counter(max(a, b))
@@ -62,7 +65,7 @@ enum ModelContent: Hashable {
     }
   }
 
-  func value(adding amount: Int64) -> Value? {
+  package func value(adding amount: Int64) -> Value? {
     switch self {
     case .map: .map([:])
     case .removed: nil
@@ -75,60 +78,60 @@ enum ModelContent: Hashable {
 
 /// An executable model of one document at one replica: plain dictionaries and the rules of the design,
 /// written with no regard for speed or size.
-struct ModelDocument {
-  struct Contribution: Hashable {
+package struct ModelDocument {
+  package struct Contribution: Hashable {
     var reading: UInt64
     var amount: Int64
   }
 
-  struct Entry: Hashable {
+  package struct Entry: Hashable {
     var stamp: ModelStamp
     var writer: ModelWriter
     var content: ModelContent
     var contributions: [ModelWriter: Contribution] = [:]
   }
 
-  struct Floor: Hashable {
+  package struct Floor: Hashable {
     var stamp: ModelStamp
     var writer: ModelWriter
   }
 
-  struct Life: Hashable {
+  package struct Life: Hashable {
     var stamp: ModelStamp
     var isAlive: Bool
     /// The floor that came with it; only the control that lets the floor travel so looks at it.
     var floor: ModelStamp
   }
 
-  let controls: ModelControls
-  var entries: [Entry?] = Array(repeating: nil, count: ModelPath.count)
+  package let controls: ModelControls
+  package var entries: [Entry?] = Array(repeating: nil, count: ModelPath.count)
   /// The greatest stamp at which something other than a map stood at a path, also where it still stands.
-  var floors: [Floor?] = Array(repeating: nil, count: ModelPath.count)
-  var low = ModelStamp.zero
-  var life: Life?
-  var vector: [ModelWriter: UInt64] = [:]
-  var birth: UInt64?
+  package var floors: [Floor?] = Array(repeating: nil, count: ModelPath.count)
+  package var low = ModelStamp.zero
+  package var life: Life?
+  package var vector: [ModelWriter: UInt64] = [:]
+  package var birth: UInt64?
   /// Operations of the history that are known here.
-  var log = OperationSet()
+  package var log = OperationSet()
 
-  init(_ controls: ModelControls) { self.controls = controls }
+  package init(_ controls: ModelControls) { self.controls = controls }
 
-  var isAlive: Bool { life?.isAlive ?? false }
+  package var isAlive: Bool { life?.isAlive ?? false }
 
   // MARK: - Reading
 
-  func floor(at path: Int) -> ModelStamp {
+  package func floor(at path: Int) -> ModelStamp {
     if !controls.contains(.noFloor) { return floors[path]?.stamp ?? .zero }
     guard let entry = entries[path], entry.content.isCover else { return .zero }
     return entry.stamp
   }
 
-  func isHidden(_ path: Int, _ stamp: ModelStamp) -> Bool {
+  package func isHidden(_ path: Int, _ stamp: ModelStamp) -> Bool {
     low > .zero && stamp <= low
       || ModelPath.ancestors[path].contains { floor(at: $0) > .zero && stamp <= floor(at: $0) }
   }
 
-  func value(at path: Int) -> Value? {
+  package func value(at path: Int) -> Value? {
     let below = fields(ModelPath.children[path])
     if !below.isEmpty { return .map(below) }
     guard let entry = entries[path] else { return nil }
@@ -142,20 +145,20 @@ struct ModelDocument {
   }
 
   /// What a reader sees; `nil` for a document that is unknown or deleted.
-  var visible: [String: Value]? { isAlive ? fields(ModelPath.top) : nil }
+  package var visible: [String: Value]? { isAlive ? fields(ModelPath.top) : nil }
 
   // MARK: - Merging
 
-  func covers(_ writer: ModelWriter, _ reading: UInt64) -> Bool {
+  package func covers(_ writer: ModelWriter, _ reading: UInt64) -> Bool {
     reading > 0 && vector[writer, default: 0] >= reading
   }
 
-  func dominates(_ base: [ModelWriter: UInt64]) -> Bool {
+  package func dominates(_ base: [ModelWriter: UInt64]) -> Bool {
     base.allSatisfy { vector[$0.key, default: 0] >= $0.value }
   }
 
   /// Joins what a peer had when it sent; `false` when its delta builds on what is not here.
-  mutating func merge(_ incoming: ModelDocument, base: [ModelWriter: UInt64]) -> Bool {
+  package mutating func merge(_ incoming: ModelDocument, base: [ModelWriter: UInt64]) -> Bool {
     guard let theirLife = incoming.life else { return true }
     guard dominates(base) else { return false }
     for path in 0..<ModelPath.count {
@@ -178,11 +181,11 @@ struct ModelDocument {
     return true
   }
 
-  mutating func raise(_ path: Int, _ floor: Floor) {
+  package mutating func raise(_ path: Int, _ floor: Floor) {
     if floor.stamp > floors[path]?.stamp ?? .zero { floors[path] = floor }
   }
 
-  mutating func put(_ path: Int, _ incoming: Entry) {
+  package mutating func put(_ path: Int, _ incoming: Entry) {
     if incoming.content.isCover, incoming.stamp > .zero {
       raise(path, Floor(stamp: incoming.stamp, writer: incoming.writer))
     }
@@ -197,7 +200,7 @@ struct ModelDocument {
     entries[path] = settled
   }
 
-  mutating func prune() {
+  package mutating func prune() {
     for path in 0..<ModelPath.count {
       if let entry = entries[path], isHidden(path, entry.stamp) { entries[path] = nil }
     }

@@ -1,28 +1,28 @@
-import CRDTCore
+package import CRDTCore
 
 /// One replica of one document with dictionaries of its own, as a store would keep it.
-struct Peer {
-  private(set) var site: SiteID
-  var tables = RecordTables()
-  var document: EncodedDocument?
-  var clock = HybridClock()
+package struct Peer {
+  package private(set) var site: SiteID
+  package var tables = RecordTables()
+  package var document: EncodedDocument?
+  package var clock = HybridClock()
 
-  init(_ number: Int) { site = SiteID(high: 0xD000 + UInt64(number), low: UInt64(number)) }
+  package init(_ number: Int) { site = SiteID(high: 0xD000 + UInt64(number), low: UInt64(number)) }
 
   /// The record with its checksum, or `nil` for an unknown document.
-  var record: Record? { document.map { Record(bytes: $0.record) } }
+  package var record: Record? { document.map { Record(bytes: $0.record) } }
 
-  var isAlive: Bool { document?.isAlive ?? false }
+  package var isAlive: Bool { document?.isAlive ?? false }
 
   /// What a reader sees; `nil` for a document that is unknown or deleted.
-  var fields: [String: Value]? {
+  package var fields: [String: Value]? {
     get throws {
       guard let record, isAlive else { return nil }
       return try record.withView { view throws(CodecError) in try view.fields(tables.keys) }
     }
   }
 
-  var vector: VersionVector {
+  package var vector: VersionVector {
     get throws {
       guard let record else { return VersionVector() }
       return try record.withView { view throws(CodecError) in try view.vector(sites: tables.sites) }
@@ -30,10 +30,10 @@ struct Peer {
   }
 
   /// Whether the record's checksum holds.
-  var verifies: Bool { record?.withView { $0.verify() } ?? false }
+  package var verifies: Bool { record?.withView { $0.verify() } ?? false }
 
   /// The value at a path, read in place.
-  func value(at path: ResolvedPath) throws -> Value? {
+  package func value(at path: ResolvedPath) throws -> Value? {
     try record?.withView { view throws(CodecError) in
       guard let value = view.value(at: path) else { return nil }
       return try value.materialize(tables.keys)
@@ -41,23 +41,25 @@ struct Peer {
   }
 
   /// Bytes of merge metadata: the base stamp in the header and what follows the values.
-  var metadataBytes: Int {
+  package var metadataBytes: Int {
     guard let document else { return 0 }
     let metadata = document.record[12..<16].reversed().reduce(0) { $0 << 8 | Int($1) }
     return 12 + document.record.count - metadata
   }
 
-  mutating func stamping(_ now: UInt64) -> Stamping { Stamping(site: site, reading: clock.tick(now: now)) }
+  package mutating func stamping(_ now: UInt64) -> Stamping {
+    Stamping(site: site, reading: clock.tick(now: now))
+  }
 
   @discardableResult
-  mutating func upsert(
+  package mutating func upsert(
     _ fields: [String: Value], _ strategy: WriteStrategy = .merge, now: UInt64 = 0
   ) throws -> Bool {
     try upsert(fields, strategy, stamping(now))
   }
 
   @discardableResult
-  mutating func upsert(
+  package mutating func upsert(
     _ fields: [String: Value], _ strategy: WriteStrategy, _ stamping: Stamping
   ) throws -> Bool {
     try replace { tables, existing throws(DocumentError) in
@@ -67,29 +69,31 @@ struct Peer {
   }
 
   @discardableResult
-  mutating func update(_ edits: [Edit], now: UInt64 = 0) throws -> Bool { try update(edits, stamping(now)) }
+  package mutating func update(_ edits: [Edit], now: UInt64 = 0) throws -> Bool {
+    try update(edits, stamping(now))
+  }
 
   @discardableResult
-  mutating func update(_ edits: [Edit], _ stamping: Stamping) throws -> Bool {
+  package mutating func update(_ edits: [Edit], _ stamping: Stamping) throws -> Bool {
     try replace { tables, existing throws(DocumentError) in
       try DocumentCodec.update(edits, existing: existing, stamping: stamping, tables: &tables)
     }
   }
 
   @discardableResult
-  mutating func remove(now: UInt64 = 0) throws -> Bool { try remove(stamping(now)) }
+  package mutating func remove(now: UInt64 = 0) throws -> Bool { try remove(stamping(now)) }
 
   @discardableResult
-  mutating func remove(_ stamping: Stamping) throws -> Bool {
+  package mutating func remove(_ stamping: Stamping) throws -> Bool {
     try replace { tables, existing throws(DocumentError) in
       try DocumentCodec.remove(existing: existing, stamping: stamping, tables: &tables)
     }
   }
 
-  mutating func evict() { document = nil }
+  package mutating func evict() { document = nil }
 
   /// The canonical wire form of what `base` lacks.
-  func wire(
+  package func wire(
     lacking base: VersionVector = VersionVector(), by route: CodecRoute = .shortest
   ) throws -> [UInt8] {
     guard let record else { return [] }
@@ -101,7 +105,7 @@ struct Peer {
   }
 
   @discardableResult
-  mutating func merge(_ wire: [UInt8]) throws -> MergeOutcome {
+  package mutating func merge(_ wire: [UInt8]) throws -> MergeOutcome {
     try WireDocument.validate(wire.span.bytes)
     let existing = document
     let outcome = try DocumentCodec.merge(
@@ -111,7 +115,7 @@ struct Peer {
   }
 
   @discardableResult
-  mutating func repair(_ wire: [UInt8]) throws -> MergeOutcome {
+  package mutating func repair(_ wire: [UInt8]) throws -> MergeOutcome {
     guard let existing = document else { return .unchanged }
     let outcome = try DocumentCodec.repair(
       wire: wire.span.bytes, existing: existing.stored, own: site, tables: &tables)
@@ -120,17 +124,17 @@ struct Peer {
   }
 
   /// The same store under another site, as after a clone or a restore.
-  func changingSite(to number: Int) -> Peer {
+  package func changingSite(to number: Int) -> Peer {
     var peer = self
     peer.site = Peer(number).site
     return peer
   }
 
-  enum Collected: Equatable { case unchanged, changed, certified(hasLaterWrites: Bool) }
+  package enum Collected: Equatable { case unchanged, changed, certified(hasLaterWrites: Bool) }
 
   /// Collects removals; a tombstone that is old enough becomes its certificate.
   @discardableResult
-  mutating func collect(before horizon: ClockReading) throws -> Collected {
+  package mutating func collect(before horizon: ClockReading) throws -> Collected {
     guard let existing = document else { return .unchanged }
     let outcome = try DocumentCodec.collect(
       before: horizon, existing: existing.stored, own: site, tables: &tables)
@@ -146,7 +150,7 @@ struct Peer {
   }
 
   /// Takes over what `other` has and this replica lacks: as a delta, or as the whole document.
-  mutating func pull(_ other: Peer, whole: Bool = false) throws {
+  package mutating func pull(_ other: Peer, whole: Bool = false) throws {
     guard other.document != nil else { return }
     _ = try merge(other.wire(lacking: whole ? VersionVector() : vector))
   }
@@ -163,14 +167,14 @@ struct Peer {
 
 extension EncodedDocument {
   /// The document as a store would hand it to the codec.
-  var stored: StoredDocument {
+  package var stored: StoredDocument {
     @_lifetime(borrow self)
     get { StoredDocument(record.span.bytes, summary: summary) }
   }
 }
 
 extension MergeOutcome {
-  var isChanged: Bool { if case .changed = self { true } else { false } }
-  var isMissingBase: Bool { if case .missingBase = self { true } else { false } }
-  var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
+  package var isChanged: Bool { if case .changed = self { true } else { false } }
+  package var isMissingBase: Bool { if case .missingBase = self { true } else { false } }
+  package var isUnchanged: Bool { if case .unchanged = self { true } else { false } }
 }

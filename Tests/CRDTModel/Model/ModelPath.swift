@@ -1,21 +1,21 @@
 /// The few paths that model histories write to, by number.
-enum ModelPath {
-  static let names: [[String]] = [
+package enum ModelPath {
+  package static let names: [[String]] = [
     ["a"], ["b"], ["c"], ["a", "x"], ["a", "y"], ["b", "x"], ["a", "c"], ["a", "x", "p"], ["a", "x", "q"],
   ]
-  static let count = names.count
+  package static let count = names.count
 
   /// From the root down, without the path itself.
-  static let ancestors: [[Int]] = names.map { path in
+  package static let ancestors: [[Int]] = names.map { path in
     (1..<path.count).compactMap { names.firstIndex(of: Array(path[..<$0])) }
   }
   /// The paths one key longer.
-  static let children: [[Int]] = names.indices.map { path in
+  package static let children: [[Int]] = names.indices.map { path in
     names.indices.filter { names[$0].count == names[path].count + 1 && ancestors[$0].last == path }
   }
-  static let top: [Int] = names.indices.filter { names[$0].count == 1 }
+  package static let top: [Int] = names.indices.filter { names[$0].count == 1 }
 
-  static func overlap(_ a: Int, _ b: Int) -> Bool {
+  package static func overlap(_ a: Int, _ b: Int) -> Bool {
     a == b || ancestors[a].contains(b) || ancestors[b].contains(a)
   }
 }
