@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Glibc
 import Synchronization
 
 /// A writer that is killed at a random moment, a checker that goes on where it was, and so on.
@@ -23,7 +24,9 @@ struct KillCampaign {
           model: Model(seed: random.next(), lanes: Self.lanes, peers: peers), path: path, defect: defect)
         for _ in 0..<min(left, Self.deathsPerStore) { try life.cycle(&random, &tally) }
         left -= Self.deathsPerStore
-        Files.removeTree(path)
+        for name in Files.names(in: scratch.path) where name.hasPrefix("db-") {
+          Files.removeTree(scratch.file(name))
+        }
       }
       return tally
     }
@@ -32,9 +35,11 @@ struct KillCampaign {
   /// One store through many deaths.
   private struct Life {
     var model: Model
+    let fresh: Model
     let path: String
     let defect: Defect
     var acknowledged: [Int]
+    var chores = ChoreLedger()
     /// The last sequence that was acknowledged, and that was found.
     var sequence: UInt64 = 0
     var verified: UInt64 = 0
@@ -43,6 +48,7 @@ struct KillCampaign {
 
     init(model: Model, path: String, defect: Defect) {
       self.model = model
+      fresh = model
       self.path = path
       self.defect = defect
       acknowledged = model.lanes.map { _ in 0 }
@@ -50,7 +56,8 @@ struct KillCampaign {
 
     mutating func cycle(_ random: inout SeededGenerator, _ tally: inout Tally) throws {
       let life = self
-      let child = try Child.start { try life.live(reportingTo: $0) }
+      let seed = random.next()
+      let child = try Child.start { try life.live(seed, reportingTo: $0) }
       // Half of the deaths come after the first acknowledgement, the rest anywhere, also while opening.
       let waitsForWork = random.oneIn(2)
       var deadline = ContinuousClock.now + .microseconds(random.int(below: 6_000))
@@ -100,6 +107,9 @@ struct KillCampaign {
         }
         (sequence, verified, latest) = (number(0), number(0), number(1))
         tally["stores verified"] += 1
+      case "X", "x":
+        chores.note(line.split(separator: " "), acknowledged: acknowledged)
+        if line.first == "x", let chore = words.first { tally["of \(chore)"] += 1 }
       case "a":
         acknowledged[Int(number(0))] = Int(number(1))
         sequence = max(sequence, number(2))
@@ -109,7 +119,7 @@ struct KillCampaign {
     }
 
     /// What the child does: verifies what is there, then writes until it is killed.
-    private func live(reportingTo descriptor: Int32) throws {
+    private func live(_ seed: UInt64, reportingTo descriptor: Int32) throws {
       var model = model
       let store = try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
       let check = try StoreCheck(store, &model, acknowledged: acknowledged)
@@ -117,9 +127,25 @@ struct KillCampaign {
       for lane in model.lanes { report += "v \(lane.number) \(lane.count)\n" }
       report += "o \(check.sequence) \(check.latest.rawValue)\n"
       Child.write(report, to: descriptor)
+      try chores.check(store)
+      try chores.checkBackup(of: store, fresh)
+      ChoreLedger.leaveBackup(of: path) { Child.write($0 + "\n", to: descriptor) }
       try Model.prepare(store)
       let failures = Mutex<String?>(nil)
       let defect = defect
+      let others = try LaneThread {
+        var random = SeededGenerator(seed: seed)
+        var chores = Chores(
+          store: store, report: { Child.write($0 + "\n", to: descriptor) }, random: random)
+        do {
+          while true {
+            usleep(UInt32(random.int(below: 4_000)))
+            try chores.performAny()
+          }
+        } catch {
+          failures.withLock { $0 = $0 ?? "\(Failure(wrapping: error))" }
+        }
+      }
       let threads = try model.lanes.map { lane in
         try LaneThread {
           var runner = LaneRunner(lane: lane, store: store, defect: defect) { lane, count, receipt in
@@ -132,7 +158,7 @@ struct KillCampaign {
           }
         }
       }
-      for thread in threads { thread.join() }
+      for thread in threads + [others] { thread.join() }
       throw Failure(parsing: failures.withLock { $0 } ?? "the lanes ended")
     }
   }

@@ -13,6 +13,10 @@ struct FaultScript {
   let report: (String) -> Void
 
   private static let attempts = 3
+  /// What is done after which transactions.
+  private static let chores: [Int: Chores.Kind] = [
+    4: .create, 9: .create, 14: .backup, 19: .compact, 24: .collect, 29: .drop, 34: .verify,
+  ]
 
   /// Runs the script; the fault is armed.
   ///
@@ -29,6 +33,7 @@ struct FaultScript {
         try store.write { tx in for operation in operations { try tx.perform(operation) } }
       }
       report("a \(count)")
+      if let kind = Self.chores[count] { try insist(&store, kind) }
     }
   }
 
@@ -82,6 +87,32 @@ struct FaultScript {
       // It is in doubt whether what failed was stored; the application can see for itself.
       if try isApplied(store) { return }
     }
+    try work(store)
+  }
+
+  /// Does a chore; where it fails it may have ended all writing, and must work when the fault is gone.
+  private func insist(_ store: inout Store, _ kind: Chores.Kind) throws {
+    func work(_ store: Store) throws {
+      var chores = Chores(store: store, report: { _ in }, random: SeededGenerator(seed: 1))
+      try chores.perform(kind)
+    }
+    var isFull = false
+    do {
+      return try work(store)
+    } catch let error as StoreError {
+      report("e \(kind) \(error.code)")
+      try checkReads(store, kind.rawValue)
+      isFull = error.code == .full
+    }
+    shim.disarm()
+    do {
+      // A full disk ends nothing.
+      if isFull { return try work(store) }
+    } catch let error as StoreError where error.code == .poisoned || error.code == .io {
+      report("e \(kind) \(error.code)")
+    }
+    store.close()
+    store = try open()
     try work(store)
   }
 

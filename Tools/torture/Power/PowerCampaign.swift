@@ -10,6 +10,7 @@ struct PowerCampaign {
 
   private static let lanes = 3
   private static let transactions = 14
+  private static let chores: [Chores.Kind] = [.create, .create, .collect, .backup, .compact, .drop, .create]
   private static let statesPerRecording = 250
 
   func run(states: Int) throws -> Tally {
@@ -79,7 +80,11 @@ struct PowerCampaign {
         }
       }
     }
+    var chores = Chores(store: store, report: { note.shim.note($0) }, random: SeededGenerator(seed: seed))
+    for kind in Self.chores { try chores.perform(kind) }
     for thread in threads { thread.join() }
+    // Once more when nobody is in the way.
+    for kind in Self.chores.shuffled(using: &chores.random) { try chores.perform(kind) }
     store.close()
   }
 
@@ -97,7 +102,7 @@ struct PowerCampaign {
     let target = scratch.file("state")
     var disk = SimulatedDisk(root: scratch.file("recorded"))
     var model = model
-    var promises = Promises(lanes: model.lanes.count)
+    var promises = Promises(model)
     let creation = events.firstIndex { if case .note = $0 { true } else { false } } ?? 0
     var moments = (0..<states).map { _ in
       // What has no syncs has to be caught on a store that stands, too.
@@ -141,11 +146,17 @@ struct PowerCampaign {
   private struct Promises {
     var site: String?
     var acknowledged: [Int]
+    let fresh: Model
+    var chores = ChoreLedger()
 
-    init(lanes: Int) { acknowledged = Array(repeating: 0, count: lanes) }
+    init(_ fresh: Model) {
+      self.fresh = fresh
+      acknowledged = fresh.lanes.map { _ in 0 }
+    }
 
     mutating func note(_ line: String, _ model: inout Model) {
       let words = line.split(separator: " ")
+      if words.first?.lowercased() == "x" { chores.note(words, acknowledged: acknowledged) }
       if words.first == "s", words.count == 2 { site = String(words[1]) }
       if words.first == "a", words.count == 3, let lane = Int(words[1]), let count = Int(words[2]) {
         acknowledged[lane] = count
@@ -159,6 +170,8 @@ struct PowerCampaign {
       let store = try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
       if let site, site != store.site.description { throw Failure(.lost, "the site is another one") }
       let check = try StoreCheck(store, &model, acknowledged: acknowledged)
+      try chores.check(store)
+      try chores.checkBackup(of: store, fresh)
       try Model.prepare(store)
       for lane in model.lanes {
         var runner = LaneRunner(lane: lane, store: store, defect: .none) { _, _, _ in }

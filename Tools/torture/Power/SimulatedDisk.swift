@@ -2,24 +2,36 @@ import Glibc
 
 /// Files and names as a disk has them while events come in.
 struct SimulatedDisk {
-  private enum Node { case file(UInt32), directory }
-  private enum NameChange {
-    case link(String, Node)
-    case rename(from: String, to: String, Node)
-    case unlink(String)
+  private enum Node { case file(UInt32), directory(Int) }
 
-    var directories: [String] {
+  /// A name in a directory, which may itself get another name.
+  private struct Name: Hashable {
+    let directory: Int
+    let text: String
+  }
+
+  private enum NameChange {
+    case link(Name, Node)
+    case rename(from: Name, to: Name, Node)
+    case unlink(Name)
+
+    var directories: [Int] {
       switch self {
-      case .link(let path, _), .unlink(let path): [SimulatedDisk.parent(of: path)]
-      case .rename(let from, let to, _): [SimulatedDisk.parent(of: from), SimulatedDisk.parent(of: to)]
+      case .link(let name, _), .unlink(let name): [name.directory]
+      case .rename(let from, let to, _): [from.directory, to.directory]
       }
     }
   }
 
   /// The directory that was there before everything else.
   let root: String
+  private static let rootDirectory = 0
+
   private var files: [UInt32: SimulatedFile] = [:]
-  private var durableNames: [String: Node] = [:]
+  private var directories = 1
+  /// All names as running programs see them, and those that are durable.
+  private var names: [Name: Node] = [:]
+  private var durableNames: [Name: Node] = [:]
   /// Changes of names that no sync of their directory has made durable.
   private var pendingNames: [NameChange] = []
   private var writes = 0
@@ -34,7 +46,7 @@ struct SimulatedDisk {
     switch event {
     case .create(let path, let file):
       files[file] = SimulatedFile()
-      pendingNames.append(.link(path, .file(file)))
+      if let name = name(of: path) { change(.link(name, .file(file))) }
     case .write(let file, let offset, let bytes, let isDurable, _):
       files[file, default: SimulatedFile()].write(
         bytes, at: offset, number: writes, isDurable: isDurable && !isCutShort)
@@ -42,23 +54,25 @@ struct SimulatedDisk {
       files[file, default: SimulatedFile()].truncate(to: length, number: writes)
     case .sync(let file): if !isCutShort { files[file]?.sync() }
     case .rename(let from, let to):
-      if let node = names[from] { pendingNames.append(.rename(from: from, to: to, node)) }
-    case .unlink(let path): pendingNames.append(.unlink(path))
-    case .makeDirectory(let path): pendingNames.append(.link(path, .directory))
+      if let from = name(of: from), let to = name(of: to), let node = names[from] {
+        change(.rename(from: from, to: to, node))
+      }
+    case .unlink(let path): if let name = name(of: path) { change(.unlink(name)) }
+    case .makeDirectory(let path):
+      if let name = name(of: path) { change(.link(name, .directory(directories))) }
+      directories += 1
     case .syncDirectory(let path): if !isCutShort { settleNames(in: path) }
     case .map(let file): files[file]?.isMapped = true
     case .note: break
     }
   }
 
-  /// All names as running programs see them.
-  private var names: [String: Node] {
-    var names = durableNames
-    for change in pendingNames { Self.apply(change, to: &names) }
-    return names
+  private mutating func change(_ change: NameChange) {
+    Self.apply(change, to: &names)
+    pendingNames.append(change)
   }
 
-  private static func apply(_ change: NameChange, to names: inout [String: Node]) {
+  private static func apply(_ change: NameChange, to names: inout [Name: Node]) {
     switch change {
     case .link(let path, let node): names[path] = node
     case .unlink(let path): names[path] = nil
@@ -68,7 +82,23 @@ struct SimulatedDisk {
     }
   }
 
-  private mutating func settleNames(in directory: String) {
+  /// The directory at `path`, as running programs see it; `nil` for what lies elsewhere.
+  private func directory(at path: String) -> Int? {
+    guard path != root else { return Self.rootDirectory }
+    guard path.hasPrefix(root + "/"), let name = name(of: path), case .directory(let number)? = names[name]
+    else { return nil }
+    return number
+  }
+
+  private func name(of path: String) -> Name? {
+    guard let slash = path.lastIndex(of: "/"), let directory = directory(at: String(path[..<slash])) else {
+      return nil
+    }
+    return Name(directory: directory, text: String(path[path.index(after: slash)...]))
+  }
+
+  private mutating func settleNames(in path: String) {
+    guard let directory = directory(at: path) else { return }
     var left: [NameChange] = []
     for change in pendingNames {
       if change.directories.contains(directory) {
@@ -78,11 +108,6 @@ struct SimulatedDisk {
       }
     }
     pendingNames = left
-  }
-
-  static func parent(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return String(path[..<slash])
   }
 
   /// Writes to `target`, in place of the root, what may be found after the power failed.
@@ -103,26 +128,40 @@ struct SimulatedDisk {
 
   /// Whether the files beneath the root are what the events say: if not, some changes escaped the shim.
   func matchesReality() throws -> Bool {
-    for (path, node) in names {
+    for (path, node) in Self.tree(names) {
       guard case .file(let number) = node, let file = files[number], !file.isMapped else { continue }
-      guard try Files.read(path) == file.whole else { return false }
+      guard try Files.read(root + path) == file.whole else { return false }
     }
     return true
   }
 
+  /// What can be reached from the root by its path from there, each directory before what it holds.
+  private static func tree(_ names: [Name: Node]) -> [(path: String, node: Node)] {
+    let held = Dictionary(grouping: names, by: \.key.directory)
+    var found: [(path: String, node: Node)] = []
+    var left = [(path: "", directory: rootDirectory)]
+    while let next = left.popLast() {
+      for (name, node) in (held[next.directory] ?? []).sorted(by: { $0.key.text < $1.key.text }) {
+        let path = next.path + "/" + name.text
+        found.append((path, node))
+        if case .directory(let number) = node { left.append((path, number)) }
+      }
+    }
+    return found
+  }
+
   private func write(
-    _ names: [String: Node], at target: String, _ shim: Shim, _ content: (SimulatedFile) -> [UInt8]
+    _ names: [Name: Node], at target: String, _ shim: Shim, _ content: (SimulatedFile) -> [UInt8]
   ) throws {
     Files.removeTree(target)
     mkdir(target, 0o700)
     shim.forgetAliases()
-    // Shorter paths first: a directory comes before what it holds, and what it held goes with it.
-    for (path, node) in names.sorted(by: { $0.key < $1.key }) {
-      let place = target + path.dropFirst(root.count)
+    for (path, node) in Self.tree(names) {
+      let place = target + path
       switch node {
       case .directory: mkdir(place, 0o700)
       case .file(let number):
-        guard let file = files[number], access(Self.parent(of: place), F_OK) == 0 else { continue }
+        guard let file = files[number] else { continue }
         try Files.write(content(file), to: place)
         var status = stat()
         guard stat(place, &status) == 0 else { throw Failure(.harness, "\(place) is not there") }

@@ -11,15 +11,17 @@ struct StoreCheck {
   ///   - store: The store that was opened after whatever happened to it.
   ///   - model: What was known to be in it; brought to what is found there.
   ///   - acknowledged: Each lane's last transaction that was acknowledged; one more may have lasted.
+  ///   - isLatest: Whether that holds; if not, any number of transactions may have followed.
   /// - Throws: The first promise that is found broken.
-  init(_ store: Store, _ model: inout Model, acknowledged: [Int]) throws {
+  init(_ store: Store, _ model: inout Model, acknowledged: [Int], isLatest: Bool = true) throws {
+    try Self.verify(store)
     let isPrepared = try Model.isPrepared(store)
     let found = try store.read { tx in try model.lanes.indices.map { try Self.progress(of: $0, tx) } }
     for (lane, count) in found.enumerated() {
       guard count >= acknowledged[lane] else {
         throw Failure(.lost, "lane \(lane) is at \(count), and \(acknowledged[lane]) was acknowledged")
       }
-      guard count <= acknowledged[lane] + 1 else {
+      guard !isLatest || count <= acknowledged[lane] + 1 else {
         throw Failure(.torn, "lane \(lane) is at \(count) after \(acknowledged[lane])")
       }
       model.advance(lane, to: count)
@@ -28,6 +30,15 @@ struct StoreCheck {
       throw Failure(.torn, "what was written first is not there")
     }
     try compare(store, isPrepared ? model.documents : [:])
+  }
+
+  /// Every page, checksum, count and index row.
+  static func verify(_ store: Store) throws {
+    let report = try store.verify()
+    guard report.isIntact, report.areIndexesChecked else {
+      throw Failure(
+        .torn, "\(report.damageCount) damages, first \(report.damages.first?.description ?? "none")")
+    }
   }
 
   private static func progress(of lane: Int, _ tx: borrowing ReadTransaction) throws -> Int {
