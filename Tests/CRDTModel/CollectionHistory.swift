@@ -5,7 +5,7 @@ import TestKit
 ///
 /// In the end all must show the same, and nothing that whoever overwrote or removed it had seen.
 package struct CollectionHistory: SeededHistory {
-  private static let paths = [["a"], ["b"], ["c"], ["m"], ["m", "x"], ["m", "y"]]
+  private static let paths = [["a"], ["b"], ["c"], ["m"], ["m", "x"], ["m", "y"], ["n"]]
 
   private let seed: UInt64
   private let isRepairing: Bool
@@ -49,7 +49,8 @@ package struct CollectionHistory: SeededHistory {
       end(at: path, index, isRemoval: true)
       trace?.add("\(index) removes \(path) at \(skewed)")
       try peers[index].update([.remove(path)], now: skewed)
-    case ..<55:
+    case ..<54: try count(index, step, now: skewed)
+    case ..<56:
       trace?.add("\(index) deletes at \(skewed)")
       try peers[index].remove(now: skewed)
     case ..<60:
@@ -66,6 +67,17 @@ package struct CollectionHistory: SeededHistory {
       guard index != 3 && other != 3 || generator.oneIn(4) else { return }
       trace?.add("\(index) pulls from \(other)")
       try pull(index, other)
+    }
+  }
+
+  private mutating func count(_ index: Int, _ step: Int, now: UInt64) throws {
+    guard peers[index].isAlive else { return }
+    let edit: Edit = generator.oneIn(4) ? .restart(["n"], 0) : .increment(["n"], Int64(step))
+    trace?.add("\(index): \(edit) at \(now)")
+    do {
+      try peers[index].update([edit], now: now)
+    } catch let error as DocumentError where error.code == .notACounter {
+      // What stands there is no number.
     }
   }
 
@@ -87,6 +99,8 @@ package struct CollectionHistory: SeededHistory {
   private mutating func end(at path: [String], _ index: Int, isRemoval: Bool = false) {
     guard let fields = try? peers[index].fields else { return }
     for leaf in Self.leaves(fields) where leaf.value != .map([:]) {
+      // A count that others go on adding to may come to the same sum again.
+      if case .counter = leaf.value { continue }
       if leaf.path.starts(with: path) || !isRemoval && path.starts(with: leaf.path) {
         ended.insert(Self.name(leaf))
       }

@@ -103,21 +103,27 @@ enum Laws {
   static func check(_ peers: [Peer], _ index: Int) throws {
     let wires = try peers.map { try $0.wire() }
     let (a, b, c) = (wires[0], wires[1], wires[2])
-    let ab = try join(a, b)
-    try LawFailure.unless(try ab == join(b, a), "merging is commutative")
-    try LawFailure.unless(try join(ab, c) == join(a, join(b, c)), "merging is associative")
-    try LawFailure.unless(try join(a, a) == a && join(ab, b) == ab, "merging is idempotent")
+    // Each in a store of its own, where neither of two is at home.
+    let withA = try merged(a, into: Peer(99))
+    let withB = try merged(b, into: Peer(98))
+    let joined = try merged(b, into: withA)
+    let ab = try joined.wire()
+    try LawFailure.unless(try ab == merged(a, into: withB).wire(), "merging is commutative")
+    let bc = try merged(c, into: withB).wire()
+    try LawFailure.unless(
+      try merged(c, into: joined).wire() == merged(bc, into: withA).wire(), "merging is associative")
+    try LawFailure.unless(
+      try merged(a, into: withA).wire() == a && merged(b, into: joined).wire() == ab, "merging is idempotent")
     try checkIdentity(peers[index], wires[index])
     try checkDelta(from: peers[(index + 1) % peers.count], to: peers[index])
   }
 
-  /// Joins two wire documents in a store of its own.
-  private static func join(_ a: [UInt8], _ b: [UInt8]) throws -> [UInt8] {
-    var peer = Peer(99)
-    try peer.merge(a)
-    try peer.merge(b)
+  /// A store's document joined with a wire document.
+  private static func merged(_ wire: [UInt8], into peer: Peer) throws -> Peer {
+    var peer = peer
+    try peer.merge(wire)
     try checkSummary(peer)
-    return try peer.wire()
+    return peer
   }
 
   /// Record, wire form and state stand for the same document.
