@@ -201,6 +201,12 @@ import Testing
       }
     }
     #expect(damaged > 5)
+    // The engine would read a list of free pages as long as it says it is, and write on pages as it says.
+    let freeList = whole.number(at: whole.newestMeta * pageBytes + 80) * pageBytes
+    let first = freeList + Int(whole[freeList + 16]) + Int(whole[freeList + 17]) << 8 + 16
+    for (bit, offset) in [(1, first + 4), (64, first), (1, first + 15), (16, first + 8)] as [(UInt8, Int)] {
+      #expect(try open(flipping: bit, at: offset) == .corrupt, "byte \(offset - freeList) of the list")
+    }
     // A meta page that loses its count of transactions would bring back the commit before the last.
     for page in 0..<2 { #expect(try open(flipping: 8, at: page * pageBytes + 144) == .corrupt) }
     // More pages than any file has.
@@ -234,4 +240,13 @@ import Testing
       }
     }
   }
+}
+
+extension Data {
+  fileprivate func number(at offset: Int) -> Int {
+    (0..<8).reduce(0) { $0 | Int(self[offset + $1]) << (8 * $1) }
+  }
+
+  /// The one of the first two pages that the last commit wrote.
+  fileprivate var newestMeta: Int { number(at: 144) > number(at: 4_096 + 144) ? 0 : 1 }
 }

@@ -27,6 +27,25 @@ import Testing
       Array("will be damaged".utf8), by: Array("will be dam\u{7}ged".utf8), at: fixture.dataPath)
   }
 
+  @Test func `a long value that got shorter in its transaction is no damage`() throws {
+    let fixture = try StoreFixture()
+    let id = try DocumentID("a")
+    try fixture.store.write { tx in
+      for count in [30_000, 9_000, 4_500, 60] {
+        try tx.upsert(["data": .bytes(Array(repeating: 1, count: count))], id: id, into: "cars")
+        try tx.upsert(
+          ["data": .bytes(Array(repeating: 2, count: count))], id: DocumentID("\(count)"), into: "cars")
+      }
+    }
+    #expect(try fixture.store.verify().isIntact)
+    try fixture.reopen()
+    #expect(try fixture.store.fields("a", in: "cars") == ["data": .bytes(Array(repeating: 1, count: 60))])
+    try fixture.store.write { try $0.evict(id, in: "cars") }
+    let report = try fixture.store.verify()
+    #expect(report.isIntact && report.lostPages == 0, "\(report.damages)")
+    try fixture.reopen()
+  }
+
   @Test func `a whole store has nothing wrong, and everything in it was read`() throws {
     let report = try fixture.store.verify()
     #expect(report.damages == [])

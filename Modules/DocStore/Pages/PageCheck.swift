@@ -29,9 +29,12 @@ enum PageCheck {
         throw PageDamage(page: 0, what: "it does not say where everything is")
       }
       var walk = TreeWalk(file, budget: budget, readsLongValues: false)
-      try walk.walk(file.meta.freeList, as: .freeList, damaged: { throw $0 }) { _, _ in }
+      let free = try walk.freePages(damaged: { throw $0 })
       for (_, tree) in try walk.tables(damaged: { throw $0 }) {
         try walk.walk(tree, as: .entries, damaged: { throw $0 }) { _, _ in }
+      }
+      for page in free where !walk.meet(page) {
+        throw PageDamage(page: page, what: "it is listed as free and is not, or twice")
       }
     } catch let error as PageDamage {
       throw StoreError(.corrupt, error.message, operation: "open")

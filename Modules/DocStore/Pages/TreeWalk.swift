@@ -7,7 +7,8 @@ struct TreeWalk {
   private(set) var pageCount = 0
   /// Leaf pages and long values that are still to be looked at; upper pages do not count.
   private var budget: Int
-  private let readsLongValues: Bool
+  /// Whether values on pages of their own are read, not only their heads.
+  var readsLongValues: Bool
 
   /// A subtree to be walked.
   private struct Step {
@@ -133,8 +134,9 @@ struct TreeWalk {
       var value = page.bytes[start..<start]
       if node.isLong {
         do {
-          value = try longValue(at: page.bytes.count(start), byteCount: node.valueBytes)
-          totals.overflows += PageFile.pageCount(forValue: node.valueBytes)
+          let (long, pages) = try longValue(at: page.bytes.count(start), byteCount: node.valueBytes)
+          value = long
+          totals.overflows += pages
         } catch {
           totals.isWhole = false
           try damaged(error)
@@ -147,21 +149,26 @@ struct TreeWalk {
     }
   }
 
-  /// A value on pages of its own, of which only the first has a head.
-  private mutating func longValue(at page: Int, byteCount: Int) throws(PageDamage) -> ArraySlice<UInt8> {
+  /// A value on pages of its own, of which only the first has a head, and how many pages these are.
+  ///
+  /// They may be more than it takes: the engine leaves them to a shorter value that comes in the same transaction.
+  private mutating func longValue(
+    at page: Int, byteCount: Int
+  ) throws(PageDamage) -> (value: ArraySlice<UInt8>, pages: Int) {
     budget -= 1
-    let count = PageFile.pageCount(forValue: byteCount)
+    let needed = PageFile.pageCount(forValue: byteCount)
     try take(page)
-    guard let bytes = file.pages(page, readsLongValues ? count : 1) else {
+    guard let bytes = file.pages(page, readsLongValues ? needed : 1) else {
       throw PageDamage(page: page, what: "it cannot be read")
     }
-    guard bytes.count(0) == page, bytes.number16(10) == TreePage.Flag.overflow,
-      Int(bytes.number32(12)) == count
+    let count = Int(bytes.number32(12))
+    guard bytes.count(0) == page, bytes.number16(10) == TreePage.Flag.overflow, count >= needed,
+      count <= file.pageCount - page
     else { throw PageDamage(page: page, what: "the head of a long value is wrong") }
     for next in page + 1..<page + count { try take(next) }
     pageCount += count
     let end = readsLongValues ? PageFile.headerBytes + byteCount : PageFile.headerBytes
-    return bytes[PageFile.headerBytes..<end]
+    return (bytes[PageFile.headerBytes..<end], count)
   }
 
   private func isRight(_ totals: Totals, _ tree: PageFile.Tree) -> Bool {

@@ -59,22 +59,12 @@ struct Verification {
 
   /// Every page must be either in use or free.
   private mutating func checkFreePages(_ walk: inout TreeWalk) {
-    var free: [Int] = []
-    var isReadable = true
-    walk.walk(walk.file.meta.freeList, as: .freeList, damaged: { note($0, "free pages") }) { _, value in
-      let bytes = Array(value)
-      let count = bytes.count(0)
-      guard bytes.count >= 8, bytes.count % 8 == 0, count >= 0, count < bytes.count / 8 else {
-        return isReadable = false
-      }
-      for place in 0..<count { free.append(bytes.count(8 * (place + 1))) }
-    }
-    if !isReadable { checks.report.note(.page, "The list of free pages is damaged") }
+    let free = walk.freePages(damaged: { note($0, "free pages") })
     let clashes = free.filter { !walk.meet($0) }
     if !clashes.isEmpty {
       checks.report.note(.page, "\(clashes.count) pages are listed as free and are not, or twice")
     }
-    if isReadable, damagedTables.isEmpty { checks.report.lostPages = walk.unmetCount }
+    if damagedTables.isEmpty { checks.report.lostPages = walk.unmetCount }
   }
 
   /// Compares what stands in several tables, by way of the engine: only where all pages are whole.
