@@ -37,20 +37,22 @@ struct BitCampaign {
       lines = try Child.run { descriptor in
         alarm(Self.hangSeconds)
         let check = try DamageCheck(path, reference, verifies: verifies)
-        let open = check.openError == nil ? 0 : 1
-        Child.write(
-          "\(open) \(check.intact) \(check.refused) \(check.absent) \(check.wrong) \(check.isNoticed ? 1 : 0)\n",
-          to: descriptor)
+        let flags = [check.openError != nil, check.isNoticed, check.isVerified].map { $0 ? 1 : 0 }
+        let counts = [check.intact, check.refused, check.absent, check.wrong, check.misorders] + flags
+        Child.write(counts.map { "\($0)" }.joined(separator: " ") + "\n", to: descriptor)
       }
     } catch {
       let failure = Failure(wrapping: error)
       throw Failure(failure.kind, "\(failure.text): \(damage)")
     }
     let counts = lines.first?.split(separator: " ").compactMap { Int($0) } ?? []
-    guard counts.count == 6 else { throw Failure(.harness, "a check without a result") }
-    let (refusedAtOpen, intact, refused, absent, wrong, isNoticed) = (
-      counts[0] == 1, counts[1], counts[2], counts[3], counts[4], counts[5] == 1
-    )
+    guard counts.count == 8 else { throw Failure(.harness, "a check without a result") }
+    try judge(counts, damage, reference, &tally)
+  }
+
+  private func judge(_ counts: [Int], _ damage: Damage, _ reference: Reference, _ tally: inout Tally) throws {
+    let (intact, refused, absent, wrong, misorders) = (counts[0], counts[1], counts[2], counts[3], counts[4])
+    let (isRefused, isNoticed, isVerified) = (counts[5] == 1, counts[6] == 1, counts[7] == 1)
     if wrong > 0 {
       // A page from the past holds records that were true once: no check of theirs can tell.
       guard damage.target == .stale, verifies else {
@@ -59,14 +61,17 @@ struct BitCampaign {
       tally["with documents as they were before"] += 1
     }
     if absent > 0 { tally["with documents not found"] += 1 }
-    if refusedAtOpen {
+    if misorders > 0 { tally["with rows of an index not found"] += 1 }
+    if isRefused {
       tally["refused at open"] += 1
-    } else if refused > 0 || isNoticed {
-      tally["noticed while reading"] += 1
-    } else if intact == reference.count {
+    } else if isVerified {
+      tally[refused > 0 || isNoticed ? "noticed while reading" : "found by verification alone"] += 1
+    } else if intact == reference.count, misorders == 0, !isNoticed {
       tally["invisible"] += 1
     } else {
-      guard damage.target == .stale else { throw Failure(.unreadable, "unnoticed: \(damage)") }
+      guard damage.target == .stale else {
+        throw Failure(.unreadable, "verification finds nothing: \(damage)")
+      }
       tally["pages of the past that only a later write would tell"] += 1
     }
   }

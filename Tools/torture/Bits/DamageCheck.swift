@@ -9,8 +9,12 @@ struct DamageCheck {
   private(set) var absent = 0
   /// Documents that were handed out as something they never were.
   private(set) var wrong = 0
-  /// Whether a check of the whole store says that something is wrong.
+  /// Whether readers were told, of whatever they read.
   private(set) var isNoticed = false
+  /// Indexes that give other documents than they did, or in another order, without a word.
+  private(set) var misorders = 0
+  /// Whether the verification of the whole store says that something is wrong.
+  private(set) var isVerified = false
   /// The error at open.
   private(set) var openError: StoreError.Code?
 
@@ -28,6 +32,14 @@ struct DamageCheck {
       for (id, expected) in documents { read(store, name, id, expected, verifies: verifies) }
     }
     isNoticed = !scan(store, reference, verifies: verifies)
+    for index in Chores.indexes {
+      do {
+        if try Reference.order(of: index, store) != reference.rows[index.name] ?? [] { misorders += 1 }
+      } catch {
+        isNoticed = true
+      }
+    }
+    isVerified = try !store.verify().isIntact
   }
 
   /// Looks one document up by its key.

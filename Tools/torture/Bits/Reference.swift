@@ -8,6 +8,8 @@ struct Reference {
   let older: [UInt8]
   /// The records' bytes, by collection and id.
   let documents: [String: [[UInt8]: [UInt8]]]
+  /// The documents' ids in the order of each index, by its name.
+  let rows: [String: [[UInt8]]]
 
   var count: Int { documents.values.reduce(0) { $0 + $1.count } }
 
@@ -30,12 +32,15 @@ struct Reference {
       try store.write { tx in
         try tx.upsert(["text": .string(random.text(70_000))], id: DocumentID("large"), into: "plain")
       }
+      for index in Chores.indexes { try store.createIndex(index) }
       var runners = Model(seed: seed, lanes: 3, peers: peers).lanes.map {
         LaneRunner(lane: $0, store: store, defect: .none) { _, _, _ in }
       }
       for round in 0..<30 {
         if round == 15 { try Files.write(try Files.read(path + "/data.mdb"), to: older) }
         for index in runners.indices { try runners[index].step() }
+        // Some deletions are certificates then, and some are not yet.
+        if round == 20 { try store.collect(now: StoreOptions.systemMilliseconds() + 8 * 86_400_000) }
       }
       store.close()
       let again = try open(path)
@@ -44,22 +49,48 @@ struct Reference {
           Child.write("\(collection) \(hex(id)) \(hex(record))\n", to: descriptor)
         }
       }
+      for index in Chores.indexes {
+        for id in try order(of: index, again) {
+          Child.write("\(index.name) \(hex(id))\n", to: descriptor)
+        }
+      }
       again.close()
     }
     var documents: [String: [[UInt8]: [UInt8]]] = [:]
+    var rows: [String: [[UInt8]]] = [:]
     for line in lines {
       let words = line.split(separator: " ")
+      if words.count == 2 {
+        rows[String(words[0]), default: []].append(bytes(words[1]))
+        continue
+      }
       guard words.count == 3 else { throw Failure(.harness, "a line of the dump has \(words.count) words") }
       documents[String(words[0]), default: [:]][bytes(words[1])] = bytes(words[2])
     }
     return Reference(
-      file: try Files.read(path + "/data.mdb"), older: try Files.read(older), documents: documents)
+      file: try Files.read(path + "/data.mdb"), older: try Files.read(older), documents: documents, rows: rows
+    )
   }
 
   /// The large document of the reference is too large to be sent under these limits.
   static func open(_ path: String) throws -> Store {
     try Store.open(
       at: path, options: StoreOptions(log: { _, _ in }, softDocumentBytes: 50_000, hardDocumentBytes: 60_000))
+  }
+
+  /// The ids of an index's rows, in its order.
+  static func order(of definition: IndexDefinition, _ store: Store) throws -> [[UInt8]] {
+    try store.read { tx in
+      guard let collection = try tx.collection(definition.collection),
+        let index = try tx.indexes(of: collection).first(where: { $0.definition == definition })
+      else { return [] }
+      var ids: [[UInt8]] = []
+      try tx.forEachRow(in: index) { row in
+        ids.append(row.id.withUnsafeBytes { Array($0) })
+        return true
+      }
+      return ids
+    }
   }
 
   private static func dump(_ store: Store) throws -> [String: [[UInt8]: [UInt8]]] {

@@ -18,11 +18,21 @@ struct Scratch {
 
   func remove() { Files.removeTree(path) }
 
-  /// Runs `body` with a directory that is gone afterwards.
+  /// Runs `body` with a directory that is gone afterwards; with `TORTURE_KEEP` set, what has failed is kept.
   static func with<R>(_ body: (Scratch) throws -> R) throws -> R {
     let scratch = try Scratch()
-    defer { scratch.remove() }
-    return try body(scratch)
+    do {
+      let result = try body(scratch)
+      scratch.remove()
+      return result
+    } catch {
+      if getenv("TORTURE_KEEP") != nil {
+        Child.write("\(scratch.path) is kept: \(Failure(wrapping: error))\n", to: STDERR_FILENO)
+      } else {
+        scratch.remove()
+      }
+      throw error
+    }
   }
 }
 
