@@ -64,6 +64,19 @@ import Testing
     #expect(try a.wire() == wire)
   }
 
+  @Test func `default data that comes again after the document began afresh changes nothing`() throws {
+    var (device, other) = (Peer(1), Peer(2))
+    try device.upsert(["a": .int(-1), "b": .int(-2)], .insertDefaultIfAbsent)
+    let initial = try device.wire()
+    try other.merge(initial)
+    try other.remove(now: 1_000)
+    try other.upsert(["a": .int(1)], now: 2_000)
+    #expect(try other.merge(initial).isUnchanged)
+    try device.pull(other)
+    #expect(try device.merge(initial).isUnchanged)
+    #expect(try device.fields == ["a": .int(1)] && device.wire() == other.wire())
+  }
+
   @Test func `first increments, which share default data's epoch, do not come back`() throws {
     var (a, b) = (Peer(1), Peer(2))
     try a.upsert(["m": .map([:])], now: 1_000)

@@ -40,6 +40,10 @@ package struct SmallScope {
   private var visited: Set<[UInt8]> = []
   private var ends = 0
 
+  private var story: String {
+    writes.map { "\($0.write) in document \($0.document)" }.joined(separator: ", ")
+  }
+
   package init(_ number: UInt64) {
     var rest = Int(number % Self.caseCount)
     func take(_ count: Int) -> Int {
@@ -83,7 +87,9 @@ package struct SmallScope {
         var next = world
         let isNew = world.received[receiver] & 1 << sender == 0
         let hasChanged = try deliver(sender, receiver, &next)
-        try LawFailure.unless(isNew || !hasChanged, "a message that comes twice changes nothing")
+        try LawFailure.unless(
+          isNew || !hasChanged,
+          "what \(sender) sent changes \(receiver) when it comes twice: base \(base), \(story)")
         if isNew {
           isEnd = false
           try visit(next)
@@ -132,7 +138,9 @@ package struct SmallScope {
     ends += 1
     for document in 0..<2 {
       let wires = try world.peers.map { try $0[document].wire() }
-      guard wires.allSatisfy({ $0 == wires[0] }) else { throw LawFailure("the replicas differ: \(writes)") }
+      guard wires.allSatisfy({ $0 == wires[0] }) else {
+        throw LawFailure("the replicas differ: base \(base), \(story)")
+      }
     }
   }
 }

@@ -8,9 +8,9 @@ extension DocumentState {
   /// - Complexity: O(*n* + *m*) in the entries of both.
   package mutating func merge(_ incoming: DocumentState) -> Bool {
     guard vector.dominates(incoming.base) else { return false }
-    Self.merge(incoming.root, into: &root, seen: vector)
-    vector.join(incoming.vector)
     floor = max(floor, incoming.floor)
+    Self.merge(incoming.root, into: &root, seen: vector, above: floor)
+    vector.join(incoming.vector)
     if (incoming.life, incoming.isAlive ? 1 : 0) > (life, isAlive ? 1 : 0) {
       life = incoming.life
       lifeBirth = incoming.lifeBirth
@@ -23,14 +23,21 @@ extension DocumentState {
     return true
   }
 
-  private static func merge(_ incoming: Node, into mine: inout Node, seen: VersionVector) {
+  private static func merge(
+    _ incoming: Node, into mine: inout Node, seen: VersionVector, above lowest: Stamp
+  ) {
     if let floor = incoming.floor,
       !seen.covers(Writer(site: floor.stamp.site, birth: floor.birth), at: floor.stamp.reading)
     {
       mine.raiseFloor(to: floor.stamp, birth: floor.birth)
     }
-    if let register = incoming.register { merge(register, into: &mine, seen: seen) }
-    for child in incoming.children { mine.withChild(child.key) { merge(child.node, into: &$0, seen: seen) } }
+    // What the document's floor hides is hidden for good: not even a default there is worth a note.
+    if let register = incoming.register, lowest == .zero || register.stamp > lowest {
+      merge(register, into: &mine, seen: seen)
+    }
+    for child in incoming.children {
+      mine.withChild(child.key) { merge(child.node, into: &$0, seen: seen, above: lowest) }
+    }
   }
 
   private static func merge(_ register: Register, into mine: inout Node, seen: VersionVector) {
