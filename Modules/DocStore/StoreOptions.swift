@@ -34,8 +34,8 @@ public struct StoreOptions: Sendable {
   public var readerDeadline: Duration
   /// How long resizing waits for readers to end, while new ones wait for it.
   public var gateDeadline: Duration
-  /// How long tombstones, removed fields and the records of transactions are kept.
-  public var tombstoneLifetime: Duration = .seconds(7 * 86_400)
+  /// How long tombstones, removed fields and the records of transactions are kept; `nil` for ever.
+  public var tombstoneLifetime: Duration? = .seconds(7 * 86_400)
   /// How long the death certificates that follow tombstones are kept; `nil` for ever.
   public var certificateLifetime: Duration? = .seconds(365 * 86_400)
   /// How often the store looks for what has had its time; `nil` never.

@@ -28,11 +28,15 @@ final class Core: Sendable {
     let reporter = Reporter(configuration)
     self.reporter = reporter
     let parameters = SystemParameters()
-    let store = try Store.open(
-      at: path,
-      options: StoreOptions(
-        mapBytes: configuration.mapBytes, log: { reporter.log($0, $1) },
-        transactionDeadline: configuration.transactionDeadline))
+    var storeOptions = StoreOptions(
+      mapBytes: configuration.mapBytes, log: { reporter.log($0, $1) },
+      transactionDeadline: configuration.transactionDeadline)
+    if configuration.peerKind == .big {
+      // Devices come back to it after any absence, and it has the room.
+      storeOptions.tombstoneLifetime = .seconds(30 * 86_400)
+      storeOptions.certificateLifetime = nil
+    }
+    let store = try Store.open(at: path, options: storeOptions)
     self.store = store
     engine = Engine(store: store, parameters: parameters)
     observers = ObserverHub(store: store, reporter: reporter)

@@ -6,10 +6,11 @@ import TestKit
 import Testing
 
 @Suite struct VerificationTests {
+  private let clock = DayClock()
   private let fixture: StoreFixture
 
   init() throws {
-    fixture = try StoreFixture { $0.hardDocumentBytes = 5_000 }
+    fixture = try StoreFixture(clock: clock) { $0.hardDocumentBytes = 5_000 }
     try fixture.fill(400)
     try fixture.store.write { tx in for n in 0..<5 { _ = try tx.remove(DocumentID("\(n)"), in: "cars") } }
     try fixture.store.put("large", ["t": .string(String(repeating: "y", count: 9_000))], into: "boats")
@@ -174,7 +175,7 @@ import Testing
       _ = try tx.update(DocumentID("9"), in: "cars", [.remove(["text"])])
     }
     #expect(try store.verify().damages == [])
-    try store.collect(now: 1_800_000_000_000 + 40 * 86_400_000)
+    try clock.pass(days: 8, store)
     #expect(try store.statistics().tombstoneCount == 0)
     #expect(try store.verify().damages == [])
     #expect(try store.write { try $0.remove(DocumentID("20"), in: "cars") }.0)
@@ -183,7 +184,7 @@ import Testing
     let key = try [0, 0, 0, 1] + DocumentID("20").bytes
     let other = try [0, 0, 0, 1] + DocumentID("21").bytes
     for prefix in [
-      [2 as UInt8], withUnsafeBytes(of: (1_800_000_000_000 as UInt64).bigEndian) { [1] + Array($0) },
+      [2 as UInt8], withUnsafeBytes(of: clock.now.bigEndian) { [1] + Array($0) },
     ] {
       let url = URL(fileURLWithPath: fixture.dataPath)
       let whole = try Data(contentsOf: url)

@@ -1,6 +1,8 @@
 import CRDTCore
+import DocStore
 import QueryEngine
 import Synchronization
+import TestKit
 import Testing
 
 @Suite struct ExecSystemParametersTests {
@@ -28,7 +30,8 @@ import Testing
 
   @Test(arguments: [
     ("tombstone_ttl_hours", Value.string("1")), ("tombstone_ttl_hours", .int(0)),
-    ("tombstone_ttl_hours", .double(2)), ("tombstone_ttl_enabled", .int(1)),
+    ("tombstone_ttl_hours", .double(2)), ("certificate_ttl_hours", .int(-1)),
+    ("tombstone_ttl_enabled", .int(1)),
     ("dql_strict_mode", .string("true")),
     ("dql_restrict_subscriptions", .null), ("document_size_hard_limit_bytes", .int(-1)),
     ("document_size_soft_limit_bytes", .int(1 << 40)), ("user_collection_sync_scopes", .array([])),
@@ -72,5 +75,29 @@ import Testing
     try parameters.set("TOMBSTONE_TTL_HOURS", to: .int(3))
     #expect(seen.withLock { $0 } == [.int(168), .int(3)])
     #expect(throws: QueryError.self) { try parameters.observe("nothing") { _ in } }
+  }
+
+  @Test func `the lifetimes of a store's deletions follow their parameters`() throws {
+    let directory = try TemporaryDirectory()
+    var options = StoreOptions(log: { _, _ in })
+    options.tombstoneLifetime = .seconds(30 * 86_400)
+    options.certificateLifetime = nil
+    let store = try Store.open(at: directory.file("db"), options: options)
+    defer { store.close() }
+    let parameters = SystemParameters()
+    try parameters.govern(store)
+    #expect(try parameters.value(of: "tombstone_ttl_hours") == .int(720))
+    #expect(try parameters.value(of: "certificate_ttl_hours") == .int(0))
+    #expect(parameters.changedValues.isEmpty)
+    let engine = Engine(store: store, parameters: parameters)
+    _ = try engine.execute("ALTER SYSTEM SET TOMBSTONE_TTL_HOURS = 5")
+    _ = try engine.execute("ALTER SYSTEM SET CERTIFICATE_TTL_HOURS = 48")
+    #expect(store.tombstoneLifetime == .seconds(5 * 3_600))
+    #expect(store.certificateLifetime == .seconds(2 * 86_400))
+    _ = try engine.execute("ALTER SYSTEM SET TOMBSTONE_TTL_ENABLED = false")
+    #expect(store.tombstoneLifetime == nil)
+    try parameters.resetAll()
+    #expect(store.tombstoneLifetime == .seconds(30 * 86_400))
+    #expect(store.certificateLifetime == nil)
   }
 }

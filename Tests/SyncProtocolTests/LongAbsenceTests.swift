@@ -27,7 +27,7 @@ import Testing
     network.clock.advance(by: 3 * Self.day)
     try meanwhile(b)
     network.clock.advance(by: 27 * Self.day)
-    try a.store.collect(now: network.clock.milliseconds)
+    try a.forget()
     #expect(try a.store.read { try $0.certificateCount() } == 1)
     return (network, a, b)
   }
@@ -67,7 +67,7 @@ import Testing
     #expect(try a.store.read { try $0.certificateCount() } == 0)
     network.clock.advance(by: 8 * Self.day)
     for peer in [a, b] {
-      try peer.store.collect(now: network.clock.milliseconds)
+      try peer.forget()
       #expect(try peer.store.read { try $0.certificateCount() } == 1)
       #expect(peer.log.all.contains { $0.contains("forgotten") })
     }
@@ -93,6 +93,38 @@ import Testing
     try network.connect(a, b)
     try network.settle()
     for peer in [a, b] { #expect(try peer.document("x") == ["new": .int(1), "offline": .int(1)]) }
+  }
+
+  @Test func `a certificate that has had its time too no longer holds an older copy off: that is its limit`()
+    throws
+  {
+    let (network, a, b) = try parted()
+    a.store.certificateLifetime = .seconds(3_600)
+    network.clock.advance(by: Self.day)
+    try a.store.collect()
+    #expect(try a.store.read { try $0.certificateCount() } == 0)
+    let c = try network.addPeer("c")
+    try c.subscribe(Self.all)
+    try network.connect(b, c)
+    try network.settle()
+    try network.connect(c, a)
+    try network.settle()
+    for peer in [a, b, c] { #expect(try peer.document("x") == ["n": .int(1)]) }
+  }
+
+  @Test func `a tombstone that was evicted holds an older copy off as a collected one does`() throws {
+    let network = TestNetwork()
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    for peer in [a, b] { try peer.subscribe(Self.all) }
+    try a.put("x", ["n": .int(1)])
+    let (end, _) = try network.connect(a, b)
+    try network.settle()
+    network.cut(end)
+    try a.remove("x")
+    try a.write { try $0.evict(DocumentID("x"), in: "things") }
+    try network.connect(a, b)
+    try network.settle()
+    for peer in [a, b] { #expect(try peer.document("x") == nil) }
   }
 
   /// Three peers come and go for hours or years; every document is made once, and some are deleted once.
@@ -127,8 +159,11 @@ import Testing
         try peer.remove(id)
         removed.insert(id)
       case 5:
-        network.clock.advance(by: random.pick([3_600_000, 3 * Self.day, 30 * Self.day, 3_650 * Self.day]))
-        for peer in peers { try peer.store.collect(now: network.clock.milliseconds) }
+        let absence = random.pick([3_600_000, 3 * Self.day, 30 * Self.day, 3_650 * Self.day])
+        network.clock.advance(by: absence)
+        for peer in peers {
+          if absence > 7 * Self.day { try peer.forget() } else { try peer.store.collect() }
+        }
       default:
         let other = random.pick(peers)
         guard other !== peer else { continue }
@@ -145,6 +180,7 @@ import Testing
     for id in removed { expected[id] = nil }
     for peer in peers {
       let documents = try peer.documents()
+      #expect(try peer.store.verify().damages == [])
       #expect(documents == expected, "seed \(seed), peer \(peer.name)")
     }
   }

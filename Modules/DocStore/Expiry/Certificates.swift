@@ -4,7 +4,7 @@ import CRDTCore
 /// What is left of a document that was deleted long ago: when that was.
 struct Certificate {
   let life: Stamp
-  /// Wall time in milliseconds of when the tombstone went here.
+  /// The lived time at which the tombstone went here.
   let since: UInt64
 
   /// Eight bytes that stand for a document's key.
@@ -35,17 +35,29 @@ struct Certificate {
     }
     life = Stamp(reading: reading, site: site)
   }
+
+  /// Reads a stored certificate; `nil` when it is damaged.
+  init?(_ stored: RawSpan, at key: RawSpan, _ sites: SiteTable) {
+    guard let value = try? SmallRecord.open(stored, at: key, table: "certificates") else { return nil }
+    var reader = ByteReader(value.rawBytes)
+    guard let read = try? Certificate(&reader, sites) else { return nil }
+    self = read
+  }
 }
 
 extension DocumentPages {
   /// The certificate of a document without a record, by its key; `nil` when it was never deleted here.
   ///
+  /// - Throws: `corrupt` when it is damaged; an eviction removes it then.
   /// - Complexity: O(1) in a store without certificates.
-  func certificate(_ path: RawSpan, _ sites: SiteTable) throws(StoreError) -> Certificate? {
+  func certificate(_ path: RawSpan, _ sites: SiteTable) throws -> Certificate? {
     guard try access.entryCount(tables.certificates) > 0 else { return nil }
-    return try access.small(Certificate.key(path), in: tables.certificates, "certificates") {
-      reader throws(CodecError) in
-      try Certificate(&reader, sites)
+    let key = Certificate.key(path)
+    return try access.withValue(tables.certificates, key.rawBytes) { stored in
+      guard let certificate = Certificate(stored, at: key.rawBytes, sites) else {
+        throw SmallRecord.damaged("certificates")
+      }
+      return certificate
     }
   }
 
@@ -56,12 +68,32 @@ extension DocumentPages {
     _ collection: UInt32, _ id: DocumentID, _ sites: SiteTable,
     _ body: (borrowing RecordView, Summary) throws -> R
   ) throws -> R? {
-    let certificate: Certificate? = try DocumentPath.withKey(collection, id.bytes.rawBytes) { path in
-      try self.certificate(path, sites)
+    guard let certificate = try certificate(DocumentPath.key(collection, id.bytes).rawBytes, sites) else {
+      return nil
     }
-    guard let certificate else { return nil }
     var tables = RecordTables(keys: KeyTable(), sites: sites)
     let tombstone = DocumentCodec.tombstone(of: certificate.life, tables: &tables)
     return try body(RecordView(tombstone.record.rawBytes), tombstone.summary)
+  }
+
+  /// Keys of certificates from before `horizon` among the next `limit` from `start` on, and where to go on.
+  ///
+  /// A damaged one is passed over; it is found by whoever asks for its document, or verifies the store.
+  func oldCertificates(
+    from start: [UInt8], before horizon: UInt64, limit: Int, _ sites: SiteTable
+  ) throws -> (old: [[UInt8]], next: [UInt8]?) {
+    var (old, next, seen): ([[UInt8]], [UInt8]?, Int) = ([], nil, 0)
+    try access.scan(tables.certificates, from: start.rawBytes) { key, stored in
+      guard seen < limit else {
+        next = unsafe key.withUnsafeBytes { unsafe Array($0) }
+        return false
+      }
+      seen += 1
+      if let certificate = Certificate(stored, at: key, sites), certificate.since < horizon {
+        old.append(unsafe key.withUnsafeBytes { unsafe Array($0) })
+      }
+      return true
+    }
+    return (old, next)
   }
 }

@@ -3,12 +3,20 @@ import CRDTCore
 
 /// A document whose tombstone or removed fields are to be forgotten in time.
 struct ExpiryEntry {
-  /// Wall time in milliseconds from which the lifetime counts.
+  /// The lived time from which the lifetime counts.
   let since: UInt64
   /// The document's key.
   let path: [UInt8]
-  /// The document's sequence at that time: as long as it is the same, everything in it is as old.
-  let sequence: UInt64
+  /// How the document stood at that time.
+  let mark: Mark
+
+  /// Tells what of a document is as old as its entry.
+  struct Mark: Hashable, Sendable {
+    /// The document's sequence: as long as it is the same, everything in the document is as old.
+    var sequence: UInt64 = 0
+    /// The latest reading in the document: what bears a later stamp came later.
+    var latest = ClockReading.zero
+  }
 }
 
 /// The table of what is to be forgotten: each document by time, and its time by document.
@@ -18,86 +26,87 @@ struct ExpiryTable {
 
   static let byTime: UInt8 = 1
   static let byDocument: UInt8 = 2
-  private static let pathOffset = 9
 
   private static func key(_ since: UInt64, _ path: [UInt8] = []) -> [UInt8] {
-    var key = ByteWriter(capacity: pathOffset + path.count)
+    var key = ByteWriter(capacity: 9 + path.count)
     key.write(byTime)
     key.writeFixed(since)
     key.write(path)
     return key.bytes
   }
 
-  /// Enters a document unless it is there.
-  func add(_ path: RawSpan, sequence: UInt64, now: UInt64) throws(StoreError) {
+  private static func key(of path: RawSpan) -> [UInt8] {
     var key = ByteWriter(capacity: 1 + path.byteCount)
-    key.write(Self.byDocument)
+    key.write(byDocument)
     key.write(path)
-    let known = try access.small(key.bytes, in: table, "expiry") { _ throws(CodecError) in true }
-    guard known == nil else { return }
-    let path = Array(key.bytes.dropFirst())
-    try put(ExpiryEntry(since: now, path: path, sequence: sequence))
+    return key.bytes
+  }
+
+  func contains(_ path: RawSpan) throws(StoreError) -> Bool { try has(Self.key(of: path)) }
+
+  private func has(_ key: [UInt8]) throws(StoreError) -> Bool {
+    do { return try access.withValue(table, key.rawBytes) { _ in true } ?? false } catch {
+      throw (error as? StoreError) ?? SmallRecord.damaged("expiry")
+    }
+  }
+
+  /// Enters a document, which is not there.
+  func add(_ path: RawSpan, _ mark: ExpiryEntry.Mark, now: UInt64) throws(StoreError) {
+    try put(ExpiryEntry(since: now, path: unsafe path.withUnsafeBytes { unsafe Array($0) }, mark: mark))
   }
 
   private func put(_ entry: ExpiryEntry) throws(StoreError) {
-    var sequence = ByteWriter(capacity: 8)
-    sequence.writeFixed(entry.sequence)
-    try SmallRecord.put(sequence.bytes, at: Self.key(entry.since, entry.path), in: table, access)
+    var mark = ByteWriter(capacity: 16)
+    mark.writeFixed(entry.mark.sequence)
+    mark.writeFixed(entry.mark.latest.rawValue)
+    try SmallRecord.put(mark.bytes, at: Self.key(entry.since, entry.path), in: table, access)
     var since = ByteWriter(capacity: 8)
     since.writeFixed(entry.since)
-    try SmallRecord.put(since.bytes, at: [Self.byDocument] + entry.path, in: table, access)
+    try SmallRecord.put(since.bytes, at: Self.key(of: entry.path.rawBytes), in: table, access)
   }
 
   func remove(_ entry: ExpiryEntry) throws(StoreError) {
     try access.delete(table, Self.key(entry.since, entry.path).rawBytes)
-    try access.delete(table, ([Self.byDocument] + entry.path).rawBytes)
+    try access.delete(table, Self.key(of: entry.path.rawBytes).rawBytes)
   }
 
   /// Lets the lifetime of an entry begin anew.
-  func renew(_ entry: ExpiryEntry, sequence: UInt64, now: UInt64) throws(StoreError) {
+  func renew(_ entry: ExpiryEntry, _ mark: ExpiryEntry.Mark, now: UInt64) throws(StoreError) {
     try remove(entry)
-    try put(ExpiryEntry(since: now, path: entry.path, sequence: sequence))
+    try put(ExpiryEntry(since: now, path: entry.path, mark: mark))
   }
 
-  /// Entries from before `horizon`, oldest first, and such as a clock that was ahead dated after `now`.
-  func due(before horizon: UInt64, now: UInt64, limit: Int) throws -> [ExpiryEntry] {
+  /// The oldest entries from before `horizon`.
+  func due(before horizon: UInt64, limit: Int) throws -> [ExpiryEntry] {
     var found: [ExpiryEntry] = []
-    let cursor = try RowCursor(access, table)
-    try cursor.scan(from: [Self.byTime], to: Self.key(horizon), reversed: false, limit, &found)
-    if now < .max {
-      try cursor.scan(
-        from: Self.key(now + 1), to: [Self.byDocument], reversed: true, limit - found.count, &found)
+    try access.scan(table, from: [Self.byTime].rawBytes) { key, stored in
+      guard found.count < limit, let entry = Self.entry(key, stored), entry.since < horizon else {
+        return false
+      }
+      found.append(entry)
+      return true
     }
     return found
   }
 
-  fileprivate static func entry(_ key: RawSpan, _ stored: RawSpan) throws -> ExpiryEntry {
-    let value = try SmallRecord.open(stored, at: key, table: "expiry")
+  /// Reads an entry; `nil` for one that is ordered by document.
+  ///
+  /// Damage to its mark is no obstacle: nothing in the document is taken for old, and the entry is made anew.
+  static func entry(_ key: RawSpan, _ stored: RawSpan) -> ExpiryEntry? {
     do throws(CodecError) {
-      var reader = ByteReader(key, offset: 1)
+      var reader = ByteReader(key)
+      guard try reader.readByte() == byTime else { return nil }
       let since: UInt64 = try reader.readFixed()
       let path = try reader.readBytes(reader.remaining)
-      guard path.byteCount > DocumentPath.prefixBytes else { throw reader.failure(.malformed, "no document") }
-      var sequence = ByteReader(value.rawBytes)
-      return ExpiryEntry(
-        since: since, path: unsafe path.withUnsafeBytes { unsafe Array($0) },
-        sequence: try sequence.readFixed())
+      var mark = ExpiryEntry.Mark()
+      if let value = try? SmallRecord.open(stored, at: key, table: "expiry") {
+        var reader = ByteReader(value.rawBytes)
+        mark.sequence = try reader.readFixed()
+        mark.latest = ClockReading(rawValue: try reader.readFixed())
+      }
+      return ExpiryEntry(since: since, path: unsafe path.withUnsafeBytes { unsafe Array($0) }, mark: mark)
     } catch {
-      throw SmallRecord.damaged("expiry")
+      return nil
     }
-  }
-}
-
-extension RowCursor {
-  fileprivate func scan(
-    from: [UInt8], to: [UInt8], reversed: Bool, _ limit: Int, _ found: inout [ExpiryEntry]
-  ) throws {
-    guard limit > 0 else { return }
-    var entries: [ExpiryEntry] = []
-    try scan(from: from.rawBytes, to: to.rawBytes, reversed: reversed) { key, value in
-      entries.append(try ExpiryTable.entry(key, value))
-      return entries.count < limit
-    }
-    found += entries
   }
 }

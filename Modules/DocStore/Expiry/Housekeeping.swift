@@ -18,8 +18,15 @@ final class Housekeeping: Sendable {
   private let state = Monitor(State())
   let lifetimes: Monitor<Lifetimes>
 
-  /// Slices in which certificates are looked through at a time; the rest waits for the next time.
-  private static let certificateSlices = 10
+  /// What was done so far, for the statistics.
+  let tally = Monitor(ExpiryStatistics())
+
+  /// Certificates that are looked through at a time; the rest waits for the next time.
+  private static let certificateBatch = 4_096
+  /// Certificates that are removed in one transaction.
+  private static let removalBatch = 512
+  /// The longest that the first collection of a session waits.
+  private static let firstPause = Duration.seconds(60)
 
   init(_ writer: Writer, _ environment: Monitor<Environment?>, _ options: StoreOptions) {
     self.writer = writer
@@ -64,10 +71,10 @@ final class Housekeeping: Sendable {
       attempt("The index \(index.definition.name) could not be finished") { try finish(index) }
     }
     guard let interval = options.collectionInterval else { return }
-    // A phase of its own, so that the peers of a network do not all forget, and tell, at one time.
-    var pause = interval * Double.random(in: 0..<1)
+    // A phase of its own, so that the many that start together do not all do it at one time.
+    var pause = min(interval, Self.firstPause) * Double.random(in: 0..<1)
     while state.wait(for: pause, until: { $0.isStopping ? true : nil }) == nil {
-      attempt("What is old could not be forgotten") { try collect(now: options.now()) }
+      attempt("What is old could not be forgotten") { try collect(everything: false) }
       pause = interval
     }
   }
@@ -99,44 +106,90 @@ final class Housekeeping: Sendable {
 
   // MARK: - Forgetting
 
-  /// Forgets what is older than its lifetime at `now`.
-  func collect(now: UInt64) throws {
-    let lifetimes = lifetimes.withLock { $0 }
-    let slice = slice
-    while try isAnyDue(now, lifetimes),
-      try write({ try $0.collectExpired(now: now, lifetimes, until: slice.end()) })
-    {}
-    guard let lifetime = lifetimes.certificate, try hasCertificates() else { return }
-    let horizon = Lifetimes.horizon(now, lifetime)
-    for _ in 0..<Self.certificateSlices {
-      let start = state.withLock { $0.certificates }
-      let next = try write {
-        try $0.collectCertificates(from: start, now: now, horizon: horizon, until: slice.end())
+  /// Forgets what has had its time; of the certificates the next ones alone unless `everything` is to go.
+  func collect(everything: Bool = true) throws {
+    tally.withLock { $0.isCollecting = true }
+    defer {
+      tally.withLock {
+        $0.isCollecting = false
+        $0.lastCollection = options.now()
       }
-      state.withLock { $0.certificates = next ?? [] }
-      if next == nil { return }
     }
+    let slice = slice
+    while try isAnyDue() {
+      // Changed lifetimes count from the next slice on.
+      let lifetime = lifetimes.withLock { $0.tombstone }
+      let result = try write { try $0.collectExpired(lifetime, until: slice.end()) }
+      try note(result.forgotten)
+      if !result.hasMore { break }
+    }
+    repeat {
+      guard try collectCertificates() else { return }
+    } while everything
+  }
+
+  private func note(_ forgotten: ExpiryStatistics.Forgotten) throws {
+    tally.withLock { $0.forgotten += forgotten }
+    try options.reach(.sliceCollected)
   }
 
   /// Looks before the writer is bothered.
-  private func isAnyDue(_ now: UInt64, _ lifetimes: Lifetimes) throws -> Bool {
-    let horizon = Lifetimes.horizon(now, lifetimes.tombstone)
+  private func isAnyDue() throws -> Bool {
+    let lifetime = lifetimes.withLock { $0.tombstone }
+    let wall = options.now()
     return try read { access, tables in
+      let lived = try LogState(access, tables).lived
+      let horizon = Lifetimes.horizon(lived.advanced(to: wall).now, lifetime)
       let table = ExpiryTable(access: access, table: tables.expiry)
-      if try !table.due(before: horizon, now: now, limit: 1).isEmpty { return true }
+      if try !table.due(before: horizon, limit: 1).isEmpty { return true }
       var isDue = false
       try access.scan(tables.groups, from: [UInt8]().rawBytes) { key, stored in
-        let value = try SmallRecord.open(stored, at: key, table: "groups")
-        let group = try GroupRecord(value.rawBytes)
-        isDue = group.time < horizon || group.time > now
+        guard let time = GroupRecord.time(stored, at: key) else { return true }
+        isDue = time < horizon
         return false
       }
-      return isDue
+      if isDue { return true }
+      // Nothing is, but it must be kept how long the store has lived, for what it remembers.
+      return try lived.isBehind(wall)
+        && [tables.expiry, tables.groups, tables.certificates].contains { table throws(StoreError) in
+          try access.entryCount(table) > 0
+        }
     }
   }
 
-  private func hasCertificates() throws -> Bool {
-    try read { access, tables in try access.entryCount(tables.certificates) > 0 }
+  /// Looks through the next certificates, and removes those that have had their time.
+  ///
+  /// - Returns: Whether there are more.
+  private func collectCertificates() throws -> Bool {
+    guard let lifetime = lifetimes.withLock({ $0.certificate }) else { return false }
+    let start = state.withLock { $0.certificates }
+    let wall = options.now()
+    let (horizon, found) = try read { access, tables in
+      let horizon = Lifetimes.horizon(try LogState(access, tables).lived.advanced(to: wall).now, lifetime)
+      let pages = DocumentPages(access: access, tables: tables)
+      return (
+        horizon,
+        try pages.oldCertificates(
+          from: start, before: horizon, limit: Self.certificateBatch, writer.catalogue.sites)
+      )
+    }
+    for first in stride(from: 0, to: found.old.count, by: Self.removalBatch) {
+      let keys = found.old[first..<min(first + Self.removalBatch, found.old.count)]
+      let count = try write { try $0.removeCertificates(keys, before: horizon) }
+      try note(.init(certificates: count))
+    }
+    state.withLock { $0.certificates = found.next ?? [] }
+    return found.next != nil
+  }
+
+  /// What waits to be forgotten in a snapshot, and what was so far.
+  func statistics(_ access: PageAccess, _ tables: Tables) throws(StoreError) -> ExpiryStatistics {
+    var result = tally.withLock { $0 }
+    // Each document stands there twice.
+    result.waitingDocuments = try access.entryCount(tables.expiry) / 2
+    result.groups = try access.entryCount(tables.groups)
+    result.certificates = try access.entryCount(tables.certificates)
+    return result
   }
 
   private func read<R>(_ body: (PageAccess, Tables) throws -> R) throws -> R {

@@ -1,12 +1,13 @@
 /// How long deletions are remembered; may change while the store is open.
 struct Lifetimes: Sendable {
-  /// Of tombstones, removed fields and records of what was written together.
-  var tombstone: Duration
+  /// Of tombstones, removed fields and records of what was written together; `nil` for ever.
+  var tombstone: Duration?
   /// Of death certificates; `nil` for ever.
   var certificate: Duration?
 
-  /// The time before which what has lived for `lifetime` came to be.
-  static func horizon(_ now: UInt64, _ lifetime: Duration) -> UInt64 {
+  /// The time before which what has lived for `lifetime` came to be; nothing did before 0.
+  static func horizon(_ now: UInt64, _ lifetime: Duration?) -> UInt64 {
+    guard let lifetime else { return 0 }
     let (seconds, attoseconds) = lifetime.components
     let milliseconds = UInt64(clamping: seconds).multipliedReportingOverflow(by: 1_000)
     let whole = milliseconds.overflow ? UInt64.max : milliseconds.partialValue
@@ -16,8 +17,10 @@ struct Lifetimes: Sendable {
 }
 
 extension Store {
-  /// How long tombstones, removed fields and the records of transactions are kept; counts at the next collection.
-  public var tombstoneLifetime: Duration {
+  /// How long tombstones, removed fields and the records of transactions are kept; `nil` for ever.
+  ///
+  /// A change counts from the next collection on, for what is there already too.
+  public var tombstoneLifetime: Duration? {
     get { housekeeping.lifetimes.withLock { $0.tombstone } }
     set { housekeeping.lifetimes.withLock { $0.tombstone = newValue } }
   }
@@ -28,13 +31,14 @@ extension Store {
     set { housekeeping.lifetimes.withLock { $0.certificate = newValue } }
   }
 
-  /// Forgets what is older than its lifetime at `now`, in milliseconds since 1970.
+  /// Forgets what is older than its lifetime, in slices between which others write.
   ///
-  /// The store does so by itself every ten minutes; this is for those who cannot wait.
-  ///
-  /// - Throws: `nestedWriteTransaction` inside a write transaction; else as a write does.
-  public func collect(now: UInt64) throws {
+  /// The store does so by itself every ten minutes; this is for those who cannot wait. Nobody sees a difference:
+  /// it is no write, and is not told to peers.
+  /// - Throws: `nestedWriteTransaction` inside a write transaction; `closed` as soon as the store closes; else
+  ///   as a write does.
+  public func collect() throws {
     try checkMayWrite()
-    try housekeeping.collect(now: now)
+    try housekeeping.collect()
   }
 }

@@ -1,9 +1,6 @@
 import CRDTCore
 
 extension WriteTransaction {
-  /// How much of each kind is looked at before the clock is.
-  private static let batch = 64
-
   // MARK: - On the way of writes
 
   /// Enters a document that was just stored among those that have something to forget.
@@ -12,8 +9,10 @@ extension WriteTransaction {
     _ access: PageAccess
   ) throws(StoreError) {
     guard !standing.isForgettable, record.isForgettable else { return }
-    try ExpiryTable(access: access, table: tables.expiry)
-      .add(path, sequence: sequence, now: settings.options.now())
+    let table = ExpiryTable(access: access, table: tables.expiry)
+    guard try !table.contains(path) else { return }
+    let mark = ExpiryEntry.Mark(sequence: sequence, latest: record.latest(sites))
+    try table.add(path, mark, now: livedTime())
   }
 
   /// Removes the certificate of a document that has a record again.
@@ -21,97 +20,198 @@ extension WriteTransaction {
     try access.delete(tables.certificates, Certificate.key(path).rawBytes)
   }
 
+  /// Removes a certificate that is damaged, so that its document can be written again.
+  ///
+  /// - Returns: `false` when there is none, or it is whole.
+  func removeDamagedCertificate(_ path: RawSpan, _ access: PageAccess) throws -> Bool {
+    let key = Certificate.key(path)
+    let sites = sites
+    let isDamaged = try access.withValue(tables.certificates, key.rawBytes) { stored in
+      Certificate(stored, at: key.rawBytes, sites) == nil
+    }
+    guard isDamaged == true else { return false }
+    return try update { () throws(StoreError) in try access.delete(tables.certificates, key.rawBytes) }
+  }
+
+  /// Leaves a certificate for a tombstone that is being evicted: that a document was deleted is no local
+  /// matter, and no peer may bring it back.
+  func certifyEvicted(_ path: RawSpan, at index: Int, _ access: PageAccess) throws {
+    let life = try withTables(of: index) { recordTables in
+      try access.withValue(tables.documents, path) { stored -> Stamp? in
+        guard let envelope = Envelope(stored), envelope.isIntact(for: path) else { return nil }
+        let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
+        guard RecordView(record).verify(), !RecordView(record).isAlive else { return nil }
+        // What cannot be read leaves without a trace, as every damaged document does.
+        let outcome = try? DocumentCodec.collect(
+          before: ClockReading(rawValue: .max), existing: StoredDocument(record, summary: envelope.summary),
+          own: settings.site, tables: &recordTables)
+        guard case .certifiable(let certifiable)? = outcome else { return nil }
+        return certifiable.life
+      } ?? nil
+    }
+    guard let life else { return }
+    try update { () throws(StoreError) in try putCertificate(path, life) }
+  }
+
+  private func putCertificate(_ path: RawSpan, _ life: Stamp) throws(StoreError) {
+    let certificate = Certificate(life: life, since: livedTime())
+    let value = withState { state in certificate.encode(&state.sites) }
+    let access = try pagesToWrite("certify")
+    try SmallRecord.put(value, at: Certificate.key(path), in: tables.certificates, access)
+  }
+
   // MARK: - Collection
 
-  /// Forgets what documents and groups have had their time, until `isTimeUp`.
+  /// What a slice of collection came to.
+  struct CollectionSlice: Sendable {
+    var forgotten = ExpiryStatistics.Forgotten()
+    /// Whether there may be more.
+    var hasMore = false
+  }
+
+  /// How much is looked up at a time.
+  private static let batch = 64
+
+  /// Forgets what documents and groups have had their time, until `isTimeUp`, but some in any case.
   ///
   /// It is no write: no sequence, no summary and nothing that readers see changes.
-  /// - Returns: Whether there may be more.
-  func collectExpired(now: UInt64, _ lifetimes: Lifetimes, until isTimeUp: () -> Bool) throws -> Bool {
+  func collectExpired(_ lifetime: Duration?, until isTimeUp: () -> Bool) throws -> CollectionSlice {
     let access = try pagesToWrite("collect")
     try flushRows(access)
-    let horizon = Lifetimes.horizon(now, lifetimes.tombstone)
+    keepsTime = true
+    let now = livedTime()
+    let horizon = Lifetimes.horizon(now, lifetime)
     let table = ExpiryTable(access: access, table: tables.expiry)
+    var slice = CollectionSlice()
     repeat {
-      let entries = try table.due(before: horizon, now: now, limit: Self.batch)
-      for entry in entries { try forget(entry, table, now: now, horizon: horizon) }
-      let groups = try collectGroups(access, now: now, horizon: horizon)
-      if entries.count < Self.batch, groups < Self.batch { return false }
-    } while !isTimeUp()
-    return true
+      let entries = try table.due(before: horizon, limit: Self.batch)
+      for (place, entry) in entries.enumerated() {
+        if place > 0, isTimeUp() {
+          slice.hasMore = true
+          return slice
+        }
+        try forget(entry, table, now: now, &slice.forgotten)
+      }
+      let groups = try collectGroups(access, before: horizon)
+      slice.forgotten.groups += groups
+      slice.hasMore = entries.count == Self.batch || groups == Self.batch
+    } while slice.hasMore && !isTimeUp()
+    return slice
   }
+
+  /// Removes certificates by their keys, unless they are younger than `horizon` by now.
+  func removeCertificates(_ keys: ArraySlice<[UInt8]>, before horizon: UInt64) throws -> Int {
+    let access = try pagesToWrite("collect")
+    let sites = sites
+    var count = 0
+    for key in keys {
+      let isOld = try access.withValue(tables.certificates, key.rawBytes) { stored in
+        Certificate(stored, at: key.rawBytes, sites).map { $0.since < horizon } ?? false
+      }
+      guard isOld == true else { continue }
+      let wasThere = try update { () throws(StoreError) in
+        try access.delete(tables.certificates, key.rawBytes)
+      }
+      count += wasThere ? 1 : 0
+    }
+    return count
+  }
+
+  /// Removes the oldest records of groups.
+  ///
+  /// A damaged one goes with the first that is old behind it, for those stand in the order of their time.
+  private func collectGroups(_ access: PageAccess, before horizon: UInt64) throws -> Int {
+    var old: [[UInt8]] = []
+    var ageless: [[UInt8]] = []
+    try access.scan(tables.groups, from: [UInt8]().rawBytes) { key, stored in
+      let time = GroupRecord.time(stored, at: key)
+      guard old.count < Self.batch, (time ?? 0) < horizon else { return false }
+      ageless.append(unsafe key.withUnsafeBytes { unsafe Array($0) })
+      if time != nil {
+        old += ageless
+        ageless = []
+      }
+      return true
+    }
+    try update { () throws(StoreError) in
+      for key in old { try access.delete(tables.groups, key.rawBytes) }
+    }
+    return min(old.count, Self.batch)
+  }
+
+  // MARK: - One document
 
   /// What is to become of a document.
   private enum Fate {
-    case keep(sequence: UInt64, isForgettable: Bool)
-    case shrink(EncodedDocument, sequence: UInt64)
+    case keep(ExpiryEntry.Mark, isForgettable: Bool)
+    case shrink(EncodedDocument, ExpiryEntry.Mark)
     case certify(CollectOutcome.Certifiable)
   }
 
-  private func forget(_ entry: ExpiryEntry, _ table: ExpiryTable, now: UInt64, horizon: UInt64) throws {
-    if entry.since > now {
-      // The clock was ahead when this was entered.
-      return try update { () throws(StoreError) in
-        try table.renew(entry, sequence: entry.sequence, now: now)
-      }
-    }
+  private func forget(
+    _ entry: ExpiryEntry, _ table: ExpiryTable, now: UInt64, _ forgotten: inout ExpiryStatistics.Forgotten
+  ) throws {
     let key = entry.path.rawBytes
     let number = DocumentPath.collection(of: key) ?? 0
     guard let index = withState({ state in state.collections.firstIndex { $0.id == number } }),
-      let fate = try fate(of: entry, at: index, horizon: horizon)
+      let fate = try fate(of: entry, at: index)
     else { return try update { () throws(StoreError) in try table.remove(entry) } }
     try update { () throws(StoreError) in
       switch fate {
-      case .keep(let sequence, isForgettable: true):
-        try table.renew(entry, sequence: sequence, now: now)
+      case .keep(let mark, isForgettable: true): try table.renew(entry, mark, now: now)
       case .keep(_, isForgettable: false): try table.remove(entry)
-      case .shrink(let document, let sequence):
-        try put(document, sequence: sequence, at: key)
+      case .shrink(let document, let mark):
+        try put(document, sequence: mark.sequence, at: key)
         if RecordView(document.record.rawBytes).isForgettable {
-          try table.renew(entry, sequence: sequence, now: now)
+          try table.renew(entry, mark, now: now)
         } else {
           try table.remove(entry)
         }
-      case .certify(let certificate):
-        try certify(key, certificate, at: index, now: now)
+        forgotten.shrunkDocuments += 1
+      case .certify(let certifiable):
+        let access = try pagesToWrite("collect")
+        try access.delete(tables.documents, key)
+        countRecord(-1, at: index)
+        try putCertificate(key, certifiable.life)
         try table.remove(entry)
+        if certifiable.hasLaterWrites { report(key, at: index) }
+        forgotten.tombstones += 1
       }
     }
   }
 
   /// Looks at a document; `nil` when there is none any more.
-  private func fate(of entry: ExpiryEntry, at index: Int, horizon: UInt64) throws -> Fate? {
+  private func fate(of entry: ExpiryEntry, at index: Int) throws -> Fate? {
     let access = try pagesToWrite("collect")
     return try withTables(of: index) { recordTables in
       try access.withValue(tables.documents, entry.path.rawBytes) { stored -> Fate in
+        // A damaged document stays as it is, to be found and reported.
+        let asIs = Fate.keep(entry.mark, isForgettable: true)
         guard let envelope = Envelope(stored), envelope.isIntact(for: entry.path.rawBytes) else {
-          return .keep(sequence: entry.sequence, isForgettable: true)
+          return asIs
         }
         let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
-        // A damaged record stays as it is, to be found and reported.
-        guard RecordView(record).verify() else { return .keep(sequence: entry.sequence, isForgettable: true) }
-        // Unchanged since it was entered, all of it is old by the time of its arrival, whatever its stamps
-        // say. Otherwise only what is old by its stamp is surely old.
-        let reading =
-          envelope.sequence == entry.sequence
-          ? ClockReading(rawValue: .max) : ClockReading(milliseconds: horizon)
-        let outcome: CollectOutcome
-        do {
-          outcome = try DocumentCodec.collect(
-            before: reading, existing: StoredDocument(record, summary: envelope.summary), own: settings.site,
+        let view = RecordView(record)
+        guard view.verify() else { return asIs }
+        let mark = ExpiryEntry.Mark(sequence: envelope.sequence, latest: view.latest(recordTables.sites))
+        // Unchanged since it was entered, all of it is as old, whatever its stamps say. Else what bears a later
+        // stamp than anything did then is younger; of the rest some may be, which is no harm: a removal that
+        // goes early is one that the version vector remembers earlier.
+        let horizon =
+          envelope.sequence == entry.mark.sequence ? ClockReading(rawValue: .max) : entry.mark.latest.next
+        do throws(CodecError) {
+          switch try DocumentCodec.collect(
+            before: horizon, existing: StoredDocument(record, summary: envelope.summary), own: settings.site,
             tables: &recordTables)
-        } catch {
-          return .keep(sequence: entry.sequence, isForgettable: true)
-        }
-        switch outcome {
-        case .unchanged:
-          return .keep(sequence: envelope.sequence, isForgettable: RecordView(record).isForgettable)
-        case .changed(let document):
-          guard document.summary == envelope.summary else {
-            return .keep(sequence: envelope.sequence, isForgettable: true)
+          {
+          case .unchanged: return .keep(mark, isForgettable: view.isForgettable)
+          case .changed(let document):
+            guard document.summary == envelope.summary else { return .keep(mark, isForgettable: true) }
+            return .shrink(document, mark)
+          case .certifiable(let certifiable): return .certify(certifiable)
           }
-          return .shrink(document, sequence: envelope.sequence)
-        case .certifiable(let certificate): return .certify(certificate)
+        } catch {
+          return asIs
         }
       }
     }
@@ -128,81 +228,16 @@ extension WriteTransaction {
     }
   }
 
-  /// Lets a certificate take a tombstone's place.
-  private func certify(
-    _ key: RawSpan, _ certifiable: CollectOutcome.Certifiable, at index: Int, now: UInt64
-  ) throws(StoreError) {
-    let access = try pagesToWrite("collect")
-    try access.delete(tables.documents, key)
-    countRecord(-1, at: index)
-    let value = withState { state in
-      Certificate(life: certifiable.life, since: now).encode(&state.sites)
-    }
-    try SmallRecord.put(value, at: Certificate.key(key), in: tables.certificates, access)
-    guard certifiable.hasLaterWrites else { return }
-    let id = key.extracting(DocumentPath.prefixBytes..<key.byteCount)
+  private func report(_ key: RawSpan, at index: Int) {
+    let id = DocumentPages.digits(key.extracting(DocumentPath.prefixBytes..<key.byteCount))
     settings.options.write(
       .warning,
-      "What was written to the document \(DocumentPages.digits(id)) of the collection "
-        + "\(name(of: number(at: index))) after its deletion, unaware of it, is forgotten with its tombstone")
+      "What was written to the document \(id) of the collection \(name(of: number(at: index))) after its "
+        + "deletion, unaware of it, is forgotten with its tombstone")
   }
+}
 
-  /// Removes the oldest records of groups.
-  ///
-  /// - Returns: How many were looked at.
-  private func collectGroups(_ access: PageAccess, now: UInt64, horizon: UInt64) throws -> Int {
-    var old: [[UInt8]] = []
-    var ahead: [(key: [UInt8], record: [UInt8])] = []
-    try access.scan(tables.groups, from: [UInt8]().rawBytes) { key, stored in
-      let value = try SmallRecord.open(stored, at: key, table: "groups")
-      let group = try GroupRecord(value.rawBytes)
-      guard group.time < horizon || group.time > now else { return false }
-      let key = unsafe key.withUnsafeBytes { unsafe Array($0) }
-      if group.time > now { ahead.append((key, value)) } else { old.append(key) }
-      return old.count + ahead.count < Self.batch
-    }
-    try update { () throws(StoreError) in
-      for key in old { try access.delete(tables.groups, key.rawBytes) }
-      // The clock was ahead when these were written: their time begins now.
-      for (key, record) in ahead {
-        try SmallRecord.put(GroupRecord.renew(record, at: now), at: key, in: tables.groups, access)
-      }
-    }
-    return old.count + ahead.count
-  }
-
-  /// Removes certificates that have had their time, from `start` on, until `isTimeUp`.
-  ///
-  /// - Returns: Where to go on; `nil` at the end of the table.
-  func collectCertificates(
-    from start: [UInt8], now: UInt64, horizon: UInt64, until isTimeUp: () -> Bool
-  ) throws -> [UInt8]? {
-    let access = try pagesToWrite("collect")
-    var next: [UInt8]? = start
-    while let from = next {
-      next = nil
-      var seen = 0
-      var old: [[UInt8]] = []
-      try access.scan(tables.certificates, from: from.rawBytes) { key, stored in
-        let bytes = unsafe key.withUnsafeBytes { unsafe Array($0) }
-        guard seen < 8 * Self.batch else {
-          next = bytes
-          return false
-        }
-        seen += 1
-        let value = try SmallRecord.open(stored, at: key, table: "certificates")
-        let certificate = try withState { state in
-          var reader = ByteReader(value.rawBytes)
-          return try Certificate(&reader, state.sites)
-        }
-        if certificate.since < horizon { old.append(bytes) }
-        return true
-      }
-      try update { () throws(StoreError) in
-        for key in old { try access.delete(tables.certificates, key.rawBytes) }
-      }
-      if isTimeUp() { break }
-    }
-    return next
-  }
+extension RecordView {
+  /// The latest reading of those who wrote to the document; zero where that cannot be told.
+  fileprivate func latest(_ sites: SiteTable) -> ClockReading { (try? vector(sites: sites).latest) ?? .zero }
 }

@@ -21,6 +21,8 @@ public struct StoreStatistics: Sendable {
   public internal(set) var siteCount = 0
   /// Documents too large to be sent.
   public internal(set) var oversizeCount = 0
+  /// What waits to be forgotten, and what was.
+  public internal(set) var expiry = ExpiryStatistics()
   /// Bytes of a page, of the data file, and those that documents may fill.
   public internal(set) var pageBytes = 0
   public internal(set) var fileBytes = 0
@@ -63,6 +65,7 @@ extension Store {
     result.collections = try pages.collections()
     result.siteCount = try reader.access.entryCount(environment.tables.sites)
     result.oversizeCount = try reader.access.entryCount(environment.tables.oversize)
+    result.expiry = try housekeeping.statistics(reader.access, environment.tables)
     try measure(environment, reader, &result)
     result.waitingWriters = waitingJobs
     return result

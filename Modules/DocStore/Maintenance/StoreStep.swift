@@ -12,6 +12,8 @@ package enum StoreStep: String, CaseIterable, Codable, Sendable {
   case compactionCopied, compactionOpened, compactionMarked, compactionRenamed, compactionSynced
   // A larger map.
   case mapEmptied
+  // Forgetting what had its time.
+  case sliceCollected
 }
 
 extension StoreOptions {

@@ -136,7 +136,7 @@ enum DocumentPath {
 
 /// The documents of one commit that are to become visible together, and when they were written.
 struct GroupRecord {
-  /// Wall time in milliseconds.
+  /// The lived time of the commit.
   let time: UInt64
   let members: [DocumentKey]
 
@@ -160,11 +160,11 @@ struct GroupRecord {
     return writer.bytes
   }
 
-  /// The record of a group with another time.
-  static func renew(_ record: [UInt8], at time: UInt64) -> [UInt8] {
-    var writer = ByteWriter(capacity: record.count)
-    writer.writeFixed(time)
-    return writer.bytes + record.dropFirst(MemoryLayout<UInt64>.size)
+  /// The time of a stored record; `nil` when it is damaged.
+  static func time(_ stored: RawSpan, at key: RawSpan) -> UInt64? {
+    guard let value = try? SmallRecord.open(stored, at: key, table: "groups") else { return nil }
+    var reader = ByteReader(value.rawBytes)
+    return try? reader.readFixed(as: UInt64.self)
   }
 
   init(_ bytes: RawSpan) throws(CodecError) {

@@ -125,8 +125,16 @@ public struct ReadTransaction: ~Copyable {
     try pages.access.entryCount(pages.tables.certificates)
   }
 
-  /// Entries of the table of what is forgotten in time.
-  package borrowing func expiryCount() throws -> Int { try pages.access.entryCount(pages.tables.expiry) }
+  /// Visits the entries of one of the store's tables as they stand in the file, until `body` returns `false`.
+  ///
+  /// - Throws: `notFound` for a table that there is not.
+  package borrowing func forEachEntry(of table: String, _ body: (RawSpan, RawSpan) throws -> Bool) throws {
+    let pages = try pages
+    guard let found = pages.tables.all.first(where: { $0.name == table }) else {
+      throw StoreError(.notFound, "There is no table of this name", operation: "read")
+    }
+    try pages.access.scan(found.table, from: [UInt8]().rawBytes, body)
+  }
 
   /// The documents above the hard size limit, which are never sent.
   public borrowing func oversizeDocuments() throws -> [OversizeDocument] {

@@ -106,14 +106,17 @@ extension LogState {
     commitID = try reader.readFixed()
     evictionEpoch = try reader.readFixed()
     clock = HybridClock(latest: ClockReading(rawValue: try reader.readFixed()))
+    lived = LivedTime(now: try reader.readFixed(), wall: try reader.readFixed())
   }
 
   func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
-    var value = ByteWriter(capacity: 32)
+    var value = ByteWriter(capacity: 48)
     value.writeFixed(sequence)
     value.writeFixed(commitID)
     value.writeFixed(evictionEpoch)
     value.writeFixed(clock.latest.rawValue)
+    value.writeFixed(lived.now)
+    value.writeFixed(lived.wall)
     try SmallRecord.put(value.bytes, at: Self.key, in: tables.meta, access)
   }
 }

@@ -69,6 +69,8 @@ struct LogState: Sendable {
   var commitID: UInt64 = 0
   var evictionEpoch: UInt64 = 0
   var clock = HybridClock()
+  /// By which lifetimes count.
+  var lived = LivedTime()
 
   /// The clock stays: a reading that was given out once is not given out again.
   mutating func revert(to old: LogState) {

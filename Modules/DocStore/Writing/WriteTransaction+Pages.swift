@@ -169,8 +169,9 @@ extension WriteTransaction {
 
   /// Removes a document from this store alone; peers keep theirs.
   ///
-  /// It leaves with all that is known of it, so it comes back if a subscription matches it.
-  /// - Returns: `false` when the document is unknown here.
+  /// It leaves with all that is known of it, so it comes back if a subscription matches it. Of a removed one
+  /// a death certificate stays, so that no peer brings it back.
+  /// - Returns: `false` when the document is unknown here, or a death certificate is all that is known.
   @discardableResult
   public func evict(_ id: DocumentID, in collection: String) throws -> Bool {
     let access = try pagesToWrite("evict")
@@ -183,7 +184,8 @@ extension WriteTransaction {
       return Standing(
         of: stored.extracting(Envelope.byteCount..<stored.byteCount), envelope, copy: isCapturing)
     }
-    guard let standing else { return false }
+    guard let standing else { return try removeDamagedCertificate(path.rawBytes, access) }
+    if !standing.isAlive { try certifyEvicted(path.rawBytes, at: index, access) }
     try removeRows(of: key, path.rawBytes, at: index, access)
     try update { () throws(StoreError) in
       try access.delete(tables.documents, path.rawBytes)

@@ -32,6 +32,8 @@ public final class WriteTransaction {
   /// The collection that was written last, which has been checked.
   private var latest: (name: String, index: Int)?
   var didEvict = false
+  /// Whether how far the store has lived is to last, also where nothing is written.
+  var keepsTime = false
   var sizes: [SizeFinding] = []
 
   init(
@@ -199,6 +201,12 @@ public final class WriteTransaction {
     return false
   }
 
+  /// The time by which lifetimes count.
+  func livedTime() -> UInt64 {
+    state.log.lived.advance(to: settings.options.now())
+    return state.log.lived.now
+  }
+
   /// Takes note of the times in a peer's data.
   func observe(_ reading: ClockReading) {
     if !state.log.clock.observe(reading, now: settings.options.now()) {
@@ -229,7 +237,7 @@ public final class WriteTransaction {
 
   private func closeGroup(_ access: PageAccess) throws(StoreError) {
     if let sequence = changes.groupSequence,
-      let record = GroupRecord.encode(changes.groupDrafts, time: settings.options.now())
+      let record = GroupRecord.encode(changes.groupDrafts, time: livedTime())
     {
       var key = ByteWriter(capacity: 8)
       key.writeFixed(sequence)
@@ -257,8 +265,9 @@ public final class WriteTransaction {
       job.commitID = state.log.commitID
       job.evictionEpoch = state.log.evictionEpoch
       job.drafts = changes.drafts
-      try state.log.write(access, tables)
+      _ = livedTime()
     }
+    if changes.lastSequence > 0 || keepsTime { try state.log.write(access, tables) }
     try state.flush(access, tables)
     try checkRoom(access)
     job.oversize = sizes.filter { $0.sizeClass == .hard && $0.isStored }.map(\.document)

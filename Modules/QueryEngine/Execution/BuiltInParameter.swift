@@ -9,6 +9,7 @@ enum BuiltInParameter: String, CaseIterable {
   case restrictSubscriptions = "dql_restrict_subscriptions"
   case tombstoneLifetimeEnabled = "tombstone_ttl_enabled"
   case tombstoneLifetimeHours = "tombstone_ttl_hours"
+  case certificateLifetimeHours = "certificate_ttl_hours"
 
   var defaultValue: Value {
     switch self {
@@ -18,6 +19,7 @@ enum BuiltInParameter: String, CaseIterable {
     case .strictMode: .bool(false)
     case .restrictSubscriptions, .tombstoneLifetimeEnabled: .bool(true)
     case .tombstoneLifetimeHours: .int(168)
+    case .certificateLifetimeHours: .int(8_760)
     }
   }
 
@@ -30,6 +32,9 @@ enum BuiltInParameter: String, CaseIterable {
     case .tombstoneLifetimeHours:
       // A century: what is longer means for ever, for which there is the switch.
       try validate(value, in: 1...876_600)
+    case .certificateLifetimeHours:
+      // 0 is for ever.
+      try validate(value, in: 0...876_600)
     case .strictMode:
       guard case .bool(let flag) = value else { throw mismatch("true or false") }
       guard !flag else {

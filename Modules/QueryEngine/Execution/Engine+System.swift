@@ -44,7 +44,9 @@ extension Engine {
 }
 
 extension SystemParameters {
-  /// Keeps a store's size limits at the values of their parameters, from now on.
+  /// Keeps a store's size limits and lifetimes at the values of their parameters, from now on.
+  ///
+  /// The defaults of the lifetimes become those that the store was opened with, in whole hours.
   public func govern(_ store: Store) throws(QueryError) {
     try observe(BuiltInParameter.documentSizeSoftLimit.rawValue) { [weak store] in
       if case .int(let bytes) = $0 { store?.softDocumentBytes = Int(bytes) }
@@ -52,5 +54,29 @@ extension SystemParameters {
     try observe(BuiltInParameter.documentSizeHardLimit.rawValue) { [weak store] in
       if case .int(let bytes) = $0 { store?.hardDocumentBytes = Int(bytes) }
     }
+    governLifetimes(of: store)
   }
+
+  private func governLifetimes(of store: Store) {
+    let tombstone: ChangeHandler = { [weak self, weak store] _ in
+      guard let values = self?.values, case .int(let hours)? = values.lifetime(.tombstoneLifetimeHours),
+        case .bool(let isEnabled)? = values.lifetime(.tombstoneLifetimeEnabled)
+      else { return }
+      store?.tombstoneLifetime = isEnabled ? .seconds(hours * 3_600) : nil
+    }
+    let hours = store.tombstoneLifetime.map(Self.hours) ?? 168
+    adopt(.tombstoneLifetimeHours, default: .int(max(hours, 1)), onChange: tombstone)
+    adopt(.tombstoneLifetimeEnabled, default: .bool(store.tombstoneLifetime != nil), onChange: tombstone)
+    let certificateHours = store.certificateLifetime.map { max(Self.hours($0), 1) } ?? 0
+    adopt(.certificateLifetimeHours, default: .int(certificateHours)) { [weak store] in
+      guard case .int(let hours) = $0 else { return }
+      store?.certificateLifetime = hours == 0 ? nil : .seconds(hours * 3_600)
+    }
+  }
+
+  private static func hours(_ duration: Duration) -> Int64 { duration.components.seconds / 3_600 }
+}
+
+extension [String: Value] {
+  fileprivate func lifetime(_ parameter: BuiltInParameter) -> Value? { self[parameter.rawValue] }
 }

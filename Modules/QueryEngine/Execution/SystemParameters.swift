@@ -50,6 +50,15 @@ public final class SystemParameters: Sendable {
     }
   }
 
+  /// Lets a parameter of this layer have another default, which it is at then, and tells a handler of changes.
+  func adopt(_ parameter: BuiltInParameter, default value: Value, onChange handler: @escaping ChangeHandler) {
+    parameters.withLock { parameters in
+      parameters[parameter.rawValue]?.defaultValue = value
+      parameters[parameter.rawValue]?.value = value
+      parameters[parameter.rawValue]?.handlers.append(handler)
+    }
+  }
+
   /// Adds a handler to a known parameter and tells it the present value.
   ///
   /// - Throws: `unknownParameter`.

@@ -129,6 +129,16 @@ final class CommitLog: Sendable {
   }
 }
 
+extension TestPeer {
+  /// Forgets what it would after being in use for as long as its tombstones live.
+  func forget() throws {
+    let lifetime = store.tombstoneLifetime
+    defer { store.tombstoneLifetime = lifetime }
+    store.tombstoneLifetime = .zero
+    try store.collect()
+  }
+}
+
 /// What a store wrote to its log.
 final class LogLines: Sendable {
   private let lines = Mutex<[String]>([])

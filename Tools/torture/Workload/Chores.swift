@@ -42,9 +42,11 @@ struct Chores {
     case .compact: try told("compact") { try store.compact() }
     case .collect:
       // Tombstones become certificates, and those are forgotten.
-      let days: UInt64 = random.oneIn(2) ? 8 : 400
-      let now = StoreOptions.systemMilliseconds() + days * 86_400_000
-      try told("collect") { try store.collect(now: now) }
+      let lifetimes = (store.tombstoneLifetime, store.certificateLifetime)
+      defer { (store.tombstoneLifetime, store.certificateLifetime) = lifetimes }
+      store.tombstoneLifetime = .zero
+      if random.oneIn(2) { store.certificateLifetime = .zero }
+      try told("collect") { try store.collect() }
     case .verify: try StoreCheck.verify(store)
     }
   }

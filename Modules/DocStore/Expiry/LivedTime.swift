@@ -1,0 +1,42 @@
+import CRDTCore
+
+/// The time that a store has lived through: what lifetimes are counted in.
+///
+/// It goes with the wall clock and is told to every commit. Of a stretch in which nobody told it anything, it
+/// counts a day at most, and nothing where the wall clock went back. So a clock that is years ahead for a
+/// while, or from now on, makes a store forget a day early; it does not make it forget everything at once.
+struct LivedTime: Hashable, Sendable {
+  /// In milliseconds; it begins as the wall time and never goes back.
+  private(set) var now: UInt64 = 0
+  /// The wall time in milliseconds when it was last told.
+  private(set) var wall: UInt64 = 0
+
+  /// The most that counts of one stretch.
+  static let maximumStep: UInt64 = 86_400_000
+
+  init() {}
+
+  init(now: UInt64, wall: UInt64) {
+    self.now = now
+    self.wall = wall
+  }
+
+  mutating func advance(to wall: UInt64) {
+    if self.wall == 0 {
+      now = max(now, wall)
+    } else {
+      let step = now.addingReportingOverflow(min(wall - min(self.wall, wall), Self.maximumStep))
+      if !step.overflow { now = step.partialValue }
+    }
+    self.wall = wall
+  }
+
+  func advanced(to wall: UInt64) -> LivedTime {
+    var later = self
+    later.advance(to: wall)
+    return later
+  }
+
+  /// Whether it should be told the wall time, lest a part of a long stretch be lost.
+  func isBehind(_ wall: UInt64) -> Bool { wall < self.wall || wall - self.wall > Self.maximumStep / 2 }
+}
