@@ -19,6 +19,7 @@ let package = Package(
   name: "dunlin-benchmarks",
   platforms: [.macOS(.v26)],
   products: [
+    .executable(name: "layers", targets: ["Layers"]),
     .executable(name: "replication", targets: ["Replication"]),
     .executable(name: "store", targets: ["Store"]),
   ],
@@ -39,6 +40,13 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Store", swiftSettings: settings),
+    .executableTarget(
+      name: "Layers",
+      dependencies: [
+        "BenchmarkSupport", dunlin("CRDTCore"), dunlin("DocStore"), dunlin("QueryEngine"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Layers", swiftSettings: settings),
     .executableTarget(
       name: "Replication",
       dependencies: [

@@ -13,12 +13,12 @@ struct MeasureCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "measure", abstract: "Run the measurements.")
 
   enum Case: String, ExpressibleByArgument, CaseIterable {
-    case orders, flights, latency, thresholds, slow, layers
+    case orders, flights, latency, thresholds, slow
   }
 
   @Option(help: "Documents of the bulk cases.")
   var count = 100_000
-  @Option(help: "Runs of each case but slow and layers; the median counts.")
+  @Option(help: "Runs of each case but slow; the median counts.")
   var runs = 3
   @Option(help: "Where the stores lie; by default a memory file system where there is one.")
   var directory: String?
@@ -71,18 +71,15 @@ struct MeasureCommand: AsyncParsableCommand {
         BulkCase(
           corpus: try .flights(count, from: flights, in: scratch), field: "dep_delay",
           predicate: "origin == 'JFK' && dep_delay > 60", updates: updates)
-      case .latency, .thresholds, .slow, .layers: nil
+      case .latency, .thresholds, .slow: nil
       }
-    for round in 1...(short || name == .slow || name == .layers ? 1 : max(runs, 1)) {
+    for round in 1...(short || name == .slow ? 1 : max(runs, 1)) {
       try? FileHandle.standardError.write(contentsOf: Data("\(name.rawValue), run \(round)\n".utf8))
       switch name {
       case .orders, .flights: try bulk?.run(&report, in: scratch)
       case .latency: try LatencyCase(commits: short ? 200 : 2_000).run(&report, in: scratch)
       case .thresholds: try ThresholdCase(slow: false, includesLarge: true).run(&report, in: scratch)
       case .slow: try ThresholdCase(slow: true, includesLarge: !short).run(&report, in: scratch)
-      case .layers:
-        let corpus = try Corpus.flights(min(count, 10_000), from: flights, in: scratch)
-        try LayersCase(corpus: corpus).run(&report, in: scratch)
       }
     }
     if let bulk { try? FileManager.default.removeItem(atPath: bulk.corpus.path) }

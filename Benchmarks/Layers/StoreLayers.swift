@@ -4,8 +4,8 @@ import DocStore
 import Foundation
 import QueryEngine
 
-/// Hot paths one by one, in this process and on one thread: what each costs per flight.
-struct LayersCase {
+/// Hot paths of JSON, the store and queries one by one, in this process and on one thread, per flight.
+struct StoreLayers {
   let corpus: Corpus
   private static let rounds = 7
 
@@ -79,7 +79,7 @@ struct LayersCase {
       let start = Measures.nanoseconds
       try body()
       report.add(
-        "layers: \(name), per flight", (Measures.nanoseconds - start) / Double(corpus.documents), .nanoseconds
+        "store: \(name), per flight", (Measures.nanoseconds - start) / Double(corpus.documents), .nanoseconds
       )
     }
   }
