@@ -1,4 +1,5 @@
 import CRDTCore
+import CRDTModel
 import TestKit
 import Testing
 
