@@ -23,8 +23,12 @@ import Testing
     }
   }
 
+  private static func id(_ random: inout SeededGenerator) throws -> DocumentID {
+    try DocumentID(.int(Int64(random.int(below: 40))))
+  }
+
   private static func step(_ tx: WriteTransaction, _ random: inout SeededGenerator) throws {
-    let id = try DocumentID(.int(Int64(random.int(below: 40))))
+    let id = try Self.id(&random)
     let field = random.pick(["a", "b", "c"])
     switch random.int(below: 8) {
     case 0, 1, 2:
@@ -47,12 +51,13 @@ import Testing
   ]
 
   @Test(arguments: 1...10)
-  func `after random transactions, merges, failures, restarts and builds all rows are right`(seed: UInt64)
-    throws
-  {
+  func `after random transactions, merges, failures, collections, restarts and builds all rows are right`(
+    seed: UInt64
+  ) throws {
     var random = SeededGenerator(seed: seed)
-    let here = try StoreFixture(seed: seed) { $0.writerSlice = .zero }
-    let there = try StoreFixture(seed: seed + 1_000)
+    let clock = DayClock()
+    let here = try StoreFixture(seed: seed, clock: clock) { $0.writerSlice = .zero }
+    let there = try StoreFixture(seed: seed + 1_000, clock: clock)
     for _ in 0..<40 {
       do {
         try (random.oneIn(3) ? there : here).store.write { tx in
@@ -71,11 +76,26 @@ import Testing
           where error.code == .indexExists
         { try here.store.dropIndex(definition.name, on: "cars") }
       }
+      if random.oneIn(5) { try clock.pass(days: 4, here.store, there.store) }
       if random.oneIn(12) { try here.reopen() }
+      if random.oneIn(12) { try here.store.compact() }
       #expect(try here.store.indexFindings() == [], "seed \(seed)")
     }
     for index in try here.store.indexes() {
       #expect(try here.store.count(in: "cars") == index.rowCount, "seed \(seed)")
+    }
+    // A copy has the same rows, also as a site of its own, and its own from then on.
+    let path = here.directory.file("copy")
+    try here.store.backup(to: path)
+    let copy = try Store.open(at: path, options: StoreOptions(now: { clock.now }, log: { _, _ in }))
+    defer { copy.close() }
+    try copy.write { tx in
+      for _ in 0..<20 { try tx.upsert(["a": Self.value(&random)], id: Self.id(&random), into: "cars") }
+    }
+    try copy.pull(from: there.store)
+    for store in [here.store, there.store, copy] {
+      #expect(try store.indexFindings() == [], "seed \(seed)")
+      #expect(try store.verify().damages == [], "seed \(seed)")
     }
   }
 
