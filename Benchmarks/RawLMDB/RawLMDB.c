@@ -2,10 +2,12 @@
 #include "RawLMDB.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <lmdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { max_indexes = 4, key_bytes = 256, document_bytes = 1 << 20 };
 
@@ -204,4 +206,17 @@ size_t raw_count(raw_store *store) {
   mdb_stat(txn, store->documents, &stat);
   mdb_txn_abort(txn);
   return stat.ms_entries;
+}
+
+int raw_compact(raw_store *store, const char *directory) {
+  char copy[4096], data[4096];
+  if (snprintf(copy, sizeof copy, "%s/copy", directory) >= (int)sizeof copy) return ENAMETOOLONG;
+  if (snprintf(data, sizeof data, "%s/data.mdb", directory) >= (int)sizeof data) return ENAMETOOLONG;
+  int file = open(copy, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  if (file < 0) return errno;
+  int rc = mdb_env_copyfd2(store->env, file, MDB_CP_COMPACT);
+  if (!rc && fsync(file)) rc = errno;
+  if (close(file) && !rc) rc = errno;
+  if (!rc && rename(copy, data)) rc = errno;
+  return rc;
 }

@@ -32,6 +32,15 @@ struct MeasureCommand: AsyncParsableCommand {
   @Flag(help: "Print every sample as JSON.")
   var json = false
 
+  func validate() throws {
+    var isDirectory: ObjCBool = false
+    if let directory,
+      !FileManager.default.fileExists(atPath: directory, isDirectory: &isDirectory) || !isDirectory.boolValue
+    {
+      throw ValidationError("--directory: there is no directory \(directory)")
+    }
+  }
+
   func run() async throws {
     let parent =
       directory ?? (FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory())

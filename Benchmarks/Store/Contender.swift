@@ -46,5 +46,7 @@ protocol Contender {
   /// Gives one field of each document another number, in one durable transaction.
   func update(_ keys: [Key], field: String, to values: [Int64]) throws
   func count() throws -> Int
+  /// Gives back what the files take in vain, by the means that the store has for it.
+  func compact() throws
   func close() throws
 }

@@ -86,5 +86,7 @@ final class DunlinContender: Contender {
     try store.read { try $0.collections().first { $0.name == Self.collection }?.documentCount ?? 0 }
   }
 
+  func compact() throws { try store.compact() }
+
   func close() { store.close() }
 }

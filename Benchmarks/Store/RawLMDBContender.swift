@@ -5,6 +5,7 @@ import RawLMDB
 /// LMDB from C: the limit that no store on it can pass.
 final class RawLMDBContender: Contender {
   private let store: OpaquePointer
+  private let directory: String
   private var names: [UnsafeMutablePointer<CChar>] = []
   private static let mapBytes = 64 << 30
 
@@ -33,6 +34,7 @@ final class RawLMDBContender: Contender {
     try Self.check(raw_open(directory, Self.mapBytes, plans, Int32(plans.count), &opened))
     guard let opened else { throw BenchmarkError("LMDB did not open") }
     store = opened
+    self.directory = directory
   }
 
   deinit { for name in names { free(name) } }
@@ -80,6 +82,8 @@ final class RawLMDBContender: Contender {
   }
 
   func count() throws -> Int { Int(raw_count(store)) }
+
+  func compact() throws { try Self.check(raw_compact(store, directory)) }
 
   func close() { raw_close(store) }
 

@@ -93,6 +93,8 @@ final class SQLiteContender: Contender {
     try pool.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM documents") ?? 0 }
   }
 
+  func compact() throws { try pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM") } }
+
   func close() throws {
     _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     try pool.close()

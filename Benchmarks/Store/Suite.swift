@@ -62,6 +62,12 @@ struct Suite {
       comparison.add(title("update, CPU"), store, result["rate-cpu"], .nanoseconds)
       comparison.add(title("update, anonymous memory"), store, result["anonymousBytes"], .bytes)
     }
+    for store in turns(round) {
+      let result = try trial(store, .compact, 0, run: "bulk")
+      comparison.add(
+        title("files per document, compacted"), store, result["fileBytes"].map { $0 / Double(count) }, .bytes)
+      comparison.add(title("compact"), store, result["seconds"], .seconds)
+    }
   }
 
   /// Fills stores with two indexes; changes the indexed field of stores with one.

@@ -15,6 +15,8 @@ struct Trial: Codable {
     case commitTogether
     /// Opens the store.
     case open
+    /// Opens the store and has it give back what its files take in vain.
+    case compact
   }
 
   var contender: ContenderName

@@ -14,6 +14,10 @@ struct TrialRunner<C: Contender> {
     let contender = try watch.time { try C(directory: trial.directory, indexes: trial.indexes) }
     switch trial.work {
     case .open: result.figures["seconds"] = watch.seconds
+    case .compact:
+      watch = Stopwatch()
+      try watch.time { try contender.compact() }
+      result.figures["seconds"] = watch.seconds
     case .insert: try insert(contender)
     case .read: try read(contender)
     case .update: try update(contender)

@@ -34,6 +34,9 @@ int raw_read(raw_store *store, const raw_bytes *ids, size_t count, int one_snaps
 int raw_update(
   raw_store *store, const raw_bytes *ids, const int64_t *values, size_t count, const char *field);
 
+/// Puts a copy without free pages in the place of the data, for whoever opens it next.
+int raw_compact(raw_store *store, const char *directory);
+
 /// Documents in the store.
 size_t raw_count(raw_store *store);
 

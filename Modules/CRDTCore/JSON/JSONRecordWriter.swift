@@ -5,7 +5,10 @@ struct JSONRecordWriter: ~Escapable {
   private let start: UnsafeMutableRawPointer
   private let capacity: Int
   private let text: RawSpan
-  private let tape: JSONTape
+  private let members: [JSONTape.Member]
+  private let order: [Int]
+  private let aside: [UInt8]
+  private let root: (place: Int, count: Int)
   private let stamp: Stamp
   private let stampHash: HashLanes
   private(set) var count = 0
@@ -13,13 +16,16 @@ struct JSONRecordWriter: ~Escapable {
 
   @_lifetime(borrow text)
   init(
-    _ start: UnsafeMutableRawPointer, capacity: Int, text: borrowing RawSpan, tape: JSONTape, stamp: Stamp,
-    stampHash: HashLanes, summary: Summary
+    _ start: UnsafeMutableRawPointer, capacity: Int, text: borrowing RawSpan, tape: borrowing JSONTape,
+    stamp: Stamp, stampHash: HashLanes, summary: Summary
   ) {
     unsafe self.start = start
     self.capacity = capacity
     self.text = copy text
-    self.tape = tape
+    members = tape.members
+    order = tape.order
+    aside = tape.aside
+    root = tape.root
     self.stamp = stamp
     self.stampHash = stampHash
     self.summary = summary
@@ -29,7 +35,7 @@ struct JSONRecordWriter: ~Escapable {
   mutating func write(site: UInt32, isOwn: Bool) -> Bool {
     guard let header = reserve(RecordLayout.headerBytes) else { return false }
     unsafe (start + header).initializeMemory(as: UInt8.self, repeating: 0, count: RecordLayout.headerBytes)
-    guard let root = writeMap(tape.root, path: StateHash.root) else { return false }
+    guard let root = writeMap(root, path: StateHash.root) else { return false }
     store(RecordLayout.version, at: 0)
     store(RecordLayout.aliveFlag | (isOwn ? RecordLayout.ownFlag : 0), at: RecordLayout.flagsOffset)
     store(UInt32(root), at: RecordLayout.rootOffset)
@@ -46,7 +52,7 @@ struct JSONRecordWriter: ~Escapable {
     store(UInt32(map.count << 1), at: node)
     let slots = node + 4 + map.count * 2
     for index in 0..<map.count {
-      let member = tape.members[tape.order[map.place + index]]
+      let member = members[order[map.place + index]]
       store(member.key.id, at: node + 4 + index * 2)
       guard let slot = writeValue(member, path: path.combined(with: member.key.hash)) else { return nil }
       store(slot, at: slots + index * 8)
@@ -83,11 +89,11 @@ struct JSONRecordWriter: ~Escapable {
       return writeText(text.extracting(start..<start + member.count), entry)
     case .textAside:
       let start = Int(member.content)
-      let aside = tape.aside
+      let aside = self.aside
       return writeText(aside.span.bytes.extracting(start..<start + member.count), entry)
     case .array:
       let start = Int(member.content)
-      let aside = tape.aside
+      let aside = self.aside
       let content = aside.span.bytes.extracting(start..<start + member.count)
       summary.add(entry.combined(with: StateHash.bytes(content, .array)))
       return heap(.array, content)

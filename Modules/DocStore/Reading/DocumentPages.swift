@@ -9,18 +9,32 @@ struct DocumentPages {
   /// Hands a document's record, verified, in place, and its envelope to `body`.
   ///
   /// - Returns: `nil` when the document is unknown here.
+  @inline(__always)
   func withRecord<R>(
     _ collection: UInt32, named name: String, _ id: DocumentID, _ body: (RawSpan, Envelope) throws -> R
   ) throws -> R? {
+    var result: R?
+    try visitRecord(collection, named: name, id) { result = try body($0, $1) }
+    return result
+  }
+
+  /// The same for a body without a result, which spares looking up types while it runs.
+  ///
+  /// - Returns: `false` when the document is unknown here.
+  @discardableResult
+  func visitRecord(
+    _ collection: UInt32, named name: String, _ id: DocumentID, _ body: (RawSpan, Envelope) throws -> Void
+  ) throws -> Bool {
     try DocumentPath.withKey(collection, id.bytes.rawBytes) { key in
-      try access.withValue(tables.documents, key) { stored in
+      let found: Void? = try access.withValue(tables.documents, key) { stored in
         guard let envelope = Envelope(stored), envelope.isIntact(for: key) else {
           throw Self.damaged(name, id)
         }
         let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
         guard RecordView(record).verify() else { throw Self.damaged(name, id) }
-        return try body(record, envelope)
+        try body(record, envelope)
       }
+      return found != nil
     }
   }
 

@@ -70,7 +70,7 @@ extension WriteTransaction {
 
   private static func fields(_ json: RawSpan, _ options: JSON.ReadOptions) throws -> [String: Value] {
     guard case .map(let fields) = try JSON.parse(json, options: options) else {
-      throw JSONError(.syntax, "expected an object", at: 0)
+      throw JSONError(.syntax, "a document must be a JSON object", at: 0)
     }
     return fields
   }

@@ -3,8 +3,8 @@ import DocStore
 
 /// Reads documents from JSON Lines into a collection, a batch to a transaction.
 ///
-/// A batch is parsed while the one before it is written. When a line is bad, every batch before it
-/// stays and nothing of its own batch is written.
+/// A batch is read while the one before it is written. When a line is bad, every batch before it stays and nothing
+/// of its own batch, or of later ones, is written.
 struct Importer {
   let store: Store
   let collection: String
@@ -19,59 +19,71 @@ struct Importer {
   func run(path: String, progress: (Int, Double?) -> Void = { _, _ in }) async throws -> Int {
     let source = try ByteSource(path: path)
     var lines = JSONLines()
-    var batch: [[String: Value]] = []
-    var full: [[[String: Value]]] = []
+    var batch = LineBatch()
+    var full: [LineBatch] = []
     var written = 0
     var pending: Task<Int, any Error>?
-    func take(_ number: Int, _ line: RawSpan) throws {
-      let value: Value
-      do {
-        value = try JSON.parse(line, options: .init(interpretsTags: true))
-      } catch {
-        throw ToolError("\(path), line \(number): \(error)")
-      }
-      guard case .map(let fields) = value else {
-        throw ToolError("\(path), line \(number): a document must be a JSON object")
-      }
-      batch.append(fields)
+    var failure: (any Error)?
+    func take(_ number: Int, _ line: RawSpan) {
+      batch.append(line, number: number)
       guard batch.count == batchCount else { return }
       full.append(batch)
-      batch = []
-      batch.reserveCapacity(batchCount)
+      batch = LineBatch()
+    }
+    func settle() async throws {
+      guard let task = pending else { return }
+      pending = nil
+      written += try await task.value
     }
     func flush() async throws {
-      for documents in full {
-        if let pending { written += try await pending.value }
+      for batch in full {
+        try await settle()
         progress(written, source.byteCount.map { Double(source.bytesRead) / Double(max($0, 1)) })
-        pending = Task { try await write(documents) }
+        pending = Task { try await write(batch, from: path) }
       }
       full = []
     }
     do {
-      while let piece = try source.next() {
-        try lines.append(piece.span.bytes, take)
+      var isAtEnd = false
+      while !isAtEnd {
+        do {
+          if let piece = try source.next() {
+            try lines.append(piece.span.bytes, take)
+          } else {
+            try lines.finish(take)
+            if batch.count > 0 { full.append(batch) }
+            isAtEnd = true
+          }
+        } catch {
+          // Batches that were complete before the mistake are kept.
+          failure = error
+          isAtEnd = true
+        }
         try await flush()
       }
-      try lines.finish(take)
-      if !batch.isEmpty { full.append(batch) }
-      try await flush()
+      try await settle()
     } catch {
-      // Batches that were complete before the mistake are kept.
-      try? await flush()
-      if let pending { written += (try? await pending.value) ?? 0 }
-      throw written == 0
-        ? error : ToolError("\(error); the \(written.grouped) documents before it are stored")
+      failure = error
     }
-    if let pending { written += try await pending.value }
+    if let failure {
+      throw written == 0
+        ? failure : ToolError("\(failure); the \(written.grouped) documents before it are stored")
+    }
     progress(written, 1)
     return written
   }
 
-  private func write(_ documents: [[String: Value]]) async throws -> Int {
-    let (count, _) = try await store.write { transaction in
-      for fields in documents { _ = try transaction.upsert(fields, into: collection, strategy: strategy) }
-      return documents.count
-    }
-    return count
+  private func write(_ batch: LineBatch, from path: String) async throws -> Int {
+    try await store.write { transaction in
+      try batch.forEach { number, line in
+        do {
+          try transaction.upsert(
+            json: line, into: collection, strategy: strategy, options: .init(interpretsTags: true))
+        } catch let error as JSONError {
+          throw ToolError("\(path), line \(number): \(error)")
+        }
+      }
+      return batch.count
+    }.0
   }
 }
