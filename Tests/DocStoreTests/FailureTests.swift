@@ -209,6 +209,12 @@ import Testing
     }
     // A meta page that loses its count of transactions would bring back the commit before the last.
     for page in 0..<2 { #expect(try open(flipping: 8, at: page * pageBytes + 144) == .corrupt) }
+    // Pages of no size, by which the engine would divide, and of another one.
+    for page in 0..<2 {
+      for bit in [16, 32] as [UInt8] {
+        #expect(try open(flipping: bit, at: page * pageBytes + 41) == .corrupt)
+      }
+    }
     // More pages than any file has.
     for page in 0..<2 {
       let found = try open(flipping: 64, at: page * pageBytes + 143)

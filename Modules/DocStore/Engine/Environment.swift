@@ -26,6 +26,7 @@ import CLMDB
 
   /// Opens the data file at `path`, which must exist.
   init(_ path: String, mapBytes: Int, lock: StoreLock) throws(StoreError) {
+    try PageCheck.checkSize(path)
     let engine = try unsafe Self.openEngine(path, mapBytes: mapBytes)
     do {
       try unsafe PageCheck.run(on: engine.handle, path)

@@ -44,6 +44,8 @@ struct PageFile {
   /// One of the two first pages: where a commit's trees are.
   struct Meta {
     let page: Int
+    /// The size that pages should have.
+    let pageBytes: Int
     let transaction: UInt64
     let freeList: Tree
     let tables: Tree
@@ -52,9 +54,10 @@ struct PageFile {
     private static let magic: UInt32 = 0xBEEF_C0DE
     private static let version: UInt32 = 1
 
-    fileprivate init?(_ bytes: [UInt8], page: Int) {
+    init?(_ bytes: [UInt8], page: Int) {
       guard bytes.number32(16) == Self.magic, bytes.number32(20) == Self.version else { return nil }
       self.page = page
+      pageBytes = Int(bytes.number32(40))
       freeList = Tree(bytes, at: 40)
       tables = Tree(bytes, at: 88)
       lastPage = bytes.count(136)
@@ -132,7 +135,7 @@ struct PageFile {
   /// The pages that a value of so many bytes takes.
   static func pageCount(forValue byteCount: Int) -> Int { (headerBytes - 1 + byteCount) / pageBytes + 1 }
 
-  private static func read(_ descriptor: Int32, at offset: Int, count: Int) -> [UInt8]? {
+  static func read(_ descriptor: Int32, at offset: Int, count: Int) -> [UInt8]? {
     let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { room, done in
       while done < count {
         // SAFETY: the call writes at most the bytes that are left of the room.
