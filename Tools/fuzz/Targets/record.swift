@@ -37,8 +37,14 @@ enum Target {
     }
     let stamping = Stamping(site: Samples.sites[0], reading: ClockReading(milliseconds: 2_000, counter: 0))
     let stored = StoredDocument(input.span.bytes, summary: .zero)
-    let edits: [Edit] = [.set(["s"], .null), .increment(["count"], 1), .remove(["map"])]
+    let edits: [Edit] = [
+      .set(["s"], .null), .set(["long"], .string("a text that is shorter")), .set(["map", "x"], .int(.min)),
+      .increment(["count"], 1), .remove(["map"]),
+    ]
     _ = try? DocumentCodec.update(edits, existing: stored, stamping: stamping, tables: &tables)
+    for edit in edits {
+      _ = try? DocumentCodec.update([edit], existing: stored, stamping: stamping, tables: &tables)
+    }
     _ = try? DocumentCodec.remove(existing: stored, stamping: stamping, tables: &tables)
     _ = try? DocumentCodec.upsert(
       Samples.fields, strategy: .updateDifferentValues, existing: stored, stamping: stamping,

@@ -34,29 +34,45 @@ enum Target {
       precondition(isValid, "merged what the validator refuses")
       precondition(Record(bytes: document.record).withView { $0.verify() }, "a merge wrote a damaged record")
       if existing == nil {
-        var wire = ByteWriter()
-        try Record(bytes: document.record).withView { view throws(CodecError) in
-          try WireDocument.append(view, lacking: VersionVector(), tables: tables, to: &wire)
-        }
-        precondition(wire.bytes == input, "a document has two wire forms")
+        let again = try wire(of: document, tables)
+        precondition(again == input, "a document has two wire forms")
       }
       guard case .unchanged = try outcome(of: input, on: document, &tables) else {
         preconditionFailure("a second merge changes the document")
       }
+      // Merged on the record's bytes or over the tree, it is the same state.
+      guard case .changed(let measure) = try outcome(of: input, on: existing, &tables, by: .tree) else {
+        preconditionFailure("a merge changes what the tree does not")
+      }
+      precondition(measure.summary == document.summary, "a merge came to another state than the tree")
+      let (form, expected) = (try wire(of: document, tables), try wire(of: measure, tables))
+      precondition(form == expected, "a merge came to another state than the tree")
     } catch {
       precondition(!isValid, "the validator lets through what cannot be merged")
     }
   }
 
+  private static func wire(
+    of document: EncodedDocument, _ tables: RecordTables
+  ) throws(CodecError) -> [UInt8] {
+    var wire = ByteWriter()
+    try Record(bytes: document.record).withView { view throws(CodecError) in
+      try WireDocument.append(view, lacking: VersionVector(), tables: tables, to: &wire)
+    }
+    return wire.bytes
+  }
+
   private static func outcome(
-    of input: [UInt8], on existing: EncodedDocument?, _ tables: inout RecordTables
+    of input: [UInt8], on existing: EncodedDocument?, _ tables: inout RecordTables,
+    by route: CodecRoute = .shortest
   ) throws(CodecError) -> MergeOutcome {
     let own = Samples.sites[0]
     guard let existing else {
-      return try DocumentCodec.merge(wire: input.span.bytes, existing: nil, own: own, tables: &tables)
+      return try DocumentCodec.merge(
+        wire: input.span.bytes, existing: nil, own: own, tables: &tables, by: route)
     }
     return try DocumentCodec.merge(
       wire: input.span.bytes, existing: StoredDocument(existing.record.span.bytes, summary: existing.summary),
-      own: own, tables: &tables)
+      own: own, tables: &tables, by: route)
   }
 }
