@@ -109,9 +109,9 @@ struct PageFile {
   }
 
   /// Pages at the end that one transaction may have taken and given back without ever writing them.
-  private static let unwrittenPages = 1 << 20
+  static let unwrittenPages = 1 << 20
 
-  private static func pageCount(of descriptor: Int32) -> Int {
+  static func pageCount(of descriptor: Int32) -> Int {
     var status = stat()
     // SAFETY: the call fills the local structure.
     guard unsafe fstat(descriptor, &status) == 0 else { return 0 }
