@@ -1,6 +1,7 @@
 #include <lmdb.h>
 
 #ifdef __linux__
+#include <errno.h>
 #include <linux/stat.h>
 #include <stdint.h>
 #include <sys/statfs.h>
@@ -20,5 +21,11 @@ static inline uint64_t dunlin_file_system(int descriptor) {
   struct statfs status;
   if (fstatfs(descriptor, &status) != 0) return 0;
   return (uint64_t)(uint32_t)status.f_fsid.__val[0] << 32 | (uint32_t)status.f_fsid.__val[1];
+}
+
+/* Gives an open file room on disk beyond its end, without making it longer: 0, or what the system reports. */
+static inline int dunlin_reserve(int descriptor, int64_t offset, int64_t length) {
+  /* 1 is FALLOC_FL_KEEP_SIZE. */
+  return syscall(SYS_fallocate, descriptor, 1L, (long)offset, (long)length) == 0 ? 0 : errno;
 }
 #endif

@@ -47,6 +47,8 @@ public struct StoreOptions: Sendable {
   package var writerSlice: Duration = .milliseconds(40)
   /// Stands in for the engine's answer to a commit, for tests: a C error code, or 0 to go on.
   package var commitFault: (@Sendable () -> Int32)?
+  /// Stands in for the system's answer when room on the disk is reserved, for tests: a C error code, or 0.
+  package var reserveFault: (@Sendable () -> Int32)?
   /// Called at each step of work on the store's files, for tests.
   package var stepFault: (@Sendable (StoreStep) throws(StoreError) -> Void)?
   /// Whether a failed write or sync ends all writing; off only to prove that a test would notice.

@@ -73,6 +73,42 @@ import Testing
     #expect(try store.count(in: "cars") == 1)
   }
 
+  @Test func `removing and upserting one document over two statements writes nothing`() async throws {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    try store.put("a", ["n": .int(1)])
+    let id = try DocumentID("a")
+    let caught = await code {
+      try await store.transaction { tx in
+        _ = try await tx.run { try $0.upsert([:], id: DocumentID("other"), into: "cars") }
+        #expect(try await tx.run { try $0.remove(id, in: "cars") })
+        _ = try? await tx.run { try $0.upsert(["n": .int(2)], id: id, into: "cars") }
+      }
+    }
+    #expect(caught == .removedInTransaction)
+    #expect(try store.fields("a", in: "cars") == ["n": .int(1)])
+    #expect(try store.count(in: "cars") == 1)
+  }
+
+  @Test func `a transaction that others wait for is named in the log, with the time`() async throws {
+    let fixture = try StoreFixture {
+      $0.waitWarning = .milliseconds(1_050)
+      $0.waitRepeat = .milliseconds(10)
+    }
+    let store = fixture.store
+    _ = try await store.transaction(origin: .session(1)) { tx in
+      let waiting = Task.detached { try await store.write(origin: .session(2)) { _ in } }
+      try await waitUntil { !fixture.log.all.isEmpty }
+      // The one that waits needs this one to end.
+      _ = waiting
+    }
+    #expect(
+      fixture.log.texts.first
+        == "Waiting for write transaction (elapsed: 1s), originator=Replication blocked_by=Replication")
+    let options = StoreOptions()
+    #expect((options.waitWarning, options.waitRepeat) == (.seconds(10), .seconds(5)))
+  }
+
   @Test func `a task that outlives the transaction that started it may write`() async throws {
     let fixture = try StoreFixture()
     let store = fixture.store

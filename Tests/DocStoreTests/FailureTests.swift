@@ -93,6 +93,38 @@ import Testing
     }
   #endif
 
+  @Test func `on a disk without room what is there is read, evicted and sent, and then written over`() throws
+  {
+    let isFull = Mutex(false)
+    let fixture = try StoreFixture { $0.reserveFault = { isFull.withLock { $0 } ? ENOSPC : 0 } }
+    let store = fixture.store
+    for n in 0..<300 { try store.put("\(n)", fill(3_000)) }
+    try fixture.reopen { isFull.withLock { $0 = true } }
+    let full = fixture.store
+    // Pages that the file has to spare are used first.
+    var written = 0
+    while code(of: { try full.put("x\(written)", fill(9_000)) }) == nil, written < 100 { written += 1 }
+    #expect(written < 20)
+    #expect(code { try full.put("y", ["n": .int(1)]) } == .full)
+    #expect(code { try full.write { try $0.remove(DocumentID("0"), in: "cars") } } == .full)
+    // What changes nothing is no write.
+    #expect(try !full.write { try $0.evict(DocumentID("nobody"), in: "cars") }.0)
+    #expect(try full.count(in: "cars") == 300 + written)
+    for n in 0..<300 { #expect(try full.fields("\(n)", in: "cars") == fill(3_000)) }
+    for start in stride(from: 0, to: 100, by: 10) {
+      try full.write { tx in
+        for n in start..<start + 10 { _ = try tx.evict(DocumentID("\(n)"), in: "cars") }
+      }
+    }
+    // There is room in the file now, though there is none on the disk.
+    for n in 0..<50 { try full.put("\(n)", fill(3_000)) }
+    isFull.withLock { $0 = false }
+    for n in 50..<200 { try full.put("z\(n)", fill(3_000)) }
+    #expect(try full.verify().isIntact)
+    try fixture.reopen()
+    #expect(try fixture.store.count(in: "cars") == 300 + written - 50 + 150)
+  }
+
   @Test func `after a failed sync no write is acknowledged until the store is opened anew; reads go on`()
     async throws
   {

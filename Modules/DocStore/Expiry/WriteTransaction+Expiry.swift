@@ -77,6 +77,7 @@ extension WriteTransaction {
   /// It is no write: no sequence, no summary and nothing that readers see changes.
   func collectExpired(_ lifetime: Duration?, until isTimeUp: () -> Bool) throws -> CollectionSlice {
     let access = try pagesToWrite("collect")
+    makesRoom = true
     try flushRows(access)
     keepsTime = true
     let now = livedTime()
@@ -102,6 +103,7 @@ extension WriteTransaction {
   /// Removes certificates by their keys, unless they are younger than `horizon` by now.
   func removeCertificates(_ keys: ArraySlice<[UInt8]>, before horizon: UInt64) throws -> Int {
     let access = try pagesToWrite("collect")
+    makesRoom = true
     let sites = sites
     var count = 0
     for key in keys {

@@ -31,9 +31,11 @@ public final class WriteTransaction {
   var encoder = JSONRecordEncoder()
   /// The collection that was written last, which has been checked.
   private var latest: (name: String, index: Int)?
-  var didEvict = false
   /// Whether how far the store has lived is to last, also where nothing is written.
   var keepsTime = false
+  var didEvict = false { didSet { makesRoom = true } }
+  /// Whether the transaction does what helps a full disk, and so may use the last of its room.
+  var makesRoom = false
   var sizes: [SizeFinding] = []
 
   init(
@@ -286,6 +288,10 @@ public final class WriteTransaction {
     if pages > settings.pageLimit, pages > startPages {
       throw StoreError(.full, "The store has reached its size limit", operation: "commit")
     }
+    guard settings.isDiskFull, changes.lastSequence > 0 || pages > startPages else { return }
+    if pages > startPages || !(makesRoom || pages < startPages) {
+      throw StoreError(.full, "The disk is full: only evicting has room", operation: "commit")
+    }
   }
 }
 
@@ -294,5 +300,7 @@ struct WriterSettings: Sendable {
   let site: SiteID
   let options: StoreOptions
   var pageLimit: Int
+  /// Whether the disk has no room but for making room.
+  var isDiskFull = false
   let sizes: SizeLimits
 }

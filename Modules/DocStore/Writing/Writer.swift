@@ -22,6 +22,7 @@ final class Writer: @unchecked Sendable {
   /// Environments that a compaction replaced, and that snapshots may still be open on.
   private var retired: [Retired] = []
   private var state: StoreState
+  private var reserve: DiskReserve
   let keeper: InstanceKeeper
   /// The failure that poisoned the store.
   private var failure: StoreError? { health.withLock { $0.failure } }
@@ -47,6 +48,7 @@ final class Writer: @unchecked Sendable {
     self.environment = environment
     self.state = state
     self.settings = settings
+    reserve = DiskReserve(settings.options.reserveFault)
     published = Monitor(Catalogue(state))
     watch = WaitWatch(queue: queue, options: settings.options)
   }
@@ -126,6 +128,7 @@ final class Writer: @unchecked Sendable {
     var changesAnything = false
     do {
       let transaction = try unsafe LMDBTransaction(environment.handle)
+      try secureRoom(transaction.access, environment)
       do {
         finished.append((first, try execute(first, transaction.access, environment.tables)))
       } catch {
@@ -151,6 +154,14 @@ final class Writer: @unchecked Sendable {
     warnOfOldReaders(environment)
     for (job, outcome) in finished { job.finish(.success(outcome.receipt)) }
     keeper.catchUp(state.log)
+  }
+
+  /// Looks whether a full disk could still be made room on, before anything is written.
+  private func secureRoom(_ access: PageAccess, _ environment: Environment) throws(StoreError) {
+    reserve.secure(
+      try environment.dataDescriptor(), pageCount: try environment.pageCount(),
+      usedPages: try environment.tables.pageCount(access) + Environment.metaPages)
+    settings.isDiskFull = reserve.isMissing
   }
 
   private func noteCommit() {
@@ -241,6 +252,7 @@ final class Writer: @unchecked Sendable {
     retired.append(Retired(environment: self.environment))
     self.environment = environment
     settings.pageLimit = environment.pageLimit
+    reserve = DiskReserve(settings.options.reserveFault)
   }
 
   /// Notes that the environment has another size.
