@@ -67,7 +67,7 @@ let package = Package(
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    layer("DunlinKit", below: ["CRDTCore", "Facade", "SyncProtocol"]),
+    layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol"]),
     .executableTarget(
       name: "dunlin",
       dependencies: [

@@ -2,3 +2,5 @@
 @_exported public import enum CRDTCore.Value
 @_exported public import enum CRDTCore.WriteStrategy
 @_exported public import enum SyncProtocol.PeerKind
+@_exported public import struct DocStore.MaintenanceProgress
+@_exported public import struct DocStore.VerificationReport

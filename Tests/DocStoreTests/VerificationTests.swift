@@ -59,6 +59,7 @@ import Testing
     fixture.store.close()
     let closed = try Store.verify(at: fixture.path)
     #expect(closed.isIntact)
+    #expect(closed.areIndexesChecked)
     #expect(closed.entryCount == report.entryCount)
   }
 

@@ -8,6 +8,16 @@ fail() {
   exit 1
 }
 
+# Where the first argument after the script's path asks for help, prints what the script says at its beginning.
+offer_help() {  # SCRIPT ARGUMENTS…
+  case ${2-} in
+    -h | --help | help)
+      sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$1"
+      exit 0
+      ;;
+  esac
+}
+
 # Whether pkg-config knows $1, or else whether the header $2 stands in a usual place.
 has_library() {
   if command -v pkg-config >/dev/null && pkg-config --exists "$1"; then return 0; fi

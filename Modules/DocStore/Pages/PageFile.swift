@@ -132,6 +132,21 @@ struct PageFile {
     return Self.read(descriptor, at: number * Self.pageBytes, count: count * Self.pageBytes)
   }
 
+  /// Tells the system which pages will be read soon, so that a disk can fetch many at a time.
+  func announce(_ pages: [Int]) {
+    guard pages.count > 1 else { return }
+    for page in pages where page >= 0 && page < pageCount {
+      let offset = off_t(page * Self.pageBytes)
+      #if canImport(Darwin)
+        var advice = radvisory(ra_offset: offset, ra_count: Int32(Self.pageBytes))
+        // SAFETY: the call reads the local structure.
+        _ = unsafe fcntl(descriptor, F_RDADVISE, &advice)
+      #else
+        _ = posix_fadvise(descriptor, offset, off_t(Self.pageBytes), POSIX_FADV_WILLNEED)
+      #endif
+    }
+  }
+
   /// The pages that a value of so many bytes takes.
   static func pageCount(forValue byteCount: Int) -> Int { (headerBytes - 1 + byteCount) / pageBytes + 1 }
 

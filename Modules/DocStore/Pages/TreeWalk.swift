@@ -81,7 +81,7 @@ struct TreeWalk {
         continue
       }
       if page.isLeaf {
-        try visit(page, &totals, damaged, entry)
+        try visit(page, hasEntries: readsLongValues || use != .entries, &totals, damaged, entry)
       } else {
         totals.branches += 1
         descend(from: page, step, depth: tree.depth, &steps, &totals)
@@ -114,6 +114,7 @@ struct TreeWalk {
     from page: TreePage, _ step: Step, depth: Int, _ steps: inout [Step], _ totals: inout Totals
   ) {
     guard budget > 0 || step.level + 1 < depth else { return totals.isWhole = false }
+    file.announce(page.nodes.map(\.child))
     var to = step.bounds.to
     for (index, node) in page.nodes.enumerated().reversed() {
       let from = index == 0 ? step.bounds.from : Array(page.bytes[node.key])
@@ -124,7 +125,7 @@ struct TreeWalk {
   }
 
   private mutating func visit(
-    _ page: TreePage, _ totals: inout Totals, _ damaged: (PageDamage) throws -> Void,
+    _ page: TreePage, hasEntries: Bool, _ totals: inout Totals, _ damaged: (PageDamage) throws -> Void,
     _ entry: (_ key: [UInt8], _ value: ArraySlice<UInt8>) throws -> Void
   ) rethrows {
     totals.leaves += 1
@@ -145,7 +146,7 @@ struct TreeWalk {
       } else {
         value = page.bytes[start..<start + node.valueBytes]
       }
-      try entry(Array(page.bytes[node.key]), value)
+      if hasEntries { try entry(Array(page.bytes[node.key]), value) }
     }
   }
 

@@ -41,7 +41,8 @@ extension Store {
 
   /// Reads the store at `path` without opening it, for one that is too damaged to be opened.
   ///
-  /// Indexes are not compared with their documents.
+  /// Indexes are compared with their documents where all pages and the store's own tables are whole. The store
+  /// stays the site it is, also where it was copied.
   /// - Parameters:
   ///   - path: The store's directory.
   ///   - progress: Hears of entries now and then; what it throws ends the work.
@@ -63,7 +64,16 @@ extension Store {
         return report
       }
       var verification = Verification(file, progress, found: found)
-      return try verification.run()
+      var report = try verification.run()
+      guard !report.damages.contains(where: { $0.kind == .page || $0.kind == .entry }) else { return report }
+      // The engine may be trusted with these pages; a write is not made.
+      let environment = try Environment(files.data, mapBytes: StoreOptions().mapBytes, lock: lock)
+      let reader = try environment.beginRead()
+      defer { environment.recycle(reader) }
+      let catalogue = Catalogue(try StoreState(reader.access, environment.tables))
+      let transaction = try ReadTransaction(environment, at: .store, isExempt: true) { catalogue }
+      try Verification.compare(transaction, &report)
+      return report
     }
   }
 

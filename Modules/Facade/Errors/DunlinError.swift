@@ -68,6 +68,8 @@ extension DunlinError.Code {
   public static let closed = Self(rawValue: "closed")
   /// The process is a fork of the one that opened the database.
   public static let forked = Self(rawValue: "forked")
+  /// There is something already where something new was to be made.
+  public static let exists = Self(rawValue: "exists")
   /// Too many read transactions are open.
   public static let tooManyReaders = Self(rawValue: "tooManyReaders")
 
@@ -81,7 +83,7 @@ extension DunlinError.Code {
   public static let writeInsideRead = Self(rawValue: "writeInsideRead")
   /// One transaction touches more than the store can hold.
   public static let transactionTooLarge = Self(rawValue: "transactionTooLarge")
-  /// An asynchronous transaction was idle for too long and was rolled back.
+  /// An asynchronous transaction was idle for too long and was rolled back, or a snapshot was read for too long.
   public static let deadline = Self(rawValue: "deadline")
 
   // MARK: Documents and values

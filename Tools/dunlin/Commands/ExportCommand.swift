@@ -1,11 +1,12 @@
-import Foundation
 import ArgumentParser
 import CRDTCore
 import DocStore
+import Foundation
 
 struct ExportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Write a collection's documents as JSON Lines.")
+    commandName: "export",
+    abstract: "Write a collection's documents as JSON Lines, or one document's raw bytes.")
 
   @Argument(help: "The store's directory.")
   var store: String
@@ -13,10 +14,16 @@ struct ExportCommand: ParsableCommand {
   var collection: String
   @Argument(help: "A file, packed when its name ends in .gz, or - for standard output.")
   var file = "-"
+  @Option(
+    help: ArgumentHelp(
+      "Write the bytes of this one document as they are stored, whole or damaged: its id is JSON, plain text for a string, or hex: and the digits that verify prints.",
+      valueName: "id"))
+  var raw: String?
 
   func run() throws {
     let store = try Store.open(existing: store)
     defer { store.close() }
+    if let raw { return try exportRaw(raw, store) }
     let sink = try ByteSink(path: file)
     var bar = Progress("Exporting")
     var count = 0
@@ -45,12 +52,14 @@ struct ExportCommand: ParsableCommand {
     let summary = bar.finish(count)
     if file != "-" { print(summary) }
   }
-}
 
-extension Store {
-  /// Opens a store that must be there already, so that a mistyped path makes no new one.
-  static func open(existing path: String) throws -> Store {
-    guard FileManager.default.fileExists(atPath: path) else { throw ToolError("\(path): there is no store") }
-    return try open(at: path)
+  private func exportRaw(_ id: String, _ store: Store) throws {
+    guard let bytes = try store.rawBytes(of: DocumentID(argument: id), in: collection) else {
+      throw ToolError("\(collection) has no document \(id)")
+    }
+    let sink = try ByteSink(path: file)
+    try sink.write(bytes)
+    try sink.close()
+    if file != "-" { print("\(bytes.count.grouped) bytes") }
   }
 }

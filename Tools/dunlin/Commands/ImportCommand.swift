@@ -24,7 +24,7 @@ struct ImportCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let store = try Store.open(at: store)
+    let store = try Store.open(at: store, options: .tool)
     defer { store.close() }
     var bar = Progress("Importing", total: nil)
     let importer = Importer(

@@ -52,7 +52,7 @@ struct InspectCommand: ParsableCommand {
   }
 
   private func showDocument(_ store: Store, _ name: String, _ text: String) throws {
-    let id = try DocumentID((try? JSON.parse(text)) ?? .string(text))
+    let id = try DocumentID(argument: text)
     try store.read { transaction in
       guard let collection = try transaction.collection(name),
         let record = try transaction.record(collection, id)

@@ -1,0 +1,132 @@
+import Foundation
+import TestKit
+import Testing
+
+@Suite struct MaintenanceCommandTests {
+  let directory: TemporaryDirectory
+  var store: String { directory.file("store") }
+  var data: URL { URL(fileURLWithPath: store + "/data.mdb") }
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    let lines = (0..<500).map { #"{"_id":"d\#($0)","note":"a note with the number \#($0) in it"}"# }
+    #expect(
+      try run("import", store, "things", "-", input: lines.joined(separator: "\n") + "\n").status == 0)
+  }
+
+  private func run(_ arguments: String..., input: String = "") throws -> Tool.Outcome {
+    try Tool.run(arguments, in: directory.path, input: input)
+  }
+
+  /// Changes every copy of `text` in the store's file, which stays the same file.
+  private func damage(_ text: String) throws {
+    var data = try Data(contentsOf: data)
+    var start = data.startIndex
+    while let place = data.range(of: Data(text.utf8), in: start..<data.endIndex) {
+      data[place.lowerBound] ^= 1
+      start = place.upperBound
+    }
+    let handle = try FileHandle(forWritingTo: self.data)
+    try handle.write(contentsOf: data)
+    try handle.close()
+  }
+
+  @Test(arguments: [
+    "demo", "serve", "import", "export", "query", "inspect", "stats", "verify", "backup", "compact", "evict",
+  ])
+  func `every command explains itself, and makes nothing`(command: String) throws {
+    let before = try directory.contents()
+    for arguments in [[command, "--help"], ["help", command]] {
+      let outcome = try Tool.run(arguments, in: directory.path)
+      #expect(outcome.status == 0)
+      #expect(outcome.output.contains("USAGE: dunlin \(command)"))
+      #expect(outcome.output.contains("OVERVIEW"))
+    }
+    let unknown = try Tool.run([command, "--no-such-option"], in: directory.path)
+    #expect(unknown.status == 64)
+    #expect(unknown.errors.contains("Usage: dunlin \(command)"))
+    #expect(
+      Set(try directory.contents()).subtracting(["output", "errors", "input"])
+        == Set(before).subtracting(["output", "errors", "input"]))
+  }
+
+  @Test func `a whole store verifies, and statistics tell what it holds`() throws {
+    let verified = try run("verify", store)
+    #expect(verified.status == 0)
+    #expect(verified.output.contains("Nothing is damaged: 500 documents"))
+    let text = try run("stats", store)
+    #expect(text.status == 0)
+    #expect(text.output.contains("documents   500"))
+    let json = try run("stats", store, "--json")
+    let object = try #require(
+      try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+    #expect(object["documents"] as? Int == 500)
+    #expect((object["collections"] as? [String: [String: Int]])?["things"]?["tombstones"] == 0)
+    #expect((object["fileBytes"] as? Int ?? 0) > 50_000)
+  }
+
+  @Test func `a damaged document is named, its bytes can be had, and evicting it makes the store whole`()
+    throws
+  {
+    try damage("the number 321 in it")
+    let verified = try run("verify", store)
+    #expect(verified.status == 3)
+    #expect(verified.errors.contains("500 documents"))
+    let id = try #require(verified.output.firstMatch(of: #/collection things, document ([0-9a-f]+): /#)?.1)
+    #expect(verified.output.split(separator: "\n").count == 1)
+    #expect(!verified.output.contains("number"))
+    let file = directory.file("raw")
+    for name in ["hex:\(id)", "d321"] {
+      #expect(try run("export", store, "things", file, "--raw", name).status == 0)
+      let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
+      #expect(bytes.range(of: Data("he number 321 in it".utf8)) != nil)
+    }
+    #expect(try run("export", store, "things", "--raw", "nobody").status == 1)
+    #expect(try run("export", store, "things", "--raw", "hex:1").status == 1)
+    #expect(try run("evict", store, "things", "hex:\(id)").status == 0)
+    #expect(try run("evict", store, "things", "d321").status == 1)
+    #expect(try run("verify", store).output.contains("Nothing is damaged: 499 documents"))
+  }
+
+  @Test func `a store that does not open can be verified`() throws {
+    // The name of a field, in the store's own table.
+    try damage("\u{4}note")
+    let refused = try run("stats", store)
+    #expect(refused.status == 1)
+    #expect(refused.errors.contains("damaged"))
+    let verified = try run("verify", store)
+    #expect(verified.status == 3)
+    #expect(verified.output.contains("the table keys"))
+    #expect(verified.errors.contains("500 documents"))
+  }
+
+  @Test func `what is backed up can be read, and nothing is written over`() throws {
+    let copy = directory.file("copy")
+    let outcome = try run("backup", store, copy)
+    #expect(outcome.status == 0)
+    #expect(outcome.output.contains("500 documents"))
+    #expect(try run("export", copy, "things").output == run("export", store, "things").output)
+    let again = try run("backup", store, copy)
+    #expect(again.status == 1)
+    #expect(again.errors.contains("something at the path already"))
+  }
+
+  @Test func `compacting makes the file smaller`() throws {
+    #expect(try run("query", store, "EVICT FROM things WHERE _id != 'd7'").status == 0)
+    func fileBytes() throws -> Int { try Data(contentsOf: data).count }
+    let before = try fileBytes()
+    #expect(try run("compact", store).status == 0)
+    #expect(try fileBytes() < before / 2)
+    #expect(try run("query", store, "SELECT _id FROM things").output == "{\"_id\":\"d7\"}\n")
+  }
+
+  @Test(arguments: ["verify", "backup", "compact", "stats", "evict", "export"])
+  func `a store that is not there is an error, and is not made`(command: String) throws {
+    let more = ["backup": ["target"], "evict": ["things", "d1"], "export": ["things"]][command] ?? []
+    let path = directory.file("nothing")
+    let outcome = try Tool.run([command, path] + more, in: directory.path)
+    #expect(outcome.status == 1)
+    #expect(!outcome.errors.isEmpty)
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+}

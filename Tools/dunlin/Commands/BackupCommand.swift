@@ -1,0 +1,23 @@
+import ArgumentParser
+import DocStore
+
+struct BackupCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "backup", abstract: "Copy a store into a new directory, as one consistent state.",
+    discussion: """
+      The copy is a store of its own: it takes another site when it is first opened, so both can go on. It is there \
+      whole or not at all. An application backs up a store that it has open by the library's backup(to:).
+      """)
+
+  @Argument(help: "The store's directory; nobody may have it open.")
+  var store: String
+  @Argument(help: "The new directory: it must not exist, or be empty.")
+  var target: String
+
+  func run() throws {
+    let store = try Store.open(existing: store)
+    defer { store.close() }
+    try LongWork("Copying").run { try store.backup(to: target, progress: $0) }
+    print("\(target): \(try store.statistics().documentCount.grouped) documents")
+  }
+}

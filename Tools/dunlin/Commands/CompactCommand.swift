@@ -1,0 +1,22 @@
+import ArgumentParser
+import DocStore
+
+struct CompactCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "compact", abstract: "Give a store's free pages back to the file system.",
+    discussion: """
+      The data file is written anew beside the old one, which needs room for both, and then takes its place. \
+      Interrupted at any moment, there is the old file or the new one, with the same contents.
+      """)
+
+  @Argument(help: "The store's directory; nobody may have it open.")
+  var store: String
+
+  func run() throws {
+    let store = try Store.open(existing: store)
+    defer { store.close() }
+    let before = try store.statistics().fileBytes
+    try LongWork("Compacting").run { try store.compact(progress: $0) }
+    print("\(before.asBytes) before, \(try store.statistics().fileBytes.asBytes) now")
+  }
+}

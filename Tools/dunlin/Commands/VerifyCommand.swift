@@ -1,0 +1,34 @@
+import ArgumentParser
+import DocStore
+import Foundation
+
+struct VerifyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Read a whole store and name everything that is damaged.",
+    discussion: """
+      Every page, checksum, record, count and index row. Nothing is changed, and the store need not be whole \
+      enough to open. Each thing that is wrong is a line of standard output. The status is 0 when nothing is, 3 \
+      when something is, 1 when the store cannot be read at all.
+      """)
+
+  /// What tells scripts that there is damage, apart from a failure to look.
+  static let damageStatus: Int32 = 3
+
+  @Argument(help: "The store's directory; nobody may have it open.")
+  var store: String
+
+  func run() throws {
+    let report = try LongWork("Verifying").run { try Store.verify(at: store, progress: $0) }
+    for damage in report.damages { print(damage) }
+    let unnamed = report.damageCount - report.damages.count
+    if unnamed > 0 { print("and \(unnamed.grouped) more") }
+    let read =
+      "\(report.documentCount.grouped) documents, \(report.entryCount.grouped) entries, "
+      + "\(report.pageCount.grouped) pages"
+    guard report.isIntact else {
+      FileHandle.standardError.write(Data("\(store): damaged; could read \(read)\n".utf8))
+      throw ExitCode(Self.damageStatus)
+    }
+    print("Nothing is damaged: \(read)")
+  }
+}
