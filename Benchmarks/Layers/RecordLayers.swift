@@ -148,17 +148,31 @@ struct RecordLayers {
     wires = []
     let vectors = try received.map { try laptop.vector(of: $0) }
     var deltas: [[UInt8]] = []
-    try measure("encode a delta of one field", &report) {
+    try measure("encode a delta of one field above a vector", &report) {
       deltas.removeAll(keepingCapacity: true)
       for index in edited.indices {
         deltas.append(try phone.delta(of: edited[index], since: vectors[index]))
       }
     }
+    try merge(deltas, into: received, "a delta of one field above a vector", as: edited, &report)
+    try measure("encode a delta of one field", &report) {
+      deltas.removeAll(keepingCapacity: true)
+      for index in edited.indices {
+        deltas.append(try phone.delta(of: edited[index], after: documents[index]))
+      }
+    }
+    try merge(deltas, into: received, "a delta of one field", as: edited, &report)
+  }
+
+  private mutating func merge(
+    _ deltas: [[UInt8]], into received: [ReplicatedDocument], _ what: String, as edited: [ReplicatedDocument],
+    _ report: inout Report
+  ) throws {
     let bytes = deltas.reduce(0) { $0 + $1.count }
-    report.add("\(name): delta of one field", Double(bytes) / documentCount, .bytes)
-    report.add("\(name): delta of one field with its id", Double(bytes + idBytes) / documentCount, .bytes)
+    report.add("\(name): \(what)", Double(bytes) / documentCount, .bytes)
+    report.add("\(name): \(what) with its id", Double(bytes + idBytes) / documentCount, .bytes)
     var merged = received
-    try measure("merge a delta of one field", &report) {
+    try measure("merge \(what)", &report) {
       for index in received.indices {
         var document = received[index]
         guard try laptop.merge(deltas[index], into: &document, now: Self.today) == .changed else {

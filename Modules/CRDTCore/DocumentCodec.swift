@@ -145,6 +145,9 @@ package enum DocumentCodec {
     wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables,
     by route: CodecRoute = .shortest
   ) throws(CodecError) -> MergeOutcome {
+    if SuccessorHead.announces(wire) {
+      return try merge(successor: wire, existing: existing, own: site, tables: &tables, by: route)
+    }
     guard let existing else {
       if let fresh = try WireTranscoder.record(fromUniform: wire, tables: &tables) { return .changed(fresh) }
       var incoming = try WireReader.read(wire)
@@ -166,6 +169,39 @@ package enum DocumentCodec {
     guard state.merge(incoming) else { return .missingBase }
     guard state != before else { return .unchanged }
     return .changed(StateEncoder.encode(state, own: site, tables: &tables))
+  }
+
+  /// Merges a successor: only into the state that it builds on, and only to the state that it announces.
+  private static func merge(
+    successor wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables,
+    by route: CodecRoute
+  ) throws(CodecError) -> MergeOutcome {
+    guard let existing, case .state(let step) = try WireDocument.basis(wire), step.fits(existing.summary)
+    else {
+      try WireDocument.validate(wire)
+      return .missingBase
+    }
+    guard !step.leads(to: existing.summary) else {
+      try WireDocument.validate(wire)
+      return .unchanged
+    }
+    let formerTables = tables
+    var merged: EncodedDocument?
+    if route != .tree,
+      case .patched(let document) = WirePatch.merge(wire, into: existing, own: site, &tables)
+    {
+      merged = document
+    } else if route != .patch {
+      var state = try DocumentState(RecordView(existing.record), own: site, tables: tables)
+      if let delta = try SuccessorReader.read(wire, onto: state), state.merge(delta) {
+        merged = StateEncoder.encode(state, own: site, tables: &tables)
+      }
+    }
+    guard let merged, step.leads(to: merged.summary) else {
+      tables = formerTables
+      return .missingBase
+    }
+    return .changed(merged)
   }
 
   /// Settles a record against the full state of a peer whose version vector is the same.

@@ -133,6 +133,24 @@ public struct Replica: Sendable {
     return out.bytes
   }
 
+  /// The write that led from a former state of the document to this one, for a replica that has just the former.
+  ///
+  /// It takes some twenty bytes beside the field and its value.
+  /// A replica with any other state answers `missingBase`.
+  ///
+  /// - Returns: As ``delta(of:since:)`` with the former state's vector, where it was not one replica's latest write.
+  /// - Throws: As ``encoding(of:)``.
+  public func delta(
+    of document: ReplicatedDocument, after former: ReplicatedDocument
+  ) throws(CodecError) -> [UInt8] {
+    guard let record = document.record, let base = former.record else { return try encoding(of: document) }
+    var out = ByteWriter(capacity: 64)
+    let isOneWrite = try WireDocument.append(
+      successor: StoredDocument(try verified(record).bytes, summary: document.summary),
+      of: StoredDocument(try verified(base).bytes, summary: former.summary), tables: tables, to: &out)
+    return isOneWrite ? out.bytes : try delta(of: document, since: try vector(of: former))
+  }
+
   /// Merges another replica's encoding or delta; in any order and any number of times it comes to the same.
   ///
   /// The clock follows the other's, but not to a time more than ``HybridClock/maximumLead`` ahead.
@@ -160,7 +178,8 @@ public struct Replica: Sendable {
     case .unchanged: return .unchanged
     case .missingBase: return .missingBase
     case .changed(let merged):
-      _ = clock.observe(try WireDocument.latest(wire), now: now)
+      let latest = try WireDocument.latest(wire, onto: document.record?.bytes.span.bytes, sites: tables.sites)
+      _ = clock.observe(latest, now: now)
       document = ReplicatedDocument(merged)
       return .changed
     }

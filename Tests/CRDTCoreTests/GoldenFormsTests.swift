@@ -76,6 +76,35 @@ import Testing
     #expect(try peer.vector == phone.vector)
   }
 
+  @Test func `reads a successor that an earlier release wrote, and writes the same`() throws {
+    let bytes = try Self.golden("wire-successor-v1")
+    var phone = try Self.document(.patched)
+    var cloud = Peer(2)
+    try cloud.merge(phone.wire())
+    var tablet = Peer(3)
+    try tablet.merge(phone.wire())
+    // Length and bytes of each: by a known writer, by a new one, with the life, a count, and a deletion.
+    var all = ByteWriter()
+    func write(_ peer: inout Peer, _ change: (inout Peer) throws -> Void) throws {
+      let former = peer
+      try change(&peer)
+      let wire = try #require(try peer.successor(of: former))
+      all.writeBlob(wire)
+      if peer.site == Peer(1).site {
+        #expect(try cloud.merge(wire).isChanged)
+        #expect(cloud.document?.summary == peer.document?.summary)
+      }
+    }
+    try write(&tablet) {
+      try $0.update([.set(["map", "new"], .map(["a": .array([]), "b": .counter(2)]))], now: 1_006_000)
+    }
+    try write(&phone) { try $0.update([.set(["text"], .null), .remove(["number"])], now: 90_000_000) }
+    try write(&phone) { try $0.upsert(["count": .counter(-1)], now: 90_000_000) }
+    try write(&phone) { try $0.update([.increment(["count"], 7)], now: 90_000_001) }
+    try write(&phone) { try $0.remove(now: 95_000_000) }
+    #expect(all.bytes == bytes)
+  }
+
   @Test func `reads a version vector that an earlier release wrote, and writes the same`() throws {
     let bytes = try Self.golden("version-vector-v1")
     var reader = ByteReader(bytes.span.bytes)

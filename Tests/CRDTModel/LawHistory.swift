@@ -21,14 +21,18 @@ package struct LawHistory: SeededHistory {
     now += UInt64(random.generator.int(below: 50))
     let index = random.generator.int(below: peers.count)
     let before = try peers[index].vector
+    let former = peers[index]
     random.change(&peers[index], now: now)
     trace?.add("\(index) at \(now): \(try peers[index].fields.map { "\($0)" } ?? "no document")")
     try LawFailure.unless(peers[index].vector.dominates(before), "a write only adds to the vector")
+    try Laws.checkSuccessor(from: former, to: peers[index])
     guard random.generator.oneIn(3) else { return }
     let other = random.generator.int(below: peers.count)
     let known = try peers[other].vector
+    let puller = peers[other]
     trace?.add("\(other) pulls from \(index)")
     try peers[other].pull(peers[index])
+    try Laws.checkSuccessor(from: puller, to: peers[other])
     try LawFailure.unless(peers[other].vector.dominates(known), "a merge only adds to the vector")
   }
 
@@ -145,6 +149,21 @@ enum Laws {
       try DocumentState(view, own: peer.site, tables: peer.tables).summary
     }
     try LawFailure.unless(summary == peer.document?.summary, "the stored summary is the record's")
+  }
+
+  /// A replica with the former state comes by one write to what the delta brings it to, once and for all.
+  static func checkSuccessor(from former: Peer, to peer: Peer) throws {
+    guard let wire = try peer.successor(of: former) else { return }
+    var copy = Peer(97)
+    try copy.merge(former.wire())
+    var measure = copy
+    try measure.merge(peer.wire(lacking: former.vector))
+    try LawFailure.unless(copy.merge(wire).isChanged, "a successor merges with its base")
+    try LawFailure.unless(try copy.wire() == measure.wire(), "a successor is what its delta is")
+    try LawFailure.unless(
+      copy.document?.summary == peer.document?.summary, "a successor comes to the summary that it names")
+    try LawFailure.unless(copy.merge(wire).isUnchanged, "a successor that is known changes nothing")
+    try checkSummary(copy)
   }
 
   private static func checkDelta(from sender: Peer, to receiver: Peer) throws {

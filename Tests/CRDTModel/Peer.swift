@@ -104,6 +104,15 @@ package struct Peer {
     }
   }
 
+  /// The one write that led here from what `former` had; `nil` where it was not one.
+  package func successor(of former: Peer, by route: CodecRoute = .shortest) throws -> [UInt8]? {
+    guard let document, let before = former.document else { return nil }
+    var out = ByteWriter()
+    let isOneWrite = try WireDocument.append(
+      successor: document.stored, of: before.stored, tables: tables, to: &out, by: route)
+    return isOneWrite ? out.bytes : nil
+  }
+
   @discardableResult
   package mutating func merge(_ wire: [UInt8]) throws -> MergeOutcome {
     try WireDocument.validate(wire.span.bytes)

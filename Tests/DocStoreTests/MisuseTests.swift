@@ -115,4 +115,46 @@ import Testing
     try fixture.store.put("a", ["x": .string("now")])
     #expect(try fixture.store.fields("a", in: "cars") == ["x": .string("now")])
   }
+
+  @Test func `a successor of a state is held to the same bounds of time, and moves the clock`() throws {
+    let fixture = try StoreFixture()
+    let id = try DocumentID("a")
+    try fixture.store.put("a", ["x": .string("here")])
+    let wire = try fixture.store.wire("a")
+    var replica = Replica(site: SiteID(high: 77, low: 7))
+    func merge(writtenAt now: UInt64) throws -> MergeResult {
+      var document = ReplicatedDocument()
+      try replica.merge(wire, into: &document, now: 0)
+      let former = document
+      try replica.update([.set(["x"], .string("there"))], of: &document, now: now)
+      let successor = try replica.delta(of: document, after: former)
+      let isShort = WireDocument.isSuccessor(successor.span.bytes)
+      #expect(isShort)
+      return try fixture.store.write { try $0.merge(wire: successor.span.bytes, id: id, in: "cars") }.0
+    }
+    #expect(try merge(writtenAt: 1_800_000_060_000) == .changed)
+    #expect(try fixture.store.fields("a", in: "cars") == ["x": .string("there")])
+    try fixture.store.put("b", ["x": .null])
+    let later = try fixture.store.read { transaction in
+      let collection = try #require(try transaction.collection("cars"))
+      return try transaction.withRecord(collection, try DocumentID("b")) { record, _ in
+        try record.vector(sites: transaction.sites).latest
+      }
+    }
+    #expect(try #require(later) >= ClockReading(milliseconds: 1_800_000_060_000))
+    // Of another state it is not known what is lacking.
+    #expect(try merge(writtenAt: 1_800_000_070_000) == .missingBase)
+    let other = try StoreFixture(seed: 5)
+    _ = try other.store.write { try $0.merge(wire: wire.span.bytes, id: id, in: "cars") }
+    var ahead = Replica(site: SiteID(high: 78, low: 7))
+    var document = ReplicatedDocument()
+    try ahead.merge(wire, into: &document, now: 0)
+    let before = document
+    try ahead.update(
+      [.set(["x"], .null)], of: &document, now: 1_800_000_000_000 + HybridClock.maximumDocumentLead + 1)
+    let successor = try ahead.delta(of: document, after: before)
+    let result = try other.store.write { try $0.merge(wire: successor.span.bytes, id: id, in: "cars") }.0
+    #expect(result == .unchanged)
+    #expect(try other.store.fields("a", in: "cars") == ["x": .string("here")])
+  }
 }

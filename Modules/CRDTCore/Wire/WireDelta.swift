@@ -1,7 +1,7 @@
 /// Writes what a peer lacks of a record straight from its bytes: for a few entries of a living document.
 struct WireDelta: ~Escapable {
   /// Writers of a document, and sites of a delta, that are handled without the tree.
-  private static let limit = 16
+  static let limit = 16
 
   private struct Counter {
     var entry: Int
@@ -10,8 +10,8 @@ struct WireDelta: ~Escapable {
     var offset: Int
   }
 
-  private let view: RecordView
-  private let writers: PatchWriters
+  let view: RecordView
+  let writers: PatchWriters
   private let keys: KeyTable
   /// What the peer has of each of the record's writers, by place.
   private var seen = InlineArray<17, ClockReading>(repeating: .zero)
@@ -21,6 +21,8 @@ struct WireDelta: ~Escapable {
   /// The numbers of the entries to be sent, ascending.
   private var entries: [Int] = []
   private var budget: EntryBudget
+  /// The one write that may be sent, for a successor.
+  let only: (writer: Writer, reading: ClockReading)?
 
   /// Appends the part of a record that `base`, which is not empty, lacks.
   ///
@@ -50,10 +52,11 @@ struct WireDelta: ~Escapable {
 
   /// Finds what the peer lacks; `nil` where that is more than marked entries and counted counters.
   @_lifetime(copy view)
-  private init?(
+  init?(
     _ view: borrowing RecordView, _ writers: PatchWriters, _ base: VersionVector, _ keys: KeyTable,
-    _ reader: inout ByteReader
+    _ reader: inout ByteReader, only succession: Succession? = nil
   ) throws(CodecError) {
+    only = succession.map { ($0.writer, $0.reading) }
     self.view = RecordView(view.bytes)
     self.writers = writers
     self.keys = keys
@@ -87,6 +90,8 @@ struct WireDelta: ~Escapable {
       entry += Int(gap) + 1
       let mark = try writers.readAge(of: Int(place), entry: entry, &reader)
       marks.append(mark)
+      // Default data, which no vector covers, is the same on both sides of a successor.
+      if only != nil, mark.place == 0 { continue }
       if !isSeen(place: mark.place, mark.reading) { entries.append(entry) }
     }
     return true
@@ -197,7 +202,7 @@ struct WireDelta: ~Escapable {
   ///
   /// - Returns: The entry after the last child.
   @discardableResult
-  private mutating func writeChildren(
+  mutating func writeChildren(
     of map: borrowing MapNode, first: Int, depth: Int, to out: inout ByteWriter
   ) throws(CodecError) -> Int {
     guard depth <= Limits.depth else { throw CodecError(.limit, "a map is nested too deep", at: map.offset) }
@@ -255,6 +260,7 @@ struct WireDelta: ~Escapable {
       try writeChildren(of: value.node, first: entry + 1, depth: depth + 1, to: &out)
       return
     }
+    if only != nil { return try writeOnly(value, mark, depth: depth, to: &out) }
     let hasOwnStamp = mark.place != writers.life.place || mark.reading != writers.life.reading
     out.write(value.wireKind | (hasOwnStamp ? WireWriter.stampFlag : 0))
     if hasOwnStamp {
@@ -276,12 +282,21 @@ struct WireDelta: ~Escapable {
   private func writeCounter(
     _ value: borrowing ValueRef, entry: Int, to out: inout ByteWriter
   ) throws(CodecError) {
-    guard let counter = counters.first(where: { $0.entry == entry }) else {
-      out.writeSignedVarint(value.int)
-      out.writeVarint(0)
-      return
+    let (base, news) = try news(of: value, entry: entry)
+    out.writeSignedVarint(base)
+    out.writeVarint(news.count)
+    for (mark, amount) in news {
+      out.writeVarint(mark.place)
+      write(mark.reading, to: &out)
+      out.writeSignedVarint(amount)
     }
-    out.writeSignedVarint(counter.base)
+  }
+
+  /// What a counter began with, and what the peer lacks of the contributions to it.
+  func news(
+    of value: borrowing ValueRef, entry: Int
+  ) throws(CodecError) -> (base: Int64, contributions: [(PatchMark, Int64)]) {
+    guard let counter = counters.first(where: { $0.entry == entry }) else { return (value.int, []) }
     var reader = ByteReader(view.metadata, offset: counter.offset)
     var news: [(PatchMark, Int64)] = []
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
@@ -289,12 +304,7 @@ struct WireDelta: ~Escapable {
       let amount = try reader.readSignedVarint()
       if !isSeen(place: mark.place, mark.reading) { news.append((mark, amount)) }
     }
-    out.writeVarint(news.count)
-    for (mark, amount) in news {
-      out.writeVarint(mark.place)
-      write(mark.reading, to: &out)
-      out.writeSignedVarint(amount)
-    }
+    return (counter.base, news)
   }
 }
 

@@ -18,12 +18,31 @@ package enum WireDocument {
     WireWriter.append(base.isEmpty ? state : state.delta(lacking: base), to: &out)
   }
 
-  /// Refuses bytes that are not one canonical wire document.
+  /// Refuses bytes that are not one canonical wire document, whole, delta or successor.
   ///
   /// - Complexity: O(*n*) in the bytes.
-  package static func validate(_ bytes: RawSpan) throws(CodecError) { _ = try WireReader.read(bytes) }
+  package static func validate(_ bytes: RawSpan) throws(CodecError) {
+    if SuccessorHead.announces(bytes) {
+      try SuccessorReader.validate(bytes)
+    } else {
+      _ = try WireReader.read(bytes)
+    }
+  }
 
-  /// What a document builds on and what it includes, without reading its entries.
+  /// Whether a document says what was written on top of one state only.
+  package static func isSuccessor(_ bytes: RawSpan) -> Bool { SuccessorHead.announces(bytes) }
+
+  /// What a document can be merged with, without reading its entries.
+  package static func basis(_ bytes: RawSpan) throws(CodecError) -> WireBasis {
+    if SuccessorHead.announces(bytes) {
+      var reader = ByteReader(bytes)
+      return .state(try SuccessorHead(from: &reader).step)
+    }
+    let (base, vector) = try vectors(bytes)
+    return .vectors(base: base, vector: vector)
+  }
+
+  /// What a document that is no successor builds on and what it includes, without reading its entries.
   package static func vectors(_ bytes: RawSpan) throws(CodecError) -> (
     base: VersionVector, vector: VersionVector
   ) {
@@ -32,10 +51,72 @@ package enum WireDocument {
   }
 
   /// The greatest reading a document mentions, for the receiver's clock.
-  package static func latest(_ bytes: RawSpan) throws(CodecError) -> ClockReading {
-    let head = try WireReader.readHead(bytes)
-    return max(head.vector.latest, head.life.reading)
+  ///
+  /// - Parameters:
+  ///   - bytes: The document; a successor mentions but the distance from the state that it builds on.
+  ///   - existing: The receiver's record of it.
+  ///   - sites: What the record's ordinals refer to.
+  /// - Returns: Zero for a successor of what is not there.
+  /// - Throws: A `CodecError` when either is malformed.
+  package static func latest(
+    _ bytes: RawSpan, onto existing: RawSpan? = nil, sites: SiteTable = SiteTable()
+  ) throws(CodecError) -> ClockReading {
+    guard SuccessorHead.announces(bytes) else {
+      let head = try WireReader.readHead(bytes)
+      return max(head.vector.latest, head.life.reading)
+    }
+    var reader = ByteReader(bytes)
+    let head = try SuccessorHead(from: &reader)
+    guard let existing else { return .zero }
+    return head.reading(after: try RecordView(existing).history(sites: sites).latest) ?? .zero
   }
+
+  // MARK: - Successors
+
+  /// Appends the one write that led from a document's former state to the one it has, for a receiver that has just
+  /// the former.
+  ///
+  /// What is written was merged with the former state here, and came out as it should.
+  ///
+  /// - Returns: `false`, with nothing appended, where it was more than one writer's latest write, or the document
+  ///   started afresh.
+  /// - Throws: A `CodecError` when a record is damaged or the tables too old for it.
+  package static func append(
+    successor document: StoredDocument, of former: StoredDocument, tables: RecordTables,
+    to out: inout ByteWriter, by route: CodecRoute = .shortest
+  ) throws(CodecError) -> Bool {
+    let view = RecordView(document.record)
+    let (base, latest) = try RecordView(former.record).history(sites: tables.sites)
+    guard let succession = Succession(from: base, latest: latest, to: try view.vector(sites: tables.sites))
+    else { return false }
+    let step = WireStep(from: former.summary, to: document.summary)
+    var written = ByteWriter(capacity: 64)
+    if route == .tree
+      || !WireDelta.append(view, succession, lacking: base, latest, step, tables: tables, to: &written)
+    {
+      let state = try DocumentState(view, tables: tables)
+      guard route != .patch,
+        SuccessorWriter.append(
+          succession, from: base, latest: latest, step: step, to: state, out: &written)
+      else { return false }
+    }
+    var tables = tables
+    guard
+      case .changed(let merged) = try DocumentCodec.merge(
+        wire: written.bytes.span.bytes, existing: former, own: .zero, tables: &tables),
+      merged.summary == document.summary
+    else { return false }
+    out.write(written.bytes)
+    return true
+  }
+}
+
+/// What a wire document can be merged with.
+package enum WireBasis: Sendable {
+  /// A state that includes the base; then it includes the vector too.
+  case vectors(base: VersionVector, vector: VersionVector)
+  /// Just the state that the step starts from.
+  case state(WireStep)
 }
 
 extension VersionVector {

@@ -6,7 +6,7 @@ struct WirePatch: ~Escapable {
   /// Sites and writers of a delta that is merged in place.
   private static let limit = 8
 
-  private struct Element {
+  struct Element {
     /// The writer's place in the record.
     var place = 0
     var birth = ClockReading.zero
@@ -14,25 +14,30 @@ struct WirePatch: ~Escapable {
     var site = SiteID.zero
   }
 
-  private var reader: ByteReader
-  private let flags: UInt8
-  private let life: ClockReading
+  var reader: ByteReader
+  let flags: UInt8
+  /// The stamp of entries without one of their own, by its reading: the life's, or a successor's.
+  var life: ClockReading
   private var sites = InlineArray<8, SiteID>(repeating: .zero)
   private var siteCount = 0
-  private var elements = InlineArray<8, Element>(repeating: Element())
-  private var elementCount = 0
+  var elements = InlineArray<8, Element>(repeating: Element())
+  var elementCount = 0
   private var floor = Stamp.zero
   /// The life's writer, by its place in the delta from 1.
-  private var lifeWriter = 0
-  private var hasChanged = false
+  var lifeWriter = 0
+  var hasChanged = false
 
   /// - Returns: `tooMuch` for what the tree must merge, or refuse.
   static func merge(
     _ wire: RawSpan, into stored: StoredDocument, own site: SiteID, _ tables: inout RecordTables
   ) -> RecordPatch.Outcome {
     do throws(CodecError) {
-      var patch = try WirePatch(wire)
       let view = RecordView(stored.record)
+      if SuccessorHead.announces(wire) {
+        var patch = WirePatch(successor: wire)
+        return try patch.mergeSuccessor(into: view, stored.summary, own: site, &tables)
+      }
+      var patch = try WirePatch(wire)
       if patch.flags == WireWriter.aliveFlag | WireWriter.uniformFlag {
         return try patch.isUniformKnown(to: view, tables.sites) ? .unchanged : .tooMuch
       }
@@ -49,6 +54,13 @@ struct WirePatch: ~Escapable {
     reader = ByteReader(wire)
     flags = try reader.readByte()
     life = try reader.accept(ClockReading(rawValue: try reader.readFixed()))
+  }
+
+  @_lifetime(copy wire)
+  private init(successor wire: RawSpan) {
+    reader = ByteReader(wire)
+    flags = WireWriter.successorFlag
+    life = .zero
   }
 
   /// Whether a record's vector and life cover a fresh document, so that nothing of it need be read.
@@ -197,7 +209,7 @@ struct WirePatch: ~Escapable {
 
   // MARK: - Entries
 
-  private mutating func mergeEntries(into patch: inout RecordPatch, _ keys: KeyTable) throws(CodecError)
+  mutating func mergeEntries(into patch: inout RecordPatch, _ keys: KeyTable) throws(CodecError)
     -> Bool
   {
     let view = RecordView(patch.view.bytes)
@@ -237,6 +249,10 @@ struct WirePatch: ~Escapable {
       return try mergeChildren(of: below, into: &patch, keys, depth: depth)
     }
     guard tag & (WireWriter.floorTagFlag | WireWriter.childrenFlag) == 0 else { return false }
+    if isSuccessor {
+      guard tag == kind else { return false }
+      if kind == SuccessorReader.incrementKind { return try mergeIncrement(walk, into: &patch) }
+    }
     guard let mark = try readMark(hasOwn: tag & WireWriter.stampFlag != 0, walk.location.entry) else {
       return false
     }
@@ -337,7 +353,9 @@ struct WirePatch: ~Escapable {
     _ walk: EntryWalk, _ mark: PatchMark, isCovered: Bool, into patch: inout RecordPatch
   ) throws(CodecError) -> Bool {
     let base = try reader.readSignedVarint()
-    let count = try reader.readCount(minimumBytes: 3)
+    // A successor that begins a counter and counts on it is for the tree.
+    let count = try reader.readCount(minimumBytes: isSuccessor ? 1 : 3)
+    guard count == 0 || !isSuccessor else { return false }
     let location = walk.location
     let kind = walk.value.kind
     guard kind != .map else { return false }

@@ -10,6 +10,8 @@ struct WireWriter {
   /// A death whose writer is not known: its site stands in the place of its writer.
   static let bareLifeFlag: UInt8 = 16
   static let knownFlags: UInt8 = 31
+  /// One write on top of a state that is named by its summary: see ``SuccessorHead``, which has all the flags.
+  static let successorFlag: UInt8 = 32
 
   /// Entry tags: the content's kind in the low bits.
   static let mapKind: UInt8 = 0x10

@@ -127,7 +127,7 @@ extension WriteTransaction {
   ) throws -> MergeResult {
     var result = MergeResult.unchanged
     do {
-      let latest = try WireDocument.latest(wire)
+      var latest = try WireDocument.latest(wire)
       guard isAccepted(latest) else { return .unchanged }
       try change(id, in: collection, as: .other, "merge", mayBeNew: true) { existing, tables in
         switch try codec(existing, &tables) {
@@ -139,6 +139,14 @@ extension WriteTransaction {
           result = .missingBase
           return nil
         case .changed(let document):
+          // A successor tells its time only beside what it builds on.
+          if let existing, WireDocument.isSuccessor(wire) {
+            latest = try WireDocument.latest(wire, onto: existing.record, sites: tables.sites)
+            guard isAccepted(latest) else {
+              result = .unchanged
+              return nil
+            }
+          }
           result = .changed
           return document
         }

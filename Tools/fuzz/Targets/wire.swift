@@ -15,10 +15,19 @@ enum Target {
         return wire.bytes
       }
     }
+      + zip(samples.documents, samples.documents.dropFirst()).map { former, document in
+        var wire = ByteWriter()
+        _ = try? WireDocument.append(
+          successor: StoredDocument(document.record.span.bytes, summary: document.summary),
+          of: StoredDocument(former.record.span.bytes, summary: former.summary), tables: samples.tables,
+          to: &wire)
+        return wire.bytes
+      }
   }()
 
   static func run(_ input: [UInt8]) {
     _ = try? WireDocument.vectors(input.span.bytes)
+    _ = try? WireDocument.basis(input.span.bytes)
     _ = try? WireDocument.latest(input.span.bytes)
     let isValid = (try? WireDocument.validate(input.span.bytes)) != nil
     var tables = samples.tables

@@ -1,0 +1,162 @@
+/// What stands before the entries of a *successor*: one write of one writer on top of a state that both sides have.
+///
+/// The state is named by a part of its summary instead of vectors, and what it becomes by another, so that a
+/// receiver sees before it merges whether the write fits, or is known, and afterwards whether it came out right.
+struct SuccessorHead {
+  /// A number of one writer's place in the base's vector, from 1; or a site that writes for the first time.
+  enum Author: Hashable {
+    case known(place: Int)
+    case new(SiteID)
+  }
+
+  /// What the write does to the life.
+  enum Life: UInt8 {
+    case stays = 0x20
+    case dies = 0x60
+    case lives = 0x61
+  }
+
+  var life: Life
+  var step: WireStep
+  var author: Author
+  /// How long after the latest reading of the base the write was.
+  var milliseconds: UInt64
+  var counter: UInt16
+
+  static func announces(_ bytes: RawSpan) -> Bool {
+    bytes.byteCount > 0 && bytes.byte(at: 0) & WireWriter.successorFlag != 0
+  }
+
+  init(life: Life, step: WireStep, author: Author, reading: ClockReading, after latest: ClockReading) {
+    self.life = life
+    self.step = step
+    self.author = author
+    milliseconds = reading.milliseconds &- latest.milliseconds
+    counter = reading.counter
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    guard let life = Life(rawValue: try reader.readByte()) else {
+      throw reader.failure(.unsupportedVersion, "a successor has unknown flags")
+    }
+    self.life = life
+    step = try WireStep(from: &reader)
+    let place = try reader.readIndex(through: Limits.recordBytes)
+    author = place == 0 ? .new(try reader.readSite()) : .known(place: place)
+    guard author != .new(.zero) else { throw reader.failure(.malformed, "a writer has no site") }
+    let word = try reader.readVarint()
+    milliseconds = word >> 1
+    counter = 0
+    if word & 1 == 1 {
+      let count = try reader.readVarint()
+      guard count > 0, count <= UInt64(UInt16.max) else {
+        throw reader.failure(.malformed, "a clock counter is out of range")
+      }
+      counter = UInt16(count)
+    }
+    guard word > 0, milliseconds <= ClockReading.latestAccepted.milliseconds else {
+      throw reader.failure(.malformed, "a clock reading is out of range")
+    }
+  }
+
+  func write(to out: inout ByteWriter) {
+    out.write(life.rawValue)
+    step.write(to: &out)
+    switch author {
+    case .known(let place): out.writeVarint(place)
+    case .new(let site):
+      out.writeVarint(0)
+      out.write(site)
+    }
+    out.writeVarint(milliseconds << 1 | (counter == 0 ? 0 : 1))
+    if counter > 0 { out.writeVarint(Int(counter)) }
+  }
+
+  /// When the write was, on a base of that latest reading; `nil` for what is no later, or later than any.
+  func reading(after latest: ClockReading) -> ClockReading? {
+    let reading = ClockReading(milliseconds: latest.milliseconds + milliseconds, counter: counter)
+    return reading > latest && reading <= .latestAccepted ? reading : nil
+  }
+}
+
+/// From which state a successor leads to which.
+package struct WireStep: Hashable, Sendable {
+  /// 48 bits of the base's summary.
+  let base: UInt64
+  /// 32 bits of the summary of what it becomes, from the other lane.
+  let result: UInt32
+
+  init(from base: Summary, to result: Summary) {
+    self.base = Self.name(of: base)
+    self.result = Self.check(of: result)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    let high: UInt16 = try reader.readFixed()
+    let low: UInt32 = try reader.readFixed()
+    base = UInt64(high) << 32 | UInt64(low)
+    result = try reader.readFixed()
+  }
+
+  func write(to out: inout ByteWriter) {
+    out.writeFixed(UInt16(truncatingIfNeeded: base >> 32))
+    out.writeFixed(UInt32(truncatingIfNeeded: base))
+    out.writeFixed(result)
+  }
+
+  private static func name(of base: Summary) -> UInt64 { base.low & 0xFFFF_FFFF_FFFF }
+  private static func check(of result: Summary) -> UInt32 { UInt32(truncatingIfNeeded: result.high) }
+
+  func starts(from state: Summary) -> Bool { base == Self.name(of: state) }
+
+  func leads(to state: Summary) -> Bool { result == Self.check(of: state) }
+
+  /// Whether the write can be merged with a state of that summary, or is in it already with nothing else.
+  package func fits(_ state: Summary) -> Bool { starts(from: state) || leads(to: state) }
+}
+
+/// How one version vector follows from another by one writer's latest write.
+struct Succession {
+  let writer: Writer
+  let author: SuccessorHead.Author
+  let reading: ClockReading
+
+  /// - Returns: `nil` where more than one writer went on, or the write is not later than all of the base.
+  init?(from base: VersionVector, latest: ClockReading, to vector: VersionVector) {
+    let growth = vector.elements.count - base.elements.count
+    guard growth == 0 || growth == 1 else { return nil }
+    var found: (element: VersionVector.Element, author: SuccessorHead.Author)?
+    var index = 0
+    for element in vector.elements {
+      if index < base.elements.count, base.elements[index].writer == element.writer {
+        index += 1
+        guard base.elements[index - 1].reading != element.reading else { continue }
+        guard found == nil, growth == 0 else { return nil }
+        found = (element, .known(place: index))
+      } else {
+        guard found == nil, growth == 1, element.reading == element.writer.birth else { return nil }
+        found = (element, .new(element.writer.site))
+      }
+    }
+    guard index == base.elements.count, let found, found.element.reading > latest else { return nil }
+    writer = found.element.writer
+    author = found.author
+    reading = found.element.reading
+  }
+}
+
+extension RecordView {
+  /// The version vector, and the latest reading of vector, life and floor.
+  func history(sites: SiteTable) throws(CodecError) -> (vector: VersionVector, latest: ClockReading) {
+    if isFresh { return (try vector(sites: sites), baseReading) }
+    var reader = ByteReader(metadata)
+    let head = try RecordMetadata(head: &reader, base: baseReading, sites: sites)
+    let life = head.bareLife?.reading ?? head.life.reading
+    return (head.vector, max(head.vector.latest, life, head.floor.reading))
+  }
+}
+
+extension DocumentState {
+  /// The greatest reading that the document has seen.
+  var latest: ClockReading { max(vector.latest, life.reading, floor.reading) }
+}

@@ -1,0 +1,128 @@
+/// Reads a successor from untrusted bytes over the tree: anything but the canonical form is refused.
+struct SuccessorReader: ~Escapable {
+  /// Adds the writer's whole contribution to the counter, or the integer, that stands there.
+  static let incrementKind: UInt8 = 0x14
+
+  private var reader: ByteReader
+  private let stamp: Stamp
+  private let birth: ClockReading
+  /// Something is counted on where no number stands.
+  private var isOnNothing = false
+
+  @_lifetime(copy reader)
+  private init(_ reader: consuming ByteReader, _ stamp: Stamp, _ birth: ClockReading) {
+    self.reader = reader
+    self.stamp = stamp
+    self.birth = birth
+  }
+
+  /// Refuses bytes that are not one canonical successor.
+  static func validate(_ bytes: RawSpan) throws(CodecError) {
+    var reader = ByteReader(bytes)
+    _ = try SuccessorHead(from: &reader)
+    var entries = SuccessorReader(reader, .zero, .zero)
+    _ = try entries.readAll(onto: Node())
+  }
+
+  /// Spells a successor out as the delta that it stands for on top of `state`.
+  ///
+  /// - Returns: `nil` where it does not fit.
+  static func read(_ bytes: RawSpan, onto state: DocumentState) throws(CodecError) -> DocumentState? {
+    var reader = ByteReader(bytes)
+    let head = try SuccessorHead(from: &reader)
+    guard let reading = head.reading(after: state.latest),
+      let writer = writer(head.author, reading, in: state.vector)
+    else {
+      try validate(bytes)
+      return nil
+    }
+    let stamp = Stamp(reading: reading, site: writer.site)
+    var entries = SuccessorReader(reader, stamp, writer.birth)
+    var delta = DocumentState(life: state.life, lifeBirth: state.lifeBirth, isAlive: state.isAlive)
+    if head.life != .stays {
+      delta.life = stamp
+      delta.lifeBirth = writer.birth
+      delta.isAlive = head.life == .lives
+    }
+    delta.base = state.vector
+    delta.vector = state.vector
+    delta.vector.advance(writer, to: reading)
+    delta.root.children = try entries.readAll(onto: state.root)
+    return entries.isOnNothing ? nil : delta
+  }
+
+  private static func writer(
+    _ author: SuccessorHead.Author, _ reading: ClockReading, in vector: VersionVector
+  ) -> Writer? {
+    switch author {
+    case .new(let site): Writer(site: site, birth: reading)
+    case .known(let place):
+      place <= vector.elements.count ? vector.elements[place - 1].writer : nil
+    }
+  }
+
+  private mutating func readAll(onto root: Node) throws(CodecError) -> [Node.Child] {
+    let children = try readChildren(depth: 0, onto: root)
+    guard reader.isAtEnd else { throw reader.failure(.malformed, "a document has bytes left over") }
+    return children
+  }
+
+  private mutating func readChildren(depth: Int, onto standing: Node?) throws(CodecError) -> [Node.Child] {
+    guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
+    var previous: String?
+    var children: [Node.Child] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+      let start = reader.offset
+      let key = try ValueCodec.readSortedKey(&reader, after: &previous)
+      guard key.utf8.count <= UInt16.max else { throw CodecError(.limit, "a key is too long", at: start) }
+      guard depth > 0 || key != "_id" else { throw CodecError(.malformed, "an _id is no field", at: start) }
+      children.append(Node.Child(key: key, node: try readNode(depth: depth + 1, onto: standing?[key])))
+    }
+    return children
+  }
+
+  private mutating func readNode(depth: Int, onto standing: Node?) throws(CodecError) -> Node {
+    let start = reader.offset
+    let kind = try reader.readByte()
+    var node = Node()
+    switch kind {
+    case WireWriter.emptyKind | WireWriter.childrenFlag:
+      node.children = try readChildren(depth: depth, onto: standing)
+      guard !node.children.isEmpty else {
+        throw CodecError(.malformed, "an entry holds nothing", at: start)
+      }
+    case WireWriter.mapKind:
+      put(.map, in: &node)
+      node.children = try readChildren(depth: depth, onto: standing)
+    case WireWriter.removedKind: put(.removed(overDefault: false), in: &node)
+    case WireWriter.counterKind:
+      var counter = CounterState(base: try reader.readSignedVarint())
+      if try reader.readIndex(through: 1) == 1 { counter.contributions = [try readContribution()] }
+      put(.counter(counter), in: &node)
+    case Self.incrementKind:
+      let contribution = try readContribution()
+      guard let register = standing?.register, let counter = register.content.asCounter else {
+        isOnNothing = true
+        return node
+      }
+      node.register = register
+      node.register?.content = .counter(CounterState(base: counter.base, contributions: [contribution]))
+    default:
+      guard let tag = ValueCodec.Tag(rawValue: kind), tag != .map, tag != .counter else {
+        throw CodecError(.malformed, "an entry has an unknown kind", at: start)
+      }
+      put(.value(try ValueCodec.readContent(tag, &reader, depth: depth)), in: &node)
+    }
+    return node
+  }
+
+  private func put(_ content: Register.Content, in node: inout Node) {
+    node.register = Register(stamp: stamp, birth: birth, content: content)
+  }
+
+  private mutating func readContribution() throws(CodecError) -> CounterState.Contribution {
+    CounterState.Contribution(
+      writer: Writer(site: stamp.site, birth: birth), reading: stamp.reading,
+      amount: try reader.readSignedVarint())
+  }
+}
