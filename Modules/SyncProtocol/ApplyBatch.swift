@@ -35,7 +35,10 @@ public struct ApplyBatch: Sendable {
         }
       }
       let isComplete = zip(group.documents, known).allSatisfy { document, known in
-        document.base.isEmpty || known?.vector.dominates(document.base) == true
+        switch document.basis {
+        case .vectors(let base, _): base.isEmpty || known?.vector.dominates(base) == true
+        case .state(let step): known.map { step.fits($0.summary) } ?? false
+        }
       }
       if isComplete {
         for (document, known) in zip(group.documents, known) {
@@ -43,10 +46,7 @@ public struct ApplyBatch: Sendable {
         }
       } else {
         outcome.missing.append(
-          zip(group.documents, known).map { document, known in
-            DocumentWant(
-              collection: document.collection, id: document.id, vector: known?.vector ?? VersionVector())
-          })
+          zip(group.documents, known).map { document, known in document.want(known) })
       }
     }
     return outcome
@@ -60,7 +60,7 @@ public struct ApplyBatch: Sendable {
     let result: MergeResult
     do {
       result =
-        document.base.isEmpty && known?.vector == document.vector
+        document.isWhole(of: known?.vector)
         ? try transaction.repair(wire: wire, id: document.id, in: document.collection)
         : try transaction.merge(wire: wire, id: document.id, in: document.collection)
     } catch {
@@ -73,13 +73,16 @@ public struct ApplyBatch: Sendable {
       throw error
     }
     if result == .changed { outcome.changedDocuments += 1 }
-    guard let known else { return }
+    // Another state of the same name, or a peer that lies: it is to send what is lacking here.
+    if result == .missingBase { outcome.missing.append([document.want(known)]) }
+    // After a successor both have the same state.
+    guard let known, case .vectors(_, let vector) = document.basis else { return }
     // Default data has no vector, so that a difference in it shows only when it is sent back.
-    let isDefault = document.vector.isEmpty && !document.isReply
-    guard isDefault || known.isCertified || !document.vector.dominates(known.vector) else { return }
+    let isDefault = vector.isEmpty && !document.isReply
+    guard isDefault || known.isCertified || !vector.dominates(known.vector) else { return }
     outcome.owed.append(
       OwedDocument(
-        want: DocumentWant(collection: document.collection, id: document.id, vector: document.vector),
+        want: DocumentWant(collection: document.collection, id: document.id, vector: vector),
         isHeld: document.isHeld))
   }
 }
@@ -107,9 +110,9 @@ extension WriteTransaction {
   /// What is known of a document, which may be deleted; `nil` when it is unknown here.
   fileprivate func knowledge(of id: DocumentID, in collection: Collection) throws -> Knowledge? {
     let sites = sites
-    return try withRecord(collection, id) { record, _ in
+    return try withRecord(collection, id) { record, summary in
       let vector = try record.vector(sites: sites)
-      return Knowledge(vector: vector, isCertified: !record.isAlive && vector.isEmpty)
+      return Knowledge(vector: vector, summary: summary, isCertified: !record.isAlive && vector.isEmpty)
     }
   }
 }
@@ -117,6 +120,20 @@ extension WriteTransaction {
 /// What stood here of a document that a peer sends.
 fileprivate struct Knowledge {
   let vector: VersionVector
+  let summary: Summary
   /// Whether only the time of its deletion was known, which no vector tells the peer.
   let isCertified: Bool
+}
+
+extension IncomingDocument {
+  /// What to ask for in its place.
+  fileprivate func want(_ known: Knowledge?) -> DocumentWant {
+    DocumentWant(collection: collection, id: id, vector: known?.vector ?? VersionVector())
+  }
+
+  /// Whether it is a whole document of that vector.
+  fileprivate func isWhole(of known: VersionVector?) -> Bool {
+    guard case .vectors(let base, let vector) = basis else { return false }
+    return base.isEmpty && known == vector
+  }
 }

@@ -52,6 +52,10 @@ package enum SyncLimits {
   package static let wantedCost = 1 << 22
   /// Documents whose eviction is answered one by one; more are found by reconciliation.
   package static let evictedDocuments = 1_000
+  /// Bytes of both records of a change for which the shortest form is tried.
+  package static let successorRecordBytes = 128 << 10
+  /// Documents that are written at both ends, before all are forgotten to be.
+  package static let contendedDocuments = 4_096
   /// Documents that a peer told of and this one watches, before it watches all.
   package static let watchedDocuments = 1 << 18
 }

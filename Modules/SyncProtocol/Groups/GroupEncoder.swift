@@ -27,12 +27,17 @@ struct GroupEncoder {
     scratch.bytes.removeAll(keepingCapacity: true)
     try WireDocument.append(record, lacking: base, tables: tables, to: &scratch)
     guard scratch.count <= limit else { return scratch.count }
+    append(cleared, id: id, flags: flags, wire: scratch.bytes)
+    return nil
+  }
+
+  /// Adds a document that is encoded already.
+  mutating func append(_ cleared: consuming Cleared, id: [UInt8], flags: UInt8, wire: [UInt8]) {
     body.writeCollection(cleared.collection, after: &previous)
     body.writeBlob(id)
     body.write(flags)
-    body.writeBlob(scratch.bytes)
+    body.writeBlob(wire)
     documentCount += 1
-    return nil
   }
 
   /// Appends the group, after its length, to a stream of groups.

@@ -8,8 +8,7 @@ struct IncomingDocument: Sendable {
   let wire: Range<Int>
   let isHeld: Bool
   let isReply: Bool
-  let base: VersionVector
-  let vector: VersionVector
+  let basis: WireBasis
 }
 
 /// Documents from the peer that become visible together.
@@ -43,9 +42,9 @@ struct IncomingGroup: Sendable {
       let wire = try reader.readBlob()
       let start = range.lowerBound + reader.offset - wire.byteCount
       guard accepts(collection) else { continue }
-      let vectors: (base: VersionVector, vector: VersionVector)
+      let basis: WireBasis
       do {
-        vectors = try WireDocument.vectors(wire)
+        basis = try WireDocument.basis(wire)
       } catch {
         throw CodecError(error.code, error.message, at: reader.offset - wire.byteCount + error.offset)
       }
@@ -53,7 +52,7 @@ struct IncomingGroup: Sendable {
         IncomingDocument(
           collection: collection, id: id, wire: start..<start + wire.byteCount,
           isHeld: flags & GroupEncoder.heldFlag != 0, isReply: flags & GroupEncoder.replyFlag != 0,
-          base: vectors.base, vector: vectors.vector))
+          basis: basis))
     }
     try reader.expectEnd()
     self.block = block

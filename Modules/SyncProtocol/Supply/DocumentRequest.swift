@@ -63,6 +63,10 @@ struct LiveDocument {
   let sites: SiteTable
   let base: VersionVector
   let isHeld: Bool
+  /// The one write that it was, for a peer that has just what the document was before.
+  var successor: [UInt8]?
+
+  var key: DocumentKey { DocumentKey(collection: collection.id, id: id) }
 }
 
 /// What one transaction changed of the peer's interest.
@@ -74,6 +78,11 @@ struct LiveGroup {
   var mustKeepOrder = false
   /// Whether the peer can apply the group whatever it has.
   var isSelfContained = true
+  /// The reconciliation since which the peer got documents in the order of their commits only; `nil` during one.
+  let round: UInt64?
 
-  init(sequence: UInt64) { self.sequence = sequence }
+  init(sequence: UInt64, round: UInt64?) {
+    self.sequence = sequence
+    self.round = round
+  }
 }

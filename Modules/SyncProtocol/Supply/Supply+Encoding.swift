@@ -107,9 +107,7 @@ struct GroupBatch {
     _ encoding: Encoding, flags: UInt8 = 0
   ) throws(CodecError) {
     guard let cleared = gatekeeper?.clear(encoding.collection.name) else { return }
-    if group.byteCount >= SyncLimits.splitBytes || group.documentCount >= SyncLimits.groupDocuments {
-      flush()
-    }
+    makeRoom()
     let before = group.byteCount
     let tooLarge = try group.append(
       cleared, id: key.id.bytes, flags: flags, record: record, base: base, tables: encoding.tables,
@@ -119,6 +117,22 @@ struct GroupBatch {
     } else {
       documents += 1
       bytes += group.byteCount - before
+    }
+  }
+
+  /// Adds a document that is encoded already.
+  mutating func append(_ gatekeeper: Gatekeeper?, _ document: LiveDocument, wire: [UInt8], flags: UInt8) {
+    guard let cleared = gatekeeper?.clear(document.collection.name) else { return }
+    makeRoom()
+    let before = group.byteCount
+    group.append(cleared, id: document.id.bytes, flags: flags, wire: wire)
+    documents += 1
+    bytes += group.byteCount - before
+  }
+
+  private mutating func makeRoom() {
+    if group.byteCount >= SyncLimits.splitBytes || group.documentCount >= SyncLimits.groupDocuments {
+      flush()
     }
   }
 

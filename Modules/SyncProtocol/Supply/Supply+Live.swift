@@ -28,7 +28,9 @@ extension Supply {
           context.tellOversize(change.key, in: change.collection.name, byteCount: after.bytes.count)
           continue
         }
-        var group = groups[change.group] ?? LiveGroup(sequence: change.sequence)
+        var group =
+          groups[change.group]
+          ?? LiveGroup(sequence: change.sequence, round: isRoundActive ? nil : round)
         try append(change, after, matched: matched, isHeld: holds(change), to: &group)
         groups[change.group] = group
         sent.insert(change.key)
@@ -54,11 +56,32 @@ extension Supply {
     }
     if !base.isEmpty { group.isSelfContained = false }
     if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
-    group.documents.append(
-      LiveDocument(
-        collection: change.collection, id: change.id, record: after, sites: change.sites, base: base,
-        isHeld: isHeld))
-    group.byteCount += after.bytes.count + 256
+    var document = LiveDocument(
+      collection: change.collection, id: change.id, record: after, sites: change.sites, base: base,
+      isHeld: isHeld)
+    if !base.isEmpty, group.round != nil, !contention.countDown(change.key) {
+      document.successor = try successor(change)
+    }
+    group.byteCount += after.bytes.count + 256 + (document.successor?.count ?? 0)
+    group.documents.append(document)
+  }
+
+  /// The one write that a change was, if it was one, and the records are not so large that it is not worth trying.
+  private func successor(_ change: Change) throws(SyncError) -> [UInt8]? {
+    guard let before = change.before, let after = change.after, let formerSummary = change.beforeSummary,
+      let summary = change.afterSummary,
+      before.bytes.count + after.bytes.count <= SyncLimits.successorRecordBytes
+    else { return nil }
+    var out = ByteWriter(capacity: 64)
+    do {
+      let isOneWrite = try WireDocument.append(
+        successor: StoredDocument(after.bytes.span.bytes, summary: summary),
+        of: StoredDocument(before.bytes.span.bytes, summary: formerSummary),
+        tables: RecordTables(keys: change.collection.keys, sites: change.sites), to: &out)
+      return isOneWrite ? out.bytes : nil
+    } catch {
+      throw SyncError(store: error)
+    }
   }
 
   private func enqueue(_ group: LiveGroup) {
@@ -116,12 +139,17 @@ extension Supply {
     var batch = GroupBatch(context, outgoing, sequence: group.sequence, mayOvertake: !group.mustKeepOrder)
     do throws(CodecError) {
       for document in group.documents {
+        let flags = document.isHeld ? GroupEncoder.heldFlag : 0
+        if let successor = document.successor, !isRoundActive, group.round == round,
+          !contention.contains(document.key)
+        {
+          batch.append(gatekeeper, document, wire: successor, flags: flags)
+          continue
+        }
         try document.record.withView { view throws(CodecError) in
           try batch.append(
-            gatekeeper, DocumentKey(collection: document.collection.id, id: document.id), view,
-            base: document.base,
-            Encoding(document.collection, sites: document.sites),
-            flags: document.isHeld ? GroupEncoder.heldFlag : 0)
+            gatekeeper, document.key, view, base: document.base,
+            Encoding(document.collection, sites: document.sites), flags: flags)
         }
       }
     } catch {
@@ -144,6 +172,7 @@ extension Supply {
       for request in group.requests {
         guard let collection = try transaction.collection(request.collection) else { continue }
         let key = DocumentKey(collection: collection.id, id: request.id)
+        contention.insert(key)
         if try transaction.withRecord(collection, request.id, { _, _ in true }) == nil {
           if request.isHeld { watch.insert(key) }
         } else {

@@ -48,6 +48,7 @@ final class Supply {
   var isAwaitingRound = false
   var lastCommitted: UInt64 = 0
   var watch = WatchList()
+  var contention = Contention()
   private var turn = 0
 
   /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself.
