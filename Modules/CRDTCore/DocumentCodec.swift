@@ -102,7 +102,7 @@ package enum DocumentCodec {
     by route: CodecRoute = .shortest
   ) throws(DocumentError) -> EncodedDocument? {
     if route != .tree, edits.count == 1, let existing,
-      let patched = RegisterPatch.apply(edits[0], existing, stamping, &tables)
+      let patched = FieldPatch.applyFirst(of: edits, existing, stamping, &tables)
     {
       return patched
     }

@@ -73,22 +73,29 @@ extension RawSpan {
 
   /// The up to 16 bytes from `offset` on, padded with zeros.
   func tail(from offset: Int) -> (UInt64, UInt64) {
-    var low: UInt64 = 0
-    var high: UInt64 = 0
     let rest = byteCount - offset
-    if rest >= 8 {
-      low = word(at: offset)
-      for index in 0..<min(rest - 8, 8) {
-        high |=
-          UInt64(unsafe unsafeLoadUnaligned(fromByteOffset: offset + 8 + index, as: UInt8.self))
-          << (8 * index)
-      }
-    } else {
-      for index in 0..<rest {
-        low |=
-          UInt64(unsafe unsafeLoadUnaligned(fromByteOffset: offset + index, as: UInt8.self)) << (8 * index)
-      }
+    if rest >= 16 { return (word(at: offset), word(at: offset + 8)) }
+    if rest < 8 { return (shortTail(from: offset), 0) }
+    return (word(at: offset), shortTail(from: offset + 8))
+  }
+
+  /// The up to seven bytes from `offset` on, padded with zeros: from words that overlap.
+  func shortTail(from offset: Int) -> UInt64 {
+    let rest = byteCount &- offset
+    // SAFETY: each load lies between the offset, or eight bytes before the end, and the end.
+    if rest <= 0 { return 0 }
+    if byteCount >= 8 { return word(at: byteCount &- 8) &>> UInt64(truncatingIfNeeded: 64 &- 8 &* rest) }
+    if rest >= 4 {
+      let low = unsafe UInt32(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self))
+      let high = unsafe UInt32(
+        littleEndian: unsafeLoadUnaligned(fromByteOffset: byteCount &- 4, as: UInt32.self))
+      return UInt64(low) | UInt64(high) &<< UInt64(truncatingIfNeeded: 8 &* rest &- 32)
     }
-    return (low, high)
+    let middle = rest >> 1
+    let first = unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
+    let second = unsafe unsafeLoadUnaligned(fromByteOffset: offset &+ middle, as: UInt8.self)
+    let last = unsafe unsafeLoadUnaligned(fromByteOffset: byteCount &- 1, as: UInt8.self)
+    return UInt64(first) | UInt64(second) &<< UInt64(truncatingIfNeeded: 8 &* middle)
+      | UInt64(last) &<< UInt64(truncatingIfNeeded: 8 &* rest &- 8)
   }
 }

@@ -200,5 +200,13 @@ extension RawSpan {
     return byteCount - other.byteCount
   }
 
-  package func isEqual(to other: RawSpan) -> Bool { byteCount == other.byteCount && compare(other) == 0 }
+  package func isEqual(to other: RawSpan) -> Bool {
+    guard byteCount == other.byteCount else { return false }
+    var offset = 0
+    while byteCount - offset >= 8 {
+      if word(at: offset) != other.word(at: offset) { return false }
+      offset += 8
+    }
+    return shortTail(from: offset) == other.shortTail(from: offset)
+  }
 }

@@ -13,10 +13,9 @@ extension RecordView {
   /// - Returns: `nil` when there is none, or the record is damaged.
   func locate(_ path: [String], _ keys: KeyTable) -> EntryLocation? {
     var walk = EntryWalk(self)
-    for (depth, name) in path.enumerated() {
+    for depth in path.indices {
       if depth > 0, !walk.descend() { return nil }
-      var name = name
-      guard name.withUTF8({ unsafe walk.step(to: RawSpan(_unsafeElements: $0), keys) }) else { return nil }
+      guard walk.step(to: path[depth].utf8.span.bytes, keys) else { return nil }
     }
     return path.isEmpty ? nil : walk.location
   }

@@ -19,20 +19,21 @@ enum RecordChecksum {
     var b = seed ^ HashLanes.k1
     var c = seed ^ HashLanes.k2
     var d = seed ^ HashLanes.k3
+    // No offset overflows: all are below the record's length. So no step is spent on asking.
     var offset = RecordLayout.rootOffset
     let end = record.count
-    while end - offset >= 64 {
+    while end &- offset >= 64 {
       unsafe mix(&a, HashLanes.k1, record, offset)
-      unsafe mix(&b, HashLanes.k2, record, offset + 16)
-      unsafe mix(&c, HashLanes.k3, record, offset + 32)
-      unsafe mix(&d, HashLanes.k0, record, offset + 48)
-      offset += 64
+      unsafe mix(&b, HashLanes.k2, record, offset &+ 16)
+      unsafe mix(&c, HashLanes.k3, record, offset &+ 32)
+      unsafe mix(&d, HashLanes.k0, record, offset &+ 48)
+      offset &+= 64
     }
-    if end - offset >= 16 { unsafe mix(&a, HashLanes.k1, record, offset) }
-    if end - offset >= 32 { unsafe mix(&b, HashLanes.k2, record, offset + 16) }
-    if end - offset >= 48 { unsafe mix(&c, HashLanes.k3, record, offset + 32) }
+    if end &- offset >= 16 { unsafe mix(&a, HashLanes.k1, record, offset) }
+    if end &- offset >= 32 { unsafe mix(&b, HashLanes.k2, record, offset &+ 16) }
+    if end &- offset >= 48 { unsafe mix(&c, HashLanes.k3, record, offset &+ 32) }
     // The last 16 bytes, some of which another lane has had already.
-    unsafe mix(&d, HashLanes.k0, record, end - 16)
+    unsafe mix(&d, HashLanes.k0, record, end &- 16)
     let length = UInt64(truncatingIfNeeded: end)
     let sum = HashLanes.fold(a ^ length, b) ^ HashLanes.fold(c ^ HashLanes.k2, d ^ HashLanes.k3)
     let mixed = HashLanes.fold(sum ^ HashLanes.k0, HashLanes.k1)
@@ -44,7 +45,7 @@ enum RecordChecksum {
   {
     // SAFETY: the callers stay 16 bytes before the end.
     let low = unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-    let high = unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 8, as: UInt64.self))
+    let high = unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset &+ 8, as: UInt64.self))
     lane = HashLanes.fold(low ^ key, high ^ lane)
   }
 }

@@ -25,8 +25,9 @@ extension RecordPatch {
       case .remove: return nil
       }
     }
-    return patch(view, stored.summary, stamping, &tables, heapBytes: heapBytes, writesLife: false) {
-      patch, keys, mark in
+    return patch(
+      view, stored.summary, stamping, &tables, heapBytes: heapBytes, changes: edits.count, writesLife: false
+    ) { patch, keys, mark in
       for edit in edits where !patch.apply(edit, keys, mark) { return false }
       return true
     }
@@ -54,7 +55,8 @@ extension RecordPatch {
     }
     guard !changes.isEmpty else { return onlyDifferences ? .unchanged : .tooMuch }
     let patched = patch(
-      view, stored.summary, stamping, &tables, heapBytes: heapBytes, writesLife: !onlyDifferences
+      view, stored.summary, stamping, &tables, heapBytes: heapBytes, changes: changes.count,
+      writesLife: !onlyDifferences
     ) { patch, _, mark in
       for change in changes where !patch.set(change.location, to: change.value, mark) { return false }
       return true
@@ -65,7 +67,7 @@ extension RecordPatch {
   /// Draws a stamp above all that the document has seen, as a local write does, and patches under it.
   private static func patch(
     _ view: borrowing RecordView, _ summary: Summary, _ stamping: Stamping, _ tables: inout RecordTables,
-    heapBytes: Int, writesLife: Bool, _ body: (inout RecordPatch, KeyTable, PatchMark) -> Bool
+    heapBytes: Int, changes: Int, writesLife: Bool, _ body: (inout RecordPatch, KeyTable, PatchMark) -> Bool
   ) -> EncodedDocument? {
     let keys = tables.keys
     var summary = summary
@@ -75,7 +77,7 @@ extension RecordPatch {
       let place = writers.advance(stamping.site, born: birth, to: reading, &tables.sites, &summary)
       writers.setOwn(place)
       if writesLife { writers.live(place, reading, isAlive: true, &summary) }
-      return with(view, writers, &reader, summary, heapBytes: heapBytes) { patch in
+      return with(view, writers, &reader, summary, heapBytes: heapBytes, changes: changes) { patch in
         body(&patch, keys, PatchMark(entry: 0, place: place, reading: reading))
       }
     }

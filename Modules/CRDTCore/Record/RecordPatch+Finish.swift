@@ -1,11 +1,8 @@
 extension RecordPatch {
   mutating func finish() -> Bool {
-    guard dead <= Int(UInt16.max) else { return false }
     var flags = RecordLayout.aliveFlag | RecordLayout.metadataFlag
     if writers.own > 0 { flags |= RecordLayout.ownFlag }
-    sink.store(flags, at: RecordLayout.flagsOffset)
-    sink.store(UInt16(dead), at: RecordLayout.deadOffset)
-    sink.store(UInt32(truncatingIfNeeded: sink.count), at: RecordLayout.metadataOffset)
+    sink.storeHeader(of: view, flags: flags, dead: dead)
     var parts = writers.parts
     if markCount > 0 { parts.insert(.marks) } else { parts.remove(.marks) }
     do throws(CodecError) {

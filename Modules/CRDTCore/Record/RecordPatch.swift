@@ -15,7 +15,7 @@ struct RecordPatch: ~Escapable {
   var marks: UnsafeMutableBufferPointer<PatchMark>
   var markCount = 0
   /// Counters, hidden registers and floors, as they stand in the record.
-  let lists: RawSpan
+  private(set) var lists: RawSpan
   var dead: Int
   var counters = PatchCounters()
   /// The root keys under which something changed, and how many.
@@ -31,11 +31,12 @@ struct RecordPatch: ~Escapable {
   ///   - reader: Stands at the record's marks.
   ///   - summary: The document's, less what has been taken out of it so far.
   ///   - heapBytes: What the new values take in the heap at most.
+  ///   - changes: How many entries change at most.
   ///   - body: `false` gives up.
   /// - Returns: `nil` where the tree must do it.
   static func with(
     _ view: borrowing RecordView, _ writers: PatchWriters, _ reader: inout ByteReader, _ summary: Summary,
-    heapBytes: Int, _ body: (inout RecordPatch) -> Bool
+    heapBytes: Int, changes: Int = limit, _ body: (inout RecordPatch) -> Bool
   ) -> EncodedDocument? {
     var count = 0
     if writers.parts.contains(.marks) {
@@ -44,15 +45,14 @@ struct RecordPatch: ~Escapable {
     }
     let end = view.bytes.byteCount - view.metadata.byteCount
     guard end >= RecordLayout.headerBytes, end == view.metadataOffset else { return nil }
-    let metadataBytes = (writers.count + 2) * 36 + (count + limit) * 24 + reader.remaining * 14 + limit * 48
+    let metadataBytes =
+      (writers.count + 2) * 36 + (count + changes) * 24 + reader.remaining * 14 + changes * 48
     var result = summary
-    return unsafe withUnsafeTemporaryAllocation(of: PatchMark.self, capacity: count + limit) { room in
+    return unsafe withUnsafeTemporaryAllocation(of: PatchMark.self, capacity: count + changes) { room in
       let record = RecordSink.record(capacity: end + heapBytes + metadataBytes) { sink in
         sink.append(view.bytes.extracting(0..<end))
-        guard
-          var patch = unsafe RecordPatch(view, writers, sink, summary, room, count, &reader), body(&patch),
-          patch.finish()
-        else { return false }
+        var patch = unsafe RecordPatch(view, writers, sink, summary, room, reader)
+        guard patch.readMarks(count), body(&patch), patch.finish() else { return false }
         sink = patch.sink
         result = patch.summary
         return true
@@ -68,9 +68,9 @@ struct RecordPatch: ~Escapable {
   }
 
   @_lifetime(copy view, copy reader)
-  private init?(
+  private init(
     _ view: borrowing RecordView, _ writers: PatchWriters, _ sink: RecordSink, _ summary: Summary,
-    _ room: UnsafeMutableBufferPointer<PatchMark>, _ count: Int, _ reader: inout ByteReader
+    _ room: UnsafeMutableBufferPointer<PatchMark>, _ reader: borrowing ByteReader
   ) {
     self.view = RecordView(view.bytes)
     self.writers = writers
@@ -78,21 +78,29 @@ struct RecordPatch: ~Escapable {
     self.summary = summary
     unsafe marks = room
     dead = view.deadBytes
+    lists = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
+  }
+
+  /// Reads the marks, with which the lists begin; `false` where the tree must do it.
+  private mutating func readMarks(_ count: Int) -> Bool {
+    guard count > 0 else { return true }
+    var reader = ByteReader(lists)
     var entry = -1
     for index in 0..<count {
-      guard let word = try? reader.readVarint() else { return nil }
+      guard let word = try? reader.readVarint() else { return false }
       let (gap, former) = word.quotientAndRemainder(dividingBy: UInt64(writers.formerNoRegister + 1))
-      guard gap <= UInt64(Limits.recordBytes) else { return nil }
+      guard gap <= UInt64(Limits.recordBytes) else { return false }
       entry += Int(gap) + 1
       // A map without a register of its own is for the tree.
       guard former != UInt64(writers.formerNoRegister),
         let mark = try? writers.readAge(of: Int(former), entry: entry, &reader)
-      else { return nil }
+      else { return false }
       // SAFETY: there is room for all that were counted, and for those that changes add.
       unsafe marks.initializeElement(at: index, to: mark)
     }
     markCount = count
-    lists = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
+    lists = lists.extracting(reader.offset..<lists.byteCount)
+    return true
   }
 
   // MARK: - Entries

@@ -7,6 +7,8 @@ struct RecordSink {
   private(set) var count = 0
   /// Whether something did not fit or did not lie inside; what stands here is of no use then.
   private(set) var isBroken = false
+  /// What the record's checksum is, once it is sealed.
+  private var checksum: UInt32 = 0
 
   /// SAFETY: `room` must outlive the sink.
   init(_ room: UnsafeMutableRawBufferPointer, start: UnsafeMutableRawPointer) {
@@ -34,14 +36,21 @@ struct RecordSink {
     count += 1
   }
 
+  /// The bytes of the longest varint.
+  private static let varintBytes = 10
+
   @inline(__always)
   mutating func append(varint value: UInt64) {
+    guard reserve(Self.varintBytes) else { return }
     var rest = value
     while rest >= 0x80 {
-      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      unsafe start.storeBytes(
+        of: UInt8(truncatingIfNeeded: rest) | 0x80, toByteOffset: count, as: UInt8.self)
+      count &+= 1
       rest >>= 7
     }
-    append(UInt8(truncatingIfNeeded: rest))
+    unsafe start.storeBytes(of: UInt8(truncatingIfNeeded: rest), toByteOffset: count, as: UInt8.self)
+    count &+= 1
   }
 
   mutating func append(varint value: Int) { append(varint: UInt64(value)) }
@@ -81,26 +90,41 @@ struct RecordSink {
     self.count = count
   }
 
-  /// Sums the record up and stores its checksum.
+  /// Fills in what a patch changes of the header of a living document, with its nodes and heap written.
+  ///
+  /// Each part that is summed up as one word is stored as one, since a load waits for stores that it joins.
+  mutating func storeHeader(of view: borrowing RecordView, flags: UInt8, dead: Int) {
+    guard dead <= Int(UInt16.max) else { return fail() }
+    let root = view.bytes.load(RecordLayout.rootOffset, as: UInt32.self)
+    store(UInt32(RecordLayout.version) | UInt32(flags) << 8 | UInt32(dead) << 16, at: 0)
+    store(UInt64(root) | UInt64(UInt32(truncatingIfNeeded: count)) << 32, at: RecordLayout.rootOffset)
+  }
+
+  /// Sums the record up; nothing must be changed any more.
   mutating func seal() {
     guard count >= RecordLayout.headerBytes else { return fail() }
     // SAFETY: the first `count` bytes were written.
-    let checksum = unsafe RecordChecksum.of(
+    checksum = unsafe RecordChecksum.of(
       RawSpan(_unsafeBytes: UnsafeRawBufferPointer(start: start, count: count)))
-    store(checksum, at: RecordLayout.checksumOffset)
   }
 
-  /// Writes a record of at most `capacity` bytes; `nil` when `body` gives up or it does not fit.
+  /// Writes a record of at most `capacity` bytes, which `body` must seal; `nil` when it gives up or it does not fit.
   ///
   /// It is made on the stack, so that the array is as long as the record; `unsafeUninitializedCapacity` would cost
   /// more than the copy, since it is not specialized.
   static func record(capacity: Int, _ body: (inout RecordSink) -> Bool) -> [UInt8]? {
-    unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 8) { room in
+    unsafe withUnsafeTemporaryAllocation(byteCount: capacity + varintBytes, alignment: 8) { room in
       guard let start = room.baseAddress else { return nil }
       // SAFETY: the sink counts the bytes that it has written, and no others are copied.
       var sink = unsafe RecordSink(room, start: start)
-      guard body(&sink), !sink.isBroken else { return nil }
-      return unsafe Array(UnsafeRawBufferPointer(start: start, count: sink.count))
+      guard body(&sink), !sink.isBroken, sink.count >= RecordLayout.headerBytes else { return nil }
+      var record = unsafe Array(UnsafeRawBufferPointer(start: start, count: sink.count))
+      // Only now, so that the copy need not wait for the sum.
+      let checksum = sink.checksum.littleEndian
+      unsafe record.withUnsafeMutableBytes {
+        unsafe $0.storeBytes(of: checksum, toByteOffset: RecordLayout.checksumOffset, as: UInt32.self)
+      }
+      return record
     }
   }
 }

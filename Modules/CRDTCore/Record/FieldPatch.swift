@@ -1,37 +1,41 @@
-/// Sets one scalar in a living document's record: the commonest change there is, in one pass over the bytes.
+/// Sets one scalar in a living document's record, or adds to one counter: the commonest changes, in one pass over the
+/// bytes.
 ///
-/// It comes to the same as ``RecordPatch``, which takes all that needs more than this: several changes, counters,
-/// and records that carry increments, removals or floors of entries. Here nothing is allocated but the new record.
-struct RegisterPatch: ~Escapable {
+/// It comes to the same as ``RecordPatch``, which takes all that needs more than this: several changes, and records
+/// that carry removals or floors of entries. Here nothing is allocated but the new record.
+struct FieldPatch: ~Escapable {
   /// Writers of a document that are handled here.
   private static let limit = 8
 
-  private struct Writer {
+  /// A writer of the version vector.
+  struct Element {
     var ordinal: UInt32 = 0
     var birth = ClockReading.zero
     var latest = ClockReading.zero
   }
 
   private let view: RecordView
-  private var reader: ByteReader
-  private var parts: RecordMetadata.Parts = []
+  var reader: ByteReader
+  private(set) var parts: RecordMetadata.Parts = []
   /// The writers as they stand in the record, by place from 1.
-  private var writers = InlineArray<9, Writer>(repeating: Writer())
-  private var count = 0
+  private(set) var writers = InlineArray<9, Element>(repeating: Element())
+  private(set) var count = 0
   private var base = 0
-  private var own = 0
+  private(set) var own = 0
   private var life = (place: 0, reading: ClockReading.zero)
   private var floor = (ordinal: 0, reading: ClockReading.zero)
   /// Where a new writer comes to stand; beyond all others when there is none.
   private var insertion = Int.max
 
-  /// Makes one change that sets a scalar.
+  /// Makes the first of `edits`, if it sets a scalar or adds to a counter.
   ///
   /// - Returns: `nil` for what ``RecordPatch`` or the tree must do.
-  static func apply(
-    _ edit: Edit, _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables
+  static func applyFirst(
+    of edits: [Edit], _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables
   ) -> EncodedDocument? {
-    switch edit {
+    let edits = edits.span
+    // In place: a copy of an edit would cost as much as the search for its field.
+    switch edits[0] {
     case .set(let path, .int(let value)), .replace(let path, .int(let value)):
       return set(path, to: SlotContent(int: value), heapBytes: 8, stored, stamping, &tables)
     case .set(let path, .string(var text)), .replace(let path, .string(var text)):
@@ -45,7 +49,8 @@ struct RegisterPatch: ~Escapable {
       return set(path, to: SlotContent(bool: value), heapBytes: 0, stored, stamping, &tables)
     case .set(let path, .null), .replace(let path, .null):
       return set(path, to: SlotContent(null: ()), heapBytes: 0, stored, stamping, &tables)
-    default: return nil
+    case .increment(let path, let amount): return increment(path, by: amount, stored, stamping, &tables)
+    case .set, .replace, .remove, .restart: return nil
     }
   }
 
@@ -56,10 +61,29 @@ struct RegisterPatch: ~Escapable {
     let view = RecordView(stored.record)
     guard view.isAlive, let location = view.locate(path, tables.keys) else { return nil }
     let old = ValueRef(view.bytes, slotAt: location.slotOffset)
-    var patch = RegisterPatch(view)
+    var patch = FieldPatch(view)
     guard old.kind != .map, old.kind != .counter, patch.readWriters() else { return nil }
-    return patch.set(
-      content, over: old, location, heapBytes: heapBytes, stored.summary, stamping, &tables.sites)
+    return patch.change(
+      old, to: content, location, nil, heapBytes: heapBytes, stored.summary, stamping, &tables.sites)
+  }
+
+  private static func increment(
+    _ path: [String], by amount: Int64, _ stored: StoredDocument, _ stamping: Stamping,
+    _ tables: inout RecordTables
+  ) -> EncodedDocument? {
+    let view = RecordView(stored.record)
+    guard view.isAlive, let location = view.locate(path, tables.keys) else { return nil }
+    let old = ValueRef(view.bytes, slotAt: location.slotOffset)
+    let value = old.int
+    // A sum at the edge may have been cut to it.
+    guard old.kind == .counter || old.kind == .int, value > .min, value < .max else { return nil }
+    let (sum, isCut) = value.addingReportingOverflow(amount)
+    var patch = FieldPatch(view)
+    guard !isCut, patch.readWriters() else { return nil }
+    return patch.change(
+      old, to: SlotContent(counter: sum, hash: location.path), location,
+      Addition(entry: location.entry, amount: amount, base: value), heapBytes: 8, stored.summary, stamping,
+      &tables.sites)
   }
 
   @_lifetime(copy view)
@@ -80,7 +104,7 @@ struct RegisterPatch: ~Escapable {
   private mutating func readFresh() -> Bool {
     let reading = view.baseReading
     guard reader.remaining == 0, reading > .zero else { return false }
-    writers[1] = Writer(ordinal: view.baseSite, birth: reading, latest: reading)
+    writers[1] = Element(ordinal: view.baseSite, birth: reading, latest: reading)
     count = 1
     base = 1
     own = view.isOwn ? 1 : 0
@@ -90,14 +114,14 @@ struct RegisterPatch: ~Escapable {
 
   private mutating func read() throws(CodecError) -> Bool {
     parts = RecordMetadata.Parts(rawValue: try reader.readByte())
-    guard parts.isSubset(of: [.life, .floor, .marks]) else { return false }
+    guard parts.isSubset(of: [.life, .floor, .marks, .counters]) else { return false }
     count = try reader.readIndex(through: Limits.recordBytes)
     guard count <= Self.limit else { return false }
     let base = view.baseReading
     for place in 1..<(count + 1) {
       let ordinal = UInt32(try reader.readIndex(through: Int(UInt32.max)))
       let latest = try reader.readTime(from: base)
-      writers[place] = Writer(ordinal: ordinal, birth: try reader.readAge(at: latest), latest: latest)
+      writers[place] = Element(ordinal: ordinal, birth: try reader.readAge(at: latest), latest: latest)
     }
     self.base = try reader.readIndex(through: count)
     own = try reader.readIndex(through: count)
@@ -115,9 +139,10 @@ struct RegisterPatch: ~Escapable {
     return true
   }
 
-  private mutating func set(
-    _ content: borrowing SlotContent, over old: borrowing ValueRef, _ location: EntryLocation, heapBytes: Int,
-    _ summary: Summary, _ stamping: Stamping, _ sites: inout SiteTable
+  private mutating func change(
+    _ old: borrowing ValueRef, to content: borrowing SlotContent, _ location: EntryLocation,
+    _ addition: Addition?, heapBytes: Int, _ summary: Summary, _ stamping: Stamping,
+    _ sites: inout SiteTable
   ) -> EncodedDocument? {
     var latest = max(life.reading, floor.reading)
     for place in 1..<(count + 1) { latest = max(latest, writers[place].latest) }
@@ -138,32 +163,40 @@ struct RegisterPatch: ~Escapable {
     let metadataBytes = view.metadata.byteCount
     guard end >= RecordLayout.headerBytes, end + metadataBytes == view.bytes.byteCount else { return nil }
     let ordinal = own > 0 ? writers[own].ordinal : sites.intern(stamping.site)
-    let mine = Writer(ordinal: ordinal, birth: birth, latest: reading)
-    let oldHash = old.stateHash
+    let mine = Element(ordinal: ordinal, birth: birth, latest: reading)
     // Each writer's reading and each mark's age may take three bytes more.
-    let room = end + heapBytes + metadataBytes * 4 + count * 36 + 96
+    let room = end + heapBytes + metadataBytes * 4 + count * 36 + 144
     var dead = view.deadBytes
     let record = RecordSink.record(capacity: room) { sink in
       sink.append(view.bytes.extracting(0..<end))
       sink.put(content, over: old, at: location.slotOffset, &dead)
-      guard dead <= Int(UInt16.max) else { return false }
-      sink.store(
-        RecordLayout.aliveFlag | RecordLayout.metadataFlag | RecordLayout.ownFlag,
-        at: RecordLayout.flagsOffset)
-      sink.store(UInt16(dead), at: RecordLayout.deadOffset)
-      sink.store(UInt32(truncatingIfNeeded: sink.count), at: RecordLayout.metadataOffset)
-      writeHead(mine, to: &sink)
-      guard let former = writeMarks(mine, at: location.entry, to: &sink) else { return false }
-      guard let formerSite = sites[writers[former.place].ordinal] else { return false }
+      let flags = RecordLayout.aliveFlag | RecordLayout.metadataFlag | RecordLayout.ownFlag
+      sink.storeHeader(of: view, flags: flags, dead: dead)
+      writeHead(mine, adding: addition == nil ? .marks : .counters, to: &sink)
+      var addition = addition
+      guard let former = writeMarks(mine, at: location.entry, isNew: addition == nil, to: &sink),
+        let formerSite = sites[writers[former.place].ordinal],
+        writeCounters(mine, &addition, to: &sink), reader.isAtEnd
+      else { return false }
       let formerHash = StateHash.stamp(
         former.reading, formerSite == stamping.site ? siteHash : StateHash.site(formerSite))
-      summary.subtract(location.path.combined(with: formerHash).combined(with: oldHash))
+      let formerEntry = location.path.combined(with: formerHash)
+      if let addition {
+        // A number becomes a counter that starts with it, under the stamp that it has.
+        if old.kind == .int {
+          summary.subtract(formerEntry.combined(with: old.stateHash))
+          summary.add(formerEntry.combined(with: StateHash.bits(UInt64(bitPattern: old.int), .counter)))
+        }
+        addition.account(for: Writer(site: stamping.site, birth: birth), reading, location.path, &summary)
+      } else {
+        summary.subtract(formerEntry.combined(with: old.stateHash))
+        let entry = location.path.combined(with: StateHash.stamp(reading, siteHash))
+        summary.add(entry.combined(with: content.hash))
+      }
       sink.seal()
       return true
     }
     guard let record else { return nil }
-    let path = location.path.combined(with: StateHash.stamp(reading, siteHash))
-    summary.add(path.combined(with: content.hash))
     guard dead > RecordLayout.deadLimit(end) else {
       return EncodedDocument(record: record, summary: summary, isAlive: true)
     }
@@ -183,13 +216,16 @@ struct RegisterPatch: ~Escapable {
   }
 
   /// Where the writer at a former place stands now.
-  private func moved(_ former: Int) -> Int { former >= insertion ? former + 1 : former }
+  func moved(_ former: Int) -> Int { former >= insertion ? former + 1 : former }
 
-  private func writeHead(_ mine: Writer, to sink: inout RecordSink) {
+  /// Where the store's own writer stands now.
+  var ownPlace: Int { own > 0 ? own : insertion }
+
+  private func writeHead(_ mine: Element, adding part: RecordMetadata.Parts, to sink: inout RecordSink) {
     let baseReading = view.baseReading
-    sink.append(parts.union(.marks).rawValue)
+    sink.append(parts.union(part).rawValue)
     sink.append(varint: own > 0 ? count : count + 1)
-    func add(_ writer: Writer) {
+    func add(_ writer: Element) {
       sink.append(varint: UInt64(writer.ordinal))
       sink.append(time: writer.latest, from: baseReading)
       sink.append(ageOf: writer.birth, at: writer.latest)
@@ -200,7 +236,7 @@ struct RegisterPatch: ~Escapable {
     }
     if own == 0, insertion > count { add(mine) }
     sink.append(varint: moved(base))
-    sink.append(varint: own > 0 ? own : insertion)
+    sink.append(varint: ownPlace)
     if parts.contains(.life) {
       sink.append(varint: moved(life.place))
       if life.place > 0 { write(ageOf: life.reading, of: life.place, mine, to: &sink) }
@@ -211,29 +247,30 @@ struct RegisterPatch: ~Escapable {
     }
   }
 
-  private func write(ageOf reading: ClockReading, of former: Int, _ mine: Writer, to sink: inout RecordSink) {
+  func write(ageOf reading: ClockReading, of former: Int, _ mine: Element, to sink: inout RecordSink) {
     sink.append(ageOf: reading, at: former == own ? mine.latest : writers[former].latest)
   }
 
-  /// Writes the marks with a new one at `entry`.
+  /// Writes the marks, where `isNew` with a new one at `entry`.
   ///
   /// - Returns: The stamp that stood at `entry`, by its writer's former place; `nil` for what is not handled here.
   private mutating func writeMarks(
-    _ mine: Writer, at entry: Int, to sink: inout RecordSink
+    _ mine: Element, at entry: Int, isNew: Bool, to sink: inout RecordSink
   ) -> (place: Int, reading: ClockReading)? {
-    let mark = (place: own > 0 ? own : insertion, stride: own > 0 ? count + 2 : count + 3)
+    let mark = (place: ownPlace, stride: own > 0 ? count + 2 : count + 3)
     var former = (place: base, reading: view.baseReading)
     var previous = -1
-    var isWritten = false
+    var isWritten = !isNew
     func writeMine() {
       sink.append(varint: (entry - previous - 1) * mark.stride + mark.place)
       sink.append(ageOf: mine.latest, at: mine.latest)
       previous = entry
       isWritten = true
     }
+    guard isNew || parts.contains(.marks) else { return former }
     let countOffset = sink.count
     sink.append(0)
-    var written: UInt8 = 1
+    var written: UInt8 = isNew ? 1 : 0
     do throws(CodecError) {
       let total = parts.contains(.marks) ? try reader.readCount() : 0
       // One byte holds the count.
@@ -246,7 +283,7 @@ struct RegisterPatch: ~Escapable {
         let reading = try reader.readAge(at: writers[Int(place)].latest)
         if at == entry {
           former = (Int(place), reading)
-          continue
+          if isNew { continue }
         }
         if at > entry, !isWritten { writeMine() }
         sink.append(varint: (at - previous - 1) * mark.stride + moved(Int(place)))
@@ -257,47 +294,8 @@ struct RegisterPatch: ~Escapable {
     } catch {
       return nil
     }
-    guard reader.isAtEnd else { return nil }
     if !isWritten { writeMine() }
     sink.store(written, at: countOffset)
     return former
-  }
-}
-
-extension RecordSink {
-  /// Puts a value in the place of another: in the slot, over the old bytes, or at the end of the heap.
-  mutating func put(
-    _ content: borrowing SlotContent, over old: borrowing ValueRef, at slot: Int, _ dead: inout Int
-  ) {
-    let (offset, length) = old.heapRange
-    let tag = UInt64(content.tag.rawValue)
-    switch content.place {
-    case .slot:
-      dead += length
-      store(content.word, at: slot)
-    case .word:
-      if length == 8, old.isWord {
-        store(content.word, at: offset)
-        store(tag | UInt64(offset) << 8, at: slot)
-      } else {
-        dead += length
-        store(tag | UInt64(count) << 8, at: slot)
-        append(fixed: content.word)
-      }
-    case .bytes:
-      let count = content.bytes.byteCount
-      guard count < RecordLayout.longLength, old.slot >> 40 < RecordLayout.longLength else { return fail() }
-      var place = offset
-      if count <= length, !old.isWord {
-        store(content.bytes, at: offset)
-        dead += length - count
-      } else {
-        // What stood last in the heap gives way; anything else stays there as dead bytes.
-        if length > 0, offset + length == self.count { truncate(to: offset) } else { dead += length }
-        place = self.count
-        append(content.bytes)
-      }
-      store(tag | UInt64(place) << 8 | UInt64(count) << 40, at: slot)
-    }
   }
 }
