@@ -33,7 +33,10 @@ extension Store {
       let index = try #require(try tx.indexes(of: collection).first { $0.definition.name == index })
       var ids: [Value] = []
       try tx.forEachRow(in: index, from: from, to: to, reversed: reversed) { row in
-        ids.append(try DocumentID(validating: row.id).value)
+        let id = try tx.withRecord(numbered: row.document, in: collection) { id, _, _ in
+          try DocumentID(validating: id).value
+        }
+        ids.append(try #require(id))
         return true
       }
       return ids

@@ -23,7 +23,8 @@ import Testing
         var key = ByteWriter()
         key.writeFixed(info.number)
         key.write(row.values)
-        key.write(row.id)
+        key.writeFixed(UInt16(truncatingIfNeeded: row.document.rawValue >> 32))
+        key.writeFixed(UInt32(truncatingIfNeeded: row.document.rawValue))
         let mark: UInt8 = row.isCut ? 255 : UInt8(row.values.byteCount)
         let lanes = HashLanes(key.bytes.span.bytes, seed: UInt64(mark))
         key.write(mark)
@@ -47,6 +48,7 @@ import Testing
     let rows = try fixture.store.indexes().flatMap { try Self.lines(fixture.store, $0) }
     let text = rows.map { row in row.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\n" }
       .joined()
+    Attachment.record(text, named: "index-rows-v2.txt")
     let url = try #require(
       Bundle.module.url(forResource: "index-rows-v2", withExtension: "txt", subdirectory: "Golden"))
     #expect(try String(contentsOf: url, encoding: .utf8) == text)

@@ -66,7 +66,10 @@ import Testing
         #expect(index.rowCount == 2)
         var ids: [Value] = []
         try tx.forEachRow(in: index) { row in
-          ids.append(try DocumentID(validating: row.id).value)
+          let id = try tx.withRecord(numbered: row.document, in: collection) { id, _, _ in
+            try DocumentID(validating: id).value
+          }
+          ids.append(try #require(id))
           #expect(code { try tx.remove(DocumentID("a"), in: "cars") } == .writeInsideRead)
           return true
         }

@@ -42,8 +42,8 @@ import Testing
     let fixture = try Self.fixture()
     var text = ""
     for table in [
-      "meta", "collections", "keys", "sites", "documents", "groups", "oversize", "indexes", "rows", "expiry",
-      "certificates",
+      "meta", "collections", "keys", "sites", "ids", "documents", "groups", "oversize", "indexes",
+      "rows", "expiry", "certificates",
     ] {
       let entries = try fixture.store.entries(of: table)
       #expect(!entries.isEmpty, "\(table)")

@@ -25,6 +25,7 @@ import Testing
   ]
 
   private struct Item {
+    let number: Int
     let id: DocumentID
     let values: [Value?]
   }
@@ -40,7 +41,7 @@ import Testing
       store = try Store.open(at: directory.file("db"))
       let names = fields.map { $0.path[0] }
       items = try values.enumerated().map { number, values in
-        Item(id: try DocumentID("\(number)"), values: values)
+        Item(number: number, id: try DocumentID("\(number)"), values: values)
       }
       try store.write { tx in
         for item in items {
@@ -63,7 +64,10 @@ import Testing
         else { return [] }
         var found: [(DocumentID, Bool)] = []
         try tx.forEachRow(in: index, from: from, to: to, reversed: reversed) { row in
-          found.append((try DocumentID(validating: row.id), row.isCut))
+          let id = try tx.withRecord(numbered: row.document, in: collection) { id, _, _ in
+            try DocumentID(validating: id)
+          }
+          found.append((try #require(id), row.isCut))
           return true
         }
         return found
@@ -76,7 +80,8 @@ import Testing
       let order = SortOrder.compare(left.values[place], right.values[place])
       if order != 0 { return (order < 0) != field.isDescending }
     }
-    return left.id < right.id
+    // They were written in this order.
+    return left.number < right.number
   }
 
   @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])

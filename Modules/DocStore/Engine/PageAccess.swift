@@ -28,15 +28,30 @@ import CRDTCore
     }
   }
 
+  /// How a value is put that may have others beside it.
+  enum Putting {
+    /// In place of what stands there.
+    case replacing
+    /// Only where nothing stands.
+    case ifAbsent
+    /// Only behind all others of the table, whose pages are left full.
+    case behindAll
+  }
+
   /// Stores `count` bytes at `key`, which `fill` writes in place.
   ///
-  /// - Returns: `false` when something stands there that was not to be replaced.
+  /// - Returns: `false` when something stands there, or behind it, that `putting` forbids.
   @discardableResult
   func put(
-    _ table: MDB_dbi, _ key: RawSpan, byteCount: Int, onlyIfAbsent: Bool = false,
+    _ table: MDB_dbi, _ key: RawSpan, byteCount: Int, _ putting: Putting = .replacing,
     fill: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(StoreError) -> Bool {
-    let flags = UInt32(MDB_RESERVE | (onlyIfAbsent ? MDB_NOOVERWRITE : 0))
+    let flags =
+      switch putting {
+      case .replacing: UInt32(MDB_RESERVE)
+      case .ifAbsent: UInt32(MDB_RESERVE | MDB_NOOVERWRITE)
+      case .behindAll: UInt32(MDB_RESERVE | MDB_APPEND)
+      }
     // SAFETY: with MDB_RESERVE the engine hands out `count` writable bytes, valid until the next update.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
@@ -48,7 +63,7 @@ import CRDTCore
       }
       return rc
     }
-    if onlyIfAbsent, rc == MDB_KEYEXIST { return false }
+    if rc == MDB_KEYEXIST { return false }
     try StoreError.check(rc, "mdb_put")
     return true
   }

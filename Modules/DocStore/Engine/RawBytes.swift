@@ -8,3 +8,8 @@ extension Array where Element == UInt8 {
     }
   }
 }
+
+extension RawSpan {
+  /// A copy of the bytes.
+  var copied: [UInt8] { unsafe withUnsafeBytes { unsafe Array($0) } }
+}

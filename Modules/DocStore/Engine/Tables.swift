@@ -6,6 +6,7 @@ struct Tables: Sendable {
   let collections: MDB_dbi
   let keys: MDB_dbi
   let sites: MDB_dbi
+  let ids: MDB_dbi
   let documents: MDB_dbi
   let groups: MDB_dbi
   let oversize: MDB_dbi
@@ -19,8 +20,8 @@ struct Tables: Sendable {
 
   /// The names, those first that entries of others refer to.
   static let names = [
-    "meta", "collections", "keys", "sites", "documents", "groups", "oversize", "indexes", "rows",
-    "expiry", "certificates",
+    "meta", "collections", "keys", "sites", "ids", "documents", "groups", "oversize", "indexes",
+    "rows", "expiry", "certificates",
   ]
 
   init(_ access: PageAccess, create: Bool) throws(StoreError) {
@@ -28,6 +29,7 @@ struct Tables: Sendable {
     collections = try access.open("collections", create: create)
     keys = try access.open("keys", create: create)
     sites = try access.open("sites", create: create)
+    ids = try access.open("ids", create: create)
     documents = try access.open("documents", create: create)
     groups = try access.open("groups", create: create)
     oversize = try access.open("oversize", create: create)
@@ -43,7 +45,8 @@ struct Tables: Sendable {
       zip(
         Self.names,
         [
-          meta, collections, keys, sites, documents, groups, oversize, indexes, rows, expiry, certificates,
+          meta, collections, keys, sites, ids, documents, groups, oversize, indexes, rows, expiry,
+          certificates,
         ]))
   }
 

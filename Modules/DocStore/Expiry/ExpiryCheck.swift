@@ -13,16 +13,19 @@ extension ReadTransaction {
     let table = ExpiryTable(access: access, table: tables.expiry)
     let hasCertificates = try access.entryCount(tables.certificates) > 0
     try access.scan(tables.documents, from: [UInt8]().rawBytes) { key, stored in
-      guard stored.byteCount > Envelope.byteCount else { return true }
-      let record = RecordView(stored.extracting(Envelope.byteCount..<stored.byteCount))
-      guard record.verify() else { return true }
-      if record.isForgettable, try !table.contains(key) {
-        report("A document that has something to forget is not in the table expiry")
-      }
-      if hasCertificates,
-        try access.withValue(tables.certificates, Certificate.key(key).rawBytes, { _ in true }) != nil
-      {
-        report("A document has both a record and a death certificate")
+      guard let place = DocumentPlace(key), let row = DocumentRow(stored, number: place.number),
+        RecordView(row.record).verify()
+      else { return true }
+      let isForgettable = RecordView(row.record).isForgettable
+      try DocumentPath.withKey(place.collection, row.id) { path in
+        if isForgettable, try !table.contains(path) {
+          report("A document that has something to forget is not in the table expiry")
+        }
+        if hasCertificates,
+          try access.withValue(tables.certificates, Certificate.key(path).rawBytes, { _ in true }) != nil
+        {
+          report("A document has both a record and a death certificate")
+        }
       }
       return true
     }

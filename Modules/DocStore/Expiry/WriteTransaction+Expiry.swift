@@ -36,18 +36,17 @@ extension WriteTransaction {
   /// Leaves a certificate for a tombstone that is being evicted: that a document was deleted is no local
   /// matter, and no peer may bring it back.
   func certifyEvicted(_ path: RawSpan, at index: Int, _ access: PageAccess) throws {
-    let life = try withTables(of: index) { recordTables in
-      try access.withValue(tables.documents, path) { stored -> Stamp? in
-        guard let envelope = Envelope(stored), envelope.isIntact(for: path) else { return nil }
-        let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
-        guard RecordView(record).verify(), !RecordView(record).isAlive else { return nil }
+    let pages = DocumentPages(access: access, tables: tables)
+    var life: Stamp?
+    try withTables(of: index) { recordTables in
+      _ = try pages.visitRow(path) { row in
+        guard row.verify(for: path), !RecordView(row.record).isAlive else { return }
         // What cannot be read leaves without a trace, as every damaged document does.
         let outcome = try? DocumentCodec.collect(
-          before: ClockReading(rawValue: .max), existing: StoredDocument(record, summary: envelope.summary),
+          before: ClockReading(rawValue: .max), existing: StoredDocument(row.record, summary: row.summary),
           own: settings.site, tables: &recordTables)
-        guard case .certifiable(let certifiable)? = outcome else { return nil }
-        return certifiable.life
-      } ?? nil
+        if case .certifiable(let certifiable)? = outcome { life = certifiable.life }
+      }
     }
     guard let life else { return }
     try update { () throws(StoreError) in try putCertificate(path, life) }
@@ -146,8 +145,8 @@ extension WriteTransaction {
   /// What is to become of a document.
   private enum Fate {
     case keep(ExpiryEntry.Mark, isForgettable: Bool)
-    case shrink(EncodedDocument, ExpiryEntry.Mark)
-    case certify(CollectOutcome.Certifiable)
+    case shrink(EncodedDocument, ExpiryEntry.Mark, DocumentNumber)
+    case certify(CollectOutcome.Certifiable, DocumentNumber)
   }
 
   private func forget(
@@ -162,17 +161,17 @@ extension WriteTransaction {
       switch fate {
       case .keep(let mark, isForgettable: true): try table.renew(entry, mark, now: now)
       case .keep(_, isForgettable: false): try table.remove(entry)
-      case .shrink(let document, let mark):
-        try put(document, sequence: mark.sequence, at: key)
+      case .shrink(let document, let mark, let number):
+        let row = DocumentRow.Draft(sequence: mark.sequence, number: number, document: document)
+        try pagesToWrite("collect").replace(row, key, tables)
         if RecordView(document.record.rawBytes).isForgettable {
           try table.renew(entry, mark, now: now)
         } else {
           try table.remove(entry)
         }
         forgotten.shrunkDocuments += 1
-      case .certify(let certifiable):
-        let access = try pagesToWrite("collect")
-        try access.delete(tables.documents, key)
+      case .certify(let certifiable, let number):
+        try pagesToWrite("collect").remove(number, key, tables)
         countRecord(-1, at: index)
         try putCertificate(key, certifiable.life)
         try table.remove(entry)
@@ -184,54 +183,44 @@ extension WriteTransaction {
 
   /// Looks at a document; `nil` when there is none any more.
   private func fate(of entry: ExpiryEntry, at index: Int) throws -> Fate? {
-    let access = try pagesToWrite("collect")
-    return try withTables(of: index) { recordTables in
-      try access.withValue(tables.documents, entry.path.rawBytes) { stored -> Fate in
-        // A damaged document stays as it is, to be found and reported.
-        let asIs = Fate.keep(entry.mark, isForgettable: true)
-        guard let envelope = Envelope(stored), envelope.isIntact(for: entry.path.rawBytes) else {
-          return asIs
-        }
-        let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
-        let view = RecordView(record)
-        guard view.verify() else { return asIs }
-        let mark = ExpiryEntry.Mark(sequence: envelope.sequence, latest: view.latest(recordTables.sites))
-        // Unchanged since it was entered, all of it is as old, whatever its stamps say. Else what bears a later
-        // stamp than anything did then is younger; of the rest some may be, which is no harm: a removal that
-        // goes early is one that the version vector remembers earlier.
-        let horizon =
-          envelope.sequence == entry.mark.sequence ? ClockReading(rawValue: .max) : entry.mark.latest.next
-        do throws(CodecError) {
-          switch try DocumentCodec.collect(
-            before: horizon, existing: StoredDocument(record, summary: envelope.summary), own: settings.site,
-            tables: &recordTables)
-          {
-          case .unchanged: return .keep(mark, isForgettable: view.isForgettable)
-          case .changed(let document):
-            guard document.summary == envelope.summary else { return .keep(mark, isForgettable: true) }
-            return .shrink(document, mark)
-          case .certifiable(let certifiable): return .certify(certifiable)
-          }
-        } catch {
-          return asIs
-        }
+    let pages = DocumentPages(access: try pagesToWrite("collect"), tables: tables)
+    // A damaged document stays as it is, to be found and reported.
+    var fate = Fate.keep(entry.mark, isForgettable: true)
+    let lookup = try withTables(of: index) { recordTables in
+      try pages.visitRow(entry.path.rawBytes) { row in
+        guard row.verify(for: entry.path.rawBytes) else { return }
+        if let known = self.fate(of: row, entry, &recordTables) { fate = known }
       }
     }
+    return lookup == .unknown ? nil : fate
   }
 
-  private func put(_ document: EncodedDocument, sequence: UInt64, at key: RawSpan) throws(StoreError) {
-    let access = try pagesToWrite("collect")
-    let envelope = Envelope(sequence: sequence, summary: document.summary, key: key)
-    try unsafe access.put(tables.documents, key, byteCount: Envelope.byteCount + document.record.count) {
-      room in
-      unsafe envelope.write(to: room)
-      unsafe UnsafeMutableRawBufferPointer(rebasing: room[Envelope.byteCount...]).copyBytes(
-        from: document.record)
+  /// What is to become of a whole row; `nil` when its record cannot be read.
+  private func fate(
+    of row: borrowing DocumentRow, _ entry: ExpiryEntry, _ recordTables: inout RecordTables
+  ) -> Fate? {
+    let view = RecordView(row.record)
+    let mark = ExpiryEntry.Mark(sequence: row.sequence, latest: view.latest(recordTables.sites))
+    // Unchanged since it was entered, all of it is as old, whatever its stamps say. Else what bears a later
+    // stamp than anything did then is younger; of the rest some may be, which is no harm: a removal that
+    // goes early is one that the version vector remembers earlier.
+    let horizon =
+      row.sequence == entry.mark.sequence ? ClockReading(rawValue: .max) : entry.mark.latest.next
+    let outcome = try? DocumentCodec.collect(
+      before: horizon, existing: StoredDocument(row.record, summary: row.summary), own: settings.site,
+      tables: &recordTables)
+    switch outcome {
+    case .unchanged?: return .keep(mark, isForgettable: view.isForgettable)
+    case .changed(let document)?:
+      guard document.summary == row.summary else { return .keep(mark, isForgettable: true) }
+      return .shrink(document, mark, row.number)
+    case .certifiable(let certifiable)?: return .certify(certifiable, row.number)
+    case nil: return nil
     }
   }
 
   private func report(_ key: RawSpan, at index: Int) {
-    let id = DocumentPages.digits(key.extracting(DocumentPath.prefixBytes..<key.byteCount))
+    let id = DocumentPages.digits(DocumentPath.id(of: key))
     settings.options.write(
       .warning,
       "What was written to the document \(id) of the collection \(name(of: number(at: index))) after its "

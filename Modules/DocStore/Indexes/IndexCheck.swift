@@ -32,15 +32,15 @@ struct IndexCheck {
         report("\(name) has a damaged row")
         return true
       }
-      let id = DocumentID(trusted: unsafe row.id.withUnsafeBytes { unsafe Array($0) })
+      let number = row.document
       let isRight: Bool?
       do {
-        isRight = try pages.withRecord(collection.id, named: collection.name, id) { record, _ in
-          let view = RecordView(record)
-          guard view.isAlive, index.covers(id.bytes.rawBytes) else { return false }
+        isRight = try pages.withRecord(numbered: number, in: collection) { document in
+          let view = RecordView(document.record)
+          guard view.isAlive, index.covers(number) else { return false }
           expected.removeAll()
           let wanted = try IndexMaintainer.appendRow(
-            index, paths, view, id.bytes.rawBytes, collection.keys, to: &expected)
+            index, paths, view, number, collection.keys, to: &expected)
           return expected.bytes.rawBytes.isEqual(to: key) && RowValue(value, of: key)?.mark == wanted.mark
         }
       } catch let error as StoreError where error.code == .corrupt {
@@ -56,11 +56,12 @@ struct IndexCheck {
 
   private func checkDocuments(_ paths: [ResolvedPath], _ report: (String) -> Void) throws {
     var key = IndexKeyWriter()
-    try pages.forEachRecord(collection, from: nil, to: nil, verify: false) { id, _, record in
-      guard record.isAlive, index.covers(id), record.verify() else { return true }
+    try pages.forEachRow(collection, verify: false) { row in
+      let record = RecordView(row.record)
+      guard record.isAlive, index.covers(row.number), record.verify() else { return true }
       key.removeAll()
       do {
-        _ = try IndexMaintainer.appendRow(index, paths, record, id, collection.keys, to: &key)
+        _ = try IndexMaintainer.appendRow(index, paths, record, row.number, collection.keys, to: &key)
       } catch is CodecError {
         return true
       }

@@ -6,7 +6,7 @@ import CRDTCore
 /// value whose bytes are all flipped sorts in descending order. `Documentation/FileFormat.md` has the
 /// encoding to the byte.
 struct IndexKeyWriter {
-  /// Room for the values of one row, beside the index's number and the longest id in LMDB's 511 bytes.
+  /// Room for the values of one row, well inside LMDB's 511 bytes.
   static let valueBytes = 251
 
   /// The first byte of a value, in the order of types.
@@ -36,8 +36,14 @@ struct IndexKeyWriter {
   mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
   /// Appends what is not a value.
-  mutating func append(_ other: RawSpan) {
+  private mutating func append(_ other: RawSpan) {
     unsafe other.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+  }
+
+  mutating func append(_ document: DocumentNumber) {
+    unsafe withUnsafeBytes(of: document.rawValue.bigEndian) { number in
+      unsafe bytes.append(contentsOf: number.suffix(DocumentNumber.byteCount))
+    }
   }
 
   mutating func append(_ number: UInt32) {

@@ -46,36 +46,37 @@ final class IndexMaintainer {
     }
   }
 
-  /// Takes the rows of what stands under an id, before it changes; `nil` where no living document does.
-  func readOld(_ record: RawSpan?, _ id: DocumentID, _ keys: KeyTable) throws(StoreError) {
-    try read(record, id, keys, into: &old)
+  /// Takes the rows of what stands under a number, before it changes; `nil` where no living document does.
+  func readOld(_ record: RawSpan?, _ number: DocumentNumber, _ keys: KeyTable) throws(StoreError) {
+    try read(record, number, keys, into: &old)
   }
 
   /// Takes the rows of what is to stand there.
-  func readNew(_ record: RawSpan?, _ id: DocumentID, _ keys: KeyTable) throws(StoreError) {
-    try read(record, id, keys, into: &new)
+  func readNew(_ record: RawSpan?, _ number: DocumentNumber, _ keys: KeyTable) throws(StoreError) {
+    try read(record, number, keys, into: &new)
   }
 
-  private func read(_ record: RawSpan?, _ id: DocumentID, _ keys: KeyTable, into rows: inout Rows)
+  private func read(_ record: RawSpan?, _ number: DocumentNumber, _ keys: KeyTable, into rows: inout Rows)
     throws(StoreError)
   {
     do throws(CodecError) {
-      try read(record, id.bytes.rawBytes, keys, into: &rows)
+      try fill(&rows, record, number, keys)
     } catch {
       throw StoreError(.corrupt, "A document cannot be indexed: \(error.message)", operation: "put")
     }
   }
 
-  private func read(_ record: RawSpan?, _ id: RawSpan, _ keys: KeyTable, into rows: inout Rows)
-    throws(CodecError)
-  {
+  private func fill(
+    _ rows: inout Rows, _ record: RawSpan?, _ number: DocumentNumber, _ keys: KeyTable
+  ) throws(CodecError) {
     rows.removeAll()
     for index in members.indices {
-      if let record, members[index].state.covers(id) {
+      if let record, members[index].state.covers(number) {
         for field in members[index].paths.indices { members[index].paths[field].resolve(in: keys) }
         rows.values.append(
           try Self.appendRow(
-            members[index].state, members[index].paths, RecordView(record), id, keys, to: &rows.keys))
+            members[index].state, members[index].paths, RecordView(record), number, keys,
+            to: &rows.keys))
       } else {
         rows.values.append(RowValue(valueBytes: 0, isCut: false))
       }
@@ -85,8 +86,8 @@ final class IndexMaintainer {
 
   /// Writes the key of a document's row.
   static func appendRow(
-    _ index: IndexState, _ paths: [ResolvedPath], _ record: borrowing RecordView, _ id: RawSpan,
-    _ keys: KeyTable, to writer: inout IndexKeyWriter
+    _ index: IndexState, _ paths: [ResolvedPath], _ record: borrowing RecordView,
+    _ number: DocumentNumber, _ keys: KeyTable, to writer: inout IndexKeyWriter
   ) throws(CodecError) -> RowValue {
     writer.append(index.number)
     writer.beginValues()
@@ -95,7 +96,7 @@ final class IndexMaintainer {
         record.value(at: paths[field]), descending: index.definition.fields[field].isDescending, keys)
     }
     let (byteCount, isCut) = writer.endValues()
-    writer.append(id)
+    writer.append(number)
     return RowValue(valueBytes: byteCount, isCut: isCut)
   }
 
@@ -121,14 +122,14 @@ final class IndexMaintainer {
   /// Takes the rows of a document off whose record is damaged, so that nobody can tell what they are.
   ///
   /// - Complexity: O(*n*) in the rows of the collection's indexes.
-  func removeRows(of id: RawSpan, _ access: PageAccess, _ tables: Tables) throws {
+  func removeRows(of number: DocumentNumber, _ access: PageAccess, _ tables: Tables) throws {
     for index in members.indices {
       let prefix = IndexState.key(members[index].state.number)
       var found: [[UInt8]] = []
       try access.scan(tables.rows, from: prefix.rawBytes) { key, value in
         guard key.byteCount > prefix.count, key.extracting(0..<prefix.count).isEqual(to: prefix.rawBytes)
         else { return false }
-        if let row = IndexRow(key: key, value: value), row.id.isEqual(to: id) {
+        if let row = IndexRow(key: key, value: value), row.document == number {
           found.append(unsafe key.withUnsafeBytes { unsafe Array($0) })
         }
         return true

@@ -2,13 +2,13 @@ import CRDTCore
 
 /// One row of an index, in place.
 public struct IndexRow: ~Escapable {
-  /// The document's id as its canonical bytes.
-  public let id: RawSpan
+  /// The number of the row's document, whose record and id a transaction reads by it.
+  public let document: DocumentNumber
   /// The encoded values that the row stands under, of which ``isCut`` rows have only the beginning.
   package let values: RawSpan
   /// Whether the values were too long for a key.
   ///
-  /// Rows with one beginning then stand in the order of their ids, and a row at either end of a range may
+  /// Rows with one beginning then stand in the order of their numbers, and a row at either end of a range may
   /// lie outside it: whoever reads them compares the documents themselves.
   public let isCut: Bool
 
@@ -18,7 +18,7 @@ public struct IndexRow: ~Escapable {
     guard let layout = RowValue(value, of: key) else { return nil }
     let start = RowValue.prefixBytes
     values = key.extracting(start..<start + layout.valueBytes)
-    id = key.extracting(start + layout.valueBytes..<key.byteCount)
+    document = DocumentNumber(endOf: key)
     isCut = layout.isCut
   }
 }
@@ -40,7 +40,8 @@ struct RowValue {
     guard value.byteCount == Self.byteCount else { return nil }
     mark = unsafe value.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt8.self)
     let check = UInt32(bigEndian: unsafe value.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt32.self))
-    guard check == self.check(key), key.byteCount > Self.prefixBytes + valueBytes else { return nil }
+    guard check == self.check(key), key.byteCount == Self.prefixBytes + valueBytes + DocumentNumber.byteCount
+    else { return nil }
   }
 
   var isCut: Bool { mark == Self.cut }

@@ -5,8 +5,8 @@ import CRDTCore
 struct IndexState: Sendable {
   /// What is done with an index now.
   enum Phase: Hashable, Sendable {
-    /// Documents with ids below `next` have their rows, others none yet.
-    case building(next: [UInt8])
+    /// Documents with numbers below `next` have their rows, others none yet.
+    case building(next: DocumentNumber)
     case ready
     /// It is gone for everybody; its rows are being removed.
     case dropping
@@ -32,9 +32,9 @@ struct IndexState: Sendable {
   }
 
   /// Whether a document has a row here, if it lives.
-  func covers(_ id: RawSpan) -> Bool {
+  func covers(_ number: DocumentNumber) -> Bool {
     switch phase {
-    case .building(let next): id.compare(next.rawBytes) < 0
+    case .building(let next): number < next
     case .ready: true
     case .dropping: false
     }
@@ -68,7 +68,7 @@ extension IndexState {
       writer.writeVarint(field.path.count)
       for key in field.path { writer.writeString(key) }
     }
-    if case .building(let next) = phase { writer.writeBlob(next) }
+    if case .building(let next) = phase { writer.writeVarint(next.rawValue) }
     return writer.bytes
   }
 
@@ -92,8 +92,7 @@ extension IndexState {
     definition = IndexDefinition(name: name, collection: collection, fields: fields)
     switch phase {
     case IndexInfo.State.building.rawValue:
-      let next = try value.readBlob()
-      self.phase = .building(next: unsafe next.withUnsafeBytes { unsafe Array($0) })
+      self.phase = .building(next: DocumentNumber(try value.readVarint()))
     case IndexInfo.State.ready.rawValue: self.phase = .ready
     case Self.dropping: self.phase = .dropping
     default: throw value.failure(.malformed, "an index is in an unknown state")

@@ -6,7 +6,7 @@ extension ReadTransaction {
     try pages.indexes(of: collection.id)
   }
 
-  /// Visits the rows of an index, in its order and then by ascending id, until `body` returns `false`.
+  /// Visits the rows of an index, in its order and then by ascending number, until `body` returns `false`.
   ///
   /// Every living document of the collection has one row, also one without the fields, which counts as
   /// MISSING. Where values are too long for a key, see ``IndexRow/isCut``.

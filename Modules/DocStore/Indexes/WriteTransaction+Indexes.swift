@@ -22,7 +22,7 @@ extension WriteTransaction {
       }
       let number = try update { () throws(StoreError) in try state.drawIndexNumber(access, tables) }
       state.collections[collection].indexes.append(
-        IndexState(number: number, definition: definition, phase: .building(next: [])))
+        IndexState(number: number, definition: definition, phase: .building(next: .none)))
       return number
     }
   }
@@ -110,23 +110,24 @@ extension WriteTransaction {
   }
 
   /// Takes the rows of a document off that is about to leave; `path` is its key.
-  func removeRows(of key: DocumentKey, _ path: RawSpan, at index: Int, _ access: PageAccess) throws {
+  func removeRows(of number: DocumentNumber, _ path: RawSpan, at index: Int, _ access: PageAccess) throws {
     guard let maintainer = maintainer(at: index) else { return }
-    let isReadable = try withTables(of: index) { recordTables in
-      try access.withValue(tables.documents, path) { stored in
-        guard let envelope = Envelope(stored), envelope.isIntact(for: path) else { return false }
-        let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
-        guard RecordView(record).verify() else { return false }
-        try maintainer.readOld(RecordView(record).isAlive ? record : nil, key.id, recordTables.keys)
-        return true
+    let pages = DocumentPages(access: access, tables: tables)
+    var isReadable = false
+    try withTables(of: index) { recordTables in
+      _ = try pages.visitRow(path) { row in
+        guard row.verify(for: path) else { return }
+        let isAlive = RecordView(row.record).isAlive
+        try maintainer.readOld(isAlive ? row.record : nil, number, recordTables.keys)
+        isReadable = true
       }
     }
-    if isReadable == true {
-      try maintainer.readNew(nil, key.id, KeyTable())
+    if isReadable {
+      try maintainer.readNew(nil, number, KeyTable())
       return try note(maintainer, access)
     }
     try update { () throws(StoreError) in try rows.flush(access, tables) }
-    try maintainer.removeRows(of: key.id.bytes.rawBytes, access, tables)
+    try maintainer.removeRows(of: number, access, tables)
   }
 
   private static var droppedMeanwhile: StoreError {
@@ -143,7 +144,7 @@ private struct IndexPiece {
   var rows = IndexWriteBuffer()
   var count: UInt64 = 0
   /// The first document that is left; `nil` at the end of the collection.
-  var next: [UInt8]?
+  var next: DocumentNumber?
 
   /// Documents read before rows are written and the clock is looked at.
   private static let documents = 500
@@ -160,19 +161,20 @@ private struct IndexPiece {
     }
   }
 
-  mutating func read(_ pages: DocumentPages, from: [UInt8]) throws {
+  mutating func read(_ pages: DocumentPages, from: DocumentNumber) throws {
     var documents = 0
     var recordBytes = 0
-    try pages.forEachRecord(collection, from: from, to: nil, verify: true) { id, _, record in
+    try pages.forEachRow(collection, from: from, verify: true) { row in
+      let record = RecordView(row.record)
       if documents == Self.documents || recordBytes > Self.recordBytes {
-        next = unsafe id.withUnsafeBytes { unsafe Array($0) }
+        next = row.number
         return false
       }
       documents += 1
       recordBytes += record.byteCount
       guard record.isAlive else { return true }
       key.removeAll()
-      let value = try IndexMaintainer.appendRow(index, paths, record, id, collection.keys, to: &key)
+      let value = try IndexMaintainer.appendRow(index, paths, record, row.number, collection.keys, to: &key)
       let bytes = key.bytes
       rows.append(bytes.rawBytes, value, isRemoval: false)
       count += 1

@@ -6,15 +6,61 @@ struct DocumentPages {
   let access: PageAccess
   let tables: Tables
 
-  /// Hands a document's record, verified, in place, and its envelope to `body`.
+  /// What looking a document up by its key came to.
+  enum Lookup {
+    case unknown
+    case found
+    /// Its number leads nowhere, or to another document.
+    case damaged
+  }
+
+  // MARK: - One document
+
+  /// The number under the key of a document, be it right or wrong; `nil` when the document is unknown here.
+  @inline(__always)
+  func number(at path: RawSpan) throws -> DocumentNumber? {
+    try access.withValue(tables.ids, path) { value in
+      value.byteCount == DocumentNumber.byteCount ? DocumentNumber(endOf: value) : .none
+    }
+  }
+
+  /// Hands the row of the document with the key `path` to `body`; what of it is whole is not looked at.
+  @inline(__always)
+  func visitRow(_ path: RawSpan, _ body: (borrowing DocumentRow) throws -> Void) throws -> Lookup {
+    guard let number = try number(at: path) else { return .unknown }
+    var lookup = Lookup.damaged
+    let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, number)
+    _ = try visitRow(at: place) { row in
+      guard row.id.isEqual(to: DocumentPath.id(of: path)) else { return }
+      lookup = .found
+      try body(row)
+    }
+    return lookup
+  }
+
+  /// Hands the row in a place to `body`.
+  ///
+  /// - Returns: `false` when there is none.
+  @inline(__always)
+  func visitRow(at place: DocumentPlace, _ body: (borrowing DocumentRow) throws -> Void) throws -> Bool {
+    // Errors are typed so that the call needs no lookup of types while it runs.
+    let found: Void? = try place.withKey { (key) throws(any Error) in
+      try access.withValue(tables.documents, key) { stored in
+        if let row = DocumentRow(stored, number: place.number) { try body(row) }
+      }
+    }
+    return found != nil
+  }
+
+  /// Hands a document's row, verified, in place to `body`.
   ///
   /// - Returns: `nil` when the document is unknown here.
   @inline(__always)
   func withRecord<R>(
-    _ collection: UInt32, named name: String, _ id: DocumentID, _ body: (RawSpan, Envelope) throws -> R
+    _ collection: UInt32, named name: String, _ id: DocumentID, _ body: (borrowing DocumentRow) throws -> R
   ) throws -> R? {
     var result: R?
-    try visitRecord(collection, named: name, id) { result = try body($0, $1) }
+    try visitRecord(collection, named: name, id) { result = try body($0) }
     return result
   }
 
@@ -23,20 +69,37 @@ struct DocumentPages {
   /// - Returns: `false` when the document is unknown here.
   @discardableResult
   func visitRecord(
-    _ collection: UInt32, named name: String, _ id: DocumentID, _ body: (RawSpan, Envelope) throws -> Void
+    _ collection: UInt32, named name: String, _ id: DocumentID,
+    _ body: (borrowing DocumentRow) throws -> Void
   ) throws -> Bool {
-    try DocumentPath.withKey(collection, id.bytes.rawBytes) { key in
-      let found: Void? = try access.withValue(tables.documents, key) { stored in
-        guard let envelope = Envelope(stored), envelope.isIntact(for: key) else {
-          throw Self.damaged(name, id)
-        }
-        let record = stored.extracting(Envelope.byteCount..<stored.byteCount)
-        guard RecordView(record).verify() else { throw Self.damaged(name, id) }
-        try body(record, envelope)
+    try DocumentPath.withKey(collection, id.bytes.rawBytes) { path in
+      let lookup = try visitRow(path) { row in
+        guard row.verify(for: path) else { throw Self.damaged(name, id) }
+        try body(row)
       }
-      return found != nil
+      if lookup == .damaged { throw Self.damaged(name, id) }
+      return lookup == .found
     }
   }
+
+  /// Hands the row of a number, verified, to `body`.
+  ///
+  /// - Returns: `nil` when no document has the number.
+  func withRecord<R>(
+    numbered number: DocumentNumber, in collection: Collection, _ body: (borrowing DocumentRow) throws -> R
+  ) throws -> R? {
+    var result: R?
+    let isThere = try visitRow(at: DocumentPlace(collection.id, number)) { row in
+      guard row.isIntact(in: collection.id), RecordView(row.record).verify() else {
+        throw Self.damaged(collection.name, row.id)
+      }
+      result = try body(row)
+    }
+    if isThere, result == nil { throw Self.damaged(collection.name, number) }
+    return result
+  }
+
+  // MARK: - Many
 
   /// Visits the documents of a collection in the order of their ids' bytes until `body` returns `false`.
   func forEachRecord(
@@ -44,28 +107,49 @@ struct DocumentPages {
     _ body: (RawSpan, Summary, borrowing RecordView) throws -> Bool
   ) throws {
     let end = to.map { DocumentPath.key(collection.id, $0) }
-    let prefix = DocumentPath.prefixBytes
-    var previous: [UInt8] = []
-    try access.scan(tables.documents, from: DocumentPath.key(collection.id, from ?? []).rawBytes) {
-      key, stored in
-      guard DocumentPath.collection(of: key) == collection.id else { return false }
-      if let end, key.compare(end.rawBytes) >= 0 { return false }
-      let id = key.extracting(prefix..<key.byteCount)
-      guard let envelope = Envelope(stored) else { throw Self.damaged(collection.name, id) }
-      let record = RecordView(stored.extracting(Envelope.byteCount..<stored.byteCount))
-      if verify {
-        // Two pages that changed places hold intact records, but not in order.
-        guard envelope.isIntact(for: key), record.verify(), previous.rawBytes.compare(key) < 0 else {
-          throw Self.damaged(collection.name, id)
+    let cursor = try PointCursor(access, tables.documents)
+    var order = KeyOrder()
+    try access.scan(tables.ids, from: DocumentPath.key(collection.id, from ?? []).rawBytes) { path, value in
+      guard DocumentPath.collection(of: path) == collection.id else { return false }
+      if let end, path.compare(end.rawBytes) >= 0 { return false }
+      let id = DocumentPath.id(of: path)
+      let place = DocumentPlace(collection.id, DocumentNumber(endOf: value))
+      let goesOn = try place.withKey { (key) throws(any Error) in
+        try cursor.withValue(key) { stored in
+          guard let row = DocumentRow(stored, number: place.number), row.id.isEqual(to: id),
+            !verify || row.verify(for: path) && order.rises(to: path)
+          else { throw Self.damaged(collection.name, id) }
+          return try body(id, row.summary, RecordView(row.record))
         }
-        previous.removeAll(keepingCapacity: true)
-        unsafe key.withUnsafeBytes { unsafe previous.append(contentsOf: $0) }
       }
-      return try body(id, envelope.summary, record)
+      guard let goesOn else { throw Self.damaged(collection.name, id) }
+      return goesOn
+    }
+  }
+
+  /// Visits the rows of a collection in the order in which they stand until `body` returns `false`.
+  func forEachRow(
+    _ collection: Collection, from: DocumentNumber = .none, verify: Bool,
+    _ body: (borrowing DocumentRow) throws -> Bool
+  ) throws {
+    var order = KeyOrder()
+    let start = DocumentPlace(collection.id, from).withKey { key in key.copied }
+    try access.scan(tables.documents, from: start.rawBytes) { key, stored in
+      guard DocumentPath.collection(of: key) == collection.id else { return false }
+      guard let place = DocumentPlace(key), let row = DocumentRow(stored, number: place.number) else {
+        throw Self.damaged(collection.name, DocumentNumber(endOf: key))
+      }
+      if verify {
+        let isWhole = row.isIntact(in: collection.id) && RecordView(row.record).verify()
+        guard isWhole, order.rises(to: key) else { throw Self.damaged(collection.name, row.id) }
+      }
+      return try body(row)
     }
   }
 
   /// Visits the records of commits that touched several documents, after `sequence`, oldest first.
+  ///
+  /// Members that are not here any more are left out, and damaged ones, which somebody else reports.
   func groups(after sequence: UInt64, _ body: (UInt64, [DocumentKey]) throws -> Bool) throws {
     guard sequence < .max else { return }
     var start = ByteWriter(capacity: 8)
@@ -74,11 +158,28 @@ struct DocumentPages {
       let value = try SmallRecord.open(stored, at: key, table: "groups")
       do {
         var reader = ByteReader(key)
-        return try body(try reader.readFixed(), try GroupRecord(value.rawBytes).members)
+        let sequence: UInt64 = try reader.readFixed()
+        return try body(sequence, try documents(in: try GroupRecord(value.rawBytes).members))
       } catch is CodecError {
         throw SmallRecord.damaged("groups")
       }
     }
+  }
+
+  private func documents(in places: [DocumentPlace]) throws -> [DocumentKey] {
+    var found: [DocumentKey] = []
+    found.reserveCapacity(places.count)
+    let cursor = try PointCursor(access, tables.documents)
+    for place in places {
+      try place.withKey { (key) throws(any Error) in
+        _ = try cursor.withValue(key) { stored in
+          guard let row = DocumentRow(stored, number: place.number), row.isIntact(in: place.collection)
+          else { return }
+          found.append(DocumentKey(collection: place.collection, id: DocumentID(trusted: row.id.copied)))
+        }
+      }
+    }
+    return found
   }
 
   /// The documents that are too large to be sent.
@@ -97,6 +198,8 @@ struct DocumentPages {
     return found
   }
 
+  // MARK: - Damage
+
   static func damaged(_ collection: String, _ id: DocumentID) -> StoreError {
     damaged(collection, id.bytes.rawBytes)
   }
@@ -113,92 +216,28 @@ struct DocumentPages {
       .corrupt, "The record of document \(digits(id)) in the collection \(collection) is damaged",
       operation: "read")
   }
-}
 
-/// A document's key in the store: its collection's number, big-endian, then its id's bytes.
-enum DocumentPath {
-  static let prefixBytes = 4
-
-  static func key(_ collection: UInt32, _ id: [UInt8]) -> [UInt8] {
-    var key = ByteWriter(capacity: prefixBytes + id.count)
-    key.writeFixed(collection)
-    key.write(id)
-    return key.bytes
-  }
-
-  /// Builds a key without allocating and hands it to `body`.
-  static func withKey<R>(_ collection: UInt32, _ id: RawSpan, _ body: (RawSpan) throws -> R) throws -> R {
-    // SAFETY: every byte of the buffer is written before it is read, and it is not used after `body`.
-    try unsafe withUnsafeTemporaryAllocation(byteCount: prefixBytes + id.byteCount, alignment: 4) { room in
-      unsafe room.storeBytes(of: collection.bigEndian, as: UInt32.self)
-      unsafe id.withUnsafeBytes { bytes in
-        unsafe UnsafeMutableRawBufferPointer(rebasing: room[prefixBytes...]).copyMemory(from: bytes)
-      }
-      return try unsafe body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(room)))
-    }
-  }
-
-  static func collection(of key: RawSpan) -> UInt32? {
-    guard key.byteCount >= prefixBytes else { return nil }
-    return UInt32(bigEndian: unsafe key.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self))
-  }
-
-  static func idBytes(of key: RawSpan) -> [UInt8] {
-    unsafe key.extracting(prefixBytes..<key.byteCount).withUnsafeBytes { unsafe Array($0) }
+  /// For a row that does not even name its document.
+  private static func damaged(_ collection: String, _ number: DocumentNumber) -> StoreError {
+    StoreError(
+      .corrupt, "The record with the number \(number.rawValue) in the collection \(collection) is damaged",
+      operation: "read")
   }
 }
 
-/// The documents of one commit that are to become visible together, and when they were written.
-struct GroupRecord {
-  /// The lived time of the commit.
-  let time: UInt64
-  let members: [DocumentKey]
+/// Whether keys come in order: two pages that changed places hold intact records, but not in order.
+private struct KeyOrder {
+  private var last: [UInt8] = []
 
-  /// The record of the documents of a group that receivers may learn of; `nil` when they are less than two.
-  static func encode(_ drafts: ArraySlice<ChangeDraft>, time: UInt64) -> [UInt8]? {
-    var count = 0
-    var byteCount = 0
-    for draft in drafts where draft.kind == .write {
-      count += 1
-      byteCount += 6 + draft.key.id.bytes.count
-    }
-    guard count >= 2 else { return nil }
-    var writer = ByteWriter(capacity: 18 + byteCount)
-    writer.writeFixed(time)
-    writer.writeVarint(count)
-    for draft in drafts where draft.kind == .write {
-      writer.writeFixed(draft.key.collection)
-      writer.writeVarint(draft.key.id.bytes.count)
-      writer.write(draft.key.id.bytes.rawBytes)
-    }
-    return writer.bytes
-  }
-
-  /// The time of a stored record; `nil` when it is damaged.
-  static func time(_ stored: RawSpan, at key: RawSpan) -> UInt64? {
-    guard let value = try? SmallRecord.open(stored, at: key, table: "groups") else { return nil }
-    var reader = ByteReader(value.rawBytes)
-    return try? reader.readFixed(as: UInt64.self)
-  }
-
-  init(_ bytes: RawSpan) throws(CodecError) {
-    var reader = ByteReader(bytes)
-    time = try reader.readFixed()
-    var members: [DocumentKey] = []
-    let count = try reader.readCount(minimumBytes: 5)
-    members.reserveCapacity(count)
-    for _ in 0..<count {
-      let collection: UInt32 = try reader.readFixed()
-      let id = try reader.readBlob()
-      members.append(
-        DocumentKey(
-          collection: collection, id: DocumentID(trusted: unsafe id.withUnsafeBytes { unsafe Array($0) })))
-    }
-    self.members = members
+  mutating func rises(to key: RawSpan) -> Bool {
+    guard last.rawBytes.compare(key) < 0 else { return false }
+    last.removeAll(keepingCapacity: true)
+    unsafe key.withUnsafeBytes { unsafe last.append(contentsOf: $0) }
+    return true
   }
 }
 
 extension Record {
   /// Takes a copy of bytes on a page.
-  init(copying bytes: RawSpan) { self.init(bytes: unsafe bytes.withUnsafeBytes { unsafe Array($0) }) }
+  init(copying bytes: RawSpan) { self.init(bytes: bytes.copied) }
 }

@@ -3,6 +3,8 @@ import CRDTCore
 /// What a running transaction did to one document, before it is known whether it lasts.
 struct ChangeDraft {
   let key: DocumentKey
+  /// The document's number, once it is stored.
+  var number: DocumentNumber
   let group: Int
   var sequence: UInt64
   var kind: Change.Kind

@@ -107,16 +107,18 @@ extension LogState {
     evictionEpoch = try reader.readFixed()
     clock = HybridClock(latest: ClockReading(rawValue: try reader.readFixed()))
     lived = LivedTime(now: try reader.readFixed(), wall: try reader.readFixed())
+    lastNumber = DocumentNumber(try reader.readFixed())
   }
 
   func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
-    var value = ByteWriter(capacity: 48)
+    var value = ByteWriter(capacity: 56)
     value.writeFixed(sequence)
     value.writeFixed(commitID)
     value.writeFixed(evictionEpoch)
     value.writeFixed(clock.latest.rawValue)
     value.writeFixed(lived.now)
     value.writeFixed(lived.wall)
+    value.writeFixed(lastNumber.rawValue)
     try SmallRecord.put(value.bytes, at: Self.key, in: tables.meta, access)
   }
 }

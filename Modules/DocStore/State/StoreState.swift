@@ -71,11 +71,14 @@ struct LogState: Sendable {
   var clock = HybridClock()
   /// By which lifetimes count.
   var lived = LivedTime()
+  /// The greatest number that a document ever had.
+  var lastNumber = DocumentNumber.none
 
   /// The clock stays: a reading that was given out once is not given out again.
   mutating func revert(to old: LogState) {
     sequence = old.sequence
     commitID = old.commitID
     evictionEpoch = old.evictionEpoch
+    lastNumber = old.lastNumber
   }
 }

@@ -9,6 +9,7 @@ struct EntryChecks {
   private var found: [UInt32: (alive: UInt64, records: UInt64)] = [:]
   private var keys: [UInt32: [String]] = [:]
   private var expirySum: UInt64 = 0
+  private var idSum: UInt64 = 0
   private var sites: [SiteID] = [.zero]
   private var tables: (collection: UInt32, tables: RecordTables)?
 
@@ -22,6 +23,7 @@ struct EntryChecks {
       if IndexRow(key: key.rawBytes, value: bytes.rawBytes) == nil {
         report.note(.index, "A row of an index is damaged: its key is \(Self.digits(key))")
       }
+    case "ids": checkID(key, Array(value))
     case _ where Tables.names.contains(table):
       do {
         let bytes = try SmallRecord.open(Array(value).rawBytes, at: key.rawBytes, table: "")
@@ -59,7 +61,7 @@ struct EntryChecks {
     case "groups":
       let sequence: UInt64 = try name.readFixed()
       let members = try GroupRecord(value.rawBytes).members
-      let isKnown = members.allSatisfy { names[$0.collection] != nil }
+      let isKnown = members.allSatisfy { names[$0.collection] != nil && $0.number <= log.lastNumber }
       if !isKnown || sequence > log.sequence { throw CodecError(.malformed, "a reference to nothing") }
     case "expiry": try checkExpiry(&name, &reader)
     case "certificates": _ = try Certificate(&reader, SiteTable(sites: sites))
@@ -97,30 +99,60 @@ struct EntryChecks {
 
   private mutating func checkDocument(_ key: [UInt8], _ value: [UInt8]) {
     report.documentCount += 1
-    guard let number = DocumentPath.collection(of: key.rawBytes), let name = names[number] else {
+    guard let place = DocumentPlace(key.rawBytes), let name = names[place.collection] else {
       return report.note(
         .entry, "A document belongs to a collection that does not exist: \(Self.digits(key))")
     }
-    let id = DocumentPath.idBytes(of: key.rawBytes)
+    guard let row = DocumentRow(value.rawBytes, number: place.number) else {
+      let message = "The document with the number \(place.number.rawValue) is damaged"
+      return report.note(.document, message, collection: name)
+    }
+    let id = row.id.copied
     func note(_ message: String) {
       report.note(.document, message, collection: name, id: Self.digits(id))
     }
-    guard (try? DocumentID(validating: id.rawBytes)) != nil else { return note("The id is none") }
-    guard let envelope = Envelope(value.rawBytes), envelope.isIntact(for: key.rawBytes) else {
+    guard row.isIntact(in: place.collection) else {
       return note("What stands before the record is damaged")
     }
-    let record = Array(value[Envelope.byteCount...])
-    let view = RecordView(record.rawBytes)
-    found[number, default: (0, 0)].records += 1
+    guard (try? DocumentID(validating: row.id)) != nil else { return note("The id is none") }
+    idSum &-= Self.sum(DocumentPath.key(place.collection, id), place.number)
+    let view = RecordView(row.record)
+    found[place.collection, default: (0, 0)].records += 1
     guard view.verify() else { return note("The record's checksum does not hold") }
-    if view.isAlive { found[number, default: (0, 0)].alive += 1 }
-    if envelope.sequence > log.sequence { note("The document is newer than the log") }
+    if view.isAlive { found[place.collection, default: (0, 0)].alive += 1 }
+    if row.sequence > log.sequence || place.number > log.lastNumber {
+      note("The document is newer than the log")
+    }
     do {
-      let state = try DocumentState(view, tables: recordTables(of: number))
-      if state.summary != envelope.summary { note("The summary does not fit the record") }
+      let state = try DocumentState(view, tables: recordTables(of: place.collection))
+      if state.summary != row.summary { note("The summary does not fit the record") }
     } catch {
       note("The record cannot be read: \(error.message)")
     }
+  }
+
+  /// Each document stands under its id and under its number: what the two say is summed up.
+  private mutating func checkID(_ key: [UInt8], _ value: [UInt8]) {
+    let number = DocumentNumber(endOf: value.rawBytes)
+    guard let collection = DocumentPath.collection(of: key.rawBytes), names[collection] != nil,
+      (try? DocumentID(validating: DocumentPath.id(of: key.rawBytes))) != nil,
+      value.count == DocumentNumber.byteCount, number > .none, number <= log.lastNumber
+    else {
+      return report.note(.entry, "An entry of the table ids is damaged: its key is \(Self.digits(key))")
+    }
+    idSum &+= Self.sum(key, number)
+  }
+
+  private static func sum(_ path: [UInt8], _ number: DocumentNumber) -> UInt64 {
+    HashLanes(path.rawBytes, seed: number.rawValue).first
+  }
+
+  /// Compares ids and numbers; of no use where a document or an entry is damaged.
+  mutating func checkIDSum() {
+    guard idSum != 0, !report.damages.contains(where: { $0.kind == .document || $0.kind == .entry }) else {
+      return
+    }
+    report.note(.entry, "The tables ids and documents do not fit each other")
   }
 
   private mutating func recordTables(of collection: UInt32) -> RecordTables {

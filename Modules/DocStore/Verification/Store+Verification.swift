@@ -80,16 +80,17 @@ extension Store {
   /// A document's bytes as they stand in the file, whole or damaged, to be looked at or kept before an
   /// eviction removes them.
   ///
-  /// - Returns: Envelope and record as `FileFormat.md` has them; `nil` when there are none.
+  /// - Returns: The row under the document's number as `FileFormat.md` has them; `nil` when there are none.
   /// - Throws: `closed`, `tooManyReaders`, `io`.
   public func rawBytes(of id: DocumentID, in collection: String) throws -> [UInt8]? {
     try read { transaction in
       guard let collection = try transaction.collection(collection) else { return nil }
       let pages = try transaction.pages
-      return try pages.access.withValue(
-        pages.tables.documents, DocumentPath.key(collection.id, id.bytes).rawBytes
-      ) { stored in
-        unsafe stored.withUnsafeBytes { unsafe Array($0) }
+      guard let number = try pages.number(at: DocumentPath.key(collection.id, id.bytes).rawBytes) else {
+        return nil
+      }
+      return try DocumentPlace(collection.id, number).withKey { (key) throws(any Error) in
+        try pages.access.withValue(pages.tables.documents, key) { $0.copied }
       }
     }
   }

@@ -43,6 +43,7 @@ struct Verification {
       }
     }
     if !damagedTables.contains("documents"), !damagedTables.contains("collections") { checks.checkCounts() }
+    if damagedTables.isDisjoint(with: ["ids", "documents"]) { checks.checkIDSum() }
     if !damagedTables.contains("expiry"), !checks.report.damages.contains(where: { $0.kind == .entry }) {
       checks.checkExpirySum()
     }
@@ -70,6 +71,7 @@ struct Verification {
   /// Compares what stands in several tables, by way of the engine: only where all pages are whole.
   static func compare(_ transaction: borrowing ReadTransaction, _ report: inout VerificationReport) throws {
     guard !report.damages.contains(where: { $0.kind == .page }) else { return }
+    try transaction.checkIDs(&report)
     for check in further {
       var messages: [String] = []
       try check(transaction) { messages.append($0) }

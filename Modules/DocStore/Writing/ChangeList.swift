@@ -53,6 +53,7 @@ struct ChangeList {
     if intent != .other { next.intent = intent }
     if isKnown, touch.group == group {
       drafts[touch.draft].kind = draft.kind
+      drafts[touch.draft].number = draft.number
       drafts[touch.draft].after = draft.after
       drafts[touch.draft].afterSummary = draft.afterSummary
       drafts[touch.draft].isOversize = draft.isOversize

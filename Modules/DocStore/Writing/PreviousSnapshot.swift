@@ -72,8 +72,8 @@ final class PreviousSnapshot {
   }
 
   private static func read(_ key: DocumentKey, _ pages: DocumentPages) -> (Record?, Summary?) {
-    let found = try? pages.withRecord(key.collection, named: "", key.id) { record, envelope in
-      (Record(copying: record), envelope.summary)
+    let found = try? pages.withRecord(key.collection, named: "", key.id) { row in
+      (Record(copying: row.record), row.summary)
     }
     return (found?.0, found?.1)
   }
@@ -82,7 +82,7 @@ final class PreviousSnapshot {
 extension ChangeDraft {
   fileprivate init(_ draft: ChangeDraft, group: Int) {
     self.init(
-      key: draft.key, group: group, sequence: draft.sequence, kind: draft.kind,
+      key: draft.key, number: draft.number, group: group, sequence: draft.sequence, kind: draft.kind,
       afterSummary: draft.afterSummary,
       isOversize: draft.isOversize)
   }

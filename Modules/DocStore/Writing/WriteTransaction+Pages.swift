@@ -1,10 +1,12 @@
-public import CRDTCore
+import CRDTCore
 
 extension WriteTransaction {
   /// What stood under a document's key.
   struct Standing {
     var isAlive = false
     var isKnown = false
+    /// The document's number; that of the next new one where it is not known.
+    var number: DocumentNumber
     /// Whether it is entered among what is forgotten in time.
     var isForgettable = false
     /// Whether a death certificate is all that is known.
@@ -59,16 +61,17 @@ extension WriteTransaction {
           operation: operation))
     }
     if mayBeNew, !findsKnown, step.touch.isFirst, try access.entryCount(tables.certificates) == 0,
-      let document = try make(step, from: nil, edit), try store(document, step, Standing())
+      let document = try make(step, from: nil, nextNumber, edit),
+      try store(document, step, Standing(number: nextNumber))
     {
       isStored = true
       return true
     }
-    var standing = Standing()
+    var standing = Standing(number: nextNumber)
     let found = try DocumentPages(access: access, tables: tables)
-      .withRecord(key.collection, named: collection, id) { record, envelope in
-        standing = Standing(of: record, envelope, copy: isCapturing)
-        return try make(step, from: StoredDocument(record, summary: envelope.summary), edit)
+      .withRecord(key.collection, named: collection, id) { row in
+        standing = Standing(of: row, copy: isCapturing)
+        return try make(step, from: StoredDocument(row.record, summary: row.summary), row.number, edit)
       }
     if mayBeNew { findsKnown = standing.isKnown }
     guard let document = if let found { found } else { try makeAnew(step, &standing, edit) } else {
@@ -80,21 +83,21 @@ extension WriteTransaction {
 
   /// Has `edit` make the new record, and takes the rows of both in the collection's indexes.
   private func make(
-    _ step: ChangeStep, from existing: StoredDocument?, _ edit: Making
+    _ step: ChangeStep, from existing: StoredDocument?, _ number: DocumentNumber, _ edit: Making
   ) throws -> EncodedDocument? {
     do {
       return try withTables(of: step.index) { tables in
         let document: EncodedDocument?
         if let existing {
           let isAlive = RecordView(existing.record).isAlive
-          try step.maintainer?.readOld(isAlive ? existing.record : nil, step.key.id, tables.keys)
+          try step.maintainer?.readOld(isAlive ? existing.record : nil, number, tables.keys)
           document = try edit(existing, &tables)
         } else {
-          try step.maintainer?.readOld(nil, step.key.id, tables.keys)
+          try step.maintainer?.readOld(nil, number, tables.keys)
           document = try edit(nil, &tables)
         }
         if let document, let maintainer = step.maintainer {
-          try maintainer.readNew(document.isAlive ? document.record.rawBytes : nil, step.key.id, tables.keys)
+          try maintainer.readNew(document.isAlive ? document.record.rawBytes : nil, number, tables.keys)
         }
         return document
       }
@@ -109,18 +112,19 @@ extension WriteTransaction {
   ) throws -> EncodedDocument? {
     let pages = try pages()
     guard try pages.access.entryCount(tables.certificates) > 0 else {
-      return try make(step, from: nil, edit)
+      return try make(step, from: nil, standing.number, edit)
     }
     let certificate = try DocumentPath.withKey(step.key.collection, step.key.id.bytes.rawBytes) { path in
       try pages.certificate(path, sites)
     }
-    guard let certificate else { return try make(step, from: nil, edit) }
+    guard let certificate else { return try make(step, from: nil, standing.number, edit) }
     standing.isCertified = true
     let tombstone = withTables(of: step.index) { tables in
       DocumentCodec.tombstone(of: certificate.life, tables: &tables)
     }
     return try make(
-      step, from: StoredDocument(tombstone.record.rawBytes, summary: tombstone.summary), edit)
+      step, from: StoredDocument(tombstone.record.rawBytes, summary: tombstone.summary), standing.number,
+      edit)
   }
 
   /// Stores a record.
@@ -133,18 +137,16 @@ extension WriteTransaction {
         DocumentError(.size, "a document takes more than \(Limits.recordBytes) bytes"), operation: "put")
     }
     let sequence = nextSequence
+    let row = DocumentRow.Draft(sequence: sequence, number: standing.number, document: document)
     let isPut = try DocumentPath.withKey(step.key.collection, step.key.id.bytes.rawBytes) { path in
-      let envelope = Envelope(sequence: sequence, summary: document.summary, key: path)
-      return try update { () throws(StoreError) in
-        let isPut = try unsafe access.put(
-          tables.documents, path, byteCount: Envelope.byteCount + document.record.count,
-          onlyIfAbsent: !standing.isKnown
-        ) { room in
-          unsafe envelope.write(to: room)
-          unsafe UnsafeMutableRawBufferPointer(rebasing: room[Envelope.byteCount...]).copyBytes(
-            from: document.record)
+      try update { () throws(StoreError) in
+        if standing.isKnown {
+          try access.replace(row, path, tables)
+        } else {
+          guard try access.add(row, path, tables, behindAll: isLastCollection(step.index)) else {
+            return false
+          }
         }
-        guard isPut else { return false }
         let view = RecordView(document.record.rawBytes)
         try noteExpiry(path, view, sequence: sequence, standing, access)
         if standing.isCertified { try removeCertificate(path, access) }
@@ -154,53 +156,20 @@ extension WriteTransaction {
     guard isPut else { return false }
     _ = drawSequence()
     try note(step.maintainer, access)
-    if !standing.isKnown { countRecord(1, at: step.index) }
+    if !standing.isKnown {
+      drawNumber()
+      countRecord(1, at: step.index)
+    }
     count(document.isAlive, since: standing.isAlive, at: step.index)
     let record = Record(bytes: document.record)
     let isOversize = try weigh(document.isAlive ? record : nil, step.key, step.collection, step.index)
     changes.note(
       ChangeDraft(
-        key: step.key, group: changes.currentGroup, sequence: sequence, kind: .write, before: standing.record,
-        beforeSummary: standing.summary, after: isCapturing ? record : nil, afterSummary: document.summary,
+        key: step.key, number: standing.number, group: changes.currentGroup, sequence: sequence, kind: .write,
+        before: standing.record, beforeSummary: standing.summary, after: isCapturing ? record : nil,
+        afterSummary: document.summary,
         isOversize: isOversize),
       step.intent, after: step.touch)
-    return true
-  }
-
-  /// Removes a document from this store alone; peers keep theirs.
-  ///
-  /// It leaves with all that is known of it, so it comes back if a subscription matches it. Of a removed one
-  /// a death certificate stays, so that no peer brings it back.
-  /// - Returns: `false` when the document is unknown here, or a death certificate is all that is known.
-  @discardableResult
-  public func evict(_ id: DocumentID, in collection: String) throws -> Bool {
-    let access = try pagesToWrite("evict")
-    guard let index = index(of: collection) else { return false }
-    let key = DocumentKey(collection: number(at: index), id: id)
-    let path = DocumentPath.key(key.collection, id.bytes)
-    // A damaged record can be evicted: that is how it is got rid of, and fetched anew.
-    let standing = try access.withValue(tables.documents, path.rawBytes) { stored in
-      guard let envelope = Envelope(stored) else { return Standing(isKnown: true) }
-      return Standing(
-        of: stored.extracting(Envelope.byteCount..<stored.byteCount), envelope, copy: isCapturing)
-    }
-    guard let standing else { return try removeDamagedCertificate(path.rawBytes, access) }
-    if !standing.isAlive { try certifyEvicted(path.rawBytes, at: index, access) }
-    try removeRows(of: key, path.rawBytes, at: index, access)
-    try update { () throws(StoreError) in
-      try access.delete(tables.documents, path.rawBytes)
-      if oversizeCount > 0, try access.delete(tables.oversize, path.rawBytes) { oversizeCount -= 1 }
-    }
-    forgetSize(of: key)
-    countRecord(-1, at: index)
-    count(false, since: standing.isAlive, at: index)
-    didEvict = true
-    changes.note(
-      ChangeDraft(
-        key: key, group: changes.currentGroup, sequence: drawSequence(), kind: .evict,
-        before: standing.record,
-        beforeSummary: standing.summary),
-      .other, after: changes.touch(of: key))
     return true
   }
 
@@ -244,17 +213,18 @@ extension WriteTransaction {
     }
   }
 
-  private func forgetSize(of key: DocumentKey) {
+  func forgetSize(of key: DocumentKey) {
     for index in sizes.indices where sizes[index].key == key { sizes[index].isStored = false }
   }
 }
 
 extension WriteTransaction.Standing {
-  init(of record: RawSpan, _ envelope: Envelope, copy: Bool) {
-    isAlive = RecordView(record).isAlive
+  init(of row: borrowing DocumentRow, copy: Bool) {
+    isAlive = RecordView(row.record).isAlive
     isKnown = true
-    isForgettable = RecordView(record).isForgettable
-    self.record = copy ? Record(copying: record) : nil
-    summary = copy ? envelope.summary : nil
+    number = row.number
+    isForgettable = RecordView(row.record).isForgettable
+    record = copy ? Record(copying: row.record) : nil
+    summary = copy ? row.summary : nil
   }
 }

@@ -36,8 +36,8 @@ extension WriteTransaction {
     _ collection: Collection, _ id: DocumentID, _ body: (borrowing RecordView, Summary) throws -> R
   ) throws -> R? {
     try reading { pages in
-      let found = try pages.withRecord(collection.id, named: collection.name, id) { record, envelope in
-        try body(RecordView(record), envelope.summary)
+      let found = try pages.withRecord(collection.id, named: collection.name, id) { row in
+        try body(RecordView(row.record), row.summary)
       }
       return if let found { found } else { try pages.withTombstone(collection.id, id, sites, body) }
     }
@@ -46,6 +46,42 @@ extension WriteTransaction {
   /// A copy of a document's record, which may be a tombstone.
   public func record(_ collection: Collection, _ id: DocumentID) throws -> Record? {
     try withRecord(collection, id) { record, _ in Record(copying: record) }
+  }
+
+  /// Visits a collection's records in the order in which the store has them until `body`, which cannot
+  /// write, returns `false`.
+  ///
+  /// - Parameters:
+  ///   - collection: What to visit.
+  ///   - number: The first number, included; by default the first there is.
+  ///   - verify: Whether each record's checksum is computed.
+  ///   - body: Gets the number, the id's bytes, the summary and the record, all in place.
+  /// - Throws: `corrupt` for a damaged record, as far as that is looked for; what `body` throws.
+  public func forEachStoredRecord(
+    in collection: Collection, from number: DocumentNumber? = nil, verify: Bool = false,
+    _ body: (
+      _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
+    ) throws -> Bool
+  ) throws {
+    try reading { pages in
+      try pages.forEachRow(collection, from: number ?? .none, verify: verify) { row in
+        try body(row.number, row.id, row.summary, RecordView(row.record))
+      }
+    }
+  }
+
+  /// Hands the record of a number, which may be a tombstone, and its id to `body`, which cannot write.
+  ///
+  /// - Returns: `nil` when no document has the number.
+  public func withRecord<R>(
+    numbered number: DocumentNumber, in collection: Collection,
+    _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> R
+  ) throws -> R? {
+    try reading { pages in
+      try pages.withRecord(numbered: number, in: collection) { row in
+        try body(row.id, row.summary, RecordView(row.record))
+      }
+    }
   }
 
   /// Visits a collection's records by ascending id bytes until `body`, which cannot write, returns `false`.

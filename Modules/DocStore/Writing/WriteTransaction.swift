@@ -160,6 +160,15 @@ public final class WriteTransaction {
     if let name = state.collections.popLast()?.name { state.numbers[name] = nil }
   }
 
+  /// Whether no other collection has a greater number.
+  func isLastCollection(_ index: Int) -> Bool { index == state.collections.count - 1 }
+
+  /// The number of the next document that is new here.
+  var nextNumber: DocumentNumber { state.log.lastNumber.next }
+
+  /// Gives ``nextNumber`` away.
+  func drawNumber() { state.log.lastNumber = nextNumber }
+
   func number(at index: Int) -> UInt32 { state.collections[index].id }
 
   func name(of number: UInt32) -> String { state.collections[Int(number) - 1].name }

@@ -18,6 +18,8 @@ struct GroupPass {
   var cursor: UInt64 = 0
   /// Components of several records, until all of them are read.
   var partial: [UInt32: (keys: Set<DocumentKey>, records: Int)] = [:]
+  /// Components that were sent.
+  var complete: Set<UInt32> = []
 }
 
 extension Supply {
@@ -255,9 +257,20 @@ extension Supply {
   private func take(
     _ members: [DocumentKey], _ pass: inout GroupPass, _ transaction: borrowing ReadTransaction
   ) throws {
-    guard members.count >= 2, let component = index.component(of: members[0]) else { return }
+    guard let first = members.first, let component = index.component(of: first) else { return }
+    guard members.count >= 2 else {
+      // The others may have been evicted since the index was made; or it never was a group for this session,
+      // and the document is in another.
+      if !pass.complete.contains(component) {
+        pass.partial[component, default: (keys: [], records: 0)].keys.insert(first)
+      }
+      return
+    }
     let count = index.recordCount(of: component)
-    if count == 1 { return try send(members.inOrder(), pass.ranges, transaction) }
+    if count == 1, pass.partial[component] == nil {
+      pass.complete.insert(component)
+      return try send(members.inOrder(), pass.ranges, transaction)
+    }
     var known = pass.partial.removeValue(forKey: component) ?? (keys: [], records: 0)
     known.keys.formUnion(members)
     known.records += 1
@@ -265,6 +278,7 @@ extension Supply {
       pass.partial[component] = known
       return
     }
+    pass.complete.insert(component)
     try send(known.keys.inOrder(), pass.ranges, transaction)
   }
 

@@ -83,7 +83,7 @@ struct Figures {
     var matcher = matcher
     matcher?.resolve(collection.keys)
     var (documents, tombstones, damaged, bytes, sum) = (0, 0, 0, 0, Summary.zero)
-    try transaction.forEachRecord(in: collection) { id, summary, record in
+    try transaction.forEachStoredRecord(in: collection) { _, id, summary, record in
       if let matcher, !matcher.matches(id, record) { return true }
       if record.isAlive {
         documents += 1

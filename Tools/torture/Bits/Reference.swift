@@ -91,7 +91,11 @@ struct Reference {
       else { return [] }
       var ids: [[UInt8]] = []
       try tx.forEachRow(in: index) { row in
-        ids.append(row.id.withUnsafeBytes { Array($0) })
+        let id = try tx.withRecord(numbered: row.document, in: collection) { id, _, _ in
+          id.withUnsafeBytes { Array($0) }
+        }
+        // A row that leads nowhere counts as one out of order.
+        ids.append(id ?? [])
         return true
       }
       return ids

@@ -1,0 +1,46 @@
+import CRDTCore
+
+extension ReadTransaction {
+  /// Compares the documents' ids with their rows: each has to lead to the other.
+  ///
+  /// What is damaged in itself is somebody else's finding.
+  /// - Complexity: O(*n* log *n*) in the documents, and constant memory.
+  borrowing func checkIDs(_ report: inout VerificationReport) throws {
+    let pages = try pages
+    let catalogue = try pages.collections()
+    let known = Dictionary(catalogue.map { ($0.id, $0.name) }) { first, _ in first }
+    var findings: [VerificationReport.Damage] = []
+    func note(_ message: String, _ collection: UInt32, _ id: RawSpan) {
+      findings.append(
+        VerificationReport.Damage(
+          kind: .document, collection: known[collection], id: DocumentPages.digits(id), message: message))
+    }
+    try pages.access.scan(pages.tables.ids, from: [UInt8]().rawBytes) { path, _ in
+      guard let collection = DocumentPath.collection(of: path), findings.count < Self.limit else {
+        return false
+      }
+      if try pages.visitRow(path, { _ in }) == .damaged {
+        note("The document's number does not lead to its record", collection, DocumentPath.id(of: path))
+      }
+      return true
+    }
+    try pages.access.scan(pages.tables.documents, from: [UInt8]().rawBytes) { key, stored in
+      guard findings.count < Self.limit else { return false }
+      guard let place = DocumentPlace(key), let row = DocumentRow(stored, number: place.number),
+        row.isIntact(in: place.collection)
+      else { return true }
+      let number = try DocumentPath.withKey(place.collection, row.id) { try pages.number(at: $0) }
+      if number != place.number {
+        note("The document cannot be found by its id", place.collection, row.id)
+      }
+      return true
+    }
+    // A document that is reported as damaged does not lead anywhere for that reason.
+    let damaged = Set(report.damages.map { [$0.collection, $0.id] })
+    for finding in findings where !damaged.contains([finding.collection, finding.id]) {
+      report.note(finding.kind, finding.message, collection: finding.collection, id: finding.id)
+    }
+  }
+
+  private static var limit: Int { VerificationReport.Limit.damages }
+}

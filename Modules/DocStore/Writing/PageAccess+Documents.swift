@@ -1,0 +1,54 @@
+import CLMDB
+import CRDTCore
+
+extension PageAccess {
+  /// Adds a document that is new here, under a new number.
+  ///
+  /// - Parameters:
+  ///   - row: What to write; its number is above all that the collection has.
+  ///   - path: The document's key.
+  ///   - tables: The store's tables.
+  ///   - behindAll: Whether no collection with a greater number has documents, as far as is known.
+  /// - Returns: `false`, with nothing changed, when the document is known.
+  /// - Throws: `corrupt` when the number is taken, `limit` when there is none left, or what the engine reports.
+  func add(
+    _ row: DocumentRow.Draft, _ path: RawSpan, _ tables: Tables, behindAll: Bool
+  ) throws(StoreError) -> Bool {
+    guard row.number <= .maximum else {
+      throw StoreError(.limit, "The store has given all numbers for documents", operation: "put")
+    }
+    let isNew = try unsafe put(tables.ids, path, byteCount: DocumentNumber.byteCount, .ifAbsent) { room in
+      unsafe row.number.write(to: room)
+    }
+    guard isNew else { return false }
+    if behindAll, try put(row, path, tables, .behindAll) { return true }
+    guard try put(row, path, tables, .ifAbsent) else {
+      throw StoreError(.corrupt, "The number of a new document is taken", operation: "put")
+    }
+    return true
+  }
+
+  /// Puts a document's row in place of the one that has its number.
+  func replace(_ row: DocumentRow.Draft, _ path: RawSpan, _ tables: Tables) throws(StoreError) {
+    try put(row, path, tables, .replacing)
+  }
+
+  @discardableResult
+  private func put(
+    _ row: DocumentRow.Draft, _ path: RawSpan, _ tables: Tables, _ putting: Putting
+  ) throws(StoreError) -> Bool {
+    let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, row.number)
+    return try place.withKey { (key) throws(StoreError) in
+      try unsafe put(tables.documents, key, byteCount: row.byteCount(path), putting) { room in
+        unsafe row.write(path, to: room)
+      }
+    }
+  }
+
+  /// Removes the document with the key `path`, and its row.
+  func remove(_ number: DocumentNumber, _ path: RawSpan, _ tables: Tables) throws(StoreError) {
+    try delete(tables.ids, path)
+    let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, number)
+    try place.withKey { (key) throws(StoreError) in _ = try delete(tables.documents, key) }
+  }
+}

@@ -1,0 +1,85 @@
+public import CRDTCore
+
+extension WriteTransaction {
+  /// Removes a document from this store alone; peers keep theirs.
+  ///
+  /// It leaves with all that is known of it, so it comes back if a subscription matches it. Of a removed one
+  /// a death certificate stays, so that no peer brings it back.
+  /// - Returns: `false` when the document is unknown here, or a death certificate is all that is known.
+  @discardableResult
+  public func evict(_ id: DocumentID, in collection: String) throws -> Bool {
+    let access = try pagesToWrite("evict")
+    guard let index = index(of: collection) else { return false }
+    let key = DocumentKey(collection: number(at: index), id: id)
+    let path = DocumentPath.key(key.collection, id.bytes)
+    guard let standing = try leaving(path.rawBytes) else {
+      return try removeDamagedCertificate(path.rawBytes, access)
+    }
+    let isCounted = try standing.number != .none || hasLostRows(access)
+    if !standing.isAlive { try certifyEvicted(path.rawBytes, at: index, access) }
+    try removeRows(of: standing.number, path.rawBytes, at: index, access)
+    try update { () throws(StoreError) in
+      try access.remove(standing.number, path.rawBytes, tables)
+      if oversizeCount > 0, try access.delete(tables.oversize, path.rawBytes) { oversizeCount -= 1 }
+    }
+    forgetSize(of: key)
+    if isCounted { countRecord(-1, at: index) }
+    count(false, since: standing.isAlive, at: index)
+    didEvict = true
+    changes.note(
+      ChangeDraft(
+        key: key, number: standing.number, group: changes.currentGroup, sequence: drawSequence(),
+        kind: .evict, before: standing.record,
+        beforeSummary: standing.summary),
+      .other, after: changes.touch(of: key))
+    return true
+  }
+
+  /// Whether there are ids whose documents are nowhere, rather than ids that no document has.
+  private func hasLostRows(_ access: PageAccess) throws(StoreError) -> Bool {
+    try access.entryCount(tables.ids) > access.entryCount(tables.documents)
+  }
+
+  /// What is about to leave; `nil` when the document is unknown here.
+  ///
+  /// A damaged document can be evicted: that is how it is got rid of, and fetched anew.
+  private func leaving(_ path: RawSpan) throws -> Standing? {
+    let pages = try pages()
+    var standing: Standing?
+    switch try pages.visitRow(path, { standing = Standing(of: $0, copy: isCapturing) }) {
+    case .found: return standing
+    case .damaged: return try pages.stray(path, isCapturing) ?? Standing(isKnown: true, number: .none)
+    case .unknown:
+      // Each id has its row and each row its id, unless an id is damaged.
+      let isWhole = try pages.access.entryCount(tables.ids) == pages.access.entryCount(tables.documents)
+      return isWhole ? nil : try pages.stray(path, isCapturing)
+    }
+  }
+}
+
+extension DocumentPages {
+  /// Looks through the collection for the row of a document whose number does not lead to it.
+  ///
+  /// - Complexity: O(*n*) in the documents of the collection.
+  fileprivate func stray(_ path: RawSpan, _ copies: Bool) throws -> WriteTransaction.Standing? {
+    guard let collection = DocumentPath.collection(of: path) else { return nil }
+    let number = try number(at: path)
+    var standing: WriteTransaction.Standing?
+    let start = DocumentPlace(collection, .none).withKey { key in key.copied }
+    try access.scan(tables.documents, from: start.rawBytes) { key, stored in
+      guard DocumentPath.collection(of: key) == collection else { return false }
+      guard let row = DocumentRow(stored, number: DocumentNumber(endOf: key)) else {
+        guard let place = DocumentPlace(key), place.number == number else { return true }
+        standing = WriteTransaction.Standing(isKnown: true, number: place.number)
+        return true
+      }
+      // One that its number leads to names another document: it is that one's, unless it is damaged.
+      let isIts =
+        row.id.isEqual(to: DocumentPath.id(of: path))
+        || row.number == number && !row.isIntact(in: collection)
+      if isIts { standing = WriteTransaction.Standing(of: row, copy: copies) }
+      return standing == nil
+    }
+    return standing
+  }
+}
