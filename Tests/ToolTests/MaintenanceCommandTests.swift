@@ -32,7 +32,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "demo", "serve", "import", "export", "query", "inspect", "stats", "verify", "backup", "compact", "evict",
+    "demo", "serve", "import", "export", "query", "inspect", "stats", "verify", "rescue", "backup", "compact",
+    "evict",
   ])
   func `every command explains itself, and makes nothing`(command: String) throws {
     let before = try directory.contents()
@@ -88,7 +89,7 @@ import Testing
     #expect(try run("verify", store).output.contains("Nothing is damaged: 499 documents"))
   }
 
-  @Test func `a store that does not open can be verified`() throws {
+  @Test func `a store that does not open can be verified, and rescued into a new one`() throws {
     // The name of a field, in the store's own table.
     try damage("\u{4}note")
     let refused = try run("stats", store)
@@ -98,6 +99,14 @@ import Testing
     #expect(verified.status == 3)
     #expect(verified.output.contains("the table keys"))
     #expect(verified.errors.contains("500 documents"))
+    let copy = directory.file("rescued")
+    let rescued = try run("rescue", store, copy)
+    #expect(rescued.status == 0)
+    #expect(rescued.output.contains("the table keys"))
+    #expect(rescued.output.contains("500 documents"))
+    #expect(try run("verify", copy).status == 0)
+    #expect(try run("export", copy, "things").output.contains("the number 321 in it"))
+    #expect(try run("rescue", store, copy).errors.contains("something at the path already"))
   }
 
   @Test func `what is backed up can be read, and nothing is written over`() throws {
@@ -120,9 +129,11 @@ import Testing
     #expect(try run("query", store, "SELECT _id FROM things").output == "{\"_id\":\"d7\"}\n")
   }
 
-  @Test(arguments: ["verify", "backup", "compact", "stats", "evict", "export"])
+  @Test(arguments: ["verify", "rescue", "backup", "compact", "stats", "evict", "export"])
   func `a store that is not there is an error, and is not made`(command: String) throws {
-    let more = ["backup": ["target"], "evict": ["things", "d1"], "export": ["things"]][command] ?? []
+    let more =
+      ["backup": ["target"], "rescue": ["target"], "evict": ["things", "d1"], "export": ["things"]][command]
+      ?? []
     let path = directory.file("nothing")
     let outcome = try Tool.run([command, path] + more, in: directory.path)
     #expect(outcome.status == 1)

@@ -49,14 +49,15 @@ extension WriteTransaction {
       }
     }
     guard let life else { return }
-    try update { () throws(StoreError) in try putCertificate(path, life) }
+    try update { () throws(StoreError) in try putCertificate(at: Certificate.key(path), life) }
   }
 
-  private func putCertificate(_ path: RawSpan, _ life: Stamp) throws(StoreError) {
+  /// Enters a certificate by its key, as a store with the same collections has it.
+  func putCertificate(at key: [UInt8], _ life: Stamp) throws(StoreError) {
     let certificate = Certificate(life: life, since: livedTime())
     let value = withState { state in certificate.encode(&state.sites) }
     let access = try pagesToWrite("certify")
-    try SmallRecord.put(value, at: Certificate.key(path), in: tables.certificates, access)
+    try SmallRecord.put(value, at: key, in: tables.certificates, access)
   }
 
   // MARK: - Collection
@@ -173,7 +174,7 @@ extension WriteTransaction {
       case .certify(let certifiable, let number):
         try pagesToWrite("collect").remove(number, key, tables)
         countRecord(-1, at: index)
-        try putCertificate(key, certifiable.life)
+        try putCertificate(at: Certificate.key(key), certifiable.life)
         try table.remove(entry)
         if certifiable.hasLaterWrites { report(key, at: index) }
         forgotten.tombstones += 1

@@ -122,6 +122,24 @@ struct StoreFiles {
     _ = unsafe unlink(draft + "-lock")
   }
 
+  /// Opens the data file for reading, beside the engine.
+  ///
+  /// - Returns: A descriptor, which ``close(_:)`` is for.
+  func openData() throws(StoreError) -> Int32 {
+    // SAFETY: the path is read during the call only.
+    let descriptor = unsafe open(data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    return descriptor
+  }
+
+  static func close(_ descriptor: Int32) {
+    #if canImport(Darwin)
+      Darwin.close(descriptor)
+    #else
+      Glibc.close(descriptor)
+    #endif
+  }
+
   /// Gives a file that lost its end zeros there, so that reading them is an error and not a signal.
   static func pad(_ path: String, toPages pages: Int) throws(StoreError) {
     var status = stat()

@@ -196,4 +196,7 @@ struct TreeWalk {
 
   /// Pages that were never met.
   var unmetCount: Int { file.pageCount - met.reduce(0) { $0 + $1.nonzeroBitCount } }
+
+  /// Pages that were never met, in order.
+  var unmetPages: [Int] { (0..<file.pageCount).filter { met[$0 / 64] & UInt64(1) << UInt64($0 % 64) == 0 } }
 }

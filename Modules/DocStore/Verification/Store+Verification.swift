@@ -1,11 +1,5 @@
 public import CRDTCore
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 extension Store {
   /// Reads the whole store as of now and names everything that is damaged; nothing is changed.
   ///
@@ -52,9 +46,8 @@ extension Store {
     at path: String, progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
   ) throws -> VerificationReport {
     let files = StoreFiles(existing: path)
-    let descriptor = openFile(files.data)
-    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
-    defer { closeFile(descriptor) }
+    let descriptor = try files.openData()
+    defer { StoreFiles.close(descriptor) }
     let lock = try StoreLock(directory: path)
     return try withExtendedLifetime(lock) {
       var found: [PageDamage] = []
@@ -95,11 +88,3 @@ extension Store {
     }
   }
 }
-
-// Beside the methods of a store these names of the system's would be taken for its own.
-private func openFile(_ path: String) -> Int32 {
-  // SAFETY: the path is read during the call only.
-  unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-}
-
-private func closeFile(_ descriptor: Int32) { close(descriptor) }

@@ -9,6 +9,9 @@ public typealias DunlinProgress = MaintenanceProgress
 /// What is damaged in a database, as far as it can be told.
 public typealias DunlinVerification = VerificationReport
 
+/// What was rescued from a damaged database, and what was not.
+public typealias DunlinRescue = RescueReport
+
 extension DunlinStore {
   /// How the database stands now; costs as much as a few reads, however large it is.
   ///
@@ -81,6 +84,25 @@ extension Dunlin {
   ) async throws -> DunlinVerification {
     try await besideTasks { check in
       try Store.verify(at: path) { try check($0, progress) }
+    }
+  }
+
+  /// Takes all that can be read out of a damaged database, which need not open, into a new one.
+  ///
+  /// Deletions and indexes too. The new database is another peer; it is there whole or not at all, and the old
+  /// one is not changed.
+  /// - Parameters:
+  ///   - path: The damaged database's directory.
+  ///   - target: A directory that does not exist, or is empty; its parent must exist.
+  ///   - progress: Hears of documents now and then, on another thread.
+  /// - Returns: What was rescued, and what is damaged.
+  /// - Throws: `notFound`, `alreadyOpen`, `permission`, `exists`, `full`, `io`; `corrupt` when nothing can be found in
+  ///   the file; `CancellationError`, and then there is no new database.
+  public static func rescue(
+    path: String, to target: String, progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
+  ) async throws -> DunlinRescue {
+    try await besideTasks { check in
+      try Store.rescue(from: path, to: target) { try check($0, progress) }
     }
   }
 }

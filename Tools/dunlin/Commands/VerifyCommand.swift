@@ -19,9 +19,7 @@ struct VerifyCommand: ParsableCommand {
 
   func run() throws {
     let report = try LongWork("Verifying").run { try Store.verify(at: store, progress: $0) }
-    for damage in report.damages { print(damage) }
-    let unnamed = report.damageCount - report.damages.count
-    if unnamed > 0 { print("and \(unnamed.grouped) more") }
+    report.printAll()
     let read =
       "\(report.documentCount.grouped) documents, \(report.entryCount.grouped) entries, "
       + "\(report.pageCount.grouped) pages"
@@ -30,5 +28,13 @@ struct VerifyCommand: ParsableCommand {
       throw ExitCode(Self.damageStatus)
     }
     print("Nothing is damaged: \(read)")
+  }
+}
+
+extension VerificationReport {
+  /// Prints a line for each thing that is damaged.
+  func printAll() {
+    for damage in damages { print(damage) }
+    if damageCount > damages.count { print("and \((damageCount - damages.count).grouped) more") }
   }
 }

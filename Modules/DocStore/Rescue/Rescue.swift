@@ -1,0 +1,198 @@
+import CRDTCore
+
+/// Takes what can be read out of a store's file into another store.
+struct Rescue {
+  private let target: Store
+  private let names: RescuedNames
+  private var walk: TreeWalk
+  private let trees: [String: PageFile.Tree]
+  private var report = RescueReport()
+  private var meter: ProgressMeter
+  private var pending: [RescuedDocument] = []
+  private var pendingBytes = 0
+
+  /// So much is written in one transaction.
+  private enum Batch {
+    static let documents = 1_000
+    static let bytes = 8 << 20
+  }
+
+  /// Reads the names that records refer to.
+  ///
+  /// - Throws: `corrupt` when the list of tables cannot be read.
+  init(
+    _ file: PageFile, _ found: [PageDamage], into target: Store,
+    _ progress: @escaping (MaintenanceProgress) throws -> Void
+  ) throws {
+    self.target = target
+    var walk = TreeWalk(file)
+    var damage = VerificationReport()
+    for damaged in found { damage.note(.page, damaged.message) }
+    var trees: [String: PageFile.Tree] = [:]
+    for (name, tree) in walk.tables(damaged: { damage.note(.page, "\($0.message), in the list of tables") }) {
+      trees[String(decoding: name, as: UTF8.self)] = tree
+    }
+    guard trees["documents"] != nil else {
+      throw StoreError(.corrupt, "The file does not say where its documents are", operation: "rescue")
+    }
+    names = RescuedNames(&walk, trees, &damage)
+    report.damage = damage
+    self.walk = walk
+    self.trees = trees
+    meter = ProgressMeter(total: trees["documents"]?.entries ?? 0, progress)
+  }
+
+  mutating func run() throws -> RescueReport {
+    // In their order, so that they get the numbers that certificates go by.
+    try target.write { [names] transaction in
+      for name in names.collections { _ = try transaction.intern(name, operation: "rescue") }
+    }
+    try takeCertificates()
+    try takeDocuments()
+    try flush(areStrays: false)
+    try makeIndexes()
+    try meter.finish()
+    return report
+  }
+
+  // MARK: - Deletions
+
+  private mutating func takeCertificates() throws {
+    var certificates: [(key: [UInt8], certificate: Certificate)] = []
+    var damage = report.damage
+    walk.walkSmall("certificates", trees, &damage) { [sites = names.sites] key, reader in
+      certificates.append((key, try Certificate(&reader, sites)))
+    }
+    report.damage = damage
+    for start in stride(from: 0, to: certificates.count, by: Batch.documents) {
+      let batch = certificates[start..<min(start + Batch.documents, certificates.count)]
+      try target.write { transaction in
+        transaction.keepsTime = true
+        for (key, certificate) in batch {
+          try transaction.update { () throws(StoreError) in
+            try transaction.putCertificate(at: key, certificate.life)
+          }
+        }
+      }
+    }
+    report.certificateCount = certificates.count
+  }
+
+  // MARK: - Documents
+
+  private mutating func takeDocuments() throws {
+    guard let tree = trees["documents"] else { return }
+    var damaged: [PageDamage] = []
+    // Apart, because what is met is taken while the walk goes on.
+    var walk = walk
+    try walk.walk(tree, as: .entries, damaged: { damaged.append($0) }) { key, value in
+      try meter.advance()
+      if let document = rescued(key, Array(value), isStray: false) { try take(document, isStray: false) }
+    }
+    try flush(areStrays: false)
+    for damage in damaged { report.damage.note(.page, "\(damage.message), in the table documents") }
+    guard !damaged.isEmpty else { return }
+    try takeStrays(&walk, damaged.map(\.page))
+  }
+
+  /// Looks for documents on pages that are damaged, or in no use though no list has them as free.
+  ///
+  /// Free pages hold documents as they once were, maybe since removed, so nothing is taken from them.
+  private mutating func takeStrays(_ walk: inout TreeWalk, _ damaged: [Int]) throws {
+    var isFreeListWhole = true
+    for page in walk.freePages(damaged: { _ in isFreeListWhole = false }) { _ = walk.meet(page) }
+    let others = isFreeListWhole ? walk.unmetPages : []
+    if !isFreeListWhole {
+      report.damage.note(.page, "The list of free pages is damaged, so only pages in use were searched")
+    }
+    for page in Set(damaged + others).sorted() {
+      for (key, value) in StrayEntries(walk.file, page: page) {
+        guard let document = rescued(key, value, isStray: true) else { continue }
+        try take(document, isStray: true)
+      }
+    }
+    try flush(areStrays: true)
+  }
+
+  /// A document as it is sent, when its entry is whole; nobody knows what a stray entry is of, if it is not.
+  private mutating func rescued(_ key: [UInt8], _ value: [UInt8], isStray: Bool) -> RescuedDocument? {
+    let place = DocumentPlace(key.rawBytes)
+    if let place, let row = DocumentRow(value.rawBytes, number: place.number),
+      row.isIntact(in: place.collection), let id = try? DocumentID(validating: row.id),
+      RecordView(row.record).verify(), let collection = names.collection(place.collection)
+    {
+      do {
+        var wire = ByteWriter(capacity: row.record.byteCount)
+        try WireDocument.append(
+          RecordView(row.record), lacking: VersionVector(), tables: names.tables(of: place.collection),
+          to: &wire)
+        return RescuedDocument(collection: collection, id: id, wire: wire.bytes)
+      } catch {
+        report.damage.note(
+          .document, "The record cannot be read: \(error.message)", collection: collection,
+          id: EntryChecks.digits(id.bytes))
+      }
+    } else if !isStray {
+      report.damage.note(
+        .document, "The document under \(EntryChecks.digits(key)) is damaged",
+        collection: place.flatMap { names.collection($0.collection) })
+    }
+    return nil
+  }
+
+  private mutating func take(_ document: RescuedDocument, isStray: Bool) throws {
+    pending.append(document)
+    pendingBytes += document.wire.count
+    guard pending.count >= Batch.documents || pendingBytes >= Batch.bytes else { return }
+    try flush(areStrays: isStray)
+  }
+
+  private mutating func flush(areStrays: Bool) throws {
+    guard !pending.isEmpty else { return }
+    let refused = try target.write { [pending] transaction in
+      var refused: [RescuedDocument] = []
+      for document in pending {
+        // What was written together once is unknown; that they are rescued together means nothing.
+        try transaction.beginGroup()
+        let result = try transaction.merge(
+          wire: document.wire.rawBytes, id: document.id, in: document.collection)
+        if result != .changed { refused.append(document) }
+      }
+      return refused
+    }.0
+    report.documentCount += pending.count - refused.count
+    if areStrays { report.strayCount += pending.count - refused.count }
+    // An older copy of a document on a stray page adds nothing.
+    for document in areStrays ? [] : refused {
+      report.damage.note(
+        .document, "The record is one that no store takes in", collection: document.collection,
+        id: EntryChecks.digits(document.id.bytes))
+    }
+    pending.removeAll(keepingCapacity: true)
+    pendingBytes = 0
+  }
+
+  // MARK: - Indexes
+
+  private mutating func makeIndexes() throws {
+    var definitions: [IndexDefinition] = []
+    var damage = report.damage
+    walk.walkSmall("indexes", trees, &damage) { [names] key, reader in
+      var number = ByteReader(key.rawBytes)
+      let state = try IndexState(&number, &reader) { names.collection($0) }
+      if state.info != nil { definitions.append(state.definition) }
+    }
+    report.damage = damage
+    for definition in definitions {
+      try target.createIndex(definition)
+      report.indexCount += 1
+    }
+  }
+}
+
+/// A document on its way from one store to another.
+private struct RescuedDocument {
+  let collection: String
+  let id: DocumentID
+  let wire: [UInt8]
+}

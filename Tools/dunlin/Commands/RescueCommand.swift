@@ -1,0 +1,27 @@
+import ArgumentParser
+import DocStore
+import Foundation
+
+struct RescueCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rescue", abstract: "Take all that can be read out of a damaged store into a new one.",
+    discussion: """
+      The damaged store need not be whole enough to open, and is not changed. Deletions and indexes are taken along; \
+      the new store is another site. Each thing that is damaged in the old one is a line of standard output. The \
+      status is 0 when there is a new store.
+      """)
+
+  @Argument(help: "The damaged store's directory; nobody may have it open.")
+  var store: String
+  @Argument(help: "The new directory: it must not exist, or be empty.")
+  var target: String
+
+  func run() throws {
+    let report = try LongWork("Rescuing").run { try Store.rescue(from: store, to: target, progress: $0) }
+    report.damage.printAll()
+    print("\(target): \(report.documentCount.grouped) documents")
+    print("\(report.strayCount.grouped) of them from pages that were damaged or out of reach")
+    let indexes = "\(report.indexCount.grouped) indexes"
+    print("\(report.certificateCount.grouped) certificates of deletions, \(indexes)")
+  }
+}
