@@ -1,4 +1,4 @@
-import CRDTCore
+@testable import CRDTCore
 import CRDTModel
 import TestKit
 import Testing
@@ -40,6 +40,35 @@ import Testing
       let wire = try cloud.wire()
       #expect(try repaired.repair(wire).isUnchanged)
     }
+  }
+
+  /// The same writes by the state itself; one that keeps its first birth is the same writer before and after.
+  private func states(keepsBirth: Bool) -> (phone: DocumentState, cloud: DocumentState) {
+    func stamping(_ now: UInt64) -> Stamping {
+      Stamping(site: Peer(1).site, reading: ClockReading(rawValue: now << 16))
+    }
+    var phone = DocumentState(life: .zero, lifeBirth: .zero, isAlive: false)
+    phone.upsert(["a": .int(1), "b": .int(1)], stamping(1_000))
+    var cloud = phone
+    let firstBirth = phone.ownBirth
+    // Evicted, and written anew.
+    phone = DocumentState(life: .zero, lifeBirth: .zero, isAlive: false)
+    if keepsBirth { phone.ownBirth = firstBirth }
+    phone.upsert(["b": .int(9)], stamping(3_000))
+    let isBack = phone.merge(cloud.delta(lacking: phone.vector))
+    let isUp = cloud.merge(phone.delta(lacking: cloud.vector))
+    #expect(isBack && isUp)
+    return (phone, cloud)
+  }
+
+  @Test func `it is the birth of its writer by which a site that evicted loses nothing`() {
+    let (phone, cloud) = states(keepsBirth: false)
+    #expect(phone.root.visible(at: ["a"]) != nil)
+    #expect(phone.summary == cloud.summary)
+    // The control: were the writer the site alone, the site would take its own old write for known.
+    let (loser, other) = states(keepsBirth: true)
+    #expect(loser.root.visible(at: ["a"]) == nil)
+    #expect(loser.summary != other.summary)
   }
 
   @Test func `a site that gets back only a part of what it wrote claims no more than that`() throws {
