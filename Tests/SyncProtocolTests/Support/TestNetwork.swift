@@ -122,10 +122,11 @@ final class TestNetwork {
 
   deinit { for peer in peers { peer.close() } }
 
-  func addPeer(_ name: String, _ kind: PeerKind = .small, hardDocumentBytes: Int = Limits.hardDocumentBytes)
-    throws -> TestPeer
-  {
-    let peer = try TestPeer(name, kind, clock: clock, hardDocumentBytes: hardDocumentBytes)
+  func addPeer(
+    _ name: String, _ kind: PeerKind = .small, clock own: ManualClock? = nil,
+    hardDocumentBytes: Int = Limits.hardDocumentBytes
+  ) throws -> TestPeer {
+    let peer = try TestPeer(name, kind, clock: own ?? clock, hardDocumentBytes: hardDocumentBytes)
     peers.append(peer)
     return peer
   }
