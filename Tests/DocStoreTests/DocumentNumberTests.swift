@@ -38,9 +38,9 @@ import Testing
     }
   }
 
-  /// An entry of the table `ids`, as its bytes stand in the file.
+  /// An entry of the tables of ids, as its bytes stand in the file.
   private func entry(_ id: String, _ number: UInt8) throws -> [UInt8] {
-    try [0, 0, 0, 1] + DocumentID(id).bytes + [0, 0, 0, 0, 0, number]
+    try [1] + DocumentID(id).bytes + [number]
   }
 
   @Test func `documents are scanned as they came or by their ids, and keep their numbers`() throws {

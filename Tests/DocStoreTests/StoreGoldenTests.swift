@@ -9,7 +9,10 @@ import Testing
   /// A store with something in every table.
   private static func fixture() throws -> StoreFixture {
     let clock = DayClock()
-    let fixture = try StoreFixture(seed: 7, clock: clock) { $0.hardDocumentBytes = 2_000 }
+    let fixture = try StoreFixture(seed: 7, clock: clock) {
+      $0.hardDocumentBytes = 2_000
+      $0.recentIDs = 3
+    }
     let store = fixture.store
     try store.write { tx in
       for n in 0..<3 {
@@ -42,8 +45,8 @@ import Testing
     let fixture = try Self.fixture()
     var text = ""
     for table in [
-      "meta", "collections", "keys", "sites", "ids", "documents", "groups", "oversize", "indexes",
-      "rows", "expiry", "certificates",
+      "meta", "collections", "keys", "sites", "ids", "recent", "documents", "groups", "oversize",
+      "indexes", "rows", "expiry", "certificates",
     ] {
       let entries = try fixture.store.entries(of: table)
       #expect(!entries.isEmpty, "\(table)")

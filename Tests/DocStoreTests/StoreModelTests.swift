@@ -13,7 +13,7 @@ import Testing
   func `counts and contents stay exact under random transactions, failures and restarts`(seed: UInt64) throws
   {
     var random = SeededGenerator(seed: seed)
-    let fixture = try StoreFixture(seed: seed)
+    let fixture = try StoreFixture(seed: seed) { $0.recentIDs = Int(seed % 6) }
     var model: Model = [:]
     for _ in 0..<60 {
       var draft = model

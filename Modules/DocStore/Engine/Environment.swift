@@ -22,7 +22,7 @@ import CLMDB
 
   var pageLimit: Int { limit.withLock { $0 } }
 
-  private static let reservePages = 16...4_096
+  private static let reservePages = 32...4_096
 
   /// Opens the data file at `path`, which must exist.
   init(_ path: String, mapBytes: Int, lock: StoreLock) throws(StoreError) {

@@ -28,6 +28,20 @@ import CRDTCore
     }
   }
 
+  /// Whether something stands at `key`.
+  func contains(_ table: MDB_dbi, _ key: RawSpan) throws(StoreError) -> Bool {
+    // SAFETY: mdb_get reads the key during the call only; the value is not looked at.
+    let rc = unsafe key.withUnsafeBytes { bytes in
+      var name = unsafe MDB_val(
+        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      var found = unsafe MDB_val()
+      return unsafe mdb_get(handle, table, &name, &found)
+    }
+    if rc == MDB_NOTFOUND { return false }
+    try StoreError.check(rc, "mdb_get")
+    return true
+  }
+
   /// How a value is put that may have others beside it.
   enum Putting {
     /// In place of what stands there.

@@ -7,6 +7,7 @@ struct Tables: Sendable {
   let keys: MDB_dbi
   let sites: MDB_dbi
   let ids: MDB_dbi
+  let recent: MDB_dbi
   let documents: MDB_dbi
   let groups: MDB_dbi
   let oversize: MDB_dbi
@@ -20,8 +21,8 @@ struct Tables: Sendable {
 
   /// The names, those first that entries of others refer to.
   static let names = [
-    "meta", "collections", "keys", "sites", "ids", "documents", "groups", "oversize", "indexes",
-    "rows", "expiry", "certificates",
+    "meta", "collections", "keys", "sites", "ids", "recent", "documents", "groups", "oversize",
+    "indexes", "rows", "expiry", "certificates",
   ]
 
   init(_ access: PageAccess, create: Bool) throws(StoreError) {
@@ -30,6 +31,7 @@ struct Tables: Sendable {
     keys = try access.open("keys", create: create)
     sites = try access.open("sites", create: create)
     ids = try access.open("ids", create: create)
+    recent = try access.open("recent", create: create)
     documents = try access.open("documents", create: create)
     groups = try access.open("groups", create: create)
     oversize = try access.open("oversize", create: create)
@@ -45,8 +47,8 @@ struct Tables: Sendable {
       zip(
         Self.names,
         [
-          meta, collections, keys, sites, ids, documents, groups, oversize, indexes, rows, expiry,
-          certificates,
+          meta, collections, keys, sites, ids, recent, documents, groups, oversize, indexes, rows,
+          expiry, certificates,
         ]))
   }
 

@@ -41,9 +41,7 @@ struct IndexKeyWriter {
   }
 
   mutating func append(_ document: DocumentNumber) {
-    unsafe withUnsafeBytes(of: document.rawValue.bigEndian) { number in
-      unsafe bytes.append(contentsOf: number.suffix(DocumentNumber.byteCount))
-    }
+    document.withBytes { append($0) }
   }
 
   mutating func append(_ number: UInt32) {

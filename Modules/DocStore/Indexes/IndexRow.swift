@@ -17,8 +17,10 @@ public struct IndexRow: ~Escapable {
   init?(key: RawSpan, value: RawSpan) {
     guard let layout = RowValue(value, of: key) else { return nil }
     let start = RowValue.prefixBytes
-    values = key.extracting(start..<start + layout.valueBytes)
-    document = DocumentNumber(endOf: key)
+    let end = start + layout.valueBytes
+    guard end < key.byteCount, let document = DocumentNumber(key, at: end) else { return nil }
+    values = key.extracting(start..<end)
+    self.document = document
     isCut = layout.isCut
   }
 }
@@ -35,13 +37,12 @@ struct RowValue {
 
   init(valueBytes: Int, isCut: Bool) { mark = isCut ? Self.cut : UInt8(clamping: valueBytes) }
 
-  /// Reads a row's value; `nil` when it does not fit its key.
+  /// Reads a row's value; `nil` when its check is not that of its key.
   init?(_ value: RawSpan, of key: RawSpan) {
     guard value.byteCount == Self.byteCount else { return nil }
     mark = unsafe value.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt8.self)
     let check = UInt32(bigEndian: unsafe value.unsafeLoadUnaligned(fromByteOffset: 1, as: UInt32.self))
-    guard check == self.check(key), key.byteCount == Self.prefixBytes + valueBytes + DocumentNumber.byteCount
-    else { return nil }
+    guard check == self.check(key) else { return nil }
   }
 
   var isCut: Bool { mark == Self.cut }

@@ -1,7 +1,8 @@
 import CLMDB
 import CRDTCore
 
-/// A place in the table of rows, from which the next row in order is found without a search from the root.
+/// A place in a table such as that of rows, from which the next row in order is found without a search from
+/// the root.
 @safe struct RowCursor: ~Copyable {
   // SAFETY: whoever makes a cursor lets it go before its transaction ends.
   private let handle: OpaquePointer
@@ -29,6 +30,21 @@ import CRDTCore
         unsafe value.write(key, to: UnsafeMutableRawBufferPointer(start: room.mv_data, count: room.mv_size))
       }
       return rc
+    }
+    try StoreError.check(rc, "mdb_cursor_put")
+  }
+
+  /// Puts a value, in place of one that stands there.
+  func put(_ key: RawSpan, _ value: RawSpan) throws(StoreError) {
+    // SAFETY: the engine reads key and value during the call only.
+    let rc = unsafe key.withUnsafeBytes { key in
+      unsafe value.withUnsafeBytes { value in
+        var name = unsafe MDB_val(
+          mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
+        var bytes = unsafe MDB_val(
+          mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+        return unsafe mdb_cursor_put(handle, &name, &bytes, 0)
+      }
     }
     try StoreError.check(rc, "mdb_cursor_put")
   }

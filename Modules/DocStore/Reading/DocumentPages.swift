@@ -6,6 +6,8 @@ struct DocumentPages {
   let access: PageAccess
   let tables: Tables
 
+  var ids: IDPages { IDPages(access: access, tables: tables) }
+
   /// What looking a document up by its key came to.
   enum Lookup {
     case unknown
@@ -19,9 +21,7 @@ struct DocumentPages {
   /// The number under the key of a document, be it right or wrong; `nil` when the document is unknown here.
   @inline(__always)
   func number(at path: RawSpan) throws -> DocumentNumber? {
-    try access.withValue(tables.ids, path) { value in
-      value.byteCount == DocumentNumber.byteCount ? DocumentNumber(endOf: value) : .none
-    }
+    try ids.number(at: path)
   }
 
   /// Hands the row of the document with the key `path` to `body`; what of it is whole is not looked at.
@@ -106,18 +106,19 @@ struct DocumentPages {
     _ collection: Collection, from: [UInt8]?, to: [UInt8]?, verify: Bool,
     _ body: (RawSpan, Summary, borrowing RecordView) throws -> Bool
   ) throws {
-    let end = to.map { DocumentPath.key(collection.id, $0) }
+    let end = to.map { to in IDKey.bytes(collection.id, to.rawBytes) }
     let cursor = try PointCursor(access, tables.documents)
     var order = KeyOrder()
-    try access.scan(tables.ids, from: DocumentPath.key(collection.id, from ?? []).rawBytes) { path, value in
-      guard DocumentPath.collection(of: path) == collection.id else { return false }
-      if let end, path.compare(end.rawBytes) >= 0 { return false }
-      let id = DocumentPath.id(of: path)
-      let place = DocumentPlace(collection.id, DocumentNumber(endOf: value))
+    let start = from ?? []
+    try ids.scan(from: IDKey.bytes(collection.id, start.rawBytes).rawBytes) { idKey, value in
+      guard let (number, start) = IDKey.parse(idKey), number == collection.id else { return false }
+      if let end, idKey.compare(end.rawBytes) >= 0 { return false }
+      let id = idKey.extracting(start..<idKey.byteCount)
+      let place = DocumentPlace(collection.id, IDPages.number(value))
       let goesOn = try place.withKey { (key) throws(any Error) in
         try cursor.withValue(key) { stored in
           guard let row = DocumentRow(stored, number: place.number), row.id.isEqual(to: id),
-            !verify || row.verify(for: path) && order.rises(to: path)
+            !verify || row.verify(in: collection.id) && order.rises(to: idKey)
           else { throw Self.damaged(collection.name, id) }
           return try body(id, row.summary, RecordView(row.record))
         }
@@ -135,13 +136,14 @@ struct DocumentPages {
     var order = KeyOrder()
     let start = DocumentPlace(collection.id, from).withKey { key in key.copied }
     try access.scan(tables.documents, from: start.rawBytes) { key, stored in
-      guard DocumentPath.collection(of: key) == collection.id else { return false }
+      guard DocumentPlace.collection(of: key) == collection.id else { return false }
       guard let place = DocumentPlace(key), let row = DocumentRow(stored, number: place.number) else {
-        throw Self.damaged(collection.name, DocumentNumber(endOf: key))
+        throw Self.damaged(collection.name, DocumentPlace(key)?.number ?? .none)
       }
       if verify {
-        let isWhole = row.isIntact(in: collection.id) && RecordView(row.record).verify()
-        guard isWhole, order.rises(to: key) else { throw Self.damaged(collection.name, row.id) }
+        guard row.verify(in: collection.id), order.rises(to: key) else {
+          throw Self.damaged(collection.name, row.id)
+        }
       }
       return try body(row)
     }
@@ -154,28 +156,33 @@ struct DocumentPages {
     guard sequence < .max else { return }
     var start = ByteWriter(capacity: 8)
     start.writeFixed(sequence + 1)
+    let greatest = try LogState(access, tables).lastNumber
     try access.scan(tables.groups, from: start.bytes.rawBytes) { key, stored in
       let value = try SmallRecord.open(stored, at: key, table: "groups")
       do {
         var reader = ByteReader(key)
         let sequence: UInt64 = try reader.readFixed()
-        return try body(sequence, try documents(in: try GroupRecord(value.rawBytes).members))
+        let group = try GroupRecord(value.rawBytes)
+        guard group.lastNumber <= greatest else { throw SmallRecord.damaged("groups") }
+        return try body(sequence, try documents(in: group.runs))
       } catch is CodecError {
         throw SmallRecord.damaged("groups")
       }
     }
   }
 
-  private func documents(in places: [DocumentPlace]) throws -> [DocumentKey] {
+  private func documents(in runs: [GroupRecord.Run]) throws -> [DocumentKey] {
     var found: [DocumentKey] = []
-    found.reserveCapacity(places.count)
     let cursor = try PointCursor(access, tables.documents)
-    for place in places {
-      try place.withKey { (key) throws(any Error) in
-        _ = try cursor.withValue(key) { stored in
-          guard let row = DocumentRow(stored, number: place.number), row.isIntact(in: place.collection)
-          else { return }
-          found.append(DocumentKey(collection: place.collection, id: DocumentID(trusted: row.id.copied)))
+    for run in runs {
+      for number in run.numbers {
+        let place = DocumentPlace(run.collection, DocumentNumber(number))
+        try place.withKey { (key) throws(any Error) in
+          _ = try cursor.withValue(key) { stored in
+            guard let row = DocumentRow(stored, number: place.number), row.isIntact(in: place.collection)
+            else { return }
+            found.append(DocumentKey(collection: place.collection, id: DocumentID(trusted: row.id.copied)))
+          }
         }
       }
     }

@@ -27,6 +27,7 @@ struct StoreState: Sendable {
   var storedSites = 1
   var log = LogState()
   var ids = TimeOrderedIDs()
+  var settling = IDSettling()
   /// Entries of the list of documents too large to send.
   var oversizeCount = 0
   /// The greatest number that an index ever had.

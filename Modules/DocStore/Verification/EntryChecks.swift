@@ -23,7 +23,7 @@ struct EntryChecks {
       if IndexRow(key: key.rawBytes, value: bytes.rawBytes) == nil {
         report.note(.index, "A row of an index is damaged: its key is \(Self.digits(key))")
       }
-    case "ids": checkID(key, Array(value))
+    case "ids", "recent": checkID(table, key, Array(value))
     case _ where Tables.names.contains(table):
       do {
         let bytes = try SmallRecord.open(Array(value).rawBytes, at: key.rawBytes, table: "")
@@ -60,8 +60,9 @@ struct EntryChecks {
       if !isNext { throw CodecError(.malformed, "a gap") }
     case "groups":
       let sequence: UInt64 = try name.readFixed()
-      let members = try GroupRecord(value.rawBytes).members
-      let isKnown = members.allSatisfy { names[$0.collection] != nil && $0.number <= log.lastNumber }
+      let group = try GroupRecord(value.rawBytes)
+      let isKnown =
+        group.lastNumber <= log.lastNumber && group.runs.allSatisfy { names[$0.collection] != nil }
       if !isKnown || sequence > log.sequence { throw CodecError(.malformed, "a reference to nothing") }
     case "expiry": try checkExpiry(&name, &reader)
     case "certificates": _ = try Certificate(&reader, SiteTable(sites: sites))
@@ -132,15 +133,14 @@ struct EntryChecks {
   }
 
   /// Each document stands under its id and under its number: what the two say is summed up.
-  private mutating func checkID(_ key: [UInt8], _ value: [UInt8]) {
-    let number = DocumentNumber(endOf: value.rawBytes)
-    guard let collection = DocumentPath.collection(of: key.rawBytes), names[collection] != nil,
-      (try? DocumentID(validating: DocumentPath.id(of: key.rawBytes))) != nil,
-      value.count == DocumentNumber.byteCount, number > .none, number <= log.lastNumber
+  private mutating func checkID(_ table: String, _ key: [UInt8], _ value: [UInt8]) {
+    guard let (collection, start) = IDKey.parse(key.rawBytes), names[collection] != nil,
+      let id = try? DocumentID(validating: key.rawBytes.extracting(start..<key.count)),
+      let number = DocumentNumber(value.rawBytes), number <= log.lastNumber
     else {
-      return report.note(.entry, "An entry of the table ids is damaged: its key is \(Self.digits(key))")
+      return report.note(.entry, "An entry of the table \(table) is damaged: its key is \(Self.digits(key))")
     }
-    idSum &+= Self.sum(key, number)
+    idSum &+= Self.sum(DocumentPath.key(collection, id.bytes), number)
   }
 
   private static func sum(_ path: [UInt8], _ number: DocumentNumber) -> UInt64 {
@@ -152,7 +152,7 @@ struct EntryChecks {
     guard idSum != 0, !report.damages.contains(where: { $0.kind == .document || $0.kind == .entry }) else {
       return
     }
-    report.note(.entry, "The tables ids and documents do not fit each other")
+    report.note(.entry, "The tables of ids and documents do not fit each other")
   }
 
   private mutating func recordTables(of collection: UInt32) -> RecordTables {

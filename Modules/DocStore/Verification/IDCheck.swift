@@ -15,13 +15,11 @@ extension ReadTransaction {
         VerificationReport.Damage(
           kind: .document, collection: known[collection], id: DocumentPages.digits(id), message: message))
     }
-    try pages.access.scan(pages.tables.ids, from: [UInt8]().rawBytes) { path, _ in
-      guard let collection = DocumentPath.collection(of: path), findings.count < Self.limit else {
-        return false
-      }
-      if try pages.visitRow(path, { _ in }) == .damaged {
-        note("The document's number does not lead to its record", collection, DocumentPath.id(of: path))
-      }
+    try pages.ids.scan(from: [UInt8]().rawBytes) { key, _ in
+      guard let (collection, start) = IDKey.parse(key), findings.count < Self.limit else { return false }
+      let id = key.extracting(start..<key.byteCount)
+      let lookup = try DocumentPath.withKey(collection, id) { try pages.visitRow($0) { _ in } }
+      if lookup == .damaged { note("The document's number does not lead to its record", collection, id) }
       return true
     }
     try pages.access.scan(pages.tables.documents, from: [UInt8]().rawBytes) { key, stored in

@@ -17,10 +17,7 @@ extension PageAccess {
     guard row.number <= .maximum else {
       throw StoreError(.limit, "The store has given all numbers for documents", operation: "put")
     }
-    let isNew = try unsafe put(tables.ids, path, byteCount: DocumentNumber.byteCount, .ifAbsent) { room in
-      unsafe row.number.write(to: room)
-    }
-    guard isNew else { return false }
+    guard try IDPages(access: self, tables: tables).add(row.number, at: path) else { return false }
     if behindAll, try put(row, path, tables, .behindAll) { return true }
     guard try put(row, path, tables, .ifAbsent) else {
       throw StoreError(.corrupt, "The number of a new document is taken", operation: "put")
@@ -47,7 +44,7 @@ extension PageAccess {
 
   /// Removes the document with the key `path`, and its row.
   func remove(_ number: DocumentNumber, _ path: RawSpan, _ tables: Tables) throws(StoreError) {
-    try delete(tables.ids, path)
+    try IDPages(access: self, tables: tables).remove(at: path)
     let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, number)
     try place.withKey { (key) throws(StoreError) in _ = try delete(tables.documents, key) }
   }

@@ -37,7 +37,7 @@ extension WriteTransaction {
 
   /// Whether there are ids whose documents are nowhere, rather than ids that no document has.
   private func hasLostRows(_ access: PageAccess) throws(StoreError) -> Bool {
-    try access.entryCount(tables.ids) > access.entryCount(tables.documents)
+    try IDPages(access: access, tables: tables).count > access.entryCount(tables.documents)
   }
 
   /// What is about to leave; `nil` when the document is unknown here.
@@ -51,7 +51,7 @@ extension WriteTransaction {
     case .damaged: return try pages.stray(path, isCapturing) ?? Standing(isKnown: true, number: .none)
     case .unknown:
       // Each id has its row and each row its id, unless an id is damaged.
-      let isWhole = try pages.access.entryCount(tables.ids) == pages.access.entryCount(tables.documents)
+      let isWhole = try pages.ids.count == pages.access.entryCount(tables.documents)
       return isWhole ? nil : try pages.stray(path, isCapturing)
     }
   }
@@ -67,9 +67,10 @@ extension DocumentPages {
     var standing: WriteTransaction.Standing?
     let start = DocumentPlace(collection, .none).withKey { key in key.copied }
     try access.scan(tables.documents, from: start.rawBytes) { key, stored in
-      guard DocumentPath.collection(of: key) == collection else { return false }
-      guard let row = DocumentRow(stored, number: DocumentNumber(endOf: key)) else {
-        guard let place = DocumentPlace(key), place.number == number else { return true }
+      guard DocumentPlace.collection(of: key) == collection else { return false }
+      guard let place = DocumentPlace(key) else { return true }
+      guard let row = DocumentRow(stored, number: place.number) else {
+        guard place.number == number else { return true }
         standing = WriteTransaction.Standing(isKnown: true, number: place.number)
         return true
       }

@@ -138,6 +138,14 @@ public final class WriteTransaction {
     settleIndexes()
   }
 
+  /// Takes ids of new documents to the others when there are many.
+  private func settleIDs(_ access: PageAccess) throws(StoreError) {
+    try update { () throws(StoreError) in
+      try state.settling.run(
+        IDPages(access: access, tables: tables), limit: settings.options.recentIDs)
+    }
+  }
+
   func index(of collection: String) -> Int? {
     if let latest, latest.name == collection { return latest.index }
     return state.index(of: collection)
@@ -267,6 +275,7 @@ public final class WriteTransaction {
     defer { isOver = true }
     try closeGroup(access)
     try flushRows(access)
+    try settleIDs(access)
     settleTables()
     var job = FinishedJob(origin: origin, isCaptured: isCapturing)
     if changes.lastSequence > 0 {

@@ -79,8 +79,10 @@ struct Reference {
 
   /// The large document of the reference is too large to be sent under these limits.
   static func open(_ path: String) throws -> Store {
-    try Store.open(
-      at: path, options: StoreOptions(log: { _, _ in }, softDocumentBytes: 50_000, hardDocumentBytes: 60_000))
+    var options = StoreOptions.silent
+    options.softDocumentBytes = 50_000
+    options.hardDocumentBytes = 60_000
+    return try Store.open(at: path, options: options)
   }
 
   /// The ids of an index's rows, in its order.

@@ -121,7 +121,7 @@ struct KillCampaign {
     /// What the child does: verifies what is there, then writes until it is killed.
     private func live(_ seed: UInt64, reportingTo descriptor: Int32) throws {
       var model = model
-      let store = try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
+      let store = try Store.open(at: path, options: .silent)
       let check = try StoreCheck(store, &model, acknowledged: acknowledged)
       var report = "s \(store.site)\n"
       for lane in model.lanes { report += "v \(lane.number) \(lane.count)\n" }

@@ -61,7 +61,7 @@ struct FaultCampaign {
       let acknowledged = lines.filter { $0.hasPrefix("a") }.count
       _ = try Child.run { _ in
         var model = model
-        let store = try Store.open(at: root + "/db", options: StoreOptions(log: { _, _ in }))
+        let store = try Store.open(at: root + "/db", options: .silent)
         _ = try StoreCheck(store, &model, acknowledged: [acknowledged])
         store.close()
       }

@@ -49,7 +49,7 @@ struct FaultScript {
   }
 
   private func open() throws(StoreError) -> Store {
-    var options = StoreOptions(log: { _, _ in })
+    var options = StoreOptions.silent
     options.poisonsAfterFailure = poisons
     return try Store.open(at: path, options: options)
   }

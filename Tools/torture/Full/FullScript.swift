@@ -4,7 +4,7 @@ import DocStore
 /// Fills a place to the last byte and looks what still works.
 struct FullScript {
   let path: String
-  var options = StoreOptions(log: { _, _ in })
+  var options = StoreOptions.silent
   /// Makes some room, as a user who deletes something would; `nil` where there is none to be had.
   var makeRoom: (() -> Void)?
 

@@ -63,7 +63,7 @@ struct PowerCampaign {
 
   /// A few lanes at once, from an empty directory to the closing.
   private func work(_ model: Model, at path: String, _ shim: Shim) throws {
-    let store = try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
+    let store = try Store.open(at: path, options: .silent)
     shim.note("s \(store.site)")
     try Model.prepare(store)
     let note = UncheckedShim(shim: shim)
@@ -167,7 +167,7 @@ struct PowerCampaign {
     /// Opens a state, compares all of it, and goes on writing.
     func verify(_ path: String, _ model: Model) throws {
       var model = model
-      let store = try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
+      let store = try Store.open(at: path, options: .silent)
       if let site, site != store.site.description { throw Failure(.lost, "the site is another one") }
       let check = try StoreCheck(store, &model, acknowledged: acknowledged)
       try chores.check(store)

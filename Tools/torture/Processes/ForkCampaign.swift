@@ -21,7 +21,7 @@ struct ForkCampaign {
       let acknowledged = model.lanes.map { tally["lane \($0.number)"] }
       _ = try Child.run { _ in
         var model = model
-        let store = try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
+        let store = try Store.open(at: path, options: .silent)
         _ = try StoreCheck(store, &model, acknowledged: acknowledged)
         store.close()
       }
@@ -35,7 +35,7 @@ struct ForkCampaign {
 
   private func forkWhileWriting(_ path: String, _ model: Model, _ forks: Int) throws -> Tally {
     var tally = Tally()
-    let store = try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
+    let store = try Store.open(at: path, options: .silent)
     try Model.prepare(store)
     let progress = Mutex((isOver: false, counts: model.lanes.map(\.count), failure: String?.none))
     let threads = try model.lanes.map { lane in
@@ -90,7 +90,7 @@ struct ForkCampaign {
       ("compact", .forked, { try store.compact() }),
       (
         "open", .alreadyOpen,
-        { try Store.open(at: path, options: StoreOptions(log: { _, _ in })).close() }
+        { try Store.open(at: path, options: .silent).close() }
       ),
     ]
     for (name, expected, use) in uses {

@@ -57,6 +57,6 @@ enum OpeningCheck {
   }
 
   private static func open(_ path: String) throws -> Store {
-    try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
+    try Store.open(at: path, options: .silent)
   }
 }

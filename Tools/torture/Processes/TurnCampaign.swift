@@ -114,7 +114,7 @@ struct TurnCampaign {
   }
 
   private func open(_ path: String) throws -> Store {
-    try Store.open(at: path, options: StoreOptions(log: { _, _ in }))
+    try Store.open(at: path, options: .silent)
   }
 
   private static func sum(_ store: Store) throws -> Int {

@@ -126,7 +126,7 @@ struct ChoreLedger {
     // Nobody began one, or it was put away.
     guard !backup.lanes.isEmpty else { throw Failure(.torn, "there is a backup that nobody made") }
     var model = fresh
-    let store = try Store.open(at: place, options: StoreOptions(log: { _, _ in }))
+    let store = try Store.open(at: place, options: .silent)
     defer { store.close() }
     guard store.site != original.site else { throw Failure(.answer, "a backup takes itself for the store") }
     _ = try StoreCheck(store, &model, acknowledged: backup.lanes, isLatest: false)

@@ -1,0 +1,65 @@
+import CLMDB
+import CRDTCore
+
+/// Ids and the numbers they lead to, on the pages of one snapshot.
+///
+/// The ids of new documents fall anywhere among all others. So they come to stand in a small table first,
+/// `recent`, and go over to `ids` in runs, many to a page.
+struct IDPages {
+  let access: PageAccess
+  let tables: Tables
+
+  /// The number under the key of a document: ``DocumentNumber/none`` for a damaged one; `nil` when the
+  /// document is unknown here.
+  @inline(__always)
+  func number(at path: RawSpan) throws -> DocumentNumber? {
+    try IDKey.with(path) { (key) throws(any Error) in
+      if let number = try access.withValue(tables.ids, key, Self.number) { return number }
+      return try access.withValue(tables.recent, key, Self.number)
+    }
+  }
+
+  static func number(_ value: RawSpan) -> DocumentNumber { DocumentNumber(value) ?? .none }
+
+  /// Enters the id of a new document.
+  ///
+  /// - Returns: `false`, with nothing changed, when it is known.
+  func add(_ number: DocumentNumber, at path: RawSpan) throws(StoreError) -> Bool {
+    try IDKey.with(path) { (key) throws(StoreError) in
+      guard try !access.contains(tables.ids, key) else { return false }
+      return try number.withBytes { (bytes) throws(StoreError) in
+        try unsafe access.put(tables.recent, key, byteCount: bytes.byteCount, .ifAbsent) { room in
+          unsafe bytes.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
+        }
+      }
+    }
+  }
+
+  func remove(at path: RawSpan) throws(StoreError) {
+    try IDKey.with(path) { (key) throws(StoreError) in
+      _ = try access.delete(tables.ids, key)
+      _ = try access.delete(tables.recent, key)
+    }
+  }
+
+  /// Ids there are.
+  var count: Int {
+    get throws(StoreError) { try access.entryCount(tables.ids) + access.entryCount(tables.recent) }
+  }
+
+  /// Visits keys and values by ascending key, from `start` on, until `body` returns `false`.
+  func scan(from start: RawSpan, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool) throws {
+    var settled = try EntryCursor(access, tables.ids, from: start)
+    var recent = try EntryCursor(access, tables.recent, from: start)
+    while true {
+      if settled.isAtEnd, recent.isAtEnd { return }
+      if recent.isAtEnd || !settled.isAtEnd && settled.key.compare(recent.key) <= 0 {
+        guard try body(settled.key, settled.value) else { return }
+        try settled.advance()
+      } else {
+        guard try body(recent.key, recent.value) else { return }
+        try recent.advance()
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import CLMDB
+import CRDTCore
+
+/// Takes ids from the table `recent` over to `ids`, a run of neighbours at a time.
+///
+/// Runs begin where the last one ended, so that each finds the ids of many documents that came since the one
+/// before it passed there. Where the next one begins is not kept on disk: anywhere will do.
+struct IDSettling: Sendable {
+  /// So many ids stay among the recent ones.
+  ///
+  /// More are a greater table, whose pages every large transaction writes; fewer are shorter runs, which meet
+  /// fewer ids on each page of the other one.
+  static let limit = 8_192
+
+  private var next: [UInt8] = []
+
+  /// Moves ids when there are more than `limit`, and then some more, so that small transactions seldom do it.
+  mutating func run(_ pages: IDPages, limit: Int) throws(StoreError) {
+    let count = try pages.access.entryCount(pages.tables.recent)
+    guard count > limit else { return }
+    var moving = count - limit + limit / 32
+    while moving > 0 {
+      let run = try Run(pages, from: next, atMost: min(moving, Self.limit))
+      try run.move(pages)
+      moving -= run.count
+      next = run.next
+      // The end was reached: it goes on at the beginning, of which something is left.
+      if run.count == 0, run.isFromBeginning { return }
+    }
+  }
+
+  /// Neighbours, copied, since nothing on pages lasts while they are moved.
+  private struct Run {
+    private var bytes: [UInt8] = []
+    /// Where each key and each value ends.
+    private var ends: [Int] = []
+    /// The key after the last; empty at the end of the table.
+    private(set) var next: [UInt8] = []
+    let isFromBeginning: Bool
+
+    var count: Int { ends.count / 2 }
+
+    init(_ pages: IDPages, from start: [UInt8], atMost limit: Int) throws(StoreError) {
+      isFromBeginning = start.isEmpty
+      var cursor = try EntryCursor(pages.access, pages.tables.recent, from: start.rawBytes)
+      while !cursor.isAtEnd {
+        guard count < limit else {
+          next = cursor.key.copied
+          return
+        }
+        take(cursor.key)
+        take(cursor.value)
+        try cursor.advance()
+      }
+    }
+
+    private mutating func take(_ span: RawSpan) {
+      unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+      ends.append(bytes.count)
+    }
+
+    func move(_ pages: IDPages) throws(StoreError) {
+      let target = try RowCursor(pages.access, pages.tables.ids)
+      let source = try RowCursor(pages.access, pages.tables.recent)
+      let bytes = bytes.rawBytes
+      var start = 0
+      for place in 0..<count {
+        let (end, valueEnd) = (ends[2 * place], ends[2 * place + 1])
+        let key = bytes.extracting(start..<end)
+        try target.put(key, bytes.extracting(end..<valueEnd))
+        try source.remove(key)
+        start = valueEnd
+      }
+    }
+  }
+}

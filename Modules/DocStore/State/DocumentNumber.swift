@@ -1,0 +1,78 @@
+import CRDTCore
+
+/// A document's number in its store, under which its record stands: given in turn, never again, and gone
+/// with the document.
+///
+/// It is of no meaning outside the store, nor after the document was evicted and came back.
+public struct DocumentNumber: Hashable, Comparable, Sendable {
+  package let rawValue: UInt64
+
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// No document has it.
+  static let none = DocumentNumber(0)
+  /// The greatest: a number's first byte on disk is never 255, which ends ranges of index rows.
+  static let maximum = DocumentNumber((1 << 56) - 1)
+
+  /// Reads the number that takes all of `bytes` from `offset` on; `nil` where no document's stands there.
+  @inline(__always)
+  init?(_ bytes: RawSpan, at offset: Int = 0) {
+    guard let (value, count) = OrderedInteger.read(bytes, at: offset), count == bytes.byteCount - offset,
+      value > Self.none.rawValue, value <= Self.maximum.rawValue
+    else { return nil }
+    rawValue = value
+  }
+
+  /// Hands the number as it stands on disk to `body`, without allocating.
+  @inline(__always)
+  func withBytes<R, Failure: Error>(_ body: (RawSpan) throws(Failure) -> R) throws(Failure) -> R {
+    var words: (UInt64, UInt64) = (0, 0)
+    // SAFETY: the span is of bytes of a local value that were written, and not used after `body`.
+    return try unsafe withUnsafeMutableBytes(of: &words) { (room) throws(Failure) in
+      let count = unsafe OrderedInteger.write(rawValue, to: room)
+      return unsafe try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(room)).extracting(0..<count))
+    }
+  }
+
+  var next: DocumentNumber { DocumentNumber(rawValue + 1) }
+
+  public static func < (a: DocumentNumber, b: DocumentNumber) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// Where a document stands in the table `documents`: its collection's number, then its own.
+struct DocumentPlace {
+  let collection: UInt32
+  let number: DocumentNumber
+
+  init(_ collection: UInt32, _ number: DocumentNumber) {
+    self.collection = collection
+    self.number = number
+  }
+
+  /// Reads a key; `nil` for one that is none.
+  @inline(__always)
+  init?(_ key: RawSpan) {
+    guard let (collection, count) = OrderedInteger.read(key), let collection = UInt32(exactly: collection),
+      let number = DocumentNumber(key, at: count)
+    else { return nil }
+    self.init(collection, number)
+  }
+
+  /// The collection of a key, whatever follows.
+  static func collection(of key: RawSpan) -> UInt32? {
+    OrderedInteger.read(key).flatMap { UInt32(exactly: $0.value) }
+  }
+
+  /// Hands the key to `body`, without allocating.
+  @inline(__always)
+  func withKey<R, Failure: Error>(_ body: (RawSpan) throws(Failure) -> R) throws(Failure) -> R {
+    var words: (UInt64, UInt64, UInt64) = (0, 0, 0)
+    // SAFETY: the span is of bytes of a local value that were written, and not used after `body`.
+    return try unsafe withUnsafeMutableBytes(of: &words) { (room) throws(Failure) in
+      let start = unsafe OrderedInteger.write(UInt64(collection), to: room)
+      let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: room[start...])
+      let end = unsafe start + OrderedInteger.write(number.rawValue, to: rest)
+      return unsafe try body(RawSpan(_unsafeBytes: UnsafeRawBufferPointer(room)).extracting(0..<end))
+    }
+  }
+}
