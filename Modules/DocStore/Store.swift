@@ -1,11 +1,5 @@
 public import CRDTCore
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// A store of documents in collections, in one directory, used by one process at a time.
 ///
 /// Reads run on the caller's thread against a snapshot and never wait. Writes run one at a time on the
@@ -24,7 +18,7 @@ public final class Store: Sendable {
   let limits: SizeLimits
   let housekeeping: Housekeeping
   private let environment: Monitor<Environment?>
-  private let processID = getpid()
+  private let process = ProcessMark()
 
   /// Opens the store in the directory at `path`, which is made if need be.
   ///
@@ -44,7 +38,8 @@ public final class Store: Sendable {
       prepare: { draft throws(StoreError) in
         try InstanceKeeper.create(fresh, files, draft: draft, random: options.random)
       }, options: options)
-    let environment = try Environment(files.data, mapBytes: options.mapBytes, lock: lock)
+    let environment = try Environment(
+      files.data, mapBytes: options.mapBytes, lock: lock, numberCapacity: options.numberCapacity)
     return try Store(environment, files, options: options)
   }
 
@@ -80,7 +75,7 @@ public final class Store: Sendable {
   /// inside a write transaction or a listener, it does not wait for the writer.
   public func close() {
     // A fork has neither the writer's thread nor a claim to the files.
-    guard getpid() == processID else { return }
+    guard process.isHere else { return }
     housekeeping.stop()
     writer.close()
     housekeeping.join()
@@ -107,7 +102,7 @@ public final class Store: Sendable {
   ) throws -> R {
     let environment = try openEnvironment("read")
     let place = SourcePlace(file: file, line: line)
-    let transaction = try ReadTransaction(environment, at: place) { writer.catalogue }
+    let transaction = try ReadTransaction(environment, at: place)
     return try body(transaction)
   }
 
@@ -146,7 +141,7 @@ public final class Store: Sendable {
   }
 
   func openEnvironment(_ operation: String) throws(StoreError) -> Environment {
-    guard getpid() == processID else {
+    guard process.isHere else {
       throw StoreError(
         .forked, "The store belongs to the process that this one was forked from", operation: operation)
     }

@@ -47,6 +47,8 @@ public struct StoreOptions: Sendable {
   package var writerSlice: Duration = .milliseconds(40)
   /// How many ids of new documents stand apart from the others, at most.
   package var recentIDs = IDSettling.limit
+  /// How many documents' numbers are remembered.
+  package var numberCapacity = NumberCache.standardCapacity
   /// Stands in for the engine's answer to a commit, for tests: a C error code, or 0 to go on.
   package var commitFault: (@Sendable () -> Int32)?
   /// Stands in for the system's answer when room on the disk is reserved, for tests: a C error code, or 0.

@@ -127,6 +127,7 @@ import Testing
     let fixture = try StoreFixture()
     let store = fixture.store
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+    defer { continuation.finish() }
     let holder = Task {
       try await store.transaction { _ in for await _ in stream { break } }
     }

@@ -138,7 +138,8 @@ import Testing
     try store.put("a", ["n": .int(1)])
     try store.put("e", ["n": .int(1)])
     let log = CommitLog()
-    let gate = DispatchSemaphore(value: 0)
+    let gate = Gate()
+    defer { gate.open() }
     let first = Task {
       try await store.write { tx in
         try tx.upsert(["n": .int(2)], id: DocumentID("a"), into: "cars")
@@ -155,7 +156,7 @@ import Testing
     let listener = store.onCommit { log.append($0) }
     defer { listener.cancel() }
     let snapshot = try store.read { $0.sequence }
-    gate.signal()
+    gate.open()
     _ = try await (first.value, second.value)
     let commits = log.all.filter { $0.sequence > snapshot }
     try #require(commits.map(\.sequence) == [3, 4])

@@ -45,14 +45,15 @@ import Testing
       }
     }
     let store = fixture.store
-    let gate = DispatchSemaphore(value: 0)
+    let gate = Gate()
+    defer { gate.open() }
     // Keeps the writer busy until all others are queued, so that they run as one batch.
-    async let first: Void = {
-      _ = try await store.write { tx in
+    let first = Task {
+      try await store.write { tx in
         try tx.upsert([:], id: DocumentID("first"), into: "cars")
         gate.wait()
       }
-    }()
+    }
     let tasks = (0..<20).map { index in
       Task {
         try await store.write { tx in
@@ -63,8 +64,8 @@ import Testing
       }
     }
     try await waitUntil { store.waitingJobs == 20 }
-    gate.signal()
-    try await first
+    gate.open()
+    _ = try await first.value
     var failures = 0
     for task in tasks {
       do { _ = try await task.value } catch is Stop { failures += 1 }
@@ -113,7 +114,8 @@ import Testing
   {
     let fixture = try StoreFixture()
     let store = fixture.store
-    let gate = DispatchSemaphore(value: 0)
+    let gate = Gate()
+    defer { gate.open() }
     let running = Task {
       try await store.write { tx in
         try tx.upsert([:], id: DocumentID("running"), into: "cars")
@@ -128,7 +130,7 @@ import Testing
     waiting.cancel()
     running.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
-    gate.signal()
+    gate.open()
     _ = try await running.value
     #expect(try store.fields("running", in: "cars") != nil)
     #expect(try store.fields("waiting", in: "cars") == nil)
@@ -147,12 +149,13 @@ import Testing
       $0.waitRepeat = .milliseconds(10)
     }
     let store = fixture.store
-    let gate = DispatchSemaphore(value: 0)
+    let gate = Gate()
+    defer { gate.open() }
     let running = Task { try await store.write(origin: .session(3)) { _ in gate.wait() } }
     try await waitUntil { store.isWriting }
     let waiting = Task { try await store.write { _ in } }
     try await waitUntil { fixture.log.all.count >= 5 }
-    gate.signal()
+    gate.open()
     _ = try await running.value
     _ = try await waiting.value
     let lines = fixture.log.all
@@ -170,11 +173,26 @@ final class CountBox: Sendable {
   var value: Int { count.withLock { $0 } }
 }
 
-/// Waits for something that another thread is sure to bring about; gives up with an error after ten seconds.
+/// Keeps the writer waiting inside a transaction.
+///
+/// Whoever makes one opens it on every path: a store is not closed before its last transaction ends.
+final class Gate: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  func open() { semaphore.signal() }
+
+  /// Returns once the gate was opened.
+  func wait() {
+    semaphore.wait()
+    semaphore.signal()
+  }
+}
+
+/// Waits for something that another thread is sure to bring about; gives up with an error after a minute.
 func waitUntil(_ isDone: () throws -> Bool) async throws {
-  let end = ContinuousClock.now + .seconds(10)
+  let end = ContinuousClock.now + .seconds(60)
   while try !isDone() {
     if ContinuousClock.now > end { throw CancellationError() }
-    await Task.yield()
+    try await Task.sleep(for: .milliseconds(1))
   }
 }

@@ -33,6 +33,19 @@ extension Environment {
     }
   }
 
+  /// Gives snapshots from now on a catalogue: before the commit that needs it.
+  func publish(_ catalogue: Catalogue) { readers.withLock { $0.catalogue = catalogue } }
+
+  /// Spares the snapshots of the last commit to read where it left the log; for the writer, who alone knows which
+  /// the last one is.
+  func publish(_ log: LogState) {
+    var info = unsafe MDB_envinfo()
+    // SAFETY: the call fills the local structure.
+    guard unsafe mdb_env_info(handle, &info) == MDB_SUCCESS else { return }
+    let number = unsafe UInt64(info.me_last_txnid)
+    readers.withLock { $0.last = (number, log) }
+  }
+
   private func renew(_ slot: ReaderSlot) throws(StoreError) -> ReaderSlot {
     let rc = unsafe mdb_txn_renew(slot.handle)
     if rc != MDB_SUCCESS {

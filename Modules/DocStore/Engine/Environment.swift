@@ -19,13 +19,23 @@ import CLMDB
   let limit: Monitor<Int>
   let lock: StoreLock
   let readers = Monitor(ReaderBoard())
+  let numbers: NumberCache
 
   var pageLimit: Int { limit.withLock { $0 } }
 
   private static let reservePages = 32...4_096
 
   /// Opens the data file at `path`, which must exist.
-  init(_ path: String, mapBytes: Int, lock: StoreLock) throws(StoreError) {
+  ///
+  /// - Parameters:
+  ///   - path: The data file.
+  ///   - mapBytes: The size that documents may fill.
+  ///   - lock: Is released with the environment.
+  ///   - numberCapacity: How many documents' numbers are remembered.
+  /// - Throws: `corrupt`, `unsupportedVersion`, or what the engine reports.
+  init(
+    _ path: String, mapBytes: Int, lock: StoreLock, numberCapacity: Int = NumberCache.standardCapacity
+  ) throws(StoreError) {
     try PageCheck.checkSize(path)
     let engine = try unsafe Self.openEngine(path, mapBytes: mapBytes)
     do {
@@ -45,6 +55,7 @@ import CLMDB
     limit = unsafe Monitor(engine.pageLimit)
     processID = getpid()
     self.lock = lock
+    numbers = NumberCache(capacity: numberCapacity)
   }
 
   /// The size that documents may fill.
@@ -78,6 +89,7 @@ import CLMDB
     for slot in readers.withLock({ $0.takeAllIdle() }) { unsafe mdb_txn_abort(slot.handle) }
     // SAFETY: every transaction retains the environment, so none is left.
     unsafe mdb_env_close(handle)
+    numbers.free()
   }
 
   /// Opens or makes the file at `path` and hands over the bare engine.

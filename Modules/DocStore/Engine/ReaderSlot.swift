@@ -21,7 +21,7 @@ struct SourcePlace: Hashable, Sendable {
 }
 
 /// One of the engine's read transactions: on loan to a snapshot, or waiting for the next one.
-// SAFETY: `place`, `start`, `index` and `isExempt` change only under the board's lock; the engine's handle
+// SAFETY: what the board writes changes only under the board's lock; the engine's handle
 // is used by one thread at a time, whoever has the slot.
 @safe final class ReaderSlot: @unchecked Sendable {
   let handle: OpaquePointer
@@ -30,6 +30,10 @@ struct SourcePlace: Hashable, Sendable {
   fileprivate(set) var start: UInt64 = 0
   fileprivate var index = 0
   fileprivate var isExempt = false
+  /// The names that the snapshot's records refer to.
+  fileprivate(set) var catalogue = Catalogue.empty
+  /// Where the snapshot's commit left the log, unless that was not known yet when the snapshot began.
+  fileprivate(set) var log: LogState?
   // Relaxed: the flag alone is read, and late is early enough.
   private let expired = Atomic(false)
 
@@ -57,6 +61,10 @@ struct ReaderBoard {
   private var idle: [ReaderSlot] = []
   /// Whether new snapshots have to wait, because the map is about to move.
   var isPaused = false
+  /// What snapshots from now on go by: at least all that the last commit refers to.
+  var catalogue = Catalogue.empty
+  /// The engine's number of the last commit, and where it left the log, so that snapshots need not read that.
+  var last: (number: UInt64, log: LogState)?
 
   private static let idleReaders = 16
 
@@ -68,6 +76,8 @@ struct ReaderBoard {
     slot.start = CoarseClock.now
     slot.isExempt = isExempt
     slot.setExpired(false)
+    if slot.catalogue !== catalogue { slot.catalogue = catalogue }
+    slot.log = last.flatMap { $0.number == slot.access.transactionNumber ? $0.log : nil }
     slot.index = active.count
     active.append(slot)
   }

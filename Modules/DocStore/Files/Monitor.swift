@@ -11,10 +11,11 @@
 @safe final class Monitor<State>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
-  private var state: State
+  // SAFETY: the mutex keeps others away, so that nobody need watch for it while it is in use.
+  @exclusivity(unchecked) private var state: State
 
   init(_ state: State) {
-    self.state = state
+    unsafe self.state = state
     unsafe mutex = .allocate(capacity: 1)
     unsafe condition = .allocate(capacity: 1)
     unsafe pthread_mutex_init(mutex, nil)
@@ -42,7 +43,7 @@
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     defer { if wake { unsafe pthread_cond_broadcast(condition) } }
-    return try body(&state)
+    return try unsafe body(&state)
   }
 
   /// Waits until `body` gives a result: it is called with the lock held, at once and after each wake-up.
@@ -53,7 +54,7 @@
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     while true {
-      if let result = body(&state) { return result }
+      if let result = unsafe body(&state) { return result }
       guard let end else {
         unsafe pthread_cond_wait(condition, mutex)
         continue

@@ -69,7 +69,8 @@ extension Store {
       }
       try options.reach(.compactionCopied)
       // Open before it takes the old one's place, so that nothing is left then that could fail.
-      let fresh = try Environment(files.compacted, mapBytes: mapBytes, lock: environment.lock)
+      let fresh = try Environment(
+        files.compacted, mapBytes: mapBytes, lock: environment.lock, numberCapacity: options.numberCapacity)
       try options.reach(.compactionOpened)
       let mark = try FileMark(fresh.dataDescriptor())
       try writer.keeper.expect(mark)

@@ -5,6 +5,8 @@ import CRDTCore
 struct DocumentPages {
   let access: PageAccess
   let tables: Tables
+  /// What is remembered of documents' numbers; without it each is looked up.
+  var numbers = NumberCache.none
 
   var ids: IDPages { IDPages(access: access, tables: tables) }
 
@@ -27,15 +29,22 @@ struct DocumentPages {
   /// Hands the row of the document with the key `path` to `body`; what of it is whole is not looked at.
   @inline(__always)
   func visitRow(_ path: RawSpan, _ body: (borrowing DocumentRow) throws -> Void) throws -> Lookup {
-    guard let number = try number(at: path) else { return .unknown }
-    var lookup = Lookup.damaged
-    let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, number)
-    _ = try visitRow(at: place) { row in
-      guard row.id.isEqual(to: DocumentPath.id(of: path)) else { return }
-      lookup = .found
-      try body(row)
+    let hash = numbers.hash(of: path)
+    var remembered = numbers.number(under: hash)
+    while true {
+      guard let number = try remembered ?? numberToRemember(at: path, hash) else { return .unknown }
+      var isFound = false
+      let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, number)
+      _ = try visitRow(at: place) { row in
+        guard row.id.isEqual(to: DocumentPath.id(of: path)) else { return }
+        isFound = true
+        try body(row)
+      }
+      if isFound { return .found }
+      if remembered == nil { return .damaged }
+      // What was remembered is of another snapshot, or of another document.
+      remembered = nil
     }
-    return lookup
   }
 
   /// Hands the row in a place to `body`.
@@ -72,14 +81,16 @@ struct DocumentPages {
     _ collection: UInt32, named name: String, _ id: DocumentID,
     _ body: (borrowing DocumentRow) throws -> Void
   ) throws -> Bool {
-    try DocumentPath.withKey(collection, id.bytes.rawBytes) { path in
+    let lookup = try DocumentPath.withKey(collection, id.bytes.rawBytes) { path in
+      var isWhole = true
       let lookup = try visitRow(path) { row in
-        guard row.verify(for: path) else { throw Self.damaged(name, id) }
-        try body(row)
+        isWhole = row.verify(for: path)
+        if isWhole { try body(row) }
       }
-      if lookup == .damaged { throw Self.damaged(name, id) }
-      return lookup == .found
+      return isWhole ? lookup : .damaged
     }
+    if lookup == .damaged { throw Self.damaged(name, id) }
+    return lookup == .found
   }
 
   /// Hands the row of a number, verified, to `body`.

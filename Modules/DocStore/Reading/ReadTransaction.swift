@@ -8,24 +8,21 @@ public struct ReadTransaction: ~Copyable {
   private let environment: Environment
   private let reader: ReaderSlot
   private let stored: DocumentPages
-  private let catalogue: Catalogue
   private let log: LogState
 
-  /// Begins a snapshot; `catalogue` is asked for afterwards, so that it has all that the snapshot needs.
-  init(
-    _ environment: Environment, at place: SourcePlace, isExempt: Bool = false, catalogue: () -> Catalogue
-  ) throws(StoreError) {
+  /// Begins a snapshot.
+  init(_ environment: Environment, at place: SourcePlace, isExempt: Bool = false) throws(StoreError) {
     let reader = try environment.beginRead(at: place, isExempt: isExempt)
     do {
-      log = try LogState(reader.access, environment.tables)
+      log = if let known = reader.log { known } else { try LogState(reader.access, environment.tables) }
     } catch {
       environment.recycle(reader)
       throw error
     }
     self.environment = environment
     self.reader = reader
-    stored = DocumentPages(access: reader.access, tables: environment.tables)
-    self.catalogue = catalogue()
+    stored = DocumentPages(
+      access: reader.access, tables: environment.tables, numbers: environment.numbers)
   }
 
   deinit { environment.recycle(reader) }
@@ -37,6 +34,8 @@ public struct ReadTransaction: ~Copyable {
       return stored
     }
   }
+
+  private var catalogue: Catalogue { reader.catalogue }
 
   /// The engine's number of the commit that the snapshot is of.
   var number: UInt64 { stored.access.transactionNumber }
@@ -84,11 +83,11 @@ public struct ReadTransaction: ~Copyable {
   borrowing func visitRecord(
     _ collection: Collection, _ id: DocumentID, _ body: (borrowing RecordView, Summary) throws -> Void
   ) throws {
-    let pages = try pages
-    let isFound = try pages.visitRecord(collection.id, named: collection.name, id) { row in
+    try reader.check()
+    let isFound = try stored.visitRecord(collection.id, named: collection.name, id) { row in
       try body(RecordView(row.record), row.summary)
     }
-    if !isFound { _ = try pages.withTombstone(collection.id, id, sites, body) }
+    if !isFound { _ = try stored.withTombstone(collection.id, id, sites, body) }
   }
 
   /// A copy of a document's record, which may be a tombstone.

@@ -8,6 +8,8 @@ final class Catalogue: Sendable {
   let collections: [Collection]
   let sites: SiteTable
 
+  static let empty = Catalogue(StoreState())
+
   init(_ state: StoreState) {
     collections = state.collections.map(\.collection)
     byName = Dictionary(collections.map { ($0.name, $0) }) { first, _ in first }

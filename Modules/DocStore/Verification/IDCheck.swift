@@ -6,7 +6,9 @@ extension ReadTransaction {
   /// What is damaged in itself is somebody else's finding.
   /// - Complexity: O(*n* log *n*) in the documents, and constant memory.
   borrowing func checkIDs(_ report: inout VerificationReport) throws {
-    let pages = try pages
+    var pages = try pages
+    // What is listed is in question, not what is remembered.
+    pages.numbers = .none
     let catalogue = try pages.collections()
     let known = Dictionary(catalogue.map { ($0.id, $0.name) }) { first, _ in first }
     var findings: [VerificationReport.Damage] = []

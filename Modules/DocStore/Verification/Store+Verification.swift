@@ -16,7 +16,7 @@ extension Store {
     // The two places for the last commits are written in turn, so a few commits between two steps here
     // can hide the snapshot's; the next snapshot then.
     for _ in 0..<100 {
-      let transaction = try ReadTransaction(environment, at: place, isExempt: true) { writer.catalogue }
+      let transaction = try ReadTransaction(environment, at: place, isExempt: true)
       guard
         let file = PageFile(
           try environment.dataDescriptor(), transaction: transaction.number, damaged: { _ in })
@@ -63,8 +63,8 @@ extension Store {
       let environment = try Environment(files.data, mapBytes: StoreOptions().mapBytes, lock: lock)
       let reader = try environment.beginRead()
       defer { environment.recycle(reader) }
-      let catalogue = Catalogue(try StoreState(reader.access, environment.tables))
-      let transaction = try ReadTransaction(environment, at: .store, isExempt: true) { catalogue }
+      environment.publish(Catalogue(try StoreState(reader.access, environment.tables)))
+      let transaction = try ReadTransaction(environment, at: .store, isExempt: true)
       try Verification.compare(transaction, &report)
       return report
     }

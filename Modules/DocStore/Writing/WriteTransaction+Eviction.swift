@@ -44,7 +44,9 @@ extension WriteTransaction {
   ///
   /// A damaged document can be evicted: that is how it is got rid of, and fetched anew.
   private func leaving(_ path: RawSpan) throws -> Standing? {
-    let pages = try pages()
+    var pages = try pages()
+    // What is listed goes with the document, so that is what it is found by.
+    pages.numbers = .none
     var standing: Standing?
     switch try pages.visitRow(path, { standing = Standing(of: $0, copy: isCapturing) }) {
     case .found: return standing

@@ -68,11 +68,10 @@ extension WriteTransaction {
       return true
     }
     var standing = Standing(number: nextNumber)
-    let found = try DocumentPages(access: access, tables: tables)
-      .withRecord(key.collection, named: collection, id) { row in
-        standing = Standing(of: row, copy: isCapturing)
-        return try make(step, from: StoredDocument(row.record, summary: row.summary), row.number, edit)
-      }
+    let found = try pages().withRecord(key.collection, named: collection, id) { row in
+      standing = Standing(of: row, copy: isCapturing)
+      return try make(step, from: StoredDocument(row.record, summary: row.summary), row.number, edit)
+    }
     if mayBeNew { findsKnown = standing.isKnown }
     guard let document = if let found { found } else { try makeAnew(step, &standing, edit) } else {
       return false
@@ -146,6 +145,7 @@ extension WriteTransaction {
           guard try access.add(row, path, tables, behindAll: isLastCollection(step.index)) else {
             return false
           }
+          noteNumber(standing.number, path)
         }
         let view = RecordView(document.record.rawBytes)
         try noteExpiry(path, view, sequence: sequence, standing, access)

@@ -10,7 +10,7 @@ public final class WriteTransaction {
   let settings: WriterSettings
   /// Whether records before and after are kept, for those who listen to commits.
   let isCapturing: Bool
-  private let access: PageAccess
+  private let stored: DocumentPages
   private let startPages: Int
   private var isOver = false
   /// Why nothing of this transaction can last, whatever its body makes of the error.
@@ -39,17 +39,16 @@ public final class WriteTransaction {
   var sizes: [SizeFinding] = []
 
   init(
-    _ access: PageAccess, _ tables: Tables, state: StoreState, origin: Origin, settings: WriterSettings,
-    isCapturing: Bool
+    _ stored: DocumentPages, state: StoreState, origin: Origin, settings: WriterSettings, isCapturing: Bool
   ) throws(StoreError) {
-    self.access = access
-    self.tables = tables
+    self.stored = stored
+    tables = stored.tables
     self.state = state
     self.origin = origin
     self.settings = settings
     self.isCapturing = isCapturing
     limits = settings.sizes.current
-    startPages = try tables.pageCount(access)
+    startPages = try tables.pageCount(stored.access)
   }
 
   // MARK: - For the operations
@@ -58,7 +57,7 @@ public final class WriteTransaction {
   func pages() throws(StoreError) -> DocumentPages {
     guard !isOver else { throw StoreError(.closed, "The write transaction is over", operation: "write") }
     if let doom { throw doom }
-    return DocumentPages(access: access, tables: tables)
+    return stored
   }
 
   /// The pages, for writing: not while a read of this transaction holds on to them.
@@ -173,6 +172,11 @@ public final class WriteTransaction {
 
   /// The number of the next document that is new here.
   var nextNumber: DocumentNumber { state.log.lastNumber.next }
+
+  /// Remembers under which number a document came, so that reading it need not look that up.
+  func noteNumber(_ number: DocumentNumber, _ path: RawSpan) {
+    stored.numbers.note(number, under: stored.numbers.hash(of: path))
+  }
 
   /// Gives ``nextNumber`` away.
   func drawNumber() { state.log.lastNumber = nextNumber }

@@ -49,7 +49,10 @@ final class Writer: @unchecked Sendable {
     self.state = state
     self.settings = settings
     reserve = DiskReserve(settings.options.reserveFault)
-    published = Monitor(Catalogue(state))
+    let catalogue = Catalogue(state)
+    published = Monitor(catalogue)
+    environment.publish(catalogue)
+    environment.publish(state.log)
     watch = WaitWatch(queue: queue, options: settings.options)
   }
 
@@ -130,17 +133,18 @@ final class Writer: @unchecked Sendable {
       let transaction = try unsafe LMDBTransaction(environment.handle)
       try secureRoom(transaction.access, environment)
       do {
-        finished.append((first, try execute(first, transaction.access, environment.tables)))
+        finished.append((first, try execute(first, transaction.access, environment)))
       } catch {
         state = old
         return first.finish(.failure(error))
       }
       takeAlong(&finished, transaction.access, environment)
-      publish()
+      publish(to: environment)
       changesAnything = finished.contains { !$0.outcome.isEmpty }
       if changesAnything { try keeper.renew(transaction.access, environment.tables) }
       try StoreError.check(settings.options.commitFault?() ?? MDB_SUCCESS, "mdb_txn_commit")
       try transaction.commit()
+      environment.publish(state.log)
     } catch {
       state.revert(to: old)
       poison(unlessHarmless: error)
@@ -195,7 +199,7 @@ final class Writer: @unchecked Sendable {
       let before = state
       do {
         let transaction = try unsafe LMDBTransaction(environment.handle, parent: parent)
-        let outcome = try execute(job, transaction.access, environment.tables)
+        let outcome = try execute(job, transaction.access, environment)
         try transaction.commit()
         finished.append((job, outcome))
       } catch {
@@ -205,9 +209,10 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  private func execute(_ job: Job, _ access: PageAccess, _ tables: Tables) throws -> FinishedJob {
+  private func execute(_ job: Job, _ access: PageAccess, _ environment: Environment) throws -> FinishedJob {
+    let pages = DocumentPages(access: access, tables: environment.tables, numbers: environment.numbers)
     let transaction = try WriteTransaction(
-      access, tables, state: state, origin: job.origin, settings: settings, isCapturing: !listeners.isEmpty)
+      pages, state: state, origin: job.origin, settings: settings, isCapturing: !listeners.isEmpty)
     defer { transaction.end() }
     do {
       try job.run(transaction)
@@ -224,10 +229,11 @@ final class Writer: @unchecked Sendable {
   }
 
   /// Gives readers the dictionaries that the commit to come needs.
-  private func publish() {
+  private func publish(to environment: Environment) {
     guard state.isCatalogueStale else { return }
     state.isCatalogueStale = false
     let catalogue = Catalogue(state)
+    environment.publish(catalogue)
     published.withLock { $0 = catalogue }
   }
 
@@ -249,6 +255,8 @@ final class Writer: @unchecked Sendable {
 
   /// Goes on in another environment with the same contents.
   func adopt(_ environment: Environment) {
+    environment.publish(catalogue)
+    environment.publish(state.log)
     retired.append(Retired(environment: self.environment))
     self.environment = environment
     settings.pageLimit = environment.pageLimit
