@@ -1,3 +1,5 @@
+import CRDTCore
+import DocStore
 import SyncProtocol
 import Testing
 
@@ -24,5 +26,44 @@ import Testing
     history.network.configure = { $0.initialWindowBytes = 16 << 10 }
     let wrong = try history.run(events: 50)
     #expect(wrong.isEmpty, "\(wrong.prefix(4))")
+  }
+
+  /// All records of transactions go, or those of the first of two that share a document.
+  @Test(arguments: [0, 1_800])
+  func `a transaction that is forgotten while a peer asks for it still arrives`(lifetime: Int) throws {
+    var steps = 0
+    var isQuiet = false
+    while !isQuiet {
+      let network = TestNetwork(seed: UInt64(steps + 1))
+      network.configure = { $0.initialWindowBytes = 16 << 10 }
+      let a = try network.addPeer("a")
+      let b = try network.addPeer("b")
+      func commit(_ ids: String...) throws {
+        try a.write { transaction in
+          for id in ids {
+            let padding = Value.string(String(repeating: "p", count: 6_000))
+            try transaction.upsert([ids[0]: padding], id: try DocumentID(id), into: "things")
+          }
+        }
+      }
+      try commit("x", "y")
+      try commit("u", "v")
+      network.clock.advance(by: 3_600_000)
+      try commit("y", "z", "w")
+      try b.subscribe("SELECT * FROM things")
+      try network.connect(a, b)
+      for _ in 0..<steps where !isQuiet { isQuiet = try !network.step() }
+      #expect(try a.store.statistics().expiry.groups == 3)
+      a.store.tombstoneLifetime = .seconds(lifetime)
+      network.clock.advance()
+      try a.store.collect()
+      #expect(try a.store.statistics().expiry.groups == (lifetime == 0 ? 0 : 1))
+      try network.settle()
+      #expect(try b.documents() == a.documents(), "after \(steps) steps")
+      #expect(try network.debts().isEmpty)
+      #expect(network.endpoints.allSatisfy { $0.closed == nil })
+      steps += 1
+    }
+    #expect(steps > 10)
   }
 }

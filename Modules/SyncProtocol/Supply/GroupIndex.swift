@@ -87,6 +87,11 @@ struct GroupIndex {
   /// The component of a document, as a number.
   mutating func component(of key: DocumentKey) -> UInt32? { nodes[key.hash64].map { root($0) } }
 
+  /// The components of which not all records were read again.
+  func components(except complete: Set<UInt32>) -> Set<UInt32> {
+    Set(recordCounts.keys).subtracting(complete)
+  }
+
   /// How many records a component has.
   func recordCount(of component: UInt32) -> Int { recordCounts[component] ?? 0 }
 }

@@ -22,6 +22,15 @@ struct GroupPass {
   var complete: Set<UInt32> = []
 }
 
+/// What group records bound together when a reconciliation began, and do not any more at its end.
+///
+/// The store forgets old records; a document that only they name goes out by itself.
+struct UnboundDocuments {
+  let components: Set<UInt32>
+  /// Those that a record that is left has named.
+  let sent: Set<DocumentKey>
+}
+
 extension Supply {
   func beginRound(_ number: UInt64) throws(SyncError) {
     endRound()
@@ -48,6 +57,7 @@ extension Supply {
     index = GroupIndex(through: 0)
     recentSent = []
     pass = nil
+    unbound = nil
     settledAfter = nil
   }
 
@@ -112,8 +122,10 @@ extension Supply {
       return true
     }
     guard isAsked, questions.isEmpty else { return false }
-    if pass == nil { pass = GroupPass(ranges: RangeSet(streams)) }
-    if try addComponents(budget: &budget) { return true }
+    if unbound == nil {
+      if pass == nil { pass = GroupPass(ranges: RangeSet(streams)) }
+      if try addComponents(budget: &budget) || !streamWalks.isEmpty { return true }
+    }
     isRoundActive = false
     settledAfter = outgoing.taken
     return false
@@ -185,12 +197,12 @@ extension Supply {
         }
         left -= 1
         guard matcher.matches(id, record) else { return true }
-        if index.isEmpty, recent.isEmpty, oversize.isEmpty {
+        if index.isEmpty, recent.isEmpty, oversize.isEmpty, unbound == nil {
           try addAlone(id, record, encoding)
           return true
         }
         let key = DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))
-        guard !index.contains(key) else { return true }
+        guard isDue(key) else { return true }
         try addWithRecent(key, .whole, transaction)
         return true
       }
@@ -198,6 +210,13 @@ extension Supply {
     self.interest = interest
     budget = left
     if paused { streamWalks.prepend(walk) }
+  }
+
+  /// Whether a walk sends a document, rather than what goes by group records.
+  private func isDue(_ key: DocumentKey) -> Bool {
+    guard let unbound else { return !index.contains(key) }
+    guard let component = index.component(of: key) else { return false }
+    return unbound.components.contains(component) && !unbound.sent.contains(key)
   }
 
   /// Sends a document together with those that a recent transaction bound to it.
@@ -240,11 +259,19 @@ extension Supply {
         return true
       }
       guard isDone else { return }
-      // A record that was trimmed in the meantime leaves its component incomplete, and wants that nobody claims.
+      // A record that was trimmed in the meantime leaves its component incomplete, documents that no record
+      // names, and wants that nobody claims.
+      var sent: Set<DocumentKey> = []
       for (_, component) in pass.partial.sorted(by: { $0.key < $1.key }) {
         try send(component.keys.inOrder(), pass.ranges, transaction)
+        sent.formUnion(component.keys)
       }
       pass.partial = [:]
+      let incomplete = index.components(except: pass.complete)
+      if !incomplete.isEmpty, !streams.isEmpty {
+        unbound = UnboundDocuments(components: incomplete, sent: sent)
+        for range in streams { streamWalks.append(StreamWalk(range: range)) }
+      }
       for (key, request) in deferred { try add([(key, .requested(request))], transaction) }
       deferred = [:]
     }

@@ -31,6 +31,7 @@ final class Supply {
   /// Documents of recent groups that went out in this reconciliation.
   var recentSent: Set<DocumentKey> = []
   var pass: GroupPass?
+  var unbound: UnboundDocuments?
   /// What has to go out before the peer is told that all is settled.
   var settledAfter: Outgoing.Progress?
   var oversize: Set<DocumentKey> = []
