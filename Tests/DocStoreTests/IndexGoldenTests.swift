@@ -21,7 +21,7 @@ import Testing
     try store.read { tx in
       try tx.forEachRow(in: info) { row in
         var key = ByteWriter()
-        key.writeFixed(info.number)
+        key.write(OrderedInteger.bytes(UInt64(info.number)))
         key.write(row.values)
         key.write(OrderedInteger.bytes(row.document.rawValue))
         let mark: UInt8 = row.isCut ? 255 : UInt8(row.values.byteCount)

@@ -187,7 +187,7 @@ import Testing
     try fixture.store.put("a", ["text": .string("some text to find")])
     try fixture.store.put("b", ["text": .string("another text")])
     let index = try #require(try fixture.store.indexes().first).number
-    let row = { (text: String) in [0, 0, 0, UInt8(index), 0x40] + Array(text.utf8) }
+    let row = { (text: String) in [UInt8(index), 0x40] + Array(text.utf8) }
     try fixture.reopen {
       let count = try FileDamage.replace(
         row("some text to find"), by: row("some text to fine"), at: fixture.dataPath)

@@ -25,10 +25,10 @@ extension IndexInfo {
   func key(_ bound: IndexBound?, isEnd: Bool) -> [UInt8] {
     var writer = IndexKeyWriter()
     guard let bound else {
-      writer.append(isEnd ? number + 1 : number)
+      writer.append(index: UInt64(number) + (isEnd ? 1 : 0))
       return writer.bytes
     }
-    writer.append(number)
+    writer.append(index: UInt64(number))
     writer.beginValues()
     for (value, field) in zip(bound.values, definition.fields) {
       writer.write(value, descending: field.isDescending)

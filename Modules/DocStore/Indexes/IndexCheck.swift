@@ -22,7 +22,7 @@ struct IndexCheck {
 
   private func checkRows(_ paths: [ResolvedPath], _ report: (String) -> Void) throws -> UInt64 {
     var count: UInt64 = 0
-    let prefix = IndexState.key(index.number)
+    let prefix = RowValue.prefix(index.number)
     var expected = IndexKeyWriter()
     try pages.access.scan(pages.tables.rows, from: prefix.rawBytes) { key, value in
       guard key.byteCount >= prefix.count, key.extracting(0..<prefix.count).isEqual(to: prefix.rawBytes)
@@ -97,8 +97,8 @@ extension DocumentPages {
     var next: UInt32? = 0
     while let start = next {
       next = nil
-      try access.scan(tables.rows, from: IndexState.key(start).rawBytes) { key, _ in
-        guard let number = DocumentPath.collection(of: key) else { return true }
+      try access.scan(tables.rows, from: RowValue.prefix(start).rawBytes) { key, _ in
+        guard let number = RowValue.index(of: key) else { return true }
         body(number)
         next = number == .max ? nil : number + 1
         return false

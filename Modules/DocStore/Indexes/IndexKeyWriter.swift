@@ -44,8 +44,13 @@ struct IndexKeyWriter {
     document.withBytes { append($0) }
   }
 
-  mutating func append(_ number: UInt32) {
-    unsafe withUnsafeBytes(of: number.bigEndian) { unsafe bytes.append(contentsOf: $0) }
+  /// Appends the number of an index, with which its rows begin.
+  mutating func append(index number: UInt64) {
+    if number < OrderedInteger.singleByteLimit {
+      bytes.append(UInt8(truncatingIfNeeded: number))
+    } else {
+      bytes += OrderedInteger.bytes(number)
+    }
   }
 
   // MARK: - The values of a row

@@ -89,7 +89,7 @@ final class IndexMaintainer {
     _ index: IndexState, _ paths: [ResolvedPath], _ record: borrowing RecordView,
     _ number: DocumentNumber, _ keys: KeyTable, to writer: inout IndexKeyWriter
   ) throws(CodecError) -> RowValue {
-    writer.append(index.number)
+    writer.append(index: UInt64(index.number))
     writer.beginValues()
     for field in paths.indices {
       try writer.write(
@@ -124,7 +124,7 @@ final class IndexMaintainer {
   /// - Complexity: O(*n*) in the rows of the collection's indexes.
   func removeRows(of number: DocumentNumber, _ access: PageAccess, _ tables: Tables) throws {
     for index in members.indices {
-      let prefix = IndexState.key(members[index].state.number)
+      let prefix = RowValue.prefix(members[index].state.number)
       var found: [[UInt8]] = []
       try access.scan(tables.rows, from: prefix.rawBytes) { key, value in
         guard key.byteCount > prefix.count, key.extracting(0..<prefix.count).isEqual(to: prefix.rawBytes)

@@ -15,8 +15,7 @@ public struct IndexRow: ~Escapable {
   /// A row of the table; `nil` when it is damaged.
   @_lifetime(copy key)
   init?(key: RawSpan, value: RawSpan) {
-    guard let layout = RowValue(value, of: key) else { return nil }
-    let start = RowValue.prefixBytes
+    guard let layout = RowValue(value, of: key), let (_, start) = OrderedInteger.read(key) else { return nil }
     let end = start + layout.valueBytes
     guard end < key.byteCount, let document = DocumentNumber(key, at: end) else { return nil }
     values = key.extracting(start..<end)
@@ -28,8 +27,14 @@ public struct IndexRow: ~Escapable {
 /// What stands under a row's key: how the key is to be read, and a check.
 struct RowValue {
   static let byteCount = 5
-  /// The index's number at the beginning of a key.
-  static let prefixBytes = 4
+  /// What the keys of an index's rows begin with, and no others do.
+  static func prefix(_ index: UInt32) -> [UInt8] { OrderedInteger.bytes(UInt64(index)) }
+
+  /// The index of the row with the key `key`.
+  static func index(of key: RawSpan) -> UInt32? {
+    OrderedInteger.read(key).flatMap { UInt32(exactly: $0.value) }
+  }
+
   /// In place of a count: the values fill their room, and more was cut off.
   private static let cut = UInt8.max
 

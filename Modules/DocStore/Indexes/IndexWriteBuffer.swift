@@ -16,7 +16,7 @@ struct IndexWriteBuffer {
   }
 
   private struct List {
-    let index: UInt32
+    let index: UInt64
     var steps: [Step] = []
   }
 
@@ -31,9 +31,11 @@ struct IndexWriteBuffer {
 
   /// Adds the row under `key`, or removes it; of several steps on one key the last one counts.
   mutating func append(_ key: RawSpan, _ value: RowValue, isRemoval: Bool) {
-    let index = UInt32(bigEndian: unsafe key.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self))
+    // Keys that are put here begin with a number.
+    let (index, numberBytes) = OrderedInteger.read(key) ?? (0, 0)
     let step = Step(
-      prefix: Self.prefix(key), start: bytes.count, count: UInt16(key.byteCount), mark: value.mark,
+      prefix: Self.prefix(key, from: numberBytes), start: bytes.count, count: UInt16(key.byteCount),
+      mark: value.mark,
       isRemoval: isRemoval)
     unsafe key.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     if let place = lists.firstIndex(where: { $0.index == index }) {
@@ -43,8 +45,7 @@ struct IndexWriteBuffer {
     }
   }
 
-  private static func prefix(_ key: RawSpan) -> UInt64 {
-    let start = RowValue.prefixBytes
+  private static func prefix(_ key: RawSpan, from start: Int) -> UInt64 {
     if key.byteCount >= start + 8 {
       return UInt64(bigEndian: unsafe key.unsafeLoadUnaligned(fromByteOffset: start, as: UInt64.self))
     }

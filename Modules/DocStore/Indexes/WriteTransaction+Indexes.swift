@@ -85,7 +85,7 @@ extension WriteTransaction {
     try flushRows(access)
     guard let (position, place) = withState({ $0.place(ofIndex: number) }) else { return true }
     var untilClock = 0
-    let key = IndexState.key(number)
+    let key = RowValue.prefix(number)
     return try update { () throws(StoreError) in
       let cursor = try RowCursor(access, tables.rows)
       let isEmpty = try cursor.removeAll(beginningWith: key.rawBytes) {
