@@ -123,12 +123,39 @@ struct RecordLayers {
         }
       }
       guard changed == documents.count else { throw BenchmarkError("an update changed nothing") }
+      try updateStored(what, edit, &report)
     }
     var edited = documents
     for index in edited.indices {
       try phone.update([.set([fields.number], .int(7))], of: &edited[index], now: Self.today + 1_000)
     }
     return edited
+  }
+
+  /// The same from records that lie one after the other, as in a store's pages, into memory that is used again: the
+  /// step that a store takes between reading a record, which verifies it, and writing the new one.
+  private mutating func updateStored(_ what: String, _ edit: [Edit], _ report: inout Report) throws {
+    let bytes = documents.flatMap { $0.record?.bytes ?? [] }
+    let counts = documents.map { $0.record?.bytes.count ?? 0 }
+    let summaries = documents.map(\.summary)
+    var memory: [UInt8] = []
+    var changed = 0
+    try measure("\(what), from stored record to new one", &report) {
+      changed = 0
+      var start = 0
+      for index in counts.indices {
+        let record = bytes.span.bytes.extracting(start..<start + counts[index])
+        start += counts[index]
+        let stored = StoredDocument(record, summary: summaries[index])
+        guard let updated = try phone.update(edit, of: stored, in: &memory, now: Self.today) else { continue }
+        changed += 1
+        memory = updated.record?.bytes ?? []
+      }
+    }
+    guard changed == documents.count else { throw BenchmarkError("an update changed nothing") }
+    guard Record(bytes: memory).withView({ $0.verify() }) else {
+      throw BenchmarkError("an updated record is not valid")
+    }
   }
 
   private mutating func exchange(_ edited: [ReplicatedDocument], _ report: inout Report) throws {

@@ -23,13 +23,13 @@ package enum MergeOutcome: Sendable {
 ///
 /// The summary must be the record's: a change that patches the record adjusts it by differences.
 /// Where only a death certificate is known, its bare tombstone stands for the record
-/// (``DocumentCodec/tombstone(of:tables:)``).
-package struct StoredDocument: ~Escapable {
+/// (`DocumentCodec.tombstone(of:tables:)`).
+public struct StoredDocument: ~Escapable {
   package let record: RawSpan
   package let summary: Summary
 
   @_lifetime(copy record)
-  package init(_ record: RawSpan, summary: Summary) {
+  public init(_ record: RawSpan, summary: Summary) {
     self.record = record
     self.summary = summary
   }
@@ -101,8 +101,18 @@ package enum DocumentCodec {
     _ edits: [Edit], existing: StoredDocument?, stamping: Stamping, tables: inout RecordTables,
     by route: CodecRoute = .shortest
   ) throws(DocumentError) -> EncodedDocument? {
+    var room: [UInt8] = []
+    return try update(edits, existing: existing, stamping: stamping, tables: &tables, in: &room, by: route)
+  }
+
+  // The same for many documents one after the other: the new record may take over `room`, whose bytes are lost. Give
+  // it back when the record is done with, and the next one takes no new memory.
+  package static func update(
+    _ edits: [Edit], existing: StoredDocument?, stamping: Stamping, tables: inout RecordTables,
+    in room: inout [UInt8], by route: CodecRoute = .shortest
+  ) throws(DocumentError) -> EncodedDocument? {
     if route != .tree, edits.count == 1, let existing,
-      let patched = FieldPatch.applyFirst(of: edits, existing, stamping, &tables)
+      let patched = FieldPatch.applyFirst(of: edits, existing, stamping, &tables, in: &room)
     {
       return patched
     }

@@ -3,7 +3,7 @@
 /// This is not a cryptographic hash: it detects damage and difference, not forgery.
 ///
 /// Source of the mixing step: Wang Yi, "wyhash" (2019), the folded 64 × 64 → 128 bit product.
-package struct HashLanes: Hashable, Sendable {
+package struct HashLanes: Hashable, Sendable, BitwiseCopyable {
   package var first: UInt64
   package var second: UInt64
 

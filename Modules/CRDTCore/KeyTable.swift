@@ -200,13 +200,32 @@ extension RawSpan {
     return byteCount - other.byteCount
   }
 
+  @inline(__always)
   package func isEqual(to other: RawSpan) -> Bool {
-    guard byteCount == other.byteCount else { return false }
+    let count = byteCount
+    guard count == other.byteCount else { return false }
+    // SAFETY: every load ends at or before the end of both, which are of one length.
+    if count < 8 { return isShortEqual(to: other) }
     var offset = 0
-    while byteCount - offset >= 8 {
+    while count &- offset > 8 {
       if word(at: offset) != other.word(at: offset) { return false }
-      offset += 8
+      offset &+= 8
     }
-    return shortTail(from: offset) == other.shortTail(from: offset)
+    return word(at: count &- 8) == other.word(at: count &- 8)
+  }
+
+  /// The same for fewer than eight bytes, of which there are as many in both.
+  @inline(__always)
+  private func isShortEqual(to other: RawSpan) -> Bool {
+    if byteCount >= 4 {
+      return load4(0) == other.load4(0) && load4(byteCount &- 4) == other.load4(byteCount &- 4)
+    }
+    return shortTail(from: 0) == other.shortTail(from: 0)
+  }
+
+  /// SAFETY: four bytes must lie from `offset` on.
+  @inline(__always)
+  private func load4(_ offset: Int) -> UInt32 {
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)
   }
 }

@@ -75,6 +75,26 @@ public struct Replica: Sendable {
     }
   }
 
+  /// Applies edits to a document whose record lies elsewhere, such as in the pages of a file.
+  ///
+  /// This is the step that a store takes for each update between reading a record and writing the new one.
+  ///
+  /// - Parameters:
+  ///   - edits: What to change, all or none.
+  ///   - stored: The record, verified when it was read, and the summary that was kept with it.
+  ///   - memory: What is in it is lost. Set it to the new record's bytes when they are done with, and the next record
+  ///     takes no new memory.
+  ///   - now: Wall time in milliseconds since 1970.
+  /// - Returns: What came of it; `nil` where nothing changed.
+  /// - Throws: As ``update(_:of:now:)``.
+  public mutating func update(
+    _ edits: [Edit], of stored: StoredDocument, in memory: inout [UInt8], now: UInt64
+  ) throws(DocumentError) -> ReplicatedDocument? {
+    try DocumentCodec.update(
+      edits, existing: stored, stamping: stamping(now), tables: &tables, in: &memory
+    ).map { ReplicatedDocument($0) }
+  }
+
   /// Deletes a document; its tombstone stays and must be kept and sent like any other state.
   ///
   /// - Returns: Whether it lived.

@@ -170,6 +170,39 @@ import Testing
     #expect(patches * 5 > all, "\(patches) of \(all) changes were patched")
   }
 
+  @Test func `what a record's memory held before makes no difference`() throws {
+    var script = try Script(seed: 11)
+    var patches = 0
+    for turn in 0..<400 {
+      script.now += 1
+      var peer = script.peers[0]
+      let document = try #require(peer.document)
+      let edit = script.edit()
+      let stamping = peer.stamping(script.now)
+      var tables = peer.tables
+      let used = script.random.generator.int(below: document.record.count * 2)
+      var memory = [UInt8](repeating: UInt8(truncatingIfNeeded: turn), count: used)
+      do throws(DocumentError) {
+        let new = try DocumentCodec.update(
+          [edit], existing: document.stored, stamping: stamping, tables: &tables)
+        tables = peer.tables
+        let again = try DocumentCodec.update(
+          [edit], existing: document.stored, stamping: stamping, tables: &tables, in: &memory)
+        #expect(again?.record == new?.record, "turn \(turn)")
+        #expect(again?.summary == new?.summary, "turn \(turn)")
+        guard let again else { continue }
+        #expect(Record(bytes: again.record).withView { $0.verify() }, "turn \(turn)")
+        patches += 1
+        (peer.document, peer.tables) = (again, tables)
+        script.peers[0] = peer
+      } catch {
+        // Edits that are refused are refused alike; what else they come to is tested above.
+        continue
+      }
+    }
+    #expect(patches > 100, "\(patches) patches")
+  }
+
   @Test func `a record that is patched for ever stays within its bounds`() throws {
     var peer = Peer(1)
     try peer.upsert(

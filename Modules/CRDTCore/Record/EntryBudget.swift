@@ -6,10 +6,17 @@ struct EntryBudget {
   private var left: Int
 
   /// `walks` is how often a walk may come by each entry.
+  @inline(__always)
   init(_ record: RawSpan, walks: Int = 1) { left = record.byteCount / 10 * walks }
 
+  /// Takes that many entries off; `false` when there were fewer left.
+  @inline(__always)
+  mutating func take(_ entries: Int) -> Bool {
+    left &-= entries
+    return left >= 0
+  }
+
   mutating func spend(on map: borrowing MapNode) throws(CodecError) {
-    left -= map.count
-    guard left >= 0 else { throw CodecError(.malformed, "maps of a record overlap", at: map.offset) }
+    guard take(map.count) else { throw CodecError(.malformed, "maps of a record overlap", at: map.offset) }
   }
 }

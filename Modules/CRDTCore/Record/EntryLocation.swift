@@ -13,16 +13,18 @@ extension RecordView {
   /// - Returns: `nil` when there is none, or the record is damaged.
   func locate(_ path: [String], _ keys: KeyTable) -> EntryLocation? {
     var walk = EntryWalk(self)
-    for depth in path.indices {
+    var depth = 0
+    while depth < path.count {
       if depth > 0, !walk.descend() { return nil }
       guard walk.step(to: path[depth].utf8.span.bytes, keys) else { return nil }
+      depth &+= 1
     }
     return path.isEmpty ? nil : walk.location
   }
 }
 
 /// A walk from a record's root down to one entry, which counts the entries that it passes.
-struct EntryWalk: ~Escapable {
+struct EntryWalk: ~Escapable, BitwiseCopyable {
   private let record: RawSpan
   private var node: MapNode
   private var budget: EntryBudget
@@ -31,6 +33,7 @@ struct EntryWalk: ~Escapable {
   private var depth = 0
 
   @_lifetime(copy view)
+  @inline(__always)
   init(_ view: borrowing RecordView) {
     record = view.bytes
     node = view.root
@@ -43,6 +46,7 @@ struct EntryWalk: ~Escapable {
   }
 
   /// Goes on inside the map at the entry found last.
+  @inline(__always)
   mutating func descend() -> Bool {
     let value = value
     guard value.kind == .map, depth < Limits.depth else { return false }
@@ -52,6 +56,7 @@ struct EntryWalk: ~Escapable {
   }
 
   /// Finds a key in the map that the walk has come to.
+  @inline(__always)
   mutating func step(to name: RawSpan, _ keys: KeyTable) -> Bool {
     let index: Int
     let hash: HashLanes
@@ -67,31 +72,57 @@ struct EntryWalk: ~Escapable {
     }
     location.slotOffset = node.slotOffset(index)
     location.path = location.path.combined(with: hash)
-    location.entry += 1 + index
     let first = node.slotOffset(0)
-    for before in 0..<index where record.isMapSlot(first + before * 8) {
-      guard let count = try? count(below: first + before * 8) else { return false }
-      location.entry += count
+    guard index > 0 else {
+      location.entry &+= 1
+      return true
     }
+    let below = record.entries(below: first, first &+ index &* 8, &budget, depth: 0)
+    guard below >= 0 else { return false }
+    location.entry &+= 1 &+ index &+ below
     return true
-  }
-
-  private mutating func count(below slotOffset: Int, depth: Int = 0) throws(CodecError) -> Int {
-    guard depth <= Limits.depth else { throw CodecError(.limit, "a map is nested too deep", at: slotOffset) }
-    let map = MapNode(record, at: Int(record.load(slotOffset + 1, as: UInt32.self)))
-    try budget.spend(on: map)
-    var count = map.count
-    let first = map.slotOffset(0)
-    for index in 0..<map.count where record.isMapSlot(first + index * 8) {
-      count += try self.count(below: first + index * 8, depth: depth + 1)
-    }
-    return count
   }
 }
 
 extension RawSpan {
+  /// How many entries lie below those of a run of slots; less than zero in a damaged record.
+  fileprivate func entries(below start: Int, _ end: Int, _ budget: inout EntryBudget, depth: Int) -> Int {
+    var total = 0
+    var slot = start
+    while slot < end {
+      let map = map(inSlot: slot)
+      if map.first > 0 {
+        guard depth <= Limits.depth, budget.take(map.count) else { return -1 }
+        total &+= map.count
+        // The maps in here, without a call for each: most have none below them.
+        var inner = map.first
+        let innerEnd = inner &+ map.count &* 8
+        while inner < innerEnd {
+          let nested = self.map(inSlot: inner)
+          if nested.first > 0 {
+            guard depth < Limits.depth, budget.take(nested.count) else { return -1 }
+            let first = nested.first
+            let below = entries(below: first, first &+ nested.count &* 8, &budget, depth: depth &+ 2)
+            guard below >= 0 else { return -1 }
+            total &+= nested.count &+ below
+          }
+          inner &+= 8
+        }
+      }
+      slot &+= 8
+    }
+    return total
+  }
+
+  /// The first slot and the number of entries of the map that a slot holds; zeros where it holds none.
+  ///
+  /// SAFETY: the slot must lie inside.
   @inline(__always)
-  fileprivate func isMapSlot(_ offset: Int) -> Bool {
-    load(offset, as: UInt8.self) == RecordLayout.Tag.map.rawValue
+  private func map(inSlot slot: Int) -> (first: Int, count: Int) {
+    let word = unsafe UInt64(
+      littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: slot, as: UInt64.self))
+    guard UInt8(truncatingIfNeeded: word) == RecordLayout.Tag.map.rawValue else { return (0, 0) }
+    let map = MapNode(self, at: Int(truncatingIfNeeded: (word >> 8) & 0xFFFF_FFFF))
+    return (map.slotOffset(0), map.count)
   }
 }

@@ -31,45 +31,64 @@ struct FieldPatch: ~Escapable {
   ///
   /// - Returns: `nil` for what ``RecordPatch`` or the tree must do.
   static func applyFirst(
-    of edits: [Edit], _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables
+    of edits: [Edit], _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables,
+    in room: inout [UInt8]
   ) -> EncodedDocument? {
     let edits = edits.span
     // In place: a copy of an edit would cost as much as the search for its field.
     switch edits[0] {
-    case .set(let path, .int(let value)), .replace(let path, .int(let value)):
-      return set(path, to: SlotContent(int: value), heapBytes: 8, stored, stamping, &tables)
     case .set(let path, .string(var text)), .replace(let path, .string(var text)):
       return text.withUTF8 { utf8 in
         let content = unsafe SlotContent(string: RawSpan(_unsafeElements: utf8))
-        return set(path, to: content, heapBytes: utf8.count, stored, stamping, &tables)
+        return set(path, to: content, heapBytes: utf8.count, stored, stamping, &tables, &room)
       }
-    case .set(let path, .double(let value)), .replace(let path, .double(let value)):
-      return set(path, to: SlotContent(double: value), heapBytes: 8, stored, stamping, &tables)
-    case .set(let path, .bool(let value)), .replace(let path, .bool(let value)):
-      return set(path, to: SlotContent(bool: value), heapBytes: 0, stored, stamping, &tables)
-    case .set(let path, .null), .replace(let path, .null):
-      return set(path, to: SlotContent(null: ()), heapBytes: 0, stored, stamping, &tables)
-    case .increment(let path, let amount): return increment(path, by: amount, stored, stamping, &tables)
-    case .set, .replace, .remove, .restart: return nil
+    case .set(let path, let value), .replace(let path, let value):
+      let content: SlotContent
+      switch value {
+      case .int(let value): content = SlotContent(int: value)
+      case .double(let value): content = SlotContent(double: value)
+      case .bool(let value): content = SlotContent(bool: value)
+      case .null: content = SlotContent(null: ())
+      case .string, .bytes, .array, .map, .counter, .attachment: return nil
+      }
+      return set(path, to: content, heapBytes: 8, stored, stamping, &tables, &room)
+    case .increment(let path, let amount):
+      return increment(path, by: amount, stored, stamping, &tables, &room)
+    case .remove, .restart: return nil
     }
   }
 
+  @inline(never)
   private static func set(
     _ path: [String], to content: borrowing SlotContent, heapBytes: Int, _ stored: StoredDocument,
-    _ stamping: Stamping, _ tables: inout RecordTables
+    _ stamping: Stamping, _ tables: inout RecordTables, _ room: inout [UInt8]
   ) -> EncodedDocument? {
     let view = RecordView(stored.record)
     guard view.isAlive, let location = view.locate(path, tables.keys) else { return nil }
     let old = ValueRef(view.bytes, slotAt: location.slotOffset)
-    var patch = FieldPatch(view)
-    guard old.kind != .map, old.kind != .counter, patch.readWriters() else { return nil }
+    guard old.kind != .map, old.kind != .counter else { return nil }
+    if let summary = SolePatch.set(
+      view, old, at: location, to: content, stored.summary, stamping, tables.sites, in: &room)
+    {
+      return EncodedDocument(record: exchange(&room, with: []), summary: summary, isAlive: true)
+    }
+    return change(old, to: content, location, heapBytes: heapBytes, stored, stamping, &tables, &room)
+  }
+
+  @inline(never)
+  private static func change(
+    _ old: borrowing ValueRef, to content: borrowing SlotContent, _ location: EntryLocation, heapBytes: Int,
+    _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables, _ room: inout [UInt8]
+  ) -> EncodedDocument? {
+    var patch = FieldPatch(RecordView(stored.record))
+    guard patch.readWriters() else { return nil }
     return patch.change(
-      old, to: content, location, nil, heapBytes: heapBytes, stored.summary, stamping, &tables.sites)
+      old, to: content, location, nil, heapBytes: heapBytes, stored.summary, stamping, &tables.sites, &room)
   }
 
   private static func increment(
     _ path: [String], by amount: Int64, _ stored: StoredDocument, _ stamping: Stamping,
-    _ tables: inout RecordTables
+    _ tables: inout RecordTables, _ room: inout [UInt8]
   ) -> EncodedDocument? {
     let view = RecordView(stored.record)
     guard view.isAlive, let location = view.locate(path, tables.keys) else { return nil }
@@ -83,7 +102,7 @@ struct FieldPatch: ~Escapable {
     return patch.change(
       old, to: SlotContent(counter: sum, hash: location.path), location,
       Addition(entry: location.entry, amount: amount, base: value), heapBytes: 8, stored.summary, stamping,
-      &tables.sites)
+      &tables.sites, &room)
   }
 
   @_lifetime(copy view)
@@ -142,7 +161,7 @@ struct FieldPatch: ~Escapable {
   private mutating func change(
     _ old: borrowing ValueRef, to content: borrowing SlotContent, _ location: EntryLocation,
     _ addition: Addition?, heapBytes: Int, _ summary: Summary, _ stamping: Stamping,
-    _ sites: inout SiteTable
+    _ sites: inout SiteTable, _ memory: inout [UInt8]
   ) -> EncodedDocument? {
     var latest = max(life.reading, floor.reading)
     for place in 1..<(count + 1) { latest = max(latest, writers[place].latest) }
@@ -167,7 +186,7 @@ struct FieldPatch: ~Escapable {
     // Each writer's reading and each mark's age may take three bytes more.
     let room = end + heapBytes + metadataBytes * 4 + count * 36 + 144
     var dead = view.deadBytes
-    let record = RecordSink.record(capacity: room) { sink in
+    let isWritten = RecordSink.record(capacity: room, in: &memory) { sink in
       sink.append(view.bytes.extracting(0..<end))
       sink.put(content, over: old, at: location.slotOffset, &dead)
       let flags = RecordLayout.aliveFlag | RecordLayout.metadataFlag | RecordLayout.ownFlag
@@ -196,7 +215,8 @@ struct FieldPatch: ~Escapable {
       sink.seal()
       return true
     }
-    guard let record else { return nil }
+    guard isWritten else { return nil }
+    let record = exchange(&memory, with: [])
     guard dead > RecordLayout.deadLimit(end) else {
       return EncodedDocument(record: record, summary: summary, isAlive: true)
     }

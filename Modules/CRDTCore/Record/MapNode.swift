@@ -2,7 +2,7 @@
 ///
 /// Layout: u32 head (count × 2, plus 1 when the keys stand in the record); then per key a u16 id, or
 /// a u32 offset of a u16 length and the key's bytes; then per key an 8-byte slot.
-struct MapNode: ~Escapable {
+struct MapNode: ~Escapable, BitwiseCopyable {
   let record: RawSpan
   let offset: Int
   let count: Int
@@ -23,9 +23,10 @@ struct MapNode: ~Escapable {
   }
 
   private var keysOffset: Int { offset + 4 }
-  private var slotsOffset: Int { offset + 4 + count * (carriesKeys ? 4 : 2) }
+  // All of a node lies in its record, so no offset in it overflows.
+  private var slotsOffset: Int { offset &+ 4 &+ count &* (carriesKeys ? 4 : 2) }
 
-  func slotOffset(_ index: Int) -> Int { slotsOffset + index * 8 }
+  func slotOffset(_ index: Int) -> Int { slotsOffset &+ index &* 8 }
 
   func keyID(_ index: Int) -> UInt16 { record.load(keysOffset + index * 2) }
 
@@ -39,19 +40,25 @@ struct MapNode: ~Escapable {
   /// Where the slot of a key lies, by the key's id; only for maps that do not carry their keys.
   ///
   /// - Complexity: O(*k*), four keys a step; such maps are small.
+  @inline(__always)
   func slotOffset(ofID id: UInt16) -> Int? {
     guard id != ResolvedPath.missing else { return nil }
     let pattern = UInt64(id) &* 0x0001_0001_0001_0001
+    let first = offset &+ 4
     var index = 0
     while index < count {
-      // The slots that follow the keys keep an eight-byte load inside the record.
-      let difference = record.load(keysOffset + index * 2, as: UInt64.self) ^ pattern
+      // SAFETY: the slots that follow the keys keep an eight-byte load inside the record.
+      let difference =
+        unsafe UInt64(
+          littleEndian: record.unsafeLoadUnaligned(
+            fromUncheckedByteOffset: first &+ index &* 2, as: UInt64.self))
+        ^ pattern
       let zeros = (difference &- 0x0001_0001_0001_0001) & ~difference & 0x8000_8000_8000_8000
       if zeros != 0 {
-        let found = index + zeros.trailingZeroBitCount / 16
+        let found = index &+ zeros.trailingZeroBitCount / 16
         return found < count ? slotOffset(found) : nil
       }
-      index += 4
+      index &+= 4
     }
     return nil
   }

@@ -113,18 +113,30 @@ struct RecordSink {
   /// It is made on the stack, so that the array is as long as the record; `unsafeUninitializedCapacity` would cost
   /// more than the copy, since it is not specialized.
   static func record(capacity: Int, _ body: (inout RecordSink) -> Bool) -> [UInt8]? {
+    var record: [UInt8] = []
+    return self.record(capacity: capacity, in: &record, body) ? record : nil
+  }
+
+  /// The same into memory that served before, which costs less than new memory does.
+  ///
+  /// - Returns: `false`, with `record` as it was, when `body` gives up or the record does not fit.
+  @inline(__always)
+  static func record(
+    capacity: Int, in record: inout [UInt8], _ body: (inout RecordSink) -> Bool
+  ) -> Bool {
     unsafe withUnsafeTemporaryAllocation(byteCount: capacity + varintBytes, alignment: 8) { room in
-      guard let start = room.baseAddress else { return nil }
+      guard let start = room.baseAddress else { return false }
       // SAFETY: the sink counts the bytes that it has written, and no others are copied.
       var sink = unsafe RecordSink(room, start: start)
-      guard body(&sink), !sink.isBroken, sink.count >= RecordLayout.headerBytes else { return nil }
-      var record = unsafe Array(UnsafeRawBufferPointer(start: start, count: sink.count))
+      guard body(&sink), !sink.isBroken, sink.count >= RecordLayout.headerBytes else { return false }
+      record.removeAll(keepingCapacity: true)
+      unsafe record.append(contentsOf: UnsafeRawBufferPointer(start: start, count: sink.count))
       // Only now, so that the copy need not wait for the sum.
       let checksum = sink.checksum.littleEndian
       unsafe record.withUnsafeMutableBytes {
         unsafe $0.storeBytes(of: checksum, toByteOffset: RecordLayout.checksumOffset, as: UInt32.self)
       }
-      return record
+      return true
     }
   }
 }

@@ -28,6 +28,7 @@ public struct RecordView: ~Escapable {
 
   var root: MapNode {
     @_lifetime(copy self)
+    @inline(__always)
     get { MapNode(bytes, at: Int(bytes.load(RecordLayout.rootOffset, as: UInt32.self))) }
   }
 

@@ -1,5 +1,5 @@
 /// A value that is no map, in the shape in which a slot takes it, with its hash.
-struct SlotContent: ~Escapable {
+struct SlotContent: ~Escapable, BitwiseCopyable {
   enum Place {
     /// All of it is in the slot.
     case slot

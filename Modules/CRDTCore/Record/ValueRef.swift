@@ -11,23 +11,21 @@ public struct ValueRef: ~Escapable {
 
   /// The value of a slot; a slot of unknown type reads as null.
   @_lifetime(copy record)
+  @inline(__always)
   init(_ record: RawSpan, slotAt offset: Int) {
     self.record = record
     slotOffset = offset
     slot = record.load(offset)
-    kind =
-      switch RecordLayout.Tag(rawValue: UInt8(truncatingIfNeeded: slot)) {
-      case .null, nil: .null
-      case .no, .yes: .bool
-      case .int, .wideInt: .int
-      case .double, .shortDouble: .double
-      case .string, .shortString: .string
-      case .bytes: .bytes
-      case .array: .array
-      case .map: .map
-      case .counter, .wideCounter: .counter
-      case .attachment: .attachment
-      }
+    kind = Self.kind(ofTag: slot & 0xFF)
+  }
+
+  /// The kinds of tags 0 to 14, four bits each from the lowest: a shift finds one faster than a branch does.
+  private static var kinds: UInt64 { 0x988_7654_4332_2110 }
+
+  @inline(__always)
+  private static func kind(ofTag tag: UInt64) -> Kind {
+    let kind = tag < 16 ? UInt8(truncatingIfNeeded: kinds &>> (tag &* 4)) & 0xF : 0
+    return Kind(rawValue: kind) ?? .null
   }
 
   var tag: UInt8 { UInt8(truncatingIfNeeded: slot) }

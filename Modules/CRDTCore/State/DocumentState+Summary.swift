@@ -2,10 +2,12 @@
 enum StateHash {
   static let root = HashLanes(0x726F_6F74, 0x6475_6E6C)
 
+  @inline(__always)
   static func site(_ site: SiteID) -> HashLanes { HashLanes(site.high, site.low, seed: 1) }
 
   static func stamp(_ stamp: Stamp) -> HashLanes { self.stamp(stamp.reading, site(stamp.site)) }
 
+  @inline(__always)
   static func stamp(_ reading: ClockReading, _ site: HashLanes) -> HashLanes {
     HashLanes(reading.rawValue, 0, seed: 2).combined(with: site)
   }
@@ -22,12 +24,14 @@ enum StateHash {
     included(element.writer.birth, element.reading, site(element.writer.site))
   }
 
+  @inline(__always)
   static func included(_ birth: ClockReading, _ reading: ClockReading, _ site: HashLanes) -> HashLanes {
     HashLanes(birth.rawValue, reading.rawValue, seed: 5).combined(with: site)
   }
 
   static let map = HashLanes(0, 0, seed: 6)
 
+  @inline(__always)
   static func bits(_ bits: UInt64, _ tag: ValueCodec.Tag) -> HashLanes {
     HashLanes(bits, UInt64(tag.rawValue), seed: 7)
   }

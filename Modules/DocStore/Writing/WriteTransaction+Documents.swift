@@ -81,8 +81,10 @@ extension WriteTransaction {
   @discardableResult
   public func update(_ id: DocumentID, in collection: String, _ edits: [Edit]) throws -> Bool {
     guard index(of: collection) != nil else { return false }
+    var room = exchange(&self.room, with: [])
     return try change(id, in: collection, as: .other, "update") { existing, tables in
-      try DocumentCodec.update(edits, existing: existing, stamping: stamping(), tables: &tables)
+      try DocumentCodec.update(
+        edits, existing: existing, stamping: stamping(), tables: &tables, in: &room)
     }
   }
 

@@ -77,6 +77,8 @@ extension WriteTransaction {
       return false
     }
     isStored = try store(document, step, standing)
+    // The record is in the store now, so that its memory is free for the next one.
+    if !isCapturing { room = document.record }
     return true
   }
 

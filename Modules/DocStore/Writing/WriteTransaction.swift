@@ -29,6 +29,8 @@ public final class WriteTransaction {
   /// Whether the last document to be written that might have been new was known.
   var findsKnown = false
   var encoder = JSONRecordEncoder()
+  /// Memory of the record that was changed last, for the next one.
+  var room: [UInt8] = []
   /// The collection that was written last, which has been checked.
   private var latest: (name: String, index: Int)?
   /// Whether how far the store has lived is to last, also where nothing is written.

@@ -1,0 +1,243 @@
+/// Sets a scalar in a living document that this store alone has written: the commonest change of all, with no step
+/// more than it takes.
+///
+/// What such a record says of its writer and of the stamps of its fields is a few bytes, which are written anew. It
+/// comes to the same as ``FieldPatch``, which takes what is not as simple.
+enum SolePatch {
+  /// Fields with a stamp of their own that are handled here.
+  private static let marks = 24
+  /// What the writer and that many marks take at most.
+  private static let metadataBytes = 48 + (marks + 1) * 24
+
+  /// Puts `content` at `location`, where `old` stands, which is no map and no counter; the document must live.
+  ///
+  /// - Returns: The new summary, with the record in `memory`; `nil` for what is not handled here.
+  @inline(__always)
+  static func set(
+    _ view: borrowing RecordView, _ old: borrowing ValueRef, at location: EntryLocation,
+    to content: borrowing SlotContent, _ former: Summary, _ stamping: Stamping, _ sites: borrowing SiteTable,
+    in memory: inout [UInt8]
+  ) -> Summary? {
+    guard view.isOwn, let place = HeapPlace(content, over: old, in: view) else { return nil }
+    let base = view.baseReading
+    var reader = PatchReader(view.bytes, from: view.metadataOffset)
+    guard let writer = Writer(view, base, &reader), sites[writer.ordinal] == stamping.site,
+      place.dead <= RecordLayout.deadLimit(view.metadataOffset)
+    else { return nil }
+    let reading = max(stamping.reading, max(base, writer.latest).next)
+    var formerReading = base
+    let isMade = unsafe withUnsafeTemporaryAllocation(byteCount: metadataBytes, alignment: 8) { room in
+      guard let start = room.baseAddress else { return false }
+      // SAFETY: a head takes up to 48 bytes, each mark 23, and `writeMarks` writes no more of them than `marks` + 1.
+      var out = unsafe PatchBytes(start)
+      writer.write(at: reading, from: base, to: &out)
+      guard
+        writeMarks(
+          &reader, writer.latest, reading, at: location.entry, &formerReading, to: &out, isFresh: view.isFresh
+        )
+      else { return false }
+      return place.write(content, view, at: location.slotOffset, metadata: out.written, to: &memory)
+    }
+    guard isMade else { return nil }
+    let site = StateHash.site(stamping.site)
+    var summary = former
+    summary.subtract(StateHash.included(writer.birth, writer.latest, site))
+    summary.add(StateHash.included(writer.birth, reading, site))
+    let path = location.path
+    summary.subtract(path.combined(with: StateHash.stamp(formerReading, site)).combined(with: old.stateHash))
+    summary.add(path.combined(with: StateHash.stamp(reading, site)).combined(with: content.hash))
+    // Last, since a load waits for what has just been stored.
+    let sum = RecordChecksum.of(memory.span.bytes).littleEndian
+    unsafe memory.withUnsafeMutableBytes {
+      unsafe $0.storeBytes(of: sum, toByteOffset: RecordLayout.checksumOffset, as: UInt32.self)
+    }
+    return summary
+  }
+
+  /// The only writer, which is the store and wrote the base.
+  private struct Writer {
+    var ordinal: UInt32
+    var birth: ClockReading
+    var latest: ClockReading
+
+    @inline(__always)
+    init?(_ view: borrowing RecordView, _ base: ClockReading, _ reader: inout PatchReader) {
+      guard base > .zero else { return nil }
+      if view.isFresh {
+        guard reader.isWholeAndAtEnd else { return nil }
+        (ordinal, birth, latest) = (view.baseSite, base, base)
+        return
+      }
+      guard reader.byte() == RecordMetadata.Parts.marks.rawValue, reader.byte() == 1 else { return nil }
+      ordinal = UInt32(truncatingIfNeeded: reader.index(through: UInt64(UInt32.max)))
+      latest = reader.time(from: base)
+      birth = reader.age(at: latest)
+      guard reader.byte() == 1, reader.byte() == 1 else { return nil }
+    }
+
+    @inline(__always)
+    func write(at reading: ClockReading, from base: ClockReading, to out: inout PatchBytes) {
+      out.append(byte: RecordMetadata.Parts.marks.rawValue)
+      out.append(byte: 1)
+      out.append(varint: UInt64(ordinal))
+      out.append(time: reading, from: base)
+      out.append(ageOf: birth, at: reading)
+      // The places of the base's writer and the store's own.
+      out.append(byte: 1)
+      out.append(byte: 1)
+    }
+  }
+
+  /// Writes the marks with the new one; their ages count from the writer's new reading.
+  @inline(__always)
+  private static func writeMarks(
+    _ reader: inout PatchReader, _ latest: ClockReading, _ reading: ClockReading, at entry: Int,
+    _ former: inout ClockReading, to out: inout PatchBytes, isFresh: Bool
+  ) -> Bool {
+    let new = UInt64(truncatingIfNeeded: entry)
+    let count = isFresh ? 0 : reader.byte()
+    guard count <= marks else { return false }
+    let countOffset = out.count
+    out.append(byte: 1)
+    var written: UInt8 = 1
+    // One above the entry that was written last.
+    var next: UInt64 = 0
+    var at: UInt64 = 0
+    var isPending = true
+    for _ in 0..<count {
+      let word = reader.index(through: UInt64(Limits.recordBytes))
+      // Of three kinds of marks only those of the writer can stand here.
+      guard word % 3 == 1 else { return false }
+      at &+= word / 3
+      let time = reader.age(at: latest)
+      if at >= new, isPending {
+        isPending = false
+        out.append(varint: (new &- next) &* 3 &+ 1)
+        out.append(ageOf: reading, at: reading)
+        next = new &+ 1
+      }
+      if at == new {
+        former = time
+      } else {
+        out.append(varint: (at &- next) &* 3 &+ 1)
+        out.append(ageOf: time, at: reading)
+        next = at &+ 1
+        written &+= 1
+      }
+      at &+= 1
+    }
+    if isPending {
+      out.append(varint: (new &- next) &* 3 &+ 1)
+      out.append(ageOf: reading, at: reading)
+    }
+    out.store(written, at: countOffset)
+    return reader.isWholeAndAtEnd
+  }
+}
+
+/// Where a new value goes: in the slot, over the bytes of the old one, or behind all others.
+private struct HeapPlace {
+  let slot: UInt64
+  /// Up to where the former record is taken over.
+  let kept: Int
+  /// Where bytes are written over; behind all when it is `kept`.
+  let offset: Int
+  let isBehind: Bool
+  let dead: Int
+
+  /// - Returns: `nil` for what only the general way does.
+  @inline(__always)
+  init?(_ content: borrowing SlotContent, over old: borrowing ValueRef, in view: borrowing RecordView) {
+    let end = view.metadataOffset
+    guard end >= RecordLayout.headerBytes, end <= view.bytes.byteCount else { return nil }
+    let (offset, length) = old.heapRange
+    let tag = UInt64(content.tag.rawValue)
+    switch content.place {
+    case .slot:
+      (slot, kept, self.offset, isBehind) = (content.word, end, end, false)
+      dead = view.deadBytes &+ length
+    case .word:
+      let isOver = length == 8 && old.isWord
+      (kept, self.offset, isBehind) = (end, isOver ? offset : end, !isOver)
+      slot = tag | UInt64(truncatingIfNeeded: self.offset) << 8
+      dead = view.deadBytes &+ (isOver ? 0 : length)
+    case .bytes:
+      let count = content.bytes.byteCount
+      guard count < RecordLayout.longLength, old.slot >> 40 < RecordLayout.longLength else { return nil }
+      if count <= length, !old.isWord {
+        (kept, self.offset, isBehind) = (end, offset, false)
+        dead = view.deadBytes &+ length &- count
+      } else {
+        let isLast = length > 0 && offset &+ length == end
+        (kept, isBehind) = (isLast ? offset : end, true)
+        self.offset = kept
+        dead = view.deadBytes &+ (isLast ? 0 : length)
+      }
+      slot = tag | UInt64(truncatingIfNeeded: self.offset) << 8 | UInt64(truncatingIfNeeded: count) << 40
+    }
+  }
+
+  /// Gives memory that is written over its length, in one call whatever it held; some of `filler` stands in what is new.
+  @inline(__always)
+  private static func resize(_ memory: inout [UInt8], to count: Int, with filler: UnsafeRawBufferPointer) {
+    let missing = count &- memory.count
+    if missing < 0 { memory.removeLast(0 &- missing) }
+    guard missing > 0 else { return }
+    let filling = min(missing, filler.count)
+    unsafe memory.append(contentsOf: UnsafeRawBufferPointer(rebasing: filler[..<filling]))
+    if missing > filling { memory.append(contentsOf: repeatElement(0, count: missing &- filling)) }
+  }
+
+  /// Writes the new record.
+  ///
+  /// - Returns: `false`, with nothing written, for a record whose values do not lie in it.
+  @inline(__always)
+  func write(
+    _ content: borrowing SlotContent, _ view: borrowing RecordView, at slotOffset: Int,
+    metadata: UnsafeRawBufferPointer, to memory: inout [UInt8]
+  ) -> Bool {
+    let byteCount = content.place == .word ? 8 : content.place == .bytes ? content.bytes.byteCount : 0
+    guard kept >= RecordLayout.headerBytes, kept <= view.bytes.byteCount,
+      slotOffset >= RecordLayout.headerBytes, slotOffset <= kept &- 8,
+      isBehind || (offset >= 0 && offset <= kept &- byteCount) || byteCount == 0
+    else { return false }
+    let end = kept &+ (isBehind ? byteCount : 0)
+    unsafe view.bytes.withUnsafeBytes { unsafe Self.resize(&memory, to: end &+ metadata.count, with: $0) }
+    let flags = RecordLayout.aliveFlag | RecordLayout.metadataFlag | RecordLayout.ownFlag
+    let head = UInt32(RecordLayout.version) | UInt32(flags) << 8 | UInt32(truncatingIfNeeded: dead) << 16
+    let root = view.bytes.load(RecordLayout.rootOffset, as: UInt32.self)
+    unsafe memory.withUnsafeMutableBytes { bytes in
+      guard let start = bytes.baseAddress else { return }
+      // SAFETY: the memory is as long as the record, header, slot and value were found to lie inside.
+      unsafe view.bytes.withUnsafeBytes {
+        if let source = $0.baseAddress { unsafe start.copyMemory(from: source, byteCount: kept) }
+      }
+      if let source = metadata.baseAddress {
+        unsafe (start + end).copyMemory(from: source, byteCount: metadata.count)
+      }
+      unsafe bytes.storeBytes(of: slot.littleEndian, toByteOffset: slotOffset, as: UInt64.self)
+      unsafe bytes.storeBytes(of: head.littleEndian, as: UInt32.self)
+      unsafe bytes.storeBytes(
+        of: (UInt64(root) | UInt64(UInt32(truncatingIfNeeded: end)) << 32).littleEndian,
+        toByteOffset: RecordLayout.rootOffset, as: UInt64.self)
+      if byteCount > 0 {
+        unsafe content.withBytes {
+          unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]).copyMemory(from: $0)
+        }
+      }
+    }
+    return true
+  }
+}
+
+extension SlotContent {
+  /// Hands what goes to the heap to `body`.
+  @inline(__always)
+  fileprivate func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+    if place == .word {
+      unsafe withUnsafeBytes(of: word.littleEndian) { unsafe body($0) }
+    } else {
+      unsafe bytes.withUnsafeBytes { unsafe body($0) }
+    }
+  }
+}
