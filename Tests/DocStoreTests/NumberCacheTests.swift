@@ -60,7 +60,7 @@ import Testing
     #expect(try store.verify().damages == [])
   }
 
-  @Test(arguments: [0, 8, 16, 1 << 10])
+  @Test(arguments: [0, 8, 16, 1 << 12])
   func `documents are found however few numbers there is room for`(capacity: Int) throws {
     let fixture = try StoreFixture { $0.numberCapacity = capacity }
     var random = SeededGenerator(seed: UInt64(capacity) + 1)

@@ -4,10 +4,10 @@ import CRDTCore
 extension DocumentPages {
   /// The number under the key of a document, as ``number(at:)``, to be remembered under the key's hash.
   ///
-  /// All numbers on the same page are remembered with it, where there is room for everybody's: so a page is
-  /// fetched from memory once, and not once for each of its ids.
+  /// Where many are asked for, all numbers on the same page are remembered with it: so a page is fetched from
+  /// memory once, and not once for each of its ids.
   func numberToRemember(at path: RawSpan, _ hash: UInt64) throws -> DocumentNumber? {
-    guard numbers.holds(try ids.count) else {
+    guard numbers.noteMiss(of: try ids.count) else {
       let number = try number(at: path)
       if let number { numbers.note(number, under: hash) }
       return number

@@ -22,7 +22,7 @@ import Synchronization
   /// The most entries by default: 2 MiB, of which a store takes about as much as its documents need.
   static let standardCapacity = 1 << 18
 
-  /// The number of entries in use, then, a bucket's length from the start, the entries.
+  /// The number of entries in use, the misses so far, then, a bucket's length from the start, the entries.
   ///
   /// Each is 16 bits of a key's hash, then the 48 of its number; zero is free. As many as a line of the
   /// processor's cache holds stand together, and a key has its place anywhere among them.
@@ -75,8 +75,20 @@ import Synchronization
       to: Atomic<UInt64>.self, capacity: byteCount / MemoryLayout<UInt64>.stride)
   }
 
-  /// Whether so many documents find their place, all but a few.
-  func holds(_ documents: Int) -> Bool { documents <= capacity / 2 }
+  /// Counts a number that was not remembered, and tells whether to take in those that stand beside it.
+  ///
+  /// That costs as much as looking up some eight numbers, so it begins when so many were looked up for each page
+  /// that it would have been the better choice from the start: whoever asks for little pays for little.
+  ///
+  /// - Parameter documents: How many the store has.
+  /// - Returns: `false` as well where not all would find their place.
+  func noteMiss(of documents: Int) -> Bool {
+    guard let words = unsafe words, documents <= capacity / 2 else { return false }
+    // One that is lost where two threads count at once does not matter.
+    let misses = unsafe words[1].load(ordering: .relaxed) &+ 1
+    unsafe words[1].store(misses, ordering: .relaxed)
+    return misses > documents / 8
+  }
 
   /// What the number of the document with the key `path` is found by.
   @inline(__always)
