@@ -11,7 +11,8 @@ struct JSONTape {
     var content: UInt64 = 0
     /// Bytes of a text or of canonical bytes; members of a map.
     var count = 0
-    /// The member before it in the same map; -1 for the first.
+    /// The map that it is a member of, and the member before it there; -1 for the first.
+    var map = 0
     var previous = -1
 
     @inline(__always)
@@ -38,6 +39,8 @@ struct JSONTape {
   private(set) var aside: [UInt8] = []
   /// The members of each map in the order of their keys, one map after another.
   private(set) var order: [Int] = []
+  /// The same of the last document: most often this one's too.
+  private var lastOrder: [Int] = []
   private(set) var root = (place: 0, count: 0)
   /// Where the text of `_id` stands in the JSON.
   private(set) var idRange = 0..<0
@@ -60,6 +63,7 @@ struct JSONTape {
   mutating func take(_ text: RawSpan, keys: KeyTable) -> Bool {
     members.removeAll(keepingCapacity: true)
     aside.removeAll(keepingCapacity: true)
+    swap(&order, &lastOrder)
     order.removeAll(keepingCapacity: true)
     // Another table may give other ids, and one that has grown other ranks.
     if !table.isIdentical(to: keys) {
@@ -87,6 +91,7 @@ struct JSONTape {
   ) throws(JSONError) -> (place: Int, count: Int)? {
     guard depth <= Self.depth else { return nil }
     mapCount += 1
+    let map = mapCount
     parser.offset += 1
     parser.skipSpace()
     var last = -1
@@ -114,7 +119,7 @@ struct JSONTape {
         var member = Member(key: key)
         guard try takeValue(&parser, &member, depth: depth) else { return nil }
         // Members of maps inside come before it.
-        member.previous = last
+        (member.map, member.previous) = (map, last)
         last = members.count
         members.append(member)
         count += 1
@@ -123,7 +128,7 @@ struct JSONTape {
       let byte = parser.current
       parser.offset += 1
       if byte == UInt8(ascii: "}") {
-        guard count <= RecordLayout.idKeys, let place = sort(from: last) else { return nil }
+        guard count <= RecordLayout.idKeys, let place = sort(map, count, from: last) else { return nil }
         return (place, count)
       }
       guard byte == UInt8(ascii: ",") else { return nil }
@@ -132,8 +137,12 @@ struct JSONTape {
   }
 
   /// Puts a map's members in the order of their keys; `nil` when two are the same.
-  private mutating func sort(from last: Int) -> Int? {
+  private mutating func sort(_ map: Int, _ count: Int, from last: Int) -> Int? {
     let base = order.count
+    if isOrdered(lastOrder, from: base, map, count) {
+      order.append(contentsOf: lastOrder[base..<base + count])
+      return base
+    }
     var next = last
     while next >= 0 {
       let rank = members[next].key.rank
@@ -148,6 +157,19 @@ struct JSONTape {
       next = members[next].previous
     }
     return base
+  }
+
+  /// Whether `count` places from `base` on are all the map's members, in the order of their keys.
+  private func isOrdered(_ places: [Int], from base: Int, _ map: Int, _ count: Int) -> Bool {
+    guard base + count <= places.count else { return false }
+    var rank = -1
+    for place in places[base..<base + count] {
+      guard place < members.count, members[place].map == map, Int(members[place].key.rank) > rank else {
+        return false
+      }
+      rank = Int(members[place].key.rank)
+    }
+    return true
   }
 
   /// A key that the table knows.
