@@ -37,6 +37,8 @@ public struct KeyTable: Sendable {
   }
 
   private var storage = Storage()
+  /// Names that were looked up last, each at a place of its own; empty before the first.
+  private var recent: [RecentName] = []
 
   public init() {}
 
@@ -69,6 +71,32 @@ public struct KeyTable: Sendable {
   func find(_ name: RawSpan) -> (id: UInt16, hash: HashLanes)? {
     let hash = HashLanes(name)
     return storage.find(name, hash).map { ($0, hash) }
+  }
+
+  /// The same for a name that is likely to be asked for again, such as that of a field that a transaction changes in
+  /// many documents: then it is neither hashed nor compared byte by byte.
+  @inline(__always)
+  mutating func findAgain(_ path: Span<String>, _ index: Int) -> (id: UInt16, hash: HashLanes)? {
+    let bits = RecentName.bits(path, index)
+    let place = RecentName.place(bits)
+    if place < recent.count, recent[place].bits == bits { return (recent[place].id, recent[place].hash) }
+    return findAndKeep(path[index], bits, at: place)
+  }
+
+  @inline(never)
+  private mutating func findAndKeep(
+    _ name: String, _ bits: RecentName.Bits, at place: Int
+  ) -> (id: UInt16, hash: HashLanes)? {
+    guard let (id, hash) = find(name.utf8.span.bytes) else { return nil }
+    // Of longer names only equal ones in the same memory have the same bits, which is rare.
+    guard name.utf8.count <= RecentName.nameBytes else { return (id, hash) }
+    let known = RecentName(name: name, bits: bits, id: id, hash: hash)
+    if recent.isEmpty {
+      recent = Array(repeating: known, count: RecentName.places)
+    } else {
+      recent[place] = known
+    }
+    return (id, hash)
   }
 
   func hash(of id: UInt16) -> HashLanes { storage.hashes[Int(id)] }

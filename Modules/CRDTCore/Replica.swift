@@ -24,6 +24,7 @@ public struct Replica: Sendable {
 
   /// Who writes here: 16 random bytes, never those of another replica, nor of a copy of this one.
   public let site: SiteID
+  private let siteHash: HashLanes
   /// The clock; its latest reading must not be given out twice, so keep it.
   public private(set) var clock: HybridClock
   /// The names and sites that records of this replica refer to by number.
@@ -32,6 +33,7 @@ public struct Replica: Sendable {
   /// Makes a replica, or brings a former one back with the tables and the clock that it had.
   public init(site: SiteID, tables: RecordTables = RecordTables(), clock: HybridClock = HybridClock()) {
     self.site = site
+    siteHash = StateHash.site(site)
     self.tables = tables
     self.clock = clock
   }
@@ -110,7 +112,7 @@ public struct Replica: Sendable {
   }
 
   private mutating func stamping(_ now: UInt64) -> Stamping {
-    Stamping(site: site, reading: clock.tick(now: now))
+    Stamping(site: site, siteHash: siteHash, reading: clock.tick(now: now))
   }
 
   private mutating func write(

@@ -203,6 +203,42 @@ import Testing
     #expect(patches > 100, "\(patches) patches")
   }
 
+  @Test func `names that a table has at hand are told apart by their bytes`() throws {
+    // More than are kept at hand, two that compare equal as text, and some that no string holds in itself.
+    let accented = ["caf\u{E9}", "cafe\u{301}"]
+    let long = (0..<4).map { "a field with a long name \($0)" }
+    let names = (0..<24).map { "field\($0)" } + accented + long + [""]
+    #expect(accented[0] == accented[1])
+    let peer = Peer(1)
+    var tables = peer.tables
+    let stamping = Stamping(site: peer.site, reading: ClockReading(milliseconds: 1_760_000_000_000))
+    // As one map of fields, the two would be one name.
+    let first = Dictionary(names.map { ($0, Value.int(0)) }, uniquingKeysWith: { first, _ in first })
+    var document = try #require(
+      try DocumentCodec.upsert(first, strategy: .merge, existing: nil, stamping: stamping, tables: &tables))
+    document = try #require(
+      try DocumentCodec.update(
+        [.set([accented[1]], .int(0))], existing: document.stored, stamping: stamping, tables: &tables))
+    var random = RandomDocument(seed: 5)
+    for turn in 1...600 {
+      // Now and then the same name again, and now and then text in memory of its own.
+      let name = String(decoding: Array(random.generator.pick(names).utf8), as: UTF8.self)
+      for value in [Int64(turn), Int64(-turn)] {
+        var unused = RecordTables(keys: KeyTable(names: tables.keys.names), sites: tables.sites)
+        let edits = [Edit.set([name], .int(value))]
+        let expected = try DocumentCodec.update(
+          edits, existing: document.stored, stamping: stamping, tables: &unused)
+        let updated = try DocumentCodec.update(
+          edits, existing: document.stored, stamping: stamping, tables: &tables)
+        #expect(updated?.record == expected?.record, "turn \(turn), \(name)")
+        #expect(updated?.summary == expected?.summary, "turn \(turn), \(name)")
+        document = try #require(updated, "turn \(turn), \(name)")
+        // The tables of a transaction that came to nothing are dropped, and another goes on with the former ones.
+        if turn.isMultiple(of: 7) { tables = unused }
+      }
+    }
+  }
+
   @Test func `a record that is patched for ever stays within its bounds`() throws {
     var peer = Peer(1)
     try peer.upsert(

@@ -1,10 +1,31 @@
 /// Where an entry stands in a record: its slot, its number in the order of the tree, its path's hash.
 struct EntryLocation {
-  var slotOffset: Int
-  var entry: Int
-  var path: HashLanes
+  var slotOffset = 0
+  var entry = -1
+  var path = StateHash.root
   /// The id of the path's first key; `missing` where the root carries its keys.
-  var rootKey: UInt16
+  var rootKey = ResolvedPath.missing
+
+  /// How many entries a walk may pass: each has ten bytes of its own, so one that passes more is in a damaged record
+  /// whose maps share nodes.
+  @inline(__always)
+  static func most(_ record: RawSpan) -> Int { record.byteCount / 10 }
+
+  /// Goes on to an entry of `node`, which is the map at this location or the root.
+  @inline(__always)
+  mutating func advance(
+    to index: Int, _ hash: HashLanes, in node: borrowing MapNode, _ left: inout Int
+  ) -> Bool {
+    let first = node.slotOffset(0)
+    slotOffset = first &+ index &* 8
+    path = path.combined(with: hash)
+    // Marks name an entry by its number, so what lies below those before it counts as well.
+    let below = index > 0 ? node.record.entries(below: first, slotOffset, atMost: left, depth: 0) : 0
+    guard below >= 0 else { return false }
+    left &-= below
+    entry &+= 1 &+ index &+ below
+    return true
+  }
 }
 
 extension RecordView {
@@ -13,13 +34,37 @@ extension RecordView {
   /// - Returns: `nil` when there is none, or the record is damaged.
   func locate(_ path: [String], _ keys: KeyTable) -> EntryLocation? {
     var walk = EntryWalk(self)
-    var depth = 0
-    while depth < path.count {
+    for depth in path.indices {
       if depth > 0, !walk.descend() { return nil }
       guard walk.step(to: path[depth].utf8.span.bytes, keys) else { return nil }
-      depth &+= 1
     }
     return path.isEmpty ? nil : walk.location
+  }
+
+  /// The same for a path that is likely to come again, whose names the table keeps at hand.
+  @inline(__always)
+  func locate(_ path: Span<String>, _ keys: inout KeyTable) -> EntryLocation? {
+    // In numbers of its own and not by an `EntryWalk`, which would not stay in registers.
+    var location = EntryLocation()
+    var left = EntryLocation.most(bytes)
+    var offset = Int(bytes.load(RecordLayout.rootOffset, as: UInt32.self))
+    var depth = 0
+    while depth < path.count {
+      if depth > 0 {
+        let parent = ValueRef(bytes, slotAt: location.slotOffset)
+        guard parent.kind == .map, depth <= Limits.depth else { return nil }
+        offset = parent.heapOffset
+      }
+      let node = MapNode(bytes, at: offset)
+      // Rare: a map that carries its keys is larger than any that does not.
+      guard !node.carriesKeys else { return locate(path.indices.map { path[$0] }, keys) }
+      guard let (id, hash) = keys.findAgain(path, depth), let index = node.index(ofID: id),
+        location.advance(to: index, hash, in: node, &left)
+      else { return nil }
+      if depth == 0 { location.rootKey = id }
+      depth &+= 1
+    }
+    return depth > 0 ? location : nil
   }
 }
 
@@ -27,9 +72,9 @@ extension RecordView {
 struct EntryWalk: ~Escapable, BitwiseCopyable {
   private let record: RawSpan
   private var node: MapNode
-  private var budget: EntryBudget
-  private(set) var location = EntryLocation(
-    slotOffset: 0, entry: -1, path: StateHash.root, rootKey: ResolvedPath.missing)
+  /// How many entries the walk may yet pass.
+  private var left: Int
+  private(set) var location = EntryLocation()
   private var depth = 0
 
   @_lifetime(copy view)
@@ -37,11 +82,12 @@ struct EntryWalk: ~Escapable, BitwiseCopyable {
   init(_ view: borrowing RecordView) {
     record = view.bytes
     node = view.root
-    budget = EntryBudget(view.bytes)
+    left = EntryLocation.most(view.bytes)
   }
 
   var value: ValueRef {
     @_lifetime(copy self)
+    @inline(__always)
     get { ValueRef(record, slotAt: location.slotOffset) }
   }
 
@@ -58,53 +104,38 @@ struct EntryWalk: ~Escapable, BitwiseCopyable {
   /// Finds a key in the map that the walk has come to.
   @inline(__always)
   mutating func step(to name: RawSpan, _ keys: KeyTable) -> Bool {
-    let index: Int
-    let hash: HashLanes
     if node.carriesKeys {
-      guard let found = node.index(ofName: name) else { return false }
-      index = found
-      hash = HashLanes(name)
-    } else {
-      guard let (id, key) = keys.find(name), let offset = node.slotOffset(ofID: id) else { return false }
-      index = (offset - node.slotOffset(0)) / 8
-      hash = key
-      if depth == 0 { location.rootKey = id }
+      guard let index = node.index(ofName: name) else { return false }
+      return location.advance(to: index, HashLanes(name), in: node, &left)
     }
-    location.slotOffset = node.slotOffset(index)
-    location.path = location.path.combined(with: hash)
-    let first = node.slotOffset(0)
-    guard index > 0 else {
-      location.entry &+= 1
-      return true
-    }
-    let below = record.entries(below: first, first &+ index &* 8, &budget, depth: 0)
-    guard below >= 0 else { return false }
-    location.entry &+= 1 &+ index &+ below
-    return true
+    guard let (id, hash) = keys.find(name), let index = node.index(ofID: id) else { return false }
+    if depth == 0 { location.rootKey = id }
+    return location.advance(to: index, hash, in: node, &left)
   }
 }
 
 extension RawSpan {
   /// How many entries lie below those of a run of slots; less than zero in a damaged record.
-  fileprivate func entries(below start: Int, _ end: Int, _ budget: inout EntryBudget, depth: Int) -> Int {
+  fileprivate func entries(below start: Int, _ end: Int, atMost limit: Int, depth: Int) -> Int {
     var total = 0
     var slot = start
     while slot < end {
-      let map = map(inSlot: slot)
-      if map.first > 0 {
-        guard depth <= Limits.depth, budget.take(map.count) else { return -1 }
+      if isMap(inSlot: slot) {
+        let map = map(inSlot: slot)
         total &+= map.count
+        guard depth <= Limits.depth, total <= limit else { return -1 }
         // The maps in here, without a call for each: most have none below them.
         var inner = map.first
         let innerEnd = inner &+ map.count &* 8
         while inner < innerEnd {
-          let nested = self.map(inSlot: inner)
-          if nested.first > 0 {
-            guard depth < Limits.depth, budget.take(nested.count) else { return -1 }
-            let first = nested.first
-            let below = entries(below: first, first &+ nested.count &* 8, &budget, depth: depth &+ 2)
+          if isMap(inSlot: inner) {
+            let nested = self.map(inSlot: inner)
+            total &+= nested.count
+            guard depth < Limits.depth, total <= limit else { return -1 }
+            let end = nested.first &+ nested.count &* 8
+            let below = entries(below: nested.first, end, atMost: limit &- total, depth: depth &+ 2)
             guard below >= 0 else { return -1 }
-            total &+= nested.count &+ below
+            total &+= below
           }
           inner &+= 8
         }
@@ -114,15 +145,17 @@ extension RawSpan {
     return total
   }
 
-  /// The first slot and the number of entries of the map that a slot holds; zeros where it holds none.
-  ///
-  /// SAFETY: the slot must lie inside.
+  /// SAFETY: the slot must lie inside; so below.
+  @inline(__always)
+  private func isMap(inSlot slot: Int) -> Bool {
+    unsafe unsafeLoad(fromUncheckedByteOffset: slot, as: UInt8.self) == RecordLayout.Tag.map.rawValue
+  }
+
+  /// The first slot and the number of entries of the map that a slot holds.
   @inline(__always)
   private func map(inSlot slot: Int) -> (first: Int, count: Int) {
-    let word = unsafe UInt64(
-      littleEndian: unsafeLoadUnaligned(fromUncheckedByteOffset: slot, as: UInt64.self))
-    guard UInt8(truncatingIfNeeded: word) == RecordLayout.Tag.map.rawValue else { return (0, 0) }
-    let map = MapNode(self, at: Int(truncatingIfNeeded: (word >> 8) & 0xFFFF_FFFF))
+    let offset = unsafe unsafeLoadUnaligned(fromUncheckedByteOffset: slot &+ 1, as: UInt32.self)
+    let map = MapNode(self, at: Int(UInt32(littleEndian: offset)))
     return (map.slotOffset(0), map.count)
   }
 }

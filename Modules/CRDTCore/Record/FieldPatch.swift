@@ -30,6 +30,7 @@ struct FieldPatch: ~Escapable {
   /// Makes the first of `edits`, if it sets a scalar or adds to a counter.
   ///
   /// - Returns: `nil` for what ``RecordPatch`` or the tree must do.
+  @inline(__always)
   static func applyFirst(
     of edits: [Edit], _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables,
     in room: inout [UInt8]
@@ -38,11 +39,13 @@ struct FieldPatch: ~Escapable {
     // In place: a copy of an edit would cost as much as the search for its field.
     switch edits[0] {
     case .set(let path, .string(var text)), .replace(let path, .string(var text)):
+      let path = keys(of: path, in: edits)
       return text.withUTF8 { utf8 in
         let content = unsafe SlotContent(string: RawSpan(_unsafeElements: utf8))
         return set(path, to: content, heapBytes: utf8.count, stored, stamping, &tables, &room)
       }
     case .set(let path, let value), .replace(let path, let value):
+      let path = keys(of: path, in: edits)
       let content: SlotContent
       switch value {
       case .int(let value): content = SlotContent(int: value)
@@ -53,18 +56,27 @@ struct FieldPatch: ~Escapable {
       }
       return set(path, to: content, heapBytes: 8, stored, stamping, &tables, &room)
     case .increment(let path, let amount):
-      return increment(path, by: amount, stored, stamping, &tables, &room)
+      return increment(keys(of: path, in: edits), by: amount, stored, stamping, &tables, &room)
     case .remove, .restart: return nil
     }
   }
 
+  /// The keys of an edit's path, in place: holding on to the path would take two atomic steps.
+  @_lifetime(copy edits)
+  @inline(__always)
+  private static func keys(of path: borrowing [String], in edits: Span<Edit>) -> Span<String> {
+    // SAFETY: the path is an edit's, which stands as long as the span over all of them. Its own span would hold on to it.
+    let keys = unsafe path.withUnsafeBufferPointer { unsafe $0 }
+    return unsafe _overrideLifetime(Span(_unsafeElements: keys), copying: edits)
+  }
+
   @inline(never)
   private static func set(
-    _ path: [String], to content: borrowing SlotContent, heapBytes: Int, _ stored: StoredDocument,
+    _ path: Span<String>, to content: borrowing SlotContent, heapBytes: Int, _ stored: StoredDocument,
     _ stamping: Stamping, _ tables: inout RecordTables, _ room: inout [UInt8]
   ) -> EncodedDocument? {
     let view = RecordView(stored.record)
-    guard view.isAlive, let location = view.locate(path, tables.keys) else { return nil }
+    guard view.isAlive, let location = view.locate(path, &tables.keys) else { return nil }
     let old = ValueRef(view.bytes, slotAt: location.slotOffset)
     guard old.kind != .map, old.kind != .counter else { return nil }
     if let summary = SolePatch.set(
@@ -86,12 +98,13 @@ struct FieldPatch: ~Escapable {
       old, to: content, location, nil, heapBytes: heapBytes, stored.summary, stamping, &tables.sites, &room)
   }
 
+  @inline(never)
   private static func increment(
-    _ path: [String], by amount: Int64, _ stored: StoredDocument, _ stamping: Stamping,
+    _ path: Span<String>, by amount: Int64, _ stored: StoredDocument, _ stamping: Stamping,
     _ tables: inout RecordTables, _ room: inout [UInt8]
   ) -> EncodedDocument? {
     let view = RecordView(stored.record)
-    guard view.isAlive, let location = view.locate(path, tables.keys) else { return nil }
+    guard view.isAlive, let location = view.locate(path, &tables.keys) else { return nil }
     let old = ValueRef(view.bytes, slotAt: location.slotOffset)
     let value = old.int
     // A sum at the edge may have been cut to it.
@@ -167,7 +180,7 @@ struct FieldPatch: ~Escapable {
     for place in 1..<(count + 1) { latest = max(latest, writers[place].latest) }
     let reading = max(stamping.reading, latest.next)
     var summary = summary
-    let siteHash = StateHash.site(stamping.site)
+    let siteHash = stamping.siteHash
     // Another store's mark in a record that was taken over is not this store's.
     if own > 0, sites[writers[own].ordinal] != stamping.site { own = 0 }
     if own > 0 {
@@ -209,7 +222,7 @@ struct FieldPatch: ~Escapable {
         addition.account(for: Writer(site: stamping.site, birth: birth), reading, location.path, &summary)
       } else {
         summary.subtract(formerEntry.combined(with: old.stateHash))
-        let entry = location.path.combined(with: StateHash.stamp(reading, siteHash))
+        let entry = location.path.combined(with: stamping.hash(at: reading))
         summary.add(entry.combined(with: content.hash))
       }
       sink.seal()

@@ -38,10 +38,14 @@ struct MapNode: ~Escapable, BitwiseCopyable {
   }
 
   /// Where the slot of a key lies, by the key's id; only for maps that do not carry their keys.
+  @inline(__always)
+  func slotOffset(ofID id: UInt16) -> Int? { index(ofID: id).map { slotOffset($0) } }
+
+  /// The position of a key by its id; only for maps that do not carry their keys.
   ///
   /// - Complexity: O(*k*), four keys a step; such maps are small.
   @inline(__always)
-  func slotOffset(ofID id: UInt16) -> Int? {
+  func index(ofID id: UInt16) -> Int? {
     guard id != ResolvedPath.missing else { return nil }
     let pattern = UInt64(id) &* 0x0001_0001_0001_0001
     let first = offset &+ 4
@@ -56,7 +60,7 @@ struct MapNode: ~Escapable, BitwiseCopyable {
       let zeros = (difference &- 0x0001_0001_0001_0001) & ~difference & 0x8000_8000_8000_8000
       if zeros != 0 {
         let found = index &+ zeros.trailingZeroBitCount / 16
-        return found < count ? slotOffset(found) : nil
+        return found < count ? found : nil
       }
       index &+= 4
     }

@@ -17,12 +17,14 @@ struct SlotContent: ~Escapable, BitwiseCopyable {
   let hash: HashLanes
 
   @_lifetime(immortal)
+  @inline(__always)
   init(_ tag: RecordLayout.Tag, slot: UInt64, hash: HashLanes) {
     (place, self.tag, word, self.hash) = (.slot, tag, slot, hash)
     bytes = RawSpan()
   }
 
   @_lifetime(immortal)
+  @inline(__always)
   private init(_ tag: RecordLayout.Tag, heap word: UInt64, hash: HashLanes) {
     (place, self.tag, self.word, self.hash) = (.word, tag, word, hash)
     bytes = RawSpan()
@@ -35,6 +37,7 @@ struct SlotContent: ~Escapable, BitwiseCopyable {
   }
 
   @_lifetime(immortal)
+  @inline(__always)
   init(int value: Int64) { self.init(value, .int, .wideInt, StateHash.bits(UInt64(bitPattern: value), .int)) }
 
   /// A counter whose sum is `sum`; its hash is that of its base, which is not known here.
@@ -42,6 +45,7 @@ struct SlotContent: ~Escapable, BitwiseCopyable {
   init(counter sum: Int64, hash: HashLanes) { self.init(sum, .counter, .wideCounter, hash) }
 
   @_lifetime(immortal)
+  @inline(__always)
   private init(_ value: Int64, _ tag: RecordLayout.Tag, _ wide: RecordLayout.Tag, _ hash: HashLanes) {
     if (value << 8) >> 8 == value {
       self.init(tag, slot: UInt64(tag.rawValue) | UInt64(bitPattern: value << 8), hash: hash)

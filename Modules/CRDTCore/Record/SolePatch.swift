@@ -21,7 +21,7 @@ enum SolePatch {
     guard view.isOwn, let place = HeapPlace(content, over: old, in: view) else { return nil }
     let base = view.baseReading
     var reader = PatchReader(view.bytes, from: view.metadataOffset)
-    guard let writer = Writer(view, base, &reader), sites[writer.ordinal] == stamping.site,
+    guard let writer = Writer.read(view, base, &reader), sites[writer.ordinal] == stamping.site,
       place.dead <= RecordLayout.deadLimit(view.metadataOffset)
     else { return nil }
     let reading = max(stamping.reading, max(base, writer.latest).next)
@@ -39,13 +39,13 @@ enum SolePatch {
       return place.write(content, view, at: location.slotOffset, metadata: out.written, to: &memory)
     }
     guard isMade else { return nil }
-    let site = StateHash.site(stamping.site)
+    let site = stamping.siteHash
     var summary = former
     summary.subtract(StateHash.included(writer.birth, writer.latest, site))
     summary.add(StateHash.included(writer.birth, reading, site))
     let path = location.path
     summary.subtract(path.combined(with: StateHash.stamp(formerReading, site)).combined(with: old.stateHash))
-    summary.add(path.combined(with: StateHash.stamp(reading, site)).combined(with: content.hash))
+    summary.add(path.combined(with: stamping.hash(at: reading)).combined(with: content.hash))
     // Last, since a load waits for what has just been stored.
     let sum = RecordChecksum.of(memory.span.bytes).littleEndian
     unsafe memory.withUnsafeMutableBytes {
@@ -61,18 +61,19 @@ enum SolePatch {
     var latest: ClockReading
 
     @inline(__always)
-    init?(_ view: borrowing RecordView, _ base: ClockReading, _ reader: inout PatchReader) {
+    static func read(
+      _ view: borrowing RecordView, _ base: ClockReading, _ reader: inout PatchReader
+    ) -> Writer? {
       guard base > .zero else { return nil }
       if view.isFresh {
-        guard reader.isWholeAndAtEnd else { return nil }
-        (ordinal, birth, latest) = (view.baseSite, base, base)
-        return
+        return reader.isWholeAndAtEnd ? Writer(ordinal: view.baseSite, birth: base, latest: base) : nil
       }
       guard reader.byte() == RecordMetadata.Parts.marks.rawValue, reader.byte() == 1 else { return nil }
-      ordinal = UInt32(truncatingIfNeeded: reader.index(through: UInt64(UInt32.max)))
-      latest = reader.time(from: base)
-      birth = reader.age(at: latest)
+      let ordinal = UInt32(truncatingIfNeeded: reader.index(through: UInt64(UInt32.max)))
+      let latest = reader.time(from: base)
+      let birth = reader.age(at: latest)
       guard reader.byte() == 1, reader.byte() == 1 else { return nil }
+      return Writer(ordinal: ordinal, birth: birth, latest: latest)
     }
 
     @inline(__always)

@@ -4,6 +4,9 @@ public struct ValueRef: ~Escapable {
     case null, bool, int, double, string, bytes, array, map, counter, attachment
   }
 
+  /// Tags are compared as numbers here, which takes no call to tell whether there is such a tag.
+  private typealias Tag = RecordLayout.Tag
+
   private let record: RawSpan
   private let slotOffset: Int
   let slot: UInt64
@@ -25,7 +28,8 @@ public struct ValueRef: ~Escapable {
   @inline(__always)
   private static func kind(ofTag tag: UInt64) -> Kind {
     let kind = tag < 16 ? UInt8(truncatingIfNeeded: kinds &>> (tag &* 4)) & 0xF : 0
-    return Kind(rawValue: kind) ?? .null
+    // SAFETY: the word holds numbers from 0 to 9, which are those of the cases in their order.
+    return unsafe unsafeBitCast(kind, to: Kind.self)
   }
 
   var tag: UInt8 { UInt8(truncatingIfNeeded: slot) }
@@ -36,18 +40,18 @@ public struct ValueRef: ~Escapable {
 
   /// The integer, or a counter's sum; zero for other kinds.
   public var int: Int64 {
-    switch RecordLayout.Tag(rawValue: tag) {
-    case .int, .counter: Int64(bitPattern: slot) >> 8
-    case .wideInt, .wideCounter: record.load(heapOffset)
+    switch tag {
+    case Tag.int.rawValue, Tag.counter.rawValue: Int64(bitPattern: slot) >> 8
+    case Tag.wideInt.rawValue, Tag.wideCounter.rawValue: record.load(heapOffset)
     default: 0
     }
   }
 
   /// The floating-point number; zero for other kinds.
   public var double: Double {
-    switch RecordLayout.Tag(rawValue: tag) {
-    case .shortDouble: Double(Float(bitPattern: UInt32(truncatingIfNeeded: slot >> 8)))
-    case .double: Double(bitPattern: record.load(heapOffset))
+    switch tag {
+    case Tag.shortDouble.rawValue: Double(Float(bitPattern: UInt32(truncatingIfNeeded: slot >> 8)))
+    case Tag.double.rawValue: Double(bitPattern: record.load(heapOffset))
     default: 0
     }
   }
@@ -56,18 +60,19 @@ public struct ValueRef: ~Escapable {
   public var bytes: RawSpan {
     @_lifetime(copy self)
     get {
-      switch RecordLayout.Tag(rawValue: tag) {
-      case .shortString: record.clipped(slotOffset + 2, Int((slot >> 8) & 0xFF))
-      case .string, .bytes, .array, .attachment: heapBytes
+      switch tag {
+      case Tag.shortString.rawValue: record.clipped(slotOffset + 2, Int((slot >> 8) & 0xFF))
+      case Tag.string.rawValue, Tag.bytes.rawValue, Tag.array.rawValue, Tag.attachment.rawValue: heapBytes
       default: record.extracting(0..<0)
       }
     }
   }
 
   /// Whether the value is eight bytes in the heap.
+  @inline(__always)
   var isWord: Bool {
-    switch RecordLayout.Tag(rawValue: tag) {
-    case .wideInt, .double, .wideCounter: true
+    switch tag {
+    case Tag.wideInt.rawValue, Tag.double.rawValue, Tag.wideCounter.rawValue: true
     default: false
     }
   }
@@ -75,10 +80,12 @@ public struct ValueRef: ~Escapable {
   var heapWord: UInt64 { record.load(heapOffset) }
 
   /// Where the value's bytes lie in the heap; none for one that is all in its slot, or a map.
+  @inline(__always)
   var heapRange: (offset: Int, count: Int) {
-    switch RecordLayout.Tag(rawValue: tag) {
-    case .wideInt, .double, .wideCounter: (heapOffset, 8)
-    case .string, .bytes, .array, .attachment: (heapOffset, Int(slot >> 40))
+    switch tag {
+    case Tag.wideInt.rawValue, Tag.double.rawValue, Tag.wideCounter.rawValue: (heapOffset, 8)
+    case Tag.string.rawValue, Tag.bytes.rawValue, Tag.array.rawValue, Tag.attachment.rawValue:
+      (heapOffset, Int(slot >> 40))
     default: (0, 0)
     }
   }

@@ -1,12 +1,30 @@
 /// The site and the time of a transaction's writes.
 package struct Stamping: Sendable {
-  package var site: SiteID
+  package let site: SiteID
   /// The transaction's clock reading; a document whose own history is ahead goes on from there.
-  package var reading: ClockReading
+  package let reading: ClockReading
+  /// What the site counts in summaries, and the stamp of site and reading: the same for all of a transaction's writes.
+  let siteHash: HashLanes
+  private let readingHash: HashLanes
 
+  @inline(__always)
   package init(site: SiteID, reading: ClockReading) {
+    self.init(site: site, siteHash: StateHash.site(site), reading: reading)
+  }
+
+  /// The same for one who writes again and again, and so keeps the site's hash.
+  @inline(__always)
+  init(site: SiteID, siteHash: HashLanes, reading: ClockReading) {
     self.site = site
     self.reading = reading
+    self.siteHash = siteHash
+    readingHash = StateHash.stamp(reading, siteHash)
+  }
+
+  /// The hash of a stamp of the site, which as a rule is at the transaction's reading.
+  @inline(__always)
+  func hash(at reading: ClockReading) -> HashLanes {
+    reading == self.reading ? readingHash : StateHash.stamp(reading, siteHash)
   }
 }
 
