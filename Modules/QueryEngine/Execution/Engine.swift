@@ -22,7 +22,12 @@ public struct Engine: Sendable {
   /// - Throws: `QueryError`; `StoreError`, for example `nestedWriteTransaction` for a statement that writes
   ///   inside a write transaction.
   public func execute(_ text: String, arguments: [String: Value] = [:]) throws -> QueryResult {
-    try execute(DQL.parse(text), arguments: arguments)
+    let parsed = try DQL.parseLocated(text)
+    do {
+      return try execute(parsed.statement, arguments: arguments)
+    } catch let error as QueryError {
+      throw parsed.sourceMap.locating(error)
+    }
   }
 
   /// Executes one statement in a transaction of its own.
@@ -38,7 +43,12 @@ public struct Engine: Sendable {
   /// Parses and executes one DQL statement without blocking the caller's actor.
   @concurrent
   public func execute(_ text: String, arguments: [String: Value] = [:]) async throws -> QueryResult {
-    try await execute(DQL.parse(text), arguments: arguments)
+    let parsed = try DQL.parseLocated(text)
+    do {
+      return try await execute(parsed.statement, arguments: arguments)
+    } catch let error as QueryError {
+      throw parsed.sourceMap.locating(error)
+    }
   }
 
   /// Executes one statement in a transaction of its own without blocking the caller's actor.
@@ -63,7 +73,7 @@ public struct Engine: Sendable {
       return QueryResult(rows: try rows(of: select, arguments, in: transaction))
     case .insert, .update, .delete, .evict:
       throw QueryError(.unsupported, "a statement that writes cannot run in a read transaction")
-    case .alterSystem, .show, .explain:
+    case .compound, .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
   }
@@ -87,7 +97,7 @@ public struct Engine: Sendable {
       return try execute(removal, arguments, in: transaction) {
         try transaction.evict($0, in: removal.collection)
       }
-    case .alterSystem, .show, .explain:
+    case .compound, .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
   }
@@ -139,7 +149,7 @@ extension Statement {
   var writes: Bool {
     switch self {
     case .insert, .update, .delete, .evict: true
-    case .select, .alterSystem, .show, .explain: false
+    case .select, .compound, .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile, .advise: false
     }
   }
 }

@@ -85,6 +85,8 @@ package struct Evaluator {
       }
       // Without ELSE the result is NULL, as in SQL.
       return try otherwise.map { (other) throws(QueryError) in try value(of: other, row) } ?? .null
+    case .field, .variable, .inQuery, .similar, .collate, .aggregate, .quantified, .arrayFor, .objectFor:
+      throw .unsupported(expression.unsupportedFeature ?? "a variable outside of a comprehension")
     }
   }
 
@@ -165,7 +167,8 @@ package struct Evaluator {
   ) throws(QueryError) -> Value? {
     var values: [String: Value] = [:]
     for member in members {
-      if let value = try value(of: member.value, row) { values[member.key] = value }
+      guard case .string(let key) = try value(of: member.key, row) else { continue }
+      if let value = try value(of: member.value, row) { values[key] = value }
     }
     return .map(values)
   }

@@ -11,10 +11,15 @@ public enum DQL {
   /// - Throws: `QueryError` with the place and what was expected: `syntax`, `unsupported`,
   ///   `unknownFunction`, `argument`, or `limit` (`Limits.queryBytes`, `.depth`, `.queryNodes`).
   public static func parse(_ text: String) throws(QueryError) -> Statement {
+    try parseLocated(text).statement
+  }
+
+  /// Parses one statement, and keeps where its parts stand.
+  package static func parseLocated(_ text: String) throws(QueryError) -> ParsedStatement {
     var parser = try Parser(text, dialect: .dql)
     let statement = try parser.parseStatement()
     try parser.expectStatementEnd()
-    return statement
+    return ParsedStatement(statement: statement, sourceMap: parser.sourceMap)
   }
 
   /// Parses an expression alone, as it stands after WHERE.
@@ -107,6 +112,7 @@ extension Parser {
         at: start)
     }
     qualifier = name
+    sourceMap.note(.collection(name), at: start.start)
     if at(.openParenthesis) { throw unsupported("declaring the types of fields") }
     guard allowsAlias else { return name }
     if accept("AS") {

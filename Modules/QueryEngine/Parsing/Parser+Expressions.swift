@@ -201,8 +201,11 @@ extension Expression {
   /// Whether an operator stands at the top.
   fileprivate var isOperation: Bool {
     switch self {
-    case .unary, .binary, .and, .or, .between, .in, .like, .isNull, .isMissing: true
-    case .literal, .missing, .parameter, .path, .call, .array, .object, .case: false
+    case .unary, .binary, .and, .or, .between, .in, .inQuery, .like, .similar, .isNull, .isMissing, .collate:
+      true
+    case .literal, .missing, .parameter, .path, .field, .variable, .call, .aggregate, .array, .object, .case,
+      .quantified, .arrayFor, .objectFor:
+      false
     }
   }
 }

@@ -5,18 +5,20 @@ extension Parser {
   mutating func parseInsert() throws(QueryError) -> Insert {
     try expect("INSERT")
     try expect("INTO")
-    var insert = Insert(collection: try parseCollection(allowsAlias: false), documents: [])
+    var insert = Insert(into: Source(try parseCollection(allowsAlias: false)), .documents([]))
     insert.initial = accept("INITIAL")
     if at("SELECT") { throw unsupported("INSERT … SELECT") }
     guard accept("DOCUMENTS") || accept("VALUES") else {
       throw unexpected(insert.initial ? ["DOCUMENTS", "VALUES"] : ["DOCUMENTS", "VALUES", "INITIAL"])
     }
     constantContext = "a document"
+    var documents: [Expression] = []
     repeat {
       try expect(.openParenthesis)
-      insert.documents.append(try parseExpression())
+      documents.append(try parseExpression())
       try expect(.closeParenthesis)
     } while accept(.comma)
+    insert.content = .documents(documents)
     constantContext = nil
     let clause = current
     if let conflict = try parseConflict() {

@@ -42,6 +42,7 @@ extension Parser {
       advance()
       throw unexpected(["a parameter's name"])
     }
+    sourceMap.note(.parameter(name), at: current.start)
     advance()
     advance()
     return try node(.parameter(name))

@@ -102,7 +102,7 @@ extension Parser {
       var result: [Select.Column] = []
       for (position, column) in columns.enumerated() {
         let expression = unqualified(column.expression)
-        let name = column.alias ?? Self.columnName(of: expression, at: position)
+        let name = column.alias ?? expression.columnName(at: position)
         guard names.insert(name).inserted else {
           throw failure(.syntax, "two columns have one name: name one of them with AS", at: column.start)
         }
@@ -110,12 +110,6 @@ extension Parser {
       }
       return .columns(result)
     }
-  }
-
-  /// The last key of a path; any other expression is named by its place.
-  private static func columnName(of expression: Expression, at position: Int) -> String {
-    if case .path(let path) = expression, case .key(let key) = path.last { return key }
-    return "($\(position + 1))"
   }
 
   /// What ORDER BY may name: columns by their aliases, which come before fields of the same name.

@@ -23,9 +23,11 @@ struct Parser {
   var constantContext: String?
   /// Whether the keys of object literals may be bare words.
   var allowsBareKeys = false
+  var sourceMap: SourceMap
 
   init(_ text: String, dialect: Lexer.Dialect) throws(QueryError) {
     self.text = Array(text.utf8)
+    self.sourceMap = SourceMap(self.text)
     self.tokens = try Lexer.tokens(of: self.text, dialect: dialect)
   }
 

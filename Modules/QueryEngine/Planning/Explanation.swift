@@ -7,6 +7,7 @@ extension Statement {
     case .select(let select):
       return .array(try Planner.plan(select, arguments: arguments).steps)
     case .insert(let insert):
+      if let feature = insert.unsupportedFeature { throw .unsupported(feature) }
       return .array([
         Self.step("insert", ["collection": .string(insert.collection), "initial": .bool(insert.initial)])
       ])
@@ -20,7 +21,8 @@ extension Statement {
     case .evict(let removal):
       let plan = try Planner.plan(removal, arguments: arguments).writable()
       return .array(plan.steps.dropLast() + [Self.step("evict")])
-    case .alterSystem, .show, .explain:
+    case .compound, .createIndex, .dropIndex: throw .unsupported("EXPLAIN \(verb)")
+    case .alterSystem, .show, .explain, .profile, .advise:
       throw QueryError(.unsupported, "EXPLAIN takes a statement on documents")
     }
   }
@@ -73,7 +75,7 @@ extension Plan {
 
   private var projectionStep: Value {
     switch projection {
-    case .all: Statement.step("documents")
+    case .all, .elements: Statement.step("documents")
     case .countAll(let alias): Statement.step("count", ["column": .string(alias)])
     case .columns(let columns):
       Statement.step("columns", ["columns": .array(columns.map { .string($0.name) })])

@@ -3,11 +3,12 @@ package import CRDTCore
 /// Turns statements into plans: a pure function of the statement and its arguments.
 package enum Planner {
   package static func plan(_ select: Select, arguments: [String: Value]) throws(QueryError) -> Plan {
+    if let feature = select.unsupportedFeature { throw .unsupported(feature) }
     var plan = try plan(
       select.collection, select.predicate, select.order, select.limit, select.offset, arguments)
     plan.distinct = select.distinct
     switch select.projection {
-    case .all, .countAll: plan.projection = select.projection
+    case .all, .countAll, .elements: plan.projection = select.projection
     case .columns(var columns):
       for index in columns.indices {
         columns[index].expression = try columns[index].expression.binding(arguments)
@@ -19,11 +20,14 @@ package enum Planner {
   }
 
   package static func plan(_ removal: Removal, arguments: [String: Value]) throws(QueryError) -> Plan {
-    try plan(removal.collection, removal.predicate, removal.order, removal.limit, removal.offset, arguments)
+    if let feature = removal.unsupportedFeature { throw .unsupported(feature) }
+    return try plan(
+      removal.collection, removal.predicate, removal.order, removal.limit, removal.offset, arguments)
   }
 
   package static func plan(_ update: Update, arguments: [String: Value]) throws(QueryError) -> Plan {
-    try plan(update.collection, update.predicate, [], nil, nil, arguments)
+    if let feature = update.unsupportedFeature { throw .unsupported(feature) }
+    return try plan(update.collection, update.predicate, [], nil, nil, arguments)
   }
 
   private static func plan(

@@ -147,6 +147,11 @@ package func subscriptionSubset(of statement: Statement) throws(QueryError) -> S
   }
   let features: [(isUsed: Bool, name: String)] = [
     (select.distinct, "DISTINCT"),
+    (!select.joins.isEmpty, "JOIN"),
+    (!select.groups.isEmpty, "GROUP BY"),
+    (select.having != nil, "HAVING"),
+    (!select.source.types.isEmpty, "a type definition"),
+    (!select.source.hints.isEmpty, "USE INDEX or USE DIRECTIVES"),
     (select.projection != .all, "A projection other than wildcard (*)"),
     (!select.order.isEmpty, "ORDER BY"),
     (select.limit != nil, "LIMIT"),

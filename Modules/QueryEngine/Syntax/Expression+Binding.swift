@@ -3,9 +3,11 @@ package import CRDTCore
 extension Expression {
   /// This expression with every parameter replaced by its argument, and every constant part by its value.
   ///
-  /// - Throws: `argument` when one has no value, `limit` when a value is nested too deeply.
+  /// - Throws: `argument` when one has no value, `limit` when a value is nested too deeply, `unsupported` for
+  ///   what cannot be evaluated.
   package func binding(_ arguments: [String: Value]) throws(QueryError) -> Expression {
     try rewritten { (node) throws(QueryError) -> Expression in
+      if let feature = node.unsupportedFeature { throw .unsupported(feature) }
       guard case .parameter(let name) = node else { return node.folded }
       return .literal(try Self.argument(name, in: arguments))
     }
@@ -14,8 +16,9 @@ extension Expression {
   /// A node over constants, replaced by its value; any other node as it is.
   private var folded: Expression {
     switch self {
-    case .literal, .missing, .path, .parameter: return self
-    case .unary, .binary, .and, .or, .between, .in, .like, .isNull, .isMissing, .call, .array, .object, .case:
+    case .literal, .missing, .path, .field, .variable, .parameter, .aggregate, .inQuery: return self
+    case .unary, .binary, .and, .or, .between, .in, .like, .similar, .isNull, .isMissing, .collate, .call,
+      .array, .object, .case, .quantified, .arrayFor, .objectFor:
       break
     }
     guard children.allSatisfy(\.isConstant) else { return self }
@@ -30,17 +33,8 @@ extension Expression {
   private var isConstant: Bool {
     switch self {
     case .literal, .missing: true
-    case .parameter, .path, .unary, .binary, .and, .or, .between, .in, .like, .isNull, .isMissing, .call,
-      .array,
-      .object, .case:
-      false
+    default: false
     }
-  }
-
-  /// The names of all parameters.
-  package var parameters: Set<String> {
-    if case .parameter(let name) = self { return [name] }
-    return children.reduce(into: []) { $0.formUnion($1.parameters) }
   }
 
   /// The value of one parameter.

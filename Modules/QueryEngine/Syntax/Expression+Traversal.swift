@@ -2,24 +2,47 @@ import CRDTCore
 
 extension Expression {
   /// The expressions directly below this one, in the order of the text.
+  ///
+  /// A query inside is no part of the tree: it reads other documents.
   package var children: [Expression] {
     switch self {
-    case .literal, .missing, .parameter, .path: []
-    case .unary(_, let operand): [operand]
+    case .literal, .missing, .parameter, .path, .field, .variable: []
+    case .unary(_, let operand), .collate(let operand, _), .inQuery(let operand, _, _): [operand]
     case .binary(_, let left, let right): [left, right]
     case .and(let terms), .or(let terms), .array(let terms), .call(_, let terms): terms
     case .between(let subject, let low, let high, _): [subject, low, high]
     case .in(let subject, let list, _): [subject, list]
-    case .like(let subject, let pattern, let escape, _, _): [subject, pattern] + (escape.map { [$0] } ?? [])
+    case .like(let subject, let pattern, let escape, _, _), .similar(let subject, let pattern, let escape, _):
+      [subject, pattern] + Self.some(escape)
     case .isNull(let subject, _), .isMissing(let subject, _): [subject]
-    case .object(let members): members.map(\.value)
+    case .aggregate(_, _, let operand): Self.some(operand)
+    case .object(let members): members.flatMap { $0.key.isName ? [$0.value] : [$0.key, $0.value] }
     case .case(let clauses, let otherwise):
-      clauses.flatMap { [$0.condition, $0.result] } + (otherwise.map { [$0] } ?? [])
+      clauses.flatMap { [$0.condition, $0.result] } + Self.some(otherwise)
+    case .quantified(_, let iteration, let condition): [iteration.source, condition]
+    case .arrayFor(let element, let iteration, let condition):
+      [element, iteration.source] + Self.some(condition)
+    case .objectFor(let key, let value, let iteration, let condition):
+      [key, value, iteration.source] + Self.some(condition)
     }
   }
 
-  /// The number of nodes of this tree.
-  package var nodeCount: Int { children.reduce(1) { $0 + $1.nodeCount } }
+  private static func some(_ expression: Expression?) -> [Expression] { expression.map { [$0] } ?? [] }
+
+  /// Whether this is the fixed key of an object's member.
+  private var isName: Bool {
+    if case .literal(.string) = self { true } else { false }
+  }
+
+  /// The query that this node asks, if it is one that does.
+  private var query: Select? {
+    if case .inQuery(_, let query, _) = self { query } else { nil }
+  }
+
+  /// The number of nodes of this tree, and of the queries in it.
+  package var nodeCount: Int {
+    children.reduce(1 + (query?.expressions.reduce(0) { $0 + $1.nodeCount } ?? 0)) { $0 + $1.nodeCount }
+  }
 
   /// Every path that is read, in the order of the text, repeated where the text repeats it.
   package var paths: [FieldPath] {
@@ -27,71 +50,43 @@ extension Expression {
     return children.flatMap(\.paths)
   }
 
+  /// The names of all parameters, also of queries inside.
+  package var parameters: Set<String> {
+    if case .parameter(let name) = self { return [name] }
+    return (children + (query?.expressions ?? [])).reduce(into: []) { $0.formUnion($1.parameters) }
+  }
+
   /// Whether equal documents and arguments always give equal results.
   package var isDeterministic: Bool {
-    if case .call(let function, _) = self, !function.isDeterministic { return false }
-    return children.allSatisfy(\.isDeterministic)
-  }
-
-  /// The same tree with each node replaced by what `transform` makes of it, from the leaves up.
-  package func rewritten<Failure: Error>(
-    _ transform: (Expression) throws(Failure) -> Expression
-  ) throws(Failure) -> Expression {
-    try transform(try withChildren(transform))
-  }
-
-  private func withChildren<Failure: Error>(
-    _ transform: (Expression) throws(Failure) -> Expression
-  ) throws(Failure) -> Expression {
     switch self {
-    case .literal, .missing, .parameter, .path: return self
-    case .unary(let symbol, let operand): return .unary(symbol, try operand.rewritten(transform))
-    case .binary(let symbol, let left, let right):
-      return .binary(symbol, try left.rewritten(transform), try right.rewritten(transform))
-    case .and(let terms): return .and(try Self.rewritten(terms, transform))
-    case .or(let terms): return .or(try Self.rewritten(terms, transform))
-    case .array(let terms): return .array(try Self.rewritten(terms, transform))
-    case .call(let function, let terms): return .call(function, try Self.rewritten(terms, transform))
-    case .between(let subject, let low, let high, let negated):
-      return .between(
-        try subject.rewritten(transform), low: try low.rewritten(transform),
-        high: try high.rewritten(transform), negated: negated)
-    case .in(let subject, let list, let negated):
-      return .in(try subject.rewritten(transform), try list.rewritten(transform), negated: negated)
-    case .like(let subject, let pattern, let escape, let caseInsensitive, let negated):
-      var newEscape: Expression?
-      if let escape { newEscape = try escape.rewritten(transform) }
-      return .like(
-        try subject.rewritten(transform), pattern: try pattern.rewritten(transform), escape: newEscape,
-        caseInsensitive: caseInsensitive, negated: negated)
-    case .isNull(let subject, let negated):
-      return .isNull(try subject.rewritten(transform), negated: negated)
-    case .isMissing(let subject, let negated):
-      return .isMissing(try subject.rewritten(transform), negated: negated)
-    case .object(let members):
-      var rewritten = members
-      for index in rewritten.indices {
-        rewritten[index].value = try members[index].value.rewritten(transform)
-      }
-      return .object(rewritten)
-    case .case(let clauses, let otherwise):
-      var rewritten = clauses
-      for index in rewritten.indices {
-        rewritten[index].condition = try clauses[index].condition.rewritten(transform)
-        rewritten[index].result = try clauses[index].result.rewritten(transform)
-      }
-      var newOtherwise: Expression?
-      if let otherwise { newOtherwise = try otherwise.rewritten(transform) }
-      return .case(rewritten, otherwise: newOtherwise)
+    case .call(let function, _) where !function.isDeterministic: false
+    // What other documents say may change while this one does not.
+    case .inQuery: false
+    default: children.allSatisfy(\.isDeterministic)
     }
   }
+}
 
-  private static func rewritten<Failure: Error>(
-    _ terms: [Expression], _ transform: (Expression) throws(Failure) -> Expression
-  ) throws(Failure) -> [Expression] {
-    var result: [Expression] = []
-    result.reserveCapacity(terms.count)
-    for term in terms { result.append(try term.rewritten(transform)) }
-    return result
+extension Select {
+  /// Every expression of the query, in the order of the text.
+  var expressions: [Expression] {
+    projection.expressions + joins.map(\.condition) + (predicate.map { [$0] } ?? []) + groups
+      + (having.map { [$0] } ?? []) + order.map(\.expression) + [limit, offset].compactMap { $0 }
+  }
+}
+
+extension Select.Projection {
+  fileprivate var expressions: [Expression] {
+    switch self {
+    case .all, .countAll: []
+    case .columns(let columns): columns.map(\.expression)
+    case .elements(let elements):
+      elements.compactMap { element in
+        switch element {
+        case .star, .without: nil
+        case .column(let column): column.expression
+        }
+      }
+    }
   }
 }

@@ -6,9 +6,13 @@ extension Engine {
   func execute(
     _ insert: Insert, _ arguments: [String: Value], in transaction: WriteTransaction
   ) throws -> QueryResult {
+    if let feature = insert.unsupportedFeature { throw QueryError.unsupported(feature) }
+    guard case .documents(let expressions) = insert.content else {
+      throw QueryError.unsupported("INSERT … SELECT")
+    }
     _ = try Planner.plan(Select(collection: insert.collection), arguments: [:]).writable()
     var documents: [NewDocument] = []
-    for expression in insert.documents {
+    for expression in expressions {
       documents += try NewDocument.documents(
         in: Evaluator.evaluate(constant: expression, arguments: arguments))
     }

@@ -13,6 +13,8 @@ extension Engine {
     case .show(let show): return QueryResult(rows: [Row(try values(show))])
     case .explain(let explained):
       return QueryResult(rows: [Row(["plan": try explained.explanation(arguments)])])
+    case .compound, .createIndex, .dropIndex, .profile, .advise:
+      throw QueryError.unsupported(statement.verb)
     case .select, .insert, .update, .delete, .evict:
       preconditionFailure("a statement on documents needs a transaction")
     }

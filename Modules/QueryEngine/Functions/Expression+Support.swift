@@ -1,0 +1,25 @@
+extension Expression {
+  /// What this node is called where the evaluator gives it no meaning; `nil` where it does.
+  var unsupportedFeature: String? {
+    switch self {
+    case .field: "a join"
+    case .inQuery: "a query inside a query"
+    case .similar: "SIMILAR TO"
+    case .collate: "COLLATE"
+    case .aggregate(let aggregate, _, _): "the aggregate \(aggregate.rawValue.uppercased())"
+    case .quantified: "ANY and EVERY"
+    case .arrayFor: "ARRAY … FOR"
+    case .objectFor: "OBJECT … FOR"
+    case .literal, .missing, .parameter, .path, .variable, .unary, .binary, .and, .or, .between, .in, .like,
+      .isNull, .isMissing, .call, .array, .object, .case:
+      nil
+    }
+  }
+}
+
+extension QueryError {
+  /// A statement asks for what this engine does not do.
+  static func unsupported(_ feature: String) -> QueryError {
+    QueryError(.unsupported, "\(feature) is not supported")
+  }
+}

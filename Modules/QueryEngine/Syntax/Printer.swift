@@ -1,0 +1,217 @@
+import CRDTCore
+
+/// Turns syntax trees back into DQL, with every operator in parentheses, as plans show it.
+///
+/// What is printed parses back to the same tree, but for what only the builder language or bound arguments
+/// can make.
+struct Printer {
+  /// What the statement calls its joined sources.
+  var sources: [String] = []
+  /// The name that the parser takes off the front of paths; `nil` outside statements on one source.
+  var qualifier: String?
+
+  func text(of expression: Expression) -> String {
+    switch expression {
+    case .literal(let value): text(of: value)
+    case .missing: "MISSING"
+    case .parameter(let name): ":" + name
+    case .path, .field, .variable: reference(expression)
+    case .unary, .binary, .and, .or, .between, .collate: operation(expression)
+    case .in, .inQuery, .like, .similar, .isNull, .isMissing: test(expression)
+    case .call(let function, let operands): function.rawValue + "(" + list(operands) + ")"
+    case .aggregate(let aggregate, let distinct, let operand):
+      aggregate.rawValue.uppercased() + "(" + (distinct ? "DISTINCT " : "")
+        + (operand.map { text(of: $0) } ?? "*") + ")"
+    case .array(let elements): "[" + list(elements) + "]"
+    case .object(let members):
+      "{" + members.map { "\(text(of: $0.key)): \(text(of: $0.value))" }.joined(separator: ", ") + "}"
+    case .case(let clauses, let otherwise):
+      "CASE "
+        + clauses.map { "WHEN \(text(of: $0.condition)) THEN \(text(of: $0.result)) " }.joined()
+        + (otherwise.map { "ELSE \(text(of: $0)) " } ?? "") + "END"
+    case .quantified, .arrayFor, .objectFor: comprehension(expression)
+    }
+  }
+
+  func list(_ expressions: [Expression]) -> String {
+    expressions.map { text(of: $0) }.joined(separator: ", ")
+  }
+
+  private func reference(_ expression: Expression) -> String {
+    switch expression {
+    case .path(let path):
+      if path.count > 1, let qualifier, path[0] == .key(qualifier), case .key = path[1] {
+        return Self.text(of: [.key(qualifier)] + path)
+      }
+      return Self.text(of: path)
+    case .field(let source, let path):
+      let name = sources.indices.contains(source) ? sources[source] : "source \(source)"
+      return Self.text(of: [.key(name)] + path)
+    case .variable(let variable, let path): return Self.text(of: [.key(variable.name)] + path)
+    default: return ""
+    }
+  }
+
+  private func operation(_ expression: Expression) -> String {
+    switch expression {
+    // A literal after a minus would be read as one negative number.
+    case .unary(.negate, .literal(let value)): "(- (\(text(of: value))))"
+    case .unary(let symbol, let operand): "(\(symbol.text)\(text(of: operand)))"
+    case .binary(let symbol, let left, let right):
+      "(\(text(of: left)) \(symbol.text) \(text(of: right)))"
+    case .and(let terms): "(" + terms.map { text(of: $0) }.joined(separator: " AND ") + ")"
+    case .or(let terms): "(" + terms.map { text(of: $0) }.joined(separator: " OR ") + ")"
+    case .between(let subject, let low, let high, let negated):
+      "(\(text(of: subject))\(Self.not(negated)) BETWEEN \(text(of: low)) AND \(text(of: high)))"
+    case .collate(let operand, let collation): "(\(text(of: operand)) COLLATE \(collation.rawValue))"
+    default: ""
+    }
+  }
+
+  private func test(_ expression: Expression) -> String {
+    switch expression {
+    case .in(let subject, let list, let negated):
+      "(\(text(of: subject))\(Self.not(negated)) IN \(text(of: list)))"
+    case .inQuery(let subject, let query, let negated):
+      // The query has sources of its own.
+      "(\(text(of: subject))\(Self.not(negated)) IN (\(Printer().text(of: query))))"
+    case .like(let subject, let pattern, let escape, let caseInsensitive, let negated):
+      "(\(text(of: subject))\(Self.not(negated)) \(caseInsensitive ? "ILIKE" : "LIKE") \(text(of: pattern))"
+        + (escape.map { " ESCAPE \(text(of: $0))" } ?? "") + ")"
+    case .similar(let subject, let pattern, let escape, let negated):
+      "(\(text(of: subject))\(Self.not(negated)) SIMILAR TO \(text(of: pattern))"
+        + (escape.map { " ESCAPE \(text(of: $0))" } ?? "") + ")"
+    case .isNull(let operand, let negated): "(\(text(of: operand)) IS\(Self.not(negated)) NULL)"
+    case .isMissing(let operand, let negated): "(\(text(of: operand)) IS\(Self.not(negated)) MISSING)"
+    default: ""
+    }
+  }
+
+  private func comprehension(_ expression: Expression) -> String {
+    switch expression {
+    case .quantified(let quantifier, let iteration, let condition):
+      "\(quantifier.text) \(text(of: iteration)) SATISFIES \(text(of: condition)) END"
+    case .arrayFor(let element, let iteration, let condition):
+      "ARRAY \(text(of: element)) FOR \(text(of: iteration))\(when(condition)) END"
+    case .objectFor(let key, let value, let iteration, let condition):
+      "OBJECT \(text(of: key)) : \(text(of: value)) FOR \(text(of: iteration))\(when(condition)) END"
+    default: ""
+    }
+  }
+
+  private func text(of iteration: Iteration) -> String {
+    let position = iteration.position.map { Self.name($0.name) + " : " } ?? ""
+    return position + Self.name(iteration.element.name) + (iteration.isDeep ? " WITHIN " : " IN ")
+      + text(of: iteration.source)
+  }
+
+  private func when(_ condition: Expression?) -> String { condition.map { " WHEN \(text(of: $0))" } ?? "" }
+
+  private static func not(_ negated: Bool) -> String { negated ? " NOT" : "" }
+}
+
+// MARK: - Values and names
+
+extension Printer {
+  func text(of value: Value) -> String {
+    switch value {
+    case .null: "NULL"
+    case .bool(let value): value ? "true" : "false"
+    case .string(let text): Self.quoted(text)
+    case .array(let elements): "[" + elements.map { text(of: $0) }.joined(separator: ", ") + "]"
+    case .map(let members):
+      "{"
+        + SortOrder.sorted(members).map { "\(Self.quoted($0.key)): \(text(of: $0.value))" }
+        .joined(separator: ", ")
+        + "}"
+    case .int(let value), .counter(let value): "\(value)"
+    case .double(let value): "\(value)"
+    case .bytes(let bytes): "<\(bytes.count) bytes>"
+    case .attachment: "<attachment>"
+    }
+  }
+
+  /// A path as it can stand in a query.
+  static func text(of path: FieldPath) -> String {
+    var text = ""
+    for component in path {
+      switch component {
+      case .index(let index): text += "[\(index)]"
+      case .key(let key): text += (text.isEmpty ? "" : ".") + name(key)
+      }
+    }
+    return text
+  }
+
+  /// A name as it can stand in a query: in backticks unless it is a plain word.
+  static func name(_ name: String) -> String {
+    let isPlain =
+      name.utf8.first?.startsWord == true && name.utf8.allSatisfy(\.continuesWord)
+      && !ReservedWords.all.contains(name.uppercased())
+    return isPlain ? name : "`\(name)`"
+  }
+
+  /// A string literal.
+  static func quoted(_ text: String) -> String {
+    var result = "'"
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "'": result += "\\'"
+      case "\\": result += "\\\\"
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "'"
+  }
+}
+
+extension Expression: CustomStringConvertible {
+  public var description: String { Printer().text(of: self) }
+}
+
+extension Quantifier {
+  fileprivate var text: String {
+    switch self {
+    case .any: "ANY"
+    case .every: "EVERY"
+    case .anyAndEvery: "ANY AND EVERY"
+    }
+  }
+}
+
+extension UnaryOperator {
+  fileprivate var text: String {
+    switch self {
+    case .negate: "- "
+    case .not: "NOT "
+    case .isNotTrue: "! "
+    }
+  }
+}
+
+extension BinaryOperator {
+  fileprivate var text: String {
+    switch self {
+    case .equal: "="
+    case .notEqual: "!="
+    case .less: "<"
+    case .lessOrEqual: "<="
+    case .greater: ">"
+    case .greaterOrEqual: ">="
+    case .same: "=="
+    case .notSame: "!=="
+    case .add: "+"
+    case .subtract: "-"
+    case .multiply: "*"
+    case .divide: "/"
+    case .remainder: "%"
+    case .concatenate: "||"
+    case .xor: "XOR"
+    case .shiftLeft: "<<"
+    case .shiftRight: ">>"
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+import TestKit
+import Testing
+
+/// Trees that the parser does not make can be made by hand: the engine names what it does not do.
+@Suite struct ExecSupportTests {
+  private static let a = Expression.path([.key("a")])
+  private static let typed = Source("t", types: [FieldDeclaration("n", .counter)])
+  private static let each = Iteration(element: Variable("v", slot: 0), source: a)
+  private static let index = CreateIndex("i", on: "t", [.init(["a"])])
+
+  private static func filter(_ predicate: Expression) -> Statement {
+    .select(Select(collection: "t", predicate: predicate))
+  }
+
+  private static let statements: [(Statement, String)] = [
+    (.select(Select(from: Source("t"), joins: [Join(.inner, Source("u"), on: a)])), "JOIN"),
+    (.select(Select(from: Source("t"), groups: [a])), "GROUP BY"),
+    (.select(Select(from: Source("t"), having: a)), "HAVING"),
+    (.select(Select(collection: "t", projection: .elements([.star(source: 0)]))), "'*' beside"),
+    (.select(Select(from: typed)), "types"),
+    (.compound(CompoundSelect(.select(Select(collection: "t")))), "combining"),
+    (filter(.aggregate(.sum, distinct: false, a)), "SUM"), (filter(.collate(a, .binary)), "COLLATE"),
+    (filter(.similar(a, pattern: a, escape: nil, negated: false)), "SIMILAR TO"),
+    (filter(.inQuery(a, Select(collection: "u"), negated: false)), "query inside"),
+    (filter(.quantified(.any, each, satisfies: .variable(Variable("v", slot: 0), []))), "ANY"),
+    (filter(.arrayFor(a, each, when: nil)), "ARRAY"),
+    (filter(.objectFor(key: a, value: a, each, when: nil)), "OBJECT"),
+    (filter(.field(source: 1, [.key("a")])), "join"),
+    (.insert(Insert(into: Source("t"), .query(Select(collection: "u")))), "INSERT … SELECT"),
+    (.insert(Insert(into: Source("t"), .documents([]), returning: .all)), "RETURNING"),
+    (.insert(Insert(into: typed, .documents([]))), "types"),
+    (
+      .insert(Insert(collection: "t", documents: [.array([.aggregate(.max, distinct: false, a)])])), "MAX"
+    ),
+    (.update(Update(typed, removals: [["a"]])), "types"),
+    (.update(Update(Source("t"), removals: [["a"]], returning: .all)), "RETURNING"),
+    (.delete(Removal(from: Source("t"), returning: .all)), "RETURNING"),
+    (.evict(Removal(from: typed)), "types"),
+    (.createIndex(index), "CREATE INDEX"), (.dropIndex(DropIndex("i", on: "t")), "DROP INDEX"),
+    (.explain(.createIndex(index)), "CREATE INDEX"), (.profile(.select(Select(collection: "t"))), "PROFILE"),
+    (.advise(.select(Select(collection: "t")), provisioning: false), "ADVISE"),
+  ]
+
+  @Test(arguments: statements)
+  func `what is not executed is refused by name, also on an empty collection`(
+    statement: Statement, feature: String
+  ) throws {
+    try withEngine { engine in
+      let error = try #require(throws: QueryError.self) { try engine.execute(statement) }
+      #expect(error.code == .unsupported)
+      #expect(error.message.contains(feature), "\(error)")
+      #expect(try engine.execute("SELECT * FROM system:collections").rows.isEmpty)
+    }
+  }
+
+  @Test func `a member of an object whose key is no string is left out`() throws {
+    let object = Expression.object([
+      ObjectMember(key: Self.a, value: .literal(.int(1))),
+      ObjectMember(key: .missing, value: .literal(.int(2))),
+      ObjectMember(key: "x", value: .literal(.int(3))), ObjectMember(key: "x", value: .literal(.int(4))),
+    ])
+    func value(_ name: Value?) throws -> Value? { try Evaluator.evaluate(object, row: { _ in name }) }
+    #expect(try value(.string("k")) == .map(["k": .int(1), "x": .int(4)]))
+    #expect(try value(.int(1)) == .map(["x": .int(4)]))
+  }
+
+  @Test func `mistakes that are found after parsing are shown at their place`() throws {
+    try withEngine { engine in
+      let missing = try #require(throws: QueryError.self) {
+        try engine.execute("SELECT *\nFROM t WHERE a = :b", arguments: ["a": .null])
+      }
+      #expect(missing.position == QueryError.Position(offset: 26, line: 2, column: 18))
+      let unknown = try #require(throws: QueryError.self) {
+        try engine.execute("SELECT * FROM system:nothing")
+      }
+      #expect(unknown.code == .unsupported && unknown.position?.offset == 14)
+    }
+  }
+
+  private func withEngine(_ body: (Engine) throws -> Void) throws {
+    try TemporaryDirectory.with { directory in
+      let store = try Store.open(
+        at: directory.file("store"), options: StoreOptions(mapBytes: 64 << 20, log: { _, _ in }))
+      defer { store.close() }
+      try body(Engine(store: store, parameters: SystemParameters()))
+    }
+  }
+}

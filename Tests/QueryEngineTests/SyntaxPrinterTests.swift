@@ -1,0 +1,128 @@
+import CRDTCore
+import QueryEngine
+import Testing
+
+@Suite struct SyntaxPrinterTests {
+  @Test(arguments: [
+    "SELECT * FROM c", "SELECT DISTINCT a, b.c AS x, a + 1, 'it\\'s' FROM c WHERE a = :p LIMIT 5 OFFSET :o",
+    "SELECT COUNT(*) FROM c", "SELECT COUNT(*) AS n FROM c WHERE NOT (a IN [1, -2, 'x'])",
+    "SELECT {'a': 1, 'b c': [x, null]} AS o FROM `select` ORDER BY a DESC, lower(b)",
+    "SELECT k.k.x FROM k", "SELECT a FROM system:collections",
+    "SELECT * FROM c USE IDS 'a', 'b' WHERE x LIKE 'a%'",
+    "SELECT CASE WHEN a IS NULL THEN 1 ELSE b BETWEEN 2 AND 3 END AS `a b` FROM c",
+    "INSERT INTO c DOCUMENTS ({'_id': 1}), (:d) ON ID CONFLICT DO UPDATE_LOCAL_DIFF",
+    "INSERT INTO c INITIAL VALUES (:d)", "INSERT INTO c VALUES (:d) ON ID CONFLICT DO NOTHING",
+    "UPDATE c APPLY n INCREMENT BY 3, m.k RESTART SET a = 1, b.c = a || 'x' UNSET d, e.f WHERE _id = 'z'",
+    "UPDATE c SET c.c.a = 1", "DELETE FROM c WHERE a ORDER BY b DESC LIMIT 1 OFFSET 2", "EVICT FROM c",
+    "ALTER SYSTEM SET a = {'x': [1]}", "ALTER SYSTEM RESET a", "ALTER SYSTEM RESET ALL", "SHOW a", "SHOW ALL",
+    "SHOW ALL ILIKE 'a%'", "EXPLAIN DELETE FROM c",
+  ])
+  func `a statement parses back from its text`(text: String) throws {
+    let statement = try DQL.parse(text)
+    #expect(try DQL.parse(statement.description) == statement, "\(statement)")
+  }
+
+  private static let a = Expression.path([.key("a")])
+  private static let one = Expression.literal(.int(1))
+  private static let iteration = Iteration(
+    position: Variable("i", slot: 0), element: Variable("v", slot: 1), source: a)
+  private static let element = Expression.variable(Variable("v", slot: 1), [.key("x")])
+  private static let query = Select(
+    collection: "d", projection: .columns([Select.Column(expression: a, name: "a")]),
+    predicate: .binary(.equal, a, .parameter("p")))
+
+  private static let expressions: [(Expression, String)] = [
+    (.aggregate(.count, distinct: false, nil), "COUNT(*)"),
+    (.aggregate(.sum, distinct: true, a), "SUM(DISTINCT a)"),
+    (.collate(a, .caseInsensitive), "(a COLLATE nocase)"),
+    (
+      .similar(a, pattern: .literal(.string("x|y")), escape: .literal(.string("!")), negated: true),
+      "(a NOT SIMILAR TO 'x|y' ESCAPE '!')"
+    ),
+    (.inQuery(a, query, negated: false), "(a IN (SELECT a FROM d WHERE (a = :p)))"),
+    (
+      .quantified(.anyAndEvery, iteration, satisfies: .binary(.equal, element, one)),
+      "ANY AND EVERY i : v IN a SATISFIES (v.x = 1) END"
+    ),
+    (
+      .arrayFor(element, Iteration(element: Variable("v", slot: 0), source: a, isDeep: true), when: nil),
+      "ARRAY v.x FOR v WITHIN a END"
+    ),
+    (
+      .objectFor(key: .literal(.string("k")), value: element, iteration, when: one),
+      "OBJECT 'k' : v.x FOR i : v IN a WHEN 1 END"
+    ),
+    (.object([ObjectMember(key: a, value: one)]), "{a: 1}"),
+    (.field(source: 1, [.key("b")]), "`source 1`.b"),
+  ]
+
+  @Test(arguments: expressions)
+  func `each construct has its text`(expression: Expression, text: String) {
+    #expect(expression.description == text)
+  }
+
+  @Test func `statements print joins, groups, sets, types, hints and indexes`() {
+    let join = Select(
+      from: Source("c", alias: "x", hints: Hints(indexes: [])),
+      joins: [
+        Join(
+          .left, Source("d", hints: Hints(indexes: ["i"], maximumJoins: 2)),
+          on: .binary(.equal, .field(source: 0, [.key("k")]), .field(source: 1, [.key("_id")])))
+      ],
+      projection: .elements([
+        .star(source: 1), .without([.key("b")]), .column(Select.Column(expression: Self.one, name: "n")),
+      ]),
+      groups: [Self.a], having: Self.one)
+    #expect(
+      Statement.select(join).description == """
+        SELECT d.*, MISSING b, 1 AS n FROM c AS x USE INDEX '' LEFT JOIN d \
+        USE DIRECTIVES '{"#index":["i"],"#max_joins":2}' ON (x.k = d._id) GROUP BY a HAVING 1
+        """)
+    let compound = CompoundSelect(
+      .combined(
+        .union, all: true, .select(Select(collection: "c")),
+        .combined(
+          .except, all: false, .select(Select(collection: "d", limit: Self.one)),
+          .select(Select(collection: "e")))),
+      order: [SortKey(expression: Self.a)], limit: Self.one)
+    #expect(
+      Statement.compound(compound).description
+        == "SELECT * FROM c UNION ALL ((SELECT * FROM d LIMIT 1) EXCEPT SELECT * FROM e) ORDER BY a LIMIT 1")
+    let typed = Source(
+      "c",
+      types: [
+        FieldDeclaration("m", .map([FieldDeclaration("r", .register)])), FieldDeclaration("n", .pnCounter),
+      ])
+    #expect(
+      Statement.insert(Insert(into: typed, .query(Select(collection: "d")), returning: .all)).description
+        == "INSERT INTO COLLECTION c (m MAP(r REGISTER), n PN_COUNTER) SELECT * FROM d RETURNING *")
+    let index = CreateIndex(
+      "i", on: "c",
+      [.init(["a", "b"]), .init(["m"], part: .lowercase, descending: true), .init(["t"], part: .elements)],
+      allowsExisting: true)
+    #expect(
+      Statement.advise(.createIndex(index), provisioning: true).description
+        == "ADVISE AND PROVISION CREATE INDEX IF NOT EXISTS i ON c (a.b, (lower(m)) DESC, t[*])")
+    #expect(
+      Statement.profile(.dropIndex(DropIndex("i", on: "c", allowsMissing: true))).description
+        == "PROFILE DROP INDEX IF EXISTS i ON c")
+  }
+
+  // MARK: Walking
+
+  @Test(arguments: expressions)
+  func `rewriting reaches every part and leaves the rest`(expression: Expression, text: String) {
+    #expect(expression.rewritten { $0 } == expression)
+    let renamed = expression.rewritten { $0 == Self.a ? .path([.key("z")]) : $0 }
+    #expect(!renamed.paths.contains([.key("a")]), "\(renamed)")
+    #expect(expression.nodeCount == renamed.nodeCount)
+  }
+
+  @Test func `a query inside keeps its paths, and shows its parameters and nodes`() {
+    let inside = Expression.inQuery(Self.a, Self.query, negated: false)
+    #expect(inside.paths == [[.key("a")]])
+    #expect(inside.parameters == ["p"])
+    #expect(inside.nodeCount == 6)
+    #expect(!inside.isDeterministic)
+  }
+}
