@@ -1,4 +1,5 @@
 import CRDTCore
+import Dispatch
 import DocStore
 import Logging
 import QueryEngine
@@ -38,7 +39,9 @@ final class Core: Sendable {
     }
     let store = try Store.open(at: path, options: storeOptions)
     self.store = store
-    engine = Engine(store: store, parameters: parameters)
+    engine = Engine(
+      store: store, parameters: parameters,
+      environment: EngineEnvironment(now: { DispatchTime.now().uptimeNanoseconds }))
     observers = ObserverHub(store: store, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger

@@ -118,7 +118,7 @@ final class CasePeer {
   init(_ path: String, site: UInt64 = 1) throws {
     store = try Store.open(
       at: path, options: StoreOptions(mapBytes: 64 << 20, now: { Self.clock.next() }, log: { _, _ in }))
-    engine = Engine(store: store, parameters: SystemParameters())
+    engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
   }
 
   func load(_ collection: String) throws {

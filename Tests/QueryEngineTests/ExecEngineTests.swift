@@ -15,7 +15,7 @@ import Testing
     store = try Store.open(
       at: directory.file("store"),
       options: StoreOptions(mapBytes: 64 << 20, now: { clock.next() }, log: { _, _ in }))
-    engine = Engine(store: store, parameters: SystemParameters())
+    engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
   }
 
   private func rows(_ statement: String, _ arguments: [String: Value] = [:]) throws -> [Value] {

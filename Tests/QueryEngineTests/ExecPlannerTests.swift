@@ -12,7 +12,7 @@ import Testing
     return try Planner.plan(select, arguments: arguments)
   }
 
-  private func ids(_ values: Value...) throws -> Plan.Access {
+  private func ids(_ values: Value...) throws -> AccessPath {
     .ids(try values.map { try DocumentID($0) }.sorted())
   }
 
@@ -39,9 +39,9 @@ import Testing
   @Test func `scans a range of ids where their order is that of their bytes`() throws {
     let from = try DocumentID("a").bytes
     let to = try DocumentID("c").bytes
-    #expect(try plan("SELECT * FROM t WHERE _id >= 'a' AND _id < 'c'").access == .scan(from: from, to: to))
+    #expect(try plan("SELECT * FROM t WHERE _id >= 'a' AND _id < 'c'").access == .idRange(from: from, to: to))
     #expect(
-      try plan("SELECT * FROM t WHERE _id BETWEEN 'a' AND 'c'").access == .scan(from: from, to: to + [0]))
+      try plan("SELECT * FROM t WHERE _id BETWEEN 'a' AND 'c'").access == .idRange(from: from, to: to + [0]))
   }
 
   @Test(arguments: [
@@ -51,7 +51,7 @@ import Testing
     "SELECT * FROM t WHERE _id.x = 'a'", "SELECT * FROM t WHERE _id = [1.5]",
   ])
   func `scans the collection for everything else`(statement: String) throws {
-    #expect(try plan(statement).access == .scan(from: nil, to: nil))
+    #expect(try plan(statement).access == .collectionScan)
   }
 
   @Test func `a column's name in ORDER BY stands for its expression`() throws {
@@ -77,9 +77,10 @@ import Testing
       }
       for _ in 0..<80 {
         let predicate = queries.idPredicate(depth: 2)
-        let plan = try Planner.plan(Select(collection: "t", predicate: predicate), arguments: [:])
+        let plan = try Planner.plan(
+          Select(collection: "t", predicate: predicate), arguments: [:], totalOrder: true)
         var scan = plan
-        scan.access = .scan(from: nil, to: nil)
+        scan.access = .idRange(from: nil, to: nil)
         let found = try store.read { try plan.ids(in: $0) }
         let expected = try store.read { try scan.ids(in: $0) }
         #expect(found == expected, "\(predicate)")
@@ -92,7 +93,7 @@ import Testing
       let store = try Store.open(
         at: directory.file("store"), options: StoreOptions(mapBytes: 64 << 20, log: { _, _ in }))
       defer { store.close() }
-      let engine = Engine(store: store, parameters: SystemParameters())
+      let engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
       func steps(_ statement: String) throws -> [Value] {
         let rows = try engine.execute("EXPLAIN " + statement).rows
         #expect(rows.count == 1)
@@ -103,16 +104,22 @@ import Testing
       }
       #expect(
         try steps("SELECT a FROM t WHERE _id = 'x' ORDER BY a LIMIT 2 OFFSET 1")
-          == ["idScan", "filter", "top", "skip", "limit", "columns"].map { .string($0) })
+          == ["idScan", "filter", "sort", "limit", "finalProjection"].map { .string($0) })
       #expect(
         try steps("SELECT * FROM t WHERE _id > 'x'")
-          == ["idRangeScan", "filter", "documents"].map { .string($0) })
+          == ["idScan", "filter", "finalProjection"].map { .string($0) })
       #expect(
         try steps("SELECT DISTINCT a FROM t ORDER BY a")
-          == ["collectionScan", "sort", "distinct", "columns"].map { .string($0) })
+          == ["collectionScan", "sort", "distinct", "finalProjection"].map { .string($0) })
       #expect(try steps("DELETE FROM t") == ["collectionScan", "delete"].map { .string($0) })
       #expect(try steps("INSERT INTO t DOCUMENTS ({})") == [.string("insert")])
-      #expect(try steps("SELECT * FROM system:dual") == ["virtualScan", "documents"].map { .string($0) })
+      #expect(
+        try steps("SELECT * FROM system:dual") == ["virtualScan", "finalProjection"].map { .string($0) })
+      #expect(
+        try steps("SELECT COUNT(*) FROM t") == ["countScan", "finalProjection"].map { .string($0) })
+      #expect(
+        try steps("SELECT COUNT(*) FROM t WHERE a")
+          == ["collectionScan", "filter", "group", "finalProjection"].map { .string($0) })
       #expect(try engine.execute("SELECT * FROM system:collections").rows.isEmpty)
     }
   }

@@ -1,3 +1,4 @@
+import QueryEngine
 import Synchronization
 
 /// A clock that moves on by a millisecond whenever it is read.
@@ -5,4 +6,9 @@ final class SharedClock: Sendable {
   private let milliseconds = Atomic<UInt64>(1_700_000_000_000)
 
   func next() -> UInt64 { milliseconds.add(1, ordering: .relaxed).newValue }
+}
+
+extension EngineEnvironment {
+  /// One where no time passes.
+  static let still = EngineEnvironment(now: { 0 })
 }

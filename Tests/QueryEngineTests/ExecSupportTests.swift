@@ -85,7 +85,7 @@ import Testing
       let store = try Store.open(
         at: directory.file("store"), options: StoreOptions(mapBytes: 64 << 20, log: { _, _ in }))
       defer { store.close() }
-      try body(Engine(store: store, parameters: SystemParameters()))
+      try body(Engine(store: store, parameters: SystemParameters(), environment: .still))
     }
   }
 }

@@ -89,7 +89,7 @@ import Testing
     #expect(try parameters.value(of: "tombstone_ttl_hours") == .int(720))
     #expect(try parameters.value(of: "certificate_ttl_hours") == .int(0))
     #expect(parameters.changedValues.isEmpty)
-    let engine = Engine(store: store, parameters: parameters)
+    let engine = Engine(store: store, parameters: parameters, environment: .still)
     _ = try engine.execute("ALTER SYSTEM SET TOMBSTONE_TTL_HOURS = 5")
     _ = try engine.execute("ALTER SYSTEM SET CERTIFICATE_TTL_HOURS = 48")
     #expect(store.tombstoneLifetime == .seconds(5 * 3_600))

@@ -7,10 +7,19 @@ public import DocStore
 public struct Engine: Sendable {
   public let store: Store
   public let parameters: SystemParameters
+  public let environment: EngineEnvironment
+  private let timeout: RequestTimeout
 
-  public init(store: Store, parameters: SystemParameters) {
+  public init(store: Store, parameters: SystemParameters, environment: EngineEnvironment) {
     self.store = store
     self.parameters = parameters
+    self.environment = environment
+    timeout = RequestTimeout(parameters)
+  }
+
+  /// A context for one statement, which has the time that the system parameters give it from now on.
+  public func makeContext() -> StatementContext {
+    StatementContext(environment, timeout: timeout.current)
   }
 
   /// Parses and executes one DQL statement; one that writes is durable when this returns.
@@ -18,29 +27,39 @@ public struct Engine: Sendable {
   /// - Parameters:
   ///   - text: The statement.
   ///   - arguments: The values of its parameters.
+  ///   - context: How long it may go on; `nil` for what the system parameters say.
   /// - Returns: Its rows, what it changed, and its commit.
   /// - Throws: `QueryError`; `StoreError`, for example `nestedWriteTransaction` for a statement that writes
   ///   inside a write transaction.
-  public func execute(_ text: String, arguments: [String: Value] = [:]) throws -> QueryResult {
+  public func execute(
+    _ text: String, arguments: [String: Value] = [:], context: StatementContext? = nil
+  ) throws -> QueryResult {
     let parsed = try DQL.parseLocated(text)
     do {
-      return try execute(parsed.statement, arguments: arguments)
+      return try execute(parsed.statement, arguments: arguments, context: context)
     } catch let error as QueryError {
       throw parsed.sourceMap.locating(error)
     }
   }
 
   /// Executes one statement in a transaction of its own.
-  public func execute(_ statement: Statement, arguments: [String: Value] = [:]) throws -> QueryResult {
+  public func execute(
+    _ statement: Statement, arguments: [String: Value] = [:], context: StatementContext? = nil
+  ) throws -> QueryResult {
+    let context = context ?? makeContext()
     guard statement.writes else {
-      return try store.read { try execute(statement, arguments: arguments, in: $0) }
+      return try store.read { try execute(statement, arguments: arguments, in: $0, context: context) }
     }
-    var (result, receipt) = try store.write { try execute(statement, arguments: arguments, in: $0) }
+    var (result, receipt) = try store.write {
+      try execute(statement, arguments: arguments, in: $0, context: context)
+    }
     result.commit = receipt
     return result
   }
 
   /// Parses and executes one DQL statement without blocking the caller's actor.
+  ///
+  /// Cancelling the task ends a statement that has not begun to write.
   @concurrent
   public func execute(_ text: String, arguments: [String: Value] = [:]) async throws -> QueryResult {
     let parsed = try DQL.parseLocated(text)
@@ -52,28 +71,39 @@ public struct Engine: Sendable {
   }
 
   /// Executes one statement in a transaction of its own without blocking the caller's actor.
+  ///
+  /// Cancelling the task ends a statement that has not begun to write.
   @concurrent
   public func execute(_ statement: Statement, arguments: [String: Value] = [:]) async throws -> QueryResult {
-    guard statement.writes else {
-      return try store.read { try execute(statement, arguments: arguments, in: $0) }
+    let context = makeContext()
+    return try await withTaskCancellationHandler {
+      guard statement.writes else {
+        return try store.read { try execute(statement, arguments: arguments, in: $0, context: context) }
+      }
+      var (result, receipt) = try await store.write {
+        try execute(statement, arguments: arguments, in: $0, context: context)
+      }
+      result.commit = receipt
+      return result
+    } onCancel: {
+      context.cancel()
     }
-    var (result, receipt) = try await store.write { try execute(statement, arguments: arguments, in: $0) }
-    result.commit = receipt
-    return result
   }
 
   /// Executes one statement on a snapshot.
   ///
   /// - Throws: `unsupported` for a statement that writes documents.
   public func execute(
-    _ statement: Statement, arguments: [String: Value] = [:], in transaction: borrowing ReadTransaction
+    _ statement: Statement, arguments: [String: Value] = [:], in transaction: borrowing ReadTransaction,
+    context: StatementContext? = nil
   ) throws -> QueryResult {
     switch statement {
     case .select(let select):
-      return QueryResult(rows: try rows(of: select, arguments, in: transaction))
+      return QueryResult(rows: try rows(of: select, arguments, in: transaction, context ?? makeContext()))
+    case .explain(let explained): return try explain(explained, arguments, in: transaction)
     case .insert, .update, .delete, .evict:
       throw QueryError(.unsupported, "a statement that writes cannot run in a read transaction")
-    case .compound, .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile, .advise:
+    case .compound, .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
   }
@@ -82,22 +112,25 @@ public struct Engine: Sendable {
   ///
   /// A statement that fails has written nothing, and the transaction can go on.
   public func execute(
-    _ statement: Statement, arguments: [String: Value] = [:], in transaction: WriteTransaction
+    _ statement: Statement, arguments: [String: Value] = [:], in transaction: WriteTransaction,
+    context: StatementContext? = nil
   ) throws -> QueryResult {
+    let context = context ?? makeContext()
     switch statement {
     case .select(let select):
-      return QueryResult(rows: try rows(of: select, arguments, in: transaction))
-    case .insert(let insert): return try execute(insert, arguments, in: transaction)
-    case .update(let update): return try execute(update, arguments, in: transaction)
+      return QueryResult(rows: try rows(of: select, arguments, in: transaction, context))
+    case .explain(let explained): return try explain(explained, arguments, in: transaction)
+    case .insert(let insert): return try execute(insert, arguments, in: transaction, context)
+    case .update(let update): return try execute(update, arguments, in: transaction, context)
     case .delete(let removal):
-      return try execute(removal, arguments, in: transaction) {
+      return try execute(removal, arguments, in: transaction, context) {
         try transaction.remove($0, in: removal.collection)
       }
     case .evict(let removal):
-      return try execute(removal, arguments, in: transaction) {
+      return try execute(removal, arguments, in: transaction, context) {
         try transaction.evict($0, in: removal.collection)
       }
-    case .compound, .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile, .advise:
+    case .compound, .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
   }
@@ -107,39 +140,50 @@ public struct Engine: Sendable {
   /// - Parameters:
   ///   - collection: The collection's name.
   ///   - predicate: What a document must satisfy; `nil` for all documents.
-  ///   - order: The keys of the order; documents that are equal by them stand in the order of their ids.
+  ///   - order: The keys of the order; documents that are equal by them stand in any order.
   ///   - limit: How many documents at most.
   ///   - offset: How many to skip before.
   ///   - arguments: The values of the predicate's parameters.
+  ///   - context: How long it may go on; `nil` for what the system parameters say.
   /// - Returns: One row for each document, decoded when it is asked for.
   /// - Throws: `QueryError`; `StoreError`.
   public func find(
     collection: String, predicate: Expression? = nil, order: [SortKey] = [], limit: Int? = nil,
-    offset: Int = 0,
-    arguments: [String: Value] = [:]
+    offset: Int = 0, arguments: [String: Value] = [:], context: StatementContext? = nil
   ) throws -> [Row] {
     let select = Select(
       collection: collection, predicate: predicate, order: order,
       limit: limit.map { .literal(.int(Int64($0))) },
       offset: .literal(.int(Int64(offset))))
-    return try store.read { try rows(of: select, arguments, in: $0) }
+    let context = context ?? makeContext()
+    return try store.read { try rows(of: select, arguments, in: $0, context) }
   }
 
   private func rows(
-    of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
+    of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
+    _ context: StatementContext
   ) throws -> [Row] {
-    let plan = try Planner.plan(select, arguments: arguments)
-    return try plan.rows(
-      in: source, SystemFacts(site: store.site, changedParameters: parameters.changedValues))
+    let catalogue = try QueryCatalogue([select.collection], in: source)
+    let plan = try Planner.plan(select, arguments: arguments, catalogue: catalogue)
+    let facts = SystemFacts(site: store.site, changedParameters: parameters.changedValues)
+    return try plan.rows(in: source, facts, context)
+  }
+
+  private func explain(
+    _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
+  ) throws -> QueryResult {
+    let catalogue = try QueryCatalogue(statement.collections, in: source)
+    return QueryResult(rows: [Row(["plan": try statement.explanation(arguments, catalogue)])])
   }
 
   /// DELETE and EVICT, which differ in what they do to each document.
   private func execute(
     _ removal: Removal, _ arguments: [String: Value], in transaction: WriteTransaction,
-    _ remove: (DocumentID) throws -> Bool
+    _ context: StatementContext, _ remove: (DocumentID) throws -> Bool
   ) throws -> QueryResult {
-    let plan = try Planner.plan(removal, arguments: arguments).writable()
-    let ids = try plan.ids(in: transaction)
+    let catalogue = try QueryCatalogue([removal.collection], in: transaction)
+    let plan = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable()
+    let ids = try plan.ids(in: transaction, context)
     return QueryResult(mutatedDocumentIDs: try ids.filter(remove))
   }
 }

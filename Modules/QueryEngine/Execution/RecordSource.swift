@@ -5,14 +5,35 @@ package import DocStore
 package protocol RecordSource: ~Copyable {
   borrowing func collections() throws -> [CollectionInfo]
   borrowing func collection(_ name: String) throws -> DocStore.Collection?
+  borrowing func oversizeDocuments() throws -> [OversizeDocument]
+
+  // MARK: Documents
+
   borrowing func withRecord<R>(
     _ collection: DocStore.Collection, _ id: DocumentID, _ body: (borrowing RecordView, Summary) throws -> R
+  ) throws -> R?
+  borrowing func withRecord<R>(
+    numbered number: DocumentNumber, in collection: DocStore.Collection,
+    _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> R
   ) throws -> R?
   borrowing func forEachRecord(
     in collection: DocStore.Collection, from: [UInt8]?, to: [UInt8]?, verify: Bool,
     _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool
   ) throws
-  borrowing func oversizeDocuments() throws -> [OversizeDocument]
+  borrowing func forEachStoredRecord(
+    in collection: DocStore.Collection, from number: DocumentNumber?, verify: Bool,
+    _ body: (
+      _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
+    ) throws -> Bool
+  ) throws
+
+  // MARK: Indexes
+
+  borrowing func indexes(of collection: DocStore.Collection) throws -> [IndexInfo]
+  borrowing func forEachRow(
+    in index: IndexInfo, from: IndexBound?, to: IndexBound?, reversed: Bool,
+    _ body: (borrowing IndexRow) throws -> Bool
+  ) throws
 }
 
 extension ReadTransaction: RecordSource {}

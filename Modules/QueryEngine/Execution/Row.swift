@@ -1,11 +1,21 @@
 public import CRDTCore
 
+/// The columns that the rows of one result have, in the order of the projection; rows share it.
+final class RowShape: Sendable {
+  let names: [String]
+
+  init(_ names: [String]) { self.names = names }
+}
+
 /// One row of a result: a document, or what a projection makes of it.
 ///
-/// The document's record is decoded when it is asked for, not before.
+/// A document is kept as its record and decoded when it is asked for; the columns of a projection are worked
+/// out as the row is made.
 public struct Row: Sendable {
   private enum Content: Sendable {
-    case record(Record, RowDecoder)
+    case record(Record, KeyTable)
+    /// One value for each column of the shape.
+    case columns(RowShape, [Value?])
     case values([String: Value])
   }
 
@@ -13,15 +23,14 @@ public struct Row: Sendable {
   public let id: DocumentID?
   private let content: Content
 
-  init(_ id: DocumentID, _ record: Record, _ decoder: RowDecoder) {
+  init(_ id: DocumentID, _ record: Record, _ keys: KeyTable) {
     self.id = id
-    content = .record(record, decoder)
+    content = .record(record, keys)
   }
 
-  /// Copies a document out of the store's memory.
-  init(copying id: RawSpan, _ record: borrowing RecordView, _ decoder: RowDecoder) {
-    self.init(
-      DocumentID(copying: id), Record(copying: record), decoder)
+  init(_ shape: RowShape, _ values: [Value?], id: DocumentID? = nil) {
+    self.id = id
+    content = .columns(shape, values)
   }
 
   init(_ values: [String: Value], id: DocumentID? = nil) {
@@ -29,24 +38,53 @@ public struct Row: Sendable {
     content = .values(values)
   }
 
+  /// The same row, standing for no document.
+  var withoutDocument: Row {
+    get throws(QueryError) {
+      switch content {
+      case .columns(let shape, let values): Row(shape, values)
+      case .record, .values: Row(try values())
+      }
+    }
+  }
+
   /// The row's columns by name; a missing value has none.
   ///
-  /// - Throws: `runtime` when a stored record is damaged or a column fails on it.
+  /// - Throws: `runtime` when a stored record is damaged.
   /// - Complexity: O(*n*) in the document's size, each time.
   public func values() throws(QueryError) -> [String: Value] {
     switch content {
     case .values(let values): return values
-    case .record(let record, let decoder):
+    case .columns(let shape, let columns):
+      var values: [String: Value] = [:]
+      values.reserveCapacity(columns.count)
+      for (name, value) in zip(shape.names, columns) { values[name] = value }
+      return values
+    case .record(let record, let keys):
       guard let id else { return [:] }
-      return try decoder.values(id, record)
+      do {
+        var fields = try record.withView { (view) throws(CodecError) in try view.fields(keys) }
+        fields["_id"] = id.value
+        return fields
+      } catch {
+        throw .unreadable(error)
+      }
+    }
+  }
+
+  /// The values of the columns in the order of the projection; `nil` for rows that have other contents.
+  var columns: [Value?]? {
+    switch content {
+    case .columns(_, let values): values
+    case .record, .values: nil
     }
   }
 
   /// The document as it is stored; `nil` for rows that are not documents.
-  package var record: Record? {
+  private var record: Record? {
     switch content {
     case .record(let record, _): record
-    case .values: nil
+    case .columns, .values: nil
     }
   }
 
@@ -54,60 +92,6 @@ public struct Row: Sendable {
   func showsSame(as other: Row) -> Bool {
     if let record, record == other.record { return true }
     do { return try values() == other.values() } catch { return false }
-  }
-}
-
-/// What turns the records of one collection into a query's rows; rows share it.
-final class RowDecoder: Sendable {
-  private let keys: KeyTable
-  private let columns: [ProjectedColumn]?
-
-  init(_ projection: Select.Projection, _ keys: KeyTable) {
-    self.keys = keys
-    columns = ProjectedColumn.columns(of: projection)?.map { $0.resolved(keys) }
-  }
-
-  func values(_ id: DocumentID, _ record: Record) throws(QueryError) -> [String: Value] {
-    try record.withView { (view) throws(QueryError) in try values(id, view) }
-  }
-
-  private func values(_ id: DocumentID, _ view: borrowing RecordView) throws(QueryError) -> [String: Value] {
-    guard let columns else { return try document(id, view) }
-    var values: [String: Value] = [:]
-    for column in columns {
-      let value = try column.expression.evaluate(id.bytes.span.bytes, view, keys)
-      if let value { values[column.name] = value }
-    }
-    return values
-  }
-
-  private func document(_ id: DocumentID, _ view: borrowing RecordView) throws(QueryError) -> [String: Value]
-  {
-    do {
-      var fields = try view.fields(keys)
-      fields["_id"] = id.value
-      return fields
-    } catch {
-      throw .unreadable(error)
-    }
-  }
-}
-
-/// A column of a projection, ready to be evaluated.
-struct ProjectedColumn: Sendable {
-  let name: String
-  private(set) var expression: RecordExpression
-
-  /// The columns of a projection; `nil` for whole documents and for counts.
-  static func columns(of projection: Select.Projection) -> [ProjectedColumn]? {
-    guard case .columns(let columns) = projection else { return nil }
-    return columns.map { ProjectedColumn(name: $0.name, expression: RecordExpression($0.expression)) }
-  }
-
-  func resolved(_ keys: KeyTable) -> ProjectedColumn {
-    var copy = self
-    copy.expression.resolve(keys)
-    return copy
   }
 }
 

@@ -78,14 +78,16 @@ extension LiveQuery {
     }
     merge.leave(edits.compactMap { $0.arrival == nil ? $0.old : nil }.sorted(), rows)
     rows.replaceSubrange(start..<end, with: merge.rows)
-    if !order.isByID { sortKeys.replaceSubrange(start..<end, with: merge.keys) }
+    if !order.isEmpty { sortKeys.replaceSubrange(start..<end, with: merge.keys) }
     return merge.diff
   }
 
   private func precedes(_ left: Edit, _ right: Edit) -> Bool {
     guard let left = left.arrival, let right = right.arrival else { return false }
-    return order.precedes(
-      SortedRow(keys: left.keys, row: left.row), SortedRow(keys: right.keys, row: right.row))
+    let comparison = order.compare(left.keys, right.keys)
+    if comparison != 0 { return comparison < 0 }
+    guard let leftID = left.row.id, let rightID = right.row.id else { return false }
+    return leftID < rightID
   }
 
   /// Where a document stands; `nil` when it does not.
@@ -106,7 +108,7 @@ extension LiveQuery {
   }
 
   private func isBefore(_ index: Int, _ id: DocumentID, _ keys: [Value?]) -> Bool {
-    let comparison = order.isByID ? 0 : order.compare(sortKeys[index], keys)
+    let comparison = order.isEmpty ? 0 : order.compare(sortKeys[index], keys)
     if comparison != 0 { return comparison < 0 }
     return rows[index].id.map { $0 < id } ?? false
   }

@@ -13,7 +13,9 @@ struct Touch {
 
 extension LiveQuery {
   /// The touched documents that match the query before or after the commit, each once.
-  mutating func touches(of commit: Commit) -> [Touch] {
+  ///
+  /// - Throws: What a column's expression throws on a document.
+  mutating func touches(of commit: Commit) throws(QueryError) -> [Touch] {
     var changes: [DocumentID: (before: Record?, after: Record?)] = [:]
     var ids: [DocumentID] = []
     for change in commit.changes where change.collection.name == plan.collection {
@@ -25,14 +27,20 @@ extension LiveQuery {
         changes[change.id]?.after = change.after
       }
     }
-    return ids.compactMap { id in
-      guard let change = changes[id] else { return nil }
+    var touches: [Touch] = []
+    for id in ids {
+      guard let change = changes[id] else { continue }
       let oldKeys = change.before.flatMap { keys(of: $0, id) }
-      let newKeys = change.after.flatMap { keys(of: $0, id) }
-      guard oldKeys != nil || newKeys != nil else { return nil }
-      let newRow = newKeys == nil ? nil : change.after.map { Row(id, $0, decoder) }
-      return Touch(id: id, oldKeys: oldKeys, newKeys: newKeys, newRow: newRow)
+      var newKeys: [Value?]?
+      var newRow: Row?
+      if let after = change.after, let keys = keys(of: after, id) {
+        newKeys = keys
+        newRow = try projector.row(id, after)
+      }
+      guard oldKeys != nil || newKeys != nil else { continue }
+      touches.append(Touch(id: id, oldKeys: oldKeys, newKeys: newKeys, newRow: newRow))
     }
+    return touches
   }
 
   /// A document's sort keys; `nil` when it does not match.

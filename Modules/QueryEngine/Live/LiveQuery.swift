@@ -9,13 +9,13 @@ public struct LiveQuery: Sendable {
   let plan: Plan
   /// The result as of the last commit that was applied, in order.
   public internal(set) var rows: [Row] = []
-  /// The sort keys of `rows`; empty when the order is by id alone.
+  /// The sort keys of `rows`, which stand by them and then by id; empty when there are none.
   var sortKeys: [[Value?]] = []
   var order: RowOrder
   var matcher: RecordMatcher
   /// The field names of the collection, as of the last commit that touched it.
   var keys = KeyTable()
-  var decoder: RowDecoder
+  var projector: Projector
   private var store: Store?
   /// The last commit that `rows` include.
   private var sequence: UInt64 = 0
@@ -27,13 +27,13 @@ public struct LiveQuery: Sendable {
   ///   - arguments: The values of its parameters.
   /// - Throws: `argument` for a parameter without a value, `unsupported` for a virtual collection.
   public init(_ select: Select, arguments: [String: Value] = [:]) throws(QueryError) {
-    plan = try Planner.plan(select, arguments: arguments)
+    plan = try Planner.plan(select, arguments: arguments, totalOrder: true)
     if case .virtual = plan.access {
       throw QueryError(.unsupported, "the virtual collection '\(select.collection)' cannot be observed")
     }
     order = RowOrder(plan.order)
     matcher = try RecordMatcher(plan.filter)
-    decoder = RowDecoder(plan.projection, KeyTable())
+    projector = Projector(plan.projection, KeyTable())
   }
 
   /// Prepares a live query from DQL.
@@ -69,7 +69,7 @@ public struct LiveQuery: Sendable {
   public mutating func apply(_ commit: Commit) throws -> ResultDiff? {
     guard let store, commit.sequence > sequence else { return nil }
     sequence = commit.sequence
-    let touched = touches(of: commit)
+    let touched = try touches(of: commit)
     guard !touched.isEmpty else { return nil }
     if let diff = splice(touched) { return diff.isEmpty ? nil : diff }
     let old = rows
@@ -84,10 +84,11 @@ public struct LiveQuery: Sendable {
       sequence = max(sequence, transaction.sequence)
       if let collection = try transaction.collection(plan.collection) { resolve(collection.keys) }
       if case .countAll = plan.projection {
-        return try plan.rows(in: transaction, SystemFacts(site: store.site, changedParameters: [:]))
+        return try plan.rows(
+          in: transaction, SystemFacts(site: store.site, changedParameters: [:]), StatementContext())
       }
-      let sorted = try plan.sortedRows(in: transaction)
-      sortKeys = order.isByID ? [] : sorted.map(\.keys)
+      let sorted = try plan.sortedRows(in: transaction, StatementContext())
+      sortKeys = order.isEmpty ? [] : sorted.map(\.keys)
       return sorted.map(\.row)
     }
   }
@@ -97,6 +98,6 @@ public struct LiveQuery: Sendable {
     self.keys = keys
     order.resolve(keys)
     matcher.resolve(keys)
-    decoder = RowDecoder(plan.projection, keys)
+    projector = Projector(plan.projection, keys)
   }
 }

@@ -23,6 +23,10 @@ public struct QueryError: Error, Hashable, Sendable {
     public static let limit = Code(rawValue: "limit")
     /// A document with this id exists, and the statement says that this is a failure.
     public static let conflict = Code(rawValue: "conflict")
+    /// The statement took longer than it may.
+    public static let timeout = Code(rawValue: "timeout")
+    /// The statement was ended from outside before it had written anything.
+    public static let cancelled = Code(rawValue: "cancelled")
     /// The query failed while it ran.
     public static let runtime = Code(rawValue: "runtime")
   }

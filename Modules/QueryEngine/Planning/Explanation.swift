@@ -1,84 +1,131 @@
 import CRDTCore
+import DocStore
 
 extension Statement {
   /// What executing the statement would do, step by step, without doing it.
-  func explanation(_ arguments: [String: Value]) throws(QueryError) -> Value {
+  func explanation(_ arguments: [String: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> Value {
+    let root: PlanNode
     switch self {
     case .select(let select):
-      return .array(try Planner.plan(select, arguments: arguments).steps)
+      root = try Planner.plan(select, arguments: arguments, catalogue: catalogue).root
     case .insert(let insert):
       if let feature = insert.unsupportedFeature { throw .unsupported(feature) }
-      return .array([
-        Self.step("insert", ["collection": .string(insert.collection), "initial": .bool(insert.initial)])
-      ])
+      root = .mutate(.insert, collection: insert.collection, nil)
     case .update(let update):
-      let plan = try Planner.plan(update, arguments: arguments).writable()
       _ = try Modification(update, arguments)
-      return .array(plan.steps.dropLast() + [Self.step("update")])
+      root = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable().root(of: .update)
     case .delete(let removal):
-      let plan = try Planner.plan(removal, arguments: arguments).writable()
-      return .array(plan.steps.dropLast() + [Self.step("delete")])
+      root = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable().root(
+        of: .delete)
     case .evict(let removal):
-      let plan = try Planner.plan(removal, arguments: arguments).writable()
-      return .array(plan.steps.dropLast() + [Self.step("evict")])
+      root = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable().root(of: .evict)
     case .compound, .createIndex, .dropIndex: throw .unsupported("EXPLAIN \(verb)")
     case .alterSystem, .show, .explain, .profile, .advise:
       throw QueryError(.unsupported, "EXPLAIN takes a statement on documents")
     }
-  }
-
-  fileprivate static func step(_ name: String, _ details: [String: Value] = [:]) -> Value {
-    .map(details.merging(["operator": .string(name)]) { _, name in name })
+    return .array(root.steps)
   }
 }
 
-extension Plan {
-  /// One object for each step, in the order in which rows pass them; the last is the projection.
-  fileprivate var steps: [Value] {
-    var steps = [accessStep]
-    if let filter { steps.append(Statement.step("filter", ["predicate": .string(filter.description)])) }
-    if !order.isEmpty {
-      var details = [
-        "keys": Value.array(order.map { .string("\($0.expression)\($0.descending ? " DESC" : "")") })
-      ]
-      details["keep"] = window.map { .int(Int64($0)) }
-      steps.append(Statement.step(window == nil ? "sort" : "top", details))
+extension PlanNode {
+  /// One object for each operator, in the order in which rows pass them.
+  var steps: [Value] { (input?.steps ?? []) + [.map(details.merging(["operator": .string(name)]) { $1 })] }
+
+  private var input: PlanNode? {
+    switch self {
+    case .scan, .countScan: nil
+    case .fetch(let node), .filter(_, let node), .group(_, _, let node), .sort(_, _, let node),
+      .distinct(let node), .limit(_, _, _, let node), .project(_, let node):
+      node
+    case .mutate(_, _, let node): node
     }
-    if distinct { steps.append(Statement.step("distinct")) }
-    if offset > 0 { steps.append(Statement.step("skip", ["rows": .int(Int64(offset))])) }
-    if let limit {
-      steps.append(Statement.step("limit", ["rows": .int(Int64(limit)), "stopsEarly": .bool(stopsEarly)]))
-    }
-    steps.append(projectionStep)
-    return steps
   }
 
-  private var accessStep: Value {
-    var details = ["collection": Value.string(collection)]
-    switch access {
-    case .ids(let ids):
-      details["ids"] = .int(Int64(ids.count))
-      return Statement.step("idScan", details)
-    case .scan(from: nil, to: nil): return Statement.step("collectionScan", details)
-    case .scan(let from, let to):
+  /// The operator's name in the reference product.
+  private var name: String {
+    switch self {
+    case .scan(.collectionScan, _): "collectionScan"
+    case .scan(.ids, _), .scan(.idRange, _): "idScan"
+    case .scan(.index, _): "indexScan"
+    case .scan(.virtual, _): "virtualScan"
+    case .countScan: "countScan"
+    case .fetch: "fetch"
+    case .filter: "filter"
+    case .group: "group"
+    case .sort: "sort"
+    case .distinct: "distinct"
+    case .limit: "limit"
+    case .project: "finalProjection"
+    case .mutate(let mutation, _, _): mutation.rawValue
+    }
+  }
+
+  private var details: [String: Value] {
+    let printer = Printer()
+    switch self {
+    case .scan(let access, let collection):
+      return access.details.merging(["collection": .string(collection)]) { $1 }
+    case .countScan(let collection), .mutate(_, let collection, _): return ["collection": .string(collection)]
+    case .fetch, .distinct: return [:]
+    case .filter(let predicate, _): return ["predicate": .string(predicate.description)]
+    case .group(let keys, let aggregates, _):
+      return [
+        "keys": .array(keys.map { .string($0.description) }),
+        "aggregates": .array(aggregates.map { .string($0.description) }),
+      ]
+    case .sort(let keys, let keep, _):
+      var details = ["keys": Value.array(keys.map { .string(printer.text(of: $0)) })]
+      details["keep"] = keep.map { .int(Int64($0)) }
+      return details
+    case .limit(let rows, let offset, let stopsEarly, _):
+      var details: [String: Value] = [:]
+      details["rows"] = rows.map { .int(Int64($0)) }
+      if offset > 0 { details["offset"] = .int(Int64(offset)) }
+      if rows != nil { details["stopsEarly"] = .bool(stopsEarly) }
+      return details
+    case .project(let projection, _): return ["projection": .string(printer.text(of: projection, []))]
+    }
+  }
+}
+
+extension AccessPath {
+  fileprivate var details: [String: Value] {
+    var details: [String: Value] = [:]
+    switch self {
+    case .collectionScan, .virtual: break
+    case .ids(let ids): details["ids"] = .int(Int64(ids.count))
+    case .idRange(let from, let to):
       details["from"] = from.map(Self.bound)
       details["to"] = to.map(Self.bound)
-      return Statement.step("idRangeScan", details)
-    case .virtual: return Statement.step("virtualScan", details)
+    case .index(let scan):
+      details["index"] = .string(scan.index.definition.name)
+      details["spans"] = .array(scan.spans.map(\.explanation))
+      details["reverse"] = .bool(scan.isReversed)
+      details["covering"] = .bool(false)
     }
+    return details
   }
 
   /// The id that a bound was made from; one that is included has a zero byte behind it.
   private static func bound(_ bytes: [UInt8]) -> Value {
     DocumentID(trusted: bytes.last == 0 && bytes.count != 9 ? bytes.dropLast() : bytes).value
   }
+}
 
-  private var projectionStep: Value {
-    switch projection {
-    case .all, .elements: Statement.step("documents")
-    case .countAll(let alias): Statement.step("count", ["column": .string(alias)])
-    case .columns(let columns):
-      Statement.step("columns", ["columns": .array(columns.map { .string($0.name) })])
-    }
+extension IndexSpan {
+  /// Where it begins and ends, as text, since bounds may have MISSING in them.
+  fileprivate var explanation: Value {
+    var ends: [String: Value] = [:]
+    ends["from"] = from.map { .string($0.explanation) }
+    ends["to"] = to.map { .string($0.explanation) }
+    return .map(ends)
+  }
+}
+
+extension IndexBound {
+  fileprivate var explanation: String {
+    (isAfter ? "after " : "before ")
+      + values.map { $0.map(Printer().text(of:)) ?? "MISSING" }
+      .joined(separator: ", ")
   }
 }

@@ -33,10 +33,11 @@ enum IDConstraint: Equatable {
     }
   }
 
-  var access: Plan.Access {
+  /// The documents inside, by ascending id.
+  var access: AccessPath {
     switch self {
     case .ids(let ids): .ids(ids)
-    case .range(let from, let to): .scan(from: from, to: to)
+    case .range(let from, let to): .idRange(from: from, to: to)
     }
   }
 

@@ -1,24 +1,15 @@
-package import CRDTCore
-
 /// How a SELECT, UPDATE, DELETE or EVICT finds its documents; parameters are bound.
+///
+/// It is the spine of a plan on one source, in the form in which it is run; ``root`` is the same as a tree of
+/// operators.
 package struct Plan: Hashable, Sendable {
-  /// Where the documents come from, always in ascending order of their ids.
-  package enum Access: Hashable, Sendable {
-    /// These documents, ascending.
-    case ids([DocumentID])
-    /// Every document of the collection with id bytes from `from` (inclusive) to `to` (exclusive).
-    case scan(from: [UInt8]?, to: [UInt8]?)
-    /// The rows of a virtual collection.
-    case virtual(SystemCollection)
-  }
-
   package var collection: String
-  package var access: Access
+  package var access: AccessPath
   /// Always applied, also to what `access` finds; `nil` keeps everything.
   package var filter: Expression?
   package var projection: Select.Projection = .all
   package var distinct = false
-  /// Empty: in the order of `access`.
+  /// Empty: in the order of `access`, which also orders rows with equal keys.
   package var order: [SortKey] = []
   package var offset = 0
   package var limit: Int?
@@ -32,4 +23,9 @@ package struct Plan: Hashable, Sendable {
 
   /// Whether the access path may end before it has seen every document.
   package var stopsEarly: Bool { order.isEmpty && limit != nil }
+
+  /// Whether the answer is the number of the collection's documents, which need not be visited.
+  package var countsAll: Bool {
+    if case .countAll = projection { filter == nil && access.isWhole } else { false }
+  }
 }

@@ -1,11 +1,23 @@
 package import CRDTCore
 
-/// Turns statements into plans: a pure function of the statement and its arguments.
+/// Turns statements into plans: a pure function of the statement, its arguments and the catalogue.
 package enum Planner {
-  package static func plan(_ select: Select, arguments: [String: Value]) throws(QueryError) -> Plan {
+  /// Plans a query.
+  ///
+  /// - Parameters:
+  ///   - select: The query.
+  ///   - arguments: The values of its parameters.
+  ///   - catalogue: What is known of its collection.
+  ///   - totalOrder: Whether rows that ORDER BY leaves equal stand by id, as live results need it; otherwise
+  ///     they may stand in any order.
+  /// - Returns: The plan, with no parameters left in it.
+  /// - Throws: `argument` for a parameter without a value or one that does not fit; `unsupported`; `limit`.
+  package static func plan(
+    _ select: Select, arguments: [String: Value], catalogue: QueryCatalogue = .empty, totalOrder: Bool = false
+  ) throws(QueryError) -> Plan {
     if let feature = select.unsupportedFeature { throw .unsupported(feature) }
     var plan = try plan(
-      select.collection, select.predicate, select.order, select.limit, select.offset, arguments)
+      select.source, select.predicate, select.order, select.limit, select.offset, arguments)
     plan.distinct = select.distinct
     switch select.projection {
     case .all, .countAll, .elements: plan.projection = select.projection
@@ -16,31 +28,36 @@ package enum Planner {
       plan.projection = .columns(columns)
       for index in plan.order.indices { plan.order[index].resolveAlias(columns) }
     }
+    plan.choosePath(catalogue, select.source.hints, byID: totalOrder)
     return plan
   }
 
-  package static func plan(_ removal: Removal, arguments: [String: Value]) throws(QueryError) -> Plan {
+  package static func plan(
+    _ removal: Removal, arguments: [String: Value], catalogue: QueryCatalogue = .empty
+  ) throws(QueryError) -> Plan {
     if let feature = removal.unsupportedFeature { throw .unsupported(feature) }
-    return try plan(
-      removal.collection, removal.predicate, removal.order, removal.limit, removal.offset, arguments)
+    var plan = try plan(
+      removal.target, removal.predicate, removal.order, removal.limit, removal.offset, arguments)
+    plan.choosePath(catalogue, removal.target.hints)
+    return plan
   }
 
-  package static func plan(_ update: Update, arguments: [String: Value]) throws(QueryError) -> Plan {
+  package static func plan(
+    _ update: Update, arguments: [String: Value], catalogue: QueryCatalogue = .empty
+  ) throws(QueryError) -> Plan {
     if let feature = update.unsupportedFeature { throw .unsupported(feature) }
-    return try plan(update.collection, update.predicate, [], nil, nil, arguments)
+    var plan = try plan(update.target, update.predicate, [], nil, nil, arguments)
+    plan.choosePath(catalogue, update.target.hints)
+    return plan
   }
 
   private static func plan(
-    _ collection: String, _ predicate: Expression?, _ order: [SortKey], _ limit: Expression?,
+    _ source: Source, _ predicate: Expression?, _ order: [SortKey], _ limit: Expression?,
     _ offset: Expression?, _ arguments: [String: Value]
   ) throws(QueryError) -> Plan {
     let filter = try predicate?.binding(arguments)
-    var plan = Plan(collection: collection, access: .scan(from: nil, to: nil), filter: filter)
-    if let virtual = try SystemCollection.named(collection) {
-      plan.access = .virtual(virtual)
-    } else if let filter {
-      plan.access = IDConstraint(filter).access
-    }
+    var plan = Plan(collection: source.collection, access: .collectionScan, filter: filter)
+    if let virtual = try SystemCollection.named(source.collection) { plan.access = .virtual(virtual) }
     for key in order {
       plan.order.append(
         SortKey(expression: try key.expression.binding(arguments), descending: key.descending))
@@ -60,6 +77,21 @@ package enum Planner {
       throw QueryError(.argument, "\(clause) expects an integer that is not negative")
     }
     return count
+  }
+}
+
+extension Plan {
+  /// Settles how documents are found: by id where the filter names ids, by an index where one fits, else all.
+  fileprivate mutating func choosePath(_ catalogue: QueryCatalogue, _ hints: Hints, byID: Bool = false) {
+    if case .virtual = access { return }
+    let constraint = filter.map { IDConstraint($0) } ?? .everything
+    if constraint != .everything || byID {
+      access = constraint.access
+    } else if let filter, let entry = catalogue[collection],
+      let scan = IndexChoice(filter).scan(among: entry.indexes, hints)
+    {
+      access = .index(scan)
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CRDTCore
+import Dispatch
 import DocStore
 import Foundation
 import QueryEngine
@@ -19,7 +20,9 @@ struct QueryCommand: ParsableCommand {
   func run() throws {
     let store = try Store.open(existing: store)
     defer { store.close() }
-    let engine = Engine(store: store, parameters: SystemParameters())
+    let engine = Engine(
+      store: store, parameters: SystemParameters(),
+      environment: EngineEnvironment(now: { DispatchTime.now().uptimeNanoseconds }))
     let arguments = Dictionary(arg.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
     guard let statement else { return prompt(engine, arguments) }
     try execute(statement, engine, arguments)

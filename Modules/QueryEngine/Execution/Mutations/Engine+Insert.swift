@@ -4,7 +4,8 @@ import DocStore
 extension Engine {
   /// All documents are worked out and checked before the first is written.
   func execute(
-    _ insert: Insert, _ arguments: [String: Value], in transaction: WriteTransaction
+    _ insert: Insert, _ arguments: [String: Value], in transaction: WriteTransaction,
+    _ context: StatementContext
   ) throws -> QueryResult {
     if let feature = insert.unsupportedFeature { throw QueryError.unsupported(feature) }
     guard case .documents(let expressions) = insert.content else {
@@ -13,6 +14,7 @@ extension Engine {
     _ = try Planner.plan(Select(collection: insert.collection), arguments: [:]).writable()
     var documents: [NewDocument] = []
     for expression in expressions {
+      try context.poll(steps: 1)
       documents += try NewDocument.documents(
         in: Evaluator.evaluate(constant: expression, arguments: arguments))
     }

@@ -4,15 +4,17 @@ import DocStore
 extension Engine {
   /// All edits are worked out from the documents as they were before the first is written.
   func execute(
-    _ update: Update, _ arguments: [String: Value], in transaction: WriteTransaction
+    _ update: Update, _ arguments: [String: Value], in transaction: WriteTransaction,
+    _ context: StatementContext
   ) throws -> QueryResult {
-    let plan = try Planner.plan(update, arguments: arguments).writable()
+    let catalogue = try QueryCatalogue([update.collection], in: transaction)
+    let plan = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable()
     var modification = try Modification(update, arguments)
     guard let collection = try transaction.collection(update.collection) else { return QueryResult() }
     modification.resolve(collection.keys)
     let resolved = modification
     var changes: [(id: DocumentID, edits: [Edit])] = []
-    try plan.forEachMatch(in: transaction, collection) { id, record in
+    try plan.forEachMatch(in: transaction, collection, context) { id, record in
       let edits = try resolved.edits(id, record, collection.keys)
       if !edits.isEmpty { changes.append((DocumentID(copying: id), edits)) }
       return true

@@ -3,26 +3,29 @@ import DocStore
 
 extension Plan {
   /// The rows in order, between OFFSET and LIMIT.
-  func sortedRows(in source: borrowing some RecordSource & ~Copyable) throws -> [SortedRow] {
+  func sortedRows(
+    in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
+  ) throws -> [SortedRow] {
     guard limit != 0, let collection = try source.collection(self.collection) else { return [] }
-    let decoder = RowDecoder(projection, collection.keys)
-    if distinct { return try distinctRows(in: source, collection, decoder) }
-    if order.isEmpty { return try streamedRows(in: source, collection, decoder) }
-    return Array(try orderedRows(in: source, collection, decoder).dropFirst(offset).prefix(limit ?? .max))
+    let projector = Projector(projection, collection.keys)
+    if distinct { return try distinctRows(in: source, collection, projector, context) }
+    if order.isEmpty { return try streamedRows(in: source, collection, projector, context) }
+    let rows = try orderedRows(in: source, collection, projector, context)
+    return Array(rows.dropFirst(offset).prefix(limit ?? .max))
   }
 
   private func streamedRows(
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
-    _ decoder: RowDecoder
+    _ projector: Projector, _ context: StatementContext
   ) throws -> [SortedRow] {
     var rows: [SortedRow] = []
     var skipped = 0
-    try forEachMatch(in: source, collection) { id, record in
+    try forEachMatch(in: source, collection, context) { id, record in
       guard skipped >= offset else {
         skipped += 1
         return true
       }
-      rows.append(SortedRow(row: Row(copying: id, record, decoder)))
+      rows.append(SortedRow(row: try projector.row(id, record)))
       return rows.count != limit
     }
     return rows
@@ -30,27 +33,29 @@ extension Plan {
 
   private func orderedRows(
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
-    _ decoder: RowDecoder
+    _ projector: Projector, _ context: StatementContext
   ) throws -> [SortedRow] {
     var rowOrder = RowOrder(order)
     rowOrder.resolve(collection.keys)
     let order = rowOrder
     var keys: [Value?] = []
+    var position = 0
     guard let window else {
       var rows: [SortedRow] = []
-      try forEachMatch(in: source, collection) { id, record in
+      try forEachMatch(in: source, collection, context) { id, record in
         try order.read(id, record, collection.keys, into: &keys)
-        rows.append(SortedRow(keys: keys, row: Row(copying: id, record, decoder)))
+        rows.append(SortedRow(keys: keys, row: try projector.row(id, record), position: rows.count))
         return true
       }
       return order.sorted(rows)
     }
     var heap = BoundedHeap(order: order, capacity: window)
-    try forEachMatch(in: source, collection) { id, record in
+    try forEachMatch(in: source, collection, context) { id, record in
       try order.read(id, record, collection.keys, into: &keys)
       if heap.accepts(keys) {
-        heap.insert(SortedRow(keys: keys, row: Row(copying: id, record, decoder)))
+        heap.insert(SortedRow(keys: keys, row: try projector.row(id, record), position: position))
       }
+      position += 1
       return true
     }
     return heap.sorted()
@@ -58,16 +63,16 @@ extension Plan {
 
   private func distinctRows(
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
-    _ decoder: RowDecoder
+    _ projector: Projector, _ context: StatementContext
   ) throws -> [SortedRow] {
     var distinct = DistinctRows()
     if order.isEmpty {
-      try forEachMatch(in: source, collection) { id, record in
-        try distinct.insert(SortedRow(row: Row(copying: id, record, decoder)))
+      try forEachMatch(in: source, collection, context) { id, record in
+        try distinct.insert(SortedRow(row: try projector.row(id, record)))
         return limit.map { distinct.rows.count - offset < $0 } ?? true
       }
     } else {
-      for row in try orderedRows(in: source, collection, decoder) { try distinct.insert(row) }
+      for row in try orderedRows(in: source, collection, projector, context) { try distinct.insert(row) }
     }
     return Array(distinct.rows.dropFirst(offset).prefix(limit ?? .max))
   }
@@ -75,14 +80,23 @@ extension Plan {
 
 /// Rows of which no two show the same values; numbers are the same by value.
 struct DistinctRows {
+  private enum Key: Hashable {
+    case columns([Value?])
+    case values([String: Value])
+  }
+
   private(set) var rows: [SortedRow] = []
-  private var seen: Set<[String: Value]> = []
+  private var seen: Set<Key> = []
 
   /// Keeps the row unless one like it is here; what is kept stands for no document any more.
   mutating func insert(_ row: SortedRow) throws(QueryError) {
-    let values = try row.row.values()
-    guard seen.insert(values.mapValues(\.normalized)).inserted else { return }
-    rows.append(SortedRow(keys: row.keys, row: Row(values), position: rows.count))
+    guard seen.insert(try Self.key(row.row)).inserted else { return }
+    rows.append(SortedRow(keys: row.keys, row: try row.row.withoutDocument, position: rows.count))
+  }
+
+  private static func key(_ row: Row) throws(QueryError) -> Key {
+    if let columns = row.columns { return .columns(columns.map { $0?.normalized }) }
+    return .values(try row.values().mapValues(\.normalized))
   }
 }
 

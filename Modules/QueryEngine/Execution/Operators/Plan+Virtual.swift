@@ -2,14 +2,14 @@ import CRDTCore
 
 /// The same steps on rows of values, for virtual collections.
 extension Plan {
-  func rows(of documents: [[String: Value]]) throws(QueryError) -> [Row] {
+  func rows(of documents: [[String: Value]], _ context: StatementContext) throws(QueryError) -> [Row] {
     let order = RowOrder(order)
-    let columns = ProjectedColumn.columns(of: projection)
+    let projector = Projector(projection, KeyTable())
     var rows: [SortedRow] = []
-    for document in try matches(in: documents) {
-      var values = columns == nil ? document : [:]
-      for column in columns ?? [] { values[column.name] = try column.expression.evaluate(document) }
-      rows.append(SortedRow(keys: try order.read(document), row: Row(values), position: rows.count))
+    for document in try matches(in: documents, context) {
+      rows.append(
+        SortedRow(
+          keys: try order.read(document), row: try projector.row(document), position: rows.count))
     }
     rows.sort { order.precedes($0, $1) }
     if distinct {
@@ -20,12 +20,16 @@ extension Plan {
     return rows.dropFirst(offset).prefix(limit ?? .max).map(\.row)
   }
 
-  func matches(in documents: [[String: Value]]) throws(QueryError) -> [[String: Value]] {
+  func matches(
+    in documents: [[String: Value]], _ context: StatementContext
+  ) throws(QueryError) -> [[String: Value]] {
+    var pace = try ScanPace(context)
     guard let filter else { return documents }
     let condition = RecordExpression(filter)
     var accepted: [[String: Value]] = []
-    for document in documents where try condition.evaluate(document) == .bool(true) {
-      accepted.append(document)
+    for document in documents {
+      try pace.step()
+      if try condition.evaluate(document) == .bool(true) { accepted.append(document) }
     }
     return accepted
   }

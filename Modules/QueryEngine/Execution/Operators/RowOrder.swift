@@ -1,6 +1,6 @@
 import CRDTCore
 
-/// The order of a result: by its sort keys, then by document id, so that it is total.
+/// The order of a result: by its sort keys, then as the rows arrived, so that pages of it do not overlap.
 struct RowOrder: Sendable {
   let isDescending: [Bool]
   private var keys: [RecordExpression]
@@ -10,8 +10,8 @@ struct RowOrder: Sendable {
     keys = order.map { RecordExpression($0.expression) }
   }
 
-  /// True when documents stand in the order of their ids alone.
-  var isByID: Bool { keys.isEmpty }
+  /// Whether rows stand as they arrived.
+  var isEmpty: Bool { keys.isEmpty }
 
   mutating func resolve(_ table: KeyTable) {
     for index in keys.indices { keys[index].resolve(table) }
@@ -42,9 +42,7 @@ struct RowOrder: Sendable {
 
   func precedes(_ left: SortedRow, _ right: SortedRow) -> Bool {
     let order = compare(left.keys, right.keys)
-    if order != 0 { return order < 0 }
-    guard let leftID = left.row.id, let rightID = right.row.id else { return left.position < right.position }
-    return leftID < rightID
+    return order != 0 ? order < 0 : left.position < right.position
   }
 }
 
@@ -52,6 +50,6 @@ struct RowOrder: Sendable {
 struct SortedRow: Sendable {
   var keys: [Value?] = []
   var row: Row
-  /// The row's place in the order of arrival, for rows that stand for no document.
+  /// The row's place in the order of arrival.
   var position = 0
 }

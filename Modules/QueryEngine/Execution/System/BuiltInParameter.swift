@@ -6,6 +6,7 @@ enum BuiltInParameter: String, CaseIterable {
   case documentSizeSoftLimit = "document_size_soft_limit_bytes"
   case documentSizeHardLimit = "document_size_hard_limit_bytes"
   case strictMode = "dql_strict_mode"
+  case requestTimeoutSeconds = "dql_request_timeout_seconds"
   case restrictSubscriptions = "dql_restrict_subscriptions"
   case tombstoneLifetimeEnabled = "tombstone_ttl_enabled"
   case tombstoneLifetimeHours = "tombstone_ttl_hours"
@@ -17,6 +18,7 @@ enum BuiltInParameter: String, CaseIterable {
     case .documentSizeSoftLimit: .int(Int64(Limits.softDocumentBytes))
     case .documentSizeHardLimit: .int(Int64(Limits.hardDocumentBytes))
     case .strictMode: .bool(false)
+    case .requestTimeoutSeconds: .int(0)
     case .restrictSubscriptions, .tombstoneLifetimeEnabled: .bool(true)
     case .tombstoneLifetimeHours: .int(168)
     case .certificateLifetimeHours: .int(8_760)
@@ -29,6 +31,9 @@ enum BuiltInParameter: String, CaseIterable {
       guard case .map = value else { throw mismatch("an object") }
     case .documentSizeSoftLimit, .documentSizeHardLimit:
       try validate(value, in: 1...Int64(Limits.recordBytes))
+    case .requestTimeoutSeconds:
+      // 0 is for as long as they take.
+      try validate(value, in: 0...31_536_000)
     case .tombstoneLifetimeHours:
       // A century: what is longer means for ever, for which there is the switch.
       try validate(value, in: 1...876_600)

@@ -2,7 +2,7 @@ import CRDTCore
 public import DocStore
 
 extension Engine {
-  /// ALTER SYSTEM, SHOW and EXPLAIN, which touch no document.
+  /// ALTER SYSTEM and SHOW, which touch no document, and what is not executed.
   func execute(
     withoutDocuments statement: Statement, _ arguments: [String: Value]
   ) throws -> QueryResult {
@@ -11,11 +11,9 @@ extension Engine {
       try execute(change, arguments)
       return QueryResult()
     case .show(let show): return QueryResult(rows: [Row(try values(show))])
-    case .explain(let explained):
-      return QueryResult(rows: [Row(["plan": try explained.explanation(arguments)])])
     case .compound, .createIndex, .dropIndex, .profile, .advise:
       throw QueryError.unsupported(statement.verb)
-    case .select, .insert, .update, .delete, .evict:
+    case .select, .insert, .update, .delete, .evict, .explain:
       preconditionFailure("a statement on documents needs a transaction")
     }
   }

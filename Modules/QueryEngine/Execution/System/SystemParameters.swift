@@ -59,6 +59,15 @@ public final class SystemParameters: Sendable {
     }
   }
 
+  /// Adds a handler to a parameter of this layer and tells it the present value.
+  func follow(_ parameter: BuiltInParameter, _ handler: @escaping ChangeHandler) {
+    let value = parameters.withLock { parameters in
+      parameters[parameter.rawValue]?.handlers.append(handler)
+      return parameters[parameter.rawValue]?.value
+    }
+    handler(value ?? parameter.defaultValue)
+  }
+
   /// Adds a handler to a known parameter and tells it the present value.
   ///
   /// - Throws: `unknownParameter`.

@@ -1,0 +1,92 @@
+import Synchronization
+
+/// How long a statement may go on: until its time is over, its steps are used up, or somebody ends it.
+///
+/// Each run of a statement has its own. Whatever goes through many rows asks it again and again, so that a
+/// statement ends soon after it should, before its first write or not at all.
+public final class StatementContext: Sendable {
+  private let deadline: (at: UInt64, now: @Sendable () -> UInt64)?
+  private let timeout: Duration
+  private let isCancelled = Atomic(false)
+  private let remainingSteps: Atomic<Int>
+
+  /// A context with bounds.
+  ///
+  /// - Parameters:
+  ///   - environment: Whose clock the time is read from.
+  ///   - timeout: From now on; `nil` for no bound.
+  ///   - steps: How many rows the statement may visit, in steps of 256.
+  public init(_ environment: EngineEnvironment, timeout: Duration? = nil, steps: Int = .max) {
+    self.timeout = timeout ?? .zero
+    deadline = timeout.map { (environment.now().saturatingAdding($0.wholeNanoseconds), environment.now) }
+    remainingSteps = Atomic(steps)
+  }
+
+  /// A context without bounds, which can only be cancelled.
+  public init() {
+    timeout = .zero
+    deadline = nil
+    remainingSteps = Atomic(.max)
+  }
+
+  /// Ends the statement soon, from any thread; one that has begun to write goes on.
+  public func cancel() { isCancelled.store(true, ordering: .relaxed) }
+
+  /// Asks whether the statement may go on.
+  ///
+  /// - Parameter steps: What was done since the last time.
+  /// - Throws: `cancelled`, `timeout`, `limit`.
+  package func poll(steps: Int = 0) throws(QueryError) {
+    guard !isCancelled.load(ordering: .relaxed) else {
+      throw QueryError(.cancelled, "the statement was cancelled")
+    }
+    if let deadline, deadline.now() >= deadline.at {
+      throw QueryError(.timeout, "the statement took longer than its time-out of \(timeout)")
+    }
+    // Only the thread that runs the statement counts, so nothing is lost between the two.
+    let remaining = remainingSteps.load(ordering: .relaxed)
+    guard steps <= remaining else {
+      throw QueryError(.limit, "the statement visits more rows than it may")
+    }
+    if steps > 0, remaining != .max { remainingSteps.store(remaining - steps, ordering: .relaxed) }
+  }
+}
+
+/// Counts the rows of a scan and asks the statement's context every so often.
+struct ScanPace {
+  private static let rows = 256
+  private let context: StatementContext
+  private var sinceLast = 0
+
+  /// Asks at once, so that a statement that is over visits nothing.
+  init(_ context: StatementContext) throws(QueryError) {
+    self.context = context
+    try context.poll()
+  }
+
+  /// Counts a row.
+  mutating func step() throws(QueryError) {
+    sinceLast += 1
+    if sinceLast == Self.rows {
+      sinceLast = 0
+      try context.poll(steps: Self.rows)
+    }
+  }
+}
+
+extension Duration {
+  /// What is left of it without parts of a nanosecond; nothing of a negative one.
+  fileprivate var wholeNanoseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
+    return overflow ? .max : whole.saturatingAdding(UInt64(attoseconds) / 1_000_000_000)
+  }
+}
+
+extension UInt64 {
+  fileprivate func saturatingAdding(_ other: UInt64) -> UInt64 {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}

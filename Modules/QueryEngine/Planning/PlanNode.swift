@@ -1,0 +1,52 @@
+/// An operator of a plan over the operators that give it its rows, as EXPLAIN shows it.
+package indirect enum PlanNode: Hashable, Sendable {
+  /// Documents, rows of an index, or rows of a virtual collection.
+  case scan(AccessPath, collection: String)
+  /// The number of a collection's documents.
+  case countScan(collection: String)
+  /// The documents of index rows.
+  case fetch(PlanNode)
+  case filter(Expression, PlanNode)
+  /// One row for each group; without keys, one for all rows.
+  case group(keys: [Expression], aggregates: [Expression], PlanNode)
+  /// `keep`: how many of the first rows are wanted; `nil` for all.
+  case sort([SortKey], keep: Int?, PlanNode)
+  case distinct(PlanNode)
+  case limit(Int?, offset: Int, stopsEarly: Bool, PlanNode)
+  case project(Select.Projection, PlanNode)
+  /// Writes, or documents to insert where there is no operator below.
+  case mutate(Mutation, collection: String, PlanNode?)
+
+  package enum Mutation: String, Hashable, Sendable { case insert, update, delete, evict }
+}
+
+extension Plan {
+  /// The operators of a SELECT.
+  package var root: PlanNode { .project(projection, limited(ordered(counted))) }
+
+  /// The operators that find documents for a statement that writes them.
+  package func root(of mutation: PlanNode.Mutation) -> PlanNode {
+    .mutate(mutation, collection: collection, limited(ordered(filtered)))
+  }
+
+  private var filtered: PlanNode {
+    var node = PlanNode.scan(access, collection: collection)
+    if case .index = access { node = .fetch(node) }
+    return filter.map { .filter($0, node) } ?? node
+  }
+
+  private var counted: PlanNode {
+    guard case .countAll = projection else { return filtered }
+    if countsAll { return .countScan(collection: collection) }
+    return .group(keys: [], aggregates: [.aggregate(.count, distinct: false, nil)], filtered)
+  }
+
+  private func ordered(_ node: PlanNode) -> PlanNode {
+    let sorted = order.isEmpty ? node : .sort(order, keep: window, node)
+    return distinct ? .distinct(sorted) : sorted
+  }
+
+  private func limited(_ node: PlanNode) -> PlanNode {
+    limit == nil && offset == 0 ? node : .limit(limit, offset: offset, stopsEarly: stopsEarly, node)
+  }
+}

@@ -1,0 +1,47 @@
+package import DocStore
+
+/// What a snapshot says of the collections that a statement names.
+///
+/// A value, so that planning is a pure function of the statement, its arguments and this.
+package struct QueryCatalogue: Hashable, Sendable {
+  /// A collection that was written at least once.
+  package struct Entry: Hashable, Sendable {
+    package var collection: DocStore.Collection
+    /// Those that are ready to answer queries, oldest first.
+    package var indexes: [IndexInfo]
+  }
+
+  private var entries: [String: Entry] = [:]
+
+  /// Of no collections: plans made with it use no index.
+  package static let empty = QueryCatalogue()
+
+  private init() {}
+
+  /// Reads what is known of some collections; unknown and virtual ones are left out.
+  package init(_ names: [String], in source: borrowing some RecordSource & ~Copyable) throws {
+    for name in names where entries[name] == nil {
+      guard let collection = try source.collection(name) else { continue }
+      let indexes = try source.indexes(of: collection).filter { $0.state == .ready }
+      entries[name] = Entry(collection: collection, indexes: indexes)
+    }
+  }
+
+  package subscript(name: String) -> Entry? { entries[name] }
+}
+
+extension Statement {
+  /// The collections that the statement reads or writes.
+  var collections: [String] {
+    switch self {
+    case .select(let select): [select.collection] + select.joins.map(\.source.collection)
+    case .insert(let insert): [insert.collection]
+    case .update(let update): [update.collection]
+    case .delete(let removal), .evict(let removal): [removal.collection]
+    case .explain(let statement), .profile(let statement), .advise(let statement, _): statement.collections
+    case .createIndex(let index): [index.collection]
+    case .dropIndex(let index): [index.collection]
+    case .compound, .alterSystem, .show: []
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+import Synchronization
+import TestKit
+import Testing
+
+/// A clock that tests move.
+private final class ManualClock: Sendable {
+  private let nanoseconds = Atomic<UInt64>(5)
+
+  func advance(_ by: UInt64) { nanoseconds.add(by, ordering: .relaxed) }
+
+  var environment: EngineEnvironment {
+    EngineEnvironment(now: { [nanoseconds = self] in nanoseconds.now })
+  }
+
+  private var now: UInt64 { nanoseconds.load(ordering: .relaxed) }
+}
+
+@Suite struct ExecContextTests {
+  private static let second: UInt64 = 1_000_000_000
+  private let directory: TemporaryDirectory
+  private let store: Store
+  private let clock = ManualClock()
+  private let engine: Engine
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    store = try Store.open(
+      at: directory.file("store"), options: StoreOptions(mapBytes: 64 << 20, log: { _, _ in }))
+    engine = Engine(store: store, parameters: SystemParameters(), environment: clock.environment)
+    let documents = (0..<1_000).map { Value.map(["_id": .int(Int64($0)), "n": .int(Int64($0 % 10))]) }
+    _ = try engine.execute("INSERT INTO t DOCUMENTS (:d)", arguments: ["d": .array(documents)])
+  }
+
+  private static let statements = [
+    "SELECT * FROM t", "SELECT COUNT(*) FROM t WHERE n = 1", "SELECT DISTINCT n FROM t ORDER BY n",
+    "SELECT * FROM t WHERE _id >= 0", "SELECT * FROM t ORDER BY n LIMIT 3", "UPDATE t SET n = 1",
+    "DELETE FROM t WHERE n = 2", "EVICT FROM t", "SELECT * FROM system:collections WHERE name = 't'",
+    "INSERT INTO t DOCUMENTS ({'_id': 'new'})",
+  ]
+
+  private func expect(
+    _ code: QueryError.Code, _ statement: String, _ context: StatementContext
+  ) throws {
+    let before = try texts()
+    #expect { try engine.execute(statement, context: context) } throws: { ($0 as? QueryError)?.code == code }
+    #expect(try texts() == before, "\(statement)")
+  }
+
+  private func texts() throws -> [String] {
+    try engine.execute("SELECT * FROM t ORDER BY _id").rows.map { JSON.text(of: .map(try $0.values())) }
+  }
+
+  @Test(arguments: statements) func `a cancelled statement reads and writes nothing`(statement: String) throws
+  {
+    let context = engine.makeContext()
+    context.cancel()
+    try expect(.cancelled, statement, context)
+    #expect(throws: Never.self) { try engine.execute(statement) }
+  }
+
+  @Test(arguments: statements) func `a statement whose time is over ends`(statement: String) throws {
+    let context = StatementContext(clock.environment, timeout: .seconds(2))
+    clock.advance(2 * Self.second - 1)
+    try context.poll()
+    clock.advance(1)
+    try expect(.timeout, statement, context)
+  }
+
+  @Test func `time is looked at while a scan goes on`() throws {
+    let ticking = EngineEnvironment(now: { [clock] in
+      clock.advance(Self.second)
+      return clock.environment.now()
+    })
+    // Each look takes a second: one at the start, then one for every 256 of the 1,000 rows.
+    #expect(throws: Never.self) {
+      try engine.execute("SELECT * FROM t", context: StatementContext(ticking, timeout: .seconds(5)))
+    }
+    try expect(.timeout, "SELECT * FROM t", StatementContext(ticking, timeout: .seconds(4)))
+    #expect(throws: Never.self) {
+      try engine.execute("SELECT * FROM t LIMIT 10", context: StatementContext(ticking, timeout: .seconds(2)))
+    }
+  }
+
+  @Test func `a statement from another thread can be cancelled while it runs`() throws {
+    let context = StatementContext()
+    let visits = Atomic(0)
+    let counting = EngineEnvironment(now: {
+      if visits.add(1, ordering: .relaxed).newValue == 3 { context.cancel() }
+      return 0
+    })
+    let watched = Engine(store: store, parameters: engine.parameters, environment: counting)
+    let bounded = StatementContext(counting, timeout: .seconds(1))
+    #expect(throws: Never.self) { try watched.execute("SELECT * FROM t WHERE n = 3", context: bounded) }
+    #expect(visits.load(ordering: .relaxed) == 5)
+    try expect(.cancelled, "SELECT * FROM t", context)
+  }
+
+  @Test func `a statement visits no more rows than it may`() throws {
+    try expect(.limit, "SELECT * FROM t WHERE n = 77", StatementContext(.still, steps: 700))
+    #expect(throws: Never.self) {
+      try engine.execute("SELECT * FROM t", context: StatementContext(.still, steps: 1_000))
+    }
+  }
+
+  @Test func `the system parameter gives every statement its time`() throws {
+    #expect(try engine.execute("SHOW DQL_REQUEST_TIMEOUT_SECONDS").rows[0].values().values.first == .int(0))
+    let unbounded = engine.makeContext()
+    _ = try engine.execute("ALTER SYSTEM SET DQL_REQUEST_TIMEOUT_SECONDS = 3")
+    let bounded = engine.makeContext()
+    clock.advance(3 * Self.second)
+    #expect { try bounded.poll() } throws: { ($0 as? QueryError)?.code == .timeout }
+    try unbounded.poll()
+    _ = try engine.execute("ALTER SYSTEM RESET ALL")
+    let reset = engine.makeContext()
+    clock.advance(3 * Self.second)
+    try reset.poll()
+    for value in ["-1", "1.5", "'1'"] {
+      #expect(throws: QueryError.self) {
+        try engine.execute("ALTER SYSTEM SET DQL_REQUEST_TIMEOUT_SECONDS = \(value)")
+      }
+    }
+  }
+
+  @Test func `cancelling the task cancels its statement`() async throws {
+    let task = Task { [engine] in
+      while !Task.isCancelled { await Task.yield() }
+      return try await engine.execute("SELECT * FROM t").rows.count
+    }
+    task.cancel()
+    await #expect { try await task.value } throws: { ($0 as? QueryError)?.code == .cancelled }
+  }
+}
