@@ -9,7 +9,6 @@ import Testing
   private static let a = Expression.path([.key("a")])
   private static let typed = Source("t", types: [FieldDeclaration("n", .counter)])
   private static let each = Iteration(element: Variable("v", slot: 0), source: a)
-  private static let index = CreateIndex("i", on: "t", [.init(["a"])])
 
   private static func filter(_ predicate: Expression) -> Statement {
     .select(Select(collection: "t", predicate: predicate))
@@ -19,7 +18,6 @@ import Testing
     (.select(Select(from: Source("t"), joins: [Join(.inner, Source("u"), on: a)])), "JOIN"),
     (.select(Select(from: Source("t"), groups: [a])), "GROUP BY"),
     (.select(Select(from: Source("t"), having: a)), "HAVING"),
-    (.select(Select(collection: "t", projection: .elements([.star(source: 0)]))), "'*' beside"),
     (.select(Select(from: typed)), "types"),
     (.compound(CompoundSelect(.select(Select(collection: "t")))), "combining"),
     (filter(.aggregate(.sum, distinct: false, a)), "SUM"), (filter(.collate(a, .binary)), "COLLATE"),
@@ -29,18 +27,13 @@ import Testing
     (filter(.arrayFor(a, each, when: nil)), "ARRAY"),
     (filter(.objectFor(key: a, value: a, each, when: nil)), "OBJECT"),
     (filter(.field(source: 1, [.key("a")])), "join"),
-    (.insert(Insert(into: Source("t"), .query(Select(collection: "u")))), "INSERT … SELECT"),
-    (.insert(Insert(into: Source("t"), .documents([]), returning: .all)), "RETURNING"),
     (.insert(Insert(into: typed, .documents([]))), "types"),
     (
       .insert(Insert(collection: "t", documents: [.array([.aggregate(.max, distinct: false, a)])])), "MAX"
     ),
     (.update(Update(typed, removals: [["a"]])), "types"),
-    (.update(Update(Source("t"), removals: [["a"]], returning: .all)), "RETURNING"),
-    (.delete(Removal(from: Source("t"), returning: .all)), "RETURNING"),
     (.evict(Removal(from: typed)), "types"),
-    (.createIndex(index), "CREATE INDEX"), (.dropIndex(DropIndex("i", on: "t")), "DROP INDEX"),
-    (.explain(.createIndex(index)), "CREATE INDEX"), (.profile(.select(Select(collection: "t"))), "PROFILE"),
+    (.profile(.select(Select(collection: "t"))), "PROFILE"),
     (.advise(.select(Select(collection: "t")), provisioning: false), "ADVISE"),
   ]
 

@@ -85,6 +85,11 @@ public final class WriteTransaction {
     return error
   }
 
+  /// Lets the transaction fail as a whole: nothing of it lasts, and nothing more can be done in it.
+  package func giveUp(_ reason: String) {
+    _ = doomed(by: StoreError(.closed, "The transaction was given up: \(reason)", operation: "giveUp"))
+  }
+
   /// Marks pages as being read while `body` runs.
   func reading<R>(_ body: (DocumentPages) throws -> R) throws -> R {
     let pages = try pages()

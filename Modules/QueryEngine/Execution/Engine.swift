@@ -47,6 +47,11 @@ public struct Engine: Sendable {
     _ statement: Statement, arguments: [String: Value] = [:], context: StatementContext? = nil
   ) throws -> QueryResult {
     let context = context ?? makeContext()
+    switch statement {
+    case .createIndex(let index): return try execute(index, context)
+    case .dropIndex(let index): return try execute(index, context)
+    default: break
+    }
     guard statement.writes else {
       return try store.read { try execute(statement, arguments: arguments, in: $0, context: context) }
     }
@@ -77,6 +82,11 @@ public struct Engine: Sendable {
   public func execute(_ statement: Statement, arguments: [String: Value] = [:]) async throws -> QueryResult {
     let context = makeContext()
     return try await withTaskCancellationHandler {
+      switch statement {
+      case .createIndex(let index): return try await execute(index, context)
+      case .dropIndex(let index): return try await execute(index, context)
+      default: break
+      }
       guard statement.writes else {
         return try store.read { try execute(statement, arguments: arguments, in: $0, context: context) }
       }
@@ -123,13 +133,9 @@ public struct Engine: Sendable {
     case .insert(let insert): return try execute(insert, arguments, in: transaction, context)
     case .update(let update): return try execute(update, arguments, in: transaction, context)
     case .delete(let removal):
-      return try execute(removal, arguments, in: transaction, context) {
-        try transaction.remove($0, in: removal.collection)
-      }
+      return try execute(removal, arguments, in: transaction, context, WriteTransaction.remove)
     case .evict(let removal):
-      return try execute(removal, arguments, in: transaction, context) {
-        try transaction.evict($0, in: removal.collection)
-      }
+      return try execute(removal, arguments, in: transaction, context, WriteTransaction.evict)
     case .compound, .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
@@ -159,7 +165,8 @@ public struct Engine: Sendable {
     return try store.read { try rows(of: select, arguments, in: $0, context) }
   }
 
-  private func rows(
+  /// The rows of a query on a snapshot, or inside a write transaction.
+  func rows(
     of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
     _ context: StatementContext
   ) throws -> [Row] {
@@ -174,17 +181,6 @@ public struct Engine: Sendable {
   ) throws -> QueryResult {
     let catalogue = try QueryCatalogue(statement.collections, in: source)
     return QueryResult(rows: [Row(["plan": try statement.explanation(arguments, catalogue)])])
-  }
-
-  /// DELETE and EVICT, which differ in what they do to each document.
-  private func execute(
-    _ removal: Removal, _ arguments: [String: Value], in transaction: WriteTransaction,
-    _ context: StatementContext, _ remove: (DocumentID) throws -> Bool
-  ) throws -> QueryResult {
-    let catalogue = try QueryCatalogue([removal.collection], in: transaction)
-    let plan = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable()
-    let ids = try plan.ids(in: transaction, context)
-    return QueryResult(mutatedDocumentIDs: try ids.filter(remove))
   }
 }
 

@@ -10,7 +10,11 @@ extension Statement {
       root = try Planner.plan(select, arguments: arguments, catalogue: catalogue).root
     case .insert(let insert):
       if let feature = insert.unsupportedFeature { throw .unsupported(feature) }
-      root = .mutate(.insert, collection: insert.collection, nil)
+      var input: PlanNode?
+      if case .query(let select) = insert.content {
+        input = try Planner.plan(select, arguments: arguments, catalogue: catalogue).root
+      }
+      root = .mutate(.insert, collection: insert.collection, input)
     case .update(let update):
       _ = try Modification(update, arguments)
       root = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable().root(of: .update)
@@ -19,11 +23,19 @@ extension Statement {
         of: .delete)
     case .evict(let removal):
       root = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable().root(of: .evict)
-    case .compound, .createIndex, .dropIndex: throw .unsupported("EXPLAIN \(verb)")
+    case .createIndex(let index): return Self.step("createIndex", index.name, index.collection)
+    case .dropIndex(let index): return Self.step("dropIndex", index.name, index.collection)
+    case .compound: throw .unsupported("EXPLAIN \(verb)")
     case .alterSystem, .show, .explain, .profile, .advise:
       throw QueryError(.unsupported, "EXPLAIN takes a statement on documents")
     }
     return .array(root.steps)
+  }
+
+  private static func step(_ name: String, _ index: String, _ collection: String) -> Value {
+    .array([
+      .map(["operator": .string(name), "index": .string(index), "collection": .string(collection)])
+    ])
   }
 }
 

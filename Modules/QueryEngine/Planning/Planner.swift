@@ -19,15 +19,8 @@ package enum Planner {
     var plan = try plan(
       select.source, select.predicate, select.order, select.limit, select.offset, arguments)
     plan.distinct = select.distinct
-    switch select.projection {
-    case .all, .countAll, .elements: plan.projection = select.projection
-    case .columns(var columns):
-      for index in columns.indices {
-        columns[index].expression = try columns[index].expression.binding(arguments)
-      }
-      plan.projection = .columns(columns)
-      for index in plan.order.indices { plan.order[index].resolveAlias(columns) }
-    }
+    plan.projection = try select.projection.binding(arguments)
+    for index in plan.order.indices { plan.order[index].resolveAlias(plan.projection.columns) }
     plan.choosePath(catalogue, select.source.hints, byID: totalOrder)
     return plan
   }

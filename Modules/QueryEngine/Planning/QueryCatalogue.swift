@@ -35,7 +35,12 @@ extension Statement {
   var collections: [String] {
     switch self {
     case .select(let select): [select.collection] + select.joins.map(\.source.collection)
-    case .insert(let insert): [insert.collection]
+    case .insert(let insert):
+      if case .query(let select) = insert.content {
+        [insert.collection] + Statement.select(select).collections
+      } else {
+        [insert.collection]
+      }
     case .update(let update): [update.collection]
     case .delete(let removal), .evict(let removal): [removal.collection]
     case .explain(let statement), .profile(let statement), .advise(let statement, _): statement.collections

@@ -4,28 +4,23 @@ extension Select {
     if !joins.isEmpty { return "JOIN" }
     if !groups.isEmpty { return "GROUP BY" }
     if having != nil { return "HAVING" }
-    if case .elements = projection { return "'*' beside other columns" }
     return source.unsupportedFeature
   }
 }
 
 extension Insert {
   /// The first part of the statement that cannot be executed; `nil` when there is none.
-  var unsupportedFeature: String? {
-    if returning != nil { return "RETURNING" }
-    if case .query = content { return "INSERT … SELECT" }
-    return target.unsupportedFeature
-  }
+  var unsupportedFeature: String? { target.unsupportedFeature }
 }
 
 extension Update {
   /// The first part of the statement that cannot be executed; `nil` when there is none.
-  var unsupportedFeature: String? { returning != nil ? "RETURNING" : target.unsupportedFeature }
+  var unsupportedFeature: String? { target.unsupportedFeature }
 }
 
 extension Removal {
   /// The first part of the statement that cannot be executed; `nil` when there is none.
-  var unsupportedFeature: String? { returning != nil ? "RETURNING" : target.unsupportedFeature }
+  var unsupportedFeature: String? { target.unsupportedFeature }
 }
 
 extension Source {

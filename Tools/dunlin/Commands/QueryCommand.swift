@@ -4,6 +4,7 @@ import Dispatch
 import DocStore
 import Foundation
 import QueryEngine
+import Synchronization
 
 struct QueryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -17,12 +18,15 @@ struct QueryCommand: ParsableCommand {
     help: ArgumentHelp("A parameter's value as JSON, for example --arg min=60.", valueName: "name=json"))
   var arg: [Parameter] = []
 
+  private static let bar = IndexProgressBar()
+
   func run() throws {
     let store = try Store.open(existing: store)
     defer { store.close() }
     let engine = Engine(
       store: store, parameters: SystemParameters(),
-      environment: EngineEnvironment(now: { DispatchTime.now().uptimeNanoseconds }))
+      environment: EngineEnvironment(
+        now: { DispatchTime.now().uptimeNanoseconds }, indexProgress: { Self.bar.update($0) }))
     let arguments = Dictionary(arg.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
     guard let statement else { return prompt(engine, arguments) }
     try execute(statement, engine, arguments)
@@ -30,7 +34,11 @@ struct QueryCommand: ParsableCommand {
 
   private func execute(_ statement: String, _ engine: Engine, _ arguments: [String: Value]) throws {
     let start = ContinuousClock.now
-    let result = try engine.execute(statement, arguments: arguments)
+    let result: QueryResult
+    do {
+      defer { Self.bar.finish() }
+      result = try engine.execute(statement, arguments: arguments)
+    }
     let time = ContinuousClock.now - start
     var out: [UInt8] = []
     for row in result.rows {
@@ -59,6 +67,25 @@ struct QueryCommand: ParsableCommand {
       } catch {
         FileHandle.standardError.write(Data("\(error)\n".utf8))
       }
+    }
+  }
+}
+
+/// Shows how far CREATE INDEX has come.
+private final class IndexProgressBar: Sendable {
+  private let bar = Mutex<Progress?>(nil)
+
+  func update(_ progress: IndexProgress) {
+    bar.withLock { bar in
+      if bar == nil { bar = Progress("index", total: progress.total) }
+      bar?.update(progress.indexed)
+    }
+  }
+
+  func finish() {
+    bar.withLock { bar in
+      _ = bar?.finish(0)
+      bar = nil
     }
   }
 }

@@ -8,22 +8,35 @@ extension Engine {
     _ context: StatementContext
   ) throws -> QueryResult {
     if let feature = insert.unsupportedFeature { throw QueryError.unsupported(feature) }
-    guard case .documents(let expressions) = insert.content else {
-      throw QueryError.unsupported("INSERT … SELECT")
-    }
     _ = try Planner.plan(Select(collection: insert.collection), arguments: [:]).writable()
-    var documents: [NewDocument] = []
-    for expression in expressions {
-      try context.poll(steps: 1)
-      documents += try NewDocument.documents(
-        in: Evaluator.evaluate(constant: expression, arguments: arguments))
-    }
+    let returning = try Returning(insert.returning, arguments)
+    let documents = try documents(of: insert.content, arguments, in: transaction, context)
     if !insert.initial, insert.conflict == .fail { try refuseConflicts(documents, insert, transaction) }
     var mutated: [DocumentID] = []
     for document in documents {
       if let id = try write(document, insert, transaction) { mutated.append(id) }
     }
-    return QueryResult(mutatedDocumentIDs: mutated)
+    return QueryResult(
+      rows: try returning?.rows(ofWritten: mutated, in: insert.collection, transaction) ?? [],
+      mutatedDocumentIDs: mutated)
+  }
+
+  private func documents(
+    of content: Insert.Content, _ arguments: [String: Value], in transaction: WriteTransaction,
+    _ context: StatementContext
+  ) throws -> [NewDocument] {
+    switch content {
+    case .documents(let expressions):
+      var documents: [NewDocument] = []
+      for expression in expressions {
+        try context.poll(steps: 1)
+        documents += try NewDocument.documents(
+          in: Evaluator.evaluate(constant: expression, arguments: arguments))
+      }
+      return documents
+    case .query(let select):
+      return try rows(of: select, arguments, in: transaction, context).map { try NewDocument($0.values()) }
+    }
   }
 
   /// - Returns: The document's id; `nil` when nothing was written.

@@ -9,6 +9,7 @@ extension Engine {
   ) throws -> QueryResult {
     let catalogue = try QueryCatalogue([update.collection], in: transaction)
     let plan = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable()
+    let returning = try Returning(update.returning, arguments)
     var modification = try Modification(update, arguments)
     guard let collection = try transaction.collection(update.collection) else { return QueryResult() }
     modification.resolve(collection.keys)
@@ -23,6 +24,8 @@ extension Engine {
     for change in changes where try transaction.update(change.id, in: update.collection, change.edits) {
       mutated.append(change.id)
     }
-    return QueryResult(mutatedDocumentIDs: mutated)
+    return QueryResult(
+      rows: try returning?.rows(ofWritten: mutated, in: update.collection, transaction) ?? [],
+      mutatedDocumentIDs: mutated)
   }
 }

@@ -2,44 +2,73 @@ import CRDTCore
 
 /// Makes the rows of a projection from the documents of one collection.
 struct Projector: Sendable {
+  /// One part of a projection with whole documents in it.
+  private enum Part: Sendable {
+    case document
+    case without(FieldPath)
+    case column(String, RecordExpression)
+  }
+
   private let keys: KeyTable
   private let shape: RowShape?
   private var columns: [RecordExpression] = []
+  private var parts: [Part] = []
 
   /// - Parameters:
   ///   - projection: What the rows show; counts are made elsewhere.
   ///   - keys: The field names of the collection.
   init(_ projection: Select.Projection, _ keys: KeyTable) {
     self.keys = keys
-    guard case .columns(let columns) = projection else {
+    switch projection {
+    case .all, .countAll: shape = nil
+    case .columns(let columns):
+      shape = RowShape(columns.map(\.name))
+      self.columns = columns.map { Self.resolved($0.expression, keys) }
+    case .elements(let elements):
       shape = nil
-      return
+      parts = elements.map { element in
+        switch element {
+        case .star: .document
+        case .without(let path): .without(path)
+        case .column(let column): .column(column.name, Self.resolved(column.expression, keys))
+        }
+      }
     }
-    shape = RowShape(columns.map(\.name))
-    for column in columns {
-      var expression = RecordExpression(column.expression)
-      expression.resolve(keys)
-      self.columns.append(expression)
-    }
+  }
+
+  private static func resolved(_ expression: Expression, _ keys: KeyTable) -> RecordExpression {
+    var expression = RecordExpression(expression)
+    expression.resolve(keys)
+    return expression
   }
 
   /// The row of a document in the store's memory, which is copied where the row shows it whole.
   func row(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Row {
-    guard let shape else { return Row(DocumentID(copying: id), Record(copying: record), keys) }
-    return Row(shape, try values(id, record), id: DocumentID(copying: id))
+    if let shape { return Row(shape, try values(id, record), id: DocumentID(copying: id)) }
+    if parts.isEmpty { return Row(DocumentID(copying: id), Record(copying: record), keys) }
+    return Row(try members(id, record), id: DocumentID(copying: id))
   }
 
   /// The row of a document that is copied already.
   func row(_ id: DocumentID, _ record: Record) throws(QueryError) -> Row {
-    guard let shape else { return Row(id, record, keys) }
-    return Row(
-      shape,
-      try record.withView { (view) throws(QueryError) in try values(id.bytes.span.bytes, view) }, id: id)
+    if shape == nil, parts.isEmpty { return Row(id, record, keys) }
+    return try record.withView { (view) throws(QueryError) in try row(id.bytes.span.bytes, view) }
   }
 
   /// The row of a document of a virtual collection.
   func row(_ fields: [String: Value]) throws(QueryError) -> Row {
-    guard let shape else { return Row(fields) }
+    guard let shape else {
+      if parts.isEmpty { return Row(fields) }
+      var row: [String: Value] = [:]
+      for part in parts {
+        switch part {
+        case .document: row.merge(fields) { $1 }
+        case .without(let path): row.remove(path)
+        case .column(let name, let column): row[name] = try column.evaluate(fields)
+        }
+      }
+      return Row(row)
+    }
     var values: [Value?] = []
     values.reserveCapacity(columns.count)
     for column in columns { values.append(try column.evaluate(fields)) }
@@ -51,5 +80,38 @@ struct Projector: Sendable {
     values.reserveCapacity(columns.count)
     for column in columns { values.append(try column.evaluate(id, record, keys)) }
     return values
+  }
+
+  private func members(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> [String: Value] {
+    var row: [String: Value] = [:]
+    for part in parts {
+      switch part {
+      case .document:
+        do throws(CodecError) {
+          row.merge(try record.fields(keys)) { $1 }
+          row["_id"] = try DocumentID.decode(id)
+        } catch {
+          throw .unreadable(error)
+        }
+      case .without(let path): row.remove(path)
+      case .column(let name, let column): row[name] = try column.evaluate(id, record, keys)
+      }
+    }
+    return row
+  }
+}
+
+extension [String: Value] {
+  /// Takes out what stands at a path of names, if something does.
+  mutating func remove(_ path: some Collection<PathComponent>) {
+    guard case .key(let name)? = path.first else { return }
+    let rest = path.dropFirst()
+    guard !rest.isEmpty else {
+      self[name] = nil
+      return
+    }
+    guard case .map(var members)? = self[name] else { return }
+    members.remove(rest)
+    self[name] = .map(members)
   }
 }

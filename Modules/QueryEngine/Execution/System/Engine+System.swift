@@ -11,8 +11,8 @@ extension Engine {
       try execute(change, arguments)
       return QueryResult()
     case .show(let show): return QueryResult(rows: [Row(try values(show))])
-    case .compound, .createIndex, .dropIndex, .profile, .advise:
-      throw QueryError.unsupported(statement.verb)
+    case .createIndex, .dropIndex: throw QueryError.unsupported("\(statement.verb) inside a transaction")
+    case .compound, .profile, .advise: throw QueryError.unsupported(statement.verb)
     case .select, .insert, .update, .delete, .evict, .explain:
       preconditionFailure("a statement on documents needs a transaction")
     }

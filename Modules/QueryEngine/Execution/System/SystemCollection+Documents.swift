@@ -16,6 +16,11 @@ extension SystemCollection {
       return try source.oversizeDocuments().map {
         ["_id": $0.id.value, "collection": .string($0.collection), "bytes": .int(Int64($0.byteCount))]
       }
+    case .indexes:
+      return try source.collections().flatMap { info in
+        try source.collection(info.name).map { try source.indexes(of: $0) } ?? []
+      }
+      .map(\.definition.systemDocument)
     case .systemInfo:
       var rows = [Self.fact("store", "site", .string("\(facts.site)"))]
       for info in try source.collections() {
@@ -30,5 +35,21 @@ extension SystemCollection {
 
   private static func fact(_ namespace: String, _ key: String, _ value: Value) -> [String: Value] {
     ["namespace": .string(namespace), "key": .string(key), "value": value]
+  }
+}
+
+extension IndexDefinition {
+  /// The index as `system:indexes` shows it.
+  fileprivate var systemDocument: [String: Value] {
+    [
+      "_id": .string("\(collection).\(name)"), "collection": .string(collection),
+      "fields": .array(
+        fields.map { field in
+          .map([
+            "direction": .string(field.isDescending ? "desc" : "asc"),
+            "key": .array(field.path.map(Value.string)),
+          ])
+        }),
+    ]
   }
 }

@@ -10,13 +10,22 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   case oversizeDocuments = "oversize_documents"
   /// What runs here: versions, sites, figures and system parameters.
   case systemInfo = "system_info"
+  /// The indexes of all collections.
+  case indexes
 
   static let prefix = "system:"
+
+  /// Further names, as other releases of the reference product have them.
+  private static let aliases: [String: SystemCollection] = [
+    "system:all_collections": .collections, "__collections": .collections, "system:dql_indexes": .indexes,
+    "dql_indexes": .indexes,
+  ]
 
   /// The virtual collection of that name; `nil` for names of ordinary ones.
   ///
   /// - Throws: `unsupported` for an unknown name in the virtual namespace.
   package static func named(_ name: String) throws(QueryError) -> SystemCollection? {
+    if let alias = aliases[name] { return alias }
     guard name.hasPrefix(prefix) else { return nil }
     guard let known = SystemCollection(rawValue: String(name.dropFirst(prefix.count))) else {
       throw QueryError(

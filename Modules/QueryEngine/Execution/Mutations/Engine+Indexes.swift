@@ -1,0 +1,83 @@
+import DocStore
+
+/// CREATE INDEX and DROP INDEX, which take transactions of their own, slice by slice.
+extension Engine {
+  func execute(_ index: CreateIndex, _ context: StatementContext) throws -> QueryResult {
+    let definition = try index.definition()
+    try context.poll()
+    if index.allowsExisting, try hasIndex(index.name, on: index.collection) { return QueryResult() }
+    do {
+      try store.createIndex(definition) { progress in
+        try context.poll()
+        environment.indexProgress(progress)
+      }
+    } catch let error as StoreError where error.code == .indexExists && index.allowsExisting {
+      // Somebody else was faster.
+    }
+    return QueryResult()
+  }
+
+  func execute(_ index: DropIndex, _ context: StatementContext) throws -> QueryResult {
+    try context.poll()
+    do {
+      try store.dropIndex(index.name, on: index.collection)
+    } catch let error as StoreError where error.code == .indexNotFound && index.allowsMissing {
+      // There is none, which is what was asked for.
+    }
+    return QueryResult()
+  }
+
+  /// As the form that blocks.
+  @concurrent
+  func execute(_ index: CreateIndex, _ context: StatementContext) async throws -> QueryResult {
+    let definition = try index.definition()
+    try context.poll()
+    if index.allowsExisting, try hasIndex(index.name, on: index.collection) { return QueryResult() }
+    do {
+      try await store.createIndex(definition) { [environment] progress in
+        try context.poll()
+        environment.indexProgress(progress)
+      }
+    } catch let error as StoreError where error.code == .indexExists && index.allowsExisting {
+      // Somebody else was faster.
+    }
+    return QueryResult()
+  }
+
+  /// As the form that blocks.
+  @concurrent
+  func execute(_ index: DropIndex, _ context: StatementContext) async throws -> QueryResult {
+    try context.poll()
+    do {
+      try await store.dropIndex(index.name, on: index.collection)
+    } catch let error as StoreError where error.code == .indexNotFound && index.allowsMissing {
+      // There is none, which is what was asked for.
+    }
+    return QueryResult()
+  }
+
+  private func hasIndex(_ name: String, on collection: String) throws -> Bool {
+    try store.read { transaction in
+      guard let collection = try transaction.collection(collection) else { return false }
+      return try transaction.indexes(of: collection).contains { $0.definition.name == name }
+    }
+  }
+}
+
+extension CreateIndex {
+  /// The index as the store makes it.
+  func definition() throws(QueryError) -> IndexDefinition {
+    if try SystemCollection.named(collection) != nil {
+      throw QueryError(.unsupported, "the virtual collection '\(collection)' cannot have an index")
+    }
+    var fields: [IndexField] = []
+    for key in keys {
+      switch key.part {
+      case .value: fields.append(IndexField(key.path, descending: key.descending))
+      case .lowercase: throw .unsupported("an index of lower()")
+      case .elements: throw .unsupported("an index of the elements of arrays")
+      }
+    }
+    return IndexDefinition(name: name, collection: collection, fields: fields)
+  }
+}

@@ -1,0 +1,23 @@
+import CRDTCore
+import DocStore
+
+extension Engine {
+  /// DELETE and EVICT, which differ in what they do to each document.
+  ///
+  /// What RETURNING answers is worked out before the first is gone.
+  func execute(
+    _ removal: Removal, _ arguments: [String: Value], in transaction: WriteTransaction,
+    _ context: StatementContext,
+    _ remove: (WriteTransaction) -> (_ id: DocumentID, _ collection: String) throws -> Bool
+  ) throws -> QueryResult {
+    let catalogue = try QueryCatalogue([removal.collection], in: transaction)
+    let plan = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable()
+    let returning = try Returning(removal.returning, arguments)
+    let ids = try plan.ids(in: transaction, context)
+    let shown = try returning?.rows(of: ids, in: removal.collection, transaction)
+    let removed = try ids.filter { try remove(transaction)($0, removal.collection) }
+    guard let shown else { return QueryResult(mutatedDocumentIDs: removed) }
+    let gone = Set(removed)
+    return QueryResult(rows: shown.filter { gone.contains($0.id) }.map(\.row), mutatedDocumentIDs: removed)
+  }
+}
