@@ -1,25 +1,18 @@
 import CRDTCore
 import DocStore
 import QueryEngine
-import Synchronization
 import TestKit
 import Testing
 
 @Suite struct LiveQueryTests {
-  let directory: TemporaryDirectory
-  let store: Store
+  let workload: LiveWorkload
   let engine: Engine
-  let commits = CommitLog()
-  let listener: CommitListener
+  var store: Store { workload.store }
+  var commits: CommitLog { workload.commits }
 
   init() throws {
-    directory = try TemporaryDirectory()
-    let clock = SharedClock()
-    store = try Store.open(
-      at: directory.file("store"),
-      options: StoreOptions(mapBytes: 64 << 20, now: { clock.next() }, log: { _, _ in }))
-    engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
-    listener = store.onCommit { [commits] in commits.append($0) }
+    workload = try LiveWorkload()
+    engine = Engine(store: workload.store, parameters: SystemParameters(), environment: .still)
   }
 
   private static let statements = [
@@ -31,34 +24,6 @@ import Testing
     "SELECT * FROM t LIMIT 0", "SELECT * FROM t WHERE _id IN ['d1', 'd2', 'd3'] ORDER BY n",
   ]
 
-  /// Some writes in one commit: inserts, updates, removals, evictions, and writes that change nothing.
-  private func change(_ random: inout SeededGenerator) throws {
-    var generator = random.split()
-    _ = try store.write { transaction in
-      var removed: Set<String> = []
-      var upserted: Set<String> = []
-      for _ in 0...generator.int(below: generator.oneIn(6) ? 12 : 3) {
-        let name = "d\(generator.int(below: 14))"
-        guard !removed.contains(name) else { continue }
-        let id = try DocumentID(name)
-        let number = Value.int(Int64(generator.int(below: 7)))
-        switch generator.int(below: 10) {
-        case 0 where !upserted.contains(name):
-          if try transaction.remove(id, in: "t") { removed.insert(name) }
-        case 1: try transaction.evict(id, in: "t")
-        case 2: try transaction.update(id, in: "t", [.remove([generator.pick(["n", "g"])])])
-        case 3: try transaction.update(id, in: "t", [.set(["other\(generator.int(below: 3))"], number)])
-        case 4: try transaction.upsert(["_id": .string(name), "n": number], into: "elsewhere")
-        case 5: try transaction.update(id, in: "t", [.set(["n"], number)])
-        default:
-          upserted.insert(name)
-          try transaction.upsert(
-            ["_id": .string(name), "n": number, "g": .string(generator.pick(["a", "b", "c"]))], into: "t")
-        }
-      }
-    }
-  }
-
   @Test(arguments: 0..<10) func `diffs turn each result into the next`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     var queries = try Self.statements.map { try LiveQuery(dql: $0) }
@@ -66,7 +31,7 @@ import Testing
     for index in queries.indices { results.append(try queries[index].start(store)) }
     for _ in 0..<60 {
       // Sometimes several commits are waiting, so that a query that is run again is ahead of them.
-      for _ in 0...(random.oneIn(4) ? 2 : 0) { try change(&random) }
+      for _ in 0...(random.oneIn(4) ? 2 : 0) { try workload.change(&random) }
       for commit in commits.take() {
         for index in queries.indices {
           guard let diff = try queries[index].apply(commit) else { continue }
@@ -160,19 +125,5 @@ import Testing
   @Test(arguments: ["UPDATE t SET x = 1", "SELECT * FROM system:collections"])
   func `refuses what cannot be observed`(statement: String) {
     #expect { try LiveQuery(dql: statement) } throws: { ($0 as? QueryError)?.code == .unsupported }
-  }
-}
-
-/// The commits of a store, in order, until they are taken.
-final class CommitLog: Sendable {
-  private let commits = Mutex<[Commit]>([])
-
-  func append(_ commit: Commit) { commits.withLock { $0.append(commit) } }
-
-  func take() -> [Commit] {
-    commits.withLock { commits in
-      defer { commits = [] }
-      return commits
-    }
   }
 }

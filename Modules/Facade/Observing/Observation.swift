@@ -1,9 +1,8 @@
 import Dispatch
-import DocStore
 import QueryEngine
 import Synchronization
 
-/// One observer: keeps its query's result up to date and tells of each change, in order.
+/// One observer: is handed the results of its query and tells of each change, in order.
 ///
 /// A handler that is slow gets the changes of up to 16 commits one by one; what is beyond is put together.
 /// An iterator always gets the newest state, with the exact diff from what it got before.
@@ -24,7 +23,7 @@ final class Observation: Sendable {
   }
 
   /// A change that waits; `diff` is `nil` for several put together, and for the first result.
-  private struct Pending {
+  struct Pending {
     var isInitial: Bool
     var rows: [Row]
     var diff: ResultDiff?
@@ -64,57 +63,19 @@ final class Observation: Sendable {
 
   private let sink: Sink
   private let reporter: Reporter
-  private let live: Mutex<LiveQuery>
   private let state = Mutex(State())
   /// Used by whoever takes the next delivery, one at a time.
   private let shown = Mutex(Shown())
 
-  init(_ live: LiveQuery, sink: Sink, reporter: Reporter) {
-    self.live = Mutex(live)
+  init(sink: Sink, reporter: Reporter) {
     self.sink = sink
     self.reporter = reporter
   }
 
-  // MARK: - For the hub
+  // MARK: - For the query
 
-  /// Reads the first result, on the caller's thread: every commit from now on is a change of it.
-  ///
-  /// Deliveries are queued under the query's lock, so that none overtakes another.
-  func start(_ store: Store) throws {
-    try live.withLock { live in
-      let rows = try live.start(store)
-      enqueue(Pending(isInitial: true, rows: rows))
-    }
-  }
-
-  /// Runs the query again after commits were missed.
-  func restart(_ store: Store) {
-    attempt { live in
-      let rows = try live.start(store)
-      enqueue(Pending(isInitial: false, rows: rows))
-    }
-  }
-
-  func apply(_ commit: Commit) {
-    attempt { live in
-      if let diff = try live.apply(commit) {
-        enqueue(Pending(isInitial: false, rows: live.rows, diff: diff))
-      }
-    }
-  }
-
-  private func attempt(_ body: (inout sending LiveQuery) throws -> Void) {
-    guard !isOver else { return }
-    do {
-      try live.withLock { try body(&$0) }
-    } catch {
-      // A query that failed once has lost its place; the handler would wait for nothing.
-      if !isOver { reporter.fail("an observer", error) }
-      cancel()
-    }
-  }
-
-  private func enqueue(_ change: Pending) {
+  /// Takes a change of the result; whoever calls keeps changes in order.
+  func enqueue(_ change: Pending) {
     let (waiter, mustCall) = state.withLock { state -> (CheckedContinuation<Void, Never>?, Bool) in
       guard !state.isOver else { return (nil, false) }
       if state.pending.count >= sink.capacity {
@@ -130,6 +91,12 @@ final class Observation: Sendable {
     }
     waiter?.resume()
     if mustCall { callHandler() }
+  }
+
+  /// Ends the observation because its query cannot go on; the handler would wait for nothing.
+  func fail(_ error: any Error) {
+    if !isOver { reporter.fail("an observer", error) }
+    cancel()
   }
 
   // MARK: - Delivery

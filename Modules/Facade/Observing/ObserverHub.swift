@@ -6,19 +6,45 @@ import Synchronization
 
 /// Brings commits to the observations of one database, off the writer's thread.
 ///
-/// The writer only hands commits over. When they come faster than observations take them, they are dropped and
-/// the queries are run again: memory stays bounded, and what an observer gets is exact all the same.
+/// The writer only hands commits over, and of all queries only those are asked that an index of their
+/// predicates finds. When commits come faster than they are taken, they are dropped and the queries are run
+/// again: memory stays bounded, and what an observer gets is exact all the same.
 final class ObserverHub: Sendable {
+  /// A query that is observed.
+  private struct Query {
+    let shared: SharedLiveQuery
+    let plan: Plan
+    var observations: Set<UInt64> = []
+  }
+
   private struct State {
     var listener: CommitListener?
-    var observations: [UInt64: Observation] = [:]
-    var idsByCollection: [String: Set<UInt64>] = [:]
+    var observations: [UInt64: (observation: Observation, query: UInt64)] = [:]
+    var queries: [UInt64: Query] = [:]
+    /// The query that observers of an equal one join.
+    var queryByPlan: [Plan: UInt64] = [:]
     var nextID: UInt64 = 1
     var backlog: [Commit] = []
     var backlogChanges = 0
     var isOverflowing = false
     var isScheduled = false
     var isClosed = false
+    /// The last commit that was handed over.
+    var taken: UInt64 = 0
+    /// The last commit that all queries have been brought up to date with.
+    var applied: UInt64 = 0
+
+    /// Takes an observation away from the query that it shows.
+    ///
+    /// - Returns: The query, if nobody observes it any more: it is forgotten, too.
+    mutating func forget(_ id: UInt64) -> UInt64? {
+      guard let query = observations.removeValue(forKey: id)?.query else { return nil }
+      queries[query]?.observations.remove(id)
+      guard let entry = queries[query], entry.observations.isEmpty else { return nil }
+      queries[query] = nil
+      if queryByPlan[entry.plan] == query { queryByPlan[entry.plan] = nil }
+      return query
+    }
   }
 
   /// Documents changed by commits that wait; beyond this the queries are run again instead.
@@ -27,6 +53,8 @@ final class ObserverHub: Sendable {
   private let store: Store
   private let reporter: Reporter
   private let state = Mutex(State())
+  /// Finds the queries that a commit concerns; apart from the state, so that the writer never waits for it.
+  private let index = Mutex(ObserverIndex())
   /// Brings the observations up to date.
   private let queue = DispatchQueue(label: "dunlin.observers")
   /// Where handlers are called that have no queue of their own.
@@ -44,52 +72,89 @@ final class ObserverHub: Sendable {
     _ select: Select, _ arguments: [String: Value], on queue: DispatchQueue?,
     _ handler: @escaping Observation.Handler
   ) throws -> Observation {
-    let live = try translatingErrors { try LiveQuery(select, arguments: arguments) }
-    let observation = Observation(live, sink: .handler(handler, queue ?? callbackQueue), reporter: reporter)
-    try add(observation, to: select.collection)
-    return observation
+    try observe(select, arguments, .handler(handler, queue ?? callbackQueue))
   }
 
   /// Observes a query, from its result as of now on, for somebody who asks for each change.
   ///
   /// - Throws: What is wrong with the query; `closed`.
   func observe(_ select: Select, _ arguments: [String: Value]) throws -> Observation {
-    let live = try translatingErrors { try LiveQuery(select, arguments: arguments) }
-    let observation = Observation(live, sink: .iterator, reporter: reporter)
-    try add(observation, to: select.collection)
-    return observation
+    try observe(select, arguments, .iterator)
   }
 
-  private func add(_ observation: Observation, to collection: String) throws {
-    let isClosed = state.withLock { state in
-      guard !state.isClosed else { return true }
-      let id = state.nextID
-      state.nextID += 1
-      state.observations[id] = observation
-      state.idsByCollection[collection, default: []].insert(id)
-      if state.listener == nil { state.listener = store.onCommit { [weak self] in self?.take($0) } }
-      observation.onCancel { [weak self] in self?.remove(id, collection) }
-      return false
-    }
-    guard !isClosed else { throw DunlinError(.closed, "the database is closed") }
+  private func observe(
+    _ select: Select, _ arguments: [String: Value], _ sink: Observation.Sink
+  ) throws -> Observation {
+    let live = try translatingErrors { try LiveQuery(select, arguments: arguments) }
+    let observation = Observation(sink: sink, reporter: reporter)
     do {
-      try observation.start(store)
+      try add(observation, live)
     } catch {
       observation.cancel()
       throw DunlinError.translating(error)
     }
+    return observation
   }
 
-  private func remove(_ id: UInt64, _ collection: String) {
-    let listener = state.withLock { state -> CommitListener? in
-      state.observations[id] = nil
-      state.idsByCollection[collection]?.remove(id)
-      if state.idsByCollection[collection]?.isEmpty == true { state.idsByCollection[collection] = nil }
-      guard state.observations.isEmpty else { return nil }
+  // MARK: - Observers come and go
+
+  private func add(_ observation: Observation, _ live: LiveQuery) throws {
+    let id = state.withLock { state in
+      defer { state.nextID += 1 }
+      return state.nextID
+    }
+    observation.onCancel { [weak self] in self?.remove(id) }
+    if let shared = enter(id, observation, { $0.queryByPlan[live.plan] }) {
+      let sequence = try store.read { $0.sequence }
+      if shared.join(id, observation, from: sequence, applied: state.withLock { $0.applied }) { return }
+    }
+    // No query like it is there, or it has yet to catch up with what the caller may have written.
+    guard let shared = enter(id, observation, { register(live, &$0) }) else {
+      throw DunlinError(.closed, "the database is closed")
+    }
+    try shared.start(id, observation, store)
+  }
+
+  /// Lets an observation show a query, and no other any more.
+  ///
+  /// - Returns: `nil` when there is no such query, or the database is closed.
+  private func enter(
+    _ id: UInt64, _ observation: Observation, _ choose: (inout State) -> UInt64?
+  ) -> SharedLiveQuery? {
+    let (shared, abandoned) = state.withLock { state -> (SharedLiveQuery?, UInt64?) in
+      guard !state.isClosed, let query = choose(&state) else { return (nil, nil) }
+      let abandoned = state.forget(id)
+      state.observations[id] = (observation, query)
+      state.queries[query]?.observations.insert(id)
+      if state.listener == nil { state.listener = store.onCommit { [weak self] in self?.take($0) } }
+      return (state.queries[query]?.shared, abandoned)
+    }
+    if let abandoned { index.withLock { $0.remove(abandoned) } }
+    return shared
+  }
+
+  private func register(_ live: LiveQuery, _ state: inout State) -> UInt64 {
+    let id = state.nextID
+    state.nextID += 1
+    state.queries[id] = Query(shared: SharedLiveQuery(live), plan: live.plan)
+    state.queryByPlan[live.plan] = id
+    index.withLock { $0.insert(id, collection: live.plan.collection, predicate: live.plan.filter) }
+    return id
+  }
+
+  private func remove(_ id: UInt64) {
+    let (shared, abandoned, listener) = state.withLock {
+      state -> (SharedLiveQuery?, UInt64?, CommitListener?) in
+      let query = state.observations[id]?.query
+      let shared = query.flatMap { state.queries[$0]?.shared }
+      let abandoned = state.forget(id)
+      guard state.observations.isEmpty else { return (shared, abandoned, nil) }
       // Without a listener the store need not keep what commits looked like before.
       defer { state.listener = nil }
-      return state.listener
+      return (shared, abandoned, state.listener)
     }
+    shared?.leave(id)
+    if let abandoned { index.withLock { $0.remove(abandoned) } }
     withExtendedLifetime(listener) {}
   }
 
@@ -98,7 +163,7 @@ final class ObserverHub: Sendable {
     let (observations, listener) = state.withLock { state in
       state.isClosed = true
       state.backlog = []
-      let observations = Array(state.observations.values)
+      let observations = state.observations.values.map(\.observation)
       let listener = state.listener
       state.listener = nil
       return (observations, listener)
@@ -107,10 +172,13 @@ final class ObserverHub: Sendable {
     for observation in observations { observation.cancel() }
   }
 
+  // MARK: - Commits
+
   /// Takes a commit over from the writer.
   private func take(_ commit: Commit) {
     let mustSchedule = state.withLock { state in
       guard !state.isClosed else { return false }
+      state.taken = commit.sequence
       state.backlog.append(commit)
       state.backlogChanges += commit.changes.count
       if state.backlogChanges > Self.backlogLimit, state.backlog.count > 1 {
@@ -126,21 +194,20 @@ final class ObserverHub: Sendable {
 
   /// Brings the observations up to date with all that waits.
   private func work() {
-    while let (commits, isOverflowing) = next() {
+    while let (commits, isOverflowing, taken) = next() {
       if isOverflowing {
-        for observation in state.withLock({ Array($0.observations.values) }) { observation.restart(store) }
+        for query in state.withLock({ Array($0.queries.values) }) { query.shared.restart(store) }
       }
       for commit in commits {
-        let collections = Set(commit.changes.map(\.collection.name))
-        let observations = state.withLock { state in
-          collections.flatMap { state.idsByCollection[$0] ?? [] }.compactMap { state.observations[$0] }
-        }
-        for observation in observations { observation.apply(commit) }
+        let concerned = index.withLock { $0.affected(by: commit) }
+        let queries = state.withLock { state in concerned.compactMap { state.queries[$0]?.shared } }
+        for query in queries { query.apply(commit) }
       }
+      state.withLock { $0.applied = taken }
     }
   }
 
-  private func next() -> (commits: [Commit], isOverflowing: Bool)? {
+  private func next() -> (commits: [Commit], isOverflowing: Bool, taken: UInt64)? {
     state.withLock { state in
       guard !state.backlog.isEmpty || state.isOverflowing else {
         state.isScheduled = false
@@ -151,7 +218,7 @@ final class ObserverHub: Sendable {
         state.backlogChanges = 0
         state.isOverflowing = false
       }
-      return (state.backlog, state.isOverflowing)
+      return (state.backlog, state.isOverflowing, state.taken)
     }
   }
 }

@@ -6,7 +6,8 @@ public import DocStore
 /// A commit costs what it touched; only where LIMIT, OFFSET, DISTINCT or COUNT make the result depend on
 /// documents outside it may the query be run again. A value: whoever owns it feeds it the commits in order.
 public struct LiveQuery: Sendable {
-  let plan: Plan
+  /// What is observed, with its arguments; queries with equal plans have equal results.
+  package let plan: Plan
   /// The result as of the last commit that was applied, in order.
   public internal(set) var rows: [Row] = []
   /// The sort keys of `rows`, which stand by them and then by id; empty when there are none.
@@ -17,8 +18,8 @@ public struct LiveQuery: Sendable {
   var keys = KeyTable()
   var projector: Projector
   private var store: Store?
-  /// The last commit that `rows` include.
-  private var sequence: UInt64 = 0
+  /// The last commit that `rows` are known to include.
+  package private(set) var sequence: UInt64 = 0
 
   /// Prepares a live query.
   ///

@@ -1,0 +1,132 @@
+import CRDTCore
+
+/// What a document has to be like for a predicate to have a chance, in a form that can be looked up.
+///
+/// A condition may let too many documents through, and must never let too few.
+enum ObserverCondition: Equatable {
+  /// No document is ruled out.
+  case anything
+  /// One of these documents.
+  case ids([DocumentID])
+  /// A field that equals one of these values, none of which is null, an array, an object or an attachment.
+  case field(FieldPath, [Value])
+
+  /// The narrowest condition that a bound predicate is known to imply.
+  ///
+  /// - Complexity: O(*n* log *n*) in the predicate's nodes and constants.
+  init(_ predicate: Expression?) {
+    guard let predicate else {
+      self = .anything
+      return
+    }
+    self = Self.condition(of: predicate)
+    if case .ids(let ids) = IDConstraint(predicate), ids.count <= (alternatives ?? .max) { self = .ids(ids) }
+  }
+
+  /// The number of values that fulfil it; `nil` when there is no end of them.
+  private var alternatives: Int? {
+    switch self {
+    case .anything: nil
+    case .ids(let ids): ids.count
+    case .field(_, let values): values.count
+    }
+  }
+
+  private static func condition(of predicate: Expression) -> ObserverCondition {
+    switch predicate {
+    case .and(let terms):
+      return terms.reduce(.anything) { best, term in
+        let other = condition(of: term)
+        return (other.alternatives ?? .max) < (best.alternatives ?? .max) ? other : best
+      }
+    case .or(let terms):
+      guard let first = terms.first else { return .anything }
+      return terms.dropFirst().reduce(condition(of: first)) { $0.union(condition(of: $1)) }
+    case .path(let path):
+      return condition(path, [.bool(true)])
+    case .binary(.equal, .path(let path), .literal(let value)),
+      .binary(.equal, .literal(let value), .path(let path)),
+      .binary(.same, .path(let path), .literal(let value)),
+      .binary(.same, .literal(let value), .path(let path)):
+      return condition(path, [value])
+    case .in(.path(let path), .literal(.array(let values)), negated: false):
+      // No value is equal to a null in the list.
+      return condition(path, values.filter { $0 != .null })
+    default:
+      return .anything
+    }
+  }
+
+  private static func condition(_ path: FieldPath, _ values: [Value]) -> ObserverCondition {
+    guard ResolvedField(path).isInPlace, values.allSatisfy({ ValueHash($0) != nil }) else { return .anything }
+    return .field(path, values)
+  }
+
+  private func union(_ other: ObserverCondition) -> ObserverCondition {
+    guard case .field(let path, let values) = self, case .field(path, let others) = other else {
+      return .anything
+    }
+    return .field(path, values + others)
+  }
+}
+
+/// A hash that values have in common if predicates find them equal; each process has its own.
+struct ValueHash: Hashable, Sendable {
+  private enum Tag: UInt8 {
+    case boolean, whole, fraction, binary, string
+  }
+
+  private let bits: Int
+
+  /// - Returns: `nil` for null and for values with values inside.
+  init?(_ value: Value) {
+    switch value {
+    case .bool(let flag): self.init(flag)
+    case .int(let number), .counter(let number): self.init(number)
+    case .double(let number): self.init(number)
+    case .string(let string): self.init(.string, Array(string.utf8).span.bytes)
+    case .bytes(let bytes): self.init(.binary, bytes.span.bytes)
+    case .null, .array, .map, .attachment: return nil
+    }
+  }
+
+  /// The hash of a stored value, read in place.
+  init?(_ value: borrowing ValueRef) {
+    switch value.kind {
+    case .bool: self.init(value.bool)
+    case .int, .counter: self.init(value.int)
+    case .double: self.init(value.double)
+    case .string: self.init(.string, value.bytes)
+    case .bytes: self.init(.binary, value.bytes)
+    case .null, .array, .map, .attachment: return nil
+    }
+  }
+
+  private init(_ flag: Bool) { self.init(.boolean, flag) }
+
+  private init(_ number: Int64) { self.init(.whole, number) }
+
+  /// A double that is whole is the integer; all that are no numbers are one.
+  private init(_ number: Double) {
+    if let whole = Int64(exactly: number) {
+      self.init(whole)
+    } else {
+      self.init(.fraction, number.isNaN ? 0 : number.bitPattern)
+    }
+  }
+
+  private init(_ tag: Tag, _ value: some Hashable) {
+    var hasher = Hasher()
+    hasher.combine(tag)
+    hasher.combine(value)
+    bits = hasher.finalize()
+  }
+
+  private init(_ tag: Tag, _ bytes: RawSpan) {
+    var hasher = Hasher()
+    hasher.combine(tag)
+    // SAFETY: the hasher reads the bytes during the call only.
+    unsafe bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    bits = hasher.finalize()
+  }
+}

@@ -1,0 +1,135 @@
+import CRDTCore
+package import DocStore
+
+/// Finds, among many queries, those that a commit may concern, without asking each.
+///
+/// A query whose predicate demands that a field, or the id, equals a constant is found by the values that
+/// the touched documents have there, before and after. Every other query of a collection is always found.
+/// A pure value; whoever finds a query tests its predicate again, so finding too many does no harm.
+package struct ObserverIndex: Sendable {
+  /// Names a query; chosen by whoever puts it in.
+  package typealias ID = UInt64
+
+  private struct Place {
+    let collection: String
+    let condition: ObserverCondition
+  }
+
+  private var tables: [String: ObserverTable] = [:]
+  private var places: [ID: [Place]] = [:]
+
+  package init() {}
+
+  package var isEmpty: Bool { places.isEmpty }
+
+  /// Lets a query be found by changes of a collection; one that reads several is put in for each.
+  ///
+  /// - Parameters:
+  ///   - id: The query.
+  ///   - collection: A collection that it reads.
+  ///   - predicate: What documents there must satisfy to matter, bound; `nil` when all of them matter.
+  package mutating func insert(_ id: ID, collection: String, predicate: Expression?) {
+    let place = Place(collection: collection, condition: ObserverCondition(predicate))
+    places[id, default: []].append(place)
+    tables[collection, default: ObserverTable()].insert(id, place.condition)
+  }
+
+  /// Forgets a query; one that is not here is ignored.
+  package mutating func remove(_ id: ID) {
+    for place in places.removeValue(forKey: id) ?? [] {
+      tables[place.collection]?.remove(id, place.condition)
+      if tables[place.collection]?.isEmpty == true { tables[place.collection] = nil }
+    }
+  }
+
+  /// The queries whose results the commit may change, ascending.
+  ///
+  /// - Complexity: O(*c* · *p* + *f* log *f*) for *c* changes, *p* fields that queries of their collections
+  ///   compare, and *f* queries found; the number of the others does not matter.
+  package mutating func affected(by commit: Commit) -> [ID] {
+    var found: Set<ID> = []
+    var visited: Set<String> = []
+    for change in commit.changes {
+      let name = change.collection.name
+      guard tables[name] != nil else { continue }
+      if visited.insert(name).inserted, let always = tables[name]?.unconditional { found.formUnion(always) }
+      tables[name]?.find(change, &found)
+    }
+    return found.sorted()
+  }
+}
+
+/// The queries of one collection.
+private struct ObserverTable: Sendable {
+  /// The queries that compare one field with constants.
+  private struct Field: Sendable {
+    var path: ResolvedField
+    var observers: [ValueHash: Set<ObserverIndex.ID>] = [:]
+  }
+
+  private(set) var unconditional: Set<ObserverIndex.ID> = []
+  private var byID: [DocumentID: Set<ObserverIndex.ID>] = [:]
+  private var fields: [FieldPath: Field] = [:]
+  /// The size of the table of keys that the fields were looked up in.
+  private var keyCount = 0
+
+  var isEmpty: Bool { unconditional.isEmpty && byID.isEmpty && fields.isEmpty }
+
+  mutating func insert(_ id: ObserverIndex.ID, _ condition: ObserverCondition) {
+    switch condition {
+    case .anything:
+      unconditional.insert(id)
+    case .ids(let ids):
+      for document in ids { byID[document, default: []].insert(id) }
+    case .field(let path, let values):
+      var field = fields.removeValue(forKey: path) ?? Field(path: ResolvedField(path))
+      // A field that is new here is looked up before the next change is read.
+      keyCount = -1
+      for hash in values.compactMap({ ValueHash($0) }) { field.observers[hash, default: []].insert(id) }
+      if !field.observers.isEmpty { fields[path] = field }
+    }
+  }
+
+  mutating func remove(_ id: ObserverIndex.ID, _ condition: ObserverCondition) {
+    switch condition {
+    case .anything:
+      unconditional.remove(id)
+    case .ids(let ids):
+      for document in ids {
+        byID[document]?.remove(id)
+        if byID[document]?.isEmpty == true { byID[document] = nil }
+      }
+    case .field(let path, let values):
+      for hash in values.compactMap({ ValueHash($0) }) {
+        fields[path]?.observers[hash]?.remove(id)
+        if fields[path]?.observers[hash]?.isEmpty == true { fields[path]?.observers[hash] = nil }
+      }
+      if fields[path]?.observers.isEmpty == true { fields[path] = nil }
+    }
+  }
+
+  /// Finds the queries with conditions that a changed document fulfils now or did before.
+  mutating func find(_ change: Change, _ found: inout Set<ObserverIndex.ID>) {
+    if let observers = byID[change.id] { found.formUnion(observers) }
+    guard !fields.isEmpty else { return }
+    let keys = change.collection.keys
+    if keyCount != keys.count {
+      keyCount = keys.count
+      for path in fields.keys { fields[path]?.path.resolve(keys) }
+    }
+    find(change.before, &found)
+    find(change.after, &found)
+  }
+
+  private func find(_ record: Record?, _ found: inout Set<ObserverIndex.ID>) {
+    record?.withView { view in
+      guard view.isAlive else { return }
+      for field in fields.values {
+        guard let value = view.value(at: field.path.path), let hash = ValueHash(value),
+          let observers = field.observers[hash]
+        else { continue }
+        found.formUnion(observers)
+      }
+    }
+  }
+}
