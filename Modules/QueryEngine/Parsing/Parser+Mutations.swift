@@ -104,7 +104,7 @@ extension Parser {
     }
     if keys.first == "_id" { throw failure(.syntax, "the id of a document cannot be changed", at: start) }
     guard changed.insert(keys).inserted else {
-      throw failure(.syntax, "more than one modification is specified for this path", at: start)
+      throw failure(.syntax, "more than one modification specified for the path", at: start)
     }
     return keys
   }
