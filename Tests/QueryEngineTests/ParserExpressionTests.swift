@@ -63,6 +63,7 @@ import Testing
     ("`street-line`", [.key("street-line")]),
     ("a.`my field`", [.key("a"), .key("my field")]),
     ("a.select", [.key("a"), .key("select")]),
+    ("collection", [.key("collection")]), ("collection.x", [.key("collection"), .key("x")]),
     ("year", [.key("year")]), ("_id", [.key("_id")]), ("date.value", [.key("date"), .key("value")]),
   ])
   func `paths are read step by step`(text: String, expected: FieldPath) throws {

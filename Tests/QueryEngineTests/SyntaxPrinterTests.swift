@@ -16,10 +16,43 @@ import Testing
     "UPDATE c SET c.c.a = 1", "DELETE FROM c WHERE a ORDER BY b DESC LIMIT 1 OFFSET 2", "EVICT FROM c",
     "ALTER SYSTEM SET a = {'x': [1]}", "ALTER SYSTEM RESET a", "ALTER SYSTEM RESET ALL", "SHOW a", "SHOW ALL",
     "SHOW ALL ILIKE 'a%'", "EXPLAIN DELETE FROM c",
+    "SELECT o.a AS x, c.b.d, o FROM a o JOIN b AS c ON c._id = o.k AND c.z LEFT JOIN d ON d.x = c.y ORDER BY x, d.q",
+    "SELECT o.*, MISSING a.b, c.x AS y FROM a o RIGHT JOIN b c ON c._id = o.k WHERE o.n > 1",
+    "SELECT a.x, COUNT(*) AS n FROM a JOIN b ON b._id = a.b GROUP BY a.x HAVING MAX(b.z) > 1 ORDER BY n DESC",
+    "SELECT c, SUM(DISTINCT a) FROM t GROUP BY c, a + 1 HAVING COUNT(b) = 2 ORDER BY AVG(a), c LIMIT 3",
+    "SELECT b AS a, a AS b FROM c ORDER BY a, c.a", "SELECT c.*, MISSING x FROM c ORDER BY a",
+    "SELECT * FROM COLLECTION c (m MAP(r REGISTER), n COUNTER) k USE INDEX 'i' WHERE k.k.a",
+    "SELECT * FROM c USE DIRECTIVES '{\"#max_scans\": 1}' USE INDEX ''",
+    "SELECT /*+ {\"#index\": \"i\"} */ * FROM c",
+    "SELECT * FROM c WHERE a NOT IN (SELECT k.b FROM d k WHERE k.x SIMILAR TO 'a|b' ESCAPE '!')",
+    "SELECT ANY v IN a SATISFIES v.x > c.v.x AND EVERY i : w WITHIN v SATISFIES w = i END END FROM c",
+    "SELECT ARRAY x + y FOR x IN a WHEN x > 1 END, OBJECT k : upper(v) FOR k : v IN o END, ANY AND EVERY e IN [] SATISFIES e END FROM c",
+    "SELECT ARRAY (ARRAY y FOR y IN x END) FOR x IN a END, {a: 1, 'b': 2, a.b: 3} FROM c ORDER BY a COLLATE nocase DESC",
+    "SELECT TRIM(LEADING 'x' FROM a), TRIM(TRAILING FROM a), TRIM(b FROM a), TRIM(BOTH FROM a) FROM c",
+    "SELECT a FROM c UNION ALL SELECT b FROM d INTERSECT (SELECT a FROM e LIMIT 1) EXCEPT SELECT a FROM f ORDER BY a LIMIT 2",
+    "INSERT INTO c SELECT d.*, 1 AS n FROM d JOIN e ON e._id = d.x ON ID CONFLICT DO NOTHING RETURNING *",
+    "INSERT INTO COLLECTION c (n COUNTER) VALUES ({'a': ARRAY x FOR x IN [1] END}) RETURNING a, _id AS b",
+    "UPDATE COLLECTION c (m MAP) k SET m -> (a = k.x, b -> tombstone()), k.r = ANY v IN k.a SATISFIES v END RETURNING k.*, MISSING a",
+    "EVICT FROM c k WHERE k.a ORDER BY k.b RETURNING k.a",
+    "CREATE INDEX IF NOT EXISTS i ON c (a.b DESC, (lower(x)), t[*])", "DROP INDEX IF EXISTS `i j` ON c",
+    "ADVISE AND PROVISION SELECT * FROM c WHERE a = 1", "PROFILE UPDATE c SET a = 1",
   ])
   func `a statement parses back from its text`(text: String) throws {
     let statement = try DQL.parse(text)
     #expect(try DQL.parse(statement.description) == statement, "\(statement)")
+  }
+
+  @Test func `a log shows no value of a statement`() throws {
+    let text = """
+      SELECT a, 'x' AS n, {'k': 1} FROM c USE INDEX 'i' WHERE a IN ['s', 2, true, NULL] AND b LIKE '%t%' AND
+      c IN (SELECT d FROM e WHERE f = -3.5) LIMIT 7
+      """
+    #expect(
+      try DQL.parse(text).redacted
+        == "SELECT a, ? AS n, {'k': ?} FROM c USE INDEX 'i' WHERE ((a IN [?, ?, ?, ?]) AND (b LIKE ?) "
+        + "AND (c IN (SELECT d FROM e WHERE (f = ?)))) LIMIT ?")
+    #expect(try DQL.parse("INSERT INTO c VALUES ({'_id': 1}), (:d)").redacted.contains("({'_id': ?}), (:d)"))
+    #expect(try DQL.parse("SHOW ALL LIKE 'a%'").redacted == "SHOW ALL LIKE ?")
   }
 
   private static let a = Expression.path([.key("a")])

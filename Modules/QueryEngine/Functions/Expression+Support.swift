@@ -15,6 +15,11 @@ extension Expression {
       nil
     }
   }
+
+  /// The first part of the tree without a meaning, by what it is called.
+  var firstUnsupportedFeature: String? {
+    unsupportedFeature ?? children.lazy.compactMap(\.firstUnsupportedFeature).first
+  }
 }
 
 extension QueryError {

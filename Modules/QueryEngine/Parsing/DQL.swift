@@ -5,8 +5,7 @@ public enum DQL {
   /// Parses one statement; a semicolon may end it.
   ///
   /// Keywords do not depend on case, names do. A name that is a keyword stands in backticks. Where the
-  /// grammar of the language is contested, this one is strict: keys of object literals are quoted, unary
-  /// minus binds tightest, and no field is set twice in one statement.
+  /// grammar of the language is contested, this one is strict: unary minus binds tightest, and no field is set twice in one statement.
   ///
   /// - Throws: `QueryError` with the place and what was expected: `syntax`, `unsupported`,
   ///   `unknownFunction`, `argument`, or `limit` (`Limits.queryBytes`, `.depth`, `.queryNodes`).
@@ -27,65 +26,89 @@ public enum DQL {
     var parser = try Parser(text, dialect: .dql)
     let expression = try parser.parseExpression()
     try parser.expectStatementEnd()
-    return expression
+    return try Binder(.rows, parser.sourceMap).bindWithAggregates(expression)
   }
 }
 
 extension Parser {
   private static let statements = [
-    "SELECT", "INSERT", "UPDATE", "DELETE", "EVICT", "ALTER", "SHOW", "EXPLAIN",
+    "SELECT", "INSERT", "UPDATE", "DELETE", "EVICT", "CREATE INDEX", "DROP INDEX", "ALTER SYSTEM", "SHOW",
+    "EXPLAIN", "PROFILE", "ADVISE",
+  ]
+
+  /// The words that begin the clauses behind a collection.
+  private static let clauses = [
+    "JOIN", "LEFT", "RIGHT", "INNER", "USE", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION",
+    "INTERSECT", "EXCEPT", "SET", "UNSET", "APPLY", "RETURNING", "DOCUMENTS", "VALUES", "INITIAL",
   ]
 
   mutating func parseStatement() throws(QueryError) -> Statement {
-    if at("SELECT") { return .select(try parseSelect()) }
-    if at("INSERT") { return .insert(try parseInsert()) }
-    if at("UPDATE") { return .update(try parseUpdate()) }
-    if accept("DELETE") { return .delete(try parseRemoval()) }
-    if accept("EVICT") { return .evict(try parseRemoval()) }
-    if at("ALTER") { return .alterSystem(try parseAlterSystem()) }
-    if accept("SHOW") { return .show(try parseShow()) }
-    if accept("EXPLAIN") {
-      if at("EXPLAIN") { throw unexpected(Self.statements.dropLast()) }
-      return .explain(try parseStatement())
+    if accept("EXPLAIN") { return .explain(try parseExamined()) }
+    if accept("PROFILE") { return .profile(try parseExamined()) }
+    if accept("ADVISE") {
+      let provisioning = at("AND")
+      if provisioning {
+        advance()
+        try expect("PROVISION")
+      }
+      return .advise(try parseExamined(), provisioning: provisioning)
     }
-    for word in ["PROFILE", "ADVISE", "TOMBSTONE"] where at(word) { throw unsupported(word) }
-    if at("CREATE") || at("DROP") {
-      let verb = at("CREATE") ? "CREATE INDEX" : "DROP INDEX"
-      let start = current
-      advance()
-      guard at("INDEX") else { throw unexpected(["INDEX"]) }
-      throw unsupported(verb, at: start)
-    }
-    throw unexpected(Self.statements)
+    return try parseExecutable()
   }
 
-  /// Accepts the end; names the features that would stand here and are not supported.
+  /// What EXPLAIN, PROFILE and ADVISE take: any statement but them.
+  private mutating func parseExamined() throws(QueryError) -> Statement {
+    for word in ["EXPLAIN", "PROFILE", "ADVISE"] where at(word) {
+      throw unexpected(Array(Self.statements.dropLast(3)))
+    }
+    return try parseExecutable()
+  }
+
+  private mutating func parseExecutable() throws(QueryError) -> Statement {
+    if at("SELECT") || beginsParenthesizedQuery { return try parseQueryStatement() }
+    if at("INSERT") { return .insert(try parseInsert()) }
+    if at("UPDATE") { return .update(try parseUpdate()) }
+    if accept("DELETE") || accept("TOMBSTONE") { return .delete(try parseRemoval()) }
+    if accept("EVICT") { return .evict(try parseRemoval()) }
+    if at("CREATE") { return .createIndex(try parseCreateIndex()) }
+    if at("DROP") { return .dropIndex(try parseDropIndex()) }
+    if at("ALTER") { return .alterSystem(try parseAlterSystem()) }
+    if accept("SHOW") { return .show(try parseShow()) }
+    throw unexpected(Self.statements, near: ["ALTER", "CREATE", "DROP"])
+  }
+
+  private var beginsParenthesizedQuery: Bool {
+    var distance = 0
+    while peek(distance).kind == .symbol(.openParenthesis) { distance += 1 }
+    return distance > 0 && isKeyword(peek(distance), "SELECT")
+  }
+
+  /// Accepts the end, where a statement stops that is read whole.
   mutating func expectStatementEnd() throws(QueryError) {
-    for word in ["JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL"] where at(word) {
-      throw unsupported("JOIN")
-    }
-    for word in ["UNION", "EXCEPT", "INTERSECT"] where at(word) {
-      throw unsupported("combining queries with \(word)")
-    }
-    if at("GROUP") { throw unsupported("GROUP BY") }
-    for word in ["HAVING", "RETURNING", "COLLATE"] where at(word) { throw unsupported(word) }
-    if at(.openParenthesis), qualifier != nil, case .word = tokens[max(index - 1, 0)].kind {
-      throw unsupported("declaring the types of fields")
+    if at(.openParenthesis), tokens[max(index - 1, 0)].name != nil {
+      throw failure(
+        .syntax, "expected the end of the query, found '(': types of fields are declared after COLLECTION")
     }
     _ = accept(.semicolon)
-    guard current.kind == .end else { throw unexpected(["the end of the query"]) }
+    guard current.kind == .end else { throw unexpected(["the end of the query"], near: Self.clauses) }
   }
 
   // MARK: What statements share
 
   /// A name: a bare word that is no keyword, or anything in backticks.
-  mutating func parseName(_ role: String) throws(QueryError) -> String {
+  ///
+  /// - Parameters:
+  ///   - role: What the name is for, for errors.
+  ///   - keyword: A keyword that begins nothing else where this name stands, and so is a name too.
+  /// - Returns: The name.
+  /// - Throws: `syntax` where none stands.
+  mutating func parseName(_ role: String, or keyword: String? = nil) throws(QueryError) -> String {
     switch current.kind {
     case .quoted(let name):
       advance()
       return name
     case .word(let word):
-      if ReservedWords.all.contains(word.uppercased()) {
+      if ReservedWords.all.contains(word.uppercased()), word.uppercased() != keyword {
         throw QueryError(
           .syntax,
           "expected \(role), found the keyword \(word.uppercased()): put it in backticks to use it as a name",
@@ -97,63 +120,6 @@ extension Parser {
     }
   }
 
-  /// `[COLLECTION] name [[AS] alias]`, or `system:name`; it settles what may qualify a field.
-  mutating func parseCollection(allowsAlias: Bool = true) throws(QueryError) -> String {
-    _ = accept("COLLECTION")
-    let start = current
-    var name = try parseName("a collection's name (an identifier)")
-    if at(.colon), isKeyword(start, "SYSTEM") {
-      advance()
-      name = "system:" + (try parseName("a system collection's name"))
-    }
-    guard name.utf8.count <= Limits.collectionNameBytes, !name.utf8.contains(0) else {
-      throw failure(
-        .argument, "a collection's name has at most \(Limits.collectionNameBytes) bytes, none of them zero",
-        at: start)
-    }
-    qualifier = name
-    sourceMap.note(.collection(name), at: start.start)
-    if at(.openParenthesis) { throw unsupported("declaring the types of fields") }
-    guard allowsAlias else { return name }
-    if accept("AS") {
-      qualifier = try parseName("an alias")
-    } else if isAlias(current) {
-      qualifier = try parseName("an alias")
-    }
-    return name
-  }
-
-  /// Whether a bare word after a collection is its alias and not the next clause.
-  private func isAlias(_ token: Token) -> Bool {
-    switch token.kind {
-    case .quoted: true
-    case .word(let word):
-      !ReservedWords.all.contains(word.uppercased())
-        && !["NATURAL", "UNSET", "INITIAL", "DOCUMENTS"].contains(where: { isKeyword(token, $0) })
-        && !(isKeyword(token, "USE") && ["IDS", "INDEX", "DIRECTIVES"].contains { isKeyword(peek(), $0) })
-    case .string, .integer, .double, .symbol, .end: false
-    }
-  }
-
-  /// `[USE IDS …] [WHERE …]`, as one predicate; ids become a test of `_id`.
-  mutating func parseUseIDs() throws(QueryError) -> Expression? {
-    guard at("USE") else { return nil }
-    let start = current
-    advance()
-    guard accept("IDS") else { throw unsupported(at("INDEX") ? "USE INDEX" : "USE DIRECTIVES", at: start) }
-    constantContext = "USE IDS"
-    defer { constantContext = nil }
-    let ids: Expression
-    if accept("LIST") {
-      ids = try parsePrimary().expression
-    } else {
-      var list: [Expression] = []
-      repeat { list.append(try parsePrimary().expression) } while accept(.comma)
-      ids = .array(list)
-    }
-    return .in(.path([.key("_id")]), ids, negated: false)
-  }
-
   mutating func parseWhere(_ ids: Expression?) throws(QueryError) -> Expression? {
     guard accept("WHERE") else { return ids }
     let predicate = try parseExpression()
@@ -161,25 +127,21 @@ extension Parser {
   }
 
   /// `ORDER BY`, `LIMIT` and `OFFSET`, each at most once, in any order.
-  mutating func parseWindow() throws(QueryError) -> (
-    order: [SortKey], limit: Expression?, offset: Expression?
-  ) {
-    var order: [SortKey] = []
-    var limit: Expression?
-    var offset: Expression?
+  mutating func parseWindow() throws(QueryError) -> Window {
+    var window = Window()
     while true {
-      if order.isEmpty, accept("ORDER") {
+      if window.order.isEmpty, accept("ORDER") {
         try expect("BY")
         repeat {
           let key = try parseExpression()
-          order.append(SortKey(expression: key, descending: try parseDirection()))
+          window.order.append(SortKey(expression: key, descending: try parseDirection()))
         } while accept(.comma)
-      } else if limit == nil, accept("LIMIT") {
-        limit = try parseRowCount("LIMIT")
-      } else if offset == nil, accept("OFFSET") {
-        offset = try parseRowCount("OFFSET")
+      } else if window.limit == nil, accept("LIMIT") {
+        window.limit = try parseRowCount("LIMIT")
+      } else if window.offset == nil, accept("OFFSET") {
+        window.offset = try parseRowCount("OFFSET")
       } else {
-        return (order, limit, offset)
+        return window
       }
     }
   }

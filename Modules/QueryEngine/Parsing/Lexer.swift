@@ -1,5 +1,11 @@
 import CRDTCore
 
+/// `/*+ … */` or `--+ …`: what it says, and where it begins.
+struct HintComment {
+  var start: Int
+  var text: String
+}
+
 /// Cuts a query's text into tokens, over its UTF-8 bytes.
 ///
 /// Every input ends in tokens or an error, in time linear in its length.
@@ -10,19 +16,26 @@ struct Lexer {
   let text: [UInt8]
   let dialect: Dialect
   var offset = 0
+  /// The comments that advise the planner.
+  private var hints: [HintComment] = []
 
-  /// All tokens of `text`; the last one is `.end`.
+  private init(_ text: [UInt8], _ dialect: Dialect) {
+    self.text = text
+    self.dialect = dialect
+  }
+
+  /// All tokens of `text`, of which the last one is `.end`, and its hints.
   ///
   /// - Throws: `limit` when the text is longer than `Limits.queryBytes`, `syntax` otherwise.
-  static func tokens(of text: [UInt8], dialect: Dialect) throws(QueryError) -> [Token] {
+  static func tokens(of text: [UInt8], dialect: Dialect) throws(QueryError) -> ([Token], [HintComment]) {
     guard text.count <= Limits.queryBytes else {
       throw QueryError(.limit, "the query is longer than \(Limits.queryBytes) bytes")
     }
-    var lexer = Lexer(text: text, dialect: dialect)
+    var lexer = Lexer(text, dialect)
     var tokens: [Token] = []
     tokens.reserveCapacity(text.count / 4 + 2)
     repeat { tokens.append(try lexer.next()) } while tokens.last?.kind != .end
-    return tokens
+    return (tokens, lexer.hints)
   }
 
   /// The byte `distance` ahead; zero at the end, which no token contains.
@@ -123,7 +136,9 @@ struct Lexer {
       switch (Unicode.Scalar(peek()), Unicode.Scalar(peek(1))) {
       case (" ", _), ("\t", _), ("\n", _), ("\r", _): offset += 1
       case ("-", "-") where dialect == .dql:
+        let start = offset
         while offset < text.count, peek() != UInt8(ascii: "\n") { offset += 1 }
+        noteHint(in: start..<offset)
       case ("/", "*") where dialect == .dql: try skipBlockComment()
       default: return
       }
@@ -136,11 +151,21 @@ struct Lexer {
     while offset < text.count {
       if peek() == UInt8(ascii: "*"), peek(1) == UInt8(ascii: "/") {
         offset += 2
+        noteHint(in: start..<offset - 2)
         return
       }
       offset += 1
     }
     throw failure("this comment is never closed", at: start, expected: ["*/"])
+  }
+
+  /// Keeps a comment that has a plus sign after the two bytes that begin it.
+  private mutating func noteHint(in comment: Range<Int>) {
+    guard comment.count > 3, text[comment.lowerBound + 2] == UInt8(ascii: "+") else { return }
+    hints.append(
+      HintComment(
+        start: comment.lowerBound,
+        text: String(decoding: text[comment.lowerBound + 3..<comment.upperBound], as: UTF8.self)))
   }
 }
 

@@ -1,5 +1,10 @@
 /// Finds the known name that a mistyped one was probably meant to be.
 enum NameDistance {
+  /// What an error adds when a known name is near: `: did you mean 'upper'?`, else nothing.
+  static func hint(for name: String, among known: some Sequence<String>) -> String {
+    nearest(to: name, among: known).map { ": did you mean '\($0)'?" } ?? ""
+  }
+
   /// The nearest of the known names; `nil` when none is near.
   ///
   /// - Complexity: O(*n* · *m*) for each known name.
@@ -11,20 +16,26 @@ enum NameDistance {
       .min { ($0.1, $0.0) < ($1.1, $1.0) }?.0
   }
 
-  /// Insertions, deletions and substitutions from one name to the other.
+  /// Insertions, deletions, substitutions and swaps of neighbours from one name to the other.
   ///
-  /// Source: Wagner and Fischer, "The String-to-String Correction Problem", JACM 1974.
+  /// Source: Damerau, "A technique for computer detection and correction of spelling errors", CACM 1964; each
+  /// place is changed once, by the table of Wagner and Fischer, JACM 1974.
   private static func changes(_ left: [UInt8], _ right: [UInt8]) -> Int {
-    var row = Array(0...right.count)
-    for (index, byte) in left.enumerated() {
-      var diagonal = row[0]
-      row[0] = index + 1
+    var before: [Int] = []
+    var above = Array(0...right.count)
+    for index in left.indices {
+      var row = [index + 1]
+      row.reserveCapacity(right.count + 1)
       for column in right.indices {
-        let substituted = diagonal + (byte == right[column] ? 0 : 1)
-        diagonal = row[column + 1]
-        row[column + 1] = min(substituted, diagonal + 1, row[column] + 1)
+        var least = min(
+          above[column] + (left[index] == right[column] ? 0 : 1), above[column + 1] + 1, row[column] + 1)
+        if index > 0, column > 0, left[index] == right[column - 1], left[index - 1] == right[column] {
+          least = min(least, before[column - 1] + 1)
+        }
+        row.append(least)
       }
+      (before, above) = (above, row)
     }
-    return row[right.count]
+    return above[right.count]
   }
 }

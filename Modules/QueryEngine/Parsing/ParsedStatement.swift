@@ -13,6 +13,10 @@ package struct SourceMap: Sendable {
   package enum Part: Hashable, Sendable {
     case parameter(String)
     case collection(String)
+    /// A field, by its path as it is written.
+    case path(FieldPath)
+    /// An aggregate, as it is written.
+    case aggregate(Expression)
   }
 
   private let text: [UInt8]
@@ -23,12 +27,51 @@ package struct SourceMap: Sendable {
   /// Notes that a part stands at an offset, in bytes of the text.
   mutating func note(_ part: Part, at offset: Int) { offsets.append((part, offset)) }
 
+  /// The paths of the text, in its order.
+  var paths: some Sequence<FieldPath> {
+    offsets.lazy.compactMap { if case .path(let path) = $0.part { path } else { nil } }
+  }
+
+  /// An error about a part, at its place.
+  func error(
+    _ code: QueryError.Code, _ message: String, about part: Part, found: String? = nil
+  ) -> QueryError {
+    guard let place = offsets.first(where: { $0.part == part }) else {
+      return QueryError(code, message, found: found)
+    }
+    return QueryError(code, message, at: place.offset, of: text, found: found)
+  }
+
+  /// An error at a token.
+  func error(_ code: QueryError.Code, _ message: String, at token: Token) -> QueryError {
+    QueryError(code, message, at: token.start, of: text, found: token.shown)
+  }
+
   /// The error with its place in the text, where it names a part of the statement and has no place yet.
+  ///
+  /// A part is named by `found`: a parameter or a collection by its name, a path or an aggregate by its text.
   package func locating(_ error: QueryError) -> QueryError {
     guard error.position == nil, let found = error.found else { return error }
-    let part: Part = error.code == .argument ? .parameter(found) : .collection(found)
-    guard let place = offsets.first(where: { $0.part == part }) else { return error }
+    let place = offsets.first { entry in
+      switch entry.part {
+      case .parameter(let name): error.code == .argument && name == found
+      case .collection(let name): error.code != .argument && name == found
+      case .path, .aggregate: false
+      }
+    }
+    guard let place = place ?? offsets.first(where: { $0.part.text == found }) else { return error }
     return QueryError(
       error.code, error.message, at: place.offset, of: text, found: found, expected: error.expected)
+  }
+}
+
+extension SourceMap.Part {
+  /// The text of a field or an aggregate.
+  fileprivate var text: String? {
+    switch self {
+    case .parameter, .collection: nil
+    case .path(let path): Printer.text(of: path)
+    case .aggregate(let aggregate): Printer().text(of: aggregate)
+    }
   }
 }

@@ -5,20 +5,57 @@ extension Parser {
   mutating func parseCall(_ word: String) throws(QueryError) -> ParsedExpression {
     let start = current
     let name = word.lowercased()
+    if let aggregate = Aggregate(rawValue: name) { return try parseAggregate(aggregate) }
     if let feature = Function.feature(named: name) { throw unsupported(feature) }
-    guard let function = Function(name: name) else {
+    guard var function = Function(name: name) else {
       if ReservedWords.all.contains(word.uppercased()) { throw unexpected(["an expression"]) }
-      let nearest = NameDistance.nearest(to: name, among: Function.allCases.map(\.rawValue))
-      let hint = nearest.map { ": did you mean '\($0)'?" } ?? ""
-      throw failure(.unknownFunction, "there is no function '\(word.prefix(64))'" + hint)
+      throw failure(
+        .unknownFunction,
+        "there is no function '\(word.prefix(64))'" + NameDistance.hint(for: name, among: Self.functionNames))
     }
     advance()
     try expect(.openParenthesis)
-    let arguments = try parseArguments(of: function, isKeyword(start, "POSITION"))
+    let arguments = try parseArguments(of: &function, isKeyword(start, "POSITION"))
     try expect(.closeParenthesis)
     try check(arguments, of: function, at: start)
     return try node(.call(function, arguments.map(\.expression)), above: arguments)
   }
+
+  private static let functionNames = Function.allCases.map(\.rawValue) + Aggregate.allCases.map(\.rawValue)
+
+  // MARK: Aggregates
+
+  /// `COUNT(*)`, or `name([DISTINCT] expression)`.
+  private mutating func parseAggregate(_ aggregate: Aggregate) throws(QueryError) -> ParsedExpression {
+    let start = current
+    advance()
+    try expect(.openParenthesis)
+    if aggregate == .count, accept(.star) {
+      try expect(.closeParenthesis)
+      return try aggregateNode(.aggregate(.count, distinct: false, nil), [], at: start)
+    }
+    let distinct = accept("DISTINCT")
+    if !distinct { _ = accept("ALL") }
+    let operand = try parseOperators(above: 0)
+    guard operand.expression.firstAggregate == nil else {
+      throw failure(.syntax, "an aggregate cannot stand inside another", at: start)
+    }
+    if at(.comma) {
+      throw failure(.argument, "'\(aggregate.rawValue)' takes 1 argument", at: start)
+    }
+    try expect(.closeParenthesis)
+    return try aggregateNode(
+      .aggregate(aggregate, distinct: distinct, operand.expression), [operand], at: start)
+  }
+
+  private mutating func aggregateNode(
+    _ expression: Expression, _ below: [ParsedExpression], at start: Token
+  ) throws(QueryError) -> ParsedExpression {
+    sourceMap.note(.aggregate(expression), at: start.start)
+    return try node(expression, above: below)
+  }
+
+  // MARK: Functions
 
   private func check(_ arguments: [ParsedExpression], of function: Function, at start: Token)
     throws(QueryError)
@@ -38,10 +75,10 @@ extension Parser {
   }
 
   private mutating func parseArguments(
-    of function: Function, _ isPosition: Bool
+    of function: inout Function, _ isPosition: Bool
   ) throws(QueryError) -> [ParsedExpression] {
     if at(.closeParenthesis) { return [] }
-    if function == .trim, let arguments = try parseTrim() { return arguments }
+    if function == .trim { return try parseTrim(&function) }
     var arguments: [ParsedExpression]
     if isPosition {
       arguments = [try parseOperators(above: Precedence.comparison)]
@@ -58,19 +95,36 @@ extension Parser {
     return arguments
   }
 
-  /// `TRIM(BOTH x FROM s)`; LEADING and TRAILING are `ltrim` and `rtrim`.
-  private mutating func parseTrim() throws(QueryError) -> [ParsedExpression]? {
-    if at("LEADING") || at("TRAILING"), peek().kind != .symbol(.comma),
-      peek().kind != .symbol(.closeParenthesis)
-    {
-      throw unsupported("TRIM(\(at("LEADING") ? "LEADING" : "TRAILING") …)")
+  /// `TRIM([BOTH | LEADING | TRAILING] [x] FROM s)`, or arguments as those of any function.
+  private mutating func parseTrim(_ function: inout Function) throws(QueryError) -> [ParsedExpression] {
+    let sides: [(String, Function)] = [("BOTH", .trim), ("LEADING", .leftTrim), ("TRAILING", .rightTrim)]
+    var hasSide = false
+    // As the name of a field each of these words has something else behind it.
+    if beginsOperand(peek()) {
+      for (word, side) in sides where accept(word) {
+        function = side
+        hasSide = true
+        break
+      }
     }
-    guard at("BOTH"), peek().kind != .symbol(.comma), peek().kind != .symbol(.closeParenthesis) else {
-      return nil
-    }
-    advance()
-    let characters = try parseOperators(above: 0)
-    try expect("FROM")
-    return [try parseOperators(above: 0), characters]
+    if hasSide, accept("FROM") { return [try parseOperators(above: 0)] }
+    var arguments = [try parseOperators(above: 0)]
+    if accept("FROM") { return [try parseOperators(above: 0), arguments[0]] }
+    if hasSide { throw unexpected(["FROM"]) }
+    while accept(.comma) { arguments.append(try parseOperators(above: 0)) }
+    return arguments
   }
+
+  /// Whether a token may begin an operand, or is the FROM in its place.
+  private func beginsOperand(_ token: Token) -> Bool {
+    switch token.kind {
+    case .quoted, .string, .integer, .double, .symbol(.colon): true
+    case .word(let word): isKeyword(token, "FROM") || !Self.infixWords.contains(word.uppercased())
+    case .symbol, .end: false
+    }
+  }
+
+  private static let infixWords: Set<String> = [
+    "AND", "OR", "XOR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "SIMILAR", "COLLATE",
+  ]
 }

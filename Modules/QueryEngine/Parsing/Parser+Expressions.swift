@@ -15,15 +15,17 @@ extension Parser {
     static let concatenation = 25
     static let sum = 30
     static let product = 40
+    static let collation = 50
   }
 
   private enum Infix {
     case binary(BinaryOperator)
     case and, or, between, `in`, `is`
     case like(caseInsensitive: Bool)
-    case similar
+    case similar, collate
   }
 
+  /// An expression whose names are not bound yet.
   mutating func parseExpression() throws(QueryError) -> Expression {
     try parseOperators(above: 0).expression
   }
@@ -105,6 +107,7 @@ extension Parser {
     if isKeyword(token, "OR") { return (.or, Precedence.or) }
     if isKeyword(token, "XOR") { return (.binary(.xor), Precedence.xor) }
     if isKeyword(token, "IS") { return (.is, Precedence.is) }
+    if isKeyword(token, "COLLATE") { return (.collate, Precedence.collation) }
     return nil
   }
 
@@ -112,7 +115,6 @@ extension Parser {
     _ infix: Infix, _ precedence: Int, _ left: ParsedExpression
   ) throws(QueryError) -> ParsedExpression {
     let negated = accept("NOT")
-    if case .similar = infix { throw unsupported("SIMILAR TO") }
     advance()
     switch infix {
     case .binary(let symbol):
@@ -127,6 +129,10 @@ extension Parser {
     case .is: return try parseIs(left)
     case .in:
       let start = current
+      if at(.openParenthesis), isKeyword(peek(), "SELECT") {
+        return try node(
+          .inQuery(left.expression, try parseInnerQuery(), negated: negated), above: [left])
+      }
       let list = at(.openParenthesis) ? try parseList() : try parseOperators(above: precedence)
       // An operator there is more likely a slip, and could not be told from a list in parentheses.
       guard !list.expression.isOperation else {
@@ -141,8 +147,19 @@ extension Parser {
         .between(left.expression, low: low.expression, high: high.expression, negated: negated),
         above: [left, low, high])
     case .like(let caseInsensitive):
-      return try parseLike(left, caseInsensitive: caseInsensitive, negated: negated)
-    case .similar: throw unsupported("SIMILAR TO")
+      let (parts, escape) = try parsePattern(after: left)
+      return try node(
+        .like(
+          left.expression, pattern: parts[1].expression, escape: escape, caseInsensitive: caseInsensitive,
+          negated: negated),
+        above: parts)
+    case .similar:
+      try expect("TO")
+      let (parts, escape) = try parsePattern(after: left)
+      return try node(
+        .similar(left.expression, pattern: parts[1].expression, escape: escape, negated: negated),
+        above: parts)
+    case .collate: return try node(.collate(left.expression, try parseCollation()), above: [left])
     }
   }
 
@@ -168,32 +185,57 @@ extension Parser {
   /// `(a, b, …)` after IN: its elements are compared, also when there is one that is an array.
   private mutating func parseList() throws(QueryError) -> ParsedExpression {
     try expect(.openParenthesis)
-    if at("SELECT") { throw unsupported("a query inside a query") }
     var elements: [ParsedExpression] = []
     repeat { elements.append(try parseOperators(above: 0)) } while accept(.comma)
     try expect(.closeParenthesis)
     return try node(.array(elements.map(\.expression)), above: elements)
   }
 
-  private mutating func parseLike(
-    _ left: ParsedExpression, caseInsensitive: Bool, negated: Bool
-  ) throws(QueryError) -> ParsedExpression {
-    let pattern = try parseOperators(above: Precedence.like)
-    var parts = [left, pattern]
-    var escape: Expression?
-    if accept("ESCAPE") {
-      if case .string(let string) = current.kind, string.unicodeScalars.count != 1 {
-        throw failure(.argument, "ESCAPE takes one character")
-      }
-      let parsed = try parsePrimary()
-      parts.append(parsed)
-      escape = parsed.expression
+  /// `(SELECT …)` after IN: a query with one column, which reads nothing of the statement around it.
+  private mutating func parseInnerQuery() throws(QueryError) -> Select {
+    try expect(.openParenthesis)
+    let start = current
+    let outer = (qualifier, bareKeys)
+    bareKeys = .fields
+    let query = try parseSelect()
+    (qualifier, bareKeys) = outer
+    switch query.projection {
+    case .countAll: break
+    case .columns(let columns) where columns.count == 1: break
+    case .all, .columns, .elements:
+      throw failure(.syntax, "a query after IN has one column", at: start)
     }
-    return try node(
-      .like(
-        left.expression, pattern: pattern.expression, escape: escape, caseInsensitive: caseInsensitive,
-        negated: negated),
-      above: parts)
+    for word in ["UNION", "INTERSECT", "EXCEPT"] where at(word) {
+      throw unsupported("combining queries inside a query")
+    }
+    try expect(.closeParenthesis)
+    return query
+  }
+
+  /// A pattern with its escape character.
+  private mutating func parsePattern(
+    after left: ParsedExpression
+  ) throws(QueryError) -> (parts: [ParsedExpression], escape: Expression?) {
+    let pattern = try parseOperators(above: Precedence.like)
+    guard accept("ESCAPE") else { return ([left, pattern], nil) }
+    if case .string(let string) = current.kind, string.unicodeScalars.count != 1 {
+      throw failure(.argument, "ESCAPE takes one character")
+    }
+    let escape = try parsePrimary()
+    return ([left, pattern, escape], escape.expression)
+  }
+
+  private mutating func parseCollation() throws(QueryError) -> Collation {
+    guard let name = current.name else { throw unexpected(["a collation"]) }
+    guard let collation = Collation(rawValue: name.lowercased()) else {
+      let names = Collation.allCases.map(\.rawValue)
+      throw failure(
+        .argument,
+        "there is no collation '\(name.prefix(64))'" + NameDistance.hint(for: name.lowercased(), among: names)
+      )
+    }
+    advance()
+    return collation
   }
 }
 

@@ -1,31 +1,43 @@
 import CRDTCore
 
-/// `INSERT`, `UPDATE`, `DELETE`, `EVICT`.
+/// `INSERT`, `DELETE`, `EVICT`.
 extension Parser {
   mutating func parseInsert() throws(QueryError) -> Insert {
     try expect("INSERT")
     try expect("INTO")
-    var insert = Insert(into: Source(try parseCollection(allowsAlias: false)), .documents([]))
+    let target = try parseSource(allowsAlias: false).source
+    var insert = Insert(into: target, .documents([]))
     insert.initial = accept("INITIAL")
-    if at("SELECT") { throw unsupported("INSERT … SELECT") }
-    guard accept("DOCUMENTS") || accept("VALUES") else {
-      throw unexpected(insert.initial ? ["DOCUMENTS", "VALUES"] : ["DOCUMENTS", "VALUES", "INITIAL"])
+    if at("SELECT") {
+      if insert.initial { throw failure(.syntax, "INITIAL takes documents, not a query") }
+      insert.content = .query(try parseSelect())
+    } else {
+      guard accept("DOCUMENTS") || accept("VALUES") else {
+        throw unexpected(["DOCUMENTS", "VALUES"] + (insert.initial ? [] : ["SELECT", "INITIAL"]))
+      }
+      insert.content = .documents(try parseDocuments())
     }
-    constantContext = "a document"
+    let clause = current
+    if let conflict = try parseConflict() {
+      if insert.initial { throw failure(.syntax, "INITIAL documents take no ON ID CONFLICT", at: clause) }
+      insert.conflict = conflict
+    }
+    insert.returning = try parseReturning(target)
+    return insert
+  }
+
+  /// `(document), (document), …`; what stands there reads no fields.
+  private mutating func parseDocuments() throws(QueryError) -> [Expression] {
+    let context = "a document"
+    bareKeys = .refused
     var documents: [Expression] = []
     repeat {
       try expect(.openParenthesis)
       documents.append(try parseExpression())
       try expect(.closeParenthesis)
     } while accept(.comma)
-    insert.content = .documents(documents)
-    constantContext = nil
-    let clause = current
-    if let conflict = try parseConflict() {
-      if insert.initial { throw failure(.syntax, "INITIAL documents take no ON ID CONFLICT", at: clause) }
-      insert.conflict = conflict
-    }
-    return insert
+    bareKeys = .fields
+    return try Binder(.nothing(context), sourceMap).bind(documents, in: context)
   }
 
   private mutating func parseConflict() throws(QueryError) -> Insert.Conflict? {
@@ -43,81 +55,25 @@ extension Parser {
       hasDo ? ["FAIL", "NOTHING", "UPDATE", "UPDATE_LOCAL_DIFF"] : ["FAIL", "DO"])
   }
 
-  mutating func parseUpdate() throws(QueryError) -> Update {
-    try expect("UPDATE")
-    var update = Update(collection: try parseCollection())
-    let ids = try parseUseIDs()
-    var changed: Set<[String]> = []
-    let start = current
-    if accept("APPLY") {
-      repeat { update.applications.append(try parseApplication(&changed)) } while accept(.comma)
-    }
-    if accept("SET") {
-      repeat { update.assignments.append(try parseAssignment(&changed)) } while accept(.comma)
-    }
-    if accept("UNSET") {
-      repeat { update.removals.append(try parseTarget(&changed)) } while accept(.comma)
-    }
-    guard !changed.isEmpty else {
-      throw QueryError(
-        .syntax, "expected APPLY, SET or UNSET, found \(start.shown)", at: start.start, of: text,
-        found: start.shown, expected: ["APPLY", "SET", "UNSET"])
-    }
-    for word in ["APPLY", "SET", "UNSET"] where at(word) {
-      throw failure(.syntax, "the clauses of UPDATE stand once each, in the order APPLY, SET, UNSET")
-    }
-    update.predicate = try parseWhere(ids)
-    return update
-  }
-
-  private mutating func parseAssignment(_ changed: inout Set<[String]>) throws(QueryError)
-    -> Update.Assignment
-  {
-    let path = try parseTarget(&changed)
-    if at(.arrow) { throw unsupported("the arrow form of SET") }
-    try expect(.equal)
-    return Update.Assignment(path: path, value: try parseExpression())
-  }
-
-  private mutating func parseApplication(_ changed: inout Set<[String]>) throws(QueryError)
-    -> Update.Application
-  {
-    let path = try parseTarget(&changed)
-    if accept("INCREMENT") || accept("PN_INCREMENT") {
-      try expect("BY")
-      return Update.Application(path: path, operation: .increment(try parseExpression()))
-    }
-    guard accept("RESTART") else { throw unexpected(["INCREMENT BY", "PN_INCREMENT BY", "RESTART"]) }
-    let value = accept("WITH") ? try parseExpression() : .literal(.int(0))
-    return Update.Application(path: path, operation: .restart(value))
-  }
-
-  /// A field to change: keys only, not the id, and each path once.
-  private mutating func parseTarget(_ changed: inout Set<[String]>) throws(QueryError) -> [String] {
-    let start = current
-    var keys: [String] = []
-    for component in unqualified(try parsePath()) {
-      switch component {
-      case .key(let key): keys.append(key)
-      case .index: throw failure(.unsupported, "changing one element of an array is not supported", at: start)
-      }
-    }
-    if keys.first == "_id" { throw failure(.syntax, "the id of a document cannot be changed", at: start) }
-    guard changed.insert(keys).inserted else {
-      throw failure(.syntax, "more than one modification specified for the path", at: start)
-    }
-    return keys
+  /// `[RETURNING projection]`.
+  mutating func parseReturning(_ target: Source) throws(QueryError) -> Select.Projection? {
+    guard accept("RETURNING") else { return nil }
+    let projection = try parseProjection()
+    return try Binder(.sources([target]), sourceMap).returning(projection, target)
   }
 
   /// What follows DELETE and EVICT.
   mutating func parseRemoval() throws(QueryError) -> Removal {
     try expect("FROM")
-    var removal = Removal(collection: try parseCollection())
-    removal.predicate = try parseWhere(try parseUseIDs())
+    let (target, ids) = try parseSource()
+    let predicate = try parseWhere(ids)
     let window = try parseWindow()
-    removal.order = window.order
-    removal.limit = window.limit
-    removal.offset = window.offset
+    let binder = Binder(.sources([target]), sourceMap)
+    var removal = Removal(
+      from: target, predicate: try binder.bindIfAny(predicate, in: "WHERE"),
+      order: try binder.bind(window.order),
+      limit: window.limit, offset: window.offset, returning: try parseReturning(target))
+    removal.target.alias = nil
     return removal
   }
 }

@@ -56,23 +56,20 @@ extension Parser {
     ]
     for (word, constant) in constants where accept(word) { return try node(constant) }
     if at("CASE") { return try parseCase() }
-    if at("ANY") || isKeyword(current, "EVERY"), peek().name != nil { throw unsupported("ANY and EVERY") }
-    if at("ARRAY") { throw unsupported("ARRAY … FOR") }
-    if at("OBJECT") { throw unsupported("OBJECT … FOR") }
     if at("EXISTS") { throw unsupported("EXISTS") }
-    return nil
+    return try parseComprehension()
   }
 
   private mutating func parseField() throws(QueryError) -> ParsedExpression {
     let start = current
-    let path = unqualified(try parsePath())
-    if let constantContext { throw failure(.syntax, "\(constantContext) cannot read fields", at: start) }
+    let path = try parsePath()
+    sourceMap.note(.path(path), at: start.start)
     return try node(.path(path))
   }
 
   /// `name.name[0]…`; after a dot any word is a name.
   mutating func parsePath() throws(QueryError) -> FieldPath {
-    var path: FieldPath = [.key(try parseName("an expression (or a field's name)"))]
+    var path: FieldPath = [.key(try parseName("an expression (or a field's name)", or: "COLLECTION"))]
     while true {
       if accept(.dot) {
         guard let name = current.name else { throw unexpected(["a field's name"]) }
@@ -108,38 +105,47 @@ extension Parser {
   private mutating func parseObject() throws(QueryError) -> ParsedExpression {
     try expect(.openBrace)
     var members: [ObjectMember] = []
-    var values: [ParsedExpression] = []
+    var parts: [ParsedExpression] = []
     var keys: Set<String> = []
     if !at(.closeBrace) {
       repeat {
         let start = current
         let key = try parseKey()
-        guard keys.insert(key).inserted else {
-          throw failure(.syntax, "an object has a key twice", at: start)
+        if case .literal(.string(let name)) = key.expression {
+          guard keys.insert(name).inserted else {
+            throw failure(.syntax, "an object has a key twice", at: start)
+          }
+        } else {
+          parts.append(key)
         }
         try expect(.colon)
         let value = try parseOperators(above: 0)
-        values.append(value)
-        members.append(ObjectMember(key: key, value: value.expression))
+        parts.append(value)
+        members.append(ObjectMember(key: key.expression, value: value.expression))
       } while accept(.comma)
     }
     try expect(.closeBrace)
-    return try node(.object(members), above: values)
+    return try node(.object(members), above: parts)
   }
 
-  private mutating func parseKey() throws(QueryError) -> String {
-    if case .string(let key) = current.kind {
+  /// A key in quotes, or an expression that gives the key.
+  private mutating func parseKey() throws(QueryError) -> ParsedExpression {
+    if case .string(let key) = current.kind, peek().kind == .symbol(.colon) {
       advance()
-      return key
+      return ParsedExpression(expression: .literal(.string(key)), depth: 1)
     }
-    guard let name = current.name else { throw unexpected(["a key in quotes"]) }
-    guard allowsBareKeys else {
+    switch (bareKeys, current.kind) {
+    case (.names, .word(let name)), (.names, .quoted(let name)):
+      advance()
+      return ParsedExpression(expression: .literal(.string(name)), depth: 1)
+    case (.fields, .word), (.fields, .quoted): return try parseOperators(above: 0)
+    case (.refused, .word), (.refused, .quoted):
       throw QueryError(
         .syntax, "the keys of an object stand in quotes", at: current.start, of: text, found: current.shown,
         expected: ["a key in quotes"])
+    case (_, .string), (_, .integer), (_, .double), (_, .symbol), (_, .end):
+      throw unexpected(["a key in quotes"])
     }
-    advance()
-    return name
   }
 
   /// A simple CASE becomes a searched one that compares the operand each time.

@@ -1,137 +1,142 @@
 import CRDTCore
 
-/// `SELECT`.
+/// `SELECT`, alone and put together by set operators.
 extension Parser {
-  /// The projection as it stands in the text, before FROM says what may qualify a field.
-  private enum RawProjection {
-    case all(qualifier: Token?)
-    case columns([RawColumn])
-    case countAll(alias: String?)
-  }
-
-  private struct RawColumn {
-    var expression: Expression
-    var alias: String?
-    var start: Token
-  }
-
+  /// A query with its order and bounds.
   mutating func parseSelect() throws(QueryError) -> Select {
+    let raw = try parseQuery()
+    return try Binder.bind(raw, try parseWindow(), sourceMap)
+  }
+
+  /// A query as far as its order and bounds, which may belong to what it is a part of.
+  private mutating func parseQuery() throws(QueryError) -> RawSelect {
+    try count(1)
     try expect("SELECT")
     let distinct = accept("DISTINCT")
     if !distinct { _ = accept("ALL") }
     let projection = try parseProjection()
     guard accept("FROM") else { throw unexpected(["','", "FROM"]) }
-    let collection = try parseCollection()
-    var select = Select(collection: collection, distinct: distinct)
-    select.projection = try resolve(projection)
-    select.predicate = try parseWhere(try parseUseIDs())
+    let (source, ids) = try parseSource()
+    var select = Select(from: source, distinct: distinct)
+    var sources = [source]
+    while let join = try parseJoin(after: sources) {
+      select.joins.append(join)
+      sources.append(join.source)
+    }
+    select.predicate = try parseWhere(ids)
+    if accept("GROUP") {
+      try expect("BY")
+      repeat { select.groups.append(try parseExpression()) } while accept(.comma)
+    }
+    if accept("HAVING") { select.having = try parseExpression() }
+    return RawSelect(select: select, projection: projection)
+  }
+
+  // MARK: Set operators
+
+  /// What stands on one side of a set operator; one in parentheses is complete.
+  private enum Operand {
+    case open(RawSelect)
+    case complete(CompoundSelect)
+  }
+
+  /// Queries with UNION, INTERSECT and EXCEPT between them; INTERSECT binds tighter.
+  mutating func parseQueryStatement() throws(QueryError) -> Statement {
+    var operands = 0
+    let first = try parseIntersections(&operands)
+    if operands == 1, case .open(let raw) = first, !at("UNION"), !at("EXCEPT") {
+      return .select(try Binder.bind(raw, try parseWindow(), sourceMap))
+    }
+    var body = try closed(first)
+    while at("UNION") || at("EXCEPT") {
+      let symbol: CompoundSelect.SetOperator = at("UNION") ? .union : .except
+      advance()
+      let all = acceptAll()
+      body = .combined(symbol, all: all, body, try closed(try parseIntersections(&operands)))
+    }
     let window = try parseWindow()
-    let aliases = columnsByAlias(projection)
-    select.order = window.order.map { key in
-      guard case .path(let path) = key.expression, path.count == 1, case .key(let name) = path[0],
-        let column = aliases[name]
-      else { return key }
-      return SortKey(expression: column, descending: key.descending)
-    }
-    select.limit = window.limit
-    select.offset = window.offset
-    return select
+    let order = try Binder(.rows, sourceMap).bind(window.order)
+    if case .select(let select) = body, window.isEmpty { return .select(select) }
+    return .compound(CompoundSelect(body, order: order, limit: window.limit, offset: window.offset))
   }
 
-  private mutating func parseProjection() throws(QueryError) -> RawProjection {
+  private mutating func parseIntersections(_ operands: inout Int) throws(QueryError) -> Operand {
+    let first = try parseOperand(&operands)
+    guard at("INTERSECT") else { return first }
+    var body = try closed(first)
+    while accept("INTERSECT") {
+      let all = acceptAll()
+      body = .combined(.intersect, all: all, body, try closed(try parseOperand(&operands)))
+    }
+    return .complete(CompoundSelect(body))
+  }
+
+  /// `[ALL | DISTINCT]` after a set operator.
+  private mutating func acceptAll() -> Bool {
+    if accept("ALL") { return true }
+    _ = accept("DISTINCT")
+    return false
+  }
+
+  private mutating func parseOperand(_ operands: inout Int) throws(QueryError) -> Operand {
+    operands += 1
+    guard operands <= Limits.depth else {
+      throw failure(.limit, "the statement combines more than \(Limits.depth) queries")
+    }
+    guard accept(.openParenthesis) else { return .open(try parseQuery()) }
     let start = current
-    if accept(.star) {
-      if at(.comma) { throw mixedStar(start) }
-      return .all(qualifier: nil)
+    let inner = try nested { (parser) throws(QueryError) in try parser.parseQueryStatement() }
+    try expect(.closeParenthesis)
+    switch inner {
+    case .select(let select): return .complete(CompoundSelect(.select(select)))
+    case .compound(let compound)
+    where compound.order.isEmpty && compound.limit == nil && compound.offset == nil:
+      return .complete(compound)
+    default:
+      throw failure(
+        .unsupported, "an order or bounds of combined queries in parentheses are not supported", at: start)
     }
-    if isQualifiedStar {
-      advance()
-      advance()
-      advance()
-      if at(.comma) { throw unsupported("'*' beside other columns", at: start) }
-      return .all(qualifier: start)
+  }
+
+  private func closed(_ operand: Operand) throws(QueryError) -> CompoundSelect.Operand {
+    switch operand {
+    case .open(let raw): .select(try Binder.bind(raw, Window(), sourceMap))
+    case .complete(let compound): compound.body
     }
-    if at("COUNT"), peek().kind == .symbol(.openParenthesis), peek(2).kind == .symbol(.star) {
+  }
+
+  // MARK: Projections
+
+  /// `*`, or columns, `name.*` and `MISSING path` with commas between them.
+  mutating func parseProjection() throws(QueryError) -> RawProjection {
+    var projection = RawProjection()
+    repeat { projection.elements.append(try parseElement()) } while accept(.comma)
+    return projection
+  }
+
+  private mutating func parseElement() throws(QueryError) -> RawProjection.Element {
+    let start = current
+    if accept(.star) { return .all(start) }
+    if start.name != nil, peek().kind == .symbol(.dot), peek(2).kind == .symbol(.star) {
       for _ in 0..<3 { advance() }
-      try expect(.closeParenthesis)
-      let alias = accept("AS") ? try parseName("a column's name") : nil
-      if at(.comma) { throw unsupported("COUNT(*) beside other columns", at: start) }
-      return .countAll(alias: alias)
+      return .star(start)
     }
-    var columns: [RawColumn] = []
-    repeat { columns.append(try parseColumn()) } while accept(.comma)
-    return .columns(columns)
-  }
-
-  private var isQualifiedStar: Bool {
-    switch current.kind {
-    case .word, .quoted: peek().kind == .symbol(.dot) && peek(2).kind == .symbol(.star)
-    case .string, .integer, .double, .symbol, .end: false
-    }
-  }
-
-  private func mixedStar(_ token: Token) -> QueryError {
-    failure(.unsupported, "unqualified * with other projection elements is not supported", at: token)
-  }
-
-  private mutating func parseColumn() throws(QueryError) -> RawColumn {
-    let start = current
-    if at(.star) { throw mixedStar(start) }
-    if isQualifiedStar { throw unsupported("'*' beside other columns") }
-    if at("MISSING"), case .word = peek().kind, !isKeyword(peek(), "AS"), !isKeyword(peek(), "FROM"),
-      !isKeyword(peek(), "IS")
-    {
-      throw unsupported("leaving out columns with MISSING")
+    if at("MISSING"), beginsPath(peek()) {
+      advance()
+      return .without(try parsePath(), start)
     }
     let expression = try parseExpression()
     let alias = accept("AS") ? try parseName("a column's name") : nil
-    return RawColumn(expression: expression, alias: alias, start: start)
+    return .column(expression, alias: alias, start)
   }
 
-  /// Names the columns, now that the collection and its alias are known.
-  private func resolve(_ raw: RawProjection) throws(QueryError) -> Select.Projection {
-    switch raw {
-    case .all(let qualifier):
-      if let qualifier, let name = qualifier.name, name != self.qualifier {
-        throw failure(.syntax, "no collection of this query has this name", at: qualifier)
-      }
-      return .all
-    case .countAll(let alias): return .countAll(alias: alias ?? "($1)")
-    case .columns(let columns):
-      var names: Set<String> = []
-      var result: [Select.Column] = []
-      for (position, column) in columns.enumerated() {
-        let expression = unqualified(column.expression)
-        let name = column.alias ?? expression.columnName(at: position)
-        guard names.insert(name).inserted else {
-          throw failure(.syntax, "two columns have one name: name one of them with AS", at: column.start)
-        }
-        result.append(Select.Column(expression: expression, name: name))
-      }
-      return .columns(result)
+  /// Whether a token is a name and neither an operator nor the next clause.
+  private func beginsPath(_ token: Token) -> Bool {
+    switch token.kind {
+    case .quoted: true
+    case .word(let word): !ReservedWords.all.contains(word.uppercased()) && !isKeyword(token, "COLLATE")
+    case .string, .integer, .double, .symbol, .end: false
     }
-  }
-
-  /// What ORDER BY may name: columns by their aliases, which come before fields of the same name.
-  private func columnsByAlias(_ projection: RawProjection) -> [String: Expression] {
-    guard case .columns(let columns) = projection else { return [:] }
-    var result: [String: Expression] = [:]
-    for column in columns {
-      if let alias = column.alias { result[alias] = unqualified(column.expression) }
-    }
-    return result
-  }
-
-  private func unqualified(_ expression: Expression) -> Expression {
-    expression.rewritten { node in
-      if case .path(let path) = node { .path(unqualified(path)) } else { node }
-    }
-  }
-
-  /// A path without the collection's name or alias in front of it.
-  func unqualified(_ path: FieldPath) -> FieldPath {
-    guard path.count > 1, let qualifier, path[0] == .key(qualifier), case .key = path[1] else { return path }
-    return Array(path.dropFirst())
   }
 }
 

@@ -12,13 +12,10 @@ extension Parser {
     let name = try parseParameterName()
     guard accept(.equal) || accept("TO") else { throw unexpected(["'='", "TO"]) }
     if accept("DEFAULT") { return .reset(name) }
-    constantContext = "a system parameter"
-    allowsBareKeys = true
-    defer {
-      constantContext = nil
-      allowsBareKeys = false
-    }
-    return .set(name, try parseExpression())
+    bareKeys = .names
+    let context = "a system parameter"
+    let value = try parseExpression()
+    return .set(name, try Binder(.nothing(context), sourceMap).bind(value, in: context))
   }
 
   mutating func parseShow() throws(QueryError) -> Show {

@@ -19,16 +19,27 @@ struct Parser {
   private var nodes = 0
   /// The name that may stand before a field's: the collection's alias, or its name when it has none.
   var qualifier: String?
-  /// What the expression being read belongs to, when it may not read fields.
-  var constantContext: String?
-  /// Whether the keys of object literals may be bare words.
-  var allowsBareKeys = false
+  /// The word that was last taken for an alias without AS.
+  var impliedAlias: Token?
+  /// What a bare word means as the key of an object literal.
+  var bareKeys = BareKeys.fields
+  /// The comments that advise the planner and whose source is still to come.
+  var hintComments: [HintComment]
   var sourceMap: SourceMap
+
+  enum BareKeys {
+    /// A field that has the key.
+    case fields
+    /// The key itself.
+    case names
+    /// Nothing: keys stand in quotes.
+    case refused
+  }
 
   init(_ text: String, dialect: Lexer.Dialect) throws(QueryError) {
     self.text = Array(text.utf8)
     self.sourceMap = SourceMap(self.text)
-    self.tokens = try Lexer.tokens(of: self.text, dialect: dialect)
+    (self.tokens, self.hintComments) = try Lexer.tokens(of: self.text, dialect: dialect)
   }
 
   // MARK: Tokens
@@ -80,13 +91,33 @@ struct Parser {
   }
 
   /// A syntax error: what stands here is none of what could.
-  func unexpected(_ expected: [String]) -> QueryError {
+  ///
+  /// - Parameters:
+  ///   - expected: What could stand here.
+  ///   - words: Further words that could, and that one which is near to them is probably meant to be.
+  /// - Returns: The error, with the place and the nearest word.
+  func unexpected(_ expected: [String], near words: [String] = []) -> QueryError {
     let list =
       expected.count > 1
       ? expected.dropLast().joined(separator: ", ") + " or " + (expected.last ?? "") : expected.first ?? ""
     return QueryError(
-      .syntax, "expected \(list), found \(current.shown)", at: current.start, of: text, found: current.shown,
-      expected: expected)
+      .syntax, "expected \(list), found \(current.shown)" + hint(expected + words), at: current.start,
+      of: text, found: current.shown, expected: expected)
+  }
+
+  /// What a word that is no keyword was probably meant to be: the one here, or the one before it where that was
+  /// taken for an alias.
+  private func hint(_ words: [String]) -> String {
+    let keywords = words.filter { $0.utf8.allSatisfy(\.continuesWord) }
+    for token in [current, tokens[max(index - 1, 0)]] {
+      guard case .word(let word) = token.kind, word.utf8.count > 2,
+        !ReservedWords.all.contains(word.uppercased()),
+        token.start == current.start || token.start == impliedAlias?.start
+      else { continue }
+      let hint = NameDistance.hint(for: word.uppercased(), among: keywords)
+      if !hint.isEmpty { return hint }
+    }
+    return ""
   }
 
   func unsupported(_ feature: String, at token: Token? = nil) -> QueryError {

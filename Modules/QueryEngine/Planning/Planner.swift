@@ -20,7 +20,6 @@ package enum Planner {
       select.source, select.predicate, select.order, select.limit, select.offset, arguments)
     plan.distinct = select.distinct
     plan.projection = try select.projection.binding(arguments)
-    for index in plan.order.indices { plan.order[index].resolveAlias(plan.projection.columns) }
     plan.choosePath(catalogue, select.source.hints, byID: totalOrder)
     return plan
   }
@@ -85,14 +84,5 @@ extension Plan {
     {
       access = .index(scan)
     }
-  }
-}
-
-extension SortKey {
-  /// ORDER BY may name a column of the projection.
-  fileprivate mutating func resolveAlias(_ columns: [Select.Column]) {
-    guard case .path(let path) = expression, path.count == 1, case .key(let name) = path[0] else { return }
-    guard let column = columns.first(where: { $0.name == name }) else { return }
-    expression = column.expression
   }
 }

@@ -54,6 +54,9 @@ public struct SubscriptionQuery: Hashable, Sendable {
       throw QueryError(
         .unsupported, "Unsupported feature: a function that depends on more than its arguments")
     }
+    if let feature = predicate?.firstUnsupportedFeature {
+      throw QueryError(.unsupported, "Unsupported feature: \(feature)")
+    }
     let used = predicate?.parameters ?? []
     self.language = language
     self.collection = collection

@@ -3,6 +3,9 @@ import CRDTCore
 extension Statement: CustomStringConvertible {
   /// The statement as DQL, which parses back to it; USE IDS is printed as the test of ids that it stands for.
   public var description: String { Printer().text(of: self) }
+
+  /// The statement as DQL with `?` for every value, as logs show it.
+  package var redacted: String { Printer(hidesValues: true).text(of: self) }
 }
 
 extension Printer {
@@ -24,7 +27,8 @@ extension Printer {
     case .alterSystem(.resetAll): "ALTER SYSTEM RESET ALL"
     case .show(.parameter(let name)): "SHOW \(Self.name(name))"
     case .show(.all(let pattern, let caseInsensitive)):
-      "SHOW ALL" + (pattern.map { (caseInsensitive ? " ILIKE " : " LIKE ") + Self.quoted($0) } ?? "")
+      "SHOW ALL"
+        + (pattern.map { (caseInsensitive ? " ILIKE " : " LIKE ") + text(of: .string($0)) } ?? "")
     case .explain(let statement): "EXPLAIN " + text(of: statement)
     case .profile(let statement): "PROFILE " + text(of: statement)
     case .advise(let statement, let provisioning):
@@ -55,7 +59,16 @@ extension Printer {
     text += clause("WHERE", select.predicate)
     if !select.groups.isEmpty { text += " GROUP BY " + list(select.groups) }
     text += clause("HAVING", select.having)
-    return text + window(select.order, select.limit, select.offset)
+    let order = select.order.map { self.text(of: $0, besides: select) }
+    return text + window(order, select.limit, select.offset)
+  }
+
+  /// A key of ORDER BY; a field that has the name of another column has its source's name in front.
+  private func text(of key: SortKey, besides select: Select) -> String {
+    guard case .path(let path) = key.expression, path.count == 1, case .key(let name) = path[0],
+      let column = select.projection.column(named: name), column != key.expression, let qualifier
+    else { return text(of: key) }
+    return Self.text(of: [.key(qualifier)] + path) + (key.descending ? " DESC" : "")
   }
 
   func text(of projection: Select.Projection, _ names: [String]) -> String {
@@ -83,7 +96,8 @@ extension Printer {
   }
 
   private func text(of compound: CompoundSelect) -> String {
-    text(of: compound.body, isWhole: true) + window(compound.order, compound.limit, compound.offset)
+    text(of: compound.body, isWhole: true)
+      + window(compound.order.map { text(of: $0) }, compound.limit, compound.offset)
   }
 
   private func text(of operand: CompoundSelect.Operand, isWhole: Bool = false) -> String {
@@ -146,13 +160,15 @@ extension Printer {
   private func text(of removal: Removal) -> String {
     let printer = on(removal.target)
     return " FROM \(Self.text(of: removal.target))" + printer.clause("WHERE", removal.predicate)
-      + printer.window(removal.order, removal.limit, removal.offset)
+      + printer.window(removal.order.map { printer.text(of: $0) }, removal.limit, removal.offset)
       + printer.returning(removal.returning, removal.target)
   }
 
   // MARK: Parts
 
-  private func on(_ target: Source) -> Printer { Printer(qualifier: target.name) }
+  private func on(_ target: Source) -> Printer {
+    Printer(qualifier: target.name, hidesValues: hidesValues)
+  }
 
   private func returning(_ projection: Select.Projection?, _ target: Source) -> String {
     projection.map { " RETURNING " + text(of: $0, [target.name]) } ?? ""
@@ -162,9 +178,9 @@ extension Printer {
     expression.map { " \(word) \(text(of: $0))" } ?? ""
   }
 
-  private func window(_ order: [SortKey], _ limit: Expression?, _ offset: Expression?) -> String {
+  private func window(_ order: [String], _ limit: Expression?, _ offset: Expression?) -> String {
     var text = ""
-    if !order.isEmpty { text += " ORDER BY " + order.map { self.text(of: $0) }.joined(separator: ", ") }
+    if !order.isEmpty { text += " ORDER BY " + order.joined(separator: ", ") }
     return text + clause("LIMIT", limit) + clause("OFFSET", offset)
   }
 

@@ -9,6 +9,16 @@ struct Printer {
   var sources: [String] = []
   /// The name that the parser takes off the front of paths; `nil` outside statements on one source.
   var qualifier: String?
+  /// Whether every value of the text is shown as `?`, as logs show statements.
+  var hidesValues = false
+  /// The variables of the comprehensions around what is printed.
+  private var variables: Set<String> = []
+
+  init(sources: [String] = [], qualifier: String? = nil, hidesValues: Bool = false) {
+    self.sources = sources
+    self.qualifier = qualifier
+    self.hidesValues = hidesValues
+  }
 
   func text(of expression: Expression) -> String {
     switch expression {
@@ -24,13 +34,18 @@ struct Printer {
         + (operand.map { text(of: $0) } ?? "*") + ")"
     case .array(let elements): "[" + list(elements) + "]"
     case .object(let members):
-      "{" + members.map { "\(text(of: $0.key)): \(text(of: $0.value))" }.joined(separator: ", ") + "}"
+      "{" + members.map { "\(key(of: $0)): \(text(of: $0.value))" }.joined(separator: ", ") + "}"
     case .case(let clauses, let otherwise):
       "CASE "
         + clauses.map { "WHEN \(text(of: $0.condition)) THEN \(text(of: $0.result)) " }.joined()
         + (otherwise.map { "ELSE \(text(of: $0)) " } ?? "") + "END"
     case .quantified, .arrayFor, .objectFor: comprehension(expression)
     }
+  }
+
+  /// A member's key; a fixed one is a name, which is shown also where values are not.
+  private func key(of member: ObjectMember) -> String {
+    if case .literal(.string(let name)) = member.key { Self.quoted(name) } else { text(of: member.key) }
   }
 
   func list(_ expressions: [Expression]) -> String {
@@ -40,7 +55,7 @@ struct Printer {
   private func reference(_ expression: Expression) -> String {
     switch expression {
     case .path(let path):
-      if path.count > 1, let qualifier, path[0] == .key(qualifier), case .key = path[1] {
+      if let qualifier, path != path.unqualified(by: qualifier) || isVariable(path[0]) {
         return Self.text(of: [.key(qualifier)] + path)
       }
       return Self.text(of: path)
@@ -50,6 +65,10 @@ struct Printer {
     case .variable(let variable, let path): return Self.text(of: [.key(variable.name)] + path)
     default: return ""
     }
+  }
+
+  private func isVariable(_ component: PathComponent) -> Bool {
+    if case .key(let name) = component { variables.contains(name) } else { false }
   }
 
   private func operation(_ expression: Expression) -> String {
@@ -74,7 +93,7 @@ struct Printer {
       "(\(text(of: subject))\(Self.not(negated)) IN \(text(of: list)))"
     case .inQuery(let subject, let query, let negated):
       // The query has sources of its own.
-      "(\(text(of: subject))\(Self.not(negated)) IN (\(Printer().text(of: query))))"
+      "(\(text(of: subject))\(Self.not(negated)) IN (\(Printer(hidesValues: hidesValues).text(of: query))))"
     case .like(let subject, let pattern, let escape, let caseInsensitive, let negated):
       "(\(text(of: subject))\(Self.not(negated)) \(caseInsensitive ? "ILIKE" : "LIKE") \(text(of: pattern))"
         + (escape.map { " ESCAPE \(text(of: $0))" } ?? "") + ")"
@@ -90,13 +109,22 @@ struct Printer {
   private func comprehension(_ expression: Expression) -> String {
     switch expression {
     case .quantified(let quantifier, let iteration, let condition):
-      "\(quantifier.text) \(text(of: iteration)) SATISFIES \(text(of: condition)) END"
+      "\(quantifier.text) \(text(of: iteration)) SATISFIES \(inside(iteration).text(of: condition)) END"
     case .arrayFor(let element, let iteration, let condition):
-      "ARRAY \(text(of: element)) FOR \(text(of: iteration))\(when(condition)) END"
+      "ARRAY \(inside(iteration).text(of: element)) FOR \(text(of: iteration))"
+        + "\(inside(iteration).when(condition)) END"
     case .objectFor(let key, let value, let iteration, let condition):
-      "OBJECT \(text(of: key)) : \(text(of: value)) FOR \(text(of: iteration))\(when(condition)) END"
+      "OBJECT \(inside(iteration).text(of: key)) : \(inside(iteration).text(of: value)) "
+        + "FOR \(text(of: iteration))\(inside(iteration).when(condition)) END"
     default: ""
     }
+  }
+
+  /// The printer of what sees the variables of an iteration.
+  private func inside(_ iteration: Iteration) -> Printer {
+    var printer = self
+    printer.variables.formUnion([iteration.position?.name, iteration.element.name].compactMap(\.self))
+    return printer
   }
 
   private func text(of iteration: Iteration) -> String {
@@ -114,7 +142,8 @@ struct Printer {
 
 extension Printer {
   func text(of value: Value) -> String {
-    switch value {
+    if hidesValues { return "?" }
+    return switch value {
     case .null: "NULL"
     case .bool(let value): value ? "true" : "false"
     case .string(let text): Self.quoted(text)

@@ -1,0 +1,130 @@
+import CRDTCore
+
+extension Binder {
+  /// Binds a whole query.
+  ///
+  /// - Throws: `syntax` for names without a meaning, aggregates where there can be none, and for what is neither
+  ///   a group's key nor an aggregate where rows are grouped.
+  static func bind(
+    _ raw: RawSelect, _ window: Window, _ sourceMap: SourceMap
+  ) throws(QueryError) -> Select {
+    var select = raw.select
+    let sources = [select.source] + select.joins.map(\.source)
+    let binder = Binder(.sources(sources), sourceMap)
+    for index in select.joins.indices {
+      select.joins[index].condition = try binder.bind(
+        select.joins[index].condition, in: "ON", seeing: index + 2)
+    }
+    select.predicate = try binder.bindIfAny(select.predicate, in: "WHERE")
+    select.groups = try binder.bind(select.groups, in: "GROUP BY")
+    let columns = try binder.columns(raw.projection, sources)
+    select.projection = columns.projection
+    if let having = select.having { select.having = try binder.bindWithAggregates(having) }
+    for key in window.order {
+      let column = columns.named(by: key.expression)
+      let expression = if let column { column } else { try binder.bindWithAggregates(key.expression) }
+      select.order.append(SortKey(expression: expression, descending: key.descending))
+    }
+    select.limit = window.limit
+    select.offset = window.offset
+    try binder.checkGroups(of: select)
+    select.countRows()
+    if select.joins.isEmpty { select.source.alias = nil }
+    return select
+  }
+
+  /// Binds what a statement that writes answers of its documents.
+  func returning(_ raw: RawProjection?, _ target: Source) throws(QueryError) -> Select.Projection? {
+    guard let raw else { return nil }
+    for case .column(let expression, _, _) in raw.elements { _ = try bind(expression, in: "RETURNING") }
+    return try columns(raw, [target]).projection
+  }
+}
+
+/// A projection, with what ORDER BY may call its columns.
+private struct BoundColumns {
+  var projection: Select.Projection
+  var aliases: [String: Expression] = [:]
+
+  /// The column that a bare name stands for: one that is given the name, else one that has it from its field.
+  func named(by expression: Expression) -> Expression? {
+    guard case .path(let path) = expression, path.count == 1, case .key(let name) = path[0] else {
+      return nil
+    }
+    return aliases[name] ?? projection.column(named: name)
+  }
+}
+
+extension Select.Projection {
+  /// The expression of the column of this name.
+  func column(named name: String) -> Expression? {
+    switch self {
+    case .all, .countAll: nil
+    case .columns(let columns): columns.first { $0.name == name }?.expression
+    case .elements(let elements):
+      elements.lazy.compactMap { element -> Expression? in
+        guard case .column(let column) = element, column.name == name else { return nil }
+        return column.expression
+      }.first
+    }
+  }
+}
+
+extension Binder {
+  private func columns(_ raw: RawProjection, _ sources: [Source]) throws(QueryError) -> BoundColumns {
+    var names: Set<String> = []
+    var elements: [Select.Element] = []
+    var aliases: [String: Expression] = [:]
+    for (position, element) in raw.elements.enumerated() {
+      switch element {
+      case .all(let token):
+        guard raw.elements.count == 1 else {
+          throw sourceMap.error(
+            .unsupported, "unqualified * with other projection elements is not supported", at: token)
+        }
+        return BoundColumns(projection: .all)
+      case .star(let token):
+        guard let source = sources.firstIndex(where: { $0.name == token.name }) else {
+          throw sourceMap.error(.syntax, "no collection of this query has this name", at: token)
+        }
+        elements.append(.star(source: source))
+      case .without(let path, let token):
+        let hasStar = elements.contains { if case .star = $0 { true } else { false } }
+        guard hasStar else {
+          throw sourceMap.error(
+            .syntax, "MISSING leaves a field out of all those that 'name.*' before it gives", at: token)
+        }
+        let source = sources.first { path[0] == .key($0.name) }
+        elements.append(.without(source.map { path.unqualified(by: $0.name) } ?? path))
+      case .column(let raw, let alias, let token):
+        let expression = try bindWithAggregates(raw)
+        let name = alias ?? columnName(expression, sources, at: position)
+        guard names.insert(name).inserted else {
+          throw sourceMap.error(.syntax, "two columns have one name: name one of them with AS", at: token)
+        }
+        if alias != nil { aliases[name] = expression }
+        elements.append(.column(Select.Column(expression: expression, name: name)))
+      }
+    }
+    return BoundColumns(projection: projection(of: elements, sources), aliases: aliases)
+  }
+
+  /// The simplest projection that has these elements.
+  private func projection(
+    of elements: [Select.Element], _ sources: [Source]
+  ) -> Select.Projection {
+    if elements == [.star(source: 0)], sources.count == 1 { return .all }
+    var columns: [Select.Column] = []
+    for element in elements {
+      guard case .column(let column) = element else { return .elements(elements) }
+      columns.append(column)
+    }
+    return .columns(columns)
+  }
+
+  /// A whole document is called as its source.
+  private func columnName(_ expression: Expression, _ sources: [Source], at position: Int) -> String {
+    if case .field(let source, let path) = expression, path.isEmpty { return sources[source].name }
+    return expression.columnName(at: position)
+  }
+}

@@ -1,0 +1,64 @@
+import CRDTCore
+
+extension Parser {
+  /// Takes over what the comments advise that end before the cursor and no source has taken yet.
+  ///
+  /// A comment is no part of the statement, so one that cannot be read advises nothing; USE goes before it.
+  mutating func takeHintComments(into hints: inout Hints) {
+    while let comment = hintComments.first, comment.start < current.start {
+      hintComments.removeFirst()
+      guard var advice = try? Hints(directives: comment.text) else { continue }
+      advice.take(hints)
+      hints = advice
+    }
+  }
+}
+
+extension Hints {
+  /// Reads directives: a JSON object whose keys begin with `#`; keys that are not known advise nothing.
+  ///
+  /// - Throws: `argument` for a text that is no object, and for a value that does not fit its key.
+  package init(directives text: String) throws(QueryError) {
+    self.init()
+    guard let parsed = try? JSON.parse(text), case .map(let directives) = parsed else {
+      throw QueryError(.argument, "directives are a JSON object")
+    }
+    if let value = directives["#index"] { indexes = try Self.indexes(value) }
+    if let value = directives["#prefer_order"] {
+      guard case .bool(let flag) = value else {
+        throw QueryError(.argument, "the directive '#prefer_order' is true or false")
+      }
+      prefersOrder = flag
+    }
+    maximumScans = try Self.count(directives, "#max_scans")
+    maximumJoins = try Self.count(directives, "#max_joins")
+  }
+
+  /// Takes over what other hints say, where they say anything.
+  package mutating func take(_ other: Hints) {
+    indexes = other.indexes ?? indexes
+    prefersOrder = other.prefersOrder ?? prefersOrder
+    maximumScans = other.maximumScans ?? maximumScans
+    maximumJoins = other.maximumJoins ?? maximumJoins
+  }
+
+  /// One name or several; the empty name means none.
+  private static func indexes(_ value: Value) throws(QueryError) -> [String] {
+    switch value {
+    case .string(let name): return name.isEmpty ? [] : [name]
+    case .array(let elements):
+      let names = elements.compactMap { if case .string(let name) = $0 { name } else { nil } }
+      if names.count == elements.count { return names.filter { !$0.isEmpty } }
+    default: break
+    }
+    throw QueryError(.argument, "the directive '#index' is a name, or an array of names")
+  }
+
+  private static func count(_ directives: [String: Value], _ key: String) throws(QueryError) -> Int? {
+    guard let value = directives[key] else { return nil }
+    guard case .int(let number) = value, number >= 0, let count = Int(exactly: number) else {
+      throw QueryError(.argument, "the directive '\(key)' is a whole number that is not negative")
+    }
+    return count
+  }
+}

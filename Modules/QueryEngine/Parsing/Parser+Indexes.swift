@@ -1,0 +1,80 @@
+import CRDTCore
+
+/// `CREATE INDEX` and `DROP INDEX`.
+extension Parser {
+  mutating func parseCreateIndex() throws(QueryError) -> CreateIndex {
+    try expect("CREATE")
+    try expect("INDEX")
+    let allowsExisting = at("IF") && isKeyword(peek(), "NOT")
+    if allowsExisting {
+      advance()
+      advance()
+      try expect("EXISTS")
+    }
+    let name = try parseName("an index's name")
+    let collection = try parseIndexedCollection()
+    try expect(.openParenthesis)
+    var keys: [CreateIndex.Key] = []
+    repeat { keys.append(try parseIndexKey()) } while accept(.comma)
+    guard accept(.closeParenthesis) else { throw unexpected(["'.'", "ASC", "DESC", "','", "')'"]) }
+    return CreateIndex(name, on: collection, keys, allowsExisting: allowsExisting)
+  }
+
+  mutating func parseDropIndex() throws(QueryError) -> DropIndex {
+    try expect("DROP")
+    try expect("INDEX")
+    let allowsMissing = at("IF") && isKeyword(peek(), "EXISTS")
+    if allowsMissing {
+      advance()
+      advance()
+    }
+    let name = try parseName("an index's name")
+    return DropIndex(name, on: try parseIndexedCollection(), allowsMissing: allowsMissing)
+  }
+
+  private mutating func parseIndexedCollection() throws(QueryError) -> String {
+    try expect("ON")
+    _ = accept("COLLECTION")
+    return try parseCollectionName()
+  }
+
+  /// `path`, `path[*]` or `(lower(path))`, with a direction.
+  ///
+  /// The function stands in parentheses of its own, since `(lower(make))` alone is an error in the language.
+  private mutating func parseIndexKey() throws(QueryError) -> CreateIndex.Key {
+    try count(1)
+    var part = CreateIndex.Key.Part.value
+    let path: [String]
+    if accept(.openParenthesis) {
+      try expect("LOWER")
+      try expect(.openParenthesis)
+      path = try parseKeys()
+      try expect(.closeParenthesis)
+      try expect(.closeParenthesis)
+      part = .lowercase
+    } else {
+      path = try parseKeys()
+      if accept(.openBracket) {
+        try expect(.star)
+        try expect(.closeBracket)
+        part = .elements
+      }
+    }
+    let descending = accept("DESC")
+    if !descending { _ = accept("ASC") }
+    return CreateIndex.Key(path, part: part, descending: descending)
+  }
+
+  private mutating func parseKeys() throws(QueryError) -> [String] {
+    var keys = [try parseName("a field's name")]
+    while accept(.dot) {
+      guard let name = current.name else { throw unexpected(["a field's name"]) }
+      advance()
+      keys.append(name)
+      guard keys.count <= Limits.depth else {
+        throw failure(.limit, "the path is longer than \(Limits.depth) steps")
+      }
+    }
+    return keys
+  }
+}
