@@ -6,17 +6,35 @@ public struct IndexBound: Hashable, Sendable {
   public let values: [Value?]
   /// Whether the rows with these values lie before this place.
   public let isAfter: Bool
+  /// Whether the last value, a string, stands for all strings that begin with it.
+  public let isPrefix: Bool
+
+  private init(_ values: [Value?], isAfter: Bool, isPrefix: Bool = false) {
+    self.values = values
+    self.isAfter = isAfter
+    self.isPrefix = isPrefix
+  }
 
   /// Before the rows whose first values are these.
-  public static func before(_ values: [Value?]) -> IndexBound { IndexBound(values: values, isAfter: false) }
+  public static func before(_ values: [Value?]) -> IndexBound { IndexBound(values, isAfter: false) }
 
   /// After the rows whose first values are these.
-  public static func after(_ values: [Value?]) -> IndexBound { IndexBound(values: values, isAfter: true) }
+  public static func after(_ values: [Value?]) -> IndexBound { IndexBound(values, isAfter: true) }
+
+  /// Before the rows whose first values are these, followed by a string that begins with `text`.
+  public static func beforePrefix(_ values: [Value?], text: String) -> IndexBound {
+    IndexBound(values + [.string(text)], isAfter: false, isPrefix: true)
+  }
+
+  /// After the rows whose first values are these, followed by a string that begins with `text`.
+  public static func afterPrefix(_ values: [Value?], text: String) -> IndexBound {
+    IndexBound(values + [.string(text)], isAfter: true, isPrefix: true)
+  }
 }
 
 extension IndexInfo {
-  /// Above the first byte of everything that can follow a value in a key.
-  private static let above = UInt8.max
+  /// Above all that can follow a value in a key: no two bytes there are so.
+  private static let above: [UInt8] = [.max, .max]
 
   /// The key at a bound; `nil` stands for the index's beginning or end.
   ///
@@ -30,10 +48,14 @@ extension IndexInfo {
     }
     writer.append(index: UInt64(number))
     writer.beginValues()
-    for (value, field) in zip(bound.values, definition.fields) {
-      writer.write(value, descending: field.isDescending)
+    for (place, (value, field)) in zip(bound.values, definition.fields).enumerated() {
+      if bound.isPrefix, place == bound.values.count - 1, case .string(let text) = value {
+        writer.write(prefix: text, descending: field.isDescending)
+      } else {
+        writer.write(value, descending: field.isDescending)
+      }
     }
     let isCut = writer.endValues().isCut
-    return writer.bytes + ((isCut ? isEnd : bound.isAfter) ? [Self.above] : [])
+    return writer.bytes + ((isCut ? isEnd : bound.isAfter) ? Self.above : [])
   }
 }

@@ -91,6 +91,16 @@ struct IndexKeyWriter {
     if descending { flip(from: first) }
   }
 
+  /// Writes what the values of all strings that begin with `text` begin with.
+  mutating func write(prefix text: String, descending: Bool) {
+    guard !isFull else { return }
+    let first = bytes.count
+    write(text)
+    // Without the byte that ends it.
+    bytes.removeLast()
+    if descending { flip(from: first) }
+  }
+
   private mutating func flip(from first: Int) {
     for index in first..<bytes.count { bytes[index] = ~bytes[index] }
   }

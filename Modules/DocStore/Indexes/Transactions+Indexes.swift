@@ -6,6 +6,43 @@ extension ReadTransaction {
     try pages.indexes(of: collection.id)
   }
 
+  /// The indexes of a collection that answer queries, oldest first.
+  ///
+  /// Nothing is read for it but where one changed after the snapshot; the counts of rows may be old ones.
+  public borrowing func readyIndexes(of collection: Collection) throws -> [IndexInfo] {
+    if knowsIndexes { return catalogue.readyIndexes(of: collection.id) }
+    return try indexes(of: collection).filter { $0.state == .ready }
+  }
+
+  /// What names the collections, field names and ready indexes that the snapshot goes by.
+  ///
+  /// - Returns: The same for snapshots that go by the same; `nil` for one that is older than the newest.
+  package var catalogueVersion: UInt64? { knowsIndexes ? catalogue.version : nil }
+
+  private var knowsIndexes: Bool { catalogue.knowsIndexes(of: number) }
+
+  /// Documents of a collection that are neither removed nor evicted.
+  public borrowing func documentCount(of collection: Collection) throws -> Int {
+    try pages.documentCount(of: collection.id)
+  }
+
+  /// Hands `body` what reads an index and its documents, for as long as it runs.
+  ///
+  /// - Throws: `indexNotReady`; what `body` throws.
+  public borrowing func withIndex<R>(
+    _ index: IndexInfo, of collection: Collection, _ body: (borrowing IndexReader) throws -> R
+  ) throws -> R {
+    try index.checkReady()
+    return try body(IndexReader(pages, index, collection, slot))
+  }
+
+  /// Hands `body` what reads documents by their numbers, for as long as it runs.
+  public borrowing func withRecords<R>(
+    of collection: Collection, _ body: (borrowing RecordReader) throws -> R
+  ) throws -> R {
+    try body(RecordReader(pages, collection, slot))
+  }
+
   /// Visits the rows of an index, in its order and then by ascending number, until `body` returns `false`.
   ///
   /// Every living document of the collection has one row, also one without the fields, which counts as
@@ -41,6 +78,58 @@ extension ReadTransaction {
 }
 
 extension WriteTransaction {
+  /// The indexes of a collection that answer queries, oldest first; the counts of rows may be old ones.
+  public func readyIndexes(of collection: Collection) throws -> [IndexInfo] {
+    _ = try pages()
+    return withState { state in
+      state.collections.first { $0.id == collection.id }?.readyIndexes ?? []
+    }
+  }
+
+  /// What a transaction that writes goes by may change at any time, so it has no version.
+  package var catalogueVersion: UInt64? { nil }
+
+  /// Documents of a collection that are neither removed nor evicted, own writes included.
+  public func documentCount(of collection: Collection) throws -> Int {
+    _ = try pages()
+    return withState { state in
+      Int(clamping: state.collections.first { $0.id == collection.id }?.aliveCount ?? 0)
+    }
+  }
+
+  /// Hands `body`, which cannot write, what reads an index and its documents, own writes included.
+  ///
+  /// - Throws: `indexNotReady`; what `body` throws.
+  public func withIndex<R>(
+    _ index: IndexInfo, of collection: Collection, _ body: (borrowing IndexReader) throws -> R
+  ) throws -> R {
+    try index.checkReady()
+    return try reading { pages in try body(IndexReader(pages, index, collection, nil)) }
+  }
+
+  /// Hands `body`, which cannot write, what reads documents by their numbers, own writes included.
+  public func withRecords<R>(
+    of collection: Collection, _ body: (borrowing RecordReader) throws -> R
+  ) throws -> R {
+    try reading { pages in try body(RecordReader(pages, collection, nil)) }
+  }
+
+  /// Counts the rows of a range, own writes included, but not further than `limit`.
+  public func countRows(
+    in index: IndexInfo, from: IndexBound? = nil, to: IndexBound? = nil, limit: Int
+  ) throws -> Int {
+    try index.checkReady()
+    return try reading { pages in
+      var count = 0
+      guard limit > 0 else { return 0 }
+      try pages.forEachRow(in: index, from: from, to: to, reversed: false) { _ in
+        count += 1
+        return count < limit
+      }
+      return count
+    }
+  }
+
   /// The indexes of a collection, oldest first.
   public func indexes(of collection: Collection) throws -> [IndexInfo] {
     _ = try pages()
@@ -79,6 +168,17 @@ extension IndexInfo {
 }
 
 extension DocumentPages {
+  /// The count of a collection's living documents.
+  func documentCount(of collection: UInt32) throws(StoreError) -> Int {
+    var key = ByteWriter(capacity: 4)
+    key.writeFixed(collection)
+    let count = try access.small(key.bytes, in: tables.collections, "collections") {
+      reader throws(CodecError) in
+      try reader.readFixed(as: UInt64.self)
+    }
+    return Int(clamping: count ?? 0)
+  }
+
   /// The indexes of a collection on these pages.
   func indexes(of collection: UInt32) throws(StoreError) -> [IndexInfo] {
     if try access.entryCount(tables.indexes) == 0 { return [] }

@@ -49,6 +49,7 @@ extension WriteTransaction {
         state.collections[position].indexes[place].phase = piece.next.map { .building(next: $0) } ?? .ready
         state.collections[position].indexes[place].rowCount += piece.count
         state.collections[position].indexes[place].isDirty = true
+        if piece.next == nil { state.noteIndexes(in: access.transactionNumber) }
       }
       if piece.next == nil { return nil }
     } while !isTimeUp()
@@ -72,6 +73,7 @@ extension WriteTransaction {
         return nil
       }
       state.collections[position].indexes[place].phase = .dropping
+      if indexes[place].phase == .ready { state.noteIndexes(in: access.transactionNumber) }
       state.collections[position].indexes[place].isDirty = true
       return indexes[place].number
     }

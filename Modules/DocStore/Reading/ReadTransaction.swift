@@ -35,7 +35,10 @@ public struct ReadTransaction: ~Copyable {
     }
   }
 
-  private var catalogue: Catalogue { reader.catalogue }
+  var catalogue: Catalogue { reader.catalogue }
+
+  /// What tells cursors that outlast a call when the deadline for readers is over.
+  var slot: ReaderSlot { reader }
 
   /// The engine's number of the commit that the snapshot is of.
   var number: UInt64 { stored.access.transactionNumber }

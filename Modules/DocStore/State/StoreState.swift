@@ -17,6 +17,11 @@ struct StoreState: Sendable {
     var indexes: [IndexState] = []
 
     var collection: Collection { Collection(id: id, name: name, keys: keys) }
+
+    /// The indexes that answer queries, oldest first.
+    var readyIndexes: [IndexInfo] {
+      indexes.isEmpty ? [] : indexes.compactMap(\.info).filter { $0.state == .ready }
+    }
   }
 
   /// Indexed by a collection's number less one; a number is never given to another collection.
@@ -32,6 +37,8 @@ struct StoreState: Sendable {
   var oversizeCount = 0
   /// The greatest number that an index ever had.
   var lastIndex: UInt32 = 0
+  /// The engine's number of the transaction since which the same indexes are ready.
+  private(set) var indexesSince: UInt64 = 0
   /// Whether readers have to be given a new catalogue.
   var isCatalogueStale = false
 
@@ -47,6 +54,12 @@ struct StoreState: Sendable {
     return collections.count - 1
   }
 
+  /// Notes that with this transaction of the engine's an index becomes ready, or goes; readers are told.
+  mutating func noteIndexes(in transaction: UInt64) {
+    indexesSince = transaction
+    isCatalogueStale = true
+  }
+
   /// Takes back what a failed commit would have put on disk, but not the names readers may have seen.
   mutating func revert(to old: StoreState) {
     for index in collections.indices {
@@ -57,6 +70,9 @@ struct StoreState: Sendable {
       collections[index].isDirty = known?.isDirty ?? true
       collections[index].indexes = known?.indexes ?? []
     }
+    // The next commit has the same number as the one that failed, so its readers must not go by what that had.
+    if indexesSince != old.indexesSince { isCatalogueStale = true }
+    indexesSince = old.indexesSince
     storedSites = old.storedSites
     log.revert(to: old.log)
     oversizeCount = old.oversizeCount

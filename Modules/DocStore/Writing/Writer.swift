@@ -255,7 +255,9 @@ final class Writer: @unchecked Sendable {
 
   /// Goes on in another environment with the same contents.
   func adopt(_ environment: Environment) {
-    environment.publish(catalogue)
+    // Its transactions are numbered anew, and all of them have the indexes of now.
+    state.noteIndexes(in: 0)
+    publish(to: environment)
     environment.publish(state.log)
     retired.append(Retired(environment: self.environment))
     self.environment = environment

@@ -1,0 +1,119 @@
+public import CRDTCore
+
+/// Reads documents by their numbers, through a cursor that stays where the last one stood.
+///
+/// It is handed to a body, and is of no use after it; while the body runs its transaction cannot write.
+public struct RecordReader: ~Copyable {
+  private let collection: Collection
+  private let documents: PointCursor
+  private let reader: ReaderSlot?
+
+  init(_ pages: DocumentPages, _ collection: Collection, _ reader: ReaderSlot?) throws(StoreError) {
+    self.collection = collection
+    self.reader = reader
+    documents = try PointCursor(pages.access, pages.tables.documents)
+  }
+
+  /// Hands the record of a number, which may be a tombstone, and its id to `body` in place.
+  ///
+  /// - Parameters:
+  ///   - number: The document's number.
+  ///   - verify: Whether the record's checksum is computed, which costs more than most predicates.
+  ///   - body: Gets the id's bytes and the record.
+  /// - Returns: What `body` returns; `nil` when no document has the number.
+  /// - Throws: `corrupt` for a damaged record, as far as that is looked for; what `body` throws.
+  public borrowing func withRecord(
+    numbered number: DocumentNumber, verify: Bool = false,
+    _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
+  ) throws -> Bool? {
+    try reader?.check()
+    let place = DocumentPlace(collection.id, number)
+    // Errors are typed so that the call needs no lookup of types while it runs.
+    return try place.withKey { (key) throws(any Error) in
+      try documents.withValue(key) { stored in
+        guard let row = DocumentRow(stored, number: number), !verify || row.verify(in: collection.id) else {
+          throw StoreError(
+            .corrupt,
+            "The record with the number \(number.rawValue) in the collection \(collection.name) is damaged",
+            operation: "read")
+        }
+        return try body(row.id, RecordView(row.record))
+      }
+    }
+  }
+}
+
+/// Reads an index, as many ranges as are wanted, through cursors that stay where they were.
+///
+/// It is handed to a body, and is of no use after it; while the body runs its transaction cannot write.
+public struct IndexReader: ~Copyable {
+  public let index: IndexInfo
+  /// The documents of the rows.
+  public let records: RecordReader
+  private let rows: RowCursor
+  private let reader: ReaderSlot?
+
+  init(
+    _ pages: DocumentPages, _ index: IndexInfo, _ collection: Collection, _ reader: ReaderSlot?
+  ) throws(StoreError) {
+    let rows = try RowCursor(pages.access, pages.tables.rows)
+    let records = try RecordReader(pages, collection, reader)
+    self.index = index
+    self.reader = reader
+    self.rows = rows
+    self.records = records
+  }
+
+  /// Visits rows as ``ReadTransaction/forEachRow(in:from:to:reversed:_:)`` does.
+  public borrowing func forEachRow(
+    from: IndexBound? = nil, to: IndexBound? = nil, reversed: Bool = false,
+    _ body: (borrowing IndexRow) throws -> Bool
+  ) throws {
+    let start = index.key(from, isEnd: false)
+    let end = index.key(to, isEnd: true)
+    try rows.scan(from: start.rawBytes, to: end.rawBytes, reversed: reversed) { key, value in
+      try reader?.check()
+      guard let row = IndexRow(key: key, value: value) else {
+        throw DocumentPages.damagedRow(index.definition)
+      }
+      return try body(row)
+    }
+  }
+
+  /// Visits the documents of a range of rows, in the order of the index, until `body` returns `false`.
+  ///
+  /// - Parameters:
+  ///   - from: Where to begin; `nil` for the first row.
+  ///   - to: Where to end; `nil` for the last row.
+  ///   - reversed: Whether to go from the end to the beginning.
+  ///   - body: Gets the row, the document's id and its record, all in place.
+  /// - Returns: Whether `body` wanted all of them.
+  /// - Throws: `corrupt` for a damaged row, or one without a document; what `body` throws.
+  @discardableResult
+  public borrowing func forEachDocument(
+    from: IndexBound? = nil, to: IndexBound? = nil, reversed: Bool = false,
+    _ body: (borrowing IndexRow, _ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
+  ) throws -> Bool {
+    var goesOn = true
+    try forEachRow(from: from, to: to, reversed: reversed) { row in
+      let answer = try records.withRecord(numbered: row.document) { id, record in
+        try body(row, id, record)
+      }
+      guard let answer else { throw DocumentPages.damagedRow(index.definition) }
+      goesOn = answer
+      return answer
+    }
+    return goesOn
+  }
+
+  /// Counts the rows of a range, but not further than `limit`.
+  public borrowing func countRows(from: IndexBound? = nil, to: IndexBound? = nil, limit: Int) throws -> Int {
+    var count = 0
+    guard limit > 0 else { return 0 }
+    try forEachRow(from: from, to: to) { _ in
+      count += 1
+      return count < limit
+    }
+    return count
+  }
+}
