@@ -44,7 +44,7 @@ import Testing
     #expect(try scanned(access("a = 1", Hints(indexes: ["iab"])))?.index == "iab")
     #expect(try scanned(access("a = 1", Hints(indexes: ["unknown"])))?.index == "ia")
     #expect(try access("a = 1", Hints(indexes: [])) == .collectionScan)
-    for predicate in ["m.b = 'x'", "a = NULL", "a = [1]", "a = 1 OR c = 2", "NOT a = 1", "a[0] = 1"] {
+    for predicate in ["m.b = 'x'", "a = 1 OR c = 2", "lower(a) = 'x'", "a[0] = 1"] {
       #expect(try access(predicate) == .collectionScan, "\(predicate)")
     }
     #expect(try access("a = 1 AND _id = 'x'") == .ids([DocumentID("x")]))
@@ -98,7 +98,9 @@ import Testing
         reversed.isReversed = true
         var backwards = plan
         backwards.access = .index(reversed)
-        #expect(try backwards.ids(in: source) == plan.ids(in: source).reversed(), "\(predicate)")
+        let turned = try backwards.ids(in: source)
+        let straight = try plan.ids(in: source)
+        #expect(turned == straight.reversed(), "\(predicate)")
       }
     }
     _ = try store.write { try write($0) }

@@ -29,11 +29,21 @@ package protocol RecordSource: ~Copyable {
 
   // MARK: Indexes
 
+  /// What names the collections, field names and indexes that plans go by; `nil` where they may change.
+  var catalogueVersion: UInt64? { get }
+  borrowing func readyIndexes(of collection: DocStore.Collection) throws -> [IndexInfo]
+  borrowing func documentCount(of collection: DocStore.Collection) throws -> Int
   borrowing func indexes(of collection: DocStore.Collection) throws -> [IndexInfo]
   borrowing func forEachRow(
     in index: IndexInfo, from: IndexBound?, to: IndexBound?, reversed: Bool,
     _ body: (borrowing IndexRow) throws -> Bool
   ) throws
+  borrowing func withIndex<R>(
+    _ index: IndexInfo, of collection: DocStore.Collection, _ body: (borrowing IndexReader) throws -> R
+  ) throws -> R
+  borrowing func withRecords<R>(
+    of collection: DocStore.Collection, _ body: (borrowing RecordReader) throws -> R
+  ) throws -> R
 }
 
 extension ReadTransaction: RecordSource {}

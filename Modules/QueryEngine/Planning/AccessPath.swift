@@ -13,6 +13,10 @@ package enum AccessPath: Hashable, Sendable {
   case idRange(from: [UInt8]?, to: [UInt8]?)
   /// In the order of an index.
   case index(IndexScan)
+  /// In the order of the store, what any of some scans of indexes finds.
+  case union([IndexScan])
+  /// In the order of the store, what all of some scans of indexes find.
+  case intersection([IndexScan])
   /// The rows of a virtual collection.
   case virtual(SystemCollection)
 
@@ -20,7 +24,7 @@ package enum AccessPath: Hashable, Sendable {
   package var isWhole: Bool {
     switch self {
     case .collectionScan, .idRange(from: nil, to: nil): true
-    case .ids, .idRange, .index, .virtual: false
+    case .ids, .idRange, .index, .union, .intersection, .virtual: false
     }
   }
 }

@@ -56,10 +56,12 @@ extension PlanNode {
   /// The operator's name in the reference product.
   private var name: String {
     switch self {
-    case .scan(.collectionScan, _): "collectionScan"
-    case .scan(.ids, _), .scan(.idRange, _): "idScan"
-    case .scan(.index, _): "indexScan"
-    case .scan(.virtual, _): "virtualScan"
+    case .scan(.collectionScan, _, _): "collectionScan"
+    case .scan(.ids, _, _), .scan(.idRange, _, _): "idScan"
+    case .scan(.index, _, _): "indexScan"
+    case .scan(.union, _, _): "unionScan"
+    case .scan(.intersection, _, _): "intersectScan"
+    case .scan(.virtual, _, _): "virtualScan"
     case .countScan: "countScan"
     case .fetch: "fetch"
     case .filter: "filter"
@@ -75,8 +77,11 @@ extension PlanNode {
   private var details: [String: Value] {
     let printer = Printer()
     switch self {
-    case .scan(let access, let collection):
-      return access.details.merging(["collection": .string(collection)]) { $1 }
+    case .scan(let access, let collection, let covers):
+      var details = access.details
+      details["collection"] = .string(collection)
+      if case .index = access { details["covering"] = .bool(covers) }
+      return details
     case .countScan(let collection), .mutate(_, let collection, _): return ["collection": .string(collection)]
     case .fetch, .distinct: return [:]
     case .filter(let predicate, _): return ["predicate": .string(predicate.description)]
@@ -109,11 +114,9 @@ extension AccessPath {
     case .idRange(let from, let to):
       details["from"] = from.map(Self.bound)
       details["to"] = to.map(Self.bound)
-    case .index(let scan):
-      details["index"] = .string(scan.index.definition.name)
-      details["spans"] = .array(scan.spans.map(\.explanation))
-      details["reverse"] = .bool(scan.isReversed)
-      details["covering"] = .bool(false)
+    case .index(let scan): details = scan.details
+    case .union(let scans), .intersection(let scans):
+      details["scans"] = .array(scans.map { .map($0.details) })
     }
     return details
   }
@@ -121,6 +124,21 @@ extension AccessPath {
   /// The id that a bound was made from; one that is included has a zero byte behind it.
   private static func bound(_ bytes: [UInt8]) -> Value {
     DocumentID(trusted: bytes.last == 0 && bytes.count != 9 ? bytes.dropLast() : bytes).value
+  }
+}
+
+extension IndexScan {
+  /// Spans beyond these are only counted.
+  private static let shownSpans = 16
+
+  fileprivate var details: [String: Value] {
+    var details: [String: Value] = [
+      "index": .string(index.definition.name),
+      "spans": .array(spans.prefix(Self.shownSpans).map(\.explanation)),
+      "reverse": .bool(isReversed),
+    ]
+    if spans.count > Self.shownSpans { details["spanCount"] = .int(Int64(spans.count)) }
+    return details
   }
 }
 
@@ -136,8 +154,19 @@ extension IndexSpan {
 
 extension IndexBound {
   fileprivate var explanation: String {
-    (isAfter ? "after " : "before ")
-      + values.map { $0.map(Printer().text(of:)) ?? "MISSING" }
-      .joined(separator: ", ")
+    var texts = values.map { $0.map(Printer().text(of:)) ?? "MISSING" }
+    if isPrefix, case .string(let text) = values.last { texts[texts.count - 1] = Printer.quoted(text + "%") }
+    // The least value of a class is where the class begins.
+    if let name = values.last.flatMap({ Self.beginning(of: $0) }) { texts[texts.count - 1] = name }
+    return (isAfter ? "after " : "before ") + texts.joined(separator: ", ")
+  }
+
+  private static func beginning(of value: Value?) -> String? {
+    switch value {
+    case .double(let number): number.isNaN ? "numbers" : nil
+    case .bytes(let bytes): bytes.isEmpty ? "binaries" : nil
+    case .attachment: "attachments"
+    case .null, .bool, .int, .string, .counter, .array, .map, nil: nil
+    }
   }
 }

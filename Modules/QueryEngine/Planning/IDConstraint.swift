@@ -105,7 +105,8 @@ extension DocumentID {
 extension BinaryOperator {
   fileprivate var isEquality: Bool { self == .equal || self == .same }
 
-  fileprivate var mirrored: BinaryOperator {
+  /// The operator with its sides exchanged.
+  var mirrored: BinaryOperator {
     switch self {
     case .less: .greater
     case .lessOrEqual: .greaterOrEqual

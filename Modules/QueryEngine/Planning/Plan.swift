@@ -11,6 +11,10 @@ package struct Plan: Hashable, Sendable {
   package var distinct = false
   /// Empty: in the order of `access`, which also orders rows with equal keys.
   package var order: [SortKey] = []
+  /// Whether `access` gives the documents in `order`, but for cut rows of its index.
+  package var isOrdered = false
+  /// Whether `filter` accepts all that `access` finds, but for documents of cut rows.
+  package var coversFilter = false
   package var offset = 0
   package var limit: Int?
 
@@ -22,10 +26,16 @@ package struct Plan: Hashable, Sendable {
   }
 
   /// Whether the access path may end before it has seen every document.
-  package var stopsEarly: Bool { order.isEmpty && limit != nil }
+  package var stopsEarly: Bool { (order.isEmpty || isOrdered) && limit != nil }
 
   /// Whether the answer is the number of the collection's documents, which need not be visited.
   package var countsAll: Bool {
     if case .countAll = projection { filter == nil && access.isWhole } else { false }
+  }
+
+  /// The scan whose rows are the answer's count, so that no document needs to be fetched but those of cut rows.
+  package var countedScan: IndexScan? {
+    guard case .countAll = projection, coversFilter, case .index(let scan) = access else { return nil }
+    return scan
   }
 }

@@ -1,7 +1,9 @@
 /// An operator of a plan over the operators that give it its rows, as EXPLAIN shows it.
 package indirect enum PlanNode: Hashable, Sendable {
   /// Documents, rows of an index, or rows of a virtual collection.
-  case scan(AccessPath, collection: String)
+  ///
+  /// It `covers` a query that needs nothing of the documents but what stands in the rows.
+  case scan(AccessPath, collection: String, covers: Bool = false)
   /// The number of a collection's documents.
   case countScan(collection: String)
   /// The documents of index rows.
@@ -31,18 +33,26 @@ extension Plan {
 
   private var filtered: PlanNode {
     var node = PlanNode.scan(access, collection: collection)
-    if case .index = access { node = .fetch(node) }
+    switch access {
+    case .index, .union, .intersection: node = .fetch(node)
+    case .collectionScan, .ids, .idRange, .virtual: break
+    }
     return filter.map { .filter($0, node) } ?? node
   }
 
   private var counted: PlanNode {
     guard case .countAll = projection else { return filtered }
     if countsAll { return .countScan(collection: collection) }
+    if let countedScan {
+      return .group(
+        keys: [], aggregates: [.aggregate(.count, distinct: false, nil)],
+        .scan(.index(countedScan), collection: collection, covers: true))
+    }
     return .group(keys: [], aggregates: [.aggregate(.count, distinct: false, nil)], filtered)
   }
 
   private func ordered(_ node: PlanNode) -> PlanNode {
-    let sorted = order.isEmpty ? node : .sort(order, keep: window, node)
+    let sorted = order.isEmpty || isOrdered ? node : .sort(order, keep: window, node)
     return distinct ? .distinct(sorted) : sorted
   }
 

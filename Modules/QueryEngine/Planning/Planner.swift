@@ -73,16 +73,31 @@ package enum Planner {
 }
 
 extension Plan {
-  /// Settles how documents are found: by id where the filter names ids, by an index where one fits, else all.
+  /// Settles how documents are found: by id where the filter names ids, by indexes where some fit, else all.
   fileprivate mutating func choosePath(_ catalogue: QueryCatalogue, _ hints: Hints, byID: Bool = false) {
     if case .virtual = access { return }
     let constraint = filter.map { IDConstraint($0) } ?? .everything
-    if constraint != .everything || byID {
+    if byID {
       access = constraint.access
-    } else if let filter, let entry = catalogue[collection],
-      let scan = IndexChoice(filter).scan(among: entry.indexes, hints)
-    {
-      access = .index(scan)
+      return
     }
+    if case .ids = constraint {
+      access = constraint.access
+      return
+    }
+    if constraint != .everything { access = constraint.access }
+    guard hints.indexes != [] else { return }
+    let condition = filter.map { Condition($0) } ?? .everything
+    if condition.kind == .never {
+      access = .ids([])
+      return
+    }
+    guard let entry = catalogue[collection], !entry.indexes.isEmpty, !countsAll else { return }
+    var purpose = AccessChoice.Purpose(order: order, window: window)
+    if case .countAll = projection { purpose = AccessChoice.Purpose(isCount: true) }
+    guard let choice = AccessChoice.best(condition, entry, hints, purpose) else { return }
+    access = choice.access
+    isOrdered = choice.isOrdered
+    coversFilter = choice.isExact
   }
 }

@@ -9,6 +9,8 @@ package struct QueryCatalogue: Hashable, Sendable {
     package var collection: DocStore.Collection
     /// Those that are ready to answer queries, oldest first.
     package var indexes: [IndexInfo]
+    /// Living documents; not looked up where there is no index to choose.
+    package var documentCount = 0
   }
 
   private var entries: [String: Entry] = [:]
@@ -22,8 +24,9 @@ package struct QueryCatalogue: Hashable, Sendable {
   package init(_ names: [String], in source: borrowing some RecordSource & ~Copyable) throws {
     for name in names where entries[name] == nil {
       guard let collection = try source.collection(name) else { continue }
-      let indexes = try source.indexes(of: collection).filter { $0.state == .ready }
-      entries[name] = Entry(collection: collection, indexes: indexes)
+      let indexes = try source.readyIndexes(of: collection)
+      let count = indexes.isEmpty ? 0 : try source.documentCount(of: collection)
+      entries[name] = Entry(collection: collection, indexes: indexes, documentCount: count)
     }
   }
 

@@ -5,7 +5,7 @@ extension AccessPath {
   /// Visits the records that the path leads to, tombstones too, until `body` returns `false`.
   func forEachRecord(
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
-    _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
+    _ context: StatementContext, _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
   ) throws {
     switch self {
     case .collectionScan:
@@ -23,26 +23,49 @@ extension AccessPath {
       try source.forEachRecord(in: collection, from: from, to: to, verify: false) { id, _, record in
         try body(id, record)
       }
-    case .index(let scan): try scan.forEachRecord(in: source, collection, body)
+    case .index(let scan):
+      try source.withIndex(scan.index, of: collection) { reader in
+        _ = try scan.forEachDocument(reader) { _, id, record in try body(id, record) }
+      }
+    case .union(let scans):
+      var numbers = NumberSet()
+      for scan in scans { try numbers.insert(scan, in: source, collection, context) }
+      try numbers.sorted().forEachRecord(in: source, collection, body)
+    case .intersection(let scans):
+      var common: NumberSet?
+      for scan in scans {
+        var numbers = NumberSet()
+        try numbers.insert(scan, in: source, collection, context)
+        let sorted = numbers.sorted()
+        common = common?.intersection(sorted) ?? sorted
+        if common?.isEmpty == true { return }
+      }
+      try common?.forEachRecord(in: source, collection, body)
     case .virtual: return
     }
   }
 }
 
 extension IndexScan {
-  /// Visits the records of the rows, in the order of the index.
-  fileprivate func forEachRecord(
-    in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
-    _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
+  /// Visits the documents of the rows, in the order of the index, until `body` returns `false`.
+  func forEachDocument(
+    _ reader: borrowing IndexReader,
+    _ body: (_ row: borrowing IndexRow, _ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
   ) throws {
-    var goesOn = true
-    for span in isReversed ? spans.reversed() : spans where goesOn {
-      try source.forEachRow(in: index, from: span.from, to: span.to, reversed: isReversed) { row in
-        let answer = try source.withRecord(numbered: row.document, in: collection) { id, _, record in
-          try body(id, record)
-        }
-        goesOn = answer ?? true
-        return goesOn
+    for place in spans.indices {
+      let span = spans[isReversed ? spans.count - 1 - place : place]
+      guard try reader.forEachDocument(from: span.from, to: span.to, reversed: isReversed, body) else {
+        return
+      }
+    }
+  }
+
+  /// Visits the rows, in the order of the index.
+  func forEachRow(_ reader: borrowing IndexReader, _ body: (borrowing IndexRow) throws -> Void) throws {
+    for span in spans {
+      try reader.forEachRow(from: span.from, to: span.to) { row in
+        try body(row)
+        return true
       }
     }
   }

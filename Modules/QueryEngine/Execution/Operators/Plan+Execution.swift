@@ -28,7 +28,7 @@ extension Plan {
     matcher.resolve(collection.keys)
     let filter = matcher
     var pace = try ScanPace(context)
-    try access.forEachRecord(in: source, collection) { id, record in
+    try access.forEachRecord(in: source, collection, context) { id, record in
       try pace.step()
       guard record.isAlive, try filter.accepts(id, record) else { return true }
       return try body(id, record)
@@ -48,10 +48,16 @@ extension Plan {
     if case .virtual(let virtual) = access {
       return try matches(in: virtual.documents(in: source, facts), context).count
     }
+    return try count(in: source, context)
+  }
+
+  /// How many documents of an ordinary collection there are that the filter accepts.
+  package func count(
+    in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext = StatementContext()
+  ) throws -> Int {
     guard let collection = try source.collection(self.collection) else { return 0 }
-    if countsAll {
-      return try source.collections().first { $0.id == collection.id }?.documentCount ?? 0
-    }
+    if countsAll { return try source.documentCount(of: collection) }
+    if let countedScan { return try count(countedScan, in: source, collection, context) }
     var count = 0
     try forEachMatch(in: source, collection, context) { _, _ in
       count += 1

@@ -38,6 +38,7 @@ extension Plan {
     var rowOrder = RowOrder(order)
     rowOrder.resolve(collection.keys)
     let order = rowOrder
+    if isOrdered { return try rowsInIndexOrder(in: source, collection, projector, order, context) }
     var keys: [Value?] = []
     var position = 0
     guard let window else {

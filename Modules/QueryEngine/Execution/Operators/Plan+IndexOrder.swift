@@ -1,0 +1,87 @@
+import CRDTCore
+import DocStore
+
+/// Plans whose rows come in order from an index.
+extension Plan {
+  /// The first rows in order, as many as OFFSET and LIMIT need.
+  func rowsInIndexOrder(
+    in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
+    _ projector: Projector, _ order: RowOrder, _ context: StatementContext
+  ) throws -> [SortedRow] {
+    guard case .index(let scan) = access, window != 0 else { return [] }
+    var matcher = try RecordMatcher(filter)
+    matcher.resolve(collection.keys)
+    let filter = matcher
+    let wanted = window ?? .max
+    var pace = try ScanPace(context)
+    var rows: [SortedRow] = []
+    var cut = CutRun()
+    try source.withIndex(scan.index, of: collection) { reader in
+      try scan.forEachDocument(reader) { row, id, record in
+        try pace.step()
+        guard record.isAlive, try filter.accepts(id, record) else { return true }
+        guard row.isCut else {
+          cut.end(into: &rows, order)
+          if rows.count < wanted { rows.append(SortedRow(row: try projector.row(id, record))) }
+          return rows.count < wanted
+        }
+        if !cut.isContinued(by: row.values) {
+          cut.end(into: &rows, order)
+          if rows.count >= wanted { return false }
+          cut.begin(row.values)
+        }
+        var keys: [Value?] = []
+        try order.read(id, record, collection.keys, into: &keys)
+        cut.rows.append(
+          SortedRow(keys: keys, row: try projector.row(id, record), position: cut.rows.count))
+        return true
+      }
+    }
+    cut.end(into: &rows, order)
+    if rows.count > wanted { rows.removeLast(rows.count - wanted) }
+    return rows
+  }
+
+  /// How many rows a scan has that needs no documents but those of cut rows.
+  func count(
+    _ scan: IndexScan, in source: borrowing some RecordSource & ~Copyable,
+    _ collection: DocStore.Collection, _ context: StatementContext
+  ) throws -> Int {
+    var matcher = try RecordMatcher(filter)
+    matcher.resolve(collection.keys)
+    let filter = matcher
+    var pace = try ScanPace(context)
+    var count = 0
+    try source.withIndex(scan.index, of: collection) { reader in
+      try scan.forEachRow(reader) { row in
+        try pace.step()
+        guard row.isCut else {
+          count += 1
+          return
+        }
+        let isCounted = try reader.records.withRecord(numbered: row.document) { id, record in
+          try record.isAlive && filter.accepts(id, record)
+        }
+        if isCounted == true { count += 1 }
+      }
+    }
+    return count
+  }
+}
+
+/// Rows of an index that stand under the same beginnings of values, which are too long for a key.
+private struct CutRun {
+  private var values: [UInt8] = []
+  var rows: [SortedRow] = []
+
+  func isContinued(by other: RawSpan) -> Bool { !rows.isEmpty && values.span.bytes.compare(other) == 0 }
+
+  mutating func begin(_ other: RawSpan) { values = unsafe other.withUnsafeBytes { unsafe Array($0) } }
+
+  /// Appends the rows in their order.
+  mutating func end(into all: inout [SortedRow], _ order: RowOrder) {
+    guard !rows.isEmpty else { return }
+    all += order.sorted(rows)
+    rows.removeAll()
+  }
+}
