@@ -9,7 +9,9 @@ extension Parser {
     var insert = Insert(into: target, .documents([]))
     insert.initial = accept("INITIAL")
     if at("SELECT") {
-      if insert.initial { throw failure(.syntax, "INITIAL takes documents, not a query") }
+      if insert.initial {
+        throw failure(.syntax, "expected DOCUMENTS or VALUES: INITIAL takes documents, not a query")
+      }
       insert.content = .query(try parseSelect())
     } else {
       guard accept("DOCUMENTS") || accept("VALUES") else {

@@ -95,7 +95,7 @@ extension Parser {
   private mutating func parseIDs() throws(QueryError) -> Expression {
     let isList = accept("LIST")
     if !isList, at(.openParenthesis) {
-      throw failure(.syntax, "USE IDS takes ids without parentheses, or LIST and an array")
+      throw failure(.syntax, "expected ids without parentheses, or LIST and an array")
     }
     let ids = try parsePrimary().expression
     guard !isList else { return try Binder(.nothing("USE IDS"), sourceMap).bind(ids, in: "USE IDS") }

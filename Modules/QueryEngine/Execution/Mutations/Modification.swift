@@ -47,7 +47,7 @@ struct Modification: Sendable {
       }
       guard path[0] != "_id" else { throw QueryError(.argument, "the id of a document cannot be changed") }
       guard seen.insert(path).inserted else {
-        throw QueryError(.argument, "more than one modification is specified for one path")
+        throw QueryError(.argument, "more than one modification specified for the path \(Self.text(path))")
       }
     }
   }
