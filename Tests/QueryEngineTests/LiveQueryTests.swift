@@ -28,21 +28,22 @@ import Testing
     var random = SeededGenerator(seed: seed)
     var queries = try Self.statements.map { try LiveQuery(dql: $0) }
     var results: [[Row]] = []
-    for index in queries.indices { results.append(try queries[index].start(store)) }
+    for index in queries.indices { results.append(Array(try queries[index].start(store))) }
     for _ in 0..<60 {
       // Sometimes several commits are waiting, so that a query that is run again is ahead of them.
       for _ in 0...(random.oneIn(4) ? 2 : 0) { try workload.change(&random) }
       for commit in commits.take() {
         for index in queries.indices {
           guard let diff = try queries[index].apply(commit) else { continue }
-          try expectExact(diff, from: results[index], to: queries[index].rows, Self.statements[index])
+          let rows = Array(queries[index].rows)
+          try expectExact(diff, from: results[index], to: rows, Self.statements[index])
           diff.apply(to: &results[index])
-          try expectSame(results[index], queries[index].rows, Self.statements[index])
+          try expectSame(results[index], rows, Self.statements[index])
         }
       }
       for (index, statement) in Self.statements.enumerated() {
         var fresh = try LiveQuery(dql: statement)
-        try expectSame(results[index], fresh.start(store), statement)
+        try expectSame(results[index], Array(fresh.start(store)), statement)
         // Which rows a window without an order shows, and in which order rows stand, is left open.
         guard !Self.isOpen(statement) else { continue }
         let rows = try engine.execute(statement).rows

@@ -2,21 +2,41 @@ import CRDTCore
 import QueryEngine
 
 /// A query's result, and how it came from the one before, exactly.
+///
+/// The items are made when they are first asked for: who looks at the indexes alone pays for what changed and
+/// not for the whole result.
 public struct DunlinDiff: Sendable {
   /// Whether this is the first result: everything in it is an insertion.
-  public internal(set) var isInitial = false
+  public let isInitial: Bool
   /// The result.
-  public internal(set) var items: [DunlinQueryResultItem] = []
+  ///
+  /// - Complexity: O(*n*) the first time.
+  public var items: [DunlinQueryResultItem] { result.items }
   /// The result before.
-  public internal(set) var oldItems: [DunlinQueryResultItem] = []
+  ///
+  /// - Complexity: O(*n*) the first time, unless it was asked for when it was the result.
+  public var oldItems: [DunlinQueryResultItem] { oldResult.items }
   /// Indexes in the new items.
-  public internal(set) var insertions: [Int] = []
+  public let insertions: [Int]
   /// Indexes in the old items.
-  public internal(set) var deletions: [Int] = []
+  public let deletions: [Int]
   /// Indexes in the new items of those that were there and have changed.
-  public internal(set) var updates: [Int] = []
+  public let updates: [Int]
   /// Items that stand elsewhere among those that stayed.
-  public internal(set) var moves: [DunlinLiveQueryMove] = []
+  public let moves: [DunlinLiveQueryMove]
+
+  private let result: ObservedResult
+  private let oldResult: ObservedResult
+
+  init(_ diff: ResultDiff, from oldResult: ObservedResult, to result: ObservedResult, isInitial: Bool) {
+    self.isInitial = isInitial
+    self.result = result
+    self.oldResult = oldResult
+    insertions = diff.insertions
+    deletions = diff.deletions
+    updates = diff.updates
+    moves = diff.moves.map { DunlinLiveQueryMove(from: $0.from, to: $0.to) }
+  }
 }
 
 /// The changes of a query's result, for `for await`.

@@ -25,7 +25,7 @@ final class Observation: Sendable {
   /// A change that waits; `diff` is `nil` for several put together, and for the first result.
   struct Pending {
     var isInitial: Bool
-    var rows: [Row]
+    var rows: RowList<Row>
     var diff: ResultDiff?
   }
 
@@ -40,24 +40,17 @@ final class Observation: Sendable {
 
   /// What was handed out last.
   private struct Shown {
-    private var rows: [Row] = []
-    private var items: [DunlinQueryResultItem] = []
+    private var result = ObservedResult()
 
     /// Goes on to the result of a change.
     ///
     /// - Returns: What to hand out; `nil` when the result is as before.
-    mutating func advance(to change: Pending) throws -> Delivery? {
-      let diff = change.diff ?? ResultDiff(from: rows, to: change.rows)
-      rows = change.rows
+    mutating func advance(to change: Pending) -> Delivery? {
+      let diff = change.diff ?? ResultDiff(from: result.rows, to: change.rows)
       guard change.isInitial || !diff.isEmpty else { return nil }
-      let oldItems = items
-      items = try diff.applied(to: items)
-      return Delivery(
-        isInitial: change.isInitial,
-        diff: DunlinDiff(
-          isInitial: change.isInitial, items: items, oldItems: oldItems, insertions: diff.insertions,
-          deletions: diff.deletions, updates: diff.updates,
-          moves: diff.moves.map { DunlinLiveQueryMove(from: $0.from, to: $0.to) }))
+      let old = result
+      result = ObservedResult(change.rows, following: old, by: diff)
+      return Delivery(diff: DunlinDiff(diff, from: old, to: result, isInitial: change.isInitial))
     }
   }
 
@@ -121,12 +114,7 @@ final class Observation: Sendable {
   /// The next delivery that is not empty; `nil` when none waits.
   private func takeDelivery() -> Delivery? {
     while let change = takePending() {
-      do {
-        if let delivery = try shown.withLock({ try $0.advance(to: change) }) { return delivery }
-      } catch {
-        reporter.fail("an observer", error)
-        cancel()
-      }
+      if let delivery = shown.withLock({ $0.advance(to: change) }) { return delivery }
     }
     return nil
   }

@@ -39,6 +39,12 @@ public struct DunlinQueryResultItem: Sendable {
     fields = try row.values()
   }
 
+  /// A row that was read before; one whose document is damaged in the store shows no columns.
+  init(observed row: Row) {
+    documentID = row.id
+    do { fields = try row.values() } catch { fields = [:] }
+  }
+
   /// The document that the row stands for; `nil` for a row that stands for none, such as a count.
   public var id: DunlinDocumentID? { documentID.map { DunlinDocumentID($0) } }
 

@@ -3,15 +3,23 @@ public import DocStore
 
 /// A SELECT whose result is kept up to date, commit by commit.
 ///
-/// A commit costs what it touched; only where LIMIT, OFFSET, DISTINCT or COUNT make the result depend on
-/// documents outside it may the query be run again. A value: whoever owns it feeds it the commits in order.
+/// A commit costs what it touched. The query is run again only where DISTINCT makes the result depend on other
+/// documents, and where so many left the rows before a LIMIT that those kept in reserve are used up. A value:
+/// whoever owns it feeds it the commits in order.
 public struct LiveQuery: Sendable {
   /// What is observed, with its arguments; queries with equal plans have equal results.
   package let plan: Plan
   /// The result as of the last commit that was applied, in order.
-  public internal(set) var rows: [Row] = []
-  /// The sort keys of `rows`, which stand by them and then by id; empty when there are none.
-  var sortKeys: [[Value?]] = []
+  public internal(set) var rows = RowList<Row>()
+  /// The rows that are kept up to date, from the first that matches: more than are shown where LIMIT or
+  /// OFFSET cut some off.
+  var held = RowList<Row>()
+  /// The sort keys of `held`, which stand by them and then by id; empty when there are none.
+  var heldKeys = RowList<[Value?]>()
+  /// Whether `held` is every row that matches.
+  var holdsAll = true
+  /// The documents that match, where only their number is shown.
+  var total = 0
   var order: RowOrder
   var matcher: RecordMatcher
   /// The field names of the collection, as of the last commit that touched it.
@@ -55,10 +63,10 @@ public struct LiveQuery: Sendable {
   /// - Returns: The result.
   /// - Throws: `QueryError`; `StoreError`.
   @discardableResult
-  public mutating func start(_ store: Store) throws -> [Row] {
+  public mutating func start(_ store: Store) throws -> RowList<Row> {
     self.store = store
     sequence = 0
-    rows = try read(store)
+    try read(store)
     return rows
   }
 
@@ -72,25 +80,18 @@ public struct LiveQuery: Sendable {
     sequence = commit.sequence
     let touched = try touches(of: commit)
     guard !touched.isEmpty else { return nil }
-    if let diff = splice(touched) { return diff.isEmpty ? nil : diff }
     let old = rows
-    rows = try read(store)
+    if !follow(touched) { try read(store) }
     let diff = ResultDiff(from: old, to: rows)
     return diff.isEmpty ? nil : diff
   }
 
   /// Runs the query on a fresh snapshot, which may include commits that are yet to be applied.
-  private mutating func read(_ store: Store) throws -> [Row] {
+  private mutating func read(_ store: Store) throws {
     try store.read { transaction in
       sequence = max(sequence, transaction.sequence)
       if let collection = try transaction.collection(plan.collection) { resolve(collection.keys) }
-      if case .countAll = plan.projection {
-        return try plan.rows(
-          in: transaction, SystemFacts(site: store.site, changedParameters: [:]), StatementContext())
-      }
-      let sorted = try plan.sortedRows(in: transaction, StatementContext())
-      sortKeys = order.isEmpty ? [] : sorted.map(\.keys)
-      return sorted.map(\.row)
+      try fill(from: transaction)
     }
   }
 

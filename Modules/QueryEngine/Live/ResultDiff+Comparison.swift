@@ -1,36 +1,105 @@
 import CRDTCore
 
 extension ResultDiff {
-  /// Finds the differences of two whole results, with as few moves as there can be.
+  /// Finds the differences of two whole results, with few moves.
   ///
-  /// What does not move is a longest increasing subsequence of previous indexes.
-  /// Source: Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics 1975;
-  /// O(*n* log *n*).
-  package init(from old: [Row], to new: [Row]) {
-    var oldIndexes: [Identity: Int] = [:]
-    for (index, row) in old.enumerated() { oldIndexes[Identity(row)] = index }
-    var kept: [(old: Int, new: Int)] = []
-    var isKept = [Bool](repeating: false, count: old.count)
-    for (index, row) in new.enumerated() {
-      guard let previous = oldIndexes[Identity(row)] else {
-        insertions.append(index)
-        insertedRows.append(row)
-        continue
+  /// Chunks that both share are passed over, since they stand in the same order; what lies between them is
+  /// compared row by row. Of the rows between the same two shared chunks, those of a longest increasing
+  /// subsequence of previous indexes do not move; without shared chunks that is the least number of moves.
+  /// Source: Fredman, "On computing the length of longest increasing subsequences", Discrete Mathematics 1975.
+  ///
+  /// - Complexity: O(*c* + *k* log *k*) for *c* chunks and *k* rows outside shared ones.
+  package init(from old: RowList<Row>, to new: RowList<Row>) {
+    var comparison = Comparison()
+    for gap in RowList.gaps(from: old, to: new) { comparison.add(gap, old, new) }
+    self = comparison.finish()
+  }
+
+  /// What is found while the gaps between shared chunks are gone through.
+  private struct Comparison {
+    /// A row of one result that has no counterpart at its place in the other.
+    private struct Loose {
+      let index: Int
+      let row: Row
+      let gap: Int
+    }
+
+    private var diff = ResultDiff()
+    private var gaps = 0
+    private var old: [Loose] = []
+    private var new: [Loose] = []
+    private var updated: [(index: Int, row: Row, replaced: Row)] = []
+
+    /// Compares what stands between two shared chunks.
+    mutating func add(
+      _ gap: (old: Range<Int>, new: Range<Int>), _ oldRows: RowList<Row>, _ newRows: RowList<Row>
+    ) {
+      var (left, right) = gap
+      while !left.isEmpty, !right.isEmpty, pair(oldRows, left.lowerBound, newRows, right.lowerBound) {
+        left = left.dropFirst()
+        right = right.dropFirst()
       }
-      kept.append((previous, index))
-      isKept[previous] = true
-      if !row.showsSame(as: old[previous]) {
-        updates.append(index)
-        updatedRows.append(row)
-        replacedRows.append(old[previous])
+      while !left.isEmpty, !right.isEmpty,
+        pair(oldRows, left.upperBound - 1, newRows, right.upperBound - 1)
+      {
+        left = left.dropLast()
+        right = right.dropLast()
+      }
+      old += left.map { Loose(index: $0, row: oldRows[$0], gap: gaps) }
+      new += right.map { Loose(index: $0, row: newRows[$0], gap: gaps) }
+      gaps += 1
+    }
+
+    /// Whether the same row stands at both places; if it shows other values, that is noted.
+    private mutating func pair(
+      _ oldRows: RowList<Row>, _ oldIndex: Int, _ newRows: RowList<Row>, _ newIndex: Int
+    ) -> Bool {
+      let (left, right) = (oldRows[oldIndex], newRows[newIndex])
+      guard let id = left.id else { return right.id == nil && left.isUnchanged(in: right) }
+      guard id == right.id else { return false }
+      if !left.isUnchanged(in: right) { updated.append((newIndex, right, left)) }
+      return true
+    }
+
+    mutating func finish() -> ResultDiff {
+      var previous: [Identity: Int] = [:]
+      for (place, loose) in old.enumerated() { previous[Identity(loose.row)] = place }
+      var kept: [(old: Loose, new: Loose)] = []
+      var isKept = [Bool](repeating: false, count: old.count)
+      for loose in new {
+        guard let place = previous[Identity(loose.row)], !isKept[place] else {
+          diff.insertions.append(loose.index)
+          diff.insertedRows.append(loose.row)
+          continue
+        }
+        isKept[place] = true
+        kept.append((old[place], loose))
+        if !old[place].row.isUnchanged(in: loose.row) {
+          updated.append((loose.index, loose.row, old[place].row))
+        }
+      }
+      for (place, loose) in old.enumerated() where !isKept[place] {
+        diff.deletions.append(loose.index)
+        diff.deletedRows.append(loose.row)
+      }
+      noteMoves(kept)
+      updated.sort { $0.index < $1.index }
+      diff.updates = updated.map(\.index)
+      diff.updatedRows = updated.map(\.row)
+      diff.replacedRows = updated.map(\.replaced)
+      return diff
+    }
+
+    /// A row stays if it is in its gap still, and in its place among those that stay.
+    private mutating func noteMoves(_ kept: [(old: Loose, new: Loose)]) {
+      let staying = kept.indices.filter { kept[$0].old.gap == kept[$0].new.gap }
+      let increasing = ResultDiff.increasing(staying.map { kept[$0].old.index })
+      var still = [Bool](repeating: false, count: kept.count)
+      for (index, isMember) in zip(staying, increasing) where isMember { still[index] = true }
+      diff.moves = kept.indices.filter { !still[$0] }.map {
+        Move(from: kept[$0].old.index, to: kept[$0].new.index)
       }
     }
-    for index in old.indices where !isKept[index] {
-      deletions.append(index)
-      deletedRows.append(old[index])
-    }
-    let still = Self.increasing(kept.map(\.old))
-    moves = kept.indices.filter { !still[$0] }.map { Move(from: kept[$0].old, to: kept[$0].new) }
   }
 
   /// Which elements belong to a longest increasing subsequence.
@@ -70,5 +139,13 @@ extension ResultDiff {
         do { self = .values(try row.values()) } catch { self = .unreadable }
       }
     }
+  }
+}
+
+extension Row {
+  /// Whether a later version of the row shows the same; rows that cannot be read differ.
+  fileprivate func isUnchanged(in later: Row) -> Bool {
+    if let columns, let others = later.columns { return columns == others }
+    return showsSame(as: later)
   }
 }
