@@ -143,7 +143,8 @@ final class CasePeer {
         collection: "cars", predicate: Builder.parse(statement), arguments: arguments)
       return (try found.map { try $0.values() }, [])
     case .string("sync.registerSubscription"):
-      _ = try SubscriptionQuery(dql: statement, arguments: arguments)
+      _ = try SubscriptionQuery(
+        dql: statement, arguments: arguments, isRestricted: engine.parameters.restrictsSubscriptions)
       return ([], [])
     case .string("store.registerObserver"):
       _ = try LiveQuery(dql: statement, arguments: arguments)

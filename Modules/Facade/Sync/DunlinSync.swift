@@ -9,7 +9,8 @@ public struct DunlinSync: Sendable {
   /// Pulls what a query finds from every peer, now and later, until the subscription is cancelled.
   ///
   /// - Parameters:
-  ///   - query: `SELECT * FROM collection [WHERE …]`.
+  ///   - query: `SELECT * FROM collection [WHERE …]`; with the system parameter `DQL_RESTRICT_SUBSCRIPTIONS` at
+  ///     false also with ORDER BY and LIMIT, which make no difference to what is pulled.
   ///   - arguments: The values of its parameters.
   /// - Returns: The subscription; keep it, and cancel it before you let go of it.
   /// - Throws: `syntax`, `argument`; `unsupported` for any other statement; `limit`, `closed`.
@@ -17,7 +18,9 @@ public struct DunlinSync: Sendable {
     query: String, arguments: [String: Any?] = [:]
   ) throws -> DunlinSyncSubscription {
     try translatingErrors {
-      try core.subscriptions.register(SubscriptionQuery(dql: query, arguments: Value.fields(arguments)))
+      let isRestricted = try core.engine.parameters.restrictsSubscriptions
+      return try core.subscriptions.register(
+        SubscriptionQuery(dql: query, arguments: Value.fields(arguments), isRestricted: isRestricted))
     }
   }
 

@@ -21,13 +21,24 @@ public struct SubscriptionQuery: Hashable, Sendable {
   public let arguments: [String: Value]
   /// What documents must fulfil, its parameters not yet bound; `nil` when all match.
   package let predicate: Expression?
+  /// The predicate with its arguments: queries that ask for the same have equal ones, however they are written.
+  public let compiled: CompiledPredicate
 
   /// Takes `SELECT * FROM c [WHERE …]`.
   ///
+  /// - Parameters:
+  ///   - text: The statement.
+  ///   - arguments: The values of its parameters.
+  ///   - isRestricted: Whether ORDER BY and LIMIT are refused; else they are admitted, and make no difference:
+  ///     every document that matches is sent.
   /// - Throws: What parsing throws; `unsupported` for any other part of a statement; `argument`; `limit`.
-  public init(dql text: String, arguments: [String: Value] = [:]) throws(QueryError) {
-    let select = try subscriptionSubset(of: try DQL.parse(text))
-    try self.init(.dql, select.collection, text, arguments, select.predicate)
+  public init(
+    dql text: String, arguments: [String: Value] = [:], isRestricted: Bool = true
+  ) throws(QueryError) {
+    let select = try SubscriptionValidator.check(try DQL.parse(text), isRestricted: isRestricted)
+    let others = (select.order.map(\.expression) + [select.limit].compactMap { $0 }).map(\.parameters)
+    try self.init(
+      .dql, select.collection, text, arguments, select.predicate, others.reduce([]) { $0.union($1) })
   }
 
   /// Takes a predicate of the builder language on a collection.
@@ -35,35 +46,23 @@ public struct SubscriptionQuery: Hashable, Sendable {
   /// - Throws: What parsing throws; `argument`; `limit`.
   public init(collection: String, builder text: String, arguments: [String: Value] = [:]) throws(QueryError) {
     let predicate = try Builder.parse(text)
-    try self.init(.builder, collection, text, arguments, predicate == .literal(.bool(true)) ? nil : predicate)
+    try self.init(
+      .builder, collection, text, arguments, predicate == .literal(.bool(true)) ? nil : predicate, [])
   }
 
   private init(
     _ language: Language, _ collection: String, _ text: String, _ arguments: [String: Value],
-    _ predicate: Expression?
+    _ predicate: Expression?, _ otherParameters: Set<String>
   ) throws(QueryError) {
-    guard (1...Limits.collectionNameBytes).contains(collection.utf8.count), !collection.utf8.contains(0)
-    else {
-      throw QueryError(
-        .argument, "a collection's name has 1 to \(Limits.collectionNameBytes) bytes, none zero")
-    }
-    guard !collection.hasPrefix("system:") else {
-      throw QueryError(.unsupported, "Unsupported feature: a virtual collection")
-    }
-    guard predicate?.isDeterministic ?? true else {
-      throw QueryError(
-        .unsupported, "Unsupported feature: a function that depends on more than its arguments")
-    }
-    if let feature = predicate?.firstUnsupportedFeature {
-      throw QueryError(.unsupported, "Unsupported feature: \(feature)")
-    }
-    let used = predicate?.parameters ?? []
+    try SubscriptionValidator.check(collection, predicate)
+    let used = (predicate?.parameters ?? []).union(otherParameters)
+    for name in used { _ = try Expression.argument(name, in: arguments) }
     self.language = language
     self.collection = collection
     self.text = text
     self.arguments = arguments.filter { used.contains($0.key) }
     self.predicate = predicate
-    for name in used { _ = try Expression.argument(name, in: arguments) }
+    compiled = try CompiledPredicate(predicate, arguments: arguments)
     var writer = ByteWriter()
     encodeArguments(to: &writer)
     guard writer.count <= Self.argumentBytes else {
@@ -71,7 +70,7 @@ public struct SubscriptionQuery: Hashable, Sendable {
     }
   }
 
-  // The predicate follows from the text, so neither equality nor hashing looks at it.
+  // The predicates follow from the text, so neither equality nor hashing looks at it.
   public static func == (left: Self, right: Self) -> Bool {
     left.language == right.language && left.collection == right.collection && left.text == right.text
       && left.arguments == right.arguments
@@ -128,7 +127,8 @@ extension SubscriptionQuery {
     }
     do {
       switch language {
-      case .dql: try self.init(dql: text, arguments: arguments)
+      // What the other peer's user may ask for is that peer's to restrict.
+      case .dql: try self.init(dql: text, arguments: arguments, isRestricted: false)
       case .builder: try self.init(collection: collection, builder: text, arguments: arguments)
       }
     } catch {
@@ -138,31 +138,4 @@ extension SubscriptionQuery {
       throw CodecError(.malformed, "a query names two collections", at: start)
     }
   }
-}
-
-/// The part of the language that peers answer for each other: `SELECT * FROM c [WHERE …]`.
-///
-/// - Returns: The statement, which has nothing but a collection and a predicate.
-/// - Throws: `unsupported` that names the first feature beyond it.
-package func subscriptionSubset(of statement: Statement) throws(QueryError) -> Select {
-  guard case .select(let select) = statement else {
-    throw QueryError(.unsupported, "Unsupported feature: only SELECT can be subscribed to")
-  }
-  let features: [(isUsed: Bool, name: String)] = [
-    (select.distinct, "DISTINCT"),
-    (!select.joins.isEmpty, "JOIN"),
-    (!select.groups.isEmpty, "GROUP BY"),
-    (select.having != nil, "HAVING"),
-    (!select.source.types.isEmpty, "a type definition"),
-    (!select.source.hints.isEmpty, "USE INDEX or USE DIRECTIVES"),
-    (select.projection != .all, "A projection other than wildcard (*)"),
-    (!select.order.isEmpty, "ORDER BY"),
-    (select.limit != nil, "LIMIT"),
-    (select.offset != nil, "OFFSET"),
-    (select.collection.hasPrefix("system:"), "a virtual collection"),
-  ]
-  if let feature = features.first(where: \.isUsed) {
-    throw QueryError(.unsupported, "Unsupported feature: \(feature.name)")
-  }
-  return select
 }

@@ -9,16 +9,12 @@ struct Interest {
 
   init() { queries = [] }
 
-  /// Compiles queries.
-  init(_ queries: [SubscriptionQuery]) throws(SyncError) {
+  /// Takes queries; of those that ask for the same in different words one is asked.
+  init(_ queries: [SubscriptionQuery]) {
     self.queries = queries
-    for query in queries {
-      do {
-        let matcher = try RecordMatcher(query.predicate, arguments: query.arguments)
-        collections[query.collection, default: CollectionInterest()].matchers.append(matcher)
-      } catch {
-        throw SyncError(.malformed, "A subscription cannot be served: \(error.message)")
-      }
+    var known: [String: Set<CompiledPredicate>] = [:]
+    for query in queries where known[query.collection, default: []].insert(query.compiled).inserted {
+      collections[query.collection, default: CollectionInterest()].matchers.append(query.matcher)
     }
   }
 

@@ -27,7 +27,7 @@ extension Session {
     guard hello.site != context.store.site else {
       throw SyncError(.siteClash, "Both peers write as site \(hello.site): one store is a copy of the other")
     }
-    try open(
+    open(
       with: PeerInfo(
         kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version))
   }

@@ -83,7 +83,7 @@ public final class Session {
   public func subscriptionsChanged(_ queries: [SubscriptionQuery], now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       self.queries = queries
-      if case .open = state { intake.subscribe(to: try Interest(queries)) }
+      if case .open = state { intake.subscribe(to: Interest(queries)) }
     }
   }
 
@@ -192,10 +192,10 @@ public final class Session {
   }
 
   /// Begins the conversation proper, now that both sides are known.
-  func open(with peer: PeerInfo) throws(SyncError) {
+  func open(with peer: PeerInfo) {
     context.peer = peer
     state = .open
     context.tell(.connected(peer))
-    intake.subscribe(to: try Interest(queries))
+    intake.subscribe(to: Interest(queries))
   }
 }

@@ -76,7 +76,7 @@ final class Supply {
       return
     }
     partialInterest = nil
-    interest = try Interest(partial.queries)
+    interest = Interest(partial.queries)
     generation = frame.generation
     watch = WatchList()
     endRound()
