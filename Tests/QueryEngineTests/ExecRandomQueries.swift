@@ -88,7 +88,14 @@ struct RandomQueries {
   private mutating func leaf() -> Expression {
     let subject = path()
     let negated = random.oneIn(3)
-    switch random.int(below: 14) {
+    switch random.int(below: 17) {
+    case 14:
+      let pattern = Expression.literal(.string(random.pick(["a", "^a", "b$", "^(ab?)+$", ".h", "[^a]", ""])))
+      return .call(.regexpLike, [subject, pattern] + (random.oneIn(2) ? [.literal(.string("i"))] : []))
+    case 15:
+      let pattern = random.pick(["a%", "(a|b)+", "_[a-c]%", "", "a\\%b", "%h%"])
+      return .similar(subject, pattern: .literal(.string(pattern)), escape: nil, negated: negated)
+    case 16: return .call(.contains, [subject, literal()])
     case 0, 1, 2, 3:
       let constant = Expression.literal(value(depth: 1))
       return random.oneIn(3)

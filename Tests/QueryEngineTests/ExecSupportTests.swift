@@ -21,7 +21,6 @@ import Testing
     (.select(Select(from: typed)), "types"),
     (.compound(CompoundSelect(.select(Select(collection: "t")))), "combining"),
     (filter(.aggregate(.sum, distinct: false, a)), "SUM"), (filter(.collate(a, .binary)), "COLLATE"),
-    (filter(.similar(a, pattern: a, escape: nil, negated: false)), "SIMILAR TO"),
     (filter(.inQuery(a, Select(collection: "u"), negated: false)), "query inside"),
     (filter(.quantified(.any, each, satisfies: .variable(Variable("v", slot: 0), []))), "ANY"),
     (filter(.arrayFor(a, each, when: nil)), "ARRAY"),

@@ -147,7 +147,6 @@ extension Parser {
       "starts_with": .startsWith, "ends_with": .endsWith, "contains": .arrayContains, "regex": .regexpLike,
     ]
     let start = current
-    if word == "regex" { throw unsupported("the function regex") }
     guard let function = functions[word] else {
       throw failure(
         .unknownFunction,

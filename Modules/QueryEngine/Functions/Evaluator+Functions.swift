@@ -74,8 +74,9 @@ extension Evaluator {
     case .abs, .ceil, .floor: return Self.numeric(function, values[0])
     case .concat, .contains, .startsWith, .endsWith, .byteLength, .charLength, .lower, .upper, .substr,
       .position,
-      .split, .joinString, .leftTrim, .rightTrim, .trim, .leftPad, .rightPad, .repeat, .regexpLike:
+      .split, .joinString, .leftTrim, .rightTrim, .trim, .leftPad, .rightPad, .repeat:
       return try string(function, values)
+    case .regexpLike: return try regular(values)
     case .arrayContains, .arrayContainsNull, .arrayLength: return Self.array(function, values)
     case .objectKeys, .objectValues, .objectLength, .objectSet, .objectUnset, .objectConcat, .objectRename,
       .objectSize:

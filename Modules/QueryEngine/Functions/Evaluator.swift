@@ -12,9 +12,15 @@ package struct Evaluator {
   static let producedBytes = 32 << 20
 
   let arguments: [String: Value]
+  let scope: EvaluationScope
+  var matching: MatchingBudget
   private var remainingBytes = producedBytes
 
-  init(arguments: [String: Value]) { self.arguments = arguments }
+  init(arguments: [String: Value] = [:], _ scope: EvaluationScope) {
+    self.arguments = arguments
+    self.scope = scope
+    matching = MatchingBudget(scope.context)
+  }
 
   /// The value of an expression for one row.
   ///
@@ -27,7 +33,15 @@ package struct Evaluator {
   package static func evaluate(
     _ expression: Expression, row: (FieldPath) -> Value?, arguments: [String: Value] = [:]
   ) throws(QueryError) -> Value? {
-    var evaluator = Evaluator(arguments: arguments)
+    var evaluator = Evaluator(arguments: arguments, .none)
+    return try evaluator.value(of: expression, row)
+  }
+
+  /// The value of a bound expression for one row of a statement.
+  static func evaluate(
+    _ expression: Expression, row: (FieldPath) -> Value?, in scope: EvaluationScope
+  ) throws(QueryError) -> Value? {
+    var evaluator = Evaluator(scope)
     return try evaluator.value(of: expression, row)
   }
 
@@ -74,6 +88,7 @@ package struct Evaluator {
       let result = TruthValue.isMember(try value(of: subject, row), of: try value(of: list, row))
       return negated ? TruthValue.not(result) : result
     case .like: return try like(expression, row)
+    case .similar: return try similar(expression, row)
     case .isNull(let operand, let negated): return .bool((try value(of: operand, row) == .null) != negated)
     case .isMissing(let operand, let negated): return .bool((try value(of: operand, row) == nil) != negated)
     case .call(let function, let operands): return try call(function, operands, row)
@@ -85,7 +100,7 @@ package struct Evaluator {
       }
       // Without ELSE the result is NULL, as in SQL.
       return try otherwise.map { (other) throws(QueryError) in try value(of: other, row) } ?? .null
-    case .field, .variable, .inQuery, .similar, .collate, .aggregate, .quantified, .arrayFor, .objectFor:
+    case .field, .variable, .inQuery, .collate, .aggregate, .quantified, .arrayFor, .objectFor:
       throw .unsupported(expression.unsupportedFeature ?? "a variable outside of a comprehension")
     }
   }
@@ -128,29 +143,6 @@ package struct Evaluator {
       if value != .bool(!decisive) { result = .null }
     }
     return result
-  }
-
-  private mutating func like(_ expression: Expression, _ row: (FieldPath) -> Value?) throws(QueryError)
-    -> Value?
-  {
-    guard case .like(let subject, let pattern, let escape, let caseInsensitive, let negated) = expression
-    else {
-      return nil
-    }
-    var operands = [try value(of: subject, row), try value(of: pattern, row)]
-    if let escape { operands.append(try value(of: escape, row)) }
-    if operands.contains(nil) { return nil }
-    if operands.contains(.null) { return .null }
-    guard case .string(let text) = operands[0], case .string(let source) = operands[1] else { return nil }
-    var escapeText = "\\"
-    if operands.count == 3 {
-      guard case .string(let given) = operands[2] else { return nil }
-      escapeText = given
-    }
-    guard let compiled = LikePattern(source, escape: escapeText, caseInsensitive: caseInsensitive) else {
-      return nil
-    }
-    return .bool(compiled.matches(text) != negated)
   }
 
   private mutating func array(_ elements: [Expression], _ row: (FieldPath) -> Value?) throws(QueryError)

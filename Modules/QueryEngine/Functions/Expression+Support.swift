@@ -4,14 +4,13 @@ extension Expression {
     switch self {
     case .field: "a join"
     case .inQuery: "a query inside a query"
-    case .similar: "SIMILAR TO"
     case .collate: "COLLATE"
     case .aggregate(let aggregate, _, _): "the aggregate \(aggregate.rawValue.uppercased())"
     case .quantified: "ANY and EVERY"
     case .arrayFor: "ARRAY … FOR"
     case .objectFor: "OBJECT … FOR"
     case .literal, .missing, .parameter, .path, .variable, .unary, .binary, .and, .or, .between, .in, .like,
-      .isNull, .isMissing, .call, .array, .object, .case:
+      .similar, .isNull, .isMissing, .call, .array, .object, .case:
       nil
     }
   }

@@ -34,8 +34,7 @@ extension Function {
     case "count": "COUNT other than as the only column COUNT(*)"
     case "sum", "avg", "min", "max", "median", "mid": "the aggregate \(name.uppercased())"
     case "clock", "date_add", "date_sub", "date_diff", "date_part", "date_trunc", "date_format", "date_cast",
-      "date_range", "tz_offset", "duration_cast", "duration_format", "request_info",
-      "regexp_like":
+      "date_range", "tz_offset", "duration_cast", "duration_format", "request_info":
       "the function \(name)"
     default: nil
     }

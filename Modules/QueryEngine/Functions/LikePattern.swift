@@ -11,8 +11,8 @@ package struct LikePattern: Sendable {
   private let caseInsensitive: Bool
   /// How many scalars a match has at least; state *n* is: the first *n* of them have matched.
   private let steps: Int
-  /// The words of 64 states each.
-  private let words: Int
+  /// The words of 64 states each: the steps that a scalar of a text takes.
+  let words: Int
   /// The states that keep standing whatever scalar comes: there is a `%` there.
   private var loops: [UInt64]
   /// One row of words for each distinct scalar of the pattern: the states that it leads on from.
@@ -111,7 +111,7 @@ package struct LikePattern: Sendable {
   }
 
   /// The scalar at `offset`, which moves past it; a byte that is not UTF-8 counts as one scalar.
-  private static func nextScalar(of text: RawSpan, _ offset: inout Int) -> UInt32? {
+  static func nextScalar(of text: RawSpan, _ offset: inout Int) -> UInt32? {
     guard offset < text.byteCount else { return nil }
     let first = UInt32(unsafe text.unsafeLoad(fromByteOffset: offset, as: UInt8.self))
     offset += 1

@@ -11,7 +11,7 @@ struct MatcherNode {
     case constant, general
     // Over a field in place. The first looks at the kind of value alone.
     case kind, bool, compareInt, compareDouble, compareString, compareBytes
-    case startsWith, endsWith, containsString, like, inInts, inStrings
+    case startsWith, endsWith, containsString, like, regular, inInts, inStrings
 
     var readsField: Bool { rawValue >= Operation.kind.rawValue }
   }

@@ -7,9 +7,14 @@ struct RecordExpression: Sendable {
   let expression: Expression
   private let paths: [FieldPath]
   private var fields: [ResolvedField]
+  private let scope: EvaluationScope
 
-  init(_ expression: Expression) {
+  /// - Parameters:
+  ///   - expression: What is evaluated, bound.
+  ///   - context: The statement that evaluates it.
+  init(_ expression: Expression, _ context: StatementContext? = nil) {
     self.expression = expression
+    scope = EvaluationScope(expression, context)
     var paths: [FieldPath] = []
     for path in expression.paths where !paths.contains(path) { paths.append(path) }
     self.paths = paths
@@ -40,6 +45,6 @@ struct RecordExpression: Sendable {
   }
 
   private func evaluate(_ row: (FieldPath) -> Value?) throws(QueryError) -> Value? {
-    try Evaluator.evaluate(expression, row: row)
+    try Evaluator.evaluate(expression, row: row, in: scope)
   }
 }

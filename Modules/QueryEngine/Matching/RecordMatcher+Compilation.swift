@@ -46,7 +46,7 @@ extension RecordMatcher {
     } catch {
       // What makes too much work to be asked in advance does so for each document, and fails there.
     }
-    generals.append(RecordExpression(expression))
+    generals.append(RecordExpression(expression, context))
     return MatcherNode(operation: .general, operand: Int32(generals.count - 1))
   }
 
@@ -78,6 +78,9 @@ extension RecordMatcher {
     case .in(.path, .literal(.array(let list)), let negated): return membership(list, negated)
     case .like(.path, .literal(.string(let pattern)), nil, let caseInsensitive, let negated):
       return likeness(pattern, caseInsensitive, negated)
+    case .call(.regexpLike, let terms) where terms[0].isPath: return regularity(expression, negated: false)
+    case .similar(.path, _, _, let negated): return regularity(expression, negated: negated)
+    case .call(.contains, let terms): return affix(terms, .containsString)
     case .call(.startsWith, let terms): return affix(terms, .startsWith)
     case .call(.endsWith, let terms): return affix(terms, .endsWith)
     default: return nil
@@ -143,6 +146,22 @@ extension RecordMatcher {
       patterns.append(compiled)
     }
     return node
+  }
+
+  private mutating func regularity(_ expression: Expression, negated: Bool) -> MatcherNode? {
+    do {
+      guard let key = PatternTable.Key(expression), let program = try PatternTable(expression).program(key)
+      else {
+        return nil
+      }
+      var node = MatcherNode(operation: .regular, success: Truth(!negated), failure: Truth(negated))
+      node.constants.start = Int32(programs.count)
+      programs.append(program)
+      return node
+    } catch {
+      // A pattern that is wrong fails on each document, as the evaluator says.
+      return nil
+    }
   }
 
   /// The plain search that `abc`, `abc%`, `%abc` or `%abc%` stands for.

@@ -2,7 +2,7 @@ import CRDTCore
 
 extension RecordMatcher {
   /// What a leaf says of a value that is there.
-  func test(_ node: MatcherNode, _ value: borrowing ValueRef) -> Truth {
+  func test(_ node: MatcherNode, _ value: borrowing ValueRef) throws(QueryError) -> Truth {
     let kind = value.kind
     switch (node.operation, kind) {
     case (.bool, .bool):
@@ -18,7 +18,10 @@ extension RecordMatcher {
     case (.compareString, .string), (.compareBytes, .bytes):
       return node.answer(value.bytes.compare(constant(node.constants)))
     case (.like, .string):
-      return node.answer(patterns[Int(node.constants.start)].matches(value.bytes))
+      return node.answer(try matches(patterns[Int(node.constants.start)], value.bytes))
+    case (.regular, .string):
+      var budget = MatchingBudget(context)
+      return node.answer(try programs[Int(node.constants.start)].matches(value.bytes, &budget))
     case (.startsWith, .string):
       return node.answer(value.bytes.hasPrefix(constant(node.constants)))
     case (.endsWith, .string):
@@ -35,6 +38,14 @@ extension RecordMatcher {
     default:
       return node.kinds[kind]
     }
+  }
+
+  private func matches(_ pattern: LikePattern, _ text: RawSpan) throws(QueryError) -> Bool {
+    if pattern.words > 1 {
+      var budget = MatchingBudget(context)
+      try budget.spend(pattern.words * text.byteCount)
+    }
+    return pattern.matches(text)
   }
 
   @_lifetime(borrow self)

@@ -12,7 +12,9 @@ public struct RecordMatcher: Sendable {
   var ints: [Int64] = []
   var ranges: [ConstantRange] = []
   var patterns: [LikePattern] = []
+  var programs: [RegularProgram] = []
   var generals: [RecordExpression] = []
+  let context: StatementContext?
   private var keys = KeyTable()
   private var isResolved = false
 
@@ -21,8 +23,12 @@ public struct RecordMatcher: Sendable {
   /// - Parameters:
   ///   - predicate: What a document must satisfy; `nil` accepts every document.
   ///   - arguments: The values of the predicate's parameters.
+  ///   - context: The statement that the predicate belongs to.
   /// - Throws: `argument` when one has no value, `limit` when one is nested too deeply.
-  public init(_ predicate: Expression?, arguments: [String: Value] = [:]) throws(QueryError) {
+  public init(
+    _ predicate: Expression?, arguments: [String: Value] = [:], context: StatementContext? = nil
+  ) throws(QueryError) {
+    self.context = context
     guard let predicate else { return }
     compile(try predicate.binding(arguments))
   }
@@ -34,7 +40,7 @@ public struct RecordMatcher: Sendable {
     return matcher
   }
 
-  private init() {}
+  private init() { context = nil }
 
   /// Looks up the predicate's keys, once for each version of a collection's key table.
   public mutating func resolve(_ keys: KeyTable) {
@@ -85,14 +91,14 @@ public struct RecordMatcher: Sendable {
     case .general:
       return Truth(try generals[Int(node.operand)].evaluate(id, record, keys))
     case .kind, .bool, .compareInt, .compareDouble, .compareString, .compareBytes, .startsWith, .endsWith,
-      .containsString, .like, .inInts, .inStrings:
+      .containsString, .like, .regular, .inInts, .inStrings:
       // A key's id is enough for most paths and records, and counts no references.
       if node.isSoleKey, !record.carriesRootKeys {
         guard let value = record.value(ofRootKey: node.soleKeyID) else { return node.kinds.missing }
-        return test(node, value)
+        return try test(node, value)
       }
       guard let value = record.value(at: fields[Int(node.operand)].path) else { return node.kinds.missing }
-      return test(node, value)
+      return try test(node, value)
     }
   }
 

@@ -1,0 +1,158 @@
+package import CRDTCore
+
+/// The value of one aggregate over the rows of one group, as they come and, where wanted, go again.
+///
+/// The result never depends on the order of the rows. Without rows that count it is MISSING, but 0 for COUNT.
+package struct Accumulator: Sendable {
+  private enum State: Sendable {
+    case count(Int)
+    case sum(ExactSum)
+    /// The least and the greatest so far.
+    case bounds(least: Value?, greatest: Value?)
+    case values(OrderedValues)
+  }
+
+  private let aggregate: Aggregate
+  private let distinct: Bool
+  private let countsRows: Bool
+  private var state: State
+
+  /// - Parameters:
+  ///   - aggregate: What is worked out.
+  ///   - distinct: Whether equal values count once.
+  ///   - countsRows: COUNT(*): every row counts, whatever its value.
+  ///   - subtractable: Whether rows may be taken away again, for which some aggregates keep all values.
+  package init(
+    _ aggregate: Aggregate, distinct: Bool = false, countsRows: Bool = false, subtractable: Bool = false
+  ) {
+    self.aggregate = aggregate
+    self.distinct = distinct
+    self.countsRows = countsRows
+    switch aggregate {
+    case .count: state = distinct && !countsRows ? .values(OrderedValues()) : .count(0)
+    case .sum, .avg: state = distinct ? .values(OrderedValues()) : .sum(ExactSum())
+    case .min, .max, .mid:
+      state = subtractable ? .values(OrderedValues()) : .bounds(least: nil, greatest: nil)
+    case .median: state = .values(OrderedValues())
+    }
+  }
+
+  /// Takes in the value that the aggregate's operand has in a row.
+  package mutating func add(_ value: Value?) { change(value, by: 1) }
+
+  /// Takes a row away again that was added; only if this was made for it.
+  package mutating func remove(_ value: Value?) { change(value, by: -1) }
+
+  private mutating func change(_ value: Value?, by sign: Int) {
+    guard countsRows || counts(value) else { return }
+    switch state {
+    case .count(let count): state = .count(count + sign)
+    case .sum(var sum):
+      guard let value else { return }
+      // The old state must not hold on to the sum's memory, or each change would copy it.
+      state = .count(0)
+      if sign > 0 { sum.add(value) } else { sum.remove(value) }
+      state = .sum(sum)
+    case .bounds(let least, let greatest):
+      precondition(sign > 0, "rows are taken from an accumulator that was not made for it")
+      guard let value = value?.withoutCounter else { return }
+      state = .bounds(
+        least: least.map { OrderedValues.compare($0, value) <= 0 ? $0 : value } ?? value,
+        // Of an integer and a double of one value the integer is shown, as among the least.
+        greatest: greatest.map { SortOrder.compare($0, value) > 0 || Self.precedes($0, value) ? $0 : value }
+          ?? value)
+    case .values(var values):
+      guard let value else { return }
+      state = .count(0)
+      if sign > 0 { values.insert(value) } else { values.remove(value) }
+      state = .values(values)
+    }
+  }
+
+  /// Whether the left one is equal by value and the one to show.
+  private static func precedes(_ left: Value, _ right: Value) -> Bool {
+    SortOrder.compare(left, right) == 0 && OrderedValues.compare(left, right) <= 0
+  }
+
+  /// Whether a row with this value is one of those that the aggregate is about.
+  private func counts(_ value: Value?) -> Bool {
+    guard let value, value != .null else { return false }
+    switch aggregate {
+    case .count: return value != .bool(false)
+    case .min, .max: return true
+    case .sum, .avg, .median, .mid: return SortOrder.Class(value) == .number
+    }
+  }
+
+  /// The aggregate's value now; `nil` is MISSING.
+  ///
+  /// - Complexity: O(1); O(*n*) in the values that are kept, for MEDIAN, DISTINCT, and where rows can go again.
+  package mutating func result() -> Value? {
+    switch state {
+    case .count(let count): return .int(Int64(count))
+    case .sum(let sum): return aggregate == .avg ? sum.mean : sum.value
+    case .bounds(let least, let greatest): return bound(least, greatest)
+    case .values(var values):
+      state = .count(0)
+      defer { state = .values(values) }
+      return result(of: &values)
+    }
+  }
+
+  private func result(of values: inout OrderedValues) -> Value? {
+    switch aggregate {
+    case .count: return .int(Int64(values.distinct().count))
+    case .sum, .avg:
+      var sum = ExactSum()
+      for entry in values.distinct() { sum.add(entry.value) }
+      return aggregate == .avg ? sum.mean : sum.value
+    case .min, .max, .mid:
+      let entries = values.entries()
+      var greatest = entries.last?.value
+      if entries.count > 1, let last = greatest {
+        let before = entries[entries.count - 2].value
+        if SortOrder.compare(before, last) == 0 { greatest = before }
+      }
+      return bound(entries.first?.value, greatest)
+    case .median: return Self.median(distinct ? values.distinct() : values.entries(), distinct: distinct)
+    }
+  }
+
+  private func bound(_ least: Value?, _ greatest: Value?) -> Value? {
+    switch aggregate {
+    case .min: least
+    case .max: greatest
+    case .mid:
+      least.flatMap { least in greatest.flatMap { Self.middle(least, $0) } }
+    case .count, .sum, .avg, .median: nil
+    }
+  }
+
+  /// Half the sum: an integer where both are and it comes out even, else a double.
+  private static func middle(_ least: Value, _ greatest: Value) -> Value? {
+    if let low = least.wholeNumber, let high = greatest.wholeNumber {
+      let sum = Int128(low) + Int128(high)
+      return sum % 2 == 0 ? .int(Int64(sum / 2)) : .double(Double(sum) / 2)
+    }
+    guard let low = least.number, let high = greatest.number, low.isFinite, high.isFinite else { return nil }
+    return .double(low / 2 + high / 2)
+  }
+
+  /// The value in the middle of the sorted ones; of an even number of them the first of the two in the middle.
+  private static func median(_ entries: [OrderedValues.Entry], distinct: Bool) -> Value? {
+    let count = entries.reduce(0) { $0 + (distinct ? 1 : $1.count) }
+    var position = (count - 1) / 2
+    for entry in entries where count > 0 {
+      position -= distinct ? 1 : entry.count
+      if position < 0 { return entry.value }
+    }
+    return nil
+  }
+}
+
+extension Value {
+  /// A counter as the integer that it counts as.
+  fileprivate var withoutCounter: Value {
+    if case .counter(let number) = self { .int(number) } else { self }
+  }
+}

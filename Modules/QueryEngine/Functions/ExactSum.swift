@@ -1,0 +1,135 @@
+package import CRDTCore
+
+/// A sum of numbers that does not depend on their order, and from which numbers can be taken away again.
+///
+/// Integers are added in 128 bits. Doubles are added in a fixed-point number that is as wide as all doubles
+/// together, so nothing is rounded before the end.
+///
+/// Source: Kulisch and Miranker, "The Arithmetic of the Digital Computer: A New Approach", SIAM Review 1986.
+package struct ExactSum: Sendable {
+  /// 2 ** -1074 is the least step; with the integers' 128 bits and 2 ** 1024 it takes 66 limbs and one for carries.
+  private static let limbCount = 68
+  private static let bias = 1_074
+  /// Each addition puts less than 2 ** 32 into a limb, so that this many fit before carries must move on.
+  private static let additionsBetweenCarries = 1 << 29
+
+  /// How many numbers there are.
+  package private(set) var count = 0
+  private var doubleCount = 0
+  /// Doubles that are no finite number: with one of them there is no sum.
+  private var nonFiniteCount = 0
+  private var whole: Int128 = 0
+  /// 32 bits each, the least first, with carries not moved on yet; empty before the first double.
+  private var limbs: [Int64] = []
+  private var additions = 0
+
+  package init() {}
+
+  /// Adds a number; other values are ignored.
+  package mutating func add(_ value: Value) { change(value, by: 1) }
+
+  /// Takes away a number that was added.
+  package mutating func remove(_ value: Value) { change(value, by: -1) }
+
+  private mutating func change(_ value: Value, by sign: Int) {
+    switch value {
+    case .int(let number), .counter(let number):
+      whole += Int128(number) * Int128(sign)
+    case .double(let number):
+      doubleCount += sign
+      if number.isFinite { change(number, by: sign) } else { nonFiniteCount += sign }
+    case .null, .bool, .string, .bytes, .array, .map, .attachment: return
+    }
+    count += sign
+  }
+
+  private mutating func change(_ number: Double, by sign: Int) {
+    guard number != 0 else { return }
+    if limbs.isEmpty { limbs = [Int64](repeating: 0, count: Self.limbCount) }
+    let isSubnormal = number.exponentBitPattern == 0
+    let significand = number.significandBitPattern | (isSubnormal ? 0 : 1 << 52)
+    let place = Int(max(number.exponentBitPattern, 1)) - 1
+    let sign = number.sign == .minus ? -Int64(sign) : Int64(sign)
+    Self.add(UInt128(significand) << UInt128(place % 32), times: sign, to: &limbs, at: place / 32)
+    additions += 1
+    if additions == Self.additionsBetweenCarries {
+      Self.carry(&limbs)
+      additions = 0
+    }
+  }
+
+  private static func add(_ magnitude: UInt128, times sign: Int64, to limbs: inout [Int64], at first: Int) {
+    var rest = magnitude
+    var limb = first
+    while rest != 0 {
+      limbs[limb] += sign * Int64(UInt32(truncatingIfNeeded: rest))
+      rest >>= 32
+      limb += 1
+    }
+  }
+
+  /// Leaves 32 bits in each limb but the last, which has the sign.
+  private static func carry(_ limbs: inout [Int64]) {
+    var carried: Int64 = 0
+    for index in limbs.indices.dropLast() {
+      let total = limbs[index] + carried
+      limbs[index] = total & 0xFFFF_FFFF
+      carried = total >> 32
+    }
+    limbs[limbs.count - 1] += carried
+  }
+
+  /// The sum; `nil` without numbers, and where it does not fit.
+  ///
+  /// - Returns: An integer when all numbers are, else the double next to the exact sum.
+  package var value: Value? {
+    guard count > 0 else { return nil }
+    if doubleCount == 0 { return Int64(exactly: whole).map(Value.int) }
+    return double.flatMap { $0.isFinite ? .double($0) : nil }
+  }
+
+  /// The mean of the numbers as a double; `nil` without numbers.
+  package var mean: Value? {
+    guard count > 0, let total = double else { return nil }
+    let mean = total / Double(count)
+    return mean.isFinite ? .double(mean) : nil
+  }
+
+  /// The double next to the exact sum, ties to even; infinite when none is that large, `nil` after infinities.
+  private var double: Double? {
+    guard nonFiniteCount == 0 else { return nil }
+    if limbs.isEmpty { return Double(whole) }
+    var limbs = limbs
+    // The integers' point stands 1,074 bits up, in the middle of a limb.
+    Self.add(
+      whole.magnitude << UInt128(Self.bias % 32), times: whole < 0 ? -1 : 1, to: &limbs, at: Self.bias / 32)
+    Self.carry(&limbs)
+    let isNegative = (limbs.last ?? 0) < 0
+    if isNegative {
+      for index in limbs.indices { limbs[index] = -limbs[index] }
+      Self.carry(&limbs)
+    }
+    guard let top = limbs.lastIndex(where: { $0 != 0 }) else { return 0 }
+    // Four limbs hold the significand and more; what is below them only breaks ties.
+    var magnitude: UInt128 = 0
+    for offset in 0..<4 { magnitude = magnitude << 32 | UInt128(top >= offset ? limbs[top - offset] : 0) }
+    if top > 3, limbs[..<(top - 3)].contains(where: { $0 != 0 }) { magnitude |= 1 }
+    let scaled = Self.rounded(magnitude, exponent: (top - 3) * 32 - Self.bias)
+    return isNegative ? -scaled : scaled
+  }
+
+  /// `magnitude` · 2 ** `exponent`, rounded once.
+  private static func rounded(_ magnitude: UInt128, exponent: Int) -> Double {
+    let width = 128 - magnitude.leadingZeroBitCount
+    // Below the least normal number the significand has fewer bits.
+    let kept = min(53, width + exponent + bias)
+    let dropped = width - kept
+    guard kept >= 0 else { return 0 }
+    guard dropped > 0 else { return Double(sign: .plus, exponent: exponent, significand: Double(magnitude)) }
+    var significand = dropped >= 128 ? 0 : magnitude >> UInt128(dropped)
+    let rest = magnitude - (dropped >= 128 ? 0 : significand << UInt128(dropped))
+    let half = UInt128(1) << UInt128(dropped - 1)
+    if rest > half || rest == half && significand & 1 == 1 { significand += 1 }
+    return Double(sign: .plus, exponent: exponent + dropped, significand: Double(significand))
+  }
+}

@@ -1,0 +1,93 @@
+/// Unicode scalars that one step of a regular expression accepts.
+struct ScalarSet: Hashable, Sendable {
+  /// Inclusive, sorted, apart from each other.
+  private(set) var ranges: [ClosedRange<UInt32>] = []
+
+  static let last: UInt32 = 0x10_FFFF
+  static let all = ScalarSet([0...last])
+  static let digits = ScalarSet([0x30...0x39])
+  static let letters = ScalarSet([0x41...0x5A, 0x61...0x7A])
+  static let words = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
+  static let spaces = ScalarSet([0x09...0x0D, 0x20...0x20])
+  static let newline = ScalarSet([0x0A...0x0A])
+
+  init(_ ranges: [ClosedRange<UInt32>] = []) {
+    for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = self.ranges.last, range.lowerBound <= last.upperBound &+ 1 {
+        self.ranges[self.ranges.count - 1] = last.lowerBound...max(last.upperBound, range.upperBound)
+      } else {
+        self.ranges.append(range)
+      }
+    }
+  }
+
+  init(_ scalar: UInt32) { ranges = [scalar...scalar] }
+
+  /// Every scalar that is not here.
+  var complement: ScalarSet {
+    var result: [ClosedRange<UInt32>] = []
+    var next: UInt32 = 0
+    for range in ranges {
+      if range.lowerBound > next { result.append(next...range.lowerBound - 1) }
+      next = range.upperBound &+ 1
+    }
+    if next <= Self.last { result.append(next...Self.last) }
+    return ScalarSet(result)
+  }
+
+  func union(_ other: ScalarSet) -> ScalarSet { ScalarSet(ranges + other.ranges) }
+
+  func subtracting(_ other: ScalarSet) -> ScalarSet { complement.union(other).complement }
+
+  /// - Complexity: O(log *n*) in the ranges.
+  func contains(_ scalar: UInt32) -> Bool {
+    var low = 0
+    var high = ranges.count
+    while low < high {
+      let middle = (low + high) / 2
+      if ranges[middle].contains(scalar) { return true }
+      if ranges[middle].lowerBound > scalar { high = middle } else { low = middle + 1 }
+    }
+    return false
+  }
+}
+
+/// A set as a step tests it: whether case counts is decided when it is made.
+struct ScalarTest: Sendable {
+  private let set: ScalarSet
+  private let ignoresCase: Bool
+  private let isNegated: Bool
+  private var ascii: (UInt64, UInt64) = (0, 0)
+
+  /// - Parameters:
+  ///   - set: What is accepted.
+  ///   - ignoresCase: Whether a scalar is accepted when its counterpart in the other case is.
+  ///   - isNegated: Whether everything else is accepted instead.
+  init(_ set: ScalarSet, ignoresCase: Bool, isNegated: Bool) {
+    self.set = set
+    self.ignoresCase = ignoresCase
+    self.isNegated = isNegated
+    for scalar in UInt32(0)..<128 where asks(scalar) {
+      if scalar < 64 { ascii.0 |= 1 << scalar } else { ascii.1 |= 1 << (scalar - 64) }
+    }
+  }
+
+  func accepts(_ scalar: UInt32) -> Bool {
+    if scalar < 64 { return ascii.0 >> scalar & 1 == 1 }
+    if scalar < 128 { return ascii.1 >> (scalar - 64) & 1 == 1 }
+    return asks(scalar)
+  }
+
+  private func asks(_ scalar: UInt32) -> Bool {
+    var found = set.contains(scalar)
+    if !found, ignoresCase, scalar < 128 {
+      found = ScalarSet.letters.contains(scalar) && set.contains(scalar ^ 0x20)
+    } else if !found, ignoresCase, let properties = Unicode.Scalar(scalar)?.properties {
+      for mapping in [properties.lowercaseMapping, properties.uppercaseMapping]
+      where mapping.unicodeScalars.count == 1 {
+        found = found || mapping.unicodeScalars.contains { set.contains($0.value) }
+      }
+    }
+    return found != isNegated
+  }
+}
