@@ -1,6 +1,7 @@
 import CRDTCore
 import Dispatch
 import DocStore
+import Foundation
 import Logging
 import QueryEngine
 import ScopePolicy
@@ -41,7 +42,13 @@ final class Core: Sendable {
     self.store = store
     engine = Engine(
       store: store, parameters: parameters,
-      environment: EngineEnvironment(now: { DispatchTime.now().uptimeNanoseconds }))
+      environment: EngineEnvironment(
+        now: { DispatchTime.now().uptimeNanoseconds },
+        wallClock: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) },
+        zoneOffset: { zone, milliseconds in
+          TimeZone(identifier: zone)?
+            .secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
+        }))
     observers = ObserverHub(store: store, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger

@@ -8,7 +8,6 @@ import Testing
 @Suite struct ExecSupportTests {
   private static let a = Expression.path([.key("a")])
   private static let typed = Source("t", types: [FieldDeclaration("n", .counter)])
-  private static let each = Iteration(element: Variable("v", slot: 0), source: a)
 
   private static func filter(_ predicate: Expression) -> Statement {
     .select(Select(collection: "t", predicate: predicate))
@@ -22,9 +21,6 @@ import Testing
     (.compound(CompoundSelect(.select(Select(collection: "t")))), "combining"),
     (filter(.aggregate(.sum, distinct: false, a)), "SUM"), (filter(.collate(a, .binary)), "COLLATE"),
     (filter(.inQuery(a, Select(collection: "u"), negated: false)), "query inside"),
-    (filter(.quantified(.any, each, satisfies: .variable(Variable("v", slot: 0), []))), "ANY"),
-    (filter(.arrayFor(a, each, when: nil)), "ARRAY"),
-    (filter(.objectFor(key: a, value: a, each, when: nil)), "OBJECT"),
     (filter(.field(source: 1, [.key("a")])), "join"),
     (.insert(Insert(into: typed, .documents([]))), "types"),
     (

@@ -4,14 +4,21 @@ public import DocStore
 public struct EngineEnvironment: Sendable {
   /// Nanoseconds of a clock that only goes forward, from any beginning.
   public var now: @Sendable () -> UInt64
+  /// Milliseconds since 1970, for `clock`.
+  public var wallClock: @Sendable () -> Int64
+  /// How far east of Greenwich, in seconds, a named time zone is at a moment in milliseconds since 1970.
+  public var zoneOffset: @Sendable (_ zone: String, _ milliseconds: Int64) -> Int?
   /// Told how far CREATE INDEX has come, after each slice of its work.
   public var indexProgress: @Sendable (IndexProgress) -> Void
 
   public init(
-    now: @escaping @Sendable () -> UInt64,
+    now: @escaping @Sendable () -> UInt64, wallClock: @escaping @Sendable () -> Int64 = { 0 },
+    zoneOffset: @escaping @Sendable (String, Int64) -> Int? = { _, _ in nil },
     indexProgress: @escaping @Sendable (IndexProgress) -> Void = { _ in }
   ) {
     self.now = now
+    self.wallClock = wallClock
+    self.zoneOffset = zoneOffset
     self.indexProgress = indexProgress
   }
 }

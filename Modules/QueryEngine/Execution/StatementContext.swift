@@ -7,6 +7,9 @@ import Synchronization
 public final class StatementContext: Sendable {
   private let deadline: (at: UInt64, now: @Sendable () -> UInt64)?
   private let timeout: Duration
+  /// When the statement began, in milliseconds since 1970; `nil` where no clock is known.
+  let wallClock: Int64?
+  let zoneOffset: (@Sendable (_ zone: String, _ milliseconds: Int64) -> Int?)?
   private let isCancelled = Atomic(false)
   private let remainingSteps: Atomic<Int>
 
@@ -18,6 +21,8 @@ public final class StatementContext: Sendable {
   ///   - steps: How many rows the statement may visit, in steps of 256.
   public init(_ environment: EngineEnvironment, timeout: Duration? = nil, steps: Int = .max) {
     self.timeout = timeout ?? .zero
+    wallClock = environment.wallClock()
+    zoneOffset = environment.zoneOffset
     deadline = timeout.map { (environment.now().saturatingAdding($0.wholeNanoseconds), environment.now) }
     remainingSteps = Atomic(steps)
   }
@@ -25,6 +30,8 @@ public final class StatementContext: Sendable {
   /// A context without bounds, which can only be cancelled.
   public init() {
     timeout = .zero
+    wallClock = nil
+    zoneOffset = nil
     deadline = nil
     remainingSteps = Atomic(.max)
   }

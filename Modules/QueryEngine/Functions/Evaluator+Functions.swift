@@ -72,6 +72,12 @@ extension Evaluator {
     if !function.takesNull, values.contains(.null) { return .null }
     switch function {
     case .abs, .ceil, .floor: return Self.numeric(function, values[0])
+    case .round, .trunc, .sign, .power, .sqrt, .exp, .ln, .log10, .pi:
+      return Self.mathematics(function, values)
+    case .clock, .dateAdd, .dateSub, .dateDiff, .datePart, .dateTrunc, .dateFormat, .dateCast, .dateRange,
+      .zoneOffset, .durationCast, .durationFormat:
+      return try date(function, values)
+    case .arraySort, .arrayDistinct: return Self.array(function, values)
     case .concat, .contains, .startsWith, .endsWith, .byteLength, .charLength, .lower, .upper, .substr,
       .position,
       .split, .joinString, .leftTrim, .rightTrim, .trim, .leftPad, .rightPad, .repeat:
@@ -105,6 +111,17 @@ extension Evaluator {
     guard case .array(let elements) = operands[0] else { return nil }
     switch function {
     case .arrayLength: return .int(Int64(elements.count))
+    case .arraySort: return .array(elements.sorted { SortOrder.compare($0, $1) < 0 })
+    case .arrayDistinct:
+      // The first of equal elements stays, in the order of the array.
+      let order = elements.indices.sorted {
+        let order = SortOrder.compare(elements[$0], elements[$1])
+        return order != 0 ? order < 0 : $0 < $1
+      }
+      let kept = order.indices.filter {
+        $0 == 0 || SortOrder.compare(elements[order[$0 - 1]], elements[order[$0]]) != 0
+      }
+      return .array(kept.map { order[$0] }.sorted().map { elements[$0] })
     case .arrayContainsNull: return .bool(elements.contains(.null))
     case .arrayContains: return .bool(elements.contains { SortOrder.compare($0, operands[1]) == 0 })
     default: return nil

@@ -14,6 +14,8 @@ package struct Evaluator {
   let arguments: [String: Value]
   let scope: EvaluationScope
   var matching: MatchingBudget
+  /// What the comprehensions around the current node have bound, by slot.
+  var variables: [Value?] = []
   private var remainingBytes = producedBytes
 
   init(arguments: [String: Value] = [:], _ scope: EvaluationScope) {
@@ -47,9 +49,10 @@ package struct Evaluator {
 
   /// The value of an expression that reads no fields.
   package static func evaluate(
-    constant expression: Expression, arguments: [String: Value] = [:]
+    constant expression: Expression, arguments: [String: Value] = [:], context: StatementContext? = nil
   ) throws(QueryError) -> Value? {
-    try evaluate(expression, row: { _ in nil }, arguments: arguments)
+    var evaluator = Evaluator(arguments: arguments, EvaluationScope(expression, context))
+    return try evaluator.value(of: expression) { _ in nil }
   }
 
   /// Whether a filter keeps the row: its predicate is true, not NULL or MISSING.
@@ -100,8 +103,10 @@ package struct Evaluator {
       }
       // Without ELSE the result is NULL, as in SQL.
       return try otherwise.map { (other) throws(QueryError) in try value(of: other, row) } ?? .null
-    case .field, .variable, .inQuery, .collate, .aggregate, .quantified, .arrayFor, .objectFor:
-      throw .unsupported(expression.unsupportedFeature ?? "a variable outside of a comprehension")
+    case .variable(let variable, let path): return self.variable(variable, path)
+    case .quantified, .arrayFor, .objectFor: return try comprehension(expression, row)
+    case .field, .inQuery, .collate, .aggregate:
+      throw .unsupported(expression.unsupportedFeature ?? "an expression of several documents")
     }
   }
 

@@ -6,11 +6,8 @@ extension Expression {
     case .inQuery: "a query inside a query"
     case .collate: "COLLATE"
     case .aggregate(let aggregate, _, _): "the aggregate \(aggregate.rawValue.uppercased())"
-    case .quantified: "ANY and EVERY"
-    case .arrayFor: "ARRAY … FOR"
-    case .objectFor: "OBJECT … FOR"
     case .literal, .missing, .parameter, .path, .variable, .unary, .binary, .and, .or, .between, .in, .like,
-      .similar, .isNull, .isMissing, .call, .array, .object, .case:
+      .similar, .quantified, .arrayFor, .objectFor, .isNull, .isMissing, .call, .array, .object, .case:
       nil
     }
   }

@@ -2,6 +2,14 @@ extension Function {
   /// How many arguments a call takes; `.max` is any number.
   package var arity: ClosedRange<Int> {
     switch self {
+    case .pi: 0...0
+    case .clock: 0...2
+    case .sign, .sqrt, .exp, .ln, .log10, .arraySort, .arrayDistinct, .durationFormat: 1...1
+    case .round, .trunc, .dateCast, .zoneOffset, .durationCast: 1...2
+    case .power, .dateTrunc: 2...2
+    case .datePart, .dateFormat: 2...3
+    case .dateAdd, .dateSub, .dateDiff: 3...3
+    case .dateRange: 3...4
     case .abs, .ceil, .floor, .byteLength, .charLength, .lower, .upper: 1...1
     case .arrayLength, .arrayContainsNull, .objectKeys, .objectValues, .objectLength, .objectSize: 1...1
     case .type, .jsonType, .isBoolean, .isNumber, .isString, .serializeJSON, .deserializeJSON: 1...1
@@ -33,9 +41,7 @@ extension Function {
     switch name {
     case "count": "COUNT other than as the only column COUNT(*)"
     case "sum", "avg", "min", "max", "median", "mid": "the aggregate \(name.uppercased())"
-    case "clock", "date_add", "date_sub", "date_diff", "date_part", "date_trunc", "date_format", "date_cast",
-      "date_range", "tz_offset", "duration_cast", "duration_format", "request_info":
-      "the function \(name)"
+    case "request_info": "the function \(name)"
     default: nil
     }
   }

@@ -1,7 +1,7 @@
 /// The functions of the query languages, by their names in DQL.
 public enum Function: String, Hashable, Sendable, CaseIterable {
   // Numbers
-  case abs, ceil, floor
+  case abs, ceil, floor, round, trunc, sign, power, sqrt, exp, ln, log10, pi
   // Strings; positions and lengths count Unicode scalars, from zero.
   case concat, contains
   case startsWith = "starts_with"
@@ -23,6 +23,8 @@ public enum Function: String, Hashable, Sendable, CaseIterable {
   case arrayContains = "array_contains"
   case arrayContainsNull = "array_contains_null"
   case arrayLength = "array_length"
+  case arraySort = "array_sort"
+  case arrayDistinct = "array_distinct"
   // Objects
   case objectKeys = "object_keys"
   case objectValues = "object_values"
@@ -52,7 +54,26 @@ public enum Function: String, Hashable, Sendable, CaseIterable {
   case nullIf = "nullif"
   case missingIf = "missingif"
   case decode
+  // Dates: ISO 8601 texts with a time zone, or milliseconds since 1970.
+  case clock
+  case dateAdd = "date_add"
+  case dateSub = "date_sub"
+  case dateDiff = "date_diff"
+  case datePart = "date_part"
+  case dateTrunc = "date_trunc"
+  case dateFormat = "date_format"
+  case dateCast = "date_cast"
+  case dateRange = "date_range"
+  case zoneOffset = "tz_offset"
+  case durationCast = "duration_cast"
+  case durationFormat = "duration_format"
 
   /// Whether equal arguments always give equal results: no clock, no chance, no settings of a machine.
-  package var isDeterministic: Bool { true }
+  package var isDeterministic: Bool {
+    switch self {
+    // The machine's time and its knowledge of time zones, and mathematics that libraries round as they like.
+    case .clock, .zoneOffset, .power, .exp, .ln, .log10: false
+    default: true
+    }
+  }
 }

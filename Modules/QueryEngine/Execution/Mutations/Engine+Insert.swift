@@ -31,7 +31,7 @@ extension Engine {
       for expression in expressions {
         try context.poll(steps: 1)
         documents += try NewDocument.documents(
-          in: Evaluator.evaluate(constant: expression, arguments: arguments))
+          in: Evaluator.evaluate(constant: expression, arguments: arguments, context: context))
       }
       return documents
     case .query(let select):

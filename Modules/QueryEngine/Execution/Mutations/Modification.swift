@@ -18,22 +18,26 @@ struct Modification: Sendable {
   ///
   /// - Throws: `argument`, for a parameter without a value, two changes of one path, or one that cannot be
   ///   changed; what cannot be stored is refused here if it is a constant.
-  init(_ update: Update, _ arguments: [String: Value]) throws(QueryError) {
+  init(_ update: Update, _ arguments: [String: Value], _ context: StatementContext? = nil) throws(QueryError)
+  {
     removals = update.removals
     for application in update.applications {
       switch application.operation {
-      case .increment(let amount): try add(.increment, application.path, amount, arguments)
-      case .restart(let value): try add(.restart, application.path, value, arguments)
+      case .increment(let amount): try add(.increment, application.path, amount, arguments, context)
+      case .restart(let value): try add(.restart, application.path, value, arguments, context)
       }
     }
-    for assignment in update.assignments { try add(.set, assignment.path, assignment.value, arguments) }
+    for assignment in update.assignments {
+      try add(.set, assignment.path, assignment.value, arguments, context)
+    }
     try Self.check(steps.map(\.path) + removals)
   }
 
   private mutating func add(
-    _ operation: Operation, _ path: [String], _ value: Expression, _ arguments: [String: Value]
+    _ operation: Operation, _ path: [String], _ value: Expression, _ arguments: [String: Value],
+    _ context: StatementContext?
   ) throws(QueryError) {
-    let bound = RecordExpression(try value.binding(arguments))
+    let bound = RecordExpression(try value.binding(arguments), context)
     steps.append(
       Step(path: path, operation: operation, value: bound, field: ResolvedField(path.map(PathComponent.key))))
   }

@@ -24,7 +24,7 @@ extension Plan {
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
     _ context: StatementContext, _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
   ) throws {
-    var matcher = try RecordMatcher(filter)
+    var matcher = try RecordMatcher(filter, context: context)
     matcher.resolve(collection.keys)
     let filter = matcher
     var pace = try ScanPace(context)

@@ -7,7 +7,7 @@ extension Plan {
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
   ) throws -> [SortedRow] {
     guard limit != 0, let collection = try source.collection(self.collection) else { return [] }
-    let projector = Projector(projection, collection.keys)
+    let projector = Projector(projection, collection.keys, context)
     if distinct { return try distinctRows(in: source, collection, projector, context) }
     if order.isEmpty { return try streamedRows(in: source, collection, projector, context) }
     let rows = try orderedRows(in: source, collection, projector, context)
@@ -35,7 +35,7 @@ extension Plan {
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
     _ projector: Projector, _ context: StatementContext
   ) throws -> [SortedRow] {
-    var rowOrder = RowOrder(order)
+    var rowOrder = RowOrder(order, context)
     rowOrder.resolve(collection.keys)
     let order = rowOrder
     if isOrdered { return try rowsInIndexOrder(in: source, collection, projector, order, context) }

@@ -3,8 +3,8 @@ import CRDTCore
 /// The same steps on rows of values, for virtual collections.
 extension Plan {
   func rows(of documents: [[String: Value]], _ context: StatementContext) throws(QueryError) -> [Row] {
-    let order = RowOrder(order)
-    let projector = Projector(projection, KeyTable())
+    let order = RowOrder(order, context)
+    let projector = Projector(projection, KeyTable(), context)
     var rows: [SortedRow] = []
     for document in try matches(in: documents, context) {
       rows.append(
@@ -25,7 +25,7 @@ extension Plan {
   ) throws(QueryError) -> [[String: Value]] {
     var pace = try ScanPace(context)
     guard let filter else { return documents }
-    let condition = RecordExpression(filter)
+    let condition = RecordExpression(filter, context)
     var accepted: [[String: Value]] = []
     for document in documents {
       try pace.step()

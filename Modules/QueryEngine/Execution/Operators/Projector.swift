@@ -17,27 +17,30 @@ struct Projector: Sendable {
   /// - Parameters:
   ///   - projection: What the rows show; counts are made elsewhere.
   ///   - keys: The field names of the collection.
-  init(_ projection: Select.Projection, _ keys: KeyTable) {
+  ///   - context: The statement that makes the rows.
+  init(_ projection: Select.Projection, _ keys: KeyTable, _ context: StatementContext? = nil) {
     self.keys = keys
     switch projection {
     case .all, .countAll: shape = nil
     case .columns(let columns):
       shape = RowShape(columns.map(\.name))
-      self.columns = columns.map { Self.resolved($0.expression, keys) }
+      self.columns = columns.map { Self.resolved($0.expression, keys, context) }
     case .elements(let elements):
       shape = nil
       parts = elements.map { element in
         switch element {
         case .star: .document
         case .without(let path): .without(path)
-        case .column(let column): .column(column.name, Self.resolved(column.expression, keys))
+        case .column(let column): .column(column.name, Self.resolved(column.expression, keys, context))
         }
       }
     }
   }
 
-  private static func resolved(_ expression: Expression, _ keys: KeyTable) -> RecordExpression {
-    var expression = RecordExpression(expression)
+  private static func resolved(
+    _ expression: Expression, _ keys: KeyTable, _ context: StatementContext?
+  ) -> RecordExpression {
+    var expression = RecordExpression(expression, context)
     expression.resolve(keys)
     return expression
   }

@@ -5,9 +5,9 @@ struct RowOrder: Sendable {
   let isDescending: [Bool]
   private var keys: [RecordExpression]
 
-  init(_ order: [SortKey]) {
+  init(_ order: [SortKey], _ context: StatementContext? = nil) {
     isDescending = order.map(\.descending)
-    keys = order.map { RecordExpression($0.expression) }
+    keys = order.map { RecordExpression($0.expression, context) }
   }
 
   /// Whether rows stand as they arrived.

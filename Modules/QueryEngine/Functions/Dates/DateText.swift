@@ -1,0 +1,113 @@
+/// Dates as ISO 8601 texts: `2026-11-21T07:00:00.000+01:00`.
+enum DateText {
+  /// The moment of a text; `nil` without a time zone, and for what is no date.
+  static func parse(_ text: String) -> Instant? {
+    var reader = DigitReader(text)
+    guard let year = reader.number(4), reader.accept("-"), let month = reader.number(2), reader.accept("-"),
+      let day = reader.number(2)
+    else { return nil }
+    var fields = Instant.Fields(year: year, month: month, day: day)
+    guard reader.accept("T") || reader.accept("t") || reader.accept(" ") else { return nil }
+    guard let hour = reader.number(2), reader.accept(":"), let minute = reader.number(2) else { return nil }
+    fields.hour = hour
+    fields.minute = minute
+    if reader.accept(":") {
+      guard let second = reader.number(2) else { return nil }
+      fields.second = second
+      if reader.accept(".") || reader.accept(",") {
+        guard let fraction = reader.fraction() else { return nil }
+        fields.millisecond = fraction
+      }
+    }
+    _ = reader.accept(" ")
+    guard let offset = reader.zone(), reader.isAtEnd else { return nil }
+    return Instant(fields, offset: offset)
+  }
+
+  /// The text of a moment, with milliseconds where there are some.
+  static func text(of instant: Instant) -> String {
+    let fields = instant.fields
+    let milliseconds = fields.millisecond == 0 ? "" : "." + padded(fields.millisecond, 3)
+    return padded(fields.year, 4) + "-" + padded(fields.month, 2) + "-" + padded(fields.day, 2) + "T"
+      + padded(fields.hour, 2) + ":" + padded(fields.minute, 2) + ":" + padded(fields.second, 2)
+      + milliseconds
+      + zone(instant.offset)
+  }
+
+  /// `Z` or `+01:00`.
+  static func zone(_ offset: Int) -> String {
+    if offset == 0 { return "Z" }
+    let minutes = abs(offset) / 60
+    return (offset < 0 ? "-" : "+") + padded(minutes / 60, 2) + ":" + padded(minutes % 60, 2)
+  }
+
+  static func padded(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+  }
+}
+
+/// Reads numbers of fixed width from a text.
+struct DigitReader {
+  private let bytes: [UInt8]
+  private(set) var offset = 0
+
+  init(_ text: String) { bytes = Array(text.utf8) }
+
+  var isAtEnd: Bool { offset == bytes.count }
+
+  var next: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+  mutating func accept(_ scalar: Unicode.Scalar) -> Bool {
+    guard let next, UInt32(next) == scalar.value else { return false }
+    offset += 1
+    return true
+  }
+
+  /// Takes a word in either case.
+  mutating func accept(word: String) -> Bool {
+    let wanted = Array(word.utf8)
+    guard bytes.count - offset >= wanted.count else { return false }
+    for index in wanted.indices where bytes[offset + index] | 0x20 != wanted[index] | 0x20 { return false }
+    offset += wanted.count
+    return true
+  }
+
+  /// A number of `least` to `most` digits.
+  mutating func number(_ most: Int, least: Int? = nil) -> Int? {
+    let start = offset
+    var number = 0
+    while offset - start < most, let digit = next, (0x30...0x39).contains(digit) {
+      number = number * 10 + Int(digit - 0x30)
+      offset += 1
+    }
+    return offset - start >= least ?? most ? number : nil
+  }
+
+  /// The milliseconds of a fraction of a second; further digits are left out.
+  mutating func fraction() -> Int? {
+    let start = offset
+    var milliseconds = 0
+    while let digit = next, (0x30...0x39).contains(digit) {
+      if offset - start < 3 { milliseconds = milliseconds * 10 + Int(digit - 0x30) }
+      offset += 1
+    }
+    guard offset > start else { return nil }
+    for _ in min(offset - start, 3)..<3 { milliseconds *= 10 }
+    return milliseconds
+  }
+
+  /// Seconds east of Greenwich: `Z`, `+01:00`, `+0100`, `+01`.
+  mutating func zone() -> Int? {
+    if accept("Z") || accept("z") { return 0 }
+    let isWest = accept("-")
+    guard isWest || accept("+"), let hours = number(2), hours < 24 else { return nil }
+    _ = accept(":")
+    var minutes = 0
+    if let next, (0x30...0x39).contains(next) {
+      guard let given = number(2), given < 60 else { return nil }
+      minutes = given
+    }
+    return (hours * 60 + minutes) * (isWest ? -60 : 60)
+  }
+}

@@ -1,0 +1,109 @@
+import CRDTCore
+
+/// ANY, EVERY, ARRAY … FOR and OBJECT … FOR: over an array's elements or an object's members.
+extension Evaluator {
+  /// What one element costs of the steps that an evaluation has: comprehensions may stand in each other.
+  private static let stepsPerElement = 16
+
+  mutating func comprehension(
+    _ expression: Expression, _ row: (FieldPath) -> Value?
+  ) throws(QueryError) -> Value? {
+    switch expression {
+    case .quantified(let quantifier, let iteration, let condition):
+      let decisive = quantifier == .any
+      var isEmpty = true
+      var isDecided = false
+      let source = try forEach(iteration, row) { (evaluator: inout Evaluator) throws(QueryError) in
+        isEmpty = false
+        isDecided = (try evaluator.value(of: condition, row) == .bool(true)) == decisive
+        return !isDecided
+      }
+      guard source == .bool(true) else { return source }
+      if isEmpty { return .bool(quantifier == .every) }
+      return .bool(isDecided == decisive)
+    case .arrayFor(let element, let iteration, let condition):
+      var elements: [Value] = []
+      let source = try forEach(iteration, row) { (evaluator: inout Evaluator) throws(QueryError) in
+        guard try evaluator.accepts(condition, row), let value = try evaluator.value(of: element, row) else {
+          return true
+        }
+        try evaluator.charge(16)
+        elements.append(value)
+        return true
+      }
+      return source == .bool(true) ? .array(elements) : source
+    case .objectFor(let key, let value, let iteration, let condition):
+      var members: [String: Value] = [:]
+      let source = try forEach(iteration, row) { (evaluator: inout Evaluator) throws(QueryError) in
+        guard try evaluator.accepts(condition, row),
+          case .string(let key) = try evaluator.value(of: key, row),
+          let value = try evaluator.value(of: value, row)
+        else { return true }
+        try evaluator.charge(16 + key.utf8.count)
+        members[key] = value
+        return true
+      }
+      return source == .bool(true) ? .map(members) : source
+    default: return nil
+    }
+  }
+
+  private mutating func accepts(
+    _ condition: Expression?, _ row: (FieldPath) -> Value?
+  ) throws(QueryError) -> Bool {
+    guard let condition else { return true }
+    return try value(of: condition, row) == .bool(true)
+  }
+
+  /// Binds the variables to each element in turn and calls `body`, until it returns `false`.
+  ///
+  /// - Returns: True when the source is an array or an object; else what the comprehension is: NULL or MISSING.
+  private mutating func forEach(
+    _ iteration: Iteration, _ row: (FieldPath) -> Value?,
+    _ body: (inout Evaluator) throws(QueryError) -> Bool
+  ) throws(QueryError) -> Value? {
+    guard let source = try value(of: iteration.source, row) else { return nil }
+    switch source {
+    case .null: return .null
+    case .array, .map: break
+    case .bool, .int, .double, .string, .bytes, .counter, .attachment: return nil
+    }
+    let slots = [iteration.element.slot, iteration.position?.slot ?? 0].max() ?? 0
+    while variables.count <= slots { variables.append(nil) }
+    _ = try visit(source, iteration, body)
+    return .bool(true)
+  }
+
+  private mutating func visit(
+    _ source: Value, _ iteration: Iteration, _ body: (inout Evaluator) throws(QueryError) -> Bool
+  ) throws(QueryError) -> Bool {
+    switch source {
+    case .array(let elements):
+      for (index, element) in elements.enumerated() {
+        guard try visit(element, at: .int(Int64(index)), iteration, body) else { return false }
+      }
+    case .map(let members):
+      for (key, value) in SortOrder.sorted(members) {
+        guard try visit(value, at: .string(key), iteration, body) else { return false }
+      }
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: break
+    }
+    return true
+  }
+
+  private mutating func visit(
+    _ element: Value, at position: Value, _ iteration: Iteration,
+    _ body: (inout Evaluator) throws(QueryError) -> Bool
+  ) throws(QueryError) -> Bool {
+    try matching.spend(Self.stepsPerElement)
+    variables[iteration.element.slot] = element
+    if let slot = iteration.position?.slot { variables[slot] = position }
+    guard try body(&self) else { return false }
+    return iteration.isDeep ? try visit(element, iteration, body) : true
+  }
+
+  func variable(_ variable: Variable, _ path: FieldPath) -> Value? {
+    guard variables.indices.contains(variable.slot) else { return nil }
+    return path.isEmpty ? variables[variable.slot] : variables[variable.slot]?.value(at: path)
+  }
+}

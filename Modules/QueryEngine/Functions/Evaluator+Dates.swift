@@ -1,0 +1,130 @@
+import CRDTCore
+
+/// Functions of dates, which are ISO 8601 texts with a time zone or milliseconds since 1970.
+///
+/// What is made of a text is a text with the same offset, what is made of a number is a number.
+extension Evaluator {
+  mutating func date(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
+    switch function {
+    case .clock: return clock(operands)
+    case .zoneOffset: return zoneOffset(operands)
+    case .durationCast: return Self.durationCast(operands)
+    case .durationFormat:
+      return operands[0].wholeNumber.map { .string(DurationText.text(milliseconds: $0)) }
+    case .dateCast: return try dateCast(operands)
+    case .dateRange: return try dateRange(operands)
+    default: break
+    }
+    guard let instant = Self.instant(operands[0]) else { return nil }
+    switch function {
+    case .dateAdd, .dateSub:
+      guard let part = Self.part(operands[1]), let count = operands[2].wholeNumber, count != .min else {
+        return nil
+      }
+      return part.added(to: instant, function == .dateAdd ? count : -count).map {
+        Self.value($0, like: operands[0])
+      }
+    case .dateDiff:
+      guard let other = Self.instant(operands[1]), let part = Self.part(operands[2]) else { return nil }
+      return part.difference(instant, other).map(Value.int)
+    case .datePart:
+      return Self.part(operands[1]).flatMap { part in inZone(instant, operands, 2).map(part.value) }
+    case .dateTrunc:
+      return Self.part(operands[1])?.truncated(instant).map { Self.value($0, like: operands[0]) }
+    case .dateFormat:
+      guard case .string(let text) = operands[1], let format = DateFormat(text),
+        let instant = inZone(instant, operands, 2)
+      else { return nil }
+      let result = format.text(of: instant)
+      try charge(result.utf8.count)
+      return .string(result)
+    default: return nil
+    }
+  }
+
+  private static func instant(_ value: Value) -> Instant? {
+    if case .string(let text) = value { return DateText.parse(text) }
+    return value.wholeNumber.flatMap { Instant(milliseconds: $0) }
+  }
+
+  private static func value(_ instant: Instant, like operand: Value) -> Value {
+    if case .string = operand { return .string(DateText.text(of: instant)) }
+    return .int(instant.milliseconds)
+  }
+
+  private static func part(_ value: Value) -> DatePart? {
+    if case .string(let name) = value { DatePart(name: name) } else { nil }
+  }
+
+  /// The moment in the zone that the operand at `index` names, if there is one.
+  private func inZone(_ instant: Instant, _ operands: [Value], _ index: Int) -> Instant? {
+    guard operands.count > index else { return instant }
+    guard case .string(let zone) = operands[index] else { return nil }
+    return offset(of: zone, at: instant).flatMap { instant.with(offset: $0) }
+  }
+
+  /// Seconds east of Greenwich: of `UTC`, `Z`, `+01:00`, or a name that the machine knows.
+  private func offset(of zone: String, at instant: Instant) -> Int? {
+    if ["UTC", "GMT"].contains(zone.uppercased()) { return 0 }
+    var reader = DigitReader(zone)
+    if let offset = reader.zone(), reader.isAtEnd { return offset }
+    return scope.context?.zoneOffset?(zone, instant.milliseconds)
+  }
+
+  /// `clock([format[, zone]])`: when the statement began.
+  private func clock(_ operands: [Value]) -> Value? {
+    guard let now = scope.context?.wallClock.flatMap({ Instant(milliseconds: $0) }),
+      let instant = inZone(now, operands, 1)
+    else { return nil }
+    guard let first = operands.first else { return .string(DateText.text(of: instant)) }
+    guard case .string(let text) = first else { return nil }
+    return DateFormat(text).map { .string($0.text(of: instant)) }
+  }
+
+  /// `tz_offset(zone[, date])` as `+01:00`, at the date or else now.
+  private func zoneOffset(_ operands: [Value]) -> Value? {
+    guard case .string(let zone) = operands[0] else { return nil }
+    let instant =
+      operands.count > 1
+      ? Self.instant(operands[1]) : Instant(milliseconds: scope.context?.wallClock ?? 0)
+    guard let offset = instant.flatMap({ offset(of: zone, at: $0) }) else { return nil }
+    return .string(offset == 0 ? "+00:00" : DateText.zone(offset))
+  }
+
+  /// `date_cast(date[, format])` as an ISO 8601 text.
+  private func dateCast(_ operands: [Value]) throws(QueryError) -> Value? {
+    guard operands.count > 1 else {
+      return Self.instant(operands[0]).map { .string(DateText.text(of: $0)) }
+    }
+    guard case .string(let text) = operands[0], case .string(let format) = operands[1] else { return nil }
+    return DateFormat(format)?.parse(text).map { .string(DateText.text(of: $0)) }
+  }
+
+  /// `date_range(start, end, part[, step])`: from the start on, up to but not including the end.
+  private mutating func dateRange(_ operands: [Value]) throws(QueryError) -> Value? {
+    let step = operands.count > 3 ? operands[3].wholeNumber : 1
+    guard let start = Self.instant(operands[0]), let end = Self.instant(operands[1]),
+      let part = Self.part(operands[2]), part.isUnit, let step, step != 0, step.magnitude < 1 << 31
+    else { return nil }
+    var dates: [Value] = []
+    var count: Int64 = 0
+    // Always from the start, so that months keep its day.
+    while let next = part.added(to: start, count * step),
+      step > 0 ? next.milliseconds < end.milliseconds : next.milliseconds > end.milliseconds
+    {
+      try charge(32)
+      dates.append(Self.value(next, like: operands[0]))
+      count += 1
+    }
+    return .array(dates)
+  }
+
+  /// `duration_cast(duration[, part])` in milliseconds, or in whole parts.
+  private static func durationCast(_ operands: [Value]) -> Value? {
+    var milliseconds = operands[0].wholeNumber
+    if case .string(let text) = operands[0] { milliseconds = DurationText.parse(text) }
+    guard let milliseconds else { return nil }
+    guard operands.count > 1 else { return .int(milliseconds) }
+    return part(operands[1])?.milliseconds.map { .int(milliseconds / $0) }
+  }
+}
