@@ -7,27 +7,17 @@ import Testing
 /// Trees that the parser does not make can be made by hand: the engine names what it does not do.
 @Suite struct ExecSupportTests {
   private static let a = Expression.path([.key("a")])
-  private static let typed = Source("t", types: [FieldDeclaration("n", .counter)])
 
   private static func filter(_ predicate: Expression) -> Statement {
     .select(Select(collection: "t", predicate: predicate))
   }
 
   private static let statements: [(Statement, String)] = [
-    (.select(Select(from: Source("t"), joins: [Join(.inner, Source("u"), on: a)])), "JOIN"),
-    (.select(Select(from: Source("t"), groups: [a])), "GROUP BY"),
-    (.select(Select(from: Source("t"), having: a)), "HAVING"),
-    (.select(Select(from: typed)), "types"),
-    (.compound(CompoundSelect(.select(Select(collection: "t")))), "combining"),
     (filter(.aggregate(.sum, distinct: false, a)), "SUM"), (filter(.collate(a, .binary)), "COLLATE"),
-    (filter(.inQuery(a, Select(collection: "u"), negated: false)), "query inside"),
     (filter(.field(source: 1, [.key("a")])), "join"),
-    (.insert(Insert(into: typed, .documents([]))), "types"),
     (
       .insert(Insert(collection: "t", documents: [.array([.aggregate(.max, distinct: false, a)])])), "MAX"
     ),
-    (.update(Update(typed, removals: [["a"]])), "types"),
-    (.evict(Removal(from: typed)), "types"),
     (.profile(.select(Select(collection: "t"))), "PROFILE"),
     (.advise(.select(Select(collection: "t")), provisioning: false), "ADVISE"),
   ]

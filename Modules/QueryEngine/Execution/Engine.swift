@@ -9,12 +9,14 @@ public struct Engine: Sendable {
   public let parameters: SystemParameters
   public let environment: EngineEnvironment
   private let timeout: RequestTimeout
+  let requests: RequestLog
 
   public init(store: Store, parameters: SystemParameters, environment: EngineEnvironment) {
     self.store = store
     self.parameters = parameters
     self.environment = environment
     timeout = RequestTimeout(parameters)
+    requests = RequestLog(parameters, environment)
   }
 
   /// A context for one statement, which has the time that the system parameters give it from now on.
@@ -35,10 +37,14 @@ public struct Engine: Sendable {
     _ text: String, arguments: [String: Value] = [:], context: StatementContext? = nil
   ) throws -> QueryResult {
     let parsed = try DQL.parseLocated(text)
+    let request = requests.begin(text)
     do {
-      return try execute(parsed.statement, arguments: arguments, context: context)
-    } catch let error as QueryError {
-      throw parsed.sourceMap.locating(error)
+      let result = try execute(parsed.statement, arguments: arguments, context: context)
+      requests.end(request, rowCount: result.rows.count, error: nil)
+      return result
+    } catch {
+      requests.end(request, rowCount: 0, error: error)
+      throw (error as? QueryError).map(parsed.sourceMap.locating) ?? error
     }
   }
 
@@ -68,10 +74,14 @@ public struct Engine: Sendable {
   @concurrent
   public func execute(_ text: String, arguments: [String: Value] = [:]) async throws -> QueryResult {
     let parsed = try DQL.parseLocated(text)
+    let request = requests.begin(text)
     do {
-      return try await execute(parsed.statement, arguments: arguments)
-    } catch let error as QueryError {
-      throw parsed.sourceMap.locating(error)
+      let result = try await execute(parsed.statement, arguments: arguments)
+      requests.end(request, rowCount: result.rows.count, error: nil)
+      return result
+    } catch {
+      requests.end(request, rowCount: 0, error: error)
+      throw (error as? QueryError).map(parsed.sourceMap.locating) ?? error
     }
   }
 
@@ -113,7 +123,9 @@ public struct Engine: Sendable {
     case .explain(let explained): return try explain(explained, arguments, in: transaction)
     case .insert, .update, .delete, .evict:
       throw QueryError(.unsupported, "a statement that writes cannot run in a read transaction")
-    case .compound, .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
+    case .compound(let compound):
+      return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context ?? makeContext()))
+    case .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
   }
@@ -136,7 +148,9 @@ public struct Engine: Sendable {
       return try execute(removal, arguments, in: transaction, context, WriteTransaction.remove)
     case .evict(let removal):
       return try execute(removal, arguments, in: transaction, context, WriteTransaction.evict)
-    case .compound, .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
+    case .compound(let compound):
+      return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context))
+    case .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
   }
@@ -170,15 +184,24 @@ public struct Engine: Sendable {
     of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
     _ context: StatementContext
   ) throws -> [Row] {
-    let catalogue = try QueryCatalogue([select.collection], in: source)
+    let select = try answering(select, arguments, in: source, context)
+    let catalogue = try QueryCatalogue(Statement.select(select).collections, in: source)
+    let facts = SystemFacts(
+      site: store.site, changedParameters: parameters.changedValues, requests: requests)
+    if select.isStaged {
+      return try Stager.plan(select, arguments, catalogue).rows(in: source, facts, context)
+    }
     let plan = try Planner.plan(select, arguments: arguments, catalogue: catalogue)
-    let facts = SystemFacts(site: store.site, changedParameters: parameters.changedValues)
     return try plan.rows(in: source, facts, context)
   }
 
   private func explain(
     _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
   ) throws -> QueryResult {
+    var statement = statement
+    if case .select(let select) = statement {
+      statement = .select(try answering(select, arguments, in: source, makeContext()))
+    }
     let catalogue = try QueryCatalogue(statement.collections, in: source)
     return QueryResult(rows: [Row(["plan": try statement.explanation(arguments, catalogue)])])
   }

@@ -10,15 +10,19 @@ public struct EngineEnvironment: Sendable {
   public var zoneOffset: @Sendable (_ zone: String, _ milliseconds: Int64) -> Int?
   /// Told how far CREATE INDEX has come, after each slice of its work.
   public var indexProgress: @Sendable (IndexProgress) -> Void
+  /// Told of statements that took longer than the system parameters say; the text has no values in it.
+  public var log: @Sendable (String) -> Void
 
   public init(
     now: @escaping @Sendable () -> UInt64, wallClock: @escaping @Sendable () -> Int64 = { 0 },
     zoneOffset: @escaping @Sendable (String, Int64) -> Int? = { _, _ in nil },
-    indexProgress: @escaping @Sendable (IndexProgress) -> Void = { _ in }
+    indexProgress: @escaping @Sendable (IndexProgress) -> Void = { _ in },
+    log: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.now = now
     self.wallClock = wallClock
     self.zoneOffset = zoneOffset
+    self.log = log
     self.indexProgress = indexProgress
   }
 }

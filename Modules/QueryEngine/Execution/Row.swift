@@ -88,6 +88,15 @@ public struct Row: Sendable {
     }
   }
 
+  /// About the bytes of memory that the row takes.
+  var memoryBytes: Int {
+    switch content {
+    case .record(let record, _): 96 + record.bytes.count
+    case .columns(_, let values): values.reduce(96) { $0 + ($1?.memoryBytes ?? 16) }
+    case .values(let values): Value.map(values).memoryBytes
+    }
+  }
+
   /// Whether both rows show the same values; rows that cannot be read differ.
   func showsSame(as other: Row) -> Bool {
     if let record, record == other.record { return true }

@@ -12,6 +12,7 @@ public final class StatementContext: Sendable {
   let zoneOffset: (@Sendable (_ zone: String, _ milliseconds: Int64) -> Int?)?
   private let isCancelled = Atomic(false)
   private let remainingSteps: Atomic<Int>
+  private let remainingBytes: Atomic<Int>
 
   /// A context with bounds.
   ///
@@ -19,12 +20,17 @@ public final class StatementContext: Sendable {
   ///   - environment: Whose clock the time is read from.
   ///   - timeout: From now on; `nil` for no bound.
   ///   - steps: How many rows the statement may visit, in steps of 256.
-  public init(_ environment: EngineEnvironment, timeout: Duration? = nil, steps: Int = .max) {
+  ///   - memoryBytes: About how much memory it may take to sort, group, join and compare rows.
+  public init(
+    _ environment: EngineEnvironment, timeout: Duration? = nil, steps: Int = .max,
+    memoryBytes: Int = StatementContext.defaultMemoryBytes
+  ) {
     self.timeout = timeout ?? .zero
     wallClock = environment.wallClock()
     zoneOffset = environment.zoneOffset
     deadline = timeout.map { (environment.now().saturatingAdding($0.wholeNanoseconds), environment.now) }
     remainingSteps = Atomic(steps)
+    remainingBytes = Atomic(memoryBytes)
   }
 
   /// A context without bounds, which can only be cancelled.
@@ -34,7 +40,11 @@ public final class StatementContext: Sendable {
     zoneOffset = nil
     deadline = nil
     remainingSteps = Atomic(.max)
+    remainingBytes = Atomic(Self.defaultMemoryBytes)
   }
+
+  /// What a statement may take where nothing else is said: 512 MiB.
+  public static let defaultMemoryBytes = 512 << 20
 
   /// Ends the statement soon, from any thread; one that has begun to write goes on.
   public func cancel() { isCancelled.store(true, ordering: .relaxed) }
@@ -56,6 +66,19 @@ public final class StatementContext: Sendable {
       throw QueryError(.limit, "the statement visits more rows than it may")
     }
     if steps > 0, remaining != .max { remainingSteps.store(remaining - steps, ordering: .relaxed) }
+  }
+}
+
+extension StatementContext {
+  /// Takes memory that the statement keeps until its end.
+  ///
+  /// - Throws: `limit` when it is more than the statement may have.
+  func reserve(_ bytes: Int) throws(QueryError) {
+    let remaining = remainingBytes.load(ordering: .relaxed)
+    guard bytes <= remaining else {
+      throw QueryError(.limit, "the statement needs more memory than it may to sort, group or join its rows")
+    }
+    remainingBytes.store(remaining - bytes, ordering: .relaxed)
   }
 }
 

@@ -16,6 +16,8 @@ package struct Accumulator: Sendable {
   private let distinct: Bool
   private let countsRows: Bool
   private var state: State
+  /// The most values that were kept at a time.
+  private var mostKept = 0
 
   /// - Parameters:
   ///   - aggregate: What is worked out.
@@ -38,7 +40,15 @@ package struct Accumulator: Sendable {
   }
 
   /// Takes in the value that the aggregate's operand has in a row.
-  package mutating func add(_ value: Value?) { change(value, by: 1) }
+  ///
+  /// - Returns: Whether more values are kept now than ever before.
+  @discardableResult
+  package mutating func add(_ value: Value?) -> Bool {
+    change(value, by: 1)
+    guard case .values(let values) = state, values.keptCount > mostKept else { return false }
+    mostKept = values.keptCount
+    return true
+  }
 
   /// Takes a row away again that was added; only if this was made for it.
   package mutating func remove(_ value: Value?) { change(value, by: -1) }

@@ -18,6 +18,9 @@ package struct OrderedValues: Sendable {
 
   package init() {}
 
+  /// Entries and gathered changes that take memory now.
+  var keptCount: Int { sorted.count + changes.count }
+
   /// Adds a value; a counter counts as an integer.
   package mutating func insert(_ value: Value) { change(value, by: 1) }
 

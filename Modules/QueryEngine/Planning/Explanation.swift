@@ -7,12 +7,11 @@ extension Statement {
     let root: PlanNode
     switch self {
     case .select(let select):
-      root = try Planner.plan(select, arguments: arguments, catalogue: catalogue).root
+      root = try select.planRoot(arguments, catalogue)
     case .insert(let insert):
-      if let feature = insert.unsupportedFeature { throw .unsupported(feature) }
       var input: PlanNode?
       if case .query(let select) = insert.content {
-        input = try Planner.plan(select, arguments: arguments, catalogue: catalogue).root
+        input = try select.planRoot(arguments, catalogue)
       }
       root = .mutate(.insert, collection: insert.collection, input)
     case .update(let update):
@@ -39,6 +38,14 @@ extension Statement {
   }
 }
 
+extension Select {
+  /// The operators of the query.
+  func planRoot(_ arguments: [String: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> PlanNode {
+    if isStaged { return try Stager.plan(self, arguments, catalogue).root }
+    return try Planner.plan(self, arguments: arguments, catalogue: catalogue).root
+  }
+}
+
 extension PlanNode {
   /// One object for each operator, in the order in which rows pass them.
   var steps: [Value] { (input?.steps ?? []) + [.map(details.merging(["operator": .string(name)]) { $1 })] }
@@ -47,7 +54,7 @@ extension PlanNode {
     switch self {
     case .scan, .countScan: nil
     case .fetch(let node), .filter(_, let node), .group(_, _, let node), .sort(_, _, let node),
-      .distinct(let node), .limit(_, _, _, let node), .project(_, let node):
+      .distinct(let node), .limit(_, _, _, let node), .project(_, let node), .join(_, let node):
       node
     case .mutate(_, _, let node): node
     }
@@ -70,6 +77,7 @@ extension PlanNode {
     case .distinct: "distinct"
     case .limit: "limit"
     case .project: "finalProjection"
+    case .join(let join, _): join.name
     case .mutate(let mutation, _, _): mutation.rawValue
     }
   }
@@ -100,8 +108,35 @@ extension PlanNode {
       if offset > 0 { details["offset"] = .int(Int64(offset)) }
       if rows != nil { details["stopsEarly"] = .bool(stopsEarly) }
       return details
+    case .join(let join, _): return join.details
     case .project(let projection, _): return ["projection": .string(printer.text(of: projection, []))]
     }
+  }
+}
+
+extension PlanNode.Join {
+  fileprivate var name: String {
+    switch method {
+    case .id, .index, .scan: "nlJoin"
+    case .hash: "hashJoin"
+    }
+  }
+
+  fileprivate var details: [String: Value] {
+    var details: [String: Value] = [
+      "collection": .string(collection), "join": .string(keepsUnmatched ? "left" : "inner"),
+      "on": .string(condition.description),
+    ]
+    if alias != collection { details["alias"] = .string(alias) }
+    details["predicate"] = filter.map { .string($0.description) }
+    switch method {
+    case .id: details["inner"] = .string("idScan")
+    case .index(let index, _):
+      details["inner"] = .string("indexScan")
+      details["index"] = .string(index.definition.name)
+    case .hash, .scan: details["inner"] = .string("collectionScan")
+    }
+    return details
   }
 }
 

@@ -121,7 +121,7 @@ extension Value {
   /// The id that equals this value in queries, where numbers compare by value.
   ///
   /// - Returns: `nil` when there may be several, or none that is easily found: arrays and maps with doubles.
-  fileprivate var asIdentifier: Value? {
+  var asIdentifier: Value? {
     switch self {
     case .double(let number): Int64(exactly: number).map { .int($0) } ?? self
     case .counter(let number): .int(number)

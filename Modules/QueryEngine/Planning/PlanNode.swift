@@ -16,8 +16,20 @@ package indirect enum PlanNode: Hashable, Sendable {
   case distinct(PlanNode)
   case limit(Int?, offset: Int, stopsEarly: Bool, PlanNode)
   case project(Select.Projection, PlanNode)
+  /// Adds the documents of a source to the rows of those before.
+  case join(Join, PlanNode)
   /// Writes, or documents to insert where there is no operator below.
   case mutate(Mutation, collection: String, PlanNode?)
+
+  package struct Join: Hashable, Sendable {
+    package var collection: String
+    package var alias: String
+    package var keepsUnmatched: Bool
+    package var method: StagedPlan.JoinMethod
+    package var condition: Expression
+    /// What is tested on the source's documents alone.
+    package var filter: Expression?
+  }
 
   package enum Mutation: String, Hashable, Sendable { case insert, update, delete, evict }
 }
@@ -58,5 +70,12 @@ extension Plan {
 
   private func limited(_ node: PlanNode) -> PlanNode {
     limit == nil && offset == 0 ? node : .limit(limit, offset: offset, stopsEarly: stopsEarly, node)
+  }
+}
+
+extension PlanNode {
+  /// The operators below the one that writes.
+  var withoutMutation: PlanNode {
+    if case .mutate(_, _, let input?) = self { input } else { self }
   }
 }

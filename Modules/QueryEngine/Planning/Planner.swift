@@ -27,7 +27,6 @@ package enum Planner {
   package static func plan(
     _ removal: Removal, arguments: [String: Value], catalogue: QueryCatalogue = .empty
   ) throws(QueryError) -> Plan {
-    if let feature = removal.unsupportedFeature { throw .unsupported(feature) }
     var plan = try plan(
       removal.target, removal.predicate, removal.order, removal.limit, removal.offset, arguments)
     plan.choosePath(catalogue, removal.target.hints)
@@ -37,7 +36,6 @@ package enum Planner {
   package static func plan(
     _ update: Update, arguments: [String: Value], catalogue: QueryCatalogue = .empty
   ) throws(QueryError) -> Plan {
-    if let feature = update.unsupportedFeature { throw .unsupported(feature) }
     var plan = try plan(update.target, update.predicate, [], nil, nil, arguments)
     plan.choosePath(catalogue, update.target.hints)
     return plan
@@ -60,7 +58,7 @@ package enum Planner {
   }
 
   /// The number that LIMIT or OFFSET asks for.
-  private static func count(
+  static func count(
     _ expression: Expression?, _ clause: String, _ arguments: [String: Value]
   ) throws(QueryError) -> Int? {
     guard let expression else { return nil }

@@ -1,31 +1,17 @@
 extension Select {
+  /// Whether its rows are something else than the documents of one collection, or their number.
+  var isStaged: Bool {
+    if !joins.isEmpty { return true }
+    if case .countAll = projection, groups.isEmpty, having == nil { return false }
+    return isGrouped
+  }
+
   /// The first part of the query that cannot be planned; `nil` when there is none.
   var unsupportedFeature: String? {
     if !joins.isEmpty { return "JOIN" }
     if !groups.isEmpty { return "GROUP BY" }
-    if having != nil { return "HAVING" }
-    return source.unsupportedFeature
+    return having != nil ? "HAVING" : nil
   }
-}
-
-extension Insert {
-  /// The first part of the statement that cannot be executed; `nil` when there is none.
-  var unsupportedFeature: String? { target.unsupportedFeature }
-}
-
-extension Update {
-  /// The first part of the statement that cannot be executed; `nil` when there is none.
-  var unsupportedFeature: String? { target.unsupportedFeature }
-}
-
-extension Removal {
-  /// The first part of the statement that cannot be executed; `nil` when there is none.
-  var unsupportedFeature: String? { target.unsupportedFeature }
-}
-
-extension Source {
-  /// Declared types, which decide how writes merge.
-  fileprivate var unsupportedFeature: String? { types.isEmpty ? nil : "declaring the types of fields" }
 }
 
 extension Statement {

@@ -7,14 +7,14 @@ extension Engine {
     _ insert: Insert, _ arguments: [String: Value], in transaction: WriteTransaction,
     _ context: StatementContext
   ) throws -> QueryResult {
-    if let feature = insert.unsupportedFeature { throw QueryError.unsupported(feature) }
+    let types = try DeclaredTypes(insert.target.types)
     _ = try Planner.plan(Select(collection: insert.collection), arguments: [:]).writable()
     let returning = try Returning(insert.returning, arguments)
     let documents = try documents(of: insert.content, arguments, in: transaction, context)
     if !insert.initial, insert.conflict == .fail { try refuseConflicts(documents, insert, transaction) }
     var mutated: [DocumentID] = []
     for document in documents {
-      if let id = try write(document, insert, transaction) { mutated.append(id) }
+      if let id = try write(document, types, insert, transaction) { mutated.append(id) }
     }
     return QueryResult(
       rows: try returning?.rows(ofWritten: mutated, in: insert.collection, transaction) ?? [],
@@ -41,27 +41,31 @@ extension Engine {
 
   /// - Returns: The document's id; `nil` when nothing was written.
   private func write(
-    _ document: NewDocument, _ insert: Insert, _ transaction: WriteTransaction
+    _ document: NewDocument, _ types: DeclaredTypes, _ insert: Insert, _ transaction: WriteTransaction
   ) throws -> DocumentID? {
     let name = insert.collection
+    let fields = types.counting(document.fields)
     guard let id = document.id else {
       return try transaction.upsert(
-        document.fields, into: name, strategy: insert.initial ? .insertDefaultIfAbsent : .merge)
+        fields, into: name, strategy: insert.initial ? .insertDefaultIfAbsent : .merge)
     }
     let standing = try transaction.collection(name).flatMap { try transaction.record($0, id) }
     let isAlive = standing?.withView { $0.isAlive } ?? false
     if insert.initial {
       guard standing == nil else { return nil }
-      return try transaction.upsert(document.fields, id: id, into: name, strategy: .insertDefaultIfAbsent)
+      return try transaction.upsert(fields, id: id, into: name, strategy: .insertDefaultIfAbsent)
     }
     switch insert.conflict {
     case .doNothing where isAlive: return nil
     case .doUpdateLocalDiff where isAlive:
-      try transaction.upsert(document.fields, id: id, into: name, strategy: .updateDifferentValues)
+      try transaction.upsert(fields, id: id, into: name, strategy: .updateDifferentValues)
       let written = try transaction.collection(name).flatMap { try transaction.record($0, id) }
       return written == standing ? nil : id
     case .fail, .doNothing, .doUpdate, .doUpdateLocalDiff:
-      return try transaction.upsert(document.fields, id: id, into: name, strategy: .merge)
+      let replacements = isAlive ? types.replacements(for: fields) : []
+      try transaction.upsert(fields, id: id, into: name, strategy: .merge)
+      if !replacements.isEmpty { try transaction.update(id, in: name, replacements) }
+      return id
     }
   }
 

@@ -10,6 +10,12 @@ extension Engine {
     _ context: StatementContext,
     _ remove: (WriteTransaction) -> (_ id: DocumentID, _ collection: String) throws -> Bool
   ) throws -> QueryResult {
+    if try SystemCollection.named(removal.collection) == .requestHistory, removal.isWhole {
+      requests.clear()
+      return QueryResult()
+    }
+    var removal = removal
+    removal.predicate = try answering(removal.predicate, arguments, in: transaction, context)
     let catalogue = try QueryCatalogue([removal.collection], in: transaction)
     let plan = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable()
     let returning = try Returning(removal.returning, arguments)
@@ -20,4 +26,9 @@ extension Engine {
     let gone = Set(removed)
     return QueryResult(rows: shown.filter { gone.contains($0.id) }.map(\.row), mutatedDocumentIDs: removed)
   }
+}
+
+extension Removal {
+  /// Whether it says nothing but the collection.
+  fileprivate var isWhole: Bool { self == Removal(from: target) }
 }

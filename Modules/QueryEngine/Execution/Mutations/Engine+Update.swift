@@ -7,6 +7,13 @@ extension Engine {
     _ update: Update, _ arguments: [String: Value], in transaction: WriteTransaction,
     _ context: StatementContext
   ) throws -> QueryResult {
+    var update = update
+    update.predicate = try answering(update.predicate, arguments, in: transaction, context)
+    for index in update.assignments.indices {
+      let value = update.assignments[index].value
+      update.assignments[index].value =
+        try answering(value, arguments, in: transaction, context) ?? value
+    }
     let catalogue = try QueryCatalogue([update.collection], in: transaction)
     let plan = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable()
     let returning = try Returning(update.returning, arguments)

@@ -13,6 +13,7 @@ struct Modification: Sendable {
 
   private var steps: [Step] = []
   private let removals: [[String]]
+  private let types: DeclaredTypes
 
   /// Binds an UPDATE, in the order in which its clauses take effect.
   ///
@@ -21,6 +22,7 @@ struct Modification: Sendable {
   init(_ update: Update, _ arguments: [String: Value], _ context: StatementContext? = nil) throws(QueryError)
   {
     removals = update.removals
+    types = try DeclaredTypes(update.target.types)
     for application in update.applications {
       switch application.operation {
       case .increment(let amount): try add(.increment, application.path, amount, arguments, context)
@@ -73,7 +75,7 @@ struct Modification: Sendable {
       switch step.operation {
       case .set:
         guard let value else { continue }
-        edits.append(.set(step.path, try Self.stored(value, step)))
+        edits += types.edits(setting: step.path, to: try Self.stored(value, step))
       case .increment:
         let amount = try Self.integer(value, "INCREMENT BY", step.path)
         switch record.value(at: step.field.path)?.kind {

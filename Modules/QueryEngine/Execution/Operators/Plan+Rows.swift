@@ -45,7 +45,9 @@ extension Plan {
       var rows: [SortedRow] = []
       try forEachMatch(in: source, collection, context) { id, record in
         try order.read(id, record, collection.keys, into: &keys)
-        rows.append(SortedRow(keys: keys, row: try projector.row(id, record), position: rows.count))
+        let row = try projector.row(id, record)
+        try context.reserve(row.memoryBytes)
+        rows.append(SortedRow(keys: keys, row: row, position: rows.count))
         return true
       }
       return order.sorted(rows)
@@ -69,47 +71,14 @@ extension Plan {
     var distinct = DistinctRows()
     if order.isEmpty {
       try forEachMatch(in: source, collection, context) { id, record in
-        try distinct.insert(SortedRow(row: try projector.row(id, record)))
+        try distinct.insert(SortedRow(row: try projector.row(id, record)), context)
         return limit.map { distinct.rows.count - offset < $0 } ?? true
       }
     } else {
-      for row in try orderedRows(in: source, collection, projector, context) { try distinct.insert(row) }
+      for row in try orderedRows(in: source, collection, projector, context) {
+        try distinct.insert(row, context)
+      }
     }
     return Array(distinct.rows.dropFirst(offset).prefix(limit ?? .max))
-  }
-}
-
-/// Rows of which no two show the same values; numbers are the same by value.
-struct DistinctRows {
-  private enum Key: Hashable {
-    case columns([Value?])
-    case values([String: Value])
-  }
-
-  private(set) var rows: [SortedRow] = []
-  private var seen: Set<Key> = []
-
-  /// Keeps the row unless one like it is here; what is kept stands for no document any more.
-  mutating func insert(_ row: SortedRow) throws(QueryError) {
-    guard seen.insert(try Self.key(row.row)).inserted else { return }
-    rows.append(SortedRow(keys: row.keys, row: try row.row.withoutDocument, position: rows.count))
-  }
-
-  private static func key(_ row: Row) throws(QueryError) -> Key {
-    if let columns = row.columns { return .columns(columns.map { $0?.normalized }) }
-    return .values(try row.values().mapValues(\.normalized))
-  }
-}
-
-extension Value {
-  /// The same for values that compare as equal in queries: whole doubles and counters become integers.
-  fileprivate var normalized: Value {
-    switch self {
-    case .double(let number): Int64(exactly: number).map { .int($0) } ?? self
-    case .counter(let number): .int(number)
-    case .array(let elements): .array(elements.map(\.normalized))
-    case .map(let members): .map(members.mapValues(\.normalized))
-    case .null, .bool, .int, .string, .bytes, .attachment: self
-    }
   }
 }

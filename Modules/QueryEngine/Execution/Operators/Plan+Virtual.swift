@@ -14,7 +14,7 @@ extension Plan {
     rows.sort { order.precedes($0, $1) }
     if distinct {
       var unique = DistinctRows()
-      for row in rows { try unique.insert(row) }
+      for row in rows { try unique.insert(row, context) }
       rows = unique.rows
     }
     return rows.dropFirst(offset).prefix(limit ?? .max).map(\.row)

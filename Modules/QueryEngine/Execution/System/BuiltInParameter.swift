@@ -7,6 +7,8 @@ enum BuiltInParameter: String, CaseIterable {
   case documentSizeHardLimit = "document_size_hard_limit_bytes"
   case strictMode = "dql_strict_mode"
   case requestTimeoutSeconds = "dql_request_timeout_seconds"
+  case slowRequestSeconds = "dql_slow_request_warn_seconds"
+  case requestHistorySize = "dql_request_history_size"
   case restrictSubscriptions = "dql_restrict_subscriptions"
   case tombstoneLifetimeEnabled = "tombstone_ttl_enabled"
   case tombstoneLifetimeHours = "tombstone_ttl_hours"
@@ -19,6 +21,8 @@ enum BuiltInParameter: String, CaseIterable {
     case .documentSizeHardLimit: .int(Int64(Limits.hardDocumentBytes))
     case .strictMode: .bool(false)
     case .requestTimeoutSeconds: .int(0)
+    case .slowRequestSeconds: .int(60)
+    case .requestHistorySize: .int(4_096)
     case .restrictSubscriptions, .tombstoneLifetimeEnabled: .bool(true)
     case .tombstoneLifetimeHours: .int(168)
     case .certificateLifetimeHours: .int(8_760)
@@ -31,7 +35,8 @@ enum BuiltInParameter: String, CaseIterable {
       guard case .map = value else { throw mismatch("an object") }
     case .documentSizeSoftLimit, .documentSizeHardLimit:
       try validate(value, in: 1...Int64(Limits.recordBytes))
-    case .requestTimeoutSeconds:
+    case .requestHistorySize: try validate(value, in: 0...1_000_000)
+    case .requestTimeoutSeconds, .slowRequestSeconds:
       // 0 is for as long as they take.
       try validate(value, in: 0...31_536_000)
     case .tombstoneLifetimeHours:

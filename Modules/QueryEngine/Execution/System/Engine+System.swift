@@ -12,8 +12,8 @@ extension Engine {
       return QueryResult()
     case .show(let show): return QueryResult(rows: [Row(try values(show))])
     case .createIndex, .dropIndex: throw QueryError.unsupported("\(statement.verb) inside a transaction")
-    case .compound, .profile, .advise: throw QueryError.unsupported(statement.verb)
-    case .select, .insert, .update, .delete, .evict, .explain:
+    case .profile, .advise: throw QueryError.unsupported(statement.verb)
+    case .compound, .select, .insert, .update, .delete, .evict, .explain:
       preconditionFailure("a statement on documents needs a transaction")
     }
   }

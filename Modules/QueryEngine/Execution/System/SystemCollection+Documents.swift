@@ -21,6 +21,8 @@ extension SystemCollection {
         try source.collection(info.name).map { try source.indexes(of: $0) } ?? []
       }
       .map(\.definition.systemDocument)
+    case .activeRequests: return facts.requests?.active ?? []
+    case .requestHistory: return facts.requests?.history ?? []
     case .systemInfo:
       var rows = [Self.fact("store", "site", .string("\(facts.site)"))]
       for info in try source.collections() {

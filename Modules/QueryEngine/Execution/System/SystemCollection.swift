@@ -13,12 +13,17 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   /// The indexes of all collections.
   case indexes
 
+  /// The statements that run now.
+  case activeRequests = "active_requests"
+  /// The last statements that have run.
+  case requestHistory = "request_history"
+
   static let prefix = "system:"
 
   /// Further names, as other releases of the reference product have them.
   private static let aliases: [String: SystemCollection] = [
     "system:all_collections": .collections, "__collections": .collections, "system:dql_indexes": .indexes,
-    "dql_indexes": .indexes,
+    "dql_indexes": .indexes, "system:actives": .activeRequests,
   ]
 
   /// The virtual collection of that name; `nil` for names of ordinary ones.
@@ -41,4 +46,6 @@ struct SystemFacts: Sendable {
   var site: SiteID
   /// The system parameters that are not at their defaults.
   var changedParameters: [String: Value]
+  /// The statements that run and have run, where somebody keeps them.
+  var requests: RequestLog?
 }

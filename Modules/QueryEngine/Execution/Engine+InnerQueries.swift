@@ -1,0 +1,67 @@
+import CRDTCore
+import DocStore
+
+/// Queries inside of queries: each is run once, before the statement around it is planned.
+extension Engine {
+  /// Values that one inner query may give.
+  private static let maximumValues = 1_000_000
+
+  /// The expression with the values of each inner query in its place.
+  func answering(
+    _ expression: Expression?, _ arguments: [String: Value],
+    in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
+  ) throws -> Expression? {
+    guard let expression else { return nil }
+    return try expression.rewritten { node in
+      guard case .inQuery(let subject, let query, let negated) = node else { return node }
+      return .in(
+        subject, .literal(.array(try values(of: query, arguments, in: source, context))), negated: negated)
+    }
+  }
+
+  private func values(
+    of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
+    _ context: StatementContext
+  ) throws -> [Value] {
+    switch select.projection {
+    case .columns(let columns) where columns.count == 1: break
+    case .countAll: break
+    case .all, .columns, .elements:
+      throw QueryError(.syntax, "a query after IN gives one column")
+    }
+    var values: [Value] = []
+    for row in try rows(of: select, arguments, in: source, context) {
+      // What is missing equals nothing.
+      guard let value = try row.values().values.first else { continue }
+      guard values.count < Self.maximumValues else {
+        throw QueryError(.limit, "a query after IN gives more than \(Self.maximumValues) values")
+      }
+      try context.reserve(value.memoryBytes)
+      values.append(value)
+    }
+    return values
+  }
+
+  /// The query with the values of each inner query in its place.
+  func answering(
+    _ select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
+    _ context: StatementContext
+  ) throws -> Select {
+    guard select.expressions.contains(where: \.hasQuery) else { return select }
+    var copy = select
+    copy.predicate = try answering(select.predicate, arguments, in: source, context)
+    copy.having = try answering(select.having, arguments, in: source, context)
+    for index in copy.joins.indices {
+      let condition = copy.joins[index].condition
+      copy.joins[index].condition = try answering(condition, arguments, in: source, context) ?? condition
+    }
+    return copy
+  }
+}
+
+extension Expression {
+  /// Whether a query is asked somewhere in it.
+  var hasQuery: Bool {
+    if case .inQuery = self { true } else { children.contains(where: \.hasQuery) }
+  }
+}

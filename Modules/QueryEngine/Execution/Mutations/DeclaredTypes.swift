@@ -1,0 +1,88 @@
+import CRDTCore
+
+/// How the fields of a write merge, where the statement declares it.
+///
+/// A register is replaced as a whole; a number becomes a counter where one is declared. What is not declared
+/// merges as ever: objects field by field, everything else as a whole.
+struct DeclaredTypes: Sendable {
+  private let fields: [FieldDeclaration]
+
+  /// - Throws: `argument` for a field that is declared twice, or for the id.
+  init(_ fields: [FieldDeclaration]) throws(QueryError) {
+    self.fields = fields
+    try Self.check(fields, isRoot: true)
+  }
+
+  private static func check(_ fields: [FieldDeclaration], isRoot: Bool) throws(QueryError) {
+    var seen: Set<String> = []
+    for field in fields {
+      guard seen.insert(field.name).inserted, !(isRoot && field.name == "_id") else {
+        throw QueryError(.argument, "the type of the field '\(field.name)' cannot be declared here")
+      }
+      if case .map(let inner) = field.type { try check(inner, isRoot: false) }
+    }
+  }
+
+  var isEmpty: Bool { fields.isEmpty }
+
+  private func type(at path: [String]) -> FieldType? {
+    var type = FieldType.map(fields)
+    for name in path {
+      guard case .map(let fields) = type, let field = fields.first(where: { $0.name == name }) else {
+        return nil
+      }
+      type = field.type
+    }
+    return type
+  }
+
+  /// What SET makes of a value.
+  func edits(setting path: [String], to value: Value) -> [Edit] { Self.edits(path, value, type(at: path)) }
+
+  private static func edits(_ path: [String], _ value: Value, _ type: FieldType?) -> [Edit] {
+    switch (type, value) {
+    case (.register, _): return [.replace(path, value)]
+    case (.counter, .int(let number)), (.pnCounter, .int(let number)): return [.restart(path, number)]
+    case (.map(let fields), .map(var members)) where !fields.isEmpty:
+      var edits: [Edit] = []
+      for field in fields {
+        guard let member = members.removeValue(forKey: field.name) else { continue }
+        edits += Self.edits(path + [field.name], member, field.type)
+      }
+      // Even of nothing, the object itself is set.
+      return members.isEmpty && !edits.isEmpty ? edits : [.set(path, .map(members))] + edits
+    default: return [.set(path, value)]
+    }
+  }
+
+  /// A new document's fields, with counters where they are declared.
+  func counting(_ members: [String: Value]) -> [String: Value] { Self.counting(members, fields) }
+
+  private static func counting(_ members: [String: Value], _ fields: [FieldDeclaration]) -> [String: Value] {
+    var members = members
+    for field in fields {
+      switch (field.type, members[field.name]) {
+      case (.counter, .int(let number)), (.pnCounter, .int(let number)):
+        members[field.name] = .counter(number)
+      case (.map(let inner), .map(let value)): members[field.name] = .map(counting(value, inner))
+      default: break
+      }
+    }
+    return members
+  }
+
+  /// What makes the registers of a document that stands already as they are in a new one.
+  func replacements(for members: [String: Value]) -> [Edit] { Self.replacements([], members, fields) }
+
+  private static func replacements(
+    _ path: [String], _ members: [String: Value], _ fields: [FieldDeclaration]
+  ) -> [Edit] {
+    fields.flatMap { field -> [Edit] in
+      switch (field.type, members[field.name]) {
+      case (.register, .map(let value)?): [.replace(path + [field.name], .map(value))]
+      case (.map(let inner), .map(let value)?): replacements(path + [field.name], value, inner)
+      default: []
+      }
+    }
+  }
+}

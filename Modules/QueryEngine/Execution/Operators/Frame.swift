@@ -1,0 +1,90 @@
+import CRDTCore
+
+/// The values of a row of several documents, or of a group, by slot; `nil` is MISSING.
+typealias Frame = [Value?]
+
+/// An expression over the slots of frames.
+struct FrameExpression: Sendable {
+  private let expression: Expression
+  /// The slot that it is, where it is nothing more.
+  private let slot: Int?
+
+  init(_ expression: Expression) {
+    self.expression = expression
+    if case .path(let path) = expression, path.count == 1, case .index(let slot) = path[0] {
+      self.slot = slot
+    } else {
+      slot = nil
+    }
+  }
+
+  func evaluate(_ frame: Frame) throws(QueryError) -> Value? {
+    if let slot { return frame.indices.contains(slot) ? frame[slot] : nil }
+    return try Evaluator.evaluate(expression, row: { frame.value(at: $0) })
+  }
+
+  /// Whether it is true, not NULL or MISSING.
+  func accepts(_ frame: Frame) throws(QueryError) -> Bool { try evaluate(frame) == .bool(true) }
+}
+
+extension Frame {
+  fileprivate func value(at path: FieldPath) -> Value? {
+    guard case .index(let slot)? = path.first, indices.contains(slot) else { return nil }
+    return self[slot]?.value(at: path.dropFirst())
+  }
+
+  /// About the bytes of memory that the values take.
+  var memoryBytes: Int { reduce(32) { $0 + ($1?.memoryBytes ?? 16) } }
+}
+
+/// Reads what a query needs of one source's documents into their slots.
+struct SlotReader: Sendable {
+  private let paths: [FieldPath]
+  private var fields: [ResolvedField?]
+  private let keys: KeyTable
+  private let firstSlot: Int
+
+  init(_ input: StagedPlan.Input, _ keys: KeyTable) {
+    paths = input.paths
+    firstSlot = input.firstSlot
+    self.keys = keys
+    fields = paths.map { path in
+      guard !path.isEmpty else { return nil }
+      var field = ResolvedField(path)
+      field.resolve(keys)
+      return field
+    }
+  }
+
+  var slots: Range<Int> { firstSlot..<firstSlot + paths.count }
+
+  func read(_ id: RawSpan, _ record: borrowing RecordView, into frame: inout Frame) throws(QueryError) {
+    for index in fields.indices {
+      if let field = fields[index] {
+        frame[firstSlot + index] = try field.value(id, record, keys)
+      } else {
+        frame[firstSlot + index] = try whole(id, record)
+      }
+    }
+  }
+
+  /// Reads a document of a virtual collection.
+  func read(_ document: [String: Value], into frame: inout Frame) {
+    for (index, path) in paths.enumerated() {
+      frame[firstSlot + index] = Value.map(document).value(at: path)
+    }
+  }
+
+  /// Leaves everything MISSING.
+  func clear(_ frame: inout Frame) { for slot in slots { frame[slot] = nil } }
+
+  private func whole(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Value {
+    do throws(CodecError) {
+      var fields = try record.fields(keys)
+      fields["_id"] = try DocumentID.decode(id)
+      return .map(fields)
+    } catch {
+      throw .unreadable(error)
+    }
+  }
+}

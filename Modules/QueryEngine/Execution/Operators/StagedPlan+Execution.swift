@@ -1,0 +1,135 @@
+import CRDTCore
+import DocStore
+
+extension StagedPlan {
+  /// The rows of the query, in order and within its bounds.
+  func rows(
+    in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts, _ context: StatementContext
+  ) throws -> [Row] {
+    guard limit != 0 else { return [] }
+    var sink = FrameSink(self, context)
+    let condition = filter.map { FrameExpression($0) }
+    var joiner = try Joiner(self, in: source, facts, context)
+    guard let grouping else {
+      try joiner.forEachFrame(slotCount, in: source) { frame in
+        guard try condition?.accepts(frame) ?? true else { return true }
+        return try sink.add(copy frame)
+      }
+      return try sink.finished()
+    }
+    var groups = GroupTable(grouping, context)
+    try joiner.forEachFrame(slotCount, in: source) { frame in
+      if try condition?.accepts(frame) ?? true { try groups.add(frame) }
+      return true
+    }
+    for frame in try groups.frames() {
+      guard try sink.add(frame) else { break }
+    }
+    return try sink.finished()
+  }
+}
+
+/// Makes rows of frames, keeps them in order, and leaves out what DISTINCT, LIMIT and OFFSET do.
+struct FrameSink {
+  private let projection: FrameProjector
+  private let order: [FrameExpression]
+  private let rowOrder: RowOrder
+  private let isDistinct: Bool
+  private let offset: Int
+  private let limit: Int?
+  private let context: StatementContext
+  private var rows: [SortedRow] = []
+  private var distinct = DistinctRows()
+
+  init(_ plan: StagedPlan, _ context: StatementContext) {
+    projection = FrameProjector(plan.projection)
+    order = plan.order.map { FrameExpression($0.expression) }
+    rowOrder = RowOrder(plan.order)
+    isDistinct = plan.distinct
+    offset = plan.offset
+    limit = plan.limit
+    self.context = context
+  }
+
+  /// - Returns: Whether more rows are wanted.
+  mutating func add(_ frame: Frame) throws(QueryError) -> Bool {
+    var keys: [Value?] = []
+    for key in order { keys.append(try key.evaluate(frame)) }
+    let row = SortedRow(keys: keys, row: try projection.row(frame), position: rows.count)
+    if isDistinct {
+      try distinct.insert(row, context)
+    } else {
+      try context.reserve(row.row.memoryBytes)
+      rows.append(row)
+    }
+    guard order.isEmpty, let limit else { return true }
+    return (isDistinct ? distinct.rows.count : rows.count) - offset < limit
+  }
+
+  func finished() throws(QueryError) -> [Row] {
+    let kept = isDistinct ? distinct.rows : rows
+    let sorted = order.isEmpty ? kept : rowOrder.sorted(kept)
+    return sorted.dropFirst(offset).prefix(limit ?? .max).map(\.row)
+  }
+}
+
+/// Makes the rows of a projection from frames.
+struct FrameProjector {
+  private enum Part {
+    case document(slot: Int)
+    case without(FieldPath)
+    case column(String, FrameExpression)
+  }
+
+  private let documents: [StagedPlan.NamedSlot]
+  private let shape: RowShape?
+  private let columns: [FrameExpression]
+  private let parts: [Part]
+
+  init(_ projection: StagedPlan.FrameProjection) {
+    switch projection {
+    case .documents(let documents):
+      self.documents = documents
+      (shape, columns, parts) = (nil, [], [])
+    case .columns(let columns):
+      shape = RowShape(columns.map(\.name))
+      self.columns = columns.map { FrameExpression($0.expression) }
+      (documents, parts) = ([], [])
+    case .elements(let elements):
+      (documents, shape, columns) = ([], nil, [])
+      parts = elements.map { element in
+        switch element {
+        case .document(let slot): .document(slot: slot)
+        case .without(let path): .without(path)
+        case .column(let column): .column(column.name, FrameExpression(column.expression))
+        }
+      }
+    }
+  }
+
+  func row(_ frame: Frame) throws(QueryError) -> Row {
+    if let shape {
+      var values: [Value?] = []
+      values.reserveCapacity(columns.count)
+      for column in columns { values.append(try column.evaluate(frame)) }
+      return Row(shape, values)
+    }
+    var row: [String: Value] = [:]
+    if !documents.isEmpty {
+      var ids: [String: Value] = [:]
+      for document in documents {
+        row[document.name] = frame[document.slot]
+        ids[document.name] = frame[document.slot]?.value(at: [.key("_id")])
+      }
+      row["_id"] = .map(ids)
+    }
+    for part in parts {
+      switch part {
+      case .document(let slot): if case .map(let members) = frame[slot] { row.merge(members) { $1 } }
+      case .without(let path): row.remove(path)
+      case .column(let name, let column): row[name] = try column.evaluate(frame)
+      }
+    }
+    return Row(row)
+  }
+}

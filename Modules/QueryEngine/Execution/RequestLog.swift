@@ -1,0 +1,134 @@
+import CRDTCore
+import Synchronization
+
+/// The statements that run, and the last of those that have.
+///
+/// It keeps texts, which have no arguments in them; where they are shown, literals are left out too.
+final class RequestLog: Sendable {
+  fileprivate struct Request: Sendable {
+    let number: UInt64
+    let text: String
+    let start: UInt64
+    var nanoseconds: UInt64 = 0
+    var rowCount = 0
+    /// What kind of mistake ended it; `nil` when it was done.
+    var failure: String?
+  }
+
+  fileprivate struct State {
+    var last: UInt64 = 0
+    var active: [UInt64: Request] = [:]
+    var history: [Request] = []
+    /// The place in `history` of the oldest, once it is full.
+    var oldest = 0
+    var capacity = 0
+    var slowNanoseconds: UInt64 = 0
+  }
+
+  private let state = Mutex(State())
+  private let environment: EngineEnvironment
+
+  init(_ parameters: SystemParameters, _ environment: EngineEnvironment) {
+    self.environment = environment
+    parameters.follow(.requestHistorySize) { [weak self] in
+      guard case .int(let size) = $0 else { return }
+      self?.state.withLock { state in
+        state.history = Array(state.inOrder.suffix(Int(size)))
+        state.oldest = 0
+        state.capacity = Int(size)
+      }
+    }
+    parameters.follow(.slowRequestSeconds) { [weak self] in
+      guard case .int(let seconds) = $0 else { return }
+      self?.state.withLock { $0.slowNanoseconds = UInt64(seconds) * 1_000_000_000 }
+    }
+  }
+
+  /// Notes that a statement begins.
+  ///
+  /// - Returns: Its number.
+  func begin(_ text: String) -> UInt64 {
+    let now = environment.now()
+    return state.withLock { state in
+      state.last += 1
+      state.active[state.last] = Request(number: state.last, text: text, start: now)
+      return state.last
+    }
+  }
+
+  /// Notes that a statement has ended.
+  func end(_ number: UInt64, rowCount: Int, error: (any Error)?) {
+    let now = environment.now()
+    let slow: Request? = state.withLock { state in
+      guard var request = state.active.removeValue(forKey: number) else { return nil }
+      request.nanoseconds = now - min(request.start, now)
+      request.rowCount = rowCount
+      request.failure = error.map { ($0 as? QueryError)?.code.rawValue ?? "store" }
+      state.keep(request)
+      let isSlow = state.slowNanoseconds > 0 && request.nanoseconds >= state.slowNanoseconds
+      return isSlow ? request : nil
+    }
+    guard let slow else { return }
+    environment.log(
+      "slow statement: \(slow.nanoseconds / 1_000_000) ms for \(Self.redacted(slow.text))")
+  }
+
+  /// Forgets the statements that have ended.
+  func clear() {
+    state.withLock { state in
+      state.history = []
+      state.oldest = 0
+    }
+  }
+
+  /// The statements that run now, as `system:active_requests` shows them.
+  var active: [[String: Value]] {
+    let now = environment.now()
+    return state.withLock { $0.active.values.sorted { $0.number < $1.number } }.map { request in
+      var document = Self.document(request)
+      document["elapsed_ns"] = .int(Int64(clamping: now - min(request.start, now)))
+      document["state"] = .string("running")
+      return document
+    }
+  }
+
+  /// The statements that have ended, oldest first, as `system:request_history` shows them.
+  var history: [[String: Value]] {
+    state.withLock { $0.inOrder }.map { request in
+      var document = Self.document(request)
+      document["elapsed_ns"] = .int(Int64(clamping: request.nanoseconds))
+      document["state"] = .string(request.failure == nil ? "completed" : "failed")
+      document["rows"] = .int(Int64(request.rowCount))
+      document["error"] = request.failure.map { .string($0) }
+      return document
+    }
+  }
+
+  private static func document(_ request: Request) -> [String: Value] {
+    ["_id": .int(Int64(clamping: request.number)), "statement": .string(redacted(request.text))]
+  }
+
+  /// A statement without its literals; what cannot be read is not shown.
+  private static func redacted(_ text: String) -> String {
+    do throws(QueryError) {
+      return try DQL.parse(text).redacted
+    } catch {
+      return "a statement that cannot be read"
+    }
+  }
+}
+
+extension RequestLog.State {
+  fileprivate var inOrder: [RequestLog.Request] { Array(history[oldest...] + history[..<oldest]) }
+
+  /// Keeps a request in place of the oldest, once there is no more room.
+  fileprivate mutating func keep(_ request: RequestLog.Request) {
+    guard capacity > 0 else { return }
+    if history.count < capacity {
+      history.append(request)
+    } else {
+      history[oldest] = request
+      oldest = (oldest + 1) % capacity
+    }
+  }
+}

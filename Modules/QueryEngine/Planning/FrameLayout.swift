@@ -1,0 +1,122 @@
+import CRDTCore
+
+/// Gives each field that a query reads a slot of its frames, source by source.
+struct FrameLayout {
+  /// How many sources the query has; fields of the only one are plain paths.
+  private let sourceCount: Int
+  /// By source; an empty path is the whole document.
+  private(set) var paths: [[FieldPath]]
+  private var firstSlots: [Int] = []
+
+  init(sourceCount: Int) {
+    self.sourceCount = sourceCount
+    paths = Array(repeating: [], count: sourceCount)
+  }
+
+  /// Notes every field of an expression.
+  ///
+  /// - Throws: `syntax` for a field that could be of several sources.
+  mutating func note(_ expression: Expression?) throws(QueryError) {
+    guard let expression else { return }
+    switch expression {
+    case .path, .field:
+      let (source, path) = try field(expression)
+      note(source, path)
+    default: for child in expression.children { try note(child) }
+    }
+  }
+
+  mutating func note(_ source: Int, _ path: FieldPath) {
+    if !paths[source].contains(path) { paths[source].append(path) }
+  }
+
+  /// Numbers the slots in the order in which the sources are gone through.
+  mutating func settle(_ order: [Int]) {
+    firstSlots = Array(repeating: 0, count: sourceCount)
+    var next = 0
+    for source in order {
+      firstSlots[source] = next
+      next += paths[source].count
+    }
+  }
+
+  var slotCount: Int { paths.reduce(0) { $0 + $1.count } }
+
+  func firstSlot(of source: Int) -> Int { firstSlots[source] }
+
+  func slot(_ source: Int, _ path: FieldPath) -> Int {
+    firstSlots[source] + (paths[source].firstIndex(of: path) ?? 0)
+  }
+
+  /// The expression with slots in place of fields, and its parameters bound.
+  func bound(_ expression: Expression, _ arguments: [String: Value]) throws(QueryError) -> Expression {
+    try slotted(expression).binding(arguments)
+  }
+
+  func bound(_ expression: Expression?, _ arguments: [String: Value]) throws(QueryError) -> Expression? {
+    guard let expression else { return nil }
+    return try bound(expression, arguments) as Expression
+  }
+
+  /// The expression with slots in place of fields.
+  func slotted(_ expression: Expression) throws(QueryError) -> Expression {
+    try expression.rewritten { (node) throws(QueryError) -> Expression in
+      switch node {
+      case .path, .field:
+        let (source, path) = try field(node)
+        return .path([.index(slot(source, path))])
+      default: return node
+      }
+    }
+  }
+
+  private func field(_ expression: Expression) throws(QueryError) -> (source: Int, path: FieldPath) {
+    switch expression {
+    case .field(let source, let path) where source < sourceCount: return (source, path)
+    case .path(let path) where sourceCount == 1: return (0, path)
+    case .path(let path):
+      throw QueryError(.syntax, "Ambiguous reference to field: \(Printer.text(of: path))")
+    default: throw QueryError(.syntax, "a query reads a field of no source of its own")
+    }
+  }
+}
+
+extension Expression {
+  /// The sources whose fields are read; plain paths are of the only one.
+  var sources: Set<Int> {
+    switch self {
+    case .path: [0]
+    case .field(let source, _): [source]
+    default: children.reduce(into: []) { $0.formUnion($1.sources) }
+    }
+  }
+
+  /// The terms of which all must be true.
+  var conjuncts: [Expression] {
+    if case .and(let terms) = self { terms.flatMap(\.conjuncts) } else { [self] }
+  }
+
+  /// AND of terms; `nil` of none.
+  static func all(_ terms: [Expression]) -> Expression? {
+    terms.count > 1 ? .and(terms) : terms.first
+  }
+
+  /// The expression as it is for the documents of one source alone; `nil` when it reads whole documents.
+  func onlySource(_ source: Int) -> Expression? {
+    var readsWhole = false
+    let plain = rewritten { (node) throws(Never) -> Expression in
+      guard case .field(source, let path) = node else { return node }
+      if path.isEmpty { readsWhole = true }
+      return .path(path)
+    }
+    return readsWhole ? nil : plain
+  }
+
+  /// The expression with the names of sources in front of their fields, for people.
+  func naming(_ names: [String]) -> Expression {
+    rewritten { (node) throws(Never) -> Expression in
+      guard case .field(let source, let path) = node, names.indices.contains(source) else { return node }
+      return .path([.key(names[source])] + path)
+    }
+  }
+}

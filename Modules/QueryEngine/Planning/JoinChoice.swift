@@ -1,0 +1,59 @@
+import CRDTCore
+import DocStore
+
+/// How the documents of one source are found that belong to a row of the sources before it.
+struct JoinChoice {
+  private let source: Int
+  private let hints: Hints
+  private let collection: String
+  /// Fields of this source and what they must equal, which reads only sources before.
+  private var equalities: [(path: FieldPath, value: Expression)] = []
+
+  init(_ source: Int, _ description: Source, _ earlier: Set<Int>, _ condition: Expression) {
+    self.source = source
+    hints = description.hints
+    collection = description.collection
+    for term in condition.conjuncts {
+      guard case .binary(.equal, let left, let right) = term else { continue }
+      for (field, value) in [(left, right), (right, left)] {
+        guard case .field(source, let path) = field, !path.isEmpty, value.sources.isSubset(of: earlier),
+          value.isDeterministic
+        else { continue }
+        equalities.append((path, value))
+      }
+    }
+  }
+
+  /// - Throws: `unsupported` where nothing but trying all documents would do, and the query does not say that
+  ///   this is what it wants.
+  func method(
+    _ catalogue: QueryCatalogue, _ layout: FrameLayout, _ arguments: [String: Value]
+  ) throws(QueryError) -> StagedPlan.JoinMethod {
+    let isVirtual = try SystemCollection.named(collection) != nil
+    let byID = isVirtual ? nil : equalities.first { $0.path == [.key("_id")] }
+    if let byID { return .id(try layout.bound(byID.value, arguments)) }
+    let scans = hints.indexes == [] || isVirtual
+    if !scans, let (index, value) = index(among: catalogue[collection]?.indexes ?? []) {
+      return .index(index, try layout.bound(value, arguments))
+    }
+    guard scans else {
+      throw QueryError(
+        .unsupported,
+        "a JOIN of '\(collection)' is disallowed without appropriate index support: create an index on the "
+          + "field that ON compares, or add USE INDEX '' to try all documents")
+    }
+    guard let equality = equalities.first else { return .scan }
+    return .hash(
+      partner: .path([.index(layout.slot(source, equality.path))]),
+      row: try layout.bound(equality.value, arguments))
+  }
+
+  private func index(among indexes: [IndexInfo]) -> (IndexInfo, Expression)? {
+    let named = indexes.filter { hints.indexes?.contains($0.definition.name) ?? true }
+    for index in named.isEmpty ? indexes : named {
+      let path = index.definition.fields.first.map { $0.path.map(PathComponent.key) }
+      if let equality = equalities.first(where: { $0.path == path }) { return (index, equality.value) }
+    }
+    return nil
+  }
+}

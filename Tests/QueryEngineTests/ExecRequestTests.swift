@@ -1,0 +1,81 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+import Synchronization
+import TestKit
+import Testing
+
+@Suite struct ExecRequestTests {
+  private final class Log: Sendable {
+    let lines = Mutex<[String]>([])
+    let nanoseconds = Atomic<UInt64>(0)
+    let step = Atomic<UInt64>(0)
+
+    var environment: EngineEnvironment {
+      EngineEnvironment(
+        now: { self.nanoseconds.add(self.step.load(ordering: .relaxed), ordering: .relaxed).newValue },
+        log: { line in self.lines.withLock { $0.append(line) } })
+    }
+  }
+
+  private let directory: TemporaryDirectory
+  private let engine: Engine
+  private let log = Log()
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    let store = try Store.open(
+      at: directory.file("store"), options: StoreOptions(mapBytes: 64 << 20, log: { _, _ in }))
+    engine = Engine(store: store, parameters: SystemParameters(), environment: log.environment)
+  }
+
+  private func history() throws -> [[String: Value]] {
+    try engine.execute("SELECT * FROM system:request_history ORDER BY _id").rows.map { try $0.values() }
+  }
+
+  @Test func `the history holds what has run, without literals and arguments`() throws {
+    _ = try engine.execute(
+      "INSERT INTO t DOCUMENTS ({'_id': 'secret', 'n': :n})", arguments: ["n": .string("hidden")])
+    #expect(throws: QueryError.self) { try engine.execute("SELECT :missing FROM system:dual") }
+    let kept = try history()
+    #expect(kept.map { $0["state"] } == [.string("completed"), .string("failed")])
+    #expect(kept[1]["error"] == .string("argument"))
+    let text = kept.map { JSON.text(of: .map($0)) }.joined()
+    #expect(!text.contains("secret") && !text.contains("hidden") && text.contains("INSERT INTO t"))
+    _ = try engine.execute("DELETE FROM system:request_history")
+    #expect(try history().count == 1)
+    #expect(throws: QueryError.self) {
+      try engine.execute("DELETE FROM system:request_history WHERE _id = 1")
+    }
+  }
+
+  @Test func `the history is as long as its parameter says and keeps the newest`() throws {
+    _ = try engine.execute("ALTER SYSTEM SET dql_request_history_size = 3")
+    for number in 0..<10 { _ = try engine.execute("SELECT \(number) AS x FROM system:dual") }
+    let kept = try history()
+    #expect(kept.map { $0["_id"] } == [9, 10, 11].map { .int($0) })
+    _ = try engine.execute("ALTER SYSTEM SET dql_request_history_size = 0")
+    #expect(try history().isEmpty)
+    _ = try engine.execute("ALTER SYSTEM RESET dql_request_history_size")
+    let shown = try engine.execute("SHOW dql_request_history_size").rows[0].values()
+    #expect(shown.values.first == .int(4_096))
+  }
+
+  @Test func `a statement sees itself among those that run`() throws {
+    let active = try engine.execute("SELECT statement, state FROM system:active_requests").rows
+    #expect(active.count == 1)
+    #expect(try active[0].values()["state"] == .string("running"))
+  }
+
+  @Test func `slow statements are logged without their values`() throws {
+    _ = try engine.execute("ALTER SYSTEM SET dql_slow_request_warn_seconds = 2")
+    log.step.store(1_500_000_000, ordering: .relaxed)
+    _ = try engine.execute("SELECT * FROM t WHERE a = 'quick'")
+    #expect(log.lines.withLock { $0 }.isEmpty)
+    log.step.store(2_500_000_000, ordering: .relaxed)
+    _ = try engine.execute("SELECT * FROM t WHERE a = 'secret' AND b = :p", arguments: ["p": .int(77)])
+    let lines = log.lines.withLock { $0 }
+    #expect(lines.count == 1 && lines[0].contains("SELECT * FROM t"))
+    #expect(!lines.joined().contains("secret") && !lines.joined().contains("77"))
+  }
+}
