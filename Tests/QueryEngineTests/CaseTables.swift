@@ -56,5 +56,6 @@ enum CaseTables {
     "collate": "SELECT _id FROM cars ORDER BY make COLLATE NOCASE",
     "profile": "PROFILE SELECT * FROM cars",
     "requestInfo": "SELECT request_info() AS r FROM system:dual",
+    "systemCollections": "SELECT * FROM system:metrics",
   ]
 }
