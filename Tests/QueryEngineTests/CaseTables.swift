@@ -52,7 +52,6 @@ enum CaseTables {
 
   /// Features that are not there yet, each with an example that is refused by name.
   static let missing: [String: String] = [
-    "advise": "ADVISE SELECT * FROM cars WHERE color = 'blue'",
     "collate": "SELECT _id FROM cars ORDER BY make COLLATE NOCASE",
     "profile": "PROFILE SELECT * FROM cars",
     "requestInfo": "SELECT request_info() AS r FROM system:dual",

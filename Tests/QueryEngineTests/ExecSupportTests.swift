@@ -19,7 +19,6 @@ import Testing
       .insert(Insert(collection: "t", documents: [.array([.aggregate(.max, distinct: false, a)])])), "MAX"
     ),
     (.profile(.select(Select(collection: "t"))), "PROFILE"),
-    (.advise(.select(Select(collection: "t")), provisioning: false), "ADVISE"),
   ]
 
   @Test(arguments: statements)

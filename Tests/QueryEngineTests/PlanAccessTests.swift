@@ -217,6 +217,23 @@ import Testing
     #expect(steps.contains { $0.value(at: [.key("operator")]) == .string("sort") } == sorts)
   }
 
+  @Test func `pages of one query have one plan`() throws {
+    _ = try engine.execute(
+      "INSERT INTO t DOCUMENTS (:all)",
+      arguments: ["all": .array((0..<2_000).map { .map(["a": .int($0), "b": .int($0 % 7)]) })])
+    let first = try access(steps("WHERE a > 100 ORDER BY b LIMIT 10"))
+    #expect(first == "ibc [ … ]")
+    #expect(try access(steps("WHERE a > 100 ORDER BY b LIMIT 10 OFFSET 1500")) == first)
+    var ids: [DocumentID] = []
+    for page in 0..<20 {
+      let rows = try engine.execute(
+        "SELECT _id FROM t WHERE a > 100 ORDER BY b LIMIT 100 OFFSET \(page * 100)"
+      ).rows
+      ids += rows.compactMap(\.id)
+    }
+    #expect(ids.count == 1_899 && Set(ids).count == ids.count)
+  }
+
   @Test func `hints choose among indexes and scans`() throws {
     func chosen(_ rest: String, _ hints: Hints) throws -> String { access(try steps(rest, hints)) }
     #expect(try chosen("WHERE a = 1", Hints(indexes: [])) == "collectionScan")

@@ -56,6 +56,7 @@ public struct Engine: Sendable {
     switch statement {
     case .createIndex(let index): return try execute(index, context)
     case .dropIndex(let index): return try execute(index, context)
+    case .advise(let advised, provisioning: true): return try provision(advised, arguments, context)
     default: break
     }
     guard statement.writes else {
@@ -95,6 +96,7 @@ public struct Engine: Sendable {
       switch statement {
       case .createIndex(let index): return try await execute(index, context)
       case .dropIndex(let index): return try await execute(index, context)
+      case .advise(let advised, provisioning: true): return try await provision(advised, arguments, context)
       default: break
       }
       guard statement.writes else {
@@ -121,6 +123,7 @@ public struct Engine: Sendable {
     case .select(let select):
       return QueryResult(rows: try rows(of: select, arguments, in: transaction, context ?? makeContext()))
     case .explain(let explained): return try explain(explained, arguments, in: transaction)
+    case .advise(let advised, provisioning: false): return try advise(advised, arguments, in: transaction)
     case .insert, .update, .delete, .evict:
       throw QueryError(.unsupported, "a statement that writes cannot run in a read transaction")
     case .compound(let compound):
@@ -142,6 +145,7 @@ public struct Engine: Sendable {
     case .select(let select):
       return QueryResult(rows: try rows(of: select, arguments, in: transaction, context))
     case .explain(let explained): return try explain(explained, arguments, in: transaction)
+    case .advise(let advised, provisioning: false): return try advise(advised, arguments, in: transaction)
     case .insert(let insert): return try execute(insert, arguments, in: transaction, context)
     case .update(let update): return try execute(update, arguments, in: transaction, context)
     case .delete(let removal):

@@ -91,7 +91,8 @@ extension Plan {
       return
     }
     guard let entry = catalogue[collection], !entry.indexes.isEmpty, !countsAll else { return }
-    var purpose = AccessChoice.Purpose(order: order, window: window)
+    // Whatever the offset is, the plan is the same, so that pages do not overlap.
+    var purpose = AccessChoice.Purpose(order: order, window: distinct ? nil : limit)
     if case .countAll = projection { purpose = AccessChoice.Purpose(isCount: true) }
     guard let choice = AccessChoice.best(condition, entry, hints, purpose) else { return }
     access = choice.access

@@ -30,7 +30,7 @@ extension Statement {
     case .show: "SHOW"
     case .explain: "EXPLAIN"
     case .profile: "PROFILE"
-    case .advise: "ADVISE"
+    case .advise(_, let provisioning): provisioning ? "ADVISE AND PROVISION" : "ADVISE"
     }
   }
 }

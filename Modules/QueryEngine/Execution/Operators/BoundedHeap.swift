@@ -7,6 +7,8 @@ struct BoundedHeap {
   private let order: RowOrder
   private let capacity: Int
   private var rows: [SortedRow] = []
+  /// Of the last row that is kept, once there are enough.
+  private var lastPrefix = UInt64.max
 
   init(order: RowOrder, capacity: Int) {
     self.order = order
@@ -20,7 +22,12 @@ struct BoundedHeap {
     return order.compare(keys, last.keys) < 0
   }
 
+  /// Whether a row with this number of ``RowOrder/prefix(_:)`` comes after all that are kept, of which there are
+  /// enough; where it says no, ``accepts(_:)`` decides.
+  func refuses(_ prefix: UInt64) -> Bool { rows.count == capacity && prefix > lastPrefix }
+
   mutating func insert(_ row: SortedRow) {
+    defer { if rows.count == capacity, let last = rows.first { lastPrefix = order.prefix(last.keys) } }
     guard capacity > 0 else { return }
     if rows.count < capacity {
       rows.append(row)

@@ -54,6 +54,10 @@ extension Plan {
     }
     var heap = BoundedHeap(order: order, capacity: window)
     try forEachMatch(in: source, collection, context) { id, record in
+      if let prefix = order.prefix(record), heap.refuses(prefix) {
+        position += 1
+        return true
+      }
       try order.read(id, record, collection.keys, into: &keys)
       if heap.accepts(keys) {
         heap.insert(SortedRow(keys: keys, row: try projector.row(id, record), position: position))

@@ -4,10 +4,16 @@ import CRDTCore
 struct RowOrder: Sendable {
   let isDescending: [Bool]
   private var keys: [RecordExpression]
+  /// The field that is the first key, where it is one.
+  private var firstField: ResolvedField?
 
   init(_ order: [SortKey], _ context: StatementContext? = nil) {
     isDescending = order.map(\.descending)
     keys = order.map { RecordExpression($0.expression, context) }
+    if case .path(let path) = order.first?.expression {
+      let field = ResolvedField(path)
+      if field.isInPlace { firstField = field }
+    }
   }
 
   /// Whether rows stand as they arrived.
@@ -15,6 +21,7 @@ struct RowOrder: Sendable {
 
   mutating func resolve(_ table: KeyTable) {
     for index in keys.indices { keys[index].resolve(table) }
+    firstField?.resolve(table)
   }
 
   /// Puts a document's sort keys into `values`, whose memory is used again.
@@ -24,6 +31,21 @@ struct RowOrder: Sendable {
     values.removeAll(keepingCapacity: true)
     for key in keys { values.append(try key.evaluate(id, record, table)) }
   }
+
+  /// A number by which most rows can be told apart without making their keys: of two rows that differ in it,
+  /// the one with the smaller number comes first.
+  ///
+  /// - Returns: `nil` where the first key is not read in place.
+  func prefix(_ record: borrowing RecordView) -> UInt64? {
+    guard let firstField else { return nil }
+    guard let value = record.value(at: firstField.path) else { return turned(SortOrder.prefix(nil)) }
+    return turned(SortOrder.prefix(of: value))
+  }
+
+  /// The same number of a row whose keys are made.
+  func prefix(_ keys: [Value?]) -> UInt64 { turned(SortOrder.prefix(keys.first ?? nil)) }
+
+  private func turned(_ prefix: UInt64) -> UInt64 { isDescending.first == true ? ~prefix : prefix }
 
   func read(_ fields: [String: Value]) throws(QueryError) -> [Value?] {
     var values: [Value?] = []

@@ -11,8 +11,9 @@ extension Engine {
       try execute(change, arguments)
       return QueryResult()
     case .show(let show): return QueryResult(rows: [Row(try values(show))])
-    case .createIndex, .dropIndex: throw QueryError.unsupported("\(statement.verb) inside a transaction")
-    case .profile, .advise: throw QueryError.unsupported(statement.verb)
+    case .createIndex, .dropIndex, .advise:
+      throw QueryError.unsupported("\(statement.verb) inside a transaction")
+    case .profile: throw QueryError.unsupported(statement.verb)
     case .compound, .select, .insert, .update, .delete, .evict, .explain:
       preconditionFailure("a statement on documents needs a transaction")
     }

@@ -1,0 +1,37 @@
+import CRDTCore
+import DocStore
+
+/// ADVISE and ADVISE AND PROVISION.
+extension Engine {
+  func advise(
+    _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
+  ) throws -> QueryResult {
+    QueryResult(rows: [Row(try advice(statement, arguments, in: source).row)])
+  }
+
+  private func advice(
+    _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
+  ) throws -> Advice {
+    let catalogue = try QueryCatalogue(statement.collections, in: source)
+    return try Advice(statement, arguments: arguments, catalogue: catalogue)
+  }
+
+  /// Makes what is suggested, one index after the other; those made before one fails stay.
+  func provision(
+    _ statement: Statement, _ arguments: [String: Value], _ context: StatementContext
+  ) throws -> QueryResult {
+    let advice = try store.read { try self.advice(statement, arguments, in: $0) }
+    for index in advice.suggestions { _ = try execute(index, context) }
+    return QueryResult(rows: [Row(advice.row)])
+  }
+
+  /// As the form that blocks.
+  @concurrent
+  func provision(
+    _ statement: Statement, _ arguments: [String: Value], _ context: StatementContext
+  ) async throws -> QueryResult {
+    let advice = try store.read { try self.advice(statement, arguments, in: $0) }
+    for index in advice.suggestions { _ = try await execute(index, context) }
+    return QueryResult(rows: [Row(advice.row)])
+  }
+}
