@@ -94,7 +94,7 @@ private final class ManualClock: Sendable {
     let watched = Engine(store: store, parameters: engine.parameters, environment: counting)
     let bounded = StatementContext(counting, timeout: .seconds(1))
     #expect(throws: Never.self) { try watched.execute("SELECT * FROM t WHERE n = 3", context: bounded) }
-    #expect(visits.load(ordering: .relaxed) == 5)
+    #expect(visits.load(ordering: .relaxed) >= 5)
     try expect(.cancelled, "SELECT * FROM t", context)
   }
 

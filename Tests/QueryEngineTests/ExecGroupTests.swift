@@ -66,7 +66,7 @@ import Testing
       try rows(Self.all) == [
         .map([
           "rows": .int(9), "count": .int(6), "sum": .double(8.5), "avg": .double(2.125), "min": .bool(false),
-          "max": .string("x"), "median": .double(1.75), "mid": .double(2.5),
+          "max": .string("x"), "median": .int(1), "mid": .double(2.5),
         ])
       ])
     let distinct = [Aggregate.count, .sum, .avg].map { (Self.call($0, distinct: true), $0.rawValue) }
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `sums do not depend on the order, and integers that do not fit become doubles`() throws {
+  @Test func `sums do not depend on the order, and one that does not fit is missing`() throws {
     try insert([
       ["b": .double(1e300)], ["b": .double(1)], ["b": .double(-1e300)], ["b": .double(1e-300)],
       ["b": .int(.max)], ["b": .double(-0x1p63)],
@@ -126,7 +126,7 @@ import Testing
     let large = Expression.isMissing(Self.b, negated: true)
     _ = try engine.execute("EVICT FROM t")
     try insert([["b": .int(.max)], ["b": .int(.max)], ["b": .int(2)]])
-    #expect(try rows([(Self.call(.sum), "s")], predicate: large) == [.map(["s": .double(0x1p64)])])
+    #expect(try rows([(Self.call(.sum), "s")], predicate: large) == [.map([:])])
     #expect(try rows([(Self.call(.avg), "s")]).count == 1)
     _ = try engine.execute("EVICT FROM t")
     try insert([["b": .double(0.1)], ["b": .double(0.2)], ["b": .double(-0.3)], ["b": .double(0x1p-1074)]])
@@ -224,7 +224,8 @@ import Testing
         default: nil
         }
       }
-      row["sum"] = numbers.isEmpty ? nil : .double(numbers.reduce(0, +))
+      let sum = numbers.reduce(0, +)
+      row["sum"] = numbers.isEmpty || !sum.isFinite ? nil : .double(sum)
       return .map(row)
     }
     expectRows(found, expected, ordered: false, "seed \(seed)")

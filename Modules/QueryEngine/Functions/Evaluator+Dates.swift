@@ -6,8 +6,8 @@ import CRDTCore
 extension Evaluator {
   mutating func date(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
     switch function {
-    case .clock: return clock(operands)
-    case .zoneOffset: return zoneOffset(operands)
+    case .clock: return try clock(operands)
+    case .zoneOffset: return try zoneOffset(operands)
     case .durationCast: return Self.durationCast(operands)
     case .durationFormat:
       return operands[0].wholeNumber.map { .string(DurationText.text(milliseconds: $0)) }
@@ -28,12 +28,13 @@ extension Evaluator {
       guard let other = Self.instant(operands[1]), let part = Self.part(operands[2]) else { return nil }
       return part.difference(instant, other).map(Value.int)
     case .datePart:
-      return Self.part(operands[1]).flatMap { part in inZone(instant, operands, 2).map(part.value) }
+      guard let part = Self.part(operands[1]) else { return nil }
+      return try inZone(instant, operands, 2).map(part.value)
     case .dateTrunc:
       return Self.part(operands[1])?.truncated(instant).map { Self.value($0, like: operands[0]) }
     case .dateFormat:
       guard case .string(let text) = operands[1], let format = DateFormat(text),
-        let instant = inZone(instant, operands, 2)
+        let instant = try inZone(instant, operands, 2)
       else { return nil }
       let result = format.text(of: instant)
       try charge(result.utf8.count)
@@ -57,24 +58,28 @@ extension Evaluator {
   }
 
   /// The moment in the zone that the operand at `index` names, if there is one.
-  private func inZone(_ instant: Instant, _ operands: [Value], _ index: Int) -> Instant? {
+  private func inZone(
+    _ instant: Instant, _ operands: [Value], _ index: Int
+  ) throws(QueryError) -> Instant? {
     guard operands.count > index else { return instant }
     guard case .string(let zone) = operands[index] else { return nil }
-    return offset(of: zone, at: instant).flatMap { instant.with(offset: $0) }
+    return try offset(of: zone, at: instant).flatMap { instant.with(offset: $0) }
   }
 
   /// Seconds east of Greenwich: of `UTC`, `Z`, `+01:00`, or a name that the machine knows.
-  private func offset(of zone: String, at instant: Instant) -> Int? {
+  private func offset(of zone: String, at instant: Instant) throws(QueryError) -> Int? {
     if ["UTC", "GMT"].contains(zone.uppercased()) { return 0 }
     var reader = DigitReader(zone)
     if let offset = reader.zone(), reader.isAtEnd { return offset }
-    return scope.context?.zoneOffset?(zone, instant.milliseconds)
+    guard let zones = scope.context?.zoneOffset else { throw .unsupported("a named time zone here") }
+    return zones(zone, instant.milliseconds)
   }
 
   /// `clock([format[, zone]])`: when the statement began.
-  private func clock(_ operands: [Value]) -> Value? {
-    guard let now = scope.context?.wallClock.flatMap({ Instant(milliseconds: $0) }),
-      let instant = inZone(now, operands, 1)
+  private func clock(_ operands: [Value]) throws(QueryError) -> Value? {
+    // Constants are worked out before there is a statement; this one is not until then.
+    guard let time = scope.context?.wallClock else { throw .unsupported("the function clock here") }
+    guard let now = Instant(milliseconds: time), let instant = try inZone(now, operands, 1)
     else { return nil }
     guard let first = operands.first else { return .string(DateText.text(of: instant)) }
     guard case .string(let text) = first else { return nil }
@@ -82,12 +87,12 @@ extension Evaluator {
   }
 
   /// `tz_offset(zone[, date])` as `+01:00`, at the date or else now.
-  private func zoneOffset(_ operands: [Value]) -> Value? {
+  private func zoneOffset(_ operands: [Value]) throws(QueryError) -> Value? {
     guard case .string(let zone) = operands[0] else { return nil }
     let instant =
       operands.count > 1
       ? Self.instant(operands[1]) : Instant(milliseconds: scope.context?.wallClock ?? 0)
-    guard let offset = instant.flatMap({ offset(of: zone, at: $0) }) else { return nil }
+    guard let instant, let offset = try offset(of: zone, at: instant) else { return nil }
     return .string(offset == 0 ? "+00:00" : DateText.zone(offset))
   }
 

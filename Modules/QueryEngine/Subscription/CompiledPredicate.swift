@@ -1,4 +1,4 @@
-public import CRDTCore
+package import CRDTCore
 
 /// A predicate without parameters, in one form of bytes: a value that is sent, hashed and compared.
 ///
