@@ -20,6 +20,7 @@ let package = Package(
   platforms: [.macOS(.v26)],
   products: [
     .executable(name: "layers", targets: ["Layers"]),
+    .executable(name: "queries", targets: ["Queries"]),
     .executable(name: "replication", targets: ["Replication"]),
     .executable(name: "store", targets: ["Store"]),
   ],
@@ -32,14 +33,24 @@ let package = Package(
   targets: [
     .target(name: "BenchmarkSupport", path: "Support", swiftSettings: settings),
     .target(name: "RawLMDB", path: "RawLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
+    .target(name: "RawStore", dependencies: ["RawLMDB"], path: "RawStore", swiftSettings: settings),
     .executableTarget(
       name: "Store",
       dependencies: [
-        "BenchmarkSupport", "RawLMDB", dunlin("CRDTCore"), dunlin("DocStore"),
+        "BenchmarkSupport", "RawLMDB", "RawStore", dunlin("CRDTCore"), dunlin("DocStore"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Store", swiftSettings: settings),
+    .executableTarget(
+      name: "Queries",
+      dependencies: [
+        "BenchmarkSupport", "RawLMDB", "RawStore", dunlin("CRDTCore"), dunlin("DocStore"),
+        dunlin("QueryEngine"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GRDB", package: "GRDB.swift"),
+      ],
+      path: "Queries", swiftSettings: settings),
     .executableTarget(
       name: "Layers",
       dependencies: [

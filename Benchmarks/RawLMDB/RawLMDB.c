@@ -199,6 +199,52 @@ int raw_update(
   return rc;
 }
 
+/// What a field's value has to be like, and how many documents were copied out for it.
+typedef struct {
+  const char *field, *prefix;
+  double bound;
+  uint64_t *found, *bytes;
+} search;
+
+static int matches(const search *wanted, raw_bytes text) {
+  size_t count;
+  const char *value = find(text, wanted->field, &count);
+  if (!value) return 0;
+  if (!wanted->prefix) return *value != '"' && *value != 'n' && strtod(value, NULL) < wanted->bound;
+  size_t length = strlen(wanted->prefix);
+  return *value == '"' && count >= length + 2 && !memcmp(value + 1, wanted->prefix, length);
+}
+
+static int scan(raw_store *store, const search *wanted) {
+  MDB_txn *txn;
+  MDB_cursor *cursor = NULL;
+  int rc = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn);
+  if (rc) return rc;
+  rc = mdb_cursor_open(txn, store->documents, &cursor);
+  MDB_val key, value;
+  while (!rc && !(rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
+    if (!matches(wanted, (raw_bytes){value.mv_data, value.mv_size})) continue;
+    if (value.mv_size > document_bytes) rc = MDB_BAD_VALSIZE;
+    if (rc) break;
+    memcpy(store->scratch, value.mv_data, value.mv_size);
+    *wanted->found += 1;
+    *wanted->bytes += value.mv_size + (unsigned char)store->scratch[value.mv_size / 2] / 256;
+  }
+  if (cursor) mdb_cursor_close(cursor);
+  mdb_txn_abort(txn);
+  return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+int raw_find_below(
+  raw_store *store, const char *field, double bound, uint64_t *found, uint64_t *bytes) {
+  return scan(store, &(search){.field = field, .bound = bound, .found = found, .bytes = bytes});
+}
+
+int raw_find_prefix(
+  raw_store *store, const char *field, const char *prefix, uint64_t *found, uint64_t *bytes) {
+  return scan(store, &(search){.field = field, .prefix = prefix, .found = found, .bytes = bytes});
+}
+
 size_t raw_count(raw_store *store) {
   MDB_txn *txn;
   MDB_stat stat = {0};

@@ -1,5 +1,7 @@
+import BenchmarkSupport
+
 /// The stores that are compared.
-enum ContenderName: String, Codable, CaseIterable {
+enum ContenderName: String, Codable, CaseIterable, ContenderTitle {
   /// LMDB from C, JSON texts under ids.
   case lmdb
   /// SQLite through GRDB, JSON texts in a column.
@@ -13,12 +15,6 @@ enum ContenderName: String, Codable, CaseIterable {
     case .dunlin: "Dunlin"
     }
   }
-}
-
-/// One document of the corpus: its id, and its JSON text with the id in it.
-struct CorpusDocument {
-  let id: String
-  let text: [UInt8]
 }
 
 /// What is kept in order beside the documents: one or two fields each.

@@ -35,25 +35,19 @@ struct MeasureCommand: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    var comparison = Comparison()
+    var comparison = Comparison<ContenderName>(of: .dunlin, to: [.lmdb, .sqlite])
     for place in places.isEmpty ? Place.allCases : places {
       let parent = place == .memory ? memory : disk
       guard FileManager.default.fileExists(atPath: parent) else {
         Self.say("\(parent) is not there: left out")
         continue
       }
-      let scratch = URL(filePath: parent).appendingPathComponent(
-        "dunlin-benchmark-\(ProcessInfo.processInfo.processIdentifier)")
-      try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: scratch) }
-      let watches = [SIGINT, SIGTERM].map { Scratch.removeAndExit(scratch, on: $0) }
-      defer { for watch in watches { watch.cancel() } }
-      try measure(place, scratch, &comparison)
+      try Scratch.with(in: parent) { try measure(place, $0, &comparison) }
     }
     print(json ? try comparison.json() : comparison.table)
   }
 
-  private func measure(_ place: Place, _ scratch: URL, _ comparison: inout Comparison) throws {
+  private func measure(_ place: Place, _ scratch: URL, _ comparison: inout Comparison<ContenderName>) throws {
     let count = short ? min(count, 4_000) : count
     let cases = cases.isEmpty ? Case.allCases : cases
     for name in corpora.isEmpty ? CorpusName.allCases : corpora {

@@ -1,6 +1,7 @@
 import BenchmarkSupport
 import Foundation
 import RawLMDB
+import RawStore
 
 /// LMDB from C: the limit that no store on it can pass.
 final class RawLMDBContender: Contender {
@@ -90,27 +91,4 @@ final class RawLMDBContender: Contender {
   private static func check(_ code: Int32) throws {
     guard code == 0 else { throw BenchmarkError("LMDB reports \(code)") }
   }
-}
-
-/// Byte strings in one piece of memory that does not move.
-final class RawItems {
-  let items: [raw_bytes]
-  private let memory: UnsafeMutableRawBufferPointer
-
-  init(_ strings: [[UInt8]]) {
-    memory = .allocate(byteCount: max(1, strings.reduce(0) { $0 + $1.count }), alignment: 8)
-    var offset = 0
-    var items: [raw_bytes] = []
-    items.reserveCapacity(strings.count)
-    for string in strings {
-      let room = UnsafeMutableRawBufferPointer(rebasing: memory[offset..<offset + string.count])
-      room.copyBytes(from: string)
-      items.append(
-        raw_bytes(bytes: memory.baseAddress.map { UnsafeRawPointer($0 + offset) }, count: string.count))
-      offset += string.count
-    }
-    self.items = items
-  }
-
-  deinit { memory.deallocate() }
 }

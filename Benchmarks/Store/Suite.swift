@@ -22,7 +22,8 @@ struct Suite {
     try TrialProcess.run(
       Trial(
         contender: contender, work: work, directory: path(contender, run), corpus: corpus.path, count: count,
-        field: field, indexes: Array(plans.prefix(indexes))))
+        field: field, indexes: Array(plans.prefix(indexes))),
+      "\(contender.title): \(work.rawValue)")
   }
 
   private func path(_ contender: ContenderName, _ run: String) -> String {
@@ -38,7 +39,7 @@ struct Suite {
   private func title(_ text: String) -> String { "\(corpus.collection), \(place): \(text)" }
 
   /// Fills, reads and changes stores without indexes.
-  func bulk(_ round: Int, _ comparison: inout Comparison) throws {
+  func bulk(_ round: Int, _ comparison: inout Comparison<ContenderName>) throws {
     let count = corpus.documents
     defer { try? remove("bulk") }
     for store in turns(round) {
@@ -71,7 +72,7 @@ struct Suite {
   }
 
   /// Fills stores with two indexes; changes the indexed field of stores with one.
-  func indexed(_ round: Int, _ comparison: inout Comparison) throws {
+  func indexed(_ round: Int, _ comparison: inout Comparison<ContenderName>) throws {
     let count = corpus.documents
     let stores = turns(round)
     defer { for run in ["two", "one"] { try? remove(run) } }
@@ -90,7 +91,7 @@ struct Suite {
   }
 
   /// Commits one document at a time.
-  func commits(_ round: Int, _ comparison: inout Comparison) throws {
+  func commits(_ round: Int, _ comparison: inout Comparison<ContenderName>) throws {
     let works: [(Trial.Work, String, Int)] = [
       (.commitAlone, "commit one, 1 task", 1_000), (.commitTogether, "commit one, 16 tasks", 4_000),
     ]
@@ -106,7 +107,7 @@ struct Suite {
   }
 
   /// Opens stores that hold many documents.
-  func open(rounds: Int, _ comparison: inout Comparison) throws {
+  func open(rounds: Int, _ comparison: inout Comparison<ContenderName>) throws {
     defer { try? remove("open") }
     for store in stores { _ = try trial(store, .insert, corpus.documents, run: "open") }
     for round in 0..<rounds {

@@ -28,10 +28,3 @@ struct Trial: Codable {
   var field = ""
   var indexes: [IndexPlan] = []
 }
-
-/// What a trial found.
-struct TrialResult: Codable {
-  var figures: [String: Double] = [:]
-
-  subscript(_ name: String) -> Double? { figures[name] }
-}

@@ -16,7 +16,7 @@ struct TrialCommand: AsyncParsableCommand {
       case .sqlite: try await run(trial, SQLiteContender.self)
       case .dunlin: try await run(trial, DunlinContender.self)
       }
-    try FileHandle.standardOutput.write(contentsOf: try JSONEncoder().encode(result))
+    try result.print()
   }
 
   private func run<C: Contender>(_ trial: Trial, _ type: C.Type) async throws -> TrialResult {

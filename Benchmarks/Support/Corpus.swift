@@ -38,6 +38,12 @@ package struct Corpus {
     }
   }
 
+  /// Writes all lines of a file, plain or gzip, as the documents of a collection.
+  package static func lines(_ collection: String, of file: String, in directory: URL) throws -> Corpus {
+    let lines = try readLines(file)
+    return try write(collection, lines.count, in: directory) { Array(lines[$0]) + [10] }
+  }
+
   private static func write(
     _ name: String, _ count: Int, in directory: URL, _ line: (Int) throws -> [UInt8]
   ) throws -> Corpus {

@@ -80,7 +80,9 @@ extension Report.Unit {
         ? String(format: "%.1f MB", value / 1e6)
         : value < 1_000 ? String(format: "%.1f B", value) : "\(Int(value.rounded()).grouped) B"
     case .seconds:
-      value < 0.1 ? String(format: "%.2f ms", value * 1e3) : String(format: "%.2f s", value)
+      value < 1e-4
+        ? String(format: "%.1f µs", value * 1e6)
+        : value < 0.1 ? String(format: "%.2f ms", value * 1e3) : String(format: "%.2f s", value)
     case .nanoseconds: String(format: "%.0f ns", value)
     case .times: String(format: "%.2f ×", value)
     }

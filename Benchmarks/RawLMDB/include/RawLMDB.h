@@ -34,6 +34,13 @@ int raw_read(raw_store *store, const raw_bytes *ids, size_t count, int one_snaps
 int raw_update(
   raw_store *store, const raw_bytes *ids, const int64_t *values, size_t count, const char *field);
 
+/// Copies out all documents that have a number below the bound in a field; counts them and their bytes.
+int raw_find_below(raw_store *store, const char *field, double bound, uint64_t *found, uint64_t *bytes);
+
+/// Copies out all documents that have a text in a field that begins with the prefix; counts them and their bytes.
+int raw_find_prefix(
+  raw_store *store, const char *field, const char *prefix, uint64_t *found, uint64_t *bytes);
+
 /// Puts a copy without free pages in the place of the data, for whoever opens it next.
 int raw_compact(raw_store *store, const char *directory);
 

@@ -1,19 +1,24 @@
-import BenchmarkSupport
 import Foundation
 
+/// One document of the corpus: its id, and its JSON text with the id in it.
+package struct CorpusDocument {
+  package let id: String
+  package let text: [UInt8]
+}
+
 /// Reads a corpus file piece by piece, so that the corpus is not in memory while a store is measured.
-struct CorpusReader {
+package struct CorpusReader {
   private let file: FileHandle
   private var buffer: [UInt8] = []
   private var head = 0
 
-  init(path: String) throws {
+  package init(path: String) throws {
     guard let file = FileHandle(forReadingAtPath: path) else { throw BenchmarkError("cannot read \(path)") }
     self.file = file
   }
 
   /// The next documents, at most `count`; none at the end.
-  mutating func next(_ count: Int) throws -> [CorpusDocument] {
+  package mutating func next(_ count: Int) throws -> [CorpusDocument] {
     var documents: [CorpusDocument] = []
     while documents.count < count {
       guard let end = buffer[head...].firstIndex(of: 10) else {
@@ -31,7 +36,7 @@ struct CorpusReader {
   }
 
   /// The id of every document, in the file's order.
-  static func ids(path: String) throws -> [String] {
+  package static func ids(path: String) throws -> [String] {
     var reader = try CorpusReader(path: path)
     var ids: [String] = []
     while true {

@@ -1,17 +1,31 @@
-import BenchmarkSupport
 import Foundation
 
-/// Figures of all stores, one sample a round, and the ratios between them.
-struct Comparison {
-  struct Row: Encodable {
+/// A contender, as figures name it.
+package protocol ContenderTitle: CaseIterable, RawRepresentable<String>, Equatable {
+  var title: String { get }
+}
+
+/// Figures of all contenders, one sample a round, and the ratios between them.
+package struct Comparison<Name: ContenderTitle> {
+  private struct Row: Encodable {
     let name: String
     let unit: Report.Unit
     var samples: [String: [Double]] = [:]
   }
 
-  private(set) var rows: [Row] = []
+  private var rows: [Row] = []
+  private let ours: Name
+  private let others: [Name]
 
-  mutating func add(_ name: String, _ contender: ContenderName, _ value: Double?, _ unit: Report.Unit) {
+  /// - Parameters:
+  ///   - ours: Whose figures the ratios are of.
+  ///   - others: Whose figures they are to.
+  package init(of ours: Name, to others: [Name]) {
+    self.ours = ours
+    self.others = others
+  }
+
+  package mutating func add(_ name: String, _ contender: Name, _ value: Double?, _ unit: Report.Unit) {
     guard let value else { return }
     let index =
       rows.firstIndex { $0.name == name }
@@ -23,28 +37,28 @@ struct Comparison {
   }
 
   /// Sets how far one row of ours is above another row of another store, round by round.
-  mutating func addRatio(_ name: String, of ours: String, to theirs: String, _ other: ContenderName) {
-    guard let a = rows.first(where: { $0.name == ours })?.samples[ContenderName.dunlin.rawValue],
+  package mutating func addRatio(_ name: String, of mine: String, to theirs: String, _ other: Name) {
+    guard let a = rows.first(where: { $0.name == mine })?.samples[ours.rawValue],
       let b = rows.first(where: { $0.name == theirs })?.samples[other.rawValue]
     else { return }
     rows.removeAll { $0.name == name }
     var row = Row(name: name, unit: .times)
-    row.samples[ContenderName.dunlin.rawValue] = zip(a, b).map { $1 == 0 ? 0 : $0 / $1 }
+    row.samples[ours.rawValue] = zip(a, b).map { $1 == 0 ? 0 : $0 / $1 }
     rows.append(row)
   }
 
-  func json() throws -> String {
+  package func json() throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
     return String(decoding: try encoder.encode(rows), as: UTF8.self)
   }
 
   /// Ratios of the same round first, then the medians, each with the lowest and highest.
-  var table: String {
-    let head = ["", "Dunlin / LMDB", "Dunlin / SQLite"] + ContenderName.allCases.map(\.title)
+  package var table: String {
+    let head = [""] + others.map { "\(ours.title) / \($0.title)" } + Name.allCases.map(\.title)
     let lines = rows.map { row in
-      [row.name, ratio(row, to: .lmdb), ratio(row, to: .sqlite)]
-        + ContenderName.allCases.map { summary(row.samples[$0.rawValue] ?? []) { row.unit.text($0) } }
+      [row.name] + others.map { ratio(row, to: $0) }
+        + Name.allCases.map { summary(row.samples[$0.rawValue] ?? []) { row.unit.text($0) } }
     }
     let all = [head] + lines
     let widths = head.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
@@ -54,12 +68,12 @@ struct Comparison {
     }.joined(separator: "\n")
   }
 
-  private func ratio(_ row: Row, to other: ContenderName) -> String {
-    guard let ours = row.samples[ContenderName.dunlin.rawValue], let theirs = row.samples[other.rawValue]
+  private func ratio(_ row: Row, to other: Name) -> String {
+    guard let mine = row.samples[ours.rawValue], let theirs = row.samples[other.rawValue]
     else {
       return ""
     }
-    return summary(zip(ours, theirs).map { $1 == 0 ? 0 : $0 / $1 }) { String(format: "%.2f", $0) }
+    return summary(zip(mine, theirs).map { $1 == 0 ? 0 : $0 / $1 }) { String(format: "%.2f", $0) }
   }
 
   private func summary(_ samples: [Double], _ text: (Double) -> String) -> String {
