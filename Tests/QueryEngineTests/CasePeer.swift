@@ -116,6 +116,9 @@ final class CasePeer {
       #expect(error.code == cause.code, "\(id): \(error.message)")
       let text = ([error.message] + error.expected.map { "expected \($0)" }).joined(separator: "; ")
       #expect(text.lowercased().contains(cause.phrase.lowercased()), "\(id): \(text)")
+    } catch let error as StoreError {
+      #expect(error.code.rawValue == cause.code.rawValue, "\(id): \(error)")
+      #expect(error.message.contains(cause.phrase), "\(id): \(error)")
     }
     #expect(try content() == before, "\(id)")
   }
