@@ -89,7 +89,7 @@ public struct KeyTable: Sendable {
   ) -> (id: UInt16, hash: HashLanes)? {
     guard let (id, hash) = find(name.utf8.span.bytes) else { return nil }
     // Of longer names only equal ones in the same memory have the same bits, which is rare.
-    guard name.utf8.count <= RecentName.nameBytes else { return (id, hash) }
+    guard RecentName.isUsable, name.utf8.count <= RecentName.nameBytes else { return (id, hash) }
     let known = RecentName(name: name, bits: bits, id: id, hash: hash)
     if recent.isEmpty {
       recent = Array(repeating: known, count: RecentName.places)

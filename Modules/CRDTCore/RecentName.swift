@@ -10,6 +10,9 @@ struct RecentName: Sendable {
   /// Bytes of a name that a string can hold in itself.
   static let nameBytes = 15
 
+  /// Whether a string is two words, as it is where words have 64 bits; else no name is kept.
+  static var isUsable: Bool { MemoryLayout<String>.size == MemoryLayout<Bits>.size }
+
   let name: String
   let bits: Bits
   let id: UInt16
@@ -17,9 +20,8 @@ struct RecentName: Sendable {
 
   @inline(__always)
   static func bits(_ path: Span<String>, _ index: Int) -> Bits {
-    guard index < path.count else { return .zero }
-    // SAFETY: a string is two words without padding, on every platform whose words have 64 bits. A copy of it would take
-    // two calls.
+    guard isUsable, index < path.count else { return .zero }
+    // SAFETY: a string is two words without padding here. A copy of it would take two calls.
     return unsafe path.withUnsafeBufferPointer {
       unsafe UnsafeRawBufferPointer($0).loadUnaligned(
         fromByteOffset: index &* MemoryLayout<Bits>.stride, as: Bits.self)
