@@ -32,7 +32,7 @@ let package = Package(
   ],
   targets: [
     .target(name: "BenchmarkSupport", path: "Support", swiftSettings: settings),
-    .target(name: "RawLMDB", path: "RawLMDB", linkerSettings: [.linkedLibrary("lmdb")]),
+    .target(name: "RawLMDB", path: "RawLMDB", linkerSettings: [.linkedLibrary("lmdb"), .linkedLibrary("z")]),
     .target(name: "RawStore", dependencies: ["RawLMDB"], path: "RawStore", swiftSettings: settings),
     .executableTarget(
       name: "Store",
@@ -61,7 +61,7 @@ let package = Package(
     .executableTarget(
       name: "Replication",
       dependencies: [
-        "BenchmarkSupport",
+        "BenchmarkSupport", "RawLMDB", "RawStore",
         dunlin("CRDTCore"), dunlin("DocStore"), dunlin("QueryEngine"), dunlin("SyncProtocol"),
         dunlin("ScopePolicy"), dunlin("Transports"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

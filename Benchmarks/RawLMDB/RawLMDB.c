@@ -9,16 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { max_indexes = 4, key_bytes = 256, document_bytes = 1 << 20 };
-
-struct raw_store {
-  MDB_env *env;
-  MDB_dbi documents;
-  int index_count;
-  raw_index indexes[max_indexes];
-  MDB_dbi tables[max_indexes];
-  char *scratch;
-};
+#include "RawStorePrivate.h"
 
 int raw_open(const char *directory, size_t map_bytes, const raw_index *indexes, int index_count, raw_store **out) {
   if (index_count > max_indexes) return EINVAL;
@@ -252,6 +243,44 @@ size_t raw_count(raw_store *store) {
   mdb_stat(txn, store->documents, &stat);
   mdb_txn_abort(txn);
   return stat.ms_entries;
+}
+
+int raw_each_id(raw_store *store, size_t count, void *context, void (*each)(raw_bytes id, void *context)) {
+  MDB_txn *txn;
+  MDB_cursor *cursor = NULL;
+  int rc = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn);
+  if (rc) return rc;
+  rc = mdb_cursor_open(txn, store->documents, &cursor);
+  MDB_val key, value;
+  for (size_t i = 0; !rc && i < count; i++) {
+    if ((rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) break;
+    each((raw_bytes){key.mv_data, key.mv_size}, context);
+  }
+  if (cursor) mdb_cursor_close(cursor);
+  mdb_txn_abort(txn);
+  return rc == MDB_NOTFOUND ? 0 : rc;
+}
+
+static uint64_t hash(uint64_t hash, MDB_val bytes) {
+  const unsigned char *at = bytes.mv_data;
+  for (size_t i = 0; i < bytes.mv_size; i++) hash = (hash ^ at[i]) * 0x100000001b3u;
+  return (hash ^ 0xff) * 0x100000001b3u;
+}
+
+uint64_t raw_digest(raw_store *store) {
+  MDB_txn *txn;
+  MDB_cursor *cursor;
+  uint64_t sum = 0;
+  if (mdb_txn_begin(store->env, NULL, MDB_RDONLY, &txn)) return 0;
+  if (!mdb_cursor_open(txn, store->documents, &cursor)) {
+    MDB_val key, value;
+    while (!mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) {
+      sum += hash(hash(0xcbf29ce484222325u, key), value);
+    }
+    mdb_cursor_close(cursor);
+  }
+  mdb_txn_abort(txn);
+  return sum;
 }
 
 int raw_compact(raw_store *store, const char *directory) {

@@ -37,6 +37,17 @@ package enum Measures {
   /// Resident memory now that no file backs.
   package static var anonymousBytes: Double { statusBytes("RssAnon") ?? 0 }
 
+  /// Bytes of the disk that the files in a directory take.
+  package static func fileBytes(below path: String) -> Int {
+    let files = FileManager.default.enumerator(atPath: path)
+    var total = 0
+    while let name = files?.nextObject() as? String {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(path)/\(name)")
+      total += (attributes?[.size] as? Int) ?? 0
+    }
+    return total
+  }
+
   private static var usage: rusage {
     var usage = rusage()
     #if os(Linux)

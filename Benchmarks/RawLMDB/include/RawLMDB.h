@@ -47,4 +47,10 @@ int raw_compact(raw_store *store, const char *directory);
 /// Documents in the store.
 size_t raw_count(raw_store *store);
 
+/// Hands out the ids of the first documents, at most `count`.
+int raw_each_id(raw_store *store, size_t count, void *context, void (*each)(raw_bytes id, void *context));
+
+/// A sum of hashes over all documents, the same for the same documents.
+uint64_t raw_digest(raw_store *store);
+
 #endif

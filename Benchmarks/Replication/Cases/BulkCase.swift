@@ -2,6 +2,8 @@ import BenchmarkSupport
 import Foundation
 
 /// Import at one peer, then all of it to another that is empty; then changes of one field, and scans.
+///
+/// LMDB, zlib and a socket do the same in the same round, but for the scans.
 struct BulkCase {
   let corpus: Corpus
   let field: String
@@ -10,6 +12,7 @@ struct BulkCase {
   let updates: Int
 
   func run(_ report: inout Report, in directory: URL) throws {
+    let raw = try runRaw(&report, in: directory)
     let name = corpus.collection
     let pair = try Pair(in: directory)
     let load = try pair.sender.ask(.load(path: corpus.path, collection: name, batch: 1_000))
@@ -18,9 +21,7 @@ struct BulkCase {
     let pull = try pair.pull(name, count: corpus.documents)
     let sender = try pair.sender.ask(.state(collection: name))
     let receiver = try pair.receiver.ask(.state(collection: name))
-    guard sender.words["digest"] == receiver.words["digest"],
-      try receiver.figure("documents") == Double(corpus.documents)
-    else { throw BenchmarkError("\(name): the peers do not hold the same") }
+    try pair.checkDigests(corpus)
 
     let count = Double(corpus.documents)
     let seconds = try pull.figure("pullSeconds")
@@ -28,6 +29,8 @@ struct BulkCase {
     report.add(
       "\(name): import, CPU per document", try before.figure("cpuSeconds") / count * 1e9, .nanoseconds)
     report.add("\(name): replicate to an empty peer", count / seconds, .perSecond)
+    report.add("\(name): replicate, raw LMDB over TCP", count / raw.pull, .perSecond)
+    report.add("\(name): replicate, rate by that of raw LMDB", raw.pull / seconds, .times)
     report.add("\(name): JSON replicated", Double(corpus.jsonBytes) / seconds, .bytesPerSecond)
     report.add(
       "\(name): seconds until 100 documents are readable", try pull.figure("first100Seconds"), .seconds)
@@ -50,26 +53,58 @@ struct BulkCase {
     report.add("\(name): sender's memory without mapped pages", try sender.figure("anonymousBytes"), .bytes)
     report.add(
       "\(name): receiver's memory without mapped pages", try receiver.figure("anonymousBytes"), .bytes)
-    try change(pair, &report)
+    let changing = try change(pair, corpus.collection, &report)
+    for (index, words) in Self.transactions.map(\.words).enumerated() {
+      report.add(
+        "\(name): one field changed, \(words), time by that of raw LMDB",
+        changing[index] / raw.changes[index], .times)
+    }
     try scan(pair, &report)
     try pair.quit()
   }
 
+  /// The same by LMDB, zlib and a socket.
+  ///
+  /// - Returns: Seconds of the pull, and of all changes in each size of transaction.
+  private func runRaw(_ report: inout Report, in directory: URL) throws -> (pull: Double, changes: [Double]) {
+    let name = "\(corpus.collection), raw LMDB over TCP"
+    let pair = try Pair(.raw, in: directory)
+    try pair.sender.ask(.load(path: corpus.path, collection: corpus.collection, batch: 1_000))
+    let pull = try pair.pull(corpus.collection, count: corpus.documents)
+    let sent = try pair.wireBytes(corpus.collection)
+    report.add("\(name): on the wire, per document", sent / Double(corpus.documents), .bytes)
+    report.add(
+      "\(name): seconds until 100 documents are readable", try pull.figure("first100Seconds"), .seconds)
+    let changes = try change(pair, name, &report)
+    try pair.checkDigests(corpus)
+    try pair.quit()
+    return (try pull.figure("pullSeconds"), changes)
+  }
+
+  private static let transactions = [
+    (size: 1_000, words: "1,000 a transaction"), (size: 1, words: "one a transaction"),
+  ]
+
   /// One field of many documents, in large transactions and one by one.
-  private func change(_ pair: Pair, _ report: inout Report) throws {
-    let name = corpus.collection
+  ///
+  /// - Returns: Seconds of each.
+  private func change(_ pair: Pair, _ name: String, _ report: inout Report) throws -> [Double] {
+    let collection = corpus.collection
     var changes = corpus.documents
-    for (perTransaction, words) in [(1_000, "1,000 a transaction"), (1, "one a transaction")] {
-      let before = try pair.wireBytes(name)
+    var seconds: [Double] = []
+    for (perTransaction, words) in Self.transactions {
+      let before = try pair.wireBytes(collection)
       let start = Measures.nanoseconds
       try pair.sender.ask(
-        .updateField(collection: name, field: field, count: updates, perTransaction: perTransaction))
+        .updateField(collection: collection, field: field, count: updates, perTransaction: perTransaction))
       changes += updates
-      let end = try pair.receiver.ask(.wait(collection: name, changes: changes)).times.first ?? 0
-      let bytes = try pair.wireBytes(name) - before
+      let end = try pair.receiver.ask(.wait(collection: collection, changes: changes)).times.first ?? 0
+      let bytes = try pair.wireBytes(collection) - before
       report.add("\(name): one field changed, \(words), on the wire each", bytes / Double(updates), .bytes)
+      seconds.append((end - start) / 1e9)
       report.add("\(name): one field changed, \(words)", Double(updates) / ((end - start) / 1e9), .perSecond)
     }
+    return seconds
   }
 
   private func scan(_ pair: Pair, _ report: inout Report) throws {

@@ -6,7 +6,12 @@ struct LatencyCase {
   let commits: Int
 
   func run(_ report: inout Report, in directory: URL) throws {
-    let pair = try Pair(in: directory)
+    try run(.raw, "latency, raw LMDB over TCP", &report, in: directory)
+    try run(.dunlin, "latency", &report, in: directory)
+  }
+
+  private func run(_ kind: PeerKind, _ name: String, _ report: inout Report, in directory: URL) throws {
+    let pair = try Pair(kind, in: directory)
     try pair.sender.ask(.mark(collection: "ticks"))
     _ = try pair.pull("ticks", count: 1)
     try pair.receiver.send(.observe(collection: "ticks", count: commits))
@@ -21,12 +26,12 @@ struct LatencyCase {
     }
     let fromCall = zip(seen.times, sent.times).map { $0 - $1 }.sorted()
     let fromDurable = zip(seen.times, sent.endTimes).map { $0 - $1 }.sorted()
-    for (share, name) in [(0.5, "p50"), (0.99, "p99")] {
+    for (share, rank) in [(0.5, "p50"), (0.99, "p99")] {
       let index = min(Int(Double(commits) * share), commits - 1)
-      report.add("latency: call of write to observer, \(name)", fromCall[index] / 1e9, .seconds)
-      report.add("latency: return of write to observer, \(name)", fromDurable[index] / 1e9, .seconds)
+      report.add("\(name): call of write to observer, \(rank)", fromCall[index] / 1e9, .seconds)
+      report.add("\(name): return of write to observer, \(rank)", fromDurable[index] / 1e9, .seconds)
     }
-    report.add("latency: on the wire, per commit", bytes / Double(commits), .bytes)
+    report.add("\(name): on the wire, per commit", bytes / Double(commits), .bytes)
     try pair.quit()
   }
 }

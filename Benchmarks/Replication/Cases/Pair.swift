@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// Two peers, each a process with a fresh store, that go away together.
@@ -6,11 +7,12 @@ final class Pair {
   let receiver: PeerProcess
   private let directory: URL
 
-  init(in parent: URL) throws {
+  init(_ kind: PeerKind = .dunlin, in parent: URL) throws {
     directory = parent.appendingPathComponent("pair-\(UInt64.random(in: 0...UInt64.max))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    sender = try PeerProcess(path: directory.appendingPathComponent("sender").path, name: "sender")
-    receiver = try PeerProcess(path: directory.appendingPathComponent("receiver").path, name: "receiver")
+    sender = try PeerProcess(kind, path: directory.appendingPathComponent("sender").path, name: "sender")
+    receiver = try PeerProcess(
+      kind, path: directory.appendingPathComponent("receiver").path, name: "receiver")
   }
 
   deinit { try? FileManager.default.removeItem(at: directory) }
@@ -25,6 +27,14 @@ final class Pair {
   func wireBytes(_ collection: String) throws -> Double {
     let state = try sender.ask(.state(collection: collection))
     return try state.figure("bytesSent") + state.figure("bytesReceived")
+  }
+
+  /// Fails unless both peers hold the same, all of the corpus.
+  func checkDigests(_ corpus: Corpus) throws {
+    let states = try [sender, receiver].map { try $0.ask(.state(collection: corpus.collection)) }
+    guard states[0].words["digest"] == states[1].words["digest"],
+      try states[1].figure("documents") == Double(corpus.documents)
+    else { throw BenchmarkError("\(corpus.collection): the peers do not hold the same") }
   }
 
   func quit() throws {

@@ -22,11 +22,14 @@ final class ArrivalLog: Sendable {
         counts.append((change.collection, 1))
       }
     }
+    for (collection, count) in counts { take(count, of: collection.name, at: time) }
+  }
+
+  /// Counts changes that have become durable.
+  func take(_ count: Int, of collection: String, at time: Double = Measures.nanoseconds) {
     marks.withLock { marks in
-      for (collection, count) in counts {
-        let before = marks[collection.name]?.last?.changes ?? 0
-        marks[collection.name, default: []].append(Mark(changes: before + count, time: time))
-      }
+      let before = marks[collection]?.last?.changes ?? 0
+      marks[collection, default: []].append(Mark(changes: before + count, time: time))
     }
   }
 

@@ -87,21 +87,11 @@ final class Peer: Sendable {
       "documentsSent": Double(statistics.documentsSent), "roundTrips": Double(statistics.roundTrips),
       "cpuSeconds": Measures.cpuSeconds, "peakResidentBytes": Measures.peakResidentBytes,
       "anonymousBytes": Measures.anonymousBytes,
-      "fileBytes": Double(fileBytes), "warnings": Double(notes.warnings.withLock { $0.count }),
+      "fileBytes": Double(Measures.fileBytes(below: store.path)),
+      "warnings": Double(notes.warnings.withLock { $0.count }),
     ]
     reply.words["digest"] = "\(digest.high)-\(digest.low)"
     reply.words["oversize"] = notes.oversize.withLock { $0.joined(separator: " ") }
     return reply
-  }
-
-  /// Bytes of the disk that the store's files take.
-  private var fileBytes: Int {
-    let files = FileManager.default.enumerator(atPath: store.path)
-    var total = 0
-    while let name = files?.nextObject() as? String {
-      let attributes = try? FileManager.default.attributesOfItem(atPath: "\(store.path)/\(name)")
-      total += (attributes?[.size] as? Int) ?? 0
-    }
-    return total
   }
 }

@@ -9,9 +9,9 @@ final class PeerProcess {
   private var buffer: [UInt8] = []
 
   /// Starts this program again as a peer with a store in `path`.
-  init(path: String, name: String) throws {
+  init(_ kind: PeerKind, path: String, name: String) throws {
     process.executableURL = Bundle.main.executableURL
-    process.arguments = ["peer"]
+    process.arguments = ["peer", "--kind", kind.rawValue]
     process.standardInput = input
     process.standardOutput = output
     try process.run()

@@ -1,0 +1,39 @@
+import BenchmarkSupport
+import Foundation
+import QueryEngine
+import Transports
+
+extension Peer: PeerService {
+  func answer(_ request: Request, ready: @Sendable () -> Void) async throws -> Reply {
+    var reply = Reply()
+    let start = Measures.nanoseconds
+    switch request {
+    case .open, .quit: break
+    case .listen: reply.figures["port"] = Double(try network.listen() ?? 0)
+    case .load(let path, let collection, let batch):
+      reply.figures["documents"] = Double(try await load(path, into: collection, batch: batch))
+    case .pull(let collection, let port, let slow, let count):
+      network.subscribe(to: [try SubscriptionQuery(dql: "SELECT * FROM \(collection)")])
+      try await connect(port: port, slow: slow)
+      let end = try await arrivals.wait(for: count, in: collection, deadline: .seconds(600))
+      reply.figures["pullSeconds"] = (end - start) / 1e9
+      let first = arrivals.time(of: min(100, count), in: collection) ?? end
+      reply.figures["first100Seconds"] = (first - start) / 1e9
+    case .mark(let collection): try await mark(collection)
+    case .wait(let collection, let changes):
+      reply.times = [try await arrivals.wait(for: changes, in: collection, deadline: .seconds(600))]
+    case .observe(let collection, let count):
+      reply = try await observe(collection, count: count, ready: ready)
+    case .commitOneByOne(let collection, let count, let gap):
+      reply = try await commitOneByOne(collection, count: count, gap: .milliseconds(gap))
+    case .updateField(let collection, let field, let count, let perTransaction):
+      try await updateField(field, of: collection, count: count, perTransaction: perTransaction)
+    case .writeLarge(let id, let bytes): reply = try await writeLarge(id, canonicalBytes: bytes)
+    case .holds(let collection, let id): reply.figures["holds"] = try holds(collection, id) ? 1 : 0
+    case .scan(let collection, let predicate, let rounds):
+      reply = try scan(collection, predicate, rounds: rounds)
+    case .state(let collection): reply = try state(of: collection)
+    }
+    return reply
+  }
+}

@@ -1,0 +1,16 @@
+import ArgumentParser
+
+/// A store with its network, in a process of its own, that does what the benchmark asks.
+protocol PeerService: AnyObject, Sendable {
+  /// Does what is asked; `ready` tells the benchmark that a request which goes on has begun.
+  func answer(_ request: Request, ready: @Sendable () -> Void) async throws -> Reply
+
+  func close() async
+}
+
+/// What a peer's process is.
+enum PeerKind: String, ExpressibleByArgument, CaseIterable {
+  case dunlin
+  /// LMDB, zlib and a socket, nothing else.
+  case raw
+}
