@@ -48,7 +48,7 @@ final class Core: Sendable {
         zoneOffset: { zone, milliseconds in
           TimeZone(identifier: zone)?
             .secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
-        }))
+        }, appID: identity.appID))
     observers = ObserverHub(store: store, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger

@@ -13,7 +13,7 @@ import Testing
   }
 
   private static let statements: [(Statement, String)] = [
-    (filter(.aggregate(.sum, distinct: false, a)), "SUM"), (filter(.collate(a, .binary)), "COLLATE"),
+    (filter(.aggregate(.sum, distinct: false, a)), "SUM"),
     (filter(.field(source: 1, [.key("a")])), "join"),
     (
       .insert(Insert(collection: "t", documents: [.array([.aggregate(.max, distinct: false, a)])])), "MAX"

@@ -73,6 +73,7 @@ import Testing
       "(a NOT SIMILAR TO 'x|y' ESCAPE '!')"
     ),
     (.inQuery(a, query, negated: false), "(a IN (SELECT a FROM d WHERE (a = :p)))"),
+    (.existsQuery(query), "EXISTS (SELECT a FROM d WHERE (a = :p))"), (.call(.exists, [a]), "exists(a)"),
     (
       .quantified(.anyAndEvery, iteration, satisfies: .binary(.equal, element, one)),
       "ANY AND EVERY i : v IN a SATISFIES (v.x = 1) END"

@@ -29,6 +29,7 @@ extension Binder {
     select.offset = window.offset
     try binder.checkGroups(of: select)
     select.countRows()
+    if !select.distinct, !select.isGrouped { select.projection = select.projection.withoutCollations }
     if select.joins.isEmpty { select.source.alias = nil }
     return select
   }
@@ -37,7 +38,7 @@ extension Binder {
   func returning(_ raw: RawProjection?, _ target: Source) throws(QueryError) -> Select.Projection? {
     guard let raw else { return nil }
     for case .column(let expression, _, _) in raw.elements { _ = try bind(expression, in: "RETURNING") }
-    return try columns(raw, [target]).projection
+    return try columns(raw, [target]).projection.withoutCollations
   }
 }
 
@@ -56,6 +57,13 @@ private struct BoundColumns {
 }
 
 extension Select.Projection {
+  /// What it shows where the columns are not compared with each other.
+  fileprivate var withoutCollations: Select.Projection {
+    mapColumns { column in
+      if case .collate(let operand, _) = column { operand } else { column }
+    }
+  }
+
   /// The expression of the column of this name.
   func column(named name: String) -> Expression? {
     switch self {
@@ -80,7 +88,7 @@ extension Binder {
       case .all(let token):
         guard raw.elements.count == 1 else {
           throw sourceMap.error(
-            .unsupported, "unqualified * with other projection elements is not supported", at: token)
+            .syntax, "unqualified * with other projection elements is not supported", at: token)
         }
         return BoundColumns(projection: .all)
       case .star(let token):

@@ -88,6 +88,11 @@ struct Binder {
       return .objectFor(
         key: try resolve(key, inner, visible), value: try resolve(value, inner, visible), iteration,
         when: try resolveIfAny(condition, inner, visible))
+    case .like(.collate(let subject, let rule), let pattern, let escape, let caseInsensitive, let negated):
+      let folds = caseInsensitive || rule == .caseInsensitive
+      return try resolve(
+        .like(subject, pattern: pattern, escape: escape, caseInsensitive: folds, negated: negated), variables,
+        visible)
     default:
       return try expression.mapChildren { (child) throws(QueryError) -> Expression in
         try resolve(child, variables, visible)

@@ -13,6 +13,14 @@ public enum Builder {
   /// - Throws: `QueryError` with the place and what was expected: `syntax`, `unsupported`,
   ///   `unknownFunction`, `argument`, or `limit`.
   public static func parse(_ text: String) throws(QueryError) -> Expression {
+    do {
+      return try parsePredicate(text)
+    } catch {
+      throw error.prefixed("query compilation failed")
+    }
+  }
+
+  private static func parsePredicate(_ text: String) throws(QueryError) -> Expression {
     var parser = try Parser(text, dialect: .builder)
     let expression = try parser.parseBuilderOr().expression
     guard parser.current.kind == .end else { throw parser.builderTail() }

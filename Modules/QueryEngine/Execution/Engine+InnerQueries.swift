@@ -13,9 +13,15 @@ extension Engine {
   ) throws -> Expression? {
     guard let expression else { return nil }
     return try expression.rewritten { node in
-      guard case .inQuery(let subject, let query, let negated) = node else { return node }
-      return .in(
-        subject, .literal(.array(try values(of: query, arguments, in: source, context))), negated: negated)
+      switch node {
+      case .inQuery(let subject, let query, let negated):
+        return .in(
+          subject, .literal(.array(try values(of: query, arguments, in: source, context))), negated: negated)
+      case .existsQuery(var query):
+        if query.limit == nil { query.limit = .literal(.int(1)) }
+        return .literal(.bool(try !rows(of: query, arguments, in: source, context).isEmpty))
+      default: return node
+      }
     }
   }
 
@@ -49,6 +55,9 @@ extension Engine {
   ) throws -> Select {
     guard select.expressions.contains(where: \.hasQuery) else { return select }
     var copy = select
+    copy.projection = try select.projection.mapColumns { column in
+      try answering(column, arguments, in: source, context) ?? column
+    }
     copy.predicate = try answering(select.predicate, arguments, in: source, context)
     copy.having = try answering(select.having, arguments, in: source, context)
     for index in copy.joins.indices {
@@ -62,6 +71,9 @@ extension Engine {
 extension Expression {
   /// Whether a query is asked somewhere in it.
   var hasQuery: Bool {
-    if case .inQuery = self { true } else { children.contains(where: \.hasQuery) }
+    switch self {
+    case .inQuery, .existsQuery: true
+    default: children.contains(where: \.hasQuery)
+    }
   }
 }

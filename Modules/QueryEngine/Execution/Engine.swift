@@ -39,6 +39,7 @@ public struct Engine: Sendable {
     let parsed = try DQL.parseLocated(text)
     let request = requests.begin(text)
     do {
+      let context = (context ?? makeContext()).numbered(request)
       let result = try execute(parsed.statement, arguments: arguments, context: context)
       requests.end(request, rowCount: result.rows.count, error: nil)
       return result
@@ -77,7 +78,8 @@ public struct Engine: Sendable {
     let parsed = try DQL.parseLocated(text)
     let request = requests.begin(text)
     do {
-      let result = try await execute(parsed.statement, arguments: arguments)
+      let result = try await execute(
+        parsed.statement, arguments: arguments, makeContext().numbered(request))
       requests.end(request, rowCount: result.rows.count, error: nil)
       return result
     } catch {
@@ -91,8 +93,14 @@ public struct Engine: Sendable {
   /// Cancelling the task ends a statement that has not begun to write.
   @concurrent
   public func execute(_ statement: Statement, arguments: [String: Value] = [:]) async throws -> QueryResult {
-    let context = makeContext()
-    return try await withTaskCancellationHandler {
+    try await execute(statement, arguments: arguments, makeContext())
+  }
+
+  @concurrent
+  private func execute(
+    _ statement: Statement, arguments: [String: Value], _ context: StatementContext
+  ) async throws -> QueryResult {
+    try await withTaskCancellationHandler {
       switch statement {
       case .createIndex(let index): return try await execute(index, context)
       case .dropIndex(let index): return try await execute(index, context)

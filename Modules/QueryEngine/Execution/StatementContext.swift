@@ -10,6 +10,8 @@ public final class StatementContext: Sendable {
   /// When the statement began, in milliseconds since 1970; `nil` where no clock is known.
   let wallClock: Int64?
   let zoneOffset: (@Sendable (_ zone: String, _ milliseconds: Int64) -> Int?)?
+  let appID: String?
+  private let request = Atomic<UInt64>(0)
   private let isCancelled = Atomic(false)
   private let remainingSteps: Atomic<Int>
   private let remainingBytes: Atomic<Int>
@@ -28,6 +30,7 @@ public final class StatementContext: Sendable {
     self.timeout = timeout ?? .zero
     wallClock = environment.wallClock()
     zoneOffset = environment.zoneOffset
+    appID = environment.appID
     deadline = timeout.map { (environment.now().saturatingAdding($0.wholeNanoseconds), environment.now) }
     remainingSteps = Atomic(steps)
     remainingBytes = Atomic(memoryBytes)
@@ -38,6 +41,7 @@ public final class StatementContext: Sendable {
     timeout = .zero
     wallClock = nil
     zoneOffset = nil
+    appID = nil
     deadline = nil
     remainingSteps = Atomic(.max)
     remainingBytes = Atomic(Self.defaultMemoryBytes)
@@ -45,6 +49,15 @@ public final class StatementContext: Sendable {
 
   /// What a statement may take where nothing else is said: 512 MiB.
   public static let defaultMemoryBytes = 512 << 20
+
+  /// The statement's number among those of its store, from 1; 0 where it has none.
+  var requestNumber: UInt64 { request.load(ordering: .relaxed) }
+
+  /// The context itself, as that of the statement with this number.
+  func numbered(_ number: UInt64) -> StatementContext {
+    request.store(number, ordering: .relaxed)
+    return self
+  }
 
   /// Ends the statement soon, from any thread; one that has begun to write goes on.
   public func cancel() { isCancelled.store(true, ordering: .relaxed) }

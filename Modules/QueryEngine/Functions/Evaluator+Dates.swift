@@ -86,6 +86,17 @@ extension Evaluator {
     return DateFormat(text).map { .string($0.text(of: instant)) }
   }
 
+  /// `request_info()`: the statement that asks, and when it began.
+  func requestInfo() throws(QueryError) -> Value {
+    guard let context = scope.context, let time = context.wallClock else {
+      throw .unsupported("the function request_info here")
+    }
+    var info: [String: Value] = ["request_id": .int(Int64(clamping: context.requestNumber))]
+    if let appID = context.appID { info["app_id"] = .string(appID) }
+    info["start_time"] = Instant(milliseconds: time).map { .string(DateText.text(of: $0)) }
+    return .map(info)
+  }
+
   /// `tz_offset(zone[, date])` as `+01:00`, at the date or else now.
   private func zoneOffset(_ operands: [Value]) throws(QueryError) -> Value? {
     guard case .string(let zone) = operands[0] else { return nil }

@@ -77,7 +77,8 @@ extension Evaluator {
     case .clock, .dateAdd, .dateSub, .dateDiff, .datePart, .dateTrunc, .dateFormat, .dateCast, .dateRange,
       .zoneOffset, .durationCast, .durationFormat:
       return try date(function, values)
-    case .arraySort, .arrayDistinct: return Self.array(function, values)
+    case .arraySort, .arrayDistinct, .exists: return Self.array(function, values)
+    case .requestInfo: return try requestInfo()
     case .concat, .contains, .startsWith, .endsWith, .byteLength, .charLength, .lower, .upper, .substr,
       .position,
       .split, .joinString, .leftTrim, .rightTrim, .trim, .leftPad, .rightPad, .repeat:
@@ -111,6 +112,7 @@ extension Evaluator {
     guard case .array(let elements) = operands[0] else { return nil }
     switch function {
     case .arrayLength: return .int(Int64(elements.count))
+    case .exists: return .bool(!elements.isEmpty)
     case .arraySort: return .array(elements.sorted { SortOrder.compare($0, $1) < 0 })
     case .arrayDistinct:
       // The first of equal elements stays, in the order of the array.

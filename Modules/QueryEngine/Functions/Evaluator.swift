@@ -78,17 +78,24 @@ package struct Evaluator {
     case .path(let path): return row(path)
     case .unary(let symbol, let operand): return Self.unary(symbol, try value(of: operand, row))
     case .binary(let symbol, let left, let right):
-      return try binary(symbol, try value(of: left, row), try value(of: right, row))
+      guard let rule = Collation.ruling([left, right]), symbol.isComparison else {
+        return try binary(symbol, try value(of: left, row), try value(of: right, row))
+      }
+      return try binary(symbol, try value(of: left, by: rule, row), try value(of: right, by: rule, row))
+    case .collate(let operand, let rule): return try value(of: operand, by: rule, row)
     case .and(let terms): return try connected(terms, decidedBy: false, row)
     case .or(let terms): return try connected(terms, decidedBy: true, row)
     case .between(let subject, let low, let high, let negated):
-      let subject = try value(of: subject, row)
-      let above = TruthValue.compare(subject, try value(of: low, row)) { $0 >= 0 }
-      let below = TruthValue.compare(subject, try value(of: high, row)) { $0 <= 0 }
+      let rule = Collation.ruling([subject, low, high]) ?? .binary
+      let subject = try value(of: subject, by: rule, row)
+      let above = TruthValue.compare(subject, try value(of: low, by: rule, row)) { $0 >= 0 }
+      let below = TruthValue.compare(subject, try value(of: high, by: rule, row)) { $0 <= 0 }
       let result = TruthValue.and(above, below)
       return negated ? TruthValue.not(result) : result
     case .in(let subject, let list, let negated):
-      let result = TruthValue.isMember(try value(of: subject, row), of: try value(of: list, row))
+      let rule = Collation.ruling([subject]) ?? .binary
+      let result = TruthValue.isMember(
+        try value(of: subject, row), of: try folded(try value(of: list, row), by: rule, elements: true))
       return negated ? TruthValue.not(result) : result
     case .like: return try like(expression, row)
     case .similar: return try similar(expression, row)
@@ -105,7 +112,7 @@ package struct Evaluator {
       return try otherwise.map { (other) throws(QueryError) in try value(of: other, row) } ?? .null
     case .variable(let variable, let path): return self.variable(variable, path)
     case .quantified, .arrayFor, .objectFor: return try comprehension(expression, row)
-    case .field, .inQuery, .collate, .aggregate:
+    case .field, .inQuery, .existsQuery, .aggregate:
       throw .unsupported(expression.unsupportedFeature ?? "an expression of several documents")
     }
   }

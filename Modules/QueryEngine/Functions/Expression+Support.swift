@@ -3,10 +3,10 @@ extension Expression {
   var unsupportedFeature: String? {
     switch self {
     case .field: "a join"
-    case .inQuery: "a query inside a query"
-    case .collate: "COLLATE"
+    case .inQuery, .existsQuery: "a query inside a query"
     case .aggregate(let aggregate, _, _): "the aggregate \(aggregate.rawValue.uppercased())"
-    case .literal, .missing, .parameter, .path, .variable, .unary, .binary, .and, .or, .between, .in, .like,
+    case .literal, .missing, .parameter, .path, .variable, .collate, .unary, .binary, .and, .or, .between,
+      .in, .like,
       .similar, .quantified, .arrayFor, .objectFor, .isNull, .isMissing, .call, .array, .object, .case:
       nil
     }

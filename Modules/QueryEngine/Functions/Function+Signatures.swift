@@ -2,7 +2,7 @@ extension Function {
   /// How many arguments a call takes; `.max` is any number.
   package var arity: ClosedRange<Int> {
     switch self {
-    case .pi: 0...0
+    case .pi, .requestInfo: 0...0
     case .clock: 0...2
     case .sign, .sqrt, .exp, .ln, .log10, .arraySort, .arrayDistinct, .durationFormat: 1...1
     case .round, .trunc, .dateCast, .zoneOffset, .durationCast: 1...2
@@ -13,7 +13,7 @@ extension Function {
     case .abs, .ceil, .floor, .byteLength, .charLength, .lower, .upper: 1...1
     case .arrayLength, .arrayContainsNull, .objectKeys, .objectValues, .objectLength, .objectSize: 1...1
     case .type, .jsonType, .isBoolean, .isNumber, .isString, .serializeJSON, .deserializeJSON: 1...1
-    case .isMissing, .isNull, .isMissingOrNull: 1...1
+    case .isMissing, .isNull, .isMissingOrNull, .exists: 1...1
     case .trim, .leftTrim, .rightTrim: 1...2
     case .contains, .startsWith, .endsWith, .position, .split, .repeat, .arrayContains, .cast: 2...2
     case .nullIf, .missingIf: 2...2
@@ -32,17 +32,9 @@ extension Function {
     case "character_length": self = .charLength
     case "position": self = .position
     case "ifmissingornull": self = .coalesce
+    // It is the name of an operator.
+    case "exists": return nil
     default: self.init(rawValue: name)
-    }
-  }
-
-  /// What a name in lower case belongs to that is known and not supported.
-  static func feature(named name: String) -> String? {
-    switch name {
-    case "count": "COUNT other than as the only column COUNT(*)"
-    case "sum", "avg", "min", "max", "median", "mid": "the aggregate \(name.uppercased())"
-    case "request_info": "the function \(name)"
-    default: nil
     }
   }
 }

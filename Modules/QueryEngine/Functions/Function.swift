@@ -54,6 +54,8 @@ public enum Function: String, Hashable, Sendable, CaseIterable {
   case nullIf = "nullif"
   case missingIf = "missingif"
   case decode
+  /// The word EXISTS before an array.
+  case exists
   // Dates: ISO 8601 texts with a time zone, or milliseconds since 1970.
   case clock
   case dateAdd = "date_add"
@@ -67,12 +69,14 @@ public enum Function: String, Hashable, Sendable, CaseIterable {
   case zoneOffset = "tz_offset"
   case durationCast = "duration_cast"
   case durationFormat = "duration_format"
+  // The statement itself
+  case requestInfo = "request_info"
 
   /// Whether equal arguments always give equal results: no clock, no chance, no settings of a machine.
   package var isDeterministic: Bool {
     switch self {
     // The machine's time and its knowledge of time zones, and mathematics that libraries round as they like.
-    case .clock, .zoneOffset, .power, .exp, .ln, .log10: false
+    case .clock, .zoneOffset, .requestInfo, .power, .exp, .ln, .log10: false
     default: true
     }
   }

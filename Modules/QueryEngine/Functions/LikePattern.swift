@@ -127,7 +127,7 @@ package struct LikePattern: Sendable {
   }
 
   /// The scalar in lower case, where that is one scalar.
-  private static func folded(_ scalar: UInt32) -> UInt32 {
+  static func folded(_ scalar: UInt32) -> UInt32 {
     if scalar < 128 { return scalar >= 65 && scalar <= 90 ? scalar | 0x20 : scalar }
     guard let lower = Unicode.Scalar(scalar)?.properties.lowercaseMapping.unicodeScalars, lower.count == 1
     else {

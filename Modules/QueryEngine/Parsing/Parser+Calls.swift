@@ -6,7 +6,6 @@ extension Parser {
     let start = current
     let name = word.lowercased()
     if let aggregate = Aggregate(rawValue: name) { return try parseAggregate(aggregate) }
-    if let feature = Function.feature(named: name) { throw unsupported(feature) }
     guard var function = Function(name: name) else {
       if ReservedWords.all.contains(word.uppercased()) { throw unexpected(["an expression"]) }
       throw failure(

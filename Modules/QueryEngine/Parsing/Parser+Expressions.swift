@@ -131,7 +131,7 @@ extension Parser {
       let start = current
       if at(.openParenthesis), isKeyword(peek(), "SELECT") {
         return try node(
-          .inQuery(left.expression, try parseInnerQuery(), negated: negated), above: [left])
+          .inQuery(left.expression, try parseInnerQuery(after: "IN"), negated: negated), above: [left])
       }
       let list = at(.openParenthesis) ? try parseList() : try parseOperators(above: precedence)
       // An operator there is more likely a slip, and could not be told from a list in parentheses.
@@ -191,27 +191,6 @@ extension Parser {
     return try node(.array(elements.map(\.expression)), above: elements)
   }
 
-  /// `(SELECT …)` after IN: a query with one column, which reads nothing of the statement around it.
-  private mutating func parseInnerQuery() throws(QueryError) -> Select {
-    try expect(.openParenthesis)
-    let start = current
-    let outer = (qualifier, bareKeys)
-    bareKeys = .fields
-    let query = try parseSelect()
-    (qualifier, bareKeys) = outer
-    switch query.projection {
-    case .countAll: break
-    case .columns(let columns) where columns.count == 1: break
-    case .all, .columns, .elements:
-      throw failure(.syntax, "a query after IN has one column", at: start)
-    }
-    for word in ["UNION", "INTERSECT", "EXCEPT"] where at(word) {
-      throw unsupported("combining queries inside a query")
-    }
-    try expect(.closeParenthesis)
-    return query
-  }
-
   /// A pattern with its escape character.
   private mutating func parsePattern(
     after left: ParsedExpression
@@ -243,7 +222,8 @@ extension Expression {
   /// Whether an operator stands at the top.
   fileprivate var isOperation: Bool {
     switch self {
-    case .unary, .binary, .and, .or, .between, .in, .inQuery, .like, .similar, .isNull, .isMissing, .collate:
+    case .unary, .binary, .and, .or, .between, .in, .inQuery, .existsQuery, .like, .similar, .isNull,
+      .isMissing, .collate:
       true
     case .literal, .missing, .parameter, .path, .field, .variable, .call, .aggregate, .array, .object, .case,
       .quantified, .arrayFor, .objectFor:

@@ -56,8 +56,17 @@ extension Parser {
     ]
     for (word, constant) in constants where accept(word) { return try node(constant) }
     if at("CASE") { return try parseCase() }
-    if at("EXISTS") { throw unsupported("EXISTS") }
+    if accept("EXISTS") { return try parseExists() }
     return try parseComprehension()
+  }
+
+  /// `EXISTS array` or `EXISTS (SELECT …)`.
+  private mutating func parseExists() throws(QueryError) -> ParsedExpression {
+    if at(.openParenthesis), isKeyword(peek(), "SELECT") {
+      return try node(.existsQuery(try parseInnerQuery(after: "EXISTS")))
+    }
+    let operand = try nested { (parser) throws(QueryError) in try parser.parsePrimary() }
+    return try node(.call(.exists, [operand.expression]), above: [operand])
   }
 
   private mutating func parseField() throws(QueryError) -> ParsedExpression {

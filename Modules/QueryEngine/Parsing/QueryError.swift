@@ -114,6 +114,14 @@ extension QueryError {
   }
 }
 
+extension QueryError {
+  /// The same error with words before its message.
+  func prefixed(_ words: String) -> QueryError {
+    QueryError(
+      code, "\(words): \(message)", position: position, found: found, expected: expected, excerpt: excerpt)
+  }
+}
+
 extension QueryError: CustomStringConvertible {
   public var description: String {
     var text = message

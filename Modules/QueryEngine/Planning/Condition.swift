@@ -55,7 +55,8 @@ struct Condition: Hashable, Sendable {
     case .unary(.isNotTrue, let operand):
       // Its value is a boolean, so that what is not true is false.
       return of(operand, wanted == .isTrue || wanted == .isNotFalse ? .isNotTrue : .isTrue)
-    case .between(let subject, let low, let high, let negated):
+    case .between(let subject, let low, let high, let negated)
+    where Collation.ruling([subject, low, high]) == nil:
       let inside = Expression.and([
         .binary(.greaterOrEqual, subject, low), .binary(.lessOrEqual, subject, high),
       ])

@@ -14,7 +14,9 @@ struct JoinChoice {
     hints = description.hints
     collection = description.collection
     for term in condition.conjuncts {
-      guard case .binary(.equal, let left, let right) = term else { continue }
+      guard case .binary(.equal, let left, let right) = term, Collation.ruling([left, right]) == nil else {
+        continue
+      }
       for (field, value) in [(left, right), (right, left)] {
         guard case .field(source, let path) = field, !path.isEmpty, value.sources.isSubset(of: earlier),
           value.isDeterministic

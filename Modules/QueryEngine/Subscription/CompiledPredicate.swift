@@ -127,8 +127,8 @@ extension Expression {
 }
 
 extension BinaryOperator {
-  /// Whether the operator can be `mirrored` when its sides are exchanged.
-  fileprivate var isComparison: Bool {
+  /// Whether it compares its operands, and so can be `mirrored` when they are exchanged.
+  var isComparison: Bool {
     switch self {
     case .equal, .notEqual, .same, .notSame, .less, .lessOrEqual, .greater, .greaterOrEqual: true
     case .add, .subtract, .multiply, .divide, .remainder, .concatenate, .xor, .shiftLeft, .shiftRight: false

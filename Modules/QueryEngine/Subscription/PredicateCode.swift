@@ -55,7 +55,7 @@ extension Expression {
     case .parameter(let name):
       throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name)
     case .aggregate: throw QueryError(.unsupported, "Unsupported feature: an aggregate")
-    case .inQuery: throw QueryError(.unsupported, "Unsupported feature: a subquery")
+    case .inQuery, .existsQuery: throw QueryError(.unsupported, "Unsupported feature: a subquery")
     case .field: throw QueryError(.unsupported, "Unsupported feature: JOIN")
     }
   }

@@ -47,7 +47,7 @@ package enum SubscriptionValidator {
   private static func check(_ predicate: Expression) throws(QueryError) {
     switch predicate {
     case .aggregate: throw refusal("an aggregate")
-    case .inQuery: throw refusal("a subquery")
+    case .inQuery, .existsQuery: throw refusal("a subquery")
     case .field: throw refusal("JOIN")
     case .call(let function, _) where !function.isDeterministic:
       throw refusal("a function that depends on more than its arguments")

@@ -16,9 +16,12 @@ extension Expression {
   /// A node over constants, replaced by its value; any other node as it is.
   private var folded: Expression {
     switch self {
-    case .literal, .missing, .path, .field, .variable, .parameter, .aggregate, .inQuery: return self
-    case .unary, .binary, .and, .or, .between, .in, .like, .similar, .isNull, .isMissing, .collate, .call,
-      .array, .object, .case, .quantified, .arrayFor, .objectFor:
+    // What is compared by other rules stays marked as such.
+    case .literal, .missing, .path, .field, .variable, .parameter, .aggregate, .inQuery, .existsQuery,
+      .collate:
+      return self
+    case .unary, .binary, .and, .or, .between, .in, .like, .similar, .isNull, .isMissing, .call, .array,
+      .object, .case, .quantified, .arrayFor, .objectFor:
       break
     }
     guard children.allSatisfy(\.isConstant) else { return self }

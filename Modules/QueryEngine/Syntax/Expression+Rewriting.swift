@@ -16,7 +16,7 @@ extension Expression {
     _ transform: (Expression) throws(Failure) -> Expression
   ) throws(Failure) -> Expression {
     switch self {
-    case .literal, .missing, .parameter, .path, .field, .variable: return self
+    case .literal, .missing, .parameter, .path, .field, .variable, .existsQuery: return self
     case .unary(let symbol, let operand): return .unary(symbol, try transform(operand))
     case .binary(let symbol, let left, let right):
       return .binary(symbol, try transform(left), try transform(right))

@@ -6,7 +6,7 @@ extension Expression {
   /// A query inside is no part of the tree: it reads other documents.
   package var children: [Expression] {
     switch self {
-    case .literal, .missing, .parameter, .path, .field, .variable: []
+    case .literal, .missing, .parameter, .path, .field, .variable, .existsQuery: []
     case .unary(_, let operand), .collate(let operand, _), .inQuery(let operand, _, _): [operand]
     case .binary(_, let left, let right): [left, right]
     case .and(let terms), .or(let terms), .array(let terms), .call(_, let terms): terms
@@ -36,7 +36,10 @@ extension Expression {
 
   /// The query that this node asks, if it is one that does.
   private var query: Select? {
-    if case .inQuery(_, let query, _) = self { query } else { nil }
+    switch self {
+    case .inQuery(_, let query, _), .existsQuery(let query): query
+    default: nil
+    }
   }
 
   /// The number of nodes of this tree, and of the queries in it.
@@ -61,7 +64,7 @@ extension Expression {
     switch self {
     case .call(let function, _) where !function.isDeterministic: false
     // What other documents say may change while this one does not.
-    case .inQuery: false
+    case .inQuery, .existsQuery: false
     default: children.allSatisfy(\.isDeterministic)
     }
   }

@@ -27,6 +27,8 @@ public indirect enum Expression: Hashable, Sendable {
   case `in`(Expression, Expression, negated: Bool)
   /// Whether a query of its own, which reads nothing of the statement around it, gives the value.
   case inQuery(Expression, Select, negated: Bool)
+  /// Whether a query of its own has a row.
+  case existsQuery(Select)
   /// LIKE and ILIKE; the escape character is `\` unless given.
   case like(Expression, pattern: Expression, escape: Expression?, caseInsensitive: Bool, negated: Bool)
   /// SIMILAR TO; the escape character is `\` unless given.

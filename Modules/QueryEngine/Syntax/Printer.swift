@@ -27,7 +27,7 @@ struct Printer {
     case .parameter(let name): ":" + name
     case .path, .field, .variable: reference(expression)
     case .unary, .binary, .and, .or, .between, .collate: operation(expression)
-    case .in, .inQuery, .like, .similar, .isNull, .isMissing: test(expression)
+    case .in, .inQuery, .existsQuery, .like, .similar, .isNull, .isMissing: test(expression)
     case .call(let function, let operands): function.rawValue + "(" + list(operands) + ")"
     case .aggregate(let aggregate, let distinct, let operand):
       aggregate.rawValue.uppercased() + "(" + (distinct ? "DISTINCT " : "")
@@ -94,6 +94,7 @@ struct Printer {
     case .inQuery(let subject, let query, let negated):
       // The query has sources of its own.
       "(\(text(of: subject))\(Self.not(negated)) IN (\(Printer(hidesValues: hidesValues).text(of: query))))"
+    case .existsQuery(let query): "EXISTS (\(Printer(hidesValues: hidesValues).text(of: query)))"
     case .like(let subject, let pattern, let escape, let caseInsensitive, let negated):
       "(\(text(of: subject))\(Self.not(negated)) \(caseInsensitive ? "ILIKE" : "LIKE") \(text(of: pattern))"
         + (escape.map { " ESCAPE \(text(of: $0))" } ?? "") + ")"

@@ -123,3 +123,26 @@ public struct CompoundSelect: Hashable, Sendable {
     self.offset = offset
   }
 }
+
+extension Select.Projection {
+  /// The projection with the expression of each column replaced by what `transform` makes of it.
+  func mapColumns<Failure: Error>(
+    _ transform: (Expression) throws(Failure) -> Expression
+  ) throws(Failure) -> Select.Projection {
+    switch self {
+    case .all, .countAll: return self
+    case .columns(var columns):
+      for index in columns.indices {
+        columns[index].expression = try transform(columns[index].expression)
+      }
+      return .columns(columns)
+    case .elements(var elements):
+      for index in elements.indices {
+        guard case .column(var column) = elements[index] else { continue }
+        column.expression = try transform(column.expression)
+        elements[index] = .column(column)
+      }
+      return .elements(elements)
+    }
+  }
+}

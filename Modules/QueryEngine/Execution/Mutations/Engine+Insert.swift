@@ -9,7 +9,7 @@ extension Engine {
   ) throws -> QueryResult {
     let types = try DeclaredTypes(insert.target.types)
     _ = try Planner.plan(Select(collection: insert.collection), arguments: [:]).writable()
-    let returning = try Returning(insert.returning, arguments)
+    let returning = try Returning(insert.returning, arguments, context)
     let documents = try documents(of: insert.content, arguments, in: transaction, context)
     if !insert.initial, insert.conflict == .fail { try refuseConflicts(documents, insert, transaction) }
     var mutated: [DocumentID] = []

@@ -18,7 +18,7 @@ extension Engine {
     removal.predicate = try answering(removal.predicate, arguments, in: transaction, context)
     let catalogue = try QueryCatalogue([removal.collection], in: transaction)
     let plan = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable()
-    let returning = try Returning(removal.returning, arguments)
+    let returning = try Returning(removal.returning, arguments, context)
     let ids = try plan.ids(in: transaction, context)
     let shown = try returning?.rows(of: ids, in: removal.collection, transaction)
     let removed = try ids.filter { try remove(transaction)($0, removal.collection) }

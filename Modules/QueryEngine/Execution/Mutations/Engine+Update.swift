@@ -16,7 +16,7 @@ extension Engine {
     }
     let catalogue = try QueryCatalogue([update.collection], in: transaction)
     let plan = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable()
-    let returning = try Returning(update.returning, arguments)
+    let returning = try Returning(update.returning, arguments, context)
     var modification = try Modification(update, arguments, context)
     guard let collection = try transaction.collection(update.collection) else { return QueryResult() }
     modification.resolve(collection.keys)

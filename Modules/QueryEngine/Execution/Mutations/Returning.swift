@@ -4,12 +4,16 @@ import DocStore
 /// What RETURNING answers of the documents that a statement writes.
 struct Returning: Sendable {
   private let projection: Select.Projection
+  private let context: StatementContext
 
   /// - Returns: `nil` for a statement without RETURNING.
   /// - Throws: `argument` for a parameter without a value; `unsupported` for what needs more than one document.
-  init?(_ projection: Select.Projection?, _ arguments: [String: Value]) throws(QueryError) {
+  init?(
+    _ projection: Select.Projection?, _ arguments: [String: Value], _ context: StatementContext
+  ) throws(QueryError) {
     guard let projection else { return nil }
     if case .countAll = projection { throw .unsupported("COUNT(*) in RETURNING") }
+    self.context = context
     self.projection = try projection.binding(arguments)
   }
 
@@ -18,7 +22,7 @@ struct Returning: Sendable {
     of ids: [DocumentID], in name: String, _ transaction: WriteTransaction
   ) throws -> [(id: DocumentID, row: Row)] {
     guard let collection = try transaction.collection(name) else { return [] }
-    let projector = Projector(projection, collection.keys)
+    let projector = Projector(projection, collection.keys, context)
     return try ids.compactMap { id in
       let row = try transaction.withRecord(collection, id) { record, _ in
         record.isAlive ? try projector.row(id.bytes.span.bytes, record) : nil
@@ -43,21 +47,7 @@ struct Returning: Sendable {
 extension Select.Projection {
   /// The projection with every parameter replaced by its argument.
   func binding(_ arguments: [String: Value]) throws(QueryError) -> Select.Projection {
-    switch self {
-    case .all, .countAll: return self
-    case .columns(var columns):
-      for index in columns.indices {
-        columns[index].expression = try columns[index].expression.binding(arguments)
-      }
-      return .columns(columns)
-    case .elements(var elements):
-      for index in elements.indices {
-        guard case .column(var column) = elements[index] else { continue }
-        column.expression = try column.expression.binding(arguments)
-        elements[index] = .column(column)
-      }
-      return .elements(elements)
-    }
+    try mapColumns { (expression) throws(QueryError) in try expression.binding(arguments) }
   }
 }
 

@@ -14,7 +14,7 @@ extension Engine {
     let limit = try Planner.count(compound.limit, "LIMIT", arguments)
     let offset = try Planner.count(compound.offset, "OFFSET", arguments) ?? 0
     let found = try rows(of: compound.body, arguments, in: source, context)
-    let rowOrder = RowOrder(order)
+    let rowOrder = RowOrder(order, context)
     var sorted: [SortedRow] = []
     for row in found {
       let keys = order.isEmpty ? [] : try rowOrder.read(row.values())

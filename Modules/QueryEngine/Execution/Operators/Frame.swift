@@ -8,9 +8,11 @@ struct FrameExpression: Sendable {
   private let expression: Expression
   /// The slot that it is, where it is nothing more.
   private let slot: Int?
+  private let scope: EvaluationScope
 
-  init(_ expression: Expression) {
+  init(_ expression: Expression, _ context: StatementContext) {
     self.expression = expression
+    scope = EvaluationScope(expression, context)
     if case .path(let path) = expression, path.count == 1, case .index(let slot) = path[0] {
       self.slot = slot
     } else {
@@ -20,7 +22,7 @@ struct FrameExpression: Sendable {
 
   func evaluate(_ frame: Frame) throws(QueryError) -> Value? {
     if let slot { return frame.indices.contains(slot) ? frame[slot] : nil }
-    return try Evaluator.evaluate(expression, row: { frame.value(at: $0) })
+    return try Evaluator.evaluate(expression, row: { frame.value(at: $0) }, in: scope)
   }
 
   /// Whether it is true, not NULL or MISSING.

@@ -11,10 +11,10 @@ struct GroupTable {
   private var places: [[ValueKey]: Int] = [:]
 
   init(_ grouping: Grouping, _ context: StatementContext) {
-    keys = grouping.keys.map { FrameExpression($0) }
+    keys = grouping.keys.map { FrameExpression($0, context) }
     calls = grouping.calls
-    operands = grouping.calls.map { $0.operand.map { FrameExpression($0) } }
-    condition = grouping.condition.map { FrameExpression($0) }
+    operands = grouping.calls.map { $0.operand.map { FrameExpression($0, context) } }
+    condition = grouping.condition.map { FrameExpression($0, context) }
     self.context = context
     // Without keys all rows are one group, also when there are none.
     if keys.isEmpty { groups.append(([], Self.accumulators(calls), 0)) }

@@ -38,13 +38,14 @@ struct Joiner {
       if try SystemCollection.named(input.plan.collection) == nil {
         collection = try source.collection(input.plan.collection)
       }
-      var matcher = try RecordMatcher(input.plan.filter)
+      var matcher = try RecordMatcher(input.plan.filter, context: context)
       matcher.resolve(collection?.keys ?? KeyTable())
       levels.append(
         Level(
           input: input, collection: collection,
           reader: SlotReader(input, collection?.keys ?? KeyTable()), matcher: matcher,
-          condition: input.join.map { FrameExpression($0.condition) }, probe: input.join?.method.probe))
+          condition: input.join.map { FrameExpression($0.condition, context) },
+          probe: input.join?.method.probe(context)))
     }
   }
 
@@ -101,7 +102,7 @@ struct Joiner {
       lookup.access = .index(IndexScan(index, [.equal([value])]))
       return try forEachDocument(step, lookup, in: source, &frame, visit)
     case .hash(let partner, _):
-      try readPartners(level, in: source, frame, key: FrameExpression(partner))
+      try readPartners(level, in: source, frame, key: FrameExpression(partner, context))
       for place in levels[level].table[ValueKey(value)] ?? [] {
         guard try visitPartner(place, level, &frame, visit) else { return false }
       }
@@ -185,9 +186,9 @@ struct Joiner {
 
 extension StagedPlan.JoinMethod {
   /// What is looked up of each row.
-  fileprivate var probe: FrameExpression? {
+  fileprivate func probe(_ context: StatementContext) -> FrameExpression? {
     switch self {
-    case .id(let value), .index(_, let value), .hash(_, let value): FrameExpression(value)
+    case .id(let value), .index(_, let value), .hash(_, let value): FrameExpression(value, context)
     case .scan: nil
     }
   }

@@ -9,7 +9,7 @@ extension Plan {
     _ projector: Projector, _ order: RowOrder, _ context: StatementContext
   ) throws -> [SortedRow] {
     guard case .index(let scan) = access, window != 0 else { return [] }
-    var matcher = try RecordMatcher(filter)
+    var matcher = try RecordMatcher(filter, context: context)
     matcher.resolve(collection.keys)
     let filter = matcher
     let wanted = window ?? .max
@@ -47,7 +47,7 @@ extension Plan {
     _ scan: IndexScan, in source: borrowing some RecordSource & ~Copyable,
     _ collection: DocStore.Collection, _ context: StatementContext
   ) throws -> Int {
-    var matcher = try RecordMatcher(filter)
+    var matcher = try RecordMatcher(filter, context: context)
     matcher.resolve(collection.keys)
     let filter = matcher
     var pace = try ScanPace(context)

@@ -8,7 +8,7 @@ extension StagedPlan {
   ) throws -> [Row] {
     guard limit != 0 else { return [] }
     var sink = FrameSink(self, context)
-    let condition = filter.map { FrameExpression($0) }
+    let condition = filter.map { FrameExpression($0, context) }
     var joiner = try Joiner(self, in: source, facts, context)
     guard let grouping else {
       try joiner.forEachFrame(slotCount, in: source) { frame in
@@ -42,9 +42,9 @@ struct FrameSink {
   private var distinct = DistinctRows()
 
   init(_ plan: StagedPlan, _ context: StatementContext) {
-    projection = FrameProjector(plan.projection)
-    order = plan.order.map { FrameExpression($0.expression) }
-    rowOrder = RowOrder(plan.order)
+    projection = FrameProjector(plan.projection, context)
+    order = plan.order.map { FrameExpression($0.expression, context) }
+    rowOrder = RowOrder(plan.order, context)
     isDistinct = plan.distinct
     offset = plan.offset
     limit = plan.limit
@@ -86,14 +86,14 @@ struct FrameProjector {
   private let columns: [FrameExpression]
   private let parts: [Part]
 
-  init(_ projection: StagedPlan.FrameProjection) {
+  init(_ projection: StagedPlan.FrameProjection, _ context: StatementContext) {
     switch projection {
     case .documents(let documents):
       self.documents = documents
       (shape, columns, parts) = (nil, [], [])
     case .columns(let columns):
       shape = RowShape(columns.map(\.name))
-      self.columns = columns.map { FrameExpression($0.expression) }
+      self.columns = columns.map { FrameExpression($0.expression, context) }
       (documents, parts) = ([], [])
     case .elements(let elements):
       (documents, shape, columns) = ([], nil, [])
@@ -101,7 +101,7 @@ struct FrameProjector {
         switch element {
         case .document(let slot): .document(slot: slot)
         case .without(let path): .without(path)
-        case .column(let column): .column(column.name, FrameExpression(column.expression))
+        case .column(let column): .column(column.name, FrameExpression(column.expression, context))
         }
       }
     }
