@@ -44,7 +44,8 @@ enum CaseTables {
   /// Features that our own cases may need.
   static let features: Set<String> = [
     "advise", "aggregates", "arrayFor", "arrow", "collate", "compound", "dates",
-    "directives", "exists", "groups", "having", "hints", "indexes", "insertSelect", "intervals", "inQuery", "joins",
+    "directives", "exists", "groups", "having", "hints", "indexes", "insertSelect", "intervals", "inQuery",
+    "joins",
     "mathematics", "objectFor", "parameters", "profile", "quantified", "regexp", "requestInfo", "returning",
     "similar", "star", "systemCollections", "tombstone", "trimSides", "types", "without",
   ]
