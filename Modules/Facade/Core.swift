@@ -49,7 +49,7 @@ final class Core: Sendable {
           TimeZone(identifier: zone)?
             .secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
         }, appID: identity.appID))
-    observers = ObserverHub(store: store, reporter: reporter)
+    observers = ObserverHub(engine: engine, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
     let session = SessionConfiguration(

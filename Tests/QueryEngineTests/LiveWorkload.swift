@@ -51,9 +51,10 @@ struct LiveWorkload {
   }
 
   private static func document(_ name: String, _ generator: inout SeededGenerator) -> [String: Value] {
-    [
-      "_id": .string(name), "n": .int(Int64(generator.int(below: 7))),
-      "g": .string(generator.pick(["a", "b", "c"])),
+    let number = Int64(generator.int(below: 7))
+    return [
+      "_id": .string(name), "n": generator.oneIn(5) ? .double(Double(number) / 2) : .int(number),
+      "g": generator.oneIn(9) ? .null : .string(generator.pick(["a", "b", "c"])),
     ]
   }
 

@@ -47,19 +47,19 @@ public struct DunlinDiff: Sendable {
 public struct DunlinDiffs: AsyncSequence, Sendable {
   public typealias Failure = Never
 
-  private let select: Select
+  private let statement: Statement
   private let arguments: [String: Value]
   private let core: Core
 
-  init(_ select: Select, _ arguments: [String: Value], _ core: Core) {
-    self.select = select
+  init(_ statement: Statement, _ arguments: [String: Value], _ core: Core) {
+    self.statement = statement
     self.arguments = arguments
     self.core = core
   }
 
   public func makeAsyncIterator() -> Iterator {
     // The query was checked before; what is left is a database that was closed.
-    Iterator(core.reporter.orReport("changes", nil) { try core.observers.observe(select, arguments) })
+    Iterator(core.reporter.orReport("changes", nil) { try core.observers.observe(statement, arguments) })
   }
 
   public struct Iterator: AsyncIteratorProtocol {

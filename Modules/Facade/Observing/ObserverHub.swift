@@ -13,7 +13,8 @@ final class ObserverHub: Sendable {
   /// A query that is observed.
   private struct Query {
     let shared: SharedLiveQuery
-    let plan: Plan
+    let identity: LiveQuery.Identity
+    let isPolled: Bool
     var observations: Set<UInt64> = []
   }
 
@@ -22,12 +23,14 @@ final class ObserverHub: Sendable {
     var observations: [UInt64: (observation: Observation, query: UInt64)] = [:]
     var queries: [UInt64: Query] = [:]
     /// The query that observers of an equal one join.
-    var queryByPlan: [Plan: UInt64] = [:]
+    var queryByIdentity: [LiveQuery.Identity: UInt64] = [:]
     var nextID: UInt64 = 1
     var backlog: [Commit] = []
     var backlogChanges = 0
     var isOverflowing = false
     var isScheduled = false
+    /// Whether the next look at what changes without commits is scheduled.
+    var isPolling = false
     var isClosed = false
     /// The last commit that was handed over.
     var taken: UInt64 = 0
@@ -42,7 +45,7 @@ final class ObserverHub: Sendable {
       queries[query]?.observations.remove(id)
       guard let entry = queries[query], entry.observations.isEmpty else { return nil }
       queries[query] = nil
-      if queryByPlan[entry.plan] == query { queryByPlan[entry.plan] = nil }
+      if queryByIdentity[entry.identity] == query { queryByIdentity[entry.identity] = nil }
       return query
     }
   }
@@ -50,7 +53,10 @@ final class ObserverHub: Sendable {
   /// Documents changed by commits that wait; beyond this the queries are run again instead.
   private static let backlogLimit = 50_000
 
-  private let store: Store
+  /// How long what changes without commits may go unseen.
+  private static let pollInterval = DispatchTimeInterval.milliseconds(500)
+
+  private let engine: Engine
   private let reporter: Reporter
   private let state = Mutex(State())
   /// Finds the queries that a commit concerns; apart from the state, so that the writer never waits for it.
@@ -60,8 +66,8 @@ final class ObserverHub: Sendable {
   /// Where handlers are called that have no queue of their own.
   private let callbackQueue = DispatchQueue(label: "dunlin.callbacks")
 
-  init(store: Store, reporter: Reporter) {
-    self.store = store
+  init(engine: Engine, reporter: Reporter) {
+    self.engine = engine
     self.reporter = reporter
   }
 
@@ -69,23 +75,23 @@ final class ObserverHub: Sendable {
   ///
   /// - Throws: What is wrong with the query; `closed`.
   func observe(
-    _ select: Select, _ arguments: [String: Value], on queue: DispatchQueue?,
+    _ statement: Statement, _ arguments: [String: Value], on queue: DispatchQueue?,
     _ handler: @escaping Observation.Handler
   ) throws -> Observation {
-    try observe(select, arguments, .handler(handler, queue ?? callbackQueue))
+    try observe(statement, arguments, .handler(handler, queue ?? callbackQueue))
   }
 
   /// Observes a query, from its result as of now on, for somebody who asks for each change.
   ///
   /// - Throws: What is wrong with the query; `closed`.
-  func observe(_ select: Select, _ arguments: [String: Value]) throws -> Observation {
-    try observe(select, arguments, .iterator)
+  func observe(_ statement: Statement, _ arguments: [String: Value]) throws -> Observation {
+    try observe(statement, arguments, .iterator)
   }
 
   private func observe(
-    _ select: Select, _ arguments: [String: Value], _ sink: Observation.Sink
+    _ statement: Statement, _ arguments: [String: Value], _ sink: Observation.Sink
   ) throws -> Observation {
-    let live = try translatingErrors { try LiveQuery(select, arguments: arguments) }
+    let live = try translatingErrors { try LiveQuery(statement, arguments: arguments) }
     let observation = Observation(sink: sink, reporter: reporter)
     do {
       try add(observation, live)
@@ -104,15 +110,15 @@ final class ObserverHub: Sendable {
       return state.nextID
     }
     observation.onCancel { [weak self] in self?.remove(id) }
-    if let shared = enter(id, observation, { $0.queryByPlan[live.plan] }) {
-      let sequence = try store.read { $0.sequence }
+    if let shared = enter(id, observation, { $0.queryByIdentity[live.identity] }) {
+      let sequence = try engine.store.read { $0.sequence }
       if shared.join(id, observation, from: sequence, applied: state.withLock { $0.applied }) { return }
     }
     // No query like it is there, or it has yet to catch up with what the caller may have written.
     guard let shared = enter(id, observation, { register(live, &$0) }) else {
       throw DunlinError(.closed, "the database is closed")
     }
-    try shared.start(id, observation, store)
+    try shared.start(id, observation, engine)
   }
 
   /// Lets an observation show a query, and no other any more.
@@ -126,7 +132,7 @@ final class ObserverHub: Sendable {
       let abandoned = state.forget(id)
       state.observations[id] = (observation, query)
       state.queries[query]?.observations.insert(id)
-      if state.listener == nil { state.listener = store.onCommit { [weak self] in self?.take($0) } }
+      if state.listener == nil { state.listener = engine.store.onCommit { [weak self] in self?.take($0) } }
       return (state.queries[query]?.shared, abandoned)
     }
     if let abandoned { index.withLock { $0.remove(abandoned) } }
@@ -136,9 +142,14 @@ final class ObserverHub: Sendable {
   private func register(_ live: LiveQuery, _ state: inout State) -> UInt64 {
     let id = state.nextID
     state.nextID += 1
-    state.queries[id] = Query(shared: SharedLiveQuery(live), plan: live.plan)
-    state.queryByPlan[live.plan] = id
-    index.withLock { $0.insert(id, collection: live.plan.collection, predicate: live.plan.filter) }
+    state.queries[id] = Query(shared: SharedLiveQuery(live), identity: live.identity, isPolled: live.isPolled)
+    state.queryByIdentity[live.identity] = id
+    if live.isPolled { schedulePoll(&state) }
+    index.withLock { index in
+      for dependency in live.dependencies {
+        index.insert(id, collection: dependency.collection, predicate: dependency.filter)
+      }
+    }
     return id
   }
 
@@ -196,7 +207,7 @@ final class ObserverHub: Sendable {
   private func work() {
     while let (commits, isOverflowing, taken) = next() {
       if isOverflowing {
-        for query in state.withLock({ Array($0.queries.values) }) { query.shared.restart(store) }
+        for query in state.withLock({ Array($0.queries.values) }) { query.shared.restart(engine) }
       }
       for commit in commits {
         let concerned = index.withLock { $0.affected(by: commit) }
@@ -205,6 +216,24 @@ final class ObserverHub: Sendable {
       }
       state.withLock { $0.applied = taken }
     }
+  }
+
+  // MARK: - What changes without commits
+
+  private func schedulePoll(_ state: inout State) {
+    guard !state.isPolling else { return }
+    state.isPolling = true
+    queue.asyncAfter(deadline: .now() + Self.pollInterval) { [weak self] in self?.poll() }
+  }
+
+  private func poll() {
+    let queries = state.withLock { state in
+      state.isPolling = false
+      let queries = state.isClosed ? [] : state.queries.values.filter(\.isPolled).map(\.shared)
+      if !queries.isEmpty { schedulePoll(&state) }
+      return queries
+    }
+    for query in queries { query.refresh() }
   }
 
   private func next() -> (commits: [Commit], isOverflowing: Bool, taken: UInt64)? {

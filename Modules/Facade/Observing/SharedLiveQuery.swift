@@ -22,10 +22,10 @@ final class SharedLiveQuery: Sendable {
 
   /// Reads the first result, on the caller's thread, for the first observation: every commit from now on is
   /// a change of it.
-  func start(_ id: UInt64, _ observation: Observation, _ store: Store) throws {
+  func start(_ id: UInt64, _ observation: Observation, _ engine: Engine) throws {
     try state.withLock { state in
       do {
-        try state.live.start(store)
+        try state.live.start(engine)
         state.phase = .running
       } catch {
         state.phase = .failed
@@ -62,9 +62,17 @@ final class SharedLiveQuery: Sendable {
     }
   }
 
+  /// Looks again at what changes without commits.
+  func refresh() {
+    change { live in
+      guard let diff = try live.refresh() else { return nil }
+      return Observation.Pending(isInitial: false, rows: live.rows, diff: diff)
+    }
+  }
+
   /// Runs the query again after commits were missed.
-  func restart(_ store: Store) {
-    change { live in Observation.Pending(isInitial: false, rows: try live.start(store)) }
+  func restart(_ engine: Engine) {
+    change { live in Observation.Pending(isInitial: false, rows: try live.start(engine)) }
   }
 
   /// Tells all observations of a change; a query that failed once has lost its place, and ends with them.

@@ -137,7 +137,7 @@ public struct DunlinPendingCursorOperation: Sendable {
   ) -> DunlinLiveQuery {
     core.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: finding.text, core.reporter)) {
       let observation = try core.observers.observe(
-        finding.select(), finding.arguments, on: queue
+        .select(finding.select()), finding.arguments, on: queue
       ) { delivery, next in
         handler(delivery.documents, delivery.event, next)
       }

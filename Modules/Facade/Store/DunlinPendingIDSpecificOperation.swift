@@ -129,7 +129,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
     core.reporter.orReport("observeLocal", DunlinLiveQuery(nil, what: Self.query, core.reporter)) {
       let finding = Finding(collection: collection, text: Self.query, arguments: ["id": id])
       let observation = try core.observers.observe(
-        finding.select(), finding.arguments, on: queue
+        .select(finding.select()), finding.arguments, on: queue
       ) { delivery, next in
         let event = DunlinSingleDocumentLiveQueryEvent(
           isInitial: delivery.isInitial, oldDocument: delivery.oldDocuments.first)

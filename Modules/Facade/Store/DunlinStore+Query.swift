@@ -81,8 +81,8 @@ extension DunlinStore {
     handlerWithSignalNext handler:
       @escaping @Sendable (_ result: DunlinQueryResult, _ signalNext: @escaping DunlinSignalNext) -> Void
   ) throws -> DunlinStoreObserver {
-    let select = try observable(query)
-    let observation = try core.observers.observe(select, Value.fields(arguments), on: deliverOn) {
+    let statement = try parsed(query)
+    let observation = try core.observers.observe(statement, Value.fields(arguments), on: deliverOn) {
       delivery, next in
       handler(DunlinQueryResult(items: delivery.diff.items), next)
     }
@@ -94,18 +94,16 @@ extension DunlinStore {
   /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT.
   public func changes(of query: String, arguments: [String: Any?] = [:]) throws -> DunlinDiffs {
     let values = try Value.fields(arguments)
-    let select = try observable(query)
-    _ = try translatingErrors { try LiveQuery(select, arguments: values) }
-    return DunlinDiffs(select, values, core)
+    let statement = try parsed(query)
+    try translatingErrors {
+      _ = try LiveQuery(statement, arguments: values)
+      try LiveQuery.check(statement, arguments: values, in: core.store)
+    }
+    return DunlinDiffs(statement, values, core)
   }
 
-  private func observable(_ query: String) throws -> Select {
-    try translatingErrors {
-      guard case .select(let select) = try DQL.parse(query) else {
-        throw DunlinError(.unsupported, "only SELECT can be observed")
-      }
-      return select
-    }
+  private func parsed(_ query: String) throws -> Statement {
+    try translatingErrors { try DQL.parse(query) }
   }
 }
 

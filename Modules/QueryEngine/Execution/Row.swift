@@ -19,24 +19,44 @@ public struct Row: Sendable {
     case values([String: Value])
   }
 
-  /// The document that the row stands for; `nil` for rows that stand for none, such as a count.
-  public let id: DocumentID?
+  /// What the row stands for, which tells it from others that show the same.
+  enum Subject: Hashable, Sendable {
+    case nothing
+    case document(DocumentID)
+    /// A group, by its keys.
+    case group([ValueKey])
+  }
+
+  let subject: Subject
   private let content: Content
 
   init(_ id: DocumentID, _ record: Record, _ keys: KeyTable) {
-    self.id = id
+    subject = .document(id)
     content = .record(record, keys)
   }
 
   init(_ shape: RowShape, _ values: [Value?], id: DocumentID? = nil) {
-    self.id = id
+    subject = id.map { .document($0) } ?? .nothing
     content = .columns(shape, values)
   }
 
   init(_ values: [String: Value], id: DocumentID? = nil) {
-    self.id = id
+    subject = id.map { .document($0) } ?? .nothing
     content = .values(values)
   }
+
+  private init(_ subject: Subject, _ content: Content) {
+    self.subject = subject
+    self.content = content
+  }
+
+  /// The document that the row stands for; `nil` for rows that stand for none, such as a count.
+  public var id: DocumentID? {
+    if case .document(let id) = subject { id } else { nil }
+  }
+
+  /// The same row, standing for a group.
+  func standing(for group: [ValueKey]) -> Row { Row(.group(group), content) }
 
   /// The same row, standing for no document.
   var withoutDocument: Row {

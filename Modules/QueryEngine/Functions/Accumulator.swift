@@ -10,6 +10,8 @@ package struct Accumulator: Sendable {
     /// The least and the greatest so far.
     case bounds(least: Value?, greatest: Value?)
     case values(OrderedValues)
+    /// For values that go again; the sum is of the distinct ones.
+    case counted(CountedValues, distinctSum: ExactSum)
   }
 
   private let aggregate: Aggregate
@@ -30,12 +32,13 @@ package struct Accumulator: Sendable {
     self.aggregate = aggregate
     self.distinct = distinct
     self.countsRows = countsRows
+    let kept: State =
+      subtractable ? .counted(CountedValues(), distinctSum: ExactSum()) : .values(OrderedValues())
     switch aggregate {
-    case .count: state = distinct && !countsRows ? .values(OrderedValues()) : .count(0)
-    case .sum, .avg: state = distinct ? .values(OrderedValues()) : .sum(ExactSum())
-    case .min, .max, .mid:
-      state = subtractable ? .values(OrderedValues()) : .bounds(least: nil, greatest: nil)
-    case .median: state = .values(OrderedValues())
+    case .count: state = distinct && !countsRows ? kept : .count(0)
+    case .sum, .avg: state = distinct ? kept : .sum(ExactSum())
+    case .min, .max, .mid: state = subtractable ? kept : .bounds(least: nil, greatest: nil)
+    case .median: state = kept
     }
   }
 
@@ -72,10 +75,20 @@ package struct Accumulator: Sendable {
         greatest: greatest.map { SortOrder.compare($0, value) > 0 || Self.precedes($0, value) ? $0 : value }
           ?? value)
     case .values(var values):
+      precondition(sign > 0, "rows are taken from an accumulator that was not made for it")
       guard let value else { return }
       state = .count(0)
-      if sign > 0 { values.insert(value) } else { values.remove(value) }
+      values.insert(value)
       state = .values(values)
+    case .counted(var values, var sum):
+      guard let value = value?.withoutCounter else { return }
+      state = .count(0)
+      let effect = sign > 0 ? values.insert(value) : values.remove(value)
+      if aggregate == .sum || aggregate == .avg {
+        if let left = effect.left { sum.remove(left) }
+        if let entered = effect.entered { sum.add(entered) }
+      }
+      state = .counted(values, distinctSum: sum)
     }
   }
 
@@ -96,7 +109,7 @@ package struct Accumulator: Sendable {
 
   /// The aggregate's value now; `nil` is MISSING.
   ///
-  /// - Complexity: O(1); O(*n*) in the values that are kept, for MEDIAN, DISTINCT, and where rows can go again.
+  /// - Complexity: O(1); O(*n*) in the values that are kept, for MEDIAN and DISTINCT.
   package mutating func result() -> Value? {
     switch state {
     case .count(let count): return .int(Int64(count))
@@ -106,6 +119,17 @@ package struct Accumulator: Sendable {
       state = .count(0)
       defer { state = .values(values) }
       return result(of: &values)
+    case .counted(let values, let sum): return result(of: values, sum)
+    }
+  }
+
+  private func result(of values: CountedValues, _ distinctSum: ExactSum) -> Value? {
+    switch aggregate {
+    case .count: .int(Int64(values.distinctCount))
+    case .sum: distinctSum.value
+    case .avg: distinctSum.mean
+    case .min, .max, .mid: bound(values.least, values.greatest)
+    case .median: distinct ? values.distinctMedian : values.median
     }
   }
 
@@ -162,7 +186,7 @@ package struct Accumulator: Sendable {
 
 extension Value {
   /// A counter as the integer that it counts as.
-  fileprivate var withoutCounter: Value {
+  var withoutCounter: Value {
     if case .counter(let number) = self { .int(number) } else { self }
   }
 }

@@ -2,41 +2,35 @@ package import CRDTCore
 
 /// Values with their numbers of times, in the order of values: the least, the greatest, the one in the middle.
 ///
-/// Changes are gathered and sorted in when somebody asks, so that many of them cost little each. Integers and
-/// doubles of one value stand apart, integers first, whatever came first.
+/// Values are gathered and sorted in when somebody asks, so that many of them cost little each. Integers and
+/// doubles of one value stand apart, integers first, whatever came first. Where values go again,
+/// ``CountedValues`` are for them.
 package struct OrderedValues: Sendable {
   package struct Entry: Sendable {
     package var value: Value
     package var count: Int
   }
 
-  /// How many changes are gathered at most beside few entries.
+  /// How many values are gathered at most beside few entries.
   private static let leastGathered = 1_024
 
   private var sorted: [Entry] = []
-  private var changes: [Entry] = []
+  private var gathered: [Entry] = []
 
   package init() {}
 
-  /// Entries and gathered changes that take memory now.
-  var keptCount: Int { sorted.count + changes.count }
+  /// Entries and gathered values that take memory now.
+  var keptCount: Int { sorted.count + gathered.count }
 
   /// Adds a value; a counter counts as an integer.
-  package mutating func insert(_ value: Value) { change(value, by: 1) }
-
-  /// Takes a value away that was added.
-  package mutating func remove(_ value: Value) { change(value, by: -1) }
-
-  private mutating func change(_ value: Value, by count: Int) {
-    var value = value
-    if case .counter(let number) = value { value = .int(number) }
-    changes.append(Entry(value: value, count: count))
-    if changes.count >= max(Self.leastGathered, sorted.count) { settle() }
+  package mutating func insert(_ value: Value) {
+    gathered.append(Entry(value: value.withoutCounter, count: 1))
+    if gathered.count >= max(Self.leastGathered, sorted.count) { settle() }
   }
 
   /// The entries in their order.
   ///
-  /// - Complexity: O(*n* + *k* log *k*) after *k* changes among *n* values, else O(1).
+  /// - Complexity: O(*n* + *k* log *k*) after *k* insertions among *n* values, else O(1).
   package mutating func entries() -> [Entry] {
     settle()
     return sorted
@@ -52,33 +46,26 @@ package struct OrderedValues: Sendable {
   }
 
   private mutating func settle() {
-    guard !changes.isEmpty else { return }
-    changes.sort { Self.compare($0.value, $1.value) < 0 }
+    guard !gathered.isEmpty else { return }
+    gathered.sort { Self.compare($0.value, $1.value) < 0 }
     var merged: [Entry] = []
-    merged.reserveCapacity(sorted.count + changes.count)
+    merged.reserveCapacity(sorted.count + gathered.count)
     var old = sorted[...]
-    for change in changes {
-      while let first = old.first, Self.compare(first.value, change.value) <= 0 {
+    for entry in gathered {
+      while let first = old.first, Self.compare(first.value, entry.value) <= 0 {
         Self.append(first, to: &merged)
         old.removeFirst()
       }
-      Self.append(change, to: &merged)
+      Self.append(entry, to: &merged)
     }
     for entry in old { Self.append(entry, to: &merged) }
-    if merged.last?.count == 0 { merged.removeLast() }
     sorted = merged
-    changes.removeAll(keepingCapacity: true)
+    gathered.removeAll(keepingCapacity: true)
   }
 
   private static func append(_ entry: Entry, to entries: inout [Entry]) {
-    guard let last = entries.indices.last else {
-      entries.append(entry)
-      return
-    }
-    if compare(entries[last].value, entry.value) == 0 {
+    if let last = entries.indices.last, compare(entries[last].value, entry.value) == 0 {
       entries[last].count += entry.count
-    } else if entries[last].count == 0 {
-      entries[last] = entry
     } else {
       entries.append(entry)
     }

@@ -1,73 +1,99 @@
 public import CRDTCore
 public import DocStore
 
-/// A SELECT whose result is kept up to date, commit by commit.
+/// A query whose result is kept up to date, commit by commit.
 ///
-/// A commit costs what it touched. The query is run again only where DISTINCT makes the result depend on other
-/// documents, and where so many left the rows before a LIMIT that those kept in reserve are used up. A value:
-/// whoever owns it feeds it the commits in order.
+/// Where the rows are documents of one collection, groups of them, or the different rows that they show, a
+/// commit costs what it touched. Joins, inner queries, set operators and virtual collections are run again when
+/// a commit touches what they read. A value: whoever owns it feeds it the commits in order.
 public struct LiveQuery: Sendable {
-  /// What is observed, with its arguments; queries with equal plans have equal results.
-  package let plan: Plan
-  /// The result as of the last commit that was applied, in order.
-  public internal(set) var rows = RowList<Row>()
-  /// The rows that are kept up to date, from the first that matches: more than are shown where LIMIT or
-  /// OFFSET cut some off.
-  var held = RowList<Row>()
-  /// The sort keys of `held`, which stand by them and then by id; empty when there are none.
-  var heldKeys = RowList<[Value?]>()
-  /// Whether `held` is every row that matches.
-  var holdsAll = true
-  /// The documents that match, where only their number is shown.
-  var total = 0
-  var order: RowOrder
-  var matcher: RecordMatcher
-  /// The field names of the collection, as of the last commit that touched it.
-  var keys = KeyTable()
-  var projector: Projector
-  private var store: Store?
+  /// What is observed, with its arguments: queries with equal identities have equal results.
+  package enum Identity: Hashable, Sendable {
+    case plan(Plan)
+    case statement(Statement, [String: Value])
+  }
+
+  package let identity: Identity
+  /// What documents a commit must touch to change the result.
+  package let dependencies: [LiveDependency]
+  /// Whether the result changes without commits, so that it has to be looked at now and then.
+  package let isPolled: Bool
+  private var content: any LiveContent
+  private var engine: Engine?
   /// The last commit that `rows` are known to include.
   package private(set) var sequence: UInt64 = 0
 
   /// Prepares a live query.
   ///
   /// - Parameters:
-  ///   - select: What to observe, of an ordinary collection.
+  ///   - statement: What to observe.
   ///   - arguments: The values of its parameters.
-  /// - Throws: `argument` for a parameter without a value, `unsupported` for a virtual collection.
-  public init(_ select: Select, arguments: [String: Value] = [:]) throws(QueryError) {
-    plan = try Planner.plan(select, arguments: arguments, totalOrder: true)
-    if case .virtual = plan.access {
-      throw QueryError(.unsupported, "the virtual collection '\(select.collection)' cannot be observed")
+  /// - Throws: `argument` for a parameter without a value; `unsupported` for a statement other than a query.
+  public init(_ statement: Statement, arguments: [String: Value] = [:]) throws(QueryError) {
+    dependencies = try statement.dependencies(arguments)
+    isPolled = try statement.readsSystem
+    switch try Kind(statement) {
+    case .documents(let select):
+      let documents = try LiveDocuments(select, arguments)
+      identity = .plan(documents.plan)
+      content = documents
+    case .distinct(let select):
+      let distinct = try LiveDistinct(select, arguments)
+      identity = .plan(distinct.plan)
+      content = distinct
+    case .groups(let select):
+      identity = .statement(statement, arguments)
+      content = try LiveGroups(select, arguments)
+    case .rerun:
+      identity = .statement(statement, arguments)
+      content = try LiveRerun(statement, arguments, dependencies)
     }
-    order = RowOrder(plan.order)
-    matcher = try RecordMatcher(plan.filter)
-    projector = Projector(plan.projection, KeyTable())
   }
 
   /// Prepares a live query from DQL.
   ///
-  /// - Throws: What parsing throws; `unsupported` for a statement other than SELECT.
+  /// - Throws: What parsing throws, and preparing a statement.
   public init(dql text: String, arguments: [String: Value] = [:]) throws(QueryError) {
-    guard case .select(let select) = try DQL.parse(text) else {
-      throw QueryError(.unsupported, "only SELECT can be observed")
-    }
-    try self.init(select, arguments: arguments)
+    try self.init(try DQL.parse(text), arguments: arguments)
   }
+
+  /// Checks what only the store can tell: whether the joins of a query find their partners by an index.
+  ///
+  /// - Throws: `unsupported`; `StoreError`.
+  package static func check(_ statement: Statement, arguments: [String: Value], in store: Store) throws {
+    let joins = statement.selects.filter { !$0.joins.isEmpty && !$0.expressions.contains(where: \.hasQuery) }
+    guard !joins.isEmpty else { return }
+    try store.read { transaction in
+      for select in joins {
+        let catalogue = try QueryCatalogue(Statement.select(select).collections, in: transaction)
+        _ = try Stager.plan(select, arguments, catalogue)
+      }
+    }
+  }
+
+  /// The result as of the last commit that was applied, in order.
+  public var rows: RowList<Row> { content.rows }
 
   /// Reads the initial result; register for commits first, so that none is missed.
   ///
   /// Commits that the result already includes are passed over later.
   ///
-  /// - Parameter store: Where to read, now and whenever the query has to be run again.
+  /// - Parameter engine: Reads now, and whenever the query has to be run again.
   /// - Returns: The result.
   /// - Throws: `QueryError`; `StoreError`.
   @discardableResult
-  public mutating func start(_ store: Store) throws -> RowList<Row> {
-    self.store = store
+  public mutating func start(_ engine: Engine) throws -> RowList<Row> {
+    self.engine = engine
     sequence = 0
-    try read(store)
+    try read(engine)
     return rows
+  }
+
+  /// The same without what only an engine knows: the time, system parameters and statements that run.
+  @discardableResult
+  public mutating func start(_ store: Store) throws -> RowList<Row> {
+    let environment = EngineEnvironment(now: { 0 })
+    return try start(Engine(store: store, parameters: SystemParameters(), environment: environment))
   }
 
   /// Brings the result up to date with a commit.
@@ -76,30 +102,71 @@ public struct LiveQuery: Sendable {
   /// - Returns: What changed in the result; `nil` when nothing did.
   /// - Throws: `StoreError` when the query has to be run again and the store cannot be read; `QueryError`.
   public mutating func apply(_ commit: Commit) throws -> ResultDiff? {
-    guard let store, commit.sequence > sequence else { return nil }
+    guard let engine, commit.sequence > sequence else { return nil }
     sequence = commit.sequence
-    let touched = try touches(of: commit)
-    guard !touched.isEmpty else { return nil }
     let old = rows
-    if !follow(touched) { try read(store) }
+    switch try content.follow(commit) {
+    case .untouched: return nil
+    case .followed: break
+    case .stale: try read(engine)
+    }
+    return difference(from: old)
+  }
+
+  /// Looks at the store again, for a query that is polled.
+  ///
+  /// - Returns: What changed in the result; `nil` when nothing did.
+  /// - Throws: `StoreError`; `QueryError`.
+  package mutating func refresh() throws -> ResultDiff? {
+    guard let engine else { return nil }
+    let old = rows
+    try read(engine)
+    return difference(from: old)
+  }
+
+  private func difference(from old: RowList<Row>) -> ResultDiff? {
     let diff = ResultDiff(from: old, to: rows)
     return diff.isEmpty ? nil : diff
   }
 
   /// Runs the query on a fresh snapshot, which may include commits that are yet to be applied.
-  private mutating func read(_ store: Store) throws {
-    try store.read { transaction in
+  private mutating func read(_ engine: Engine) throws {
+    try engine.store.read { transaction in
       sequence = max(sequence, transaction.sequence)
-      if let collection = try transaction.collection(plan.collection) { resolve(collection.keys) }
-      try fill(from: transaction)
+      try content.fill(from: transaction, engine)
     }
   }
+}
 
-  mutating func resolve(_ keys: KeyTable) {
-    guard keys.count != self.keys.count else { return }
-    self.keys = keys
-    order.resolve(keys)
-    matcher.resolve(keys)
-    projector = Projector(plan.projection, keys)
+/// How the result of a statement is kept up to date.
+private enum Kind {
+  case documents(Select)
+  case distinct(Select)
+  case groups(Select)
+  case rerun
+
+  init(_ statement: Statement) throws(QueryError) {
+    switch statement {
+    case .compound: self = .rerun
+    case .select(let select):
+      let isVirtual = try SystemCollection.named(select.collection) != nil
+      if isVirtual || !select.joins.isEmpty || !select.expressions.allSatisfy(\.isDeterministic) {
+        self = .rerun
+      } else if select.isStaged {
+        self = select.distinct ? .rerun : .groups(select)
+      } else if !select.distinct || select.isCount {
+        self = .documents(select)
+      } else {
+        self = select.isOrderedByRows ? .distinct(select) : .rerun
+      }
+    default: throw QueryError(.unsupported, "only SELECT can be observed")
+    }
+  }
+}
+
+extension Select {
+  /// Whether the only row is the number of documents.
+  fileprivate var isCount: Bool {
+    if case .countAll = projection { true } else { false }
   }
 }

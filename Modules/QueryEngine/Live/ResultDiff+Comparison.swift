@@ -55,19 +55,20 @@ extension ResultDiff {
       _ oldRows: RowList<Row>, _ oldIndex: Int, _ newRows: RowList<Row>, _ newIndex: Int
     ) -> Bool {
       let (left, right) = (oldRows[oldIndex], newRows[newIndex])
-      guard let id = left.id else { return right.id == nil && left.isUnchanged(in: right) }
-      guard id == right.id else { return false }
+      guard left.subject == right.subject else { return false }
+      if left.subject == .nothing { return left.isUnchanged(in: right) }
       if !left.isUnchanged(in: right) { updated.append((newIndex, right, left)) }
       return true
     }
 
     mutating func finish() -> ResultDiff {
-      var previous: [Identity: Int] = [:]
-      for (place, loose) in old.enumerated() { previous[Identity(loose.row)] = place }
+      // Rows that nothing tells apart are paired in their order, from the back of each list of places.
+      var previous: [Identity: [Int]] = [:]
+      for place in old.indices.reversed() { previous[Identity(old[place].row), default: []].append(place) }
       var kept: [(old: Loose, new: Loose)] = []
       var isKept = [Bool](repeating: false, count: old.count)
       for loose in new {
-        guard let place = previous[Identity(loose.row)], !isKept[place] else {
+        guard let place = previous[Identity(loose.row)]?.popLast() else {
           diff.insertions.append(loose.index)
           diff.insertedRows.append(loose.row)
           continue
@@ -126,15 +127,15 @@ extension ResultDiff {
     return isMember
   }
 
-  /// What makes two rows the same one: the document, or for rows without one what they show.
+  /// What makes two rows the same one: what they stand for, or where that is nothing, what they show.
   private enum Identity: Hashable {
-    case document(DocumentID)
+    case subject(Row.Subject)
     case values([String: Value])
     case unreadable
 
     init(_ row: Row) {
-      if let id = row.id {
-        self = .document(id)
+      if row.subject != .nothing {
+        self = .subject(row.subject)
       } else {
         do { self = .values(try row.values()) } catch { self = .unreadable }
       }

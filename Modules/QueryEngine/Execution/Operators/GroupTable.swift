@@ -49,7 +49,7 @@ struct GroupTable {
     try context.reserve(values.memoryBytes + 64 + 96 * calls.count)
     let place = groups.count
     places[key] = place
-    groups.append((values.map { $0.map(Self.number) }, Self.accumulators(calls), 0))
+    groups.append((values.map { $0?.withoutCounter }, Self.accumulators(calls), 0))
     return place
   }
 
@@ -66,10 +66,5 @@ struct GroupTable {
       if try condition?.accepts(frame) ?? true { frames.append(frame) }
     }
     return frames
-  }
-
-  /// A counter's sum is a number like any other once it has left its document.
-  private static func number(_ value: Value) -> Value {
-    if case .counter(let sum) = value { .int(sum) } else { value }
   }
 }

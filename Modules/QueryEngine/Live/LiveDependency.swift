@@ -1,0 +1,100 @@
+import CRDTCore
+
+/// Documents that a live query's result depends on: those of a collection that fulfil a condition.
+///
+/// Others can come, go and change without changing the result. The condition may be too wide and is never too
+/// narrow.
+package struct LiveDependency: Hashable, Sendable {
+  package let collection: String
+  /// Bound, over one document; `nil` when every document matters.
+  package let filter: Expression?
+}
+
+extension Statement {
+  /// What the rows of a query depend on, source by source.
+  ///
+  /// - Throws: `argument` for a parameter without a value; `unsupported` for an unknown virtual collection.
+  func dependencies(_ arguments: [String: Value]) throws(QueryError) -> [LiveDependency] {
+    var dependencies: [LiveDependency] = []
+    for select in selects {
+      for index in 0...select.joins.count {
+        guard try SystemCollection.named(select.source(index).collection) == nil else { continue }
+        let dependency = LiveDependency(
+          collection: select.source(index).collection,
+          filter: try Expression.all(select.terms(concerning: index))?.binding(arguments))
+        if !dependencies.contains(dependency) { dependencies.append(dependency) }
+      }
+    }
+    return dependencies
+  }
+
+  /// Whether something is read that changes without a commit.
+  var readsSystem: Bool {
+    get throws(QueryError) {
+      for select in selects {
+        for index in 0...select.joins.count {
+          let virtual = try SystemCollection.named(select.source(index).collection)
+          if let virtual, virtual != .dual { return true }
+        }
+      }
+      return false
+    }
+  }
+
+  /// All queries of the statement, also those inside of others.
+  var selects: [Select] {
+    switch self {
+    case .select(let select): select.allQueries
+    case .compound(let compound): compound.body.selects.flatMap(\.allQueries)
+    case .insert, .update, .delete, .evict, .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile,
+      .advise:
+      []
+    }
+  }
+}
+
+extension CompoundSelect.Operand {
+  var selects: [Select] {
+    switch self {
+    case .select(let select): [select]
+    case .combined(_, _, let left, let right): left.selects + right.selects
+    }
+  }
+}
+
+extension Select {
+  /// This query and those inside of it.
+  fileprivate var allQueries: [Select] { [self] + expressions.flatMap(\.queries).flatMap(\.allQueries) }
+
+  /// The sources, counted from 0 in the order of the text.
+  fileprivate func source(_ index: Int) -> Source { index == 0 ? source : joins[index - 1].source }
+
+  /// What documents of a source must fulfil to matter, as far as one document tells it.
+  ///
+  /// WHERE says nothing of a source that may be left out of a row, since a partner that it refuses still keeps
+  /// the row without one away; ON says nothing of the side whose rows all stay.
+  fileprivate func terms(concerning index: Int) -> [Expression] {
+    let isRight = joins.first?.kind == .right
+    let joining = index == 0 ? (isRight ? joins.first : nil) : joins[index - 1]
+    let isDriving = index == 1 && isRight
+    let mayBeLeftOut = index == 0 ? isRight : !isDriving && joins[index - 1].kind == .left
+    var terms: [Expression] = []
+    if !mayBeLeftOut { terms += predicate?.conjuncts ?? [] }
+    if !isDriving { terms += joining?.condition.conjuncts ?? [] }
+    return terms.compactMap { term in
+      guard term.isDeterministic, term.sources == [index] else { return nil }
+      return term.onlySource(index)
+    }
+  }
+}
+
+extension Expression {
+  /// The queries that are asked in it, but not those inside of them.
+  fileprivate var queries: [Select] {
+    switch self {
+    case .inQuery(let subject, let query, _): subject.queries + [query]
+    case .existsQuery(let query): [query]
+    default: children.flatMap(\.queries)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import CRDTCore
+import DocStore
+
+/// A live query that is run again when a commit touches what it reads, and compared with what it was.
+///
+/// For joins, inner queries, set operators, virtual collections, and what depends on the time. A commit whose
+/// documents pass no source's own conditions, before or after, costs the test of these.
+struct LiveRerun: LiveContent {
+  private struct Source {
+    let collection: String
+    var matcher: RecordMatcher
+  }
+
+  private let statement: Statement
+  private let arguments: [String: Value]
+  private var sources: [Source] = []
+  private(set) var rows = RowList<Row>()
+
+  init(_ statement: Statement, _ arguments: [String: Value], _ dependencies: [LiveDependency])
+    throws(QueryError)
+  {
+    self.statement = statement
+    self.arguments = arguments
+    for dependency in dependencies {
+      sources.append(
+        Source(collection: dependency.collection, matcher: try RecordMatcher(dependency.filter)))
+    }
+    for expression in statement.selects.flatMap(\.expressions) {
+      for name in expression.parameters { _ = try Expression.argument(name, in: arguments) }
+    }
+  }
+
+  mutating func fill(from transaction: borrowing ReadTransaction, _ engine: Engine) throws {
+    let context = StatementContext(engine.environment)
+    switch statement {
+    case .select(let select):
+      rows = RowList(try engine.rows(of: select, arguments, in: transaction, context))
+    case .compound(let compound):
+      rows = RowList(try engine.rows(of: compound, arguments, in: transaction, context))
+    default: break
+    }
+  }
+
+  mutating func follow(_ commit: Commit) throws -> LiveProgress {
+    for change in commit.changes {
+      for index in sources.indices where sources[index].collection == change.collection.name {
+        sources[index].matcher.resolve(change.collection.keys)
+        if isTouched(change, sources[index].matcher) { return .stale }
+      }
+    }
+    return .untouched
+  }
+
+  private func isTouched(_ change: Change, _ matcher: RecordMatcher) -> Bool {
+    for case let record? in [change.before, change.after] {
+      let matches = record.withView { $0.isAlive && matcher.matches(change.id.bytes.span.bytes, $0) }
+      if matches { return true }
+    }
+    return false
+  }
+}
