@@ -118,13 +118,38 @@ public struct DunlinTransaction: Sendable {
   @discardableResult
   public func execute(query: String, arguments: [String: Any?] = [:]) async throws -> DunlinQueryResult {
     do {
-      let values = try Value.fields(arguments)
-      let statement = try DQL.parse(query)
-      return try await transaction.run { [engine] transaction in
-        try DunlinQueryResult(engine.execute(statement, arguments: values, in: transaction))
-      }
+      return try await execute(engine.prepare(query), Value.fields(arguments))
     } catch {
       throw DunlinError.translating(error)
+    }
+  }
+
+  /// Executes a prepared statement as a part of the transaction; it sees what the transaction has written.
+  ///
+  /// - Throws: The codes of queries; `deadline`, `closed`, `cancelled`.
+  @discardableResult
+  public func execute(
+    _ statement: DunlinPreparedStatement, arguments: [String: Any?] = [:]
+  ) async throws -> DunlinQueryResult {
+    do {
+      return try await execute(statement.prepared, Value.fields(arguments))
+    } catch {
+      throw DunlinError.translating(error)
+    }
+  }
+
+  /// Cancelling the task ends a statement that has not begun to write; the transaction can go on.
+  private func execute(
+    _ prepared: PreparedStatement, _ values: [String: Value]
+  ) async throws -> DunlinQueryResult {
+    let context = engine.makeContext()
+    return try await withTaskCancellationHandler {
+      try await transaction.run { [engine] transaction in
+        try DunlinQueryResult(
+          engine.execute(prepared, arguments: values, in: transaction, context: context))
+      }
+    } onCancel: {
+      context.cancel()
     }
   }
 }

@@ -10,6 +10,7 @@ public struct Engine: Sendable {
   public let environment: EngineEnvironment
   private let timeout: RequestTimeout
   let requests: RequestLog
+  let statements = StatementCache()
 
   public init(store: Store, parameters: SystemParameters, environment: EngineEnvironment) {
     self.store = store
@@ -24,31 +25,6 @@ public struct Engine: Sendable {
     StatementContext(environment, timeout: timeout.current)
   }
 
-  /// Parses and executes one DQL statement; one that writes is durable when this returns.
-  ///
-  /// - Parameters:
-  ///   - text: The statement.
-  ///   - arguments: The values of its parameters.
-  ///   - context: How long it may go on; `nil` for what the system parameters say.
-  /// - Returns: Its rows, what it changed, and its commit.
-  /// - Throws: `QueryError`; `StoreError`, for example `nestedWriteTransaction` for a statement that writes
-  ///   inside a write transaction.
-  public func execute(
-    _ text: String, arguments: [String: Value] = [:], context: StatementContext? = nil
-  ) throws -> QueryResult {
-    let parsed = try DQL.parseLocated(text)
-    let request = requests.begin(text)
-    do {
-      let context = (context ?? makeContext()).numbered(request)
-      let result = try execute(parsed.statement, arguments: arguments, context: context)
-      requests.end(request, rowCount: result.rows.count, error: nil)
-      return result
-    } catch {
-      requests.end(request, rowCount: 0, error: error)
-      throw (error as? QueryError).map(parsed.sourceMap.locating) ?? error
-    }
-  }
-
   /// Executes one statement in a transaction of its own.
   public func execute(
     _ statement: Statement, arguments: [String: Value] = [:], context: StatementContext? = nil
@@ -61,31 +37,13 @@ public struct Engine: Sendable {
     default: break
     }
     guard statement.writes else {
-      return try store.read { try execute(statement, arguments: arguments, in: $0, context: context) }
+      return try reading { try execute(statement, arguments: arguments, in: $0, context: context) }
     }
     var (result, receipt) = try store.write {
       try execute(statement, arguments: arguments, in: $0, context: context)
     }
     result.commit = receipt
     return result
-  }
-
-  /// Parses and executes one DQL statement without blocking the caller's actor.
-  ///
-  /// Cancelling the task ends a statement that has not begun to write.
-  @concurrent
-  public func execute(_ text: String, arguments: [String: Value] = [:]) async throws -> QueryResult {
-    let parsed = try DQL.parseLocated(text)
-    let request = requests.begin(text)
-    do {
-      let result = try await execute(
-        parsed.statement, arguments: arguments, makeContext().numbered(request))
-      requests.end(request, rowCount: result.rows.count, error: nil)
-      return result
-    } catch {
-      requests.end(request, rowCount: 0, error: error)
-      throw (error as? QueryError).map(parsed.sourceMap.locating) ?? error
-    }
   }
 
   /// Executes one statement in a transaction of its own without blocking the caller's actor.
@@ -97,7 +55,7 @@ public struct Engine: Sendable {
   }
 
   @concurrent
-  private func execute(
+  func execute(
     _ statement: Statement, arguments: [String: Value], _ context: StatementContext
   ) async throws -> QueryResult {
     try await withTaskCancellationHandler {
@@ -108,7 +66,7 @@ public struct Engine: Sendable {
       default: break
       }
       guard statement.writes else {
-        return try store.read { try execute(statement, arguments: arguments, in: $0, context: context) }
+        return try reading { try execute(statement, arguments: arguments, in: $0, context: context) }
       }
       var (result, receipt) = try await store.write {
         try execute(statement, arguments: arguments, in: $0, context: context)
@@ -165,46 +123,6 @@ public struct Engine: Sendable {
     case .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
-  }
-
-  /// The documents of a collection that match a predicate.
-  ///
-  /// - Parameters:
-  ///   - collection: The collection's name.
-  ///   - predicate: What a document must satisfy; `nil` for all documents.
-  ///   - order: The keys of the order; documents that are equal by them stand in any order.
-  ///   - limit: How many documents at most.
-  ///   - offset: How many to skip before.
-  ///   - arguments: The values of the predicate's parameters.
-  ///   - context: How long it may go on; `nil` for what the system parameters say.
-  /// - Returns: One row for each document, decoded when it is asked for.
-  /// - Throws: `QueryError`; `StoreError`.
-  public func find(
-    collection: String, predicate: Expression? = nil, order: [SortKey] = [], limit: Int? = nil,
-    offset: Int = 0, arguments: [String: Value] = [:], context: StatementContext? = nil
-  ) throws -> [Row] {
-    let select = Select(
-      collection: collection, predicate: predicate, order: order,
-      limit: limit.map { .literal(.int(Int64($0))) },
-      offset: .literal(.int(Int64(offset))))
-    let context = context ?? makeContext()
-    return try store.read { try rows(of: select, arguments, in: $0, context) }
-  }
-
-  /// The rows of a query on a snapshot, or inside a write transaction.
-  func rows(
-    of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
-    _ context: StatementContext
-  ) throws -> [Row] {
-    let select = try answering(select, arguments, in: source, context)
-    let catalogue = try QueryCatalogue(Statement.select(select).collections, in: source)
-    let facts = SystemFacts(
-      site: store.site, changedParameters: parameters.changedValues, requests: requests)
-    if select.isStaged {
-      return try Stager.plan(select, arguments, catalogue).rows(in: source, facts, context)
-    }
-    let plan = try Planner.plan(select, arguments: arguments, catalogue: catalogue)
-    return try plan.rows(in: source, facts, context)
   }
 
   private func explain(

@@ -29,8 +29,8 @@ package protocol RecordSource: ~Copyable {
 
   // MARK: Indexes
 
-  /// What names the collections, field names and indexes that plans go by; `nil` where they may change.
-  var catalogueVersion: UInt64? { get }
+  /// What plans go by; `nil` where it may change while they are used.
+  var planningMoment: PlanningMoment? { get }
   borrowing func readyIndexes(of collection: DocStore.Collection) throws -> [IndexInfo]
   borrowing func documentCount(of collection: DocStore.Collection) throws -> Int
   borrowing func indexes(of collection: DocStore.Collection) throws -> [IndexInfo]
@@ -46,9 +46,16 @@ package protocol RecordSource: ~Copyable {
   ) throws -> R
 }
 
-extension ReadTransaction: RecordSource {}
+extension ReadTransaction: RecordSource {
+  package var planningMoment: PlanningMoment? {
+    catalogueVersion.map { PlanningMoment(version: $0, sequence: sequence) }
+  }
+}
 
 extension WriteTransaction: RecordSource {
+  /// What a transaction that writes goes by may change at any time.
+  package var planningMoment: PlanningMoment? { nil }
+
   /// Refused: the list is settled when the transaction commits.
   package func oversizeDocuments() throws -> [OversizeDocument] {
     throw QueryError(.unsupported, "system:oversize_documents cannot be read inside a write transaction")

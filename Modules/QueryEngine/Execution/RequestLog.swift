@@ -7,7 +7,8 @@ import Synchronization
 final class RequestLog: Sendable {
   fileprivate struct Request: Sendable {
     let number: UInt64
-    let text: String
+    /// `nil` for one that is too long to be kept.
+    let text: String?
     let start: UInt64
     var nanoseconds: UInt64 = 0
     var rowCount = 0
@@ -24,6 +25,9 @@ final class RequestLog: Sendable {
     var capacity = 0
     var slowNanoseconds: UInt64 = 0
   }
+
+  /// Longer texts are not kept.
+  private static let textBytes = 4 << 10
 
   private let state = Mutex(State())
   private let environment: EngineEnvironment
@@ -47,8 +51,10 @@ final class RequestLog: Sendable {
   /// Notes that a statement begins.
   ///
   /// - Returns: Its number.
-  func begin(_ text: String) -> UInt64 {
+  func begin(_ prepared: PreparedStatement) -> UInt64 {
+    prepared.uses.add(1, ordering: .relaxed)
     let now = environment.now()
+    let text = prepared.text.utf8.count <= Self.textBytes ? prepared.text : nil
     return state.withLock { state in
       state.last += 1
       state.active[state.last] = Request(number: state.last, text: text, start: now)
@@ -109,7 +115,8 @@ final class RequestLog: Sendable {
   }
 
   /// A statement without its literals; what cannot be read is not shown.
-  private static func redacted(_ text: String) -> String {
+  private static func redacted(_ text: String?) -> String {
+    guard let text else { return "a statement that is too long to be kept" }
     do throws(QueryError) {
       return try DQL.parse(text).redacted
     } catch {

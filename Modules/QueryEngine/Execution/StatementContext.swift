@@ -7,8 +7,8 @@ import Synchronization
 public final class StatementContext: Sendable {
   private let deadline: (at: UInt64, now: @Sendable () -> UInt64)?
   private let timeout: Duration
-  /// When the statement began, in milliseconds since 1970; `nil` where no clock is known.
-  let wallClock: Int64?
+  private let readWallClock: (@Sendable () -> Int64)?
+  private let firstWallClock = Atomic(Int64.min)
   let zoneOffset: (@Sendable (_ zone: String, _ milliseconds: Int64) -> Int?)?
   let appID: String?
   private let request = Atomic<UInt64>(0)
@@ -28,7 +28,7 @@ public final class StatementContext: Sendable {
     memoryBytes: Int = StatementContext.defaultMemoryBytes
   ) {
     self.timeout = timeout ?? .zero
-    wallClock = environment.wallClock()
+    readWallClock = environment.wallClock
     zoneOffset = environment.zoneOffset
     appID = environment.appID
     deadline = timeout.map { (environment.now().saturatingAdding($0.wholeNanoseconds), environment.now) }
@@ -39,12 +39,23 @@ public final class StatementContext: Sendable {
   /// A context without bounds, which can only be cancelled.
   public init() {
     timeout = .zero
-    wallClock = nil
+    readWallClock = nil
     zoneOffset = nil
     appID = nil
     deadline = nil
     remainingSteps = Atomic(.max)
     remainingBytes = Atomic(Self.defaultMemoryBytes)
+  }
+
+  /// The time at which the statement first asked for it, in milliseconds since 1970: the same to its end.
+  ///
+  /// `nil` where no clock is known.
+  var wallClock: Int64? {
+    let known = firstWallClock.load(ordering: .relaxed)
+    guard known == .min, let readWallClock else { return known == .min ? nil : known }
+    let now = readWallClock()
+    let (isFirst, first) = firstWallClock.compareExchange(expected: .min, desired: now, ordering: .relaxed)
+    return isFirst ? now : first
   }
 
   /// What a statement may take where nothing else is said: 512 MiB.

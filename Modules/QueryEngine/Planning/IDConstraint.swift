@@ -33,6 +33,17 @@ enum IDConstraint: Equatable {
     }
   }
 
+  /// Whether a predicate asks for nothing but ids of strings and integers, so that it accepts every document that
+  /// is found by them.
+  static func saysAll(_ predicate: Expression) -> Bool {
+    switch predicate {
+    case .binary(.equal, identifier, .literal(let value)), .binary(.equal, .literal(let value), identifier):
+      value.isOrderedAsBytes
+    case .in(identifier, .literal(.array(let values)), negated: false): values.allSatisfy(\.isOrderedAsBytes)
+    default: false
+    }
+  }
+
   /// The documents inside, by ascending id.
   var access: AccessPath {
     switch self {

@@ -81,6 +81,7 @@ extension Plan {
     }
     if case .ids = constraint {
       access = constraint.access
+      coversFilter = filter.map(IDConstraint.saysAll) ?? false
       return
     }
     if constraint != .everything { access = constraint.access }

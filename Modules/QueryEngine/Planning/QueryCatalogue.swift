@@ -30,6 +30,16 @@ package struct QueryCatalogue: Hashable, Sendable {
     }
   }
 
+  /// Whether plans made from it are still good where names and indexes are the same: the collections with indexes
+  /// have about as many documents as they had.
+  func isStillRight(in source: borrowing some RecordSource & ~Copyable) throws -> Bool {
+    for entry in entries.values where !entry.indexes.isEmpty {
+      let count = try source.documentCount(of: entry.collection)
+      guard count / 2 <= entry.documentCount, entry.documentCount / 2 <= count else { return false }
+    }
+    return true
+  }
+
   package subscript(name: String) -> Entry? { entries[name] }
 }
 

@@ -24,7 +24,7 @@ extension Plan {
     in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
     _ context: StatementContext, _ body: (_ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
   ) throws {
-    var matcher = try RecordMatcher(filter, context: context)
+    var matcher = try RecordMatcher(isSettledByIDs ? nil : filter, context: context)
     matcher.resolve(collection.keys)
     let filter = matcher
     var pace = try ScanPace(context)
@@ -33,6 +33,11 @@ extension Plan {
       guard record.isAlive, try filter.accepts(id, record) else { return true }
       return try body(id, record)
     }
+  }
+
+  /// Whether the ids that the documents are found by are all that the filter asks for.
+  private var isSettledByIDs: Bool {
+    if case .ids = access { coversFilter } else { false }
   }
 
   /// The documents that DELETE and EVICT concern, in the statement's order.

@@ -21,8 +21,9 @@ extension SystemCollection {
         try source.collection(info.name).map { try source.indexes(of: $0) } ?? []
       }
       .map(\.definition.systemDocument)
-    case .activeRequests: return facts.requests?.active ?? []
-    case .requestHistory: return facts.requests?.history ?? []
+    case .activeRequests: return facts.requests.active
+    case .requestHistory: return facts.requests.history
+    case .sharedStatements: return facts.statements.documents
     case .systemInfo:
       var rows = [Self.fact("store", "site", .string("\(facts.site)"))]
       for info in try source.collections() {

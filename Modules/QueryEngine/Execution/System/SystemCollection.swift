@@ -1,4 +1,5 @@
 import CRDTCore
+import DocStore
 
 /// The virtual collections: read-only, local, made up as they are read.
 package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
@@ -17,6 +18,8 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   case activeRequests = "active_requests"
   /// The last statements that have run.
   case requestHistory = "request_history"
+  /// The statements that are kept parsed and planned.
+  case sharedStatements = "shared_statements"
 
   static let prefix = "system:"
 
@@ -42,10 +45,18 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
 }
 
 /// What the virtual collections show beside the store's own content.
-struct SystemFacts: Sendable {
-  var site: SiteID
+///
+/// It is looked up when it is read, so that other statements pay nothing for it.
+struct SystemFacts {
+  private let engine: Engine
+
+  init(_ engine: Engine) { self.engine = engine }
+
+  var site: SiteID { engine.store.site }
   /// The system parameters that are not at their defaults.
-  var changedParameters: [String: Value]
-  /// The statements that run and have run, where somebody keeps them.
-  var requests: RequestLog?
+  var changedParameters: [String: Value] { engine.parameters.changedValues }
+  /// The statements that run and have run.
+  var requests: RequestLog { engine.requests }
+  /// The statements that are kept parsed.
+  var statements: StatementCache { engine.statements }
 }

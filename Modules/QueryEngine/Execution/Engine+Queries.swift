@@ -1,0 +1,63 @@
+public import CRDTCore
+package import DocStore
+
+/// SELECT, by itself and inside of other statements.
+extension Engine {
+  /// The documents of a collection that match a predicate.
+  ///
+  /// - Parameters:
+  ///   - collection: The collection's name.
+  ///   - predicate: What a document must satisfy; `nil` for all documents.
+  ///   - order: The keys of the order; documents that are equal by them stand in any order.
+  ///   - limit: How many documents at most.
+  ///   - offset: How many to skip before.
+  ///   - arguments: The values of the predicate's parameters.
+  ///   - context: How long it may go on; `nil` for what the system parameters say.
+  /// - Returns: One row for each document, decoded when it is asked for.
+  /// - Throws: `QueryError`; `StoreError`.
+  public func find(
+    collection: String, predicate: Expression? = nil, order: [SortKey] = [], limit: Int? = nil,
+    offset: Int = 0, arguments: [String: Value] = [:], context: StatementContext? = nil
+  ) throws -> [Row] {
+    let select = Select(
+      collection: collection, predicate: predicate, order: order,
+      limit: limit.map { .literal(.int(Int64($0))) },
+      offset: .literal(.int(Int64(offset))))
+    let context = context ?? makeContext()
+    return try reading { try rows(of: select, arguments, in: $0, context) }
+  }
+
+  /// The rows of a query on a snapshot, or inside a write transaction.
+  func rows(
+    of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
+    _ context: StatementContext
+  ) throws -> [Row] {
+    try rows(of: SelectProgram(select), arguments, in: source, context)
+  }
+
+  /// The rows of a query that remembers its plan.
+  func rows(
+    of program: SelectProgram, _ arguments: [String: Value],
+    in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
+  ) throws -> [Row] {
+    if program.hasQueries {
+      let answered = try answering(program.select, arguments, in: source, context)
+      return try rows(of: answered, arguments, in: source, context)
+    }
+    return try program.plan(arguments, Hints(), for: source).rows(in: source, facts, context)
+  }
+
+  private var facts: SystemFacts { SystemFacts(self) }
+
+  /// Runs `body` on a snapshot of its own.
+  ///
+  /// - Throws: `timeout` when it outlives the store's deadline for readers; what `body` throws.
+  func reading<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+    do {
+      return try store.read { try body($0) }
+    } catch let error as StoreError where error.code == .deadline {
+      throw QueryError(
+        .timeout, "the statement read for longer than the store lets one snapshot live while others write")
+    }
+  }
+}

@@ -1,0 +1,131 @@
+public import CRDTCore
+public import DocStore
+
+/// Statements by their text, or prepared.
+extension Engine {
+  /// Parses a statement, to be executed again and again.
+  ///
+  /// - Throws: What ``DQL/parse(_:)`` throws.
+  public func prepare(_ text: String) throws(QueryError) -> PreparedStatement {
+    try statements.statement(text)
+  }
+
+  /// Parses and executes one DQL statement; one that writes is durable when this returns.
+  ///
+  /// - Parameters:
+  ///   - text: The statement.
+  ///   - arguments: The values of its parameters.
+  ///   - context: How long it may go on; `nil` for what the system parameters say.
+  /// - Returns: Its rows, what it changed, and its commit.
+  /// - Throws: `QueryError`; `StoreError`, for example `nestedWriteTransaction` for a statement that writes
+  ///   inside a write transaction.
+  public func execute(
+    _ text: String, arguments: [String: Value] = [:], context: StatementContext? = nil
+  ) throws -> QueryResult {
+    try execute(prepare(text), arguments: arguments, context: context)
+  }
+
+  /// Parses and executes one DQL statement without blocking the caller's actor.
+  ///
+  /// Cancelling the task ends a statement that has not begun to write.
+  @concurrent
+  public func execute(_ text: String, arguments: [String: Value] = [:]) async throws -> QueryResult {
+    try await execute(prepare(text), arguments: arguments)
+  }
+
+  /// Executes a prepared statement in a transaction of its own.
+  public func execute(
+    _ prepared: PreparedStatement, arguments: [String: Value] = [:], context: StatementContext? = nil
+  ) throws -> QueryResult {
+    try logging(prepared, context) { context in
+      guard let program = prepared.program else {
+        return try execute(prepared.statement, arguments: arguments, context: context)
+      }
+      return try rows(of: program, arguments, context)
+    }
+  }
+
+  /// Executes a prepared statement in a transaction of its own without blocking the caller's actor.
+  ///
+  /// Cancelling the task ends a statement that has not begun to write.
+  @concurrent
+  public func execute(
+    _ prepared: PreparedStatement, arguments: [String: Value] = [:]
+  ) async throws -> QueryResult {
+    let context = makeContext()
+    if let program = prepared.program {
+      return try await withTaskCancellationHandler {
+        try logging(prepared, context) { try rows(of: program, arguments, $0) }
+      } onCancel: {
+        context.cancel()
+      }
+    }
+    let request = requests.begin(prepared)
+    do {
+      let result = try await execute(prepared.statement, arguments: arguments, context.numbered(request))
+      requests.end(request, rowCount: result.rows.count, error: nil)
+      return result
+    } catch {
+      requests.end(request, rowCount: 0, error: error)
+      throw prepared.locating(error)
+    }
+  }
+
+  /// Executes a prepared statement on a snapshot.
+  ///
+  /// - Throws: `unsupported` for a statement that writes documents.
+  public func execute(
+    _ prepared: PreparedStatement, arguments: [String: Value] = [:],
+    in transaction: borrowing ReadTransaction, context: StatementContext? = nil
+  ) throws -> QueryResult {
+    let request = requests.begin(prepared)
+    do {
+      let context = (context ?? makeContext()).numbered(request)
+      let result: QueryResult
+      if let program = prepared.program {
+        result = QueryResult(rows: try rows(of: program, arguments, in: transaction, context))
+      } else {
+        result = try execute(prepared.statement, arguments: arguments, in: transaction, context: context)
+      }
+      requests.end(request, rowCount: result.rows.count, error: nil)
+      return result
+    } catch {
+      requests.end(request, rowCount: 0, error: error)
+      throw prepared.locating(error)
+    }
+  }
+
+  /// Executes a prepared statement inside a write transaction, which sees what it wrote and commits it later.
+  ///
+  /// A statement that fails has written nothing, and the transaction can go on.
+  public func execute(
+    _ prepared: PreparedStatement, arguments: [String: Value] = [:], in transaction: WriteTransaction,
+    context: StatementContext? = nil
+  ) throws -> QueryResult {
+    try logging(prepared, context) { context in
+      try execute(prepared.statement, arguments: arguments, in: transaction, context: context)
+    }
+  }
+
+  private func rows(
+    of program: SelectProgram, _ arguments: [String: Value], _ context: StatementContext
+  ) throws -> QueryResult {
+    QueryResult(rows: try reading { try rows(of: program, arguments, in: $0, context) })
+  }
+
+  /// Runs `body`, which executes a statement, among the requests.
+  private func logging(
+    _ prepared: PreparedStatement, _ context: StatementContext?,
+    _ body: (StatementContext) throws -> QueryResult
+  ) throws -> QueryResult {
+    let request = requests.begin(prepared)
+    do {
+      let result = try body((context ?? makeContext()).numbered(request))
+      requests.end(request, rowCount: result.rows.count, error: nil)
+      return result
+    } catch {
+      requests.end(request, rowCount: 0, error: error)
+      throw prepared.locating(error)
+    }
+  }
+}

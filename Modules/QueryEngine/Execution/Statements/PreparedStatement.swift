@@ -1,0 +1,32 @@
+import Synchronization
+
+/// A statement that is parsed, to be executed any number of times with other arguments, from any thread.
+///
+/// It remembers the plan of its last run and makes another one when indexes, collections or the number of their
+/// documents have changed, so it never has to be prepared again.
+public final class PreparedStatement: Sendable {
+  public let text: String
+  package let parsed: ParsedStatement
+  /// What is remembered of a SELECT; `nil` for other statements, which are planned as they are executed.
+  let program: SelectProgram?
+  let uses = Atomic(0)
+
+  /// Parses a statement.
+  ///
+  /// - Throws: What ``DQL/parse(_:)`` throws.
+  init(_ text: String) throws(QueryError) {
+    self.text = text
+    parsed = try DQL.parseLocated(text)
+    if case .select(let select) = parsed.statement { program = SelectProgram(select) } else { program = nil }
+  }
+
+  public var statement: Statement { parsed.statement }
+
+  /// How often it was planned.
+  package var planCount: Int { program?.planCount.load(ordering: .relaxed) ?? 0 }
+
+  /// The error with its place in the text, where it has one.
+  func locating(_ error: any Error) -> any Error {
+    (error as? QueryError).map(parsed.sourceMap.locating) ?? error
+  }
+}

@@ -1,0 +1,54 @@
+/// What was made of the texts that were used last: bounded in number, and in the bytes of the texts.
+struct RecentTexts<Made> {
+  private struct Entry {
+    let made: Made
+    var lastUse: UInt64
+  }
+
+  /// How many texts are kept.
+  let capacity: Int
+  /// The bytes of all texts together; what is made of a text takes some times as much.
+  let capacityBytes: Int
+  private var entries: [String: Entry] = [:]
+  private var uses: UInt64 = 0
+  private(set) var bytes = 0
+
+  init(capacity: Int, capacityBytes: Int) {
+    self.capacity = capacity
+    self.capacityBytes = capacityBytes
+  }
+
+  var count: Int { entries.count }
+
+  /// Those that are kept, last used first.
+  var all: [Made] { entries.values.sorted { $0.lastUse > $1.lastUse }.map(\.made) }
+
+  /// What was made of a text, which counts as used now.
+  mutating func use(_ text: String) -> Made? {
+    guard let index = entries.index(forKey: text) else { return nil }
+    uses += 1
+    entries.values[index].lastUse = uses
+    return entries.values[index].made
+  }
+
+  /// Keeps what was made of a text in place of what was not used for the longest time.
+  ///
+  /// A text that would take more than an eighth of the room for itself is not kept.
+  /// - Complexity: O(*n*) in the texts that are kept, where one has to go.
+  mutating func keep(_ made: Made, of text: String) {
+    let added = text.utf8.count
+    guard added <= capacityBytes / 8 else { return }
+    if entries[text] != nil { remove(text) }
+    while entries.count >= capacity || bytes + added > capacityBytes {
+      guard let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else { break }
+      remove(oldest.key)
+    }
+    uses += 1
+    entries[text] = Entry(made: made, lastUse: uses)
+    bytes += added
+  }
+
+  private mutating func remove(_ text: String) {
+    if entries.removeValue(forKey: text) != nil { bytes -= text.utf8.count }
+  }
+}

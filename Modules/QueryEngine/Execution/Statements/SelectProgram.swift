@@ -1,0 +1,144 @@
+import CRDTCore
+import Synchronization
+
+/// A SELECT with what is known of it before its arguments are, and the plan of its last run.
+final class SelectProgram: Sendable {
+  let select: Select
+  let hasQueries: Bool
+  private let hasParameters: Bool
+  private let collections: [String]
+  private let memory = Mutex<Memory?>(nil)
+  let planCount = Atomic(0)
+
+  /// A plan, and all that it was made from.
+  private struct Memory: Sendable {
+    var moment: PlanningMoment
+    let hints: Hints
+    let catalogue: QueryCatalogue
+    let arguments: [String: Value]
+    let plan: SelectPlan
+  }
+
+  init(_ select: Select) {
+    self.select = select
+    let expressions = select.expressions
+    hasQueries = expressions.contains(where: \.hasQuery)
+    hasParameters = expressions.contains { !$0.parameters.isEmpty }
+    collections = Statement.select(select).collections
+  }
+
+  /// The plan for some arguments; the one of the last run where nothing has changed that it was made from.
+  ///
+  /// - Parameters:
+  ///   - arguments: The values of the parameters.
+  ///   - hints: What to advise where the query advises nothing itself.
+  ///   - source: What is going to be read.
+  /// - Returns: The plan.
+  /// - Throws: What planning throws.
+  func plan(
+    _ arguments: [String: Value], _ hints: Hints, for source: borrowing some RecordSource & ~Copyable
+  ) throws -> SelectPlan {
+    guard let moment = source.planningMoment else {
+      return try plan(arguments, hints, QueryCatalogue(collections, in: source))
+    }
+    let known = try remembered(at: moment, source)
+    if let known, known.hints == hints, !hasParameters || known.arguments == arguments { return known.plan }
+    let catalogue = try known?.catalogue ?? QueryCatalogue(collections, in: source)
+    let plan = try plan(arguments, hints, catalogue)
+    memory.withLock {
+      $0 = Memory(moment: moment, hints: hints, catalogue: catalogue, arguments: arguments, plan: plan)
+    }
+    return plan
+  }
+
+  /// What is remembered and still good.
+  private func remembered(
+    at moment: PlanningMoment, _ source: borrowing some RecordSource & ~Copyable
+  ) throws -> Memory? {
+    guard let known = memory.withLock({ $0 }), known.moment.version == moment.version else { return nil }
+    guard known.moment != moment else { return known }
+    guard try known.catalogue.isStillRight(in: source) else { return nil }
+    memory.withLock { if $0?.plan === known.plan { $0?.moment = moment } }
+    return known
+  }
+
+  private func plan(
+    _ arguments: [String: Value], _ hints: Hints, _ catalogue: QueryCatalogue
+  ) throws(QueryError) -> SelectPlan {
+    planCount.add(1, ordering: .relaxed)
+    return try SelectPlan(select.advised(by: hints), arguments, catalogue)
+  }
+}
+
+/// How a SELECT runs; shared by its runs.
+final class SelectPlan: Sendable {
+  enum Form: Sendable {
+    /// Documents of one collection, or their number.
+    case documents(Plan)
+    /// Documents that are joined, or groups.
+    case frames(StagedPlan)
+  }
+
+  let form: Form
+
+  init(
+    _ select: Select, _ arguments: [String: Value], _ catalogue: QueryCatalogue
+  ) throws(QueryError) {
+    form =
+      select.isStaged
+      ? .frames(try Stager.plan(select, arguments, catalogue))
+      : .documents(try Planner.plan(select, arguments: arguments, catalogue: catalogue))
+  }
+
+  /// The operators.
+  var root: PlanNode {
+    switch form {
+    case .documents(let plan): plan.root
+    case .frames(let plan): plan.root
+    }
+  }
+
+  func rows(
+    in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts, _ context: StatementContext
+  ) throws -> [Row] {
+    switch form {
+    case .documents(let plan): try plan.rows(in: source, facts, context)
+    case .frames(let plan): try plan.rows(in: source, facts, context)
+    }
+  }
+}
+
+/// What a plan goes by, and how much was written when it was made.
+package struct PlanningMoment: Hashable, Sendable {
+  /// What names the collections, field names and indexes.
+  package var version: UInt64
+  /// The last commit.
+  package var sequence: UInt64
+
+  package init(version: UInt64, sequence: UInt64) {
+    self.version = version
+    self.sequence = sequence
+  }
+}
+
+extension Select {
+  /// The query with advice where it has none itself.
+  func advised(by hints: Hints) -> Select {
+    guard !hints.isEmpty else { return self }
+    var copy = self
+    copy.source.hints = copy.source.hints.or(hints)
+    for index in copy.joins.indices {
+      copy.joins[index].source.hints = copy.joins[index].source.hints.or(hints)
+    }
+    return copy
+  }
+}
+
+extension Hints {
+  /// These hints, and others where these say nothing.
+  func or(_ others: Hints) -> Hints {
+    var result = others
+    result.take(self)
+    return result
+  }
+}

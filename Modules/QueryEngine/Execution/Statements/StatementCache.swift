@@ -1,0 +1,31 @@
+import CRDTCore
+import Synchronization
+
+/// The statements that were used last, parsed and planned: whoever executes one again by its text is spared both.
+final class StatementCache: Sendable {
+  private static let statements = 256
+  private static let textBytes = 128 << 10
+  private let recent = Mutex(
+    RecentTexts<PreparedStatement>(capacity: statements, capacityBytes: textBytes))
+
+  /// The statement of a text.
+  ///
+  /// - Throws: What parsing throws; texts that cannot be parsed are not kept.
+  func statement(_ text: String) throws(QueryError) -> PreparedStatement {
+    if let known = recent.withLock({ $0.use(text) }) { return known }
+    let made = try PreparedStatement(text)
+    recent.withLock { $0.keep(made, of: text) }
+    return made
+  }
+
+  /// The statements as `system:shared_statements` shows them, last used first; literals are left out.
+  var documents: [[String: Value]] {
+    recent.withLock { $0.all }.enumerated().map { place, prepared in
+      [
+        "_id": .int(Int64(place)), "statement": .string(prepared.statement.redacted),
+        "uses": .int(Int64(prepared.uses.load(ordering: .relaxed))),
+        "plans": .int(Int64(prepared.planCount)),
+      ]
+    }
+  }
+}
