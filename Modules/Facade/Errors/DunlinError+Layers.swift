@@ -67,6 +67,7 @@ extension DunlinError {
       context["column"] = "\(position.column)"
       message += " (line \(position.line), column \(position.column))"
     }
+    if let document = error.document { context["document"] = JSON.text(of: document.value) }
     if !error.expected.isEmpty { context["expected"] = error.expected.joined(separator: ", ") }
     if let excerpt = error.excerpt { context["excerpt"] = excerpt }
     self.init(Code(rawValue: error.code.rawValue), message, context: context, underlying: error)

@@ -8,7 +8,7 @@ public struct Engine: Sendable {
   public let store: Store
   public let parameters: SystemParameters
   public let environment: EngineEnvironment
-  private let timeout: RequestTimeout
+  private let settings: StatementSettings
   let requests: RequestLog
   let statements = StatementCache()
 
@@ -16,13 +16,13 @@ public struct Engine: Sendable {
     self.store = store
     self.parameters = parameters
     self.environment = environment
-    timeout = RequestTimeout(parameters)
+    settings = StatementSettings(parameters)
     requests = RequestLog(parameters, environment)
   }
 
   /// A context for one statement, which has the time that the system parameters give it from now on.
   public func makeContext() -> StatementContext {
-    StatementContext(environment, timeout: timeout.current)
+    StatementContext(environment, timeout: settings.timeout, strictTypes: settings.strictTypes)
   }
 
   /// Executes one statement in a transaction of its own.

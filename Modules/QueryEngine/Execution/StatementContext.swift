@@ -11,6 +11,8 @@ public final class StatementContext: Sendable {
   private let firstWallClock = Atomic(Int64.min)
   let zoneOffset: (@Sendable (_ zone: String, _ milliseconds: Int64) -> Int?)?
   let appID: String?
+  /// Whether an operand of a wrong type is an error, and not MISSING.
+  let strictTypes: Bool
   private let request = Atomic<UInt64>(0)
   private let isCancelled = Atomic(false)
   private let remainingSteps: Atomic<Int>
@@ -23,14 +25,16 @@ public final class StatementContext: Sendable {
   ///   - timeout: From now on; `nil` for no bound.
   ///   - steps: How many rows the statement may visit, in steps of 256.
   ///   - memoryBytes: About how much memory it may take to sort, group, join and compare rows.
+  ///   - strictTypes: Whether an operand of a wrong type is an error.
   public init(
     _ environment: EngineEnvironment, timeout: Duration? = nil, steps: Int = .max,
-    memoryBytes: Int = StatementContext.defaultMemoryBytes
+    memoryBytes: Int = StatementContext.defaultMemoryBytes, strictTypes: Bool = false
   ) {
     self.timeout = timeout ?? .zero
     readWallClock = environment.wallClock
     zoneOffset = environment.zoneOffset
     appID = environment.appID
+    self.strictTypes = strictTypes
     deadline = timeout.map { (environment.now().saturatingAdding($0.wholeNanoseconds), environment.now) }
     remainingSteps = Atomic(steps)
     remainingBytes = Atomic(memoryBytes)
@@ -42,6 +46,7 @@ public final class StatementContext: Sendable {
     readWallClock = nil
     zoneOffset = nil
     appID = nil
+    strictTypes = false
     deadline = nil
     remainingSteps = Atomic(.max)
     remainingBytes = Atomic(Self.defaultMemoryBytes)

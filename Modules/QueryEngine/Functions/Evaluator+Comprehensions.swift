@@ -13,7 +13,8 @@ extension Evaluator {
       let decisive = quantifier == .any
       var isEmpty = true
       var isDecided = false
-      let source = try forEach(iteration, row) { (evaluator: inout Evaluator) throws(QueryError) in
+      let source = try forEach(expression, iteration, row) {
+        (evaluator: inout Evaluator) throws(QueryError) in
         isEmpty = false
         isDecided = (try evaluator.value(of: condition, row) == .bool(true)) == decisive
         return !isDecided
@@ -23,7 +24,8 @@ extension Evaluator {
       return .bool(isDecided == decisive)
     case .arrayFor(let element, let iteration, let condition):
       var elements: [Value] = []
-      let source = try forEach(iteration, row) { (evaluator: inout Evaluator) throws(QueryError) in
+      let source = try forEach(expression, iteration, row) {
+        (evaluator: inout Evaluator) throws(QueryError) in
         guard try evaluator.accepts(condition, row), let value = try evaluator.value(of: element, row) else {
           return true
         }
@@ -34,7 +36,8 @@ extension Evaluator {
       return source == .bool(true) ? .array(elements) : source
     case .objectFor(let key, let value, let iteration, let condition):
       var members: [String: Value] = [:]
-      let source = try forEach(iteration, row) { (evaluator: inout Evaluator) throws(QueryError) in
+      let source = try forEach(expression, iteration, row) {
+        (evaluator: inout Evaluator) throws(QueryError) in
         guard try evaluator.accepts(condition, row),
           case .string(let key) = try evaluator.value(of: key, row),
           let value = try evaluator.value(of: value, row)
@@ -59,10 +62,11 @@ extension Evaluator {
   ///
   /// - Returns: True when the source is an array or an object; else what the comprehension is: NULL or MISSING.
   private mutating func forEach(
-    _ iteration: Iteration, _ row: (FieldPath) -> Value?,
+    _ expression: Expression, _ iteration: Iteration, _ row: (FieldPath) -> Value?,
     _ body: (inout Evaluator) throws(QueryError) -> Bool
   ) throws(QueryError) -> Value? {
     guard let source = try value(of: iteration.source, row) else { return nil }
+    if isStrict { try check([source], of: expression) }
     switch source {
     case .null: return .null
     case .array, .map: break

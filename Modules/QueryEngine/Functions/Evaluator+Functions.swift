@@ -20,6 +20,7 @@ extension Evaluator {
     var values: [Value?] = []
     values.reserveCapacity(operands.count)
     for operand in operands { values.append(try value(of: operand, row)) }
+    if isStrict { try check(values, of: .call(function, operands)) }
     switch function {
     case .isMissing: return .bool(values[0] == nil)
     case .isNull: return .bool(values[0] == .null)

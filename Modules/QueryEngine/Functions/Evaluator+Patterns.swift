@@ -7,7 +7,7 @@ extension Evaluator {
     else {
       return nil
     }
-    return try test(subject, pattern, escape, row, negated: negated) {
+    return try test(expression, subject, pattern, escape, row, negated: negated) {
       (evaluator: inout Evaluator, text, pattern, escape) throws(QueryError) in
       let key = PatternTable.Key(
         pattern: pattern, notation: .like(escape: escape, caseInsensitive: caseInsensitive))
@@ -19,7 +19,7 @@ extension Evaluator {
 
   mutating func similar(_ expression: Expression, _ row: (FieldPath) -> Value?) throws(QueryError) -> Value? {
     guard case .similar(let subject, let pattern, let escape, let negated) = expression else { return nil }
-    return try test(subject, pattern, escape, row, negated: negated) {
+    return try test(expression, subject, pattern, escape, row, negated: negated) {
       (evaluator: inout Evaluator, text, pattern, escape) throws(QueryError) in
       let key = PatternTable.Key(pattern: pattern, notation: .similar(escape: escape))
       return try evaluator.scope.patterns.program(key)?.matches(text, &evaluator.matching)
@@ -45,13 +45,14 @@ extension Evaluator {
 
   /// A test whose operands are strings: MISSING with one missing or of another type, NULL with a null.
   private mutating func test(
-    _ subject: Expression, _ pattern: Expression, _ escape: Expression?, _ row: (FieldPath) -> Value?,
-    negated: Bool,
+    _ expression: Expression, _ subject: Expression, _ pattern: Expression, _ escape: Expression?,
+    _ row: (FieldPath) -> Value?, negated: Bool,
     _ matches: (inout Evaluator, _ text: String, _ pattern: String, _ escape: String) throws(QueryError) ->
       Bool?
   ) throws(QueryError) -> Value? {
     var operands = [try value(of: subject, row), try value(of: pattern, row)]
     if let escape { operands.append(try value(of: escape, row)) }
+    if isStrict { try check(operands, of: expression) }
     if operands.contains(nil) { return nil }
     if operands.contains(.null) { return .null }
     guard case .string(let text) = operands[0], case .string(let source) = operands[1] else { return nil }

@@ -16,12 +16,15 @@ package struct Evaluator {
   var matching: MatchingBudget
   /// What the comprehensions around the current node have bound, by slot.
   var variables: [Value?] = []
+  /// Whether an operand of a wrong type is an error, and not MISSING.
+  private(set) var isStrict: Bool
   private var remainingBytes = producedBytes
 
   init(arguments: [String: Value] = [:], _ scope: EvaluationScope) {
     self.arguments = arguments
     self.scope = scope
     matching = MatchingBudget(scope.context)
+    isStrict = scope.context?.strictTypes ?? false
   }
 
   /// The value of an expression for one row.
@@ -55,6 +58,15 @@ package struct Evaluator {
     return try evaluator.value(of: expression) { _ in nil }
   }
 
+  /// The value of an expression over constants, where no operand has a wrong type.
+  ///
+  /// - Throws: `runtime` for an operand of a wrong type, too.
+  static func strictly(_ expression: Expression) throws(QueryError) -> Value? {
+    var evaluator = Evaluator(EvaluationScope(expression))
+    evaluator.isStrict = true
+    return try evaluator.value(of: expression) { _ in nil }
+  }
+
   /// Whether a filter keeps the row: its predicate is true, not NULL or MISSING.
   package static func matches(
     _ predicate: Expression, row: (FieldPath) -> Value?, arguments: [String: Value] = [:]
@@ -76,26 +88,34 @@ package struct Evaluator {
     case .missing: return nil
     case .parameter(let name): return try Expression.argument(name, in: arguments)
     case .path(let path): return row(path)
-    case .unary(let symbol, let operand): return Self.unary(symbol, try value(of: operand, row))
+    case .unary(let symbol, let operand):
+      let value = try value(of: operand, row)
+      if isStrict { try check([value], of: expression) }
+      return Self.unary(symbol, value)
     case .binary(let symbol, let left, let right):
       guard let rule = Collation.ruling([left, right]), symbol.isComparison else {
-        return try binary(symbol, try value(of: left, row), try value(of: right, row))
+        return try binary(expression, symbol, try value(of: left, row), try value(of: right, row))
       }
-      return try binary(symbol, try value(of: left, by: rule, row), try value(of: right, by: rule, row))
+      return try binary(
+        expression, symbol, try value(of: left, by: rule, row), try value(of: right, by: rule, row))
     case .collate(let operand, let rule): return try value(of: operand, by: rule, row)
     case .and(let terms): return try connected(terms, decidedBy: false, row)
     case .or(let terms): return try connected(terms, decidedBy: true, row)
     case .between(let subject, let low, let high, let negated):
       let rule = Collation.ruling([subject, low, high]) ?? .binary
       let subject = try value(of: subject, by: rule, row)
-      let above = TruthValue.compare(subject, try value(of: low, by: rule, row)) { $0 >= 0 }
-      let below = TruthValue.compare(subject, try value(of: high, by: rule, row)) { $0 <= 0 }
+      let (low, high) = (try value(of: low, by: rule, row), try value(of: high, by: rule, row))
+      if isStrict { try check([subject, low, high], of: expression) }
+      let above = TruthValue.compare(subject, low) { $0 >= 0 }
+      let below = TruthValue.compare(subject, high) { $0 <= 0 }
       let result = TruthValue.and(above, below)
       return negated ? TruthValue.not(result) : result
     case .in(let subject, let list, let negated):
       let rule = Collation.ruling([subject]) ?? .binary
-      let result = TruthValue.isMember(
-        try value(of: subject, row), of: try folded(try value(of: list, row), by: rule, elements: true))
+      let member = try value(of: subject, by: rule, row)
+      let elements = try folded(try value(of: list, row), by: rule, elements: true)
+      if isStrict { try check([member, elements], of: expression) }
+      let result = TruthValue.isMember(member, of: elements)
       return negated ? TruthValue.not(result) : result
     case .like: return try like(expression, row)
     case .similar: return try similar(expression, row)
@@ -126,8 +146,9 @@ package struct Evaluator {
   }
 
   private mutating func binary(
-    _ symbol: BinaryOperator, _ left: Value?, _ right: Value?
+    _ expression: Expression, _ symbol: BinaryOperator, _ left: Value?, _ right: Value?
   ) throws(QueryError) -> Value? {
+    if isStrict { try check([left, right], of: expression) }
     switch symbol {
     case .equal: return TruthValue.compare(left, right) { $0 == 0 }
     case .notEqual: return TruthValue.compare(left, right) { $0 != 0 }
@@ -151,6 +172,7 @@ package struct Evaluator {
     var result = Value.bool(!decisive)
     for term in terms {
       let value = try value(of: term, row)
+      if isStrict { try check([value], of: decisive ? .or(terms) : .and(terms)) }
       if value == .bool(decisive) { return value }
       if value != .bool(!decisive) { result = .null }
     }

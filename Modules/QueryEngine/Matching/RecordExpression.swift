@@ -36,7 +36,11 @@ struct RecordExpression: Sendable {
     var values: [Value?] = []
     values.reserveCapacity(fields.count)
     for field in fields { values.append(try field.value(id, record, keys)) }
-    return try evaluate { path in paths.firstIndex(of: path).flatMap { values[$0] } }
+    do {
+      return try evaluate { path in paths.firstIndex(of: path).flatMap { values[$0] } }
+    } catch {
+      throw error.about(id)
+    }
   }
 
   /// The expression's value for a row of values.

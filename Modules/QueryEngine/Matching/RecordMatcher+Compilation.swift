@@ -30,6 +30,17 @@ extension RecordMatcher {
     for child in children { compile(child) }
   }
 
+  /// Leaves the whole predicate to the evaluator.
+  mutating func compileWhole(_ expression: Expression) {
+    nodes = [general(expression)]
+    nodes[0].end = 1
+  }
+
+  private mutating func general(_ expression: Expression) -> MatcherNode {
+    generals.append(RecordExpression(expression, context))
+    return MatcherNode(operation: .general, operand: Int32(generals.count - 1))
+  }
+
   private mutating func leaf(_ expression: Expression) -> MatcherNode {
     let paths = expression.paths
     do {
@@ -46,8 +57,7 @@ extension RecordMatcher {
     } catch {
       // What makes too much work to be asked in advance does so for each document, and fails there.
     }
-    generals.append(RecordExpression(expression, context))
-    return MatcherNode(operation: .general, operand: Int32(generals.count - 1))
+    return general(expression)
   }
 
   /// Fills in the answers that do not depend on a value but on its kind alone.

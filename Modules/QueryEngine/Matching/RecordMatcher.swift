@@ -30,7 +30,9 @@ public struct RecordMatcher: Sendable {
   ) throws(QueryError) {
     self.context = context
     guard let predicate else { return }
-    compile(try predicate.binding(arguments))
+    let bound = try predicate.binding(arguments)
+    // What is tested in place is not told apart by types.
+    if context?.strictTypes == true { compileWhole(bound) } else { compile(bound) }
   }
 
   /// A matcher that accepts nothing.
@@ -70,7 +72,11 @@ public struct RecordMatcher: Sendable {
   /// Like `matches`, for callers that report a predicate that fails.
   func accepts(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Bool {
     guard !nodes.isEmpty else { return true }
-    return try truth(0, id, record) == .yes
+    do {
+      return try truth(0, id, record) == .yes
+    } catch {
+      throw error.about(id)
+    }
   }
 
   private func truth(

@@ -29,7 +29,7 @@ struct ResolvedField: Sendable {
       let value = try record.value(at: path)?.materialize(keys)
       return rest.isEmpty ? value : value?.value(at: rest)
     } catch {
-      throw .unreadable(error)
+      throw QueryError.unreadable(error).about(id)
     }
   }
 }

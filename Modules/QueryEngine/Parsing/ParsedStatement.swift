@@ -17,6 +17,8 @@ package struct SourceMap: Sendable {
     case path(FieldPath)
     /// An aggregate, as it is written.
     case aggregate(Expression)
+    /// An operator or a call with its operands, as it is written.
+    case operation(Expression)
   }
 
   private let text: [UInt8]
@@ -51,17 +53,29 @@ package struct SourceMap: Sendable {
   ///
   /// A part is named by `found`: a parameter or a collection by its name, a path or an aggregate by its text.
   package func locating(_ error: QueryError) -> QueryError {
-    guard error.position == nil, let found = error.found else { return error }
+    guard error.position == nil else { return error }
+    if let place = place(of: error.origin) { return error.located(at: place, of: text) }
+    guard let found = error.found else { return error }
     let place = offsets.first { entry in
       switch entry.part {
       case .parameter(let name): error.code == .argument && name == found
       case .collection(let name): error.code != .argument && name == found
-      case .path, .aggregate: false
+      case .path, .aggregate, .operation: false
       }
     }
     guard let place = place ?? offsets.first(where: { $0.part.text == found }) else { return error }
-    return QueryError(
-      error.code, error.message, at: place.offset, of: text, found: found, expected: error.expected)
+    return error.located(at: place.offset, of: text)
+  }
+}
+
+extension SourceMap {
+  /// Where the first operation stands that binding may have made into this one.
+  private func place(of origin: Expression?) -> Int? {
+    guard let origin else { return nil }
+    return offsets.first {
+      if case .operation(let written) = $0.part { written.mayBecome(origin) } else { false }
+    }?
+    .offset
   }
 }
 
@@ -69,7 +83,7 @@ extension SourceMap.Part {
   /// The text of a field or an aggregate.
   fileprivate var text: String? {
     switch self {
-    case .parameter, .collection: nil
+    case .parameter, .collection, .operation: nil
     case .path(let path): Printer.text(of: path)
     case .aggregate(let aggregate): Printer().text(of: aggregate)
     }

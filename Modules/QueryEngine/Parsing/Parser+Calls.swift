@@ -17,7 +17,7 @@ extension Parser {
     let arguments = try parseArguments(of: &function, isKeyword(start, "POSITION"))
     try expect(.closeParenthesis)
     try check(arguments, of: function, at: start)
-    return try node(.call(function, arguments.map(\.expression)), above: arguments)
+    return try operation(.call(function, arguments.map(\.expression)), above: arguments, at: start.start)
   }
 
   private static let functionNames = Function.allCases.map(\.rawValue) + Aggregate.allCases.map(\.rawValue)

@@ -35,17 +35,20 @@ extension Parser {
     try nested { (parser) throws(QueryError) in
       var left = try parser.parsePrefix()
       while let (infix, precedence) = parser.infixHere, precedence > minimum {
+        let place = parser.current.start
         left = try parser.parseInfix(infix, precedence, left)
+        parser.sourceMap.note(.operation(left.expression), at: place)
       }
       return left
     }
   }
 
   private mutating func parsePrefix() throws(QueryError) -> ParsedExpression {
+    let place = current.start
     if at("NOT") {
       advance()
       let operand = try parseOperators(above: Precedence.not - 1)
-      return try node(.unary(.not, operand.expression), above: [operand])
+      return try operation(.unary(.not, operand.expression), above: [operand], at: place)
     }
     guard at(.minus) else { return try parsePrimary() }
     advance()
@@ -60,7 +63,7 @@ extension Parser {
       return try node(.literal(.double(-value)))
     case .word, .quoted, .string, .symbol, .end:
       let operand = try nested { (parser) throws(QueryError) in try parser.parsePrefix() }
-      return try node(.unary(.negate, operand.expression), above: [operand])
+      return try operation(.unary(.negate, operand.expression), above: [operand], at: place)
     }
   }
 

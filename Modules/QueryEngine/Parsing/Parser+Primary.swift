@@ -56,17 +56,20 @@ extension Parser {
     ]
     for (word, constant) in constants where accept(word) { return try node(constant) }
     if at("CASE") { return try parseCase() }
-    if accept("EXISTS") { return try parseExists() }
-    return try parseComprehension()
+    let place = current.start
+    if accept("EXISTS") { return try parseExists(at: place) }
+    guard let comprehension = try parseComprehension() else { return nil }
+    sourceMap.note(.operation(comprehension.expression), at: place)
+    return comprehension
   }
 
   /// `EXISTS array` or `EXISTS (SELECT …)`.
-  private mutating func parseExists() throws(QueryError) -> ParsedExpression {
+  private mutating func parseExists(at place: Int) throws(QueryError) -> ParsedExpression {
     if at(.openParenthesis), isKeyword(peek(), "SELECT") {
       return try node(.existsQuery(try parseInnerQuery(after: "EXISTS")))
     }
     let operand = try nested { (parser) throws(QueryError) in try parser.parsePrimary() }
-    return try node(.call(.exists, [operand.expression]), above: [operand])
+    return try operation(.call(.exists, [operand.expression]), above: [operand], at: place)
   }
 
   private mutating func parseField() throws(QueryError) -> ParsedExpression {

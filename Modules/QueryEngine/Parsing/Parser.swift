@@ -150,6 +150,14 @@ struct Parser {
     return ParsedExpression(expression: expression, depth: depth)
   }
 
+  /// A node that can fail when it is evaluated, and where it stands.
+  mutating func operation(
+    _ expression: Expression, above below: [ParsedExpression], at place: Int
+  ) throws(QueryError) -> ParsedExpression {
+    sourceMap.note(.operation(expression), at: place)
+    return try node(expression, above: below)
+  }
+
   /// Adds to the number of nodes.
   mutating func count(_ added: Int) throws(QueryError) {
     nodes += added

@@ -1,7 +1,9 @@
+public import CRDTCore
+
 /// A query that cannot be understood or run.
 ///
 /// `message` never holds a document's contents or a literal of the query; `description` also shows the
-/// line of the query that is wrong.
+/// line of the query that is wrong, and the id of the document on which it failed.
 public struct QueryError: Error, Hashable, Sendable {
   /// What kind of mistake it is, to branch on.
   public struct Code: RawRepresentable, Hashable, Sendable {
@@ -49,19 +51,23 @@ public struct QueryError: Error, Hashable, Sendable {
 
   public let code: Code
   /// One sentence, in English, without a trailing full stop.
-  public let message: String
+  public private(set) var message: String
   /// Where in the text; `nil` for errors that have no place there.
-  public let position: Position?
+  public private(set) var position: Position?
   /// What stands there, where it differs from what was expected.
   public let found: String?
   /// What could have stood there.
   public let expected: [String]
   /// The line of the text, cut to what is near, with a caret below the place.
-  public let excerpt: String?
+  public private(set) var excerpt: String?
+  /// The document on which the query failed, where it is one.
+  public private(set) var document: DocumentID?
+  /// The part of the query that failed, as it was evaluated.
+  private(set) var origin: Expression?
 
   public init(
     _ code: Code, _ message: String, position: Position? = nil, found: String? = nil, expected: [String] = [],
-    excerpt: String? = nil
+    excerpt: String? = nil, origin: Expression? = nil
   ) {
     self.code = code
     self.message = message
@@ -69,6 +75,7 @@ public struct QueryError: Error, Hashable, Sendable {
     self.found = found
     self.expected = expected
     self.excerpt = excerpt
+    self.origin = origin
   }
 }
 
@@ -117,8 +124,27 @@ extension QueryError {
 extension QueryError {
   /// The same error with words before its message.
   func prefixed(_ words: String) -> QueryError {
-    QueryError(
-      code, "\(words): \(message)", position: position, found: found, expected: expected, excerpt: excerpt)
+    var copy = self
+    copy.message = "\(words): \(message)"
+    return copy
+  }
+}
+
+extension QueryError {
+  /// The same error at a place of a text.
+  func located(at offset: Int, of text: [UInt8]) -> QueryError {
+    let place = QueryError(code, message, at: offset, of: text)
+    var copy = self
+    (copy.position, copy.excerpt) = (place.position, place.excerpt)
+    return copy
+  }
+
+  /// The same error as that of a document, unless it is the statement that is over or another document's.
+  func about(_ id: RawSpan) -> QueryError {
+    if document != nil || code == .timeout || code == .cancelled { return self }
+    var copy = self
+    copy.document = DocumentID(copying: id)
+    return copy
   }
 }
 
@@ -126,6 +152,7 @@ extension QueryError: CustomStringConvertible {
   public var description: String {
     var text = message
     if let position { text += " (line \(position.line), column \(position.column))" }
+    if let document { text += ", in the document \(JSON.text(of: document.value).prefix(128))" }
     if let excerpt { text += "\n" + excerpt }
     return text
   }

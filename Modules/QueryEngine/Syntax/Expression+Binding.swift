@@ -26,9 +26,9 @@ extension Expression {
     }
     guard children.allSatisfy(\.isConstant) else { return self }
     do {
-      return try Evaluator.evaluate(constant: self).map(Expression.literal) ?? .missing
+      return try Evaluator.strictly(self).map(Expression.literal) ?? .missing
     } catch {
-      // It makes too much to be computed: evaluating it on a row says so.
+      // It makes too much to be computed, or an operand has a wrong type: evaluating it on a row says so.
       return self
     }
   }

@@ -223,7 +223,7 @@ extension UnaryOperator {
 }
 
 extension BinaryOperator {
-  fileprivate var text: String {
+  var text: String {
     switch self {
     case .equal: "="
     case .notEqual: "!="

@@ -70,25 +70,33 @@ struct Modification: Sendable {
     _ id: RawSpan, _ record: borrowing RecordView, _ keys: KeyTable
   ) throws(QueryError) -> [Edit] {
     var edits: [Edit] = []
-    for step in steps {
-      let value = try step.value.evaluate(id, record, keys)
-      switch step.operation {
-      case .set:
-        guard let value else { continue }
-        edits += types.edits(setting: step.path, to: try Self.stored(value, step))
-      case .increment:
-        let amount = try Self.integer(value, "INCREMENT BY", step.path)
-        switch record.value(at: step.field.path)?.kind {
-        case nil, .int, .counter: edits.append(.increment(step.path, amount))
-        case .null, .bool, .double, .string, .bytes, .array, .map, .attachment:
-          throw QueryError(
-            .runtime, "only a counter or an integer can be incremented, at \(Self.text(step.path))")
-        }
-      case .restart:
-        edits.append(.restart(step.path, try Self.integer(value, "RESTART WITH", step.path)))
-      }
+    do {
+      for step in steps { edits += try self.edits(step, id, record, keys) }
+    } catch {
+      throw error.about(id)
     }
     return edits + removals.map { .remove($0) }
+  }
+
+  private func edits(
+    _ step: Step, _ id: RawSpan, _ record: borrowing RecordView, _ keys: KeyTable
+  ) throws(QueryError) -> [Edit] {
+    let value = try step.value.evaluate(id, record, keys)
+    switch step.operation {
+    case .set:
+      guard let value else { return [] }
+      return types.edits(setting: step.path, to: try Self.stored(value, step))
+    case .increment:
+      let amount = try Self.integer(value, "INCREMENT BY", step.path)
+      switch record.value(at: step.field.path)?.kind {
+      case nil, .int, .counter: return [.increment(step.path, amount)]
+      case .null, .bool, .double, .string, .bytes, .array, .map, .attachment:
+        throw QueryError(
+          .runtime, "only a counter or an integer can be incremented, at \(Self.text(step.path))")
+      }
+    case .restart:
+      return [.restart(step.path, try Self.integer(value, "RESTART WITH", step.path))]
+    }
   }
 
   /// What a SET writes: a counter that is read is a number, one that is given starts a counter.

@@ -165,7 +165,7 @@ struct Joiner {
       try pace.step()
       guard record.isAlive, try level.matcher.accepts(id, record) else { return true }
       try level.reader.read(id, record, into: &frame)
-      goesOn = try visit(&self, &frame)
+      goesOn = try visiting(id) { try visit(&self, &frame) }
       return goesOn
     }
     return goesOn
@@ -178,9 +178,18 @@ struct Joiner {
     let goesOn = try source.withRecord(collection, id) { record, _ in
       guard record.isAlive, try level.matcher.accepts(id.bytes.span.bytes, record) else { return true }
       try level.reader.read(id.bytes.span.bytes, record, into: &frame)
-      return try visit(&self, &frame)
+      return try visiting(id.bytes.span.bytes) { try visit(&self, &frame) }
     }
     return goesOn ?? true
+  }
+
+  /// What fails on a row fails on the document that completes it.
+  private func visiting(_ id: RawSpan, _ body: () throws -> Bool) throws -> Bool {
+    do {
+      return try body()
+    } catch let error as QueryError where error.code == .runtime {
+      throw error.about(id)
+    }
   }
 }
 

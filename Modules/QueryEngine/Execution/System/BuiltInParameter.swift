@@ -6,6 +6,7 @@ enum BuiltInParameter: String, CaseIterable {
   case documentSizeSoftLimit = "document_size_soft_limit_bytes"
   case documentSizeHardLimit = "document_size_hard_limit_bytes"
   case strictMode = "dql_strict_mode"
+  case strictTypes = "dql_strict_types"
   case requestTimeoutSeconds = "dql_request_timeout_seconds"
   case slowRequestSeconds = "dql_slow_request_warn_seconds"
   case requestHistorySize = "dql_request_history_size"
@@ -19,7 +20,7 @@ enum BuiltInParameter: String, CaseIterable {
     case .userCollectionSyncScopes: .map([:])
     case .documentSizeSoftLimit: .int(Int64(Limits.softDocumentBytes))
     case .documentSizeHardLimit: .int(Int64(Limits.hardDocumentBytes))
-    case .strictMode: .bool(false)
+    case .strictMode, .strictTypes: .bool(false)
     case .requestTimeoutSeconds: .int(0)
     case .slowRequestSeconds: .int(60)
     case .requestHistorySize: .int(4_096)
@@ -50,7 +51,7 @@ enum BuiltInParameter: String, CaseIterable {
       guard !flag else {
         throw QueryError(.unsupported, "strict mode is not supported: \(rawValue) can only be false")
       }
-    case .restrictSubscriptions, .tombstoneLifetimeEnabled:
+    case .restrictSubscriptions, .tombstoneLifetimeEnabled, .strictTypes:
       guard case .bool = value else { throw mismatch("true or false") }
     }
   }

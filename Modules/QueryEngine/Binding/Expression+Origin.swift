@@ -1,0 +1,41 @@
+import CRDTCore
+
+extension Expression {
+  /// Whether an expression may be what this one, as it is written, became when names and arguments were bound.
+  ///
+  /// - Complexity: O(*n*) in the nodes of both.
+  func mayBecome(_ bound: Expression) -> Bool {
+    switch (self, bound) {
+    case (.path, .path(let slot)) where slot.first?.isKey == false: return true
+    case (.path(let path), .path(let other)): return path == other || Array(path.dropFirst()) == other
+    case (.path(let path), .field(_, let rest)): return Array(path.dropFirst()) == rest
+    case (.path(let path), .variable(let variable, let rest)):
+      return path.first == .key(variable.name) && Array(path.dropFirst()) == rest
+    // Aggregates are slots of groups.
+    case (.aggregate, .path): return true
+    case (.literal, .literal): return self == bound
+    // Constants are worked out, and arguments put in.
+    case (_, .literal), (_, .missing): return paths.isEmpty
+    default: break
+    }
+    let (left, right) = (children, bound.children)
+    return left.count == right.count && head == bound.head
+      && zip(left, right).allSatisfy { $0.mayBecome($1) }
+  }
+
+  /// The node without what stands below it.
+  private var head: Expression {
+    switch self {
+    // The places of variables are not settled before names are bound.
+    case .quantified(let quantifier, _, _):
+      .quantified(quantifier, Self.anyIteration, satisfies: .missing)
+    case .arrayFor(_, _, let condition):
+      .arrayFor(.missing, Self.anyIteration, when: condition.map { _ in .missing })
+    case .objectFor(_, _, _, let condition):
+      .objectFor(key: .missing, value: .missing, Self.anyIteration, when: condition.map { _ in .missing })
+    default: mapChildren { _ in .missing }
+    }
+  }
+
+  private static let anyIteration = Iteration(element: Variable("", slot: 0), source: .missing)
+}

@@ -1,0 +1,108 @@
+import CRDTCore
+
+/// What an operator or a function is made for; any other operand makes its result MISSING.
+enum OperandType {
+  case any, boolean, number, integer, string, array, object
+  /// A string, or bytes.
+  case bytes
+  /// An array or an object.
+  case collection
+  /// A string, or an array of strings.
+  case strings
+  /// A date with a time zone, or milliseconds since 1970.
+  case date
+  /// The name of a part of dates.
+  case part
+  /// A duration, or milliseconds.
+  case duration
+  /// What `date_cast` reads: a string or milliseconds.
+  case timeText
+
+  func accepts(_ value: Value) -> Bool {
+    let kind = SortOrder.Class(value)
+    return switch self {
+    case .any: true
+    case .boolean: kind == .boolean
+    case .number: kind == .number
+    case .integer: value.wholeNumber != nil
+    case .string: kind == .string
+    case .array: kind == .array
+    case .object: kind == .object
+    case .bytes: kind == .string || kind == .binary
+    case .collection: kind == .array || kind == .object
+    case .strings: kind == .string || Self.areStrings(value)
+    case .date: value.wholeNumber != nil || Self.text(value, DateText.parse)
+    case .part: Self.text(value, DatePart.init(name:))
+    case .duration: value.wholeNumber != nil || Self.text(value, DurationText.parse)
+    case .timeText: kind == .string || value.wholeNumber != nil
+    }
+  }
+
+  private static func text<Result>(_ value: Value, _ parse: (String) -> Result?) -> Bool {
+    if case .string(let text) = value { parse(text) != nil } else { false }
+  }
+
+  private static func areStrings(_ value: Value) -> Bool {
+    guard case .array(let elements) = value else { return false }
+    return elements.allSatisfy { SortOrder.Class($0) == .string }
+  }
+
+  /// What an error says was expected.
+  var shown: String {
+    switch self {
+    case .any: "a value"
+    case .boolean: "a boolean"
+    case .number: "a number"
+    case .integer: "an integer"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    case .bytes: "a string or bytes"
+    case .collection: "an array or an object"
+    case .strings: "a string or an array of strings"
+    case .date: "a date with a time zone"
+    case .part: "a part of a date"
+    case .duration: "a duration"
+    case .timeText: "a string or an integer"
+    }
+  }
+}
+
+extension Function {
+  /// What each argument has to be; the last one stands for all that follow.
+  var operandTypes: [OperandType] {
+    switch self {
+    case .pi, .requestInfo: []
+    case .abs, .ceil, .floor, .sign, .sqrt, .exp, .ln, .log10, .power: [.number]
+    case .round, .trunc: [.number, .integer]
+    case .concat, .contains, .startsWith, .endsWith, .position, .split, .leftTrim, .rightTrim, .trim,
+      .regexpLike, .charLength, .lower, .upper, .deserializeJSON, .clock:
+      [.string]
+    case .byteLength: [.bytes]
+    case .substr: [.string, .integer]
+    case .repeat: [.string, .integer]
+    case .leftPad, .rightPad: [.string, .integer, .string]
+    case .joinString: [.string, .strings]
+    case .arrayContains: [.array, .any]
+    case .arrayContainsNull, .arrayLength, .arraySort, .arrayDistinct, .exists: [.array]
+    case .objectKeys, .objectValues, .objectLength, .objectSize, .objectConcat: [.object]
+    case .objectSet: [.object, .string, .any, .boolean]
+    case .objectUnset: [.object, .string, .boolean]
+    case .objectRename: [.object, .string]
+    case .cast: [.any, .string]
+    case .dateAdd, .dateSub: [.date, .part, .integer]
+    case .dateDiff: [.date, .date, .part]
+    case .datePart: [.date, .part, .string]
+    case .dateTrunc: [.date, .part]
+    case .dateFormat: [.date, .string]
+    case .dateCast: [.timeText, .string]
+    case .dateRange: [.date, .date, .part, .integer]
+    case .zoneOffset: [.string, .date]
+    case .durationCast: [.duration, .part]
+    case .durationFormat: [.integer]
+    case .type, .jsonType, .isBoolean, .isNumber, .isString, .serializeJSON, .coalesce, .nvl, .ifMissing,
+      .ifNull, .isMissing, .isNull, .isMissingOrNull, .nullIf, .missingIf, .decode:
+      [.any]
+    }
+  }
+}
