@@ -30,6 +30,18 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "SELECT _id FROM cars ORDER BY EXISTS (SELECT * FROM orders), _id LIMIT 1",
+    "SELECT MIN(_id) AS _id FROM cars GROUP BY 1 IN (SELECT 1 FROM orders) HAVING EXISTS (SELECT 1 FROM cars)",
+    "SELECT a._id FROM cars a JOIN cars b ON b._id = a._id AND EXISTS (SELECT 1 FROM orders) WHERE b._id = 'c1'",
+  ])
+  func `a query may be asked in every clause`(statement: String) throws {
+    try withCars { engine in
+      let ids = try engine.execute(statement).rows.map { try $0.values() }
+      #expect(ids == [["_id": .string("c1")]], "\(statement)")
+    }
+  }
+
   @Test func `a query may be asked in columns, in what is written and in what is removed`() throws {
     try withCars { engine in
       let rows = try engine.execute(

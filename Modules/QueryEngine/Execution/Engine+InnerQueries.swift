@@ -60,6 +60,11 @@ extension Engine {
     }
     copy.predicate = try answering(select.predicate, arguments, in: source, context)
     copy.having = try answering(select.having, arguments, in: source, context)
+    copy.groups = try select.groups.map { try answering($0, arguments, in: source, context) ?? $0 }
+    for index in copy.order.indices {
+      let key = copy.order[index].expression
+      copy.order[index].expression = try answering(key, arguments, in: source, context) ?? key
+    }
     for index in copy.joins.indices {
       let condition = copy.joins[index].condition
       copy.joins[index].condition = try answering(condition, arguments, in: source, context) ?? condition
