@@ -11,7 +11,9 @@ extension Supply {
     lastCommitted = max(lastCommitted, commit.sequence)
     guard generation != nil, !interest.isEmpty else { return [] }
     let isOwn = commit.origin == .session(context.id)
-    var groups: [Int: LiveGroup] = [:]
+    // Groups are changed where they stand: taken out and put back, each would be copied for each of its documents.
+    var groups: [LiveGroup] = []
+    var places: [Int: Int] = [:]
     var offers: [DocumentOffer] = []
     var sent: Set<DocumentKey> = []
     for change in commit.changes {
@@ -28,17 +30,18 @@ extension Supply {
           context.tellOversize(change.key, in: change.collection.name, byteCount: after.bytes.count)
           continue
         }
-        var group =
-          groups[change.group]
-          ?? LiveGroup(sequence: change.sequence, round: isRoundActive ? nil : round)
-        try append(change, after, matched: matched, isHeld: holds(change), to: &group)
-        groups[change.group] = group
+        let place = places[change.group] ?? groups.count
+        if place == groups.count {
+          places[change.group] = place
+          groups.append(LiveGroup(sequence: change.sequence, round: isRoundActive ? nil : round))
+        }
+        try append(change, after, matched: matched, isHeld: holds(change), to: &groups[place])
         sent.insert(change.key)
       } else if let offer = offer(change) {
         offers.append(offer)
       }
     }
-    for (_, group) in groups.sorted(by: { $0.key < $1.key }) { enqueue(group) }
+    for (_, place) in places.sorted(by: { $0.key < $1.key }) { enqueue(groups[place]) }
     send(offers)
     return sent
   }
