@@ -1,4 +1,11 @@
 #include <lmdb.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Tells the processor which memory is likely to be read soon. It reads nothing, so that any address will do. */
+static inline void dunlin_prefetch(uintptr_t address, size_t count) {
+  for (size_t offset = 0; offset < count; offset += 64) __builtin_prefetch((const void *)(address + offset));
+}
 
 #ifdef __linux__
 #include <errno.h>

@@ -77,7 +77,7 @@ package enum ValueCodec {
   }
 
   /// Passes over one value without reading it; only its extent is checked.
-  static func skip(_ reader: inout ByteReader, depth: Int = 1) throws(CodecError) {
+  package static func skip(_ reader: inout ByteReader, depth: Int = 1) throws(CodecError) {
     guard let tag = Tag(rawValue: try reader.readByte()) else {
       throw reader.failure(.malformed, "a value has an unknown type")
     }
@@ -143,7 +143,7 @@ package enum ValueCodec {
     guard depth <= Limits.depth else { throw reader.failure(.limit, "a value is nested too deep") }
   }
 
-  static func readDouble(_ reader: inout ByteReader) throws(CodecError) -> Double {
+  package static func readDouble(_ reader: inout ByteReader) throws(CodecError) -> Double {
     let bits: UInt64 = try reader.readFixed()
     let value = Double(bitPattern: bits)
     guard bits == canonicalBits(value) else { throw reader.failure(.malformed, "a NaN is not canonical") }

@@ -33,7 +33,8 @@ struct RandomQueries {
     case 2, 3, 4: .int(random.pick([-1, 0, 1, 2, 3, 1 << 40, .max, .min]))
     case 5, 6: .double(random.pick([-1, 0, -0.0, 0.5, 1, 2, 1e300, 9.3e18]))
     case 7, 8, 9:
-      .string(random.pick(["", "a", "ab", "abc", "b", "ba", "xab", "ähb", "a%b", "longer than a slot"]))
+      .string(
+        random.pick(["", "a", "ab", "abc", "b", "ba", "xab", "ähb", "ÄB", "a%b", "longer than a slot"]))
     case 10: depth == 0 || random.oneIn(2) ? .bytes([1, 2]) : .counter(Int64(random.int(below: 4)))
     case 11, 12: .map(["a": value(depth: depth - 1), "k": value(depth: depth - 1)])
     default: .array((0..<random.int(below: 3)).map { _ in value(depth: 0) })
@@ -59,6 +60,85 @@ struct RandomQueries {
     case 4: return .unary(.not, predicate(depth: depth - 1))
     default: return .unary(.isNotTrue, predicate(depth: depth - 1))
     }
+  }
+
+  /// An expression of any kind; `variables` are bound around it.
+  mutating func expression(depth: Int, variables: Int = 0) -> Expression {
+    guard depth > 0, !random.oneIn(6) else {
+      if variables > 0, random.oneIn(2) {
+        let slot = random.int(below: variables)
+        let path: FieldPath = random.oneIn(4) ? [random.oneIn(2) ? .key("a") : .index(0)] : []
+        return .variable(Variable("v\(slot)", slot: slot), path)
+      }
+      return random.oneIn(3) ? literal() : path()
+    }
+    func operand(_ queries: inout RandomQueries) -> Expression {
+      queries.expression(depth: depth - 1, variables: variables)
+    }
+    switch random.int(below: 12) {
+    case 0, 1:
+      return .binary(
+        random.pick([.add, .subtract, .multiply, .divide, .remainder, .shiftLeft, .shiftRight, .concatenate]),
+        operand(&self), operand(&self))
+    case 2:
+      let left = operand(&self)
+      return .binary(
+        random.oneIn(5) ? .xor : comparison(),
+        random.oneIn(4) ? .collate(left, random.pick(Collation.allCases)) : left, operand(&self))
+    case 3: return .unary(random.pick([.negate, .not, .isNotTrue]), operand(&self))
+    case 4:
+      let terms = (0..<2).map { _ in operand(&self) }
+      return random.oneIn(2) ? .and(terms) : .or(terms)
+    case 5:
+      return .between(
+        operand(&self), low: operand(&self), high: operand(&self), negated: random.oneIn(3))
+    case 6:
+      let list = random.oneIn(2) ? operand(&self) : .literal(.array(self.list()))
+      return .in(operand(&self), list, negated: random.oneIn(3))
+    case 7:
+      return .case(
+        (0...random.int(below: 2)).map { _ in
+          WhenClause(condition: operand(&self), result: operand(&self))
+        }, otherwise: random.oneIn(2) ? operand(&self) : nil)
+    case 8, 9: return call(depth: depth, variables: variables)
+    case 10: return random.oneIn(2) ? predicate(depth: depth - 1) : .array([operand(&self), operand(&self)])
+    default:
+      let iteration = Iteration(
+        position: random.oneIn(3) ? Variable("p", slot: variables + 1) : nil,
+        element: Variable("v\(variables)", slot: variables), source: operand(&self),
+        isDeep: random.oneIn(6))
+      let condition = expression(
+        depth: depth - 1, variables: variables + (iteration.position == nil ? 1 : 2))
+      if random.oneIn(6) { return .arrayFor(condition, iteration, when: nil) }
+      return .quantified(random.pick([.any, .every, .anyAndEvery]), iteration, satisfies: condition)
+    }
+  }
+
+  private mutating func call(depth: Int, variables: Int) -> Expression {
+    let function: Function = random.pick([
+      .lower, .upper, .byteLength, .charLength, .substr, .concat, .contains, .startsWith, .endsWith,
+      .coalesce,
+      .nvl, .ifMissing, .ifNull, .isMissing, .isNull, .isMissingOrNull, .nullIf, .missingIf, .decode, .abs,
+      .ceil, .round, .arrayContains, .arrayContainsNull, .arrayLength, .type, .jsonType, .isNumber, .trim,
+      .split, .position, .objectKeys, .arraySort,
+    ])
+    let count =
+      switch function {
+      case .substr, .nvl: 2 + random.int(below: 2)
+      case .concat, .contains, .startsWith, .endsWith, .ifMissing, .ifNull, .nullIf, .missingIf,
+        .arrayContains,
+        .split, .position, .coalesce:
+        2
+      case .decode: 3 + random.int(below: 3)
+      default: 1
+      }
+    return .call(
+      function,
+      (0..<count).map { place in
+        function == .substr && place > 0
+          ? .literal(.int(Int64(random.int(below: 5)) - 2))
+          : expression(depth: depth - 1, variables: variables)
+      })
   }
 
   /// A predicate that says something about ids.

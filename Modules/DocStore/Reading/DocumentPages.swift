@@ -112,6 +112,9 @@ struct DocumentPages {
 
   // MARK: - Many
 
+  /// Of a row's bytes those that most predicates read: its head, the record's keys and slots, short values.
+  private static let bytesAhead = 384
+
   /// Visits the documents of a collection in the order of their ids' bytes until `body` returns `false`.
   func forEachRecord(
     _ collection: Collection, from: [UInt8]?, to: [UInt8]?, verify: Bool,
@@ -146,9 +149,12 @@ struct DocumentPages {
   ) throws {
     var order = KeyOrder()
     let start = DocumentPlace(collection.id, from).withKey { key in key.copied }
-    try access.scan(tables.documents, from: start.rawBytes) { key, stored in
-      guard DocumentPlace.collection(of: key) == collection.id else { return false }
-      guard let place = DocumentPlace(key), let row = DocumentRow(stored, number: place.number) else {
+    let number = collection.id
+    try access.scan(tables.documents, from: start.rawBytes, ahead: Self.bytesAhead) { key, stored in
+      guard let place = DocumentPlace(key), place.collection == number,
+        let row = DocumentRow(stored, number: place.number)
+      else {
+        guard DocumentPlace.collection(of: key) == number else { return false }
         throw Self.damaged(collection.name, DocumentPlace(key)?.number ?? .none)
       }
       if verify {

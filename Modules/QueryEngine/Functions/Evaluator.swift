@@ -18,7 +18,7 @@ package struct Evaluator {
   var variables: [Value?] = []
   /// Whether an operand of a wrong type is an error, and not MISSING.
   private(set) var isStrict: Bool
-  private var remainingBytes = producedBytes
+  var remainingBytes = producedBytes
 
   init(arguments: [String: Value] = [:], _ scope: EvaluationScope) {
     self.arguments = arguments

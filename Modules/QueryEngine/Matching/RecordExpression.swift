@@ -1,28 +1,33 @@
 import CRDTCore
 
-/// A bound expression that is evaluated against records, reading only the fields it names.
+/// A bound expression that is evaluated on values, reading only the fields it names.
 ///
-/// The general path: it materialises what it reads. Predicates that can stay in the bytes do not come here.
+/// The general path: it materialises what it reads. What ``ScalarProgram`` has a form for does not come here.
 struct RecordExpression: Sendable {
-  let expression: Expression
-  private let paths: [FieldPath]
-  private var fields: [ResolvedField]
+  private let expression: Expression
+  /// The fields' paths, unless the expression has their numbers in place of them.
+  private var paths: [FieldPath]?
+  private var fields: [ResolvedField] = []
   private let scope: EvaluationScope
 
   /// - Parameters:
   ///   - expression: What is evaluated, bound.
   ///   - context: The statement that evaluates it.
   init(_ expression: Expression, _ context: StatementContext? = nil) {
-    self.expression = expression
     scope = EvaluationScope(expression, context)
     var paths: [FieldPath] = []
-    for path in expression.paths where !paths.contains(path) { paths.append(path) }
-    self.paths = paths
+    let numbered = expression.rewritten { (node) throws(Never) -> Expression in
+      guard case .path(let path) = node else { return node }
+      if let known = paths.firstIndex(of: path) { return .path([.index(known)]) }
+      paths.append(path)
+      return .path([.index(paths.count - 1)])
+    }
     fields = paths.map { ResolvedField($0) }
+    // Errors of strict types say which part of the expression is wrong, as it stands in the statement.
+    let isStrict = context?.strictTypes == true
+    self.expression = isStrict ? expression : numbered
+    self.paths = isStrict ? paths : nil
   }
-
-  /// True when every document gives the same value.
-  var isConstant: Bool { paths.isEmpty }
 
   mutating func resolve(_ keys: KeyTable) {
     for index in fields.indices { fields[index].resolve(keys) }
@@ -30,25 +35,16 @@ struct RecordExpression: Sendable {
 
   /// The expression's value for one document; `nil` is MISSING.
   func evaluate(
-    _ id: RawSpan, _ record: borrowing RecordView, _ keys: KeyTable
+    _ document: borrowing DocumentView, _ keys: KeyTable, _ scratch: inout ScalarScratch
   ) throws(QueryError) -> Value? {
-    if case .path = expression { return try fields[0].value(id, record, keys) }
     var values: [Value?] = []
     values.reserveCapacity(fields.count)
-    for field in fields { values.append(try field.value(id, record, keys)) }
-    do {
-      return try evaluate { path in paths.firstIndex(of: path).flatMap { values[$0] } }
-    } catch {
-      throw error.about(id)
+    for field in fields { values.append(try field.value(document.id, document.record, keys)) }
+    return try scratch.withEvaluator(scope) { (evaluator) throws(QueryError) in
+      try evaluator.value(of: expression) { path in
+        if let paths { return paths.firstIndex(of: path).flatMap { values[$0] } }
+        return if case .index(let field)? = path.first { values[field] } else { nil }
+      }
     }
-  }
-
-  /// The expression's value for a row of values.
-  func evaluate(_ fields: [String: Value]) throws(QueryError) -> Value? {
-    try evaluate { path in Value.map(fields).value(at: path) }
-  }
-
-  private func evaluate(_ row: (FieldPath) -> Value?) throws(QueryError) -> Value? {
-    try Evaluator.evaluate(expression, row: row, in: scope)
   }
 }

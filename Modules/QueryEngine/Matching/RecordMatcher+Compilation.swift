@@ -37,7 +37,7 @@ extension RecordMatcher {
   }
 
   private mutating func general(_ expression: Expression) -> MatcherNode {
-    generals.append(RecordExpression(expression, context))
+    generals.append(ScalarProgram(expression, context))
     return MatcherNode(operation: .general, operand: Int32(generals.count - 1))
   }
 

@@ -2,8 +2,8 @@ public import CRDTCore
 
 /// A predicate that reads records in place.
 ///
-/// Comparisons of a field with a constant, lists of constants, tests for null and missing, and prefixes
-/// never leave the record's bytes and allocate nothing; what is left is evaluated on values.
+/// Comparisons of a field with a constant, lists of constants, tests for null and missing, and prefixes are nodes
+/// of their own, which allocate nothing; what is left are programs, which work in place as far as they can.
 public struct RecordMatcher: Sendable {
   var nodes: [MatcherNode] = []
   var fields: [ResolvedField] = []
@@ -13,7 +13,7 @@ public struct RecordMatcher: Sendable {
   var ranges: [ConstantRange] = []
   var patterns: [LikePattern] = []
   var programs: [RegularProgram] = []
-  var generals: [RecordExpression] = []
+  var generals: [ScalarProgram] = []
   let context: StatementContext?
   private var keys = KeyTable()
   private var isResolved = false
@@ -95,7 +95,7 @@ public struct RecordMatcher: Sendable {
     case .constant:
       return node.success
     case .general:
-      return Truth(try generals[Int(node.operand)].evaluate(id, record, keys))
+      return try generals[Int(node.operand)].truth(id, record)
     case .kind, .bool, .compareInt, .compareDouble, .compareString, .compareBytes, .startsWith, .endsWith,
       .containsString, .like, .regular, .inInts, .inStrings:
       // A key's id is enough for most paths and records, and counts no references.

@@ -7,7 +7,7 @@ struct Modification: Sendable {
   private struct Step: Sendable {
     var path: [String]
     var operation: Operation
-    var value: RecordExpression
+    var value: ScalarProgram
     var field: ResolvedField
   }
 
@@ -39,7 +39,7 @@ struct Modification: Sendable {
     _ operation: Operation, _ path: [String], _ value: Expression, _ arguments: [String: Value],
     _ context: StatementContext?
   ) throws(QueryError) {
-    let bound = RecordExpression(try value.binding(arguments), context)
+    let bound = ScalarProgram(try value.binding(arguments), context)
     steps.append(
       Step(path: path, operation: operation, value: bound, field: ResolvedField(path.map(PathComponent.key))))
   }
@@ -81,7 +81,7 @@ struct Modification: Sendable {
   private func edits(
     _ step: Step, _ id: RawSpan, _ record: borrowing RecordView, _ keys: KeyTable
   ) throws(QueryError) -> [Edit] {
-    let value = try step.value.evaluate(id, record, keys)
+    let value = try step.value.evaluate(id, record)
     switch step.operation {
     case .set:
       guard let value else { return [] }

@@ -25,7 +25,7 @@ extension Plan {
   ) throws(QueryError) -> [[String: Value]] {
     var pace = try ScanPace(context)
     guard let filter else { return documents }
-    let condition = RecordExpression(filter, context)
+    let condition = ScalarProgram(filter, context)
     var accepted: [[String: Value]] = []
     for document in documents {
       try pace.step()

@@ -6,12 +6,12 @@ struct Projector: Sendable {
   private enum Part: Sendable {
     case document
     case without(FieldPath)
-    case column(String, RecordExpression)
+    case column(String, ScalarProgram)
   }
 
   private let keys: KeyTable
   private let shape: RowShape?
-  private var columns: [RecordExpression] = []
+  private var columns: [ScalarProgram] = []
   private var parts: [Part] = []
 
   /// - Parameters:
@@ -39,8 +39,8 @@ struct Projector: Sendable {
 
   private static func resolved(
     _ expression: Expression, _ keys: KeyTable, _ context: StatementContext?
-  ) -> RecordExpression {
-    var expression = RecordExpression(expression, context)
+  ) -> ScalarProgram {
+    var expression = ScalarProgram(expression, context)
     expression.resolve(keys)
     return expression
   }
@@ -81,7 +81,7 @@ struct Projector: Sendable {
   private func values(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> [Value?] {
     var values: [Value?] = []
     values.reserveCapacity(columns.count)
-    for column in columns { values.append(try column.evaluate(id, record, keys)) }
+    for column in columns { values.append(try column.evaluate(id, record)) }
     return values
   }
 
@@ -97,7 +97,7 @@ struct Projector: Sendable {
           throw .unreadable(error)
         }
       case .without(let path): row.remove(path)
-      case .column(let name, let column): row[name] = try column.evaluate(id, record, keys)
+      case .column(let name, let column): row[name] = try column.evaluate(id, record)
       }
     }
     return row

@@ -3,13 +3,13 @@ import CRDTCore
 /// The order of a result: by its sort keys, then as the rows arrived, so that pages of it do not overlap.
 struct RowOrder: Sendable {
   let isDescending: [Bool]
-  private var keys: [RecordExpression]
+  private var keys: [ScalarProgram]
   /// The field that is the first key, where it is one.
   private var firstField: ResolvedField?
 
   init(_ order: [SortKey], _ context: StatementContext? = nil) {
     isDescending = order.map(\.descending)
-    keys = order.map { RecordExpression($0.expression, context) }
+    keys = order.map { ScalarProgram($0.expression, context) }
     if case .path(let path) = order.first?.expression {
       let field = ResolvedField(path)
       if field.isInPlace { firstField = field }
@@ -29,7 +29,7 @@ struct RowOrder: Sendable {
     _ id: RawSpan, _ record: borrowing RecordView, _ table: KeyTable, into values: inout [Value?]
   ) throws(QueryError) {
     values.removeAll(keepingCapacity: true)
-    for key in keys { values.append(try key.evaluate(id, record, table)) }
+    for key in keys { values.append(try key.evaluate(id, record)) }
   }
 
   /// A number by which most rows can be told apart without making their keys: of two rows that differ in it,

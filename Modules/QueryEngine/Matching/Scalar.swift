@@ -1,0 +1,122 @@
+import CRDTCore
+
+/// A value while a program runs, without memory of its own: a number, or where bytes lie.
+struct Scalar: BitwiseCopyable {
+  enum Kind: UInt8 {
+    case missing, null, bool, int, double, counter, string, bytes, array, object, attachment
+  }
+
+  /// Which memory a value's bytes lie in.
+  enum Place: UInt8 {
+    case none, record, id, constants, scratch
+    /// A whole value, among those that a row has made.
+    case box
+    /// A whole value, among the program's.
+    case constantBox
+  }
+
+  let kind: Kind
+  let place: Place
+  /// The bits of a number or a truth value, or where bytes begin and how many there are, or the place of a box.
+  private let word: UInt64
+
+  private init(_ kind: Kind, _ word: UInt64 = 0, in place: Place = .none) {
+    self.kind = kind
+    self.place = place
+    self.word = word
+  }
+
+  static let missing = Scalar(.missing)
+  static let null = Scalar(.null)
+
+  init(_ flag: Bool) { self.init(.bool, flag ? 1 : 0) }
+  init(_ number: Int64, kind: Kind = .int) { self.init(kind, UInt64(bitPattern: number)) }
+  init(_ number: Double) { self.init(.double, number.bitPattern) }
+
+  /// Bytes: a string's, a byte value's, or the canonical encoding of an array.
+  init(_ kind: Kind, _ range: Range<Int>, in place: Place) {
+    self.init(kind, UInt64(range.lowerBound) << 32 | UInt64(range.count), in: place)
+  }
+
+  /// A whole value; `kind` is its kind.
+  init(_ kind: Kind, box: Int, in place: Place = .box) { self.init(kind, UInt64(box), in: place) }
+
+  var bool: Bool { word != 0 }
+  var int: Int64 { Int64(bitPattern: word) }
+  var double: Double { Double(bitPattern: word) }
+  var box: Int { Int(word) }
+  var range: Range<Int> {
+    let start = Int(word >> 32)
+    return start..<start + Int(word & 0xFFFF_FFFF)
+  }
+
+  var isMissing: Bool { kind == .missing }
+  var isNull: Bool { kind == .null }
+  var isTrue: Bool { kind == .bool && bool }
+  var isFalse: Bool { kind == .bool && !bool }
+  var isBoxed: Bool { place == .box || place == .constantBox }
+
+  /// An integer's value, or a counter's.
+  var wholeNumber: Int64? { kind == .int || kind == .counter ? int : nil }
+
+  var valueClass: SortOrder.Class {
+    switch kind {
+    case .missing: .missing
+    case .null: .null
+    case .bool: .boolean
+    case .int, .double, .counter: .number
+    case .string: .string
+    case .bytes: .binary
+    case .array: .array
+    case .object: .object
+    case .attachment: .attachment
+    }
+  }
+
+  /// The value, where it is all here: a number, a truth value, null; else `nil`, as for MISSING.
+  var plainValue: Value? {
+    switch kind {
+    case .null: .null
+    case .bool: .bool(bool)
+    case .int: .int(int)
+    case .double: .double(double)
+    case .counter: .counter(int)
+    case .missing, .string, .bytes, .array, .object, .attachment: nil
+    }
+  }
+
+  var isPlain: Bool { kind.rawValue <= Kind.counter.rawValue }
+
+  /// Whether two numbers or truth values are the same, or what comes first, by ``SortOrder``.
+  static func comparePlain(_ left: Scalar, _ right: Scalar) -> Int {
+    switch (left.kind, right.kind) {
+    case (.double, .double): return SortOrder.compare(left.double, right.double)
+    case (.double, _): return -SortOrder.compare(right.int, left.double)
+    case (_, .double): return SortOrder.compare(left.int, right.double)
+    default: return left.int < right.int ? -1 : left.int > right.int ? 1 : 0
+    }
+  }
+}
+
+extension Truth {
+  init(_ scalar: Scalar) {
+    switch scalar.kind {
+    case .missing: self = .missing
+    case .null: self = .null
+    case .bool: self = scalar.bool ? .yes : .no
+    case .int, .double, .counter, .string, .bytes, .array, .object, .attachment: self = .other
+    }
+  }
+}
+
+/// The document that a program runs on.
+struct DocumentView: ~Escapable {
+  let id: RawSpan
+  let record: RecordView
+
+  @_lifetime(copy id, copy record)
+  init(_ id: RawSpan, _ record: borrowing RecordView) {
+    self.id = id
+    self.record = copy record
+  }
+}

@@ -1,0 +1,115 @@
+import CRDTCore
+
+/// A bound expression, compiled to run on records in place.
+///
+/// Numbers, strings and arrays are worked with where they stand; owned values are made only for what leaves the
+/// program, and for the calls that have no form in place. It answers what ``Evaluator`` does on values.
+struct ScalarProgram: Sendable {
+  let expression: Expression
+  var nodes: [ScalarNode] = []
+  var fields: [ResolvedField] = []
+  /// What is navigated in variables.
+  var variablePaths: [FieldPath] = []
+  /// The bytes of all constant strings.
+  var text: [UInt8] = []
+  var boxes: [Value] = []
+  var patterns: [LikePattern?] = []
+  var programs: [RegularProgram] = []
+  var generals: [RecordExpression] = []
+  let scope: EvaluationScope
+  private(set) var keys = KeyTable()
+
+  /// - Parameters:
+  ///   - expression: What is evaluated, bound.
+  ///   - context: The statement that evaluates it.
+  init(_ expression: Expression, _ context: StatementContext? = nil) {
+    self.expression = expression
+    scope = EvaluationScope(expression, context)
+    compile(expression)
+  }
+
+  /// Whether every document gives the same value, but for functions such as `clock()`.
+  var isConstant: Bool { expression.paths.isEmpty }
+
+  /// Looks up the names of the fields.
+  mutating func resolve(_ keys: KeyTable) {
+    self.keys = keys
+    for index in fields.indices { fields[index].resolve(keys) }
+    for index in generals.indices { generals[index].resolve(keys) }
+    for index in nodes.indices where nodes[index].operation == .key || nodes[index].operation == .field {
+      let field = fields[Int(nodes[index].operand)]
+      nodes[index].operation = .field
+      guard field.isInPlace, let id = field.path.soleKeyID else { continue }
+      nodes[index].operation = .key
+      nodes[index].keyID = id
+    }
+  }
+
+  /// The expression's value for one document; `nil` is MISSING.
+  func evaluate(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Value? {
+    if nodes.count == 1, let field = fields.first { return try field.value(id, record, keys) }
+    var scratch = ScalarScratch()
+    let document = DocumentView(id, record)
+    do throws(QueryError) {
+      let scalar = try scalar(0, document, &scratch)
+      return try value(of: scalar, document, scratch)
+    } catch {
+      throw error.about(id)
+    }
+  }
+
+  /// What the expression says as a condition.
+  func truth(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Truth {
+    var scratch = ScalarScratch()
+    return Truth(try scalar(0, DocumentView(id, record), &scratch))
+  }
+
+  /// The expression's value for a row of values.
+  func evaluate(_ fields: [String: Value]) throws(QueryError) -> Value? {
+    try Evaluator.evaluate(expression, row: { Value.map(fields).value(at: $0) }, in: scope)
+  }
+
+  // MARK: Values
+
+  /// The bytes of a string, a byte value or an array that is no box.
+  @_lifetime(copy document, borrow self, borrow scratch)
+  func bytes(
+    of scalar: Scalar, _ document: borrowing DocumentView, _ scratch: borrowing ScalarScratch
+  ) -> RawSpan {
+    switch scalar.place {
+    case .record: return document.record.bytes.extracting(scalar.range)
+    case .id: return document.id.extracting(scalar.range)
+    case .constants: return text.span.bytes.extracting(scalar.range)
+    case .scratch: return scratch.bytes.span.bytes.extracting(scalar.range)
+    case .none, .box, .constantBox: return document.id.extracting(0..<0)
+    }
+  }
+
+  /// An owned value; `nil` for MISSING.
+  func value(
+    of scalar: Scalar, _ document: borrowing DocumentView, _ scratch: borrowing ScalarScratch
+  ) throws(QueryError) -> Value? {
+    switch scalar.place {
+    case .none: return scalar.plainValue
+    case .box: return scratch.boxes[scalar.box]
+    case .constantBox: return boxes[scalar.box]
+    case .record, .id, .constants, .scratch: break
+    }
+    let bytes = bytes(of: scalar, document, scratch)
+    switch scalar.kind {
+    case .string:
+      guard let text = bytes.text else {
+        throw .unreadable(CodecError(.malformed, "a string is not UTF-8", at: scalar.range.lowerBound))
+      }
+      return .string(text)
+    case .bytes: return .bytes(unsafe bytes.withUnsafeBytes { unsafe Array($0) })
+    default:
+      do throws(CodecError) {
+        var reader = ByteReader(bytes)
+        return try ValueCodec.read(&reader)
+      } catch {
+        throw .unreadable(error)
+      }
+    }
+  }
+}
