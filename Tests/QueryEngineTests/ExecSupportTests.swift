@@ -18,7 +18,6 @@ import Testing
     (
       .insert(Insert(collection: "t", documents: [.array([.aggregate(.max, distinct: false, a)])])), "MAX"
     ),
-    (.profile(.select(Select(collection: "t"))), "PROFILE"),
   ]
 
   @Test(arguments: statements)

@@ -73,6 +73,52 @@ extension Engine {
   }
 }
 
+extension Engine {
+  /// The statement with the values of each inner query in its place.
+  func answering(
+    _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
+    _ context: StatementContext
+  ) throws -> Statement {
+    switch statement {
+    case .select(let select): return .select(try answering(select, arguments, in: source, context))
+    case .compound(var compound):
+      compound.body = try answering(compound.body, arguments, in: source, context)
+      return .compound(compound)
+    case .insert(var insert):
+      guard case .query(let select) = insert.content else { return statement }
+      insert.content = .query(try answering(select, arguments, in: source, context))
+      return .insert(insert)
+    case .update(var update):
+      update.predicate = try answering(update.predicate, arguments, in: source, context)
+      for index in update.assignments.indices {
+        let value = update.assignments[index].value
+        update.assignments[index].value = try answering(value, arguments, in: source, context) ?? value
+      }
+      return .update(update)
+    case .delete(var removal):
+      removal.predicate = try answering(removal.predicate, arguments, in: source, context)
+      return .delete(removal)
+    case .evict(var removal):
+      removal.predicate = try answering(removal.predicate, arguments, in: source, context)
+      return .evict(removal)
+    case .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile, .advise: return statement
+    }
+  }
+
+  private func answering(
+    _ operand: CompoundSelect.Operand, _ arguments: [String: Value],
+    in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
+  ) throws -> CompoundSelect.Operand {
+    switch operand {
+    case .select(let select): return .select(try answering(select, arguments, in: source, context))
+    case .combined(let symbol, let all, let left, let right):
+      return .combined(
+        symbol, all: all, try answering(left, arguments, in: source, context),
+        try answering(right, arguments, in: source, context))
+    }
+  }
+}
+
 extension Expression {
   /// Whether a query is asked somewhere in it.
   var hasQuery: Bool {

@@ -44,7 +44,12 @@ extension Engine {
       let answered = try answering(program.select, arguments, in: source, context)
       return try rows(of: answered, arguments, in: source, context)
     }
-    return try program.plan(arguments, Hints(), for: source).rows(in: source, facts, context)
+    let plan = try program.plan(arguments, Hints(), for: source)
+    guard let profile = context.profile else { return try plan.rows(in: source, facts, context) }
+    profile.begin(plan.root)
+    let rows = try plan.rows(in: source, facts, context)
+    profile.end(rows: rows.count)
+    return rows
   }
 
   private var facts: SystemFacts { SystemFacts(self) }

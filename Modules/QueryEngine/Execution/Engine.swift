@@ -89,12 +89,17 @@ public struct Engine: Sendable {
     case .select(let select):
       return QueryResult(rows: try rows(of: select, arguments, in: transaction, context ?? makeContext()))
     case .explain(let explained): return try explain(explained, arguments, in: transaction)
+    case .profile(let profiled):
+      let context = context ?? makeContext()
+      return try profiling(profiled, context) {
+        try execute(profiled, arguments: arguments, in: transaction, context: context)
+      }
     case .advise(let advised, provisioning: false): return try advise(advised, arguments, in: transaction)
     case .insert, .update, .delete, .evict:
       throw QueryError(.unsupported, "a statement that writes cannot run in a read transaction")
     case .compound(let compound):
       return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context ?? makeContext()))
-    case .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
+    case .createIndex, .dropIndex, .alterSystem, .show, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
   }
@@ -111,16 +116,20 @@ public struct Engine: Sendable {
     case .select(let select):
       return QueryResult(rows: try rows(of: select, arguments, in: transaction, context))
     case .explain(let explained): return try explain(explained, arguments, in: transaction)
+    case .profile(let profiled):
+      return try profiling(profiled, context) {
+        try execute(profiled, arguments: arguments, in: transaction, context: context)
+      }
     case .advise(let advised, provisioning: false): return try advise(advised, arguments, in: transaction)
     case .insert(let insert): return try execute(insert, arguments, in: transaction, context)
     case .update(let update): return try execute(update, arguments, in: transaction, context)
     case .delete(let removal):
-      return try execute(removal, arguments, in: transaction, context, WriteTransaction.remove)
+      return try execute(removal, arguments, in: transaction, context, as: .delete)
     case .evict(let removal):
-      return try execute(removal, arguments, in: transaction, context, WriteTransaction.evict)
+      return try execute(removal, arguments, in: transaction, context, as: .evict)
     case .compound(let compound):
       return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context))
-    case .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
+    case .createIndex, .dropIndex, .alterSystem, .show, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
   }
@@ -128,10 +137,7 @@ public struct Engine: Sendable {
   private func explain(
     _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
   ) throws -> QueryResult {
-    var statement = statement
-    if case .select(let select) = statement {
-      statement = .select(try answering(select, arguments, in: source, makeContext()))
-    }
+    let statement = try answering(statement, arguments, in: source, makeContext())
     let catalogue = try QueryCatalogue(statement.collections, in: source)
     return QueryResult(rows: [Row(["plan": try statement.explanation(arguments, catalogue)])])
   }
@@ -142,7 +148,8 @@ extension Statement {
   var writes: Bool {
     switch self {
     case .insert, .update, .delete, .evict: true
-    case .select, .compound, .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile, .advise: false
+    case .profile(let profiled): profiled.writes
+    case .select, .compound, .createIndex, .dropIndex, .alterSystem, .show, .explain, .advise: false
     }
   }
 }

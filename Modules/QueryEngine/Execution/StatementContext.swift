@@ -14,6 +14,7 @@ public final class StatementContext: Sendable {
   /// Whether an operand of a wrong type is an error, and not MISSING.
   let strictTypes: Bool
   private let request = Atomic<UInt64>(0)
+  private let profiling = Mutex<StatementProfile?>(nil)
   private let isCancelled = Atomic(false)
   private let remainingSteps: Atomic<Int>
   private let remainingBytes: Atomic<Int>
@@ -74,6 +75,11 @@ public final class StatementContext: Sendable {
     request.store(number, ordering: .relaxed)
     return self
   }
+
+  /// Where operators note what they do; `nil` for statements that are not profiled.
+  var profile: StatementProfile? { profiling.withLock { $0 } }
+
+  func startProfile(_ profile: StatementProfile) { profiling.withLock { $0 = profile } }
 
   /// Ends the statement soon, from any thread; one that has begun to write goes on.
   public func cancel() { isCancelled.store(true, ordering: .relaxed) }

@@ -24,7 +24,7 @@ extension Statement {
       root = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable().root(of: .evict)
     case .createIndex(let index): return Self.step("createIndex", index.name, index.collection)
     case .dropIndex(let index): return Self.step("dropIndex", index.name, index.collection)
-    case .compound: throw .unsupported("EXPLAIN \(verb)")
+    case .compound(let compound): root = try compound.planRoot(arguments, catalogue)
     case .alterSystem, .show, .explain, .profile, .advise:
       throw QueryError(.unsupported, "EXPLAIN takes a statement on documents")
     }
@@ -46,13 +46,47 @@ extension Select {
   }
 }
 
+extension CompoundSelect {
+  /// The operators of the queries and of what puts them together.
+  func planRoot(_ arguments: [String: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> PlanNode {
+    var node = try body.planRoot(arguments, catalogue)
+    if !order.isEmpty {
+      var keys: [SortKey] = []
+      for key in order {
+        keys.append(SortKey(expression: try key.expression.binding(arguments), descending: key.descending))
+      }
+      node = .sort(keys, keep: nil, node)
+    }
+    let rows = try Planner.count(limit, "LIMIT", arguments)
+    let skipped = try Planner.count(offset, "OFFSET", arguments) ?? 0
+    if rows == nil, skipped == 0 { return node }
+    return .limit(rows, offset: skipped, stopsEarly: false, node)
+  }
+}
+
+extension CompoundSelect.Operand {
+  fileprivate func planRoot(
+    _ arguments: [String: Value], _ catalogue: QueryCatalogue
+  ) throws(QueryError) -> PlanNode {
+    switch self {
+    case .select(let select): return try select.planRoot(arguments, catalogue)
+    case .combined(let symbol, let all, let left, let right):
+      return .combine(
+        symbol, all: all, try left.planRoot(arguments, catalogue), try right.planRoot(arguments, catalogue))
+    }
+  }
+}
+
 extension PlanNode {
   /// One object for each operator, in the order in which rows pass them.
-  var steps: [Value] { (input?.steps ?? []) + [.map(details.merging(["operator": .string(name)]) { $1 })] }
+  var steps: [Value] { inOrder.map { .map($0.details.merging(["operator": .string($0.name)]) { $1 }) } }
+
+  /// The operators from the first that rows pass to this one.
+  var inOrder: [PlanNode] { (input?.inOrder ?? []) + [self] }
 
   private var input: PlanNode? {
     switch self {
-    case .scan, .countScan: nil
+    case .scan, .countScan, .combine: nil
     case .fetch(let node), .filter(_, let node), .group(_, _, let node), .sort(_, _, let node),
       .distinct(let node), .limit(_, _, _, let node), .project(_, let node), .join(_, let node):
       node
@@ -61,7 +95,7 @@ extension PlanNode {
   }
 
   /// The operator's name in the reference product.
-  private var name: String {
+  var name: String {
     switch self {
     case .scan(.collectionScan, _, _): "collectionScan"
     case .scan(.ids, _, _), .scan(.idRange, _, _): "idScan"
@@ -78,11 +112,12 @@ extension PlanNode {
     case .limit: "limit"
     case .project: "finalProjection"
     case .join(let join, _): join.name
+    case .combine(let symbol, _, _, _): symbol.rawValue
     case .mutate(let mutation, _, _): mutation.rawValue
     }
   }
 
-  private var details: [String: Value] {
+  var details: [String: Value] {
     let printer = Printer()
     switch self {
     case .scan(let access, let collection, let covers):
@@ -109,6 +144,8 @@ extension PlanNode {
       if rows != nil { details["stopsEarly"] = .bool(stopsEarly) }
       return details
     case .join(let join, _): return join.details
+    case .combine(_, let all, let left, let right):
+      return ["all": .bool(all), "inputs": .array([.array(left.steps), .array(right.steps)])]
     case .project(let projection, _): return ["projection": .string(printer.text(of: projection, []))]
     }
   }

@@ -16,6 +16,8 @@ package indirect enum PlanNode: Hashable, Sendable {
   case distinct(PlanNode)
   case limit(Int?, offset: Int, stopsEarly: Bool, PlanNode)
   case project(Select.Projection, PlanNode)
+  /// Rows of two queries put together; `all` keeps equal ones.
+  case combine(CompoundSelect.SetOperator, all: Bool, PlanNode, PlanNode)
   /// Adds the documents of a source to the rows of those before.
   case join(Join, PlanNode)
   /// Writes, or documents to insert where there is no operator below.

@@ -59,7 +59,8 @@ extension Statement {
     case .explain(let statement), .profile(let statement), .advise(let statement, _): statement.collections
     case .createIndex(let index): [index.collection]
     case .dropIndex(let index): [index.collection]
-    case .compound, .alterSystem, .show: []
+    case .compound: selects.flatMap { Statement.select($0).collections }
+    case .alterSystem, .show: []
     }
   }
 }

@@ -101,7 +101,7 @@ public struct Join: Hashable, Sendable {
 
 /// Queries put together by set operators, with the order and the bounds of the whole.
 public struct CompoundSelect: Hashable, Sendable {
-  public enum SetOperator: Hashable, Sendable { case union, intersect, except }
+  public enum SetOperator: String, Hashable, Sendable { case union, intersect, except }
 
   /// A query, or the rows of two put together; `all` keeps equal rows.
   public indirect enum Operand: Hashable, Sendable {

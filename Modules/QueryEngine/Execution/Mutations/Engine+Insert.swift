@@ -12,10 +12,12 @@ extension Engine {
     let returning = try Returning(insert.returning, arguments, context)
     let documents = try documents(of: insert.content, arguments, in: transaction, context)
     if !insert.initial, insert.conflict == .fail { try refuseConflicts(documents, insert, transaction) }
+    context.profile?.begin(.mutate(.insert, collection: insert.collection, nil))
     var mutated: [DocumentID] = []
     for document in documents {
       if let id = try write(document, types, insert, transaction) { mutated.append(id) }
     }
+    context.profile?.end(rows: mutated.count)
     return QueryResult(
       rows: try returning?.rows(ofWritten: mutated, in: insert.collection, transaction) ?? [],
       mutatedDocumentIDs: mutated)

@@ -7,8 +7,7 @@ extension Engine {
   /// What RETURNING answers is worked out before the first is gone.
   func execute(
     _ removal: Removal, _ arguments: [String: Value], in transaction: WriteTransaction,
-    _ context: StatementContext,
-    _ remove: (WriteTransaction) -> (_ id: DocumentID, _ collection: String) throws -> Bool
+    _ context: StatementContext, as mutation: PlanNode.Mutation
   ) throws -> QueryResult {
     if try SystemCollection.named(removal.collection) == .requestHistory, removal.isWhole {
       requests.clear()
@@ -18,10 +17,16 @@ extension Engine {
     removal.predicate = try answering(removal.predicate, arguments, in: transaction, context)
     let catalogue = try QueryCatalogue([removal.collection], in: transaction)
     let plan = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable()
+    context.profile?.begin(plan.root(of: mutation))
     let returning = try Returning(removal.returning, arguments, context)
     let ids = try plan.ids(in: transaction, context)
     let shown = try returning?.rows(of: ids, in: removal.collection, transaction)
-    let removed = try ids.filter { try remove(transaction)($0, removal.collection) }
+    let removed = try ids.filter { id in
+      mutation == .evict
+        ? try transaction.evict(id, in: removal.collection)
+        : try transaction.remove(id, in: removal.collection)
+    }
+    context.profile?.end(rows: removed.count)
     guard let shown else { return QueryResult(mutatedDocumentIDs: removed) }
     let gone = Set(removed)
     return QueryResult(rows: shown.filter { gone.contains($0.id) }.map(\.row), mutatedDocumentIDs: removed)

@@ -16,9 +16,13 @@ extension Engine {
     }
     let catalogue = try QueryCatalogue([update.collection], in: transaction)
     let plan = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable()
+    context.profile?.begin(plan.root(of: .update))
     let returning = try Returning(update.returning, arguments, context)
     var modification = try Modification(update, arguments, context)
-    guard let collection = try transaction.collection(update.collection) else { return QueryResult() }
+    guard let collection = try transaction.collection(update.collection) else {
+      context.profile?.end(rows: 0)
+      return QueryResult()
+    }
     modification.resolve(collection.keys)
     let resolved = modification
     var changes: [(id: DocumentID, edits: [Edit])] = []
@@ -31,6 +35,7 @@ extension Engine {
     for change in changes where try transaction.update(change.id, in: update.collection, change.edits) {
       mutated.append(change.id)
     }
+    context.profile?.end(rows: mutated.count)
     return QueryResult(
       rows: try returning?.rows(ofWritten: mutated, in: update.collection, transaction) ?? [],
       mutatedDocumentIDs: mutated)

@@ -13,6 +13,10 @@ extension Engine {
     }
     let limit = try Planner.count(compound.limit, "LIMIT", arguments)
     let offset = try Planner.count(compound.offset, "OFFSET", arguments) ?? 0
+    if let profile = context.profile {
+      let catalogue = try QueryCatalogue(Statement.compound(compound).collections, in: source)
+      profile.begin(try compound.planRoot(arguments, catalogue))
+    }
     let found = try rows(of: compound.body, arguments, in: source, context)
     let rowOrder = RowOrder(order, context)
     var sorted: [SortedRow] = []
@@ -21,7 +25,9 @@ extension Engine {
       sorted.append(SortedRow(keys: keys, row: try row.withoutDocument, position: sorted.count))
     }
     if !order.isEmpty { sorted = rowOrder.sorted(sorted) }
-    return sorted.dropFirst(offset).prefix(limit ?? .max).map(\.row)
+    let rows = sorted.dropFirst(offset).prefix(limit ?? .max).map(\.row)
+    context.profile?.end(rows: rows.count)
+    return rows
   }
 
   private func rows(

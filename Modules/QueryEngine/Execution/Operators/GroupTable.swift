@@ -24,6 +24,8 @@ struct GroupTable {
     calls.map { Accumulator($0.aggregate, distinct: $0.distinct) }
   }
 
+  var count: Int { groups.count }
+
   /// Adds a row to its group.
   ///
   /// - Throws: `limit` when the groups take more memory than the statement may have.

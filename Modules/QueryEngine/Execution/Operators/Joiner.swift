@@ -8,7 +8,11 @@ import DocStore
 struct Joiner {
   /// A source, ready to be read from one snapshot.
   private struct Level {
+    /// Its place among the sources.
+    let place: Int
     let input: StagedPlan.Input
+    /// Rows that were joined with its documents.
+    var joined = 0
     /// `nil` for a virtual collection, and for one that was never written.
     let collection: DocStore.Collection?
     let reader: SlotReader
@@ -33,7 +37,7 @@ struct Joiner {
     self.facts = facts
     self.context = context
     pace = try ScanPace(context)
-    for input in plan.inputs {
+    for (place, input) in plan.inputs.enumerated() {
       var collection: DocStore.Collection?
       if try SystemCollection.named(input.plan.collection) == nil {
         collection = try source.collection(input.plan.collection)
@@ -42,7 +46,7 @@ struct Joiner {
       matcher.resolve(collection?.keys ?? KeyTable())
       levels.append(
         Level(
-          input: input, collection: collection,
+          place: place, input: input, collection: collection,
           reader: SlotReader(input, collection?.keys ?? KeyTable()), matcher: matcher,
           condition: input.join.map { FrameExpression($0.condition, context) },
           probe: input.join?.method.probe(context)))
@@ -59,6 +63,11 @@ struct Joiner {
     _ = try forEachDocument(first, in: source, &frame) { (joiner, frame) in
       try joiner.extend(1, &frame, in: source, body)
     }
+    context.profile?.note { section in
+      for level in levels {
+        section.scans[level.place, default: StatementProfile.Scan()].joined = level.joined
+      }
+    }
   }
 
   /// Adds the partners of the sources from `level` on to a frame.
@@ -73,10 +82,12 @@ struct Joiner {
     let goesOn = try forEachPartner(level, join.method, in: source, &frame) { joiner, frame in
       guard try condition.accepts(frame) else { return true }
       isMatched = true
+      joiner.levels[level].joined += 1
       return try joiner.extend(level + 1, &frame, in: source, body)
     }
     guard goesOn, !isMatched, join.keepsUnmatched else { return goesOn }
     step.reader.clear(&frame)
+    levels[level].joined += 1
     return try extend(level + 1, &frame, in: source, body)
   }
 
@@ -161,10 +172,14 @@ struct Joiner {
       return goesOn
     }
     guard let collection = level.collection else { return true }
+    var meter = ScanMeter(context, source: level.place)
+    defer { meter.finish() }
     try plan.access.forEachRecord(in: source, collection, context) { id, record in
       try pace.step()
-      guard record.isAlive, try level.matcher.accepts(id, record) else { return true }
+      guard record.isAlive, try meter.accepts(level.matcher, id, record) else { return true }
       try level.reader.read(id, record, into: &frame)
+      meter.pause()
+      defer { meter.resume() }
       goesOn = try visiting(id) { try visit(&self, &frame) }
       return goesOn
     }
@@ -175,9 +190,13 @@ struct Joiner {
     _ id: DocumentID, _ level: Level, in source: borrowing S, _ frame: inout Frame, _ visit: Visit
   ) throws -> Bool {
     guard let collection = level.collection else { return true }
+    var meter = ScanMeter(context, source: level.place)
+    defer { meter.finish() }
     let goesOn = try source.withRecord(collection, id) { record, _ in
-      guard record.isAlive, try level.matcher.accepts(id.bytes.span.bytes, record) else { return true }
+      guard record.isAlive, try meter.accepts(level.matcher, id.bytes.span.bytes, record) else { return true }
       try level.reader.read(id.bytes.span.bytes, record, into: &frame)
+      meter.pause()
+      defer { meter.resume() }
       return try visiting(id.bytes.span.bytes) { try visit(&self, &frame) }
     }
     return goesOn ?? true

@@ -28,11 +28,15 @@ extension Plan {
     matcher.resolve(collection.keys)
     let filter = matcher
     var pace = try ScanPace(context)
+    var meter = ScanMeter(context)
     try access.forEachRecord(in: source, collection, context) { id, record in
       try pace.step()
-      guard record.isAlive, try filter.accepts(id, record) else { return true }
+      guard record.isAlive, try meter.accepts(filter, id, record) else { return true }
+      meter.pause()
+      defer { meter.resume() }
       return try body(id, record)
     }
+    meter.finish()
   }
 
   /// Whether the ids that the documents are found by are all that the filter asks for.

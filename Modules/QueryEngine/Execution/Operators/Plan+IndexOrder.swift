@@ -14,12 +14,13 @@ extension Plan {
     let filter = matcher
     let wanted = window ?? .max
     var pace = try ScanPace(context)
+    var meter = ScanMeter(context)
     var rows: [SortedRow] = []
     var cut = CutRun()
     try source.withIndex(scan.index, of: collection) { reader in
       try scan.forEachDocument(reader) { row, id, record in
         try pace.step()
-        guard record.isAlive, try filter.accepts(id, record) else { return true }
+        guard record.isAlive, try meter.accepts(filter, id, record) else { return true }
         guard row.isCut else {
           cut.end(into: &rows, order)
           if rows.count < wanted { rows.append(SortedRow(row: try projector.row(id, record))) }
@@ -37,6 +38,7 @@ extension Plan {
         return true
       }
     }
+    meter.finish()
     cut.end(into: &rows, order)
     if rows.count > wanted { rows.removeLast(rows.count - wanted) }
     return rows
@@ -51,10 +53,12 @@ extension Plan {
     matcher.resolve(collection.keys)
     let filter = matcher
     var pace = try ScanPace(context)
+    var meter = ScanMeter(context)
     var count = 0
     try source.withIndex(scan.index, of: collection) { reader in
       try scan.forEachRow(reader) { row in
         try pace.step()
+        meter.count()
         guard row.isCut else {
           count += 1
           return
@@ -65,6 +69,7 @@ extension Plan {
         if isCounted == true { count += 1 }
       }
     }
+    meter.finish()
     return count
   }
 }

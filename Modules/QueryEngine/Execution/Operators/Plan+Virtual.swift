@@ -24,6 +24,7 @@ extension Plan {
     in documents: [[String: Value]], _ context: StatementContext
   ) throws(QueryError) -> [[String: Value]] {
     var pace = try ScanPace(context)
+    context.profile?.note { $0.scans[0] = StatementProfile.Scan(found: documents.count) }
     guard let filter else { return documents }
     let condition = ScalarProgram(filter, context)
     var accepted: [[String: Value]] = []
@@ -31,6 +32,7 @@ extension Plan {
       try pace.step()
       if try condition.evaluate(document) == .bool(true) { accepted.append(document) }
     }
+    context.profile?.note { $0.scans[0]?.accepted = accepted.count }
     return accepted
   }
 }

@@ -10,19 +10,29 @@ extension StagedPlan {
     var sink = FrameSink(self, context)
     let condition = filter.map { FrameExpression($0, context) }
     var joiner = try Joiner(self, in: source, facts, context)
+    var accepted = 0
     guard let grouping else {
       try joiner.forEachFrame(slotCount, in: source) { frame in
         guard try condition?.accepts(frame) ?? true else { return true }
+        accepted += 1
         return try sink.add(copy frame)
       }
+      context.profile?.note { $0.frames = accepted }
       return try sink.finished()
     }
     var groups = GroupTable(grouping, context)
     try joiner.forEachFrame(slotCount, in: source) { frame in
-      if try condition?.accepts(frame) ?? true { try groups.add(frame) }
+      guard try condition?.accepts(frame) ?? true else { return true }
+      accepted += 1
+      try groups.add(frame)
       return true
     }
-    for frame in try groups.frames() {
+    let frames = try groups.frames()
+    context.profile?.note { section in
+      section.frames = accepted
+      section.groups = (groups.count, frames.count)
+    }
+    for frame in frames {
       guard try sink.add(frame) else { break }
     }
     return try sink.finished()

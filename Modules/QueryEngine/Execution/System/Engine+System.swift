@@ -13,8 +13,7 @@ extension Engine {
     case .show(let show): return QueryResult(rows: [Row(try values(show))])
     case .createIndex, .dropIndex, .advise:
       throw QueryError.unsupported("\(statement.verb) inside a transaction")
-    case .profile: throw QueryError.unsupported(statement.verb)
-    case .compound, .select, .insert, .update, .delete, .evict, .explain:
+    case .compound, .select, .insert, .update, .delete, .evict, .explain, .profile:
       preconditionFailure("a statement on documents needs a transaction")
     }
   }
