@@ -1,5 +1,5 @@
 public import CRDTCore
-package import DocStore
+import DocStore
 
 /// SELECT, by itself and inside of other statements.
 extension Engine {
