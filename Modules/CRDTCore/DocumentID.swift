@@ -44,8 +44,8 @@ public struct DocumentID: Hashable, Sendable, Comparable {
       }
       if case .array = value { writer.write(Tag.array.rawValue) } else { writer.write(Tag.map.rawValue) }
       ValueCodec.write(value, to: &writer)
-    case .null: throw DocumentError(.invalidID, "an _id cannot be null")
-    case .double: throw DocumentError(.invalidID, "an _id cannot be a floating-point number")
+    case .null: throw DocumentError(.invalidID, "Null document ID not allowed")
+    case .double: throw DocumentError(.invalidID, "Floats are not supported in document IDs")
     case .counter, .attachment: throw DocumentError(.invalidID, "an _id cannot be a counter or an attachment")
     }
     guard writer.count <= Limits.documentIDBytes else {

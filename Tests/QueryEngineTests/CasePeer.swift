@@ -16,7 +16,7 @@ final class CasePeer {
   init(_ path: String, site: UInt64 = 1) throws {
     self.path = path
     store = try Self.open(path)
-    engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
+    engine = Engine(store: store, parameters: SystemParameters(), environment: .zoned)
   }
 
   private static func open(_ path: String) throws -> Store {
@@ -27,7 +27,7 @@ final class CasePeer {
   private func reopen() throws {
     store.close()
     store = try Self.open(path)
-    engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
+    engine = Engine(store: store, parameters: SystemParameters(), environment: .zoned)
   }
 
   func load(_ collection: String) throws {

@@ -51,12 +51,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("date_add('2026-01-31T10:00:00Z', 'month', 1)", Value?.some(.string("2026-02-28T10:00:00Z"))),
+    ("date_add('2026-01-31T10:00:00Z', 'month', 1)", Value?.some(.string("2026-02-28T10:00:00+00:00"))),
     ("date_add('2024-02-29T10:00:00+01:00', 'year', 1)", .string("2025-02-28T10:00:00+01:00")),
-    ("date_add('2026-12-31T23:59:59.999Z', 'ms', 1)", .string("2027-01-01T00:00:00Z")),
-    ("date_add('2026-11-21T00:00:00Z', 'week', -1)", .string("2026-11-14T00:00:00Z")),
+    ("date_add('2026-12-31T23:59:59.999Z', 'ms', 1)", .string("2027-01-01T00:00:00+00:00")),
+    ("date_add('2026-11-21T00:00:00Z', 'week', -1)", .string("2026-11-14T00:00:00+00:00")),
     ("date_add(0, 'day', 1)", .int(86_400_000)), ("date_sub(0, 'day', 1)", .int(-86_400_000)),
-    ("date_sub('2026-03-01T00:00:00Z', 'quarter', 1)", .string("2025-12-01T00:00:00Z")),
+    ("date_sub('2026-03-01T00:00:00Z', 'quarter', 1)", .string("2025-12-01T00:00:00+00:00")),
     ("date_add(0, 'year', 9000)", nil), ("date_add(0, 'day', 9223372036854775807)", nil),
     ("date_sub(0, 'ms', -9223372036854775808)", nil), ("date_add(0, 'weekday', 1)", nil),
     ("date_add('2026-01-31T00:00:00Z', 1, 'month')", nil), ("date_add(0, 'day', NULL)", .null),
@@ -70,10 +70,10 @@ import Testing
     ("date_diff(1, 'x', 'day')", nil), ("date_diff(0, NULL, 'day')", .null), ("date_diff(0, 0, 'tz')", nil),
     ("date_trunc('2026-11-21T07:08:09.123+02:00', 'hour')", .string("2026-11-21T07:00:00+02:00")),
     ("date_trunc('2026-11-21T07:08:09.123+02:00', 'day')", .string("2026-11-21T00:00:00+02:00")),
-    ("date_trunc('2026-11-21T07:08:09.123Z', 'week')", .string("2026-11-16T00:00:00Z")),
-    ("date_trunc('2026-11-21T07:08:09.123Z', 'quarter')", .string("2026-10-01T00:00:00Z")),
-    ("date_trunc('2026-11-21T07:08:09.123Z', 'year')", .string("2026-01-01T00:00:00Z")),
-    ("date_trunc('2026-11-21T07:08:09.123Z', 'ms')", .string("2026-11-21T07:08:09.123Z")),
+    ("date_trunc('2026-11-21T07:08:09.123Z', 'week')", .string("2026-11-16T00:00:00+00:00")),
+    ("date_trunc('2026-11-21T07:08:09.123Z', 'quarter')", .string("2026-10-01T00:00:00+00:00")),
+    ("date_trunc('2026-11-21T07:08:09.123Z', 'year')", .string("2026-01-01T00:00:00+00:00")),
+    ("date_trunc('2026-11-21T07:08:09.123Z', 'ms')", .string("2026-11-21T07:08:09.123+00:00")),
     ("date_trunc(90000001, 'day')", .int(86_400_000)), ("date_trunc(0, 'monthname')", nil),
     ("date_trunc(NULL, 'day')", .null), ("date_trunc('x', 'day')", nil),
   ])
@@ -84,7 +84,7 @@ import Testing
   @Test(arguments: [
     (
       "date_format('2026-03-01T08:05:09.007Z', 'YYYY-MM-DD hh:mm:ss.sss TZD')",
-      Value?.some(.string("2026-03-01 08:05:09.007 Z"))
+      Value?.some(.string("2026-03-01 08:05:09.007 +00:00"))
     ),
     (
       "date_format('2026-03-01T18:05:09Z', '%d.%m.%y %H:%M %p %B %a %j %z %%')",
@@ -95,25 +95,27 @@ import Testing
     ("date_format('2026-03-01T20:05:09Z', 'HH', '-03:30')", .string("16")), ("date_format(0, '%Q')", nil),
     ("date_format(0, 1)", nil), ("date_format(NULL, 'YYYY')", .null),
     ("date_format(0, 'YYYY', MISSING)", nil),
-    ("date_cast('2026-03-01T08:00:00.500+01:00')", .string("2026-03-01T08:00:00.500+01:00")),
-    ("date_cast(0)", .string("1970-01-01T00:00:00Z")), ("date_cast('2026-03-01T08:00:00')", nil),
-    ("date_cast('01.02.2026', 'DD.MM.YYYY')", .string("2026-02-01T00:00:00Z")),
-    ("date_cast('3 Mar 2026 07:08 PM +0200', '%d %b %Y %I:%M %p %z')", .string("2026-03-03T19:08:00+02:00")),
+    ("date_cast('2026-03-01T08:00:00.500+01:00')", .int(1_772_348_400_500)),
+    ("date_cast(0)", nil), ("date_cast('2026-03-01T08:00:00')", nil),
+    ("date_cast('01.02.2026', 'DD.MM.YYYY')", .int(1_769_904_000_000)),
+    ("date_cast('3 Mar 2026 07:08 PM +0200', '%d %b %Y %I:%M %p %z')", .int(1_772_557_680_000)),
     ("date_cast('31.02.2026', 'DD.MM.YYYY')", nil), ("date_cast('x', 'YYYY')", nil),
     ("date_cast(NULL)", .null),
     (
       "date_range('2026-01-30T00:00:00Z', '2026-04-01T00:00:00Z', 'month', 1)",
       .array([
-        .string("2026-01-30T00:00:00Z"), .string("2026-02-28T00:00:00Z"), .string("2026-03-30T00:00:00Z"),
+        .string("2026-01-30T00:00:00+00:00"), .string("2026-02-28T00:00:00+00:00"),
+        .string("2026-03-30T00:00:00+00:00"),
       ])
     ),
     ("date_range(0, 3, 'ms', 2)", .array([.int(0), .int(2)])),
     ("date_range(3, 0, 'ms', -2)", .array([.int(3), .int(1)])),
     ("date_range(0, 3, 'ms', -1)", .array([])), ("date_range(0, 3, 'ms', 0)", nil),
     ("date_range(0, 3, 'tz', 1)", nil), ("date_range(0, NULL, 'ms', 1)", .null),
-    ("tz_offset('Europe/Berlin', '2026-07-01T00:00:00Z')", .string("+02:00")),
-    ("tz_offset('UTC')", .string("+00:00")),
-    ("tz_offset('-01:30')", .string("-01:30")), ("tz_offset('Nowhere')", nil), ("tz_offset(NULL)", .null),
+    ("tz_offset('Europe/Berlin', 'TZN')", .int(60)), ("tz_offset('2026-07-01T00:00:00-01:30')", .int(-90)),
+    ("tz_offset('UTC', 'TZN')", .int(0)),
+    ("tz_offset('-01:30', 'TZN')", .int(-90)), ("tz_offset('Nowhere', 'TZN')", nil),
+    ("tz_offset(NULL)", .null),
     ("duration_cast('1h30m')", .int(5_400_000)), ("duration_cast('1.5s')", .int(1_500)),
     ("duration_cast('PT1H')", .int(3_600_000)), ("duration_cast('-P1DT2H')", .int(-93_600_000)),
     ("duration_cast('P1M')", nil), ("duration_cast('1h30m', 'minute')", .int(90)),
@@ -124,7 +126,8 @@ import Testing
     ("duration_format(-61000)", .string("-1m1s")), ("duration_format(0)", .string("0ms")),
     ("duration_format(-9223372036854775808)", .string("-2562047788015h12m55.808s")),
     ("duration_format('1s')", nil),
-    ("clock()", .string("2026-11-21T07:00:00.123Z")), ("clock('YYYY-MM-DD')", .string("2026-11-21")),
+    ("clock()", .int(1_795_244_400_123)), ("clock('')", .string("2026-11-21T07:00:00.123+00:00")),
+    ("clock('YYYY-MM-DD')", .string("2026-11-21")),
     ("clock('hh', 'America/New_York')", .string("02")), ("clock(NULL)", .null), ("clock(1)", nil),
   ])
   func `texts of dates and durations`(text: String, expected: Value?) throws {
@@ -144,7 +147,7 @@ import Testing
       #expect(text == .string(String(format: "%04d %02d %02d", parts[0], parts[1], parts[2])), "\(day)")
       let weekday = try #require(expected.weekday)
       #expect(try evaluate("date_part(:d, 'weekday')", argument) == .int(Int64((weekday + 5) % 7 + 1)))
-      #expect(try evaluate("date_diff(date_cast(:d), :d, 'ms')", argument) == .int(0))
+      #expect(try evaluate("date_diff(date_cast(date_format(:d, '')), :d, 'ms')", argument) == .int(0))
     }
   }
 

@@ -93,7 +93,7 @@ import Testing
     ("type([])", .string("array")),
     ("type({})", .string("object")), ("type(true)", .string("boolean")), ("json_type(1)", .string("number")),
     ("json_type(NULL)", .string("null")),
-    ("json_type(MISSING)", nil), ("is_number(NULL)", .null), ("is_number(1.5)", .bool(true)),
+    ("json_type(MISSING)", .string("null")), ("is_number(NULL)", .null), ("is_number(1.5)", .bool(true)),
     ("is_number('1')", .bool(false)),
     ("is_string('1')", .bool(true)), ("is_boolean(true)", .bool(true)), ("cast('abc' AS integer)", nil),
     ("cast('12' AS integer)", .int(12)),

@@ -1,3 +1,4 @@
+import Foundation
 import QueryEngine
 import Synchronization
 
@@ -11,4 +12,12 @@ final class SharedClock: Sendable {
 extension EngineEnvironment {
   /// One where no time passes.
   static let still = EngineEnvironment(now: { 0 })
+
+  /// One where no time passes, and that knows time zones.
+  static let zoned = EngineEnvironment(
+    now: { 0 },
+    zoneOffset: { name, milliseconds in
+      let date = Date(timeIntervalSince1970: Double(milliseconds) / 1_000)
+      return TimeZone(identifier: name)?.secondsFromGMT(for: date)
+    })
 }

@@ -134,7 +134,7 @@ import Testing
     ("SELECT * FROM COLLECTION c ()", 28, "field's name"),
     ("UPDATE c SET a -> 1", 18, "tombstone()"), ("UPDATE c SET a -> tombstone", 27, "'('"),
     ("UPDATE c SET a -> (b = 1, b = 2)", 26, "More than one modification specified for the path"),
-    ("UPDATE c SET _id -> (b = 1)", 21, "id of a document"),
+    ("UPDATE c SET _id -> (b = 1)", 21, "cannot be modified"),
     ("UPDATE COLLECTION c (a COUNTER) SET a -> default()", 41, "REGISTER or MAP"),
     ("CREATE INDEX i ON c (lower(make))", 26, "')'"), ("CREATE INDEX i ON c ()", 21, "field's name"),
     ("CREATE INDEX ON c (a)", 13, "index's name"), ("CREATE INDEX i ON c (a[0])", 23, "'*'"),

@@ -12,11 +12,13 @@ import Testing
   @Test(arguments: [
     ("SELECT _id FROM c", "A projection other than wildcard (*)"),
     ("SELECT COUNT(*) FROM c", "A projection other than wildcard (*)"),
-    ("SELECT DISTINCT * FROM c", "DISTINCT"), ("SELECT * FROM c ORDER BY a", "ORDER BY"),
-    ("SELECT * FROM c LIMIT 1", "LIMIT"),
+    ("SELECT DISTINCT * FROM c", "DISTINCT"), ("SELECT * FROM c ORDER BY a", "Limit or Order by"),
+    ("SELECT * FROM c LIMIT 1", "Limit or Order by"),
+    ("SELECT * FROM c USE IDS '1'", "USE IDS"), ("SELECT * FROM c GROUP BY a", "Grouping"),
+    ("SELECT * FROM c HAVING a", "HAVING"),
     ("SELECT * FROM c OFFSET 1", "OFFSET"), ("SELECT * FROM system:dual", "virtual"),
-    ("UPDATE c SET a = 1", "only SELECT"),
-    ("EXPLAIN SELECT * FROM c", "only SELECT"),
+    ("UPDATE c SET a = 1", "non-SELECT statement in sync subscription"),
+    ("EXPLAIN SELECT * FROM c", "non-SELECT statement in sync subscription"),
   ])
   func `anything but a filter of one collection is refused by name`(text: String, feature: String) throws {
     let error = try #require(throws: QueryError.self) { try SubscriptionQuery(dql: text) }

@@ -17,7 +17,8 @@ import Testing
       #expect(
         info["r"]
           == .map([
-            "app_id": .string("till"), "request_id": .int(2), "start_time": .string("1970-01-02T00:00:00Z"),
+            "app_id": .string("till"), "request_id": .int(2),
+            "start_time": .string("1970-01-02T00:00:00+00:00"),
           ]))
       let refused = #expect(throws: QueryError.self) {
         try SubscriptionQuery(dql: "SELECT * FROM c WHERE a = request_info()")
@@ -27,8 +28,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "SELECT COUNT(*) AS n FROM t HAVING clock() > ''", "SELECT clock() AS c, COUNT(*) AS n FROM t GROUP BY a",
-    "SELECT b.a FROM t b JOIN t d ON d._id = b._id WHERE clock() > ''",
+    "SELECT COUNT(*) AS n FROM t HAVING clock() > 0", "SELECT clock() AS c, COUNT(*) AS n FROM t GROUP BY a",
+    "SELECT b.a FROM t b JOIN t d ON d._id = b._id WHERE clock() > 0",
     "SELECT a FROM t WHERE d < clock() ORDER BY a", "SELECT COUNT(*) AS n FROM t WHERE a = 1 AND d < clock()",
     "DELETE FROM t RETURNING clock() AS c", "SELECT a FROM t UNION SELECT a FROM t ORDER BY clock()",
   ])
@@ -39,7 +40,7 @@ import Testing
       defer { store.close() }
       let environment = EngineEnvironment(now: { 0 }, wallClock: { 86_400_000 })
       let engine = Engine(store: store, parameters: SystemParameters(), environment: environment)
-      _ = try engine.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'a': 1, 'd': '1970-01-01T00:00:00Z'})")
+      _ = try engine.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'a': 1, 'd': 0})")
       _ = try engine.execute("CREATE INDEX i ON t (a)")
       #expect(try engine.execute(statement).rows.count == 1)
     }

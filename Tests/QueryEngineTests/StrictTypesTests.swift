@@ -118,7 +118,7 @@ import Testing
     "concat(s, z) IS NULL", "CASE WHEN is_number(n) THEN n + 1 ELSE upper(n) END = 6", "n IN ('a', 5)",
     "coalesce(z, s, n) = 'secret'", "nullif(n, 'a') = 5", "decode(n, 'a', 1, 5, 2) = 2", "n = 5.0",
     "NOT z IS NULL",
-    "type(n) = 'integer'", "SUM", "array_contains(a, 'x') = false", "date_cast(0) IS NOT MISSING",
+    "type(n) = 'integer'", "SUM", "array_contains(a, 'x') = false", "date_format(0, '') IS NOT MISSING",
   ])
   func `what asks for types, replaces NULL or has a place for any value stays as it is`(condition: String)
     throws

@@ -37,8 +37,10 @@ extension Binder {
   /// Binds what a statement that writes answers of its documents.
   func returning(_ raw: RawProjection?, _ target: Source) throws(QueryError) -> Select.Projection? {
     guard let raw else { return nil }
-    for case .column(let expression, _, _) in raw.elements { _ = try bind(expression, in: "RETURNING") }
-    return try columns(raw, [target]).projection.withoutCollations
+    var rows = Select(from: target)
+    rows.projection = try columns(raw, [target]).projection.withoutCollations
+    try checkGroups(of: rows)
+    return rows.projection
   }
 }
 
@@ -106,7 +108,8 @@ extension Binder {
         elements.append(.without(source.map { path.unqualified(by: $0.name) } ?? path))
       case .column(let raw, let alias, let token):
         let expression = try bindWithAggregates(raw)
-        let name = alias ?? columnName(expression, sources, at: position)
+        let isID = raw == .path([.key("_id")])
+        let name = alias ?? (isID ? "_id" : columnName(expression, sources, at: position))
         guard names.insert(name).inserted else {
           throw sourceMap.error(.syntax, "two columns have one name: name one of them with AS", at: token)
         }

@@ -132,6 +132,7 @@ struct Binder {
       throw sourceMap.error(.syntax, "\(context) cannot read fields", about: .path(path))
     case .sources(let sources):
       if sources.count == 1 { return .path(path.unqualified(by: sources[0].name)) }
+      if path == [.key("_id")] { return Self.ids(of: sources.prefix(visible)) }
       guard case .key(let name) = path[0], let source = sources.firstIndex(where: { $0.name == name }),
         path.count == 1 || path[1].isKey
       else {
@@ -145,6 +146,16 @@ struct Binder {
       }
       return .field(source: source, Array(path.dropFirst()))
     }
+  }
+}
+
+extension Binder {
+  /// The id of a row of several sources: an object with the id of each.
+  private static func ids(of sources: some Collection<Source>) -> Expression {
+    .object(
+      sources.enumerated().map { index, source in
+        ObjectMember(key: .literal(.string(source.name)), value: .field(source: index, [.key("_id")]))
+      })
   }
 }
 

@@ -19,7 +19,7 @@ extension Evaluator {
         isDecided = (try evaluator.value(of: condition, row) == .bool(true)) == decisive
         return !isDecided
       }
-      guard source == .bool(true) else { return source }
+      guard source == .bool(true) else { return source == .null ? .null : nil }
       if isEmpty { return .bool(quantifier == .every) }
       return .bool(isDecided == decisive)
     case .arrayFor(let element, let iteration, let condition):
@@ -33,7 +33,7 @@ extension Evaluator {
         elements.append(value)
         return true
       }
-      return source == .bool(true) ? .array(elements) : source
+      return source == .bool(true) ? .array(elements) : Self.without(source)
     case .objectFor(let key, let value, let iteration, let condition):
       var members: [String: Value] = [:]
       let source = try forEach(expression, iteration, row) {
@@ -46,10 +46,13 @@ extension Evaluator {
         members[key] = value
         return true
       }
-      return source == .bool(true) ? .map(members) : source
+      return source == .bool(true) ? .map(members) : Self.without(source)
     default: return nil
     }
   }
+
+  /// What is made of a source that has no elements: NULL, unless it is MISSING.
+  private static func without(_ source: Value?) -> Value? { source == nil ? nil : .null }
 
   private mutating func accepts(
     _ condition: Expression?, _ row: (FieldPath) -> Value?
@@ -60,7 +63,7 @@ extension Evaluator {
 
   /// Binds the variables to each element in turn and calls `body`, until it returns `false`.
   ///
-  /// - Returns: True when the source is an array or an object; else what the comprehension is: NULL or MISSING.
+  /// - Returns: True when the source is an array or an object, NULL when it is null, false for other values.
   private mutating func forEach(
     _ expression: Expression, _ iteration: Iteration, _ row: (FieldPath) -> Value?,
     _ body: (inout Evaluator) throws(QueryError) -> Bool
@@ -70,7 +73,7 @@ extension Evaluator {
     switch source {
     case .null: return .null
     case .array, .map: break
-    case .bool, .int, .double, .string, .bytes, .counter, .attachment: return nil
+    case .bool, .int, .double, .string, .bytes, .counter, .attachment: return .bool(false)
     }
     let slots = [iteration.element.slot, iteration.position?.slot ?? 0].max() ?? 0
     while variables.count <= slots { variables.append(nil) }

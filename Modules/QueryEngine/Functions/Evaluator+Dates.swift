@@ -9,8 +9,7 @@ extension Evaluator {
     case .clock: return try clock(operands)
     case .zoneOffset: return try zoneOffset(operands)
     case .durationCast: return Self.durationCast(operands)
-    case .durationFormat:
-      return operands[0].wholeNumber.map { .string(DurationText.text(milliseconds: $0)) }
+    case .durationFormat: return Self.durationFormat(operands)
     case .dateCast: return try dateCast(operands)
     case .dateRange: return try dateRange(operands)
     default: break
@@ -21,9 +20,8 @@ extension Evaluator {
       guard let part = Self.part(operands[1]), let count = operands[2].wholeNumber, count != .min else {
         return nil
       }
-      return part.added(to: instant, function == .dateAdd ? count : -count).map {
-        Self.value($0, like: operands[0])
-      }
+      guard let result = part.added(to: instant, function == .dateAdd ? count : -count) else { return nil }
+      return try formatted(result, operands, 3)
     case .dateDiff:
       guard let other = Self.instant(operands[1]), let part = Self.part(operands[2]) else { return nil }
       return part.difference(instant, other).map(Value.int)
@@ -33,12 +31,7 @@ extension Evaluator {
     case .dateTrunc:
       return Self.part(operands[1])?.truncated(instant).map { Self.value($0, like: operands[0]) }
     case .dateFormat:
-      guard case .string(let text) = operands[1], let format = DateFormat(text),
-        let instant = try inZone(instant, operands, 2)
-      else { return nil }
-      let result = format.text(of: instant)
-      try charge(result.utf8.count)
-      return .string(result)
+      return try formatted(instant, operands, 1)
     default: return nil
     }
   }
@@ -51,6 +44,19 @@ extension Evaluator {
   private static func value(_ instant: Instant, like operand: Value) -> Value {
     if case .string = operand { return .string(DateText.text(of: instant)) }
     return .int(instant.milliseconds)
+  }
+
+  /// The moment in the format and the zone that the operands from `index` on name, if they do.
+  private mutating func formatted(
+    _ instant: Instant, _ operands: [Value], _ index: Int
+  ) throws(QueryError) -> Value? {
+    guard operands.count > index else { return Self.value(instant, like: operands[0]) }
+    guard case .string(let text) = operands[index], let format = DateFormat(text),
+      let instant = try inZone(instant, operands, index + 1)
+    else { return nil }
+    let result = format.text(of: instant)
+    try charge(result.utf8.count)
+    return .string(result)
   }
 
   private static func part(_ value: Value) -> DatePart? {
@@ -75,13 +81,13 @@ extension Evaluator {
     return zones(zone, instant.milliseconds)
   }
 
-  /// `clock([format[, zone]])`: when the statement began.
+  /// `clock([format[, zone]])`: when the statement began, as a number unless there is a format.
   private func clock(_ operands: [Value]) throws(QueryError) -> Value? {
     // Constants are worked out before there is a statement; this one is not until then.
     guard let time = scope.context?.wallClock else { throw .unsupported("the function clock here") }
     guard let now = Instant(milliseconds: time), let instant = try inZone(now, operands, 1)
     else { return nil }
-    guard let first = operands.first else { return .string(DateText.text(of: instant)) }
+    guard let first = operands.first else { return .int(time) }
     guard case .string(let text) = first else { return nil }
     return DateFormat(text).map { .string($0.text(of: instant)) }
   }
@@ -97,26 +103,29 @@ extension Evaluator {
     return .map(info)
   }
 
-  /// `tz_offset(zone[, date])` as `+01:00`, at the date or else now.
+  /// `tz_offset(date[, format])`, or `tz_offset(zone, 'TZN')` when the statement began: minutes east of Greenwich.
   private func zoneOffset(_ operands: [Value]) throws(QueryError) -> Value? {
-    guard case .string(let zone) = operands[0] else { return nil }
-    let instant =
-      operands.count > 1
-      ? Self.instant(operands[1]) : Instant(milliseconds: scope.context?.wallClock ?? 0)
-    guard let instant, let offset = try offset(of: zone, at: instant) else { return nil }
-    return .string(offset == 0 ? "+00:00" : DateText.zone(offset))
-  }
-
-  /// `date_cast(date[, format])` as an ISO 8601 text.
-  private func dateCast(_ operands: [Value]) throws(QueryError) -> Value? {
-    guard operands.count > 1 else {
-      return Self.instant(operands[0]).map { .string(DateText.text(of: $0)) }
+    guard case .string(let text) = operands[0] else { return nil }
+    guard operands.count > 1 else { return DateText.parse(text).map { .int(Int64($0.offset / 60)) } }
+    guard case .string(let format) = operands[1] else { return nil }
+    guard format == "TZN" else {
+      return DateFormat(format)?.parse(text).map { .int(Int64($0.offset / 60)) }
     }
-    guard case .string(let text) = operands[0], case .string(let format) = operands[1] else { return nil }
-    return DateFormat(format)?.parse(text).map { .string(DateText.text(of: $0)) }
+    guard let now = Instant(milliseconds: scope.context?.wallClock ?? 0),
+      let offset = try offset(of: text, at: now)
+    else { return nil }
+    return .int(Int64(offset / 60))
   }
 
-  /// `date_range(start, end, part[, step])`: from the start on, up to but not including the end.
+  /// `date_cast(text[, format])` in milliseconds since 1970.
+  private func dateCast(_ operands: [Value]) throws(QueryError) -> Value? {
+    guard case .string(let text) = operands[0] else { return nil }
+    guard operands.count > 1 else { return DateText.parse(text).map { .int($0.milliseconds) } }
+    guard case .string(let format) = operands[1] else { return nil }
+    return DateFormat(format)?.parse(text).map { .int($0.milliseconds) }
+  }
+
+  /// `date_range(start, end, part[, step[, format[, zone]]])`: from the start on, up to but not including the end.
   private mutating func dateRange(_ operands: [Value]) throws(QueryError) -> Value? {
     let step = operands.count > 3 ? operands[3].wholeNumber : 1
     guard let start = Self.instant(operands[0]), let end = Self.instant(operands[1]),
@@ -129,7 +138,8 @@ extension Evaluator {
       step > 0 ? next.milliseconds < end.milliseconds : next.milliseconds > end.milliseconds
     {
       try charge(32)
-      dates.append(Self.value(next, like: operands[0]))
+      guard let date = try formatted(next, operands, 4) else { return nil }
+      dates.append(date)
       count += 1
     }
     return .array(dates)
@@ -142,5 +152,14 @@ extension Evaluator {
     guard let milliseconds else { return nil }
     guard operands.count > 1 else { return .int(milliseconds) }
     return part(operands[1])?.milliseconds.map { .int(milliseconds / $0) }
+  }
+
+  /// `duration_format(duration[, part])` of so many milliseconds, or so many of the parts.
+  private static func durationFormat(_ operands: [Value]) -> Value? {
+    guard let number = operands[0].wholeNumber else { return nil }
+    guard operands.count > 1 else { return .string(DurationText.text(milliseconds: number)) }
+    guard let unit = part(operands[1])?.milliseconds else { return nil }
+    let (milliseconds, overflow) = number.multipliedReportingOverflow(by: unit)
+    return overflow ? nil : .string(DurationText.text(milliseconds: milliseconds))
   }
 }

@@ -64,6 +64,8 @@ extension Evaluator {
 
   /// A function of present values: MISSING in gives MISSING out, else NULL in gives NULL out.
   mutating func eager(_ function: Function, _ operands: [Value?]) throws(QueryError) -> Value? {
+    // The one of them that has a name for what is not there.
+    if function == .jsonType { return .string(Self.jsonTypeName(operands[0])) }
     var values: [Value] = []
     values.reserveCapacity(operands.count)
     for operand in operands {
@@ -89,9 +91,10 @@ extension Evaluator {
     case .objectKeys, .objectValues, .objectLength, .objectSet, .objectUnset, .objectConcat, .objectRename,
       .objectSize:
       return try object(function, values)
-    case .jsonType, .isBoolean, .isNumber, .isString, .cast, .serializeJSON, .deserializeJSON:
+    case .isBoolean, .isNumber, .isString, .cast, .serializeJSON, .deserializeJSON:
       return try type(function, values)
-    case .type, .coalesce, .nvl, .ifMissing, .ifNull, .isMissing, .isNull, .isMissingOrNull, .nullIf,
+    case .type, .jsonType, .coalesce, .nvl, .ifMissing, .ifNull, .isMissing, .isNull, .isMissingOrNull,
+      .nullIf,
       .missingIf,
       .decode:
       return nil
@@ -136,7 +139,7 @@ extension Function {
   /// Whether NULL is an argument like any other; elsewhere it makes the result NULL.
   fileprivate var takesNull: Bool {
     switch self {
-    case .objectSet, .jsonType, .serializeJSON: true
+    case .objectSet, .serializeJSON: true
     default: false
     }
   }

@@ -4,7 +4,6 @@ import CRDTCore
 extension Evaluator {
   mutating func type(_ function: Function, _ operands: [Value]) throws(QueryError) -> Value? {
     switch function {
-    case .jsonType: return Self.jsonTypeName(operands[0]).map(Value.string)
     case .isBoolean: return .bool(SortOrder.Class(operands[0]) == .boolean)
     case .isNumber: return .bool(SortOrder.Class(operands[0]) == .number)
     case .isString: return .bool(SortOrder.Class(operands[0]) == .string)
@@ -40,15 +39,17 @@ extension Evaluator {
     }
   }
 
-  private static func jsonTypeName(_ value: Value) -> String? {
-    switch SortOrder.Class(value) {
+  /// What `json_type()` answers: as `type()`, with one name for all numbers, and null for what is not there.
+  static func jsonTypeName(_ value: Value?) -> String {
+    guard let value else { return "null" }
+    return switch SortOrder.Class(value) {
     case .boolean: "boolean"
     case .number: "number"
     case .string: "string"
     case .array: "array"
     case .object, .attachment: "object"
-    case .null: "null"
-    case .binary, .missing: nil
+    case .binary: "binary"
+    case .null, .missing: "null"
     }
   }
 
@@ -82,6 +83,12 @@ extension Evaluator {
       case .bool(let value): return .string(value ? "true" : "false")
       case .double(let value): return value.isFinite ? .string("\(value)") : nil
       default: return value.wholeNumber.map { .string("\($0)") }
+      }
+    case .binary:
+      switch value {
+      case .bytes: return value
+      case .string(let text): return .bytes(Array(text.utf8))
+      default: return nil
       }
     }
   }

@@ -4,12 +4,13 @@ extension Function {
     switch self {
     case .pi, .requestInfo: 0...0
     case .clock: 0...2
-    case .sign, .sqrt, .exp, .ln, .log10, .arraySort, .arrayDistinct, .durationFormat: 1...1
-    case .round, .trunc, .dateCast, .zoneOffset, .durationCast: 1...2
+    case .sign, .sqrt, .exp, .ln, .log10, .arraySort, .arrayDistinct: 1...1
+    case .round, .trunc, .dateCast, .zoneOffset, .durationCast, .durationFormat: 1...2
     case .power, .dateTrunc: 2...2
     case .datePart, .dateFormat: 2...3
-    case .dateAdd, .dateSub, .dateDiff: 3...3
-    case .dateRange: 3...4
+    case .dateDiff: 3...3
+    case .dateAdd, .dateSub: 3...5
+    case .dateRange: 3...6
     case .abs, .ceil, .floor, .byteLength, .charLength, .lower, .upper: 1...1
     case .arrayLength, .arrayContainsNull, .objectKeys, .objectValues, .objectLength, .objectSize: 1...1
     case .type, .jsonType, .isBoolean, .isNumber, .isString, .serializeJSON, .deserializeJSON: 1...1
@@ -41,7 +42,7 @@ extension Function {
 
 /// The types that CAST makes.
 enum CastType {
-  case boolean, integer, float, string
+  case boolean, integer, float, string, binary
 
   init?(name: String) {
     switch name {
@@ -49,6 +50,7 @@ enum CastType {
     case "integer", "int", "bigint": self = .integer
     case "float", "double", "real": self = .float
     case "string", "text", "varchar": self = .string
+    case "binary": self = .binary
     default: return nil
     }
   }

@@ -15,8 +15,6 @@ enum OperandType {
   case part
   /// A duration, or milliseconds.
   case duration
-  /// What `date_cast` reads: a string or milliseconds.
-  case timeText
 
   func accepts(_ value: Value) -> Bool {
     let kind = SortOrder.Class(value)
@@ -34,7 +32,6 @@ enum OperandType {
     case .date: value.wholeNumber != nil || Self.text(value, DateText.parse)
     case .part: Self.text(value, DatePart.init(name:))
     case .duration: value.wholeNumber != nil || Self.text(value, DurationText.parse)
-    case .timeText: kind == .string || value.wholeNumber != nil
     }
   }
 
@@ -63,7 +60,6 @@ enum OperandType {
     case .date: "a date with a time zone"
     case .part: "a part of a date"
     case .duration: "a duration"
-    case .timeText: "a string or an integer"
     }
   }
 }
@@ -90,16 +86,15 @@ extension Function {
     case .objectUnset: [.object, .string, .boolean]
     case .objectRename: [.object, .string]
     case .cast: [.any, .string]
-    case .dateAdd, .dateSub: [.date, .part, .integer]
+    case .dateAdd, .dateSub: [.date, .part, .integer, .string]
     case .dateDiff: [.date, .date, .part]
     case .datePart: [.date, .part, .string]
     case .dateTrunc: [.date, .part]
     case .dateFormat: [.date, .string]
-    case .dateCast: [.timeText, .string]
-    case .dateRange: [.date, .date, .part, .integer]
-    case .zoneOffset: [.string, .date]
+    case .dateCast, .zoneOffset: [.string]
+    case .dateRange: [.date, .date, .part, .integer, .string]
     case .durationCast: [.duration, .part]
-    case .durationFormat: [.integer]
+    case .durationFormat: [.integer, .part]
     case .type, .jsonType, .isBoolean, .isNumber, .isString, .serializeJSON, .coalesce, .nvl, .ifMissing,
       .ifNull, .isMissing, .isNull, .isMissingOrNull, .nullIf, .missingIf, .decode:
       [.any]

@@ -21,6 +21,15 @@ public enum DQL {
     return ParsedStatement(statement: statement, sourceMap: parser.sourceMap)
   }
 
+  /// Parses what is to be subscribed to: what there is none of then is refused before anything else of it.
+  static func parseSubscription(_ text: String) throws(QueryError) -> Statement {
+    var parser = try Parser(text, dialect: .dql)
+    parser.isSubscription = true
+    let statement = try parser.parseStatement()
+    try parser.expectStatementEnd()
+    return statement
+  }
+
   /// Parses an expression alone, as it stands after WHERE.
   package static func parseExpression(_ text: String) throws(QueryError) -> Expression {
     var parser = try Parser(text, dialect: .dql)
@@ -94,6 +103,10 @@ extension Parser {
   }
 
   // MARK: What statements share
+
+  func refuseInSubscription(_ feature: String, at token: Token) throws(QueryError) {
+    if isSubscription { throw failure(.unsupported, "Unsupported feature: \(feature)", at: token) }
+  }
 
   /// A name: a bare word that is no keyword, or anything in backticks.
   ///

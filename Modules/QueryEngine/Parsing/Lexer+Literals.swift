@@ -85,7 +85,10 @@ extension Lexer {
     case "t": bytes.append(0x09)
     case "u":
       bytes.append(contentsOf: UTF8.encode(try readScalar(from: start)) ?? UTF8.encodedReplacementCharacter)
-    default: throw failure("this is no escape of a string", at: start)
+    default:
+      // The backslash before anything else means nothing.
+      guard start + 1 < text.count else { throw failure("this string is never closed", at: start) }
+      bytes.append(escaped)
     }
   }
 

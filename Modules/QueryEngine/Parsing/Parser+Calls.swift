@@ -69,7 +69,7 @@ extension Parser {
     if function == .cast, case .literal(.string(let type)) = arguments[1].expression,
       CastType(name: type) == nil
     {
-      throw failure(.argument, "'cast' knows the types boolean, integer, float and string", at: start)
+      throw failure(.argument, "'cast' knows the types boolean, integer, float, string and binary", at: start)
     }
   }
 

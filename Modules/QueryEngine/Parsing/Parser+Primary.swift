@@ -26,7 +26,11 @@ extension Parser {
       let inner = try parseOperators(above: 0)
       try expect(.closeParenthesis)
       return inner
-    case .quoted: return try parseField()
+    case .quoted(let name):
+      if peek().kind == .symbol(.openParenthesis), Function(name: name.lowercased()) != nil {
+        return try parseCall(name)
+      }
+      return try parseField()
     case .word(let word):
       if let constant = try parseWordOperand() { return constant }
       if peek().kind == .symbol(.openParenthesis) { return try parseCall(word) }

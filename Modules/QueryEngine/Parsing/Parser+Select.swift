@@ -24,11 +24,17 @@ extension Parser {
       sources.append(join.source)
     }
     select.predicate = try parseWhere(ids)
-    if accept("GROUP") {
+    if at("GROUP") {
+      try refuseInSubscription("Grouping", at: current)
+      advance()
       try expect("BY")
       repeat { select.groups.append(try parseExpression()) } while accept(.comma)
     }
-    if accept("HAVING") { select.having = try parseExpression() }
+    if at("HAVING") {
+      try refuseInSubscription("HAVING", at: current)
+      advance()
+      select.having = try parseExpression()
+    }
     return RawSelect(select: select, projection: projection)
   }
 

@@ -71,6 +71,7 @@ extension Parser {
       advance()
       let clause = current
       if ids == nil, accept("IDS") {
+        try refuseInSubscription("USE IDS", at: clause)
         ids = .in(.path([.key(source.name), .key("_id")]), try parseIDs(), negated: false)
       } else if source.hints.indexes == nil, accept("INDEX") {
         source.hints.indexes = try parseIndexNames()
@@ -138,7 +139,7 @@ extension Parser {
         .unsupported, "RIGHT OUTER join that isn't the first join is not supported", at: start)
     }
     guard sources.count <= Self.maximumJoins else {
-      throw failure(.limit, "the query has more than \(Self.maximumJoins) joins", at: start)
+      throw failure(.limit, "Too many joins: a query has at most \(Self.maximumJoins)", at: start)
     }
     let name = current
     let (source, ids) = try parseSource()

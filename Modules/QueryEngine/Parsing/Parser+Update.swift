@@ -139,7 +139,7 @@ extension Parser {
 
   /// Takes a path for one change.
   private func claim(_ path: [String], _ changes: inout Changes, at start: Token) throws(QueryError) {
-    if path.first == "_id" { throw failure(.syntax, "the id of a document cannot be changed", at: start) }
+    if path.first == "_id" { throw failure(.syntax, "The document id `_id` cannot be modified", at: start) }
     guard changes.paths.insert(path).inserted else {
       throw failure(.syntax, "More than one modification specified for the path", at: start)
     }

@@ -23,6 +23,8 @@ struct Parser {
   var impliedAlias: Token?
   /// What a bare word means as the key of an object literal.
   var bareKeys = BareKeys.fields
+  /// Whether the statement is to be subscribed to.
+  var isSubscription = false
   /// The comments that advise the planner and whose source is still to come.
   var hintComments: [HintComment]
   var sourceMap: SourceMap

@@ -6,6 +6,7 @@ struct JoinChoice {
   private let source: Int
   private let hints: Hints
   private let collection: String
+  private let name: String
   /// Fields of this source and what they must equal, which reads only sources before.
   private var equalities: [(path: FieldPath, value: Expression)] = []
 
@@ -13,6 +14,7 @@ struct JoinChoice {
     self.source = source
     hints = description.hints
     collection = description.collection
+    name = description.name
     for term in condition.conjuncts {
       guard case .binary(.equal, let left, let right) = term, Collation.ruling([left, right]) == nil else {
         continue
@@ -41,8 +43,8 @@ struct JoinChoice {
     guard scans else {
       throw QueryError(
         .unsupported,
-        "a JOIN of '\(collection)' is disallowed without appropriate index support: create an index on the "
-          + "field that ON compares, or add USE INDEX '' to try all documents")
+        "Joining to \"\(name)\" disallowed without appropriate index support: create an index on the field that "
+          + "ON compares (ADVISE says which), or add USE INDEX '' to try all documents")
     }
     guard let equality = equalities.first else { return .scan }
     return .hash(

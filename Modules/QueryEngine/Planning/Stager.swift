@@ -81,7 +81,7 @@ struct Stager {
   private mutating func orderSources() throws(QueryError) {
     let most = min(Self.maximumJoins, select.source.hints.maximumJoins ?? .max)
     guard select.joins.count <= most else {
-      throw QueryError(.limit, "a query has at most \(most) joins")
+      throw QueryError(.limit, "Too many joins: a query has at most \(most)")
     }
     for (index, join) in select.joins.enumerated() {
       guard index > 0, join.kind == .right else { continue }

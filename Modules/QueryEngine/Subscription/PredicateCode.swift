@@ -56,7 +56,7 @@ extension Expression {
       throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name)
     case .aggregate: throw QueryError(.unsupported, "Unsupported feature: an aggregate")
     case .inQuery, .existsQuery: throw QueryError(.unsupported, "Unsupported feature: a subquery")
-    case .field: throw QueryError(.unsupported, "Unsupported feature: JOIN")
+    case .field: throw QueryError(.unsupported, "Unsupported feature: Joining")
     }
   }
 

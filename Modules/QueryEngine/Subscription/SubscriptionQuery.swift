@@ -35,7 +35,7 @@ public struct SubscriptionQuery: Hashable, Sendable {
   public init(
     dql text: String, arguments: [String: Value] = [:], isRestricted: Bool = true
   ) throws(QueryError) {
-    let select = try SubscriptionValidator.check(try DQL.parse(text), isRestricted: isRestricted)
+    let select = try SubscriptionValidator.check(try DQL.parseSubscription(text), isRestricted: isRestricted)
     let others = (select.order.map(\.expression) + [select.limit].compactMap { $0 }).map(\.parameters)
     try self.init(
       .dql, select.collection, text, arguments, select.predicate, others.reduce([]) { $0.union($1) })

@@ -11,17 +11,18 @@ package enum SubscriptionValidator {
   /// - Returns: The query, of which the collection and the predicate count.
   /// - Throws: `unsupported` that names the first feature beyond it.
   package static func check(_ statement: Statement, isRestricted: Bool) throws(QueryError) -> Select {
-    guard case .select(let select) = statement else { throw refusal("only SELECT can be subscribed to") }
+    guard case .select(let select) = statement else {
+      throw refusal("non-SELECT statement in sync subscription")
+    }
     let features: [(isUsed: Bool, name: String)] = [
       (select.distinct, "DISTINCT"),
-      (!select.joins.isEmpty, "JOIN"),
-      (!select.groups.isEmpty, "GROUP BY"),
+      (!select.joins.isEmpty, "Joining"),
+      (!select.groups.isEmpty, "Grouping"),
       (select.having != nil, "HAVING"),
       (!select.source.types.isEmpty, "a type definition"),
       (!select.source.hints.isEmpty, "USE INDEX or USE DIRECTIVES"),
       (select.projection != .all, "A projection other than wildcard (*)"),
-      (isRestricted && !select.order.isEmpty, "ORDER BY"),
-      (isRestricted && select.limit != nil, "LIMIT"),
+      (isRestricted && (!select.order.isEmpty || select.limit != nil), "Limit or Order by"),
       (select.offset != nil, "OFFSET"),
     ]
     if let feature = features.first(where: \.isUsed) { throw refusal(feature.name) }
@@ -48,7 +49,7 @@ package enum SubscriptionValidator {
     switch predicate {
     case .aggregate: throw refusal("an aggregate")
     case .inQuery, .existsQuery: throw refusal("a subquery")
-    case .field: throw refusal("JOIN")
+    case .field: throw refusal("Joining")
     case .call(let function, _) where !function.isDeterministic:
       throw refusal("a function that depends on more than its arguments")
     default: break

@@ -36,6 +36,14 @@ struct DeclaredTypes: Sendable {
     return type
   }
 
+  /// Checks that a path can be changed by itself, and is not inside what is replaced as a whole.
+  func check(_ path: [String]) throws(QueryError) {
+    for count in 1..<max(path.count, 1) where type(at: Array(path.prefix(count))) == .register {
+      let name = path.prefix(count).joined(separator: ".")
+      throw QueryError(.unsupported, "Unsupported DML operation on REGISTER field \"\(name)\"")
+    }
+  }
+
   /// What SET makes of a value.
   func edits(setting path: [String], to value: Value) -> [Edit] { Self.edits(path, value, type(at: path)) }
 

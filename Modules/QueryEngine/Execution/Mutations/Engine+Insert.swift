@@ -11,6 +11,7 @@ extension Engine {
     _ = try Planner.plan(Select(collection: insert.collection), arguments: [:]).writable()
     let returning = try Returning(insert.returning, arguments, context)
     let documents = try documents(of: insert.content, arguments, in: transaction, context)
+    try refuseDuplicates(documents)
     if !insert.initial, insert.conflict == .fail { try refuseConflicts(documents, insert, transaction) }
     context.profile?.begin(.mutate(.insert, collection: insert.collection, nil))
     var mutated: [DocumentID] = []
@@ -71,16 +72,24 @@ extension Engine {
     }
   }
 
+  private func refuseDuplicates(_ documents: [NewDocument]) throws(QueryError) {
+    var seen: Set<DocumentID> = []
+    for id in documents.compactMap(\.id) where !seen.insert(id).inserted {
+      throw QueryError(
+        .conflict,
+        "Expected unique document identifiers: \(JSON.text(of: id.value)) comes twice in one INSERT")
+    }
+  }
+
   private func refuseConflicts(
     _ documents: [NewDocument], _ insert: Insert, _ transaction: WriteTransaction
   ) throws {
     let collection = try transaction.collection(insert.collection)
-    var seen: Set<DocumentID> = []
     for id in documents.compactMap(\.id) {
       let isTaken = try collection.flatMap {
         try transaction.withRecord($0, id) { record, _ in record.isAlive }
       }
-      guard isTaken != true, seen.insert(id).inserted else {
+      guard isTaken != true else {
         throw QueryError(
           .conflict,
           "the document \(JSON.text(of: id.value)) exists in '\(insert.collection)': "

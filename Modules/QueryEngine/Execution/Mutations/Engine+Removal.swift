@@ -29,7 +29,13 @@ extension Engine {
     context.profile?.end(rows: removed.count)
     guard let shown else { return QueryResult(mutatedDocumentIDs: removed) }
     let gone = Set(removed)
-    return QueryResult(rows: shown.filter { gone.contains($0.id) }.map(\.row), mutatedDocumentIDs: removed)
+    let rows = shown.filter { gone.contains($0.id) }.map(\.row)
+    do {
+      return QueryResult(rows: try returning?.answer(rows) ?? [], mutatedDocumentIDs: removed)
+    } catch {
+      transaction.giveUp("RETURNING failed after the statement had written")
+      throw error
+    }
   }
 }
 

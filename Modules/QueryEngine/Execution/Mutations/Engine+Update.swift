@@ -21,7 +21,7 @@ extension Engine {
     var modification = try Modification(update, arguments, context)
     guard let collection = try transaction.collection(update.collection) else {
       context.profile?.end(rows: 0)
-      return QueryResult()
+      return QueryResult(rows: try returning?.answer([]) ?? [])
     }
     modification.resolve(collection.keys)
     let resolved = modification

@@ -32,7 +32,9 @@ struct Modification: Sendable {
     for assignment in update.assignments {
       try add(.set, assignment.path, assignment.value, arguments, context)
     }
-    try Self.check(steps.map(\.path) + removals)
+    let paths = steps.map(\.path) + removals
+    try Self.check(paths)
+    for path in paths { try types.check(path) }
   }
 
   private mutating func add(
@@ -51,7 +53,7 @@ struct Modification: Sendable {
       guard !path.isEmpty, path.count <= Limits.depth else {
         throw QueryError(.argument, "a path to change has 1 to \(Limits.depth) steps")
       }
-      guard path[0] != "_id" else { throw QueryError(.argument, "the id of a document cannot be changed") }
+      guard path[0] != "_id" else { throw QueryError(.argument, "The document id `_id` cannot be modified") }
       guard seen.insert(path).inserted else {
         throw QueryError(.argument, "more than one modification specified for the path \(Self.text(path))")
       }

@@ -1,20 +1,45 @@
 import CRDTCore
 import DocStore
 
-/// What RETURNING answers of the documents that a statement writes.
+/// What RETURNING answers of the documents that a statement writes: a row for each, or one row of aggregates.
 struct Returning: Sendable {
+  /// What is read of each document: the columns, or what the aggregates are of.
   private let projection: Select.Projection
+  private let summary: Summary?
   private let context: StatementContext
 
+  /// The one row of aggregates over all documents, each of which is a frame of the aggregates' operands.
+  private struct Summary: Sendable {
+    let grouping: Grouping
+    let columns: [Select.Column]
+  }
+
   /// - Returns: `nil` for a statement without RETURNING.
-  /// - Throws: `argument` for a parameter without a value; `unsupported` for what needs more than one document.
+  /// - Throws: `argument` for a parameter without a value; `syntax` for a field beside aggregates.
   init?(
     _ projection: Select.Projection?, _ arguments: [String: Value], _ context: StatementContext
   ) throws(QueryError) {
     guard let projection else { return nil }
-    if case .countAll = projection { throw .unsupported("COUNT(*) in RETURNING") }
     self.context = context
-    self.projection = try projection.binding(arguments)
+    guard Select(collection: "", projection: projection).isGrouped else {
+      self.projection = try projection.binding(arguments)
+      summary = nil
+      return
+    }
+    guard case .columns(var columns) = projection else { throw Grouper.ungrouped("*") }
+    var grouper = Grouper(keys: [])
+    for index in columns.indices {
+      columns[index].expression = try grouper.grouped(columns[index].expression).binding(arguments)
+    }
+    var grouping = try grouper.grouping(arguments)
+    self.projection = .columns(
+      grouping.calls.enumerated().map { index, call in
+        Select.Column(expression: call.operand ?? .literal(.null), name: "\(index)")
+      })
+    for index in grouping.calls.indices where grouping.calls[index].operand != nil {
+      grouping.calls[index].operand = .path([.index(index)])
+    }
+    summary = Summary(grouping: grouping, columns: columns)
   }
 
   /// The rows of documents as they are now; of those that are not here, none.
@@ -31,12 +56,29 @@ struct Returning: Sendable {
     }
   }
 
-  /// The rows of documents that the statement has written.
+  /// What the statement answers, given the rows of its documents.
+  func answer(_ rows: [Row]) throws -> [Row] {
+    guard let summary else { return rows }
+    var groups = GroupTable(summary.grouping, context)
+    for row in rows {
+      let values = try row.values()
+      try groups.add(summary.grouping.calls.indices.map { values["\($0)"] })
+    }
+    return try groups.frames().map { frame in
+      var values: [Value?] = []
+      for column in summary.columns {
+        values.append(try FrameExpression(column.expression, context).evaluate(frame))
+      }
+      return Row(RowShape(summary.columns.map(\.name)), values)
+    }
+  }
+
+  /// What the statement answers of the documents that it has written.
   ///
   /// A transaction in which this fails cannot go on, since its last statement must not take effect in part.
   func rows(ofWritten ids: [DocumentID], in name: String, _ transaction: WriteTransaction) throws -> [Row] {
     do {
-      return try rows(of: ids, in: name, transaction).map(\.row)
+      return try answer(rows(of: ids, in: name, transaction).map(\.row))
     } catch {
       transaction.giveUp("RETURNING failed after the statement had written")
       throw error

@@ -125,14 +125,7 @@ struct FrameProjector {
       return Row(shape, values)
     }
     var row: [String: Value] = [:]
-    if !documents.isEmpty {
-      var ids: [String: Value] = [:]
-      for document in documents {
-        row[document.name] = frame[document.slot]
-        ids[document.name] = frame[document.slot]?.value(at: [.key("_id")])
-      }
-      row["_id"] = .map(ids)
-    }
+    for document in documents { row[document.name] = frame[document.slot] }
     for part in parts {
       switch part {
       case .document(let slot): if case .map(let members) = frame[slot] { row.merge(members) { $1 } }

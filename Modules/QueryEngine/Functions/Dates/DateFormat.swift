@@ -1,4 +1,4 @@
-/// A format of dates: `YYYY-MM-DD hh:mm:ss.sss TZD`, or `%Y-%m-%d` with percent signs.
+/// A format of dates: `YYYY-MM-DD hh:mm:ss.sss TZD`, or `%Y-%m-%d` with percent signs; empty is ISO 8601.
 struct DateFormat {
   private enum Part: Hashable {
     case text(String)
@@ -67,7 +67,8 @@ struct DateFormat {
   }
 
   func text(of instant: Instant) -> String {
-    parts.reduce(into: "") { $0 += Self.text($1, instant, instant.fields) }
+    if parts.isEmpty { return DateText.text(of: instant) }
+    return parts.reduce(into: "") { $0 += Self.text($1, instant, instant.fields) }
   }
 
   private static func text(_ part: Part, _ instant: Instant, _ fields: Instant.Fields) -> String {
@@ -90,13 +91,14 @@ struct DateFormat {
     case .dayOfYear: DateText.padded(instant.dayOfYear, 3)
     case .weekday: String(instant.weekday)
     case .zone: DateText.zone(instant.offset)
-    case .compactZone: instant.offset == 0 ? "+0000" : DateText.zone(instant.offset).filter { $0 != ":" }
+    case .compactZone: DateText.zone(instant.offset).filter { $0 != ":" }
     case .epochSeconds: String((instant.milliseconds - Int64(fields.millisecond)) / 1_000)
     }
   }
 
   /// The moment of a text in this format; without a zone in it that of Greenwich.
   func parse(_ text: String) -> Instant? {
+    if parts.isEmpty { return DateText.parse(text) }
     var reader = DigitReader(text)
     var fields = Instant.Fields(year: 1_970)
     var isAfternoon: Bool?

@@ -12,7 +12,10 @@ enum DatePart: String, Sendable {
   /// The part of a name in either case, also in the plural.
   init?(name: String) {
     let name = name.lowercased()
-    if let part = DatePart(rawValue: name) {
+    let short: [String: DatePart] = [
+      "mon": .month, "min": .minute, "sec": .second, "millis": .millisecond, "timezone": .zone,
+    ]
+    if let part = DatePart(rawValue: name) ?? short[name] {
       self = part
     } else if name.hasPrefix("millisecond"), name.utf8.count <= 12 {
       self = .millisecond

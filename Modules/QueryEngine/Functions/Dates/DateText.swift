@@ -34,9 +34,8 @@ enum DateText {
       + zone(instant.offset)
   }
 
-  /// `Z` or `+01:00`.
+  /// `+01:00`; `+00:00` at Greenwich.
   static func zone(_ offset: Int) -> String {
-    if offset == 0 { return "Z" }
     let minutes = abs(offset) / 60
     return (offset < 0 ? "-" : "+") + padded(minutes / 60, 2) + ":" + padded(minutes % 60, 2)
   }
