@@ -20,6 +20,7 @@ let package = Package(
   platforms: [.macOS(.v26)],
   products: [
     .executable(name: "layers", targets: ["Layers"]),
+    .executable(name: "observers", targets: ["Observers"]),
     .executable(name: "queries", targets: ["Queries"]),
     .executable(name: "replication", targets: ["Replication"]),
     .executable(name: "store", targets: ["Store"]),
@@ -58,6 +59,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Layers", swiftSettings: settings),
+    .executableTarget(
+      name: "Observers",
+      dependencies: [
+        "BenchmarkSupport", dunlin("DunlinKit"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Observers", swiftSettings: settings),
     .executableTarget(
       name: "Replication",
       dependencies: [

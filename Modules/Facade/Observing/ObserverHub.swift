@@ -6,8 +6,8 @@ import Synchronization
 
 /// Brings commits to the observations of one database, off the writer's thread.
 ///
-/// The writer only hands commits over, and of all queries only those are asked that an index of their
-/// predicates finds. When commits come faster than they are taken, they are dropped and the queries are run
+/// Of all queries only those are asked that an index of their predicates finds; a commit that concerns none
+/// costs the writer a look into that index, however many there are. When commits come faster than they are taken, they are dropped and the queries are run
 /// again: memory stays bounded, and what an observer gets is exact all the same.
 final class ObserverHub: Sendable {
   /// A query that is observed.
@@ -25,18 +25,10 @@ final class ObserverHub: Sendable {
     /// The query that observers of an equal one join.
     var queryByIdentity: [LiveQuery.Identity: UInt64] = [:]
     var nextID: UInt64 = 1
-    var backlog: [Commit] = []
-    var backlogChanges = 0
-    var isOverflowing = false
-    var isScheduled = false
+    var backlog = CommitBacklog()
     /// Whether the next look at what changes without commits is scheduled.
     var isPolling = false
     var isClosed = false
-    /// The last commit that was handed over.
-    var taken: UInt64 = 0
-    /// The last commit that all queries have been brought up to date with.
-    var applied: UInt64 = 0
-
     /// Takes an observation away from the query that it shows.
     ///
     /// - Returns: The query, if nobody observes it any more: it is forgotten, too.
@@ -50,8 +42,9 @@ final class ObserverHub: Sendable {
     }
   }
 
-  /// Documents changed by commits that wait; beyond this the queries are run again instead.
-  private static let backlogLimit = 50_000
+  /// Commits that change no more documents are looked at by the writer itself: that costs less than to wake
+  /// another thread for a commit that concerns nobody.
+  private static let promptChanges = 16
 
   /// How long what changes without commits may go unseen.
   private static let pollInterval = DispatchTimeInterval.milliseconds(500)
@@ -59,7 +52,7 @@ final class ObserverHub: Sendable {
   private let engine: Engine
   private let reporter: Reporter
   private let state = Mutex(State())
-  /// Finds the queries that a commit concerns; apart from the state, so that the writer never waits for it.
+  /// Finds the queries that a commit concerns; apart from the state, which is never locked inside of it.
   private let index = Mutex(ObserverIndex())
   /// Brings the observations up to date.
   private let queue = DispatchQueue(label: "dunlin.observers")
@@ -112,7 +105,9 @@ final class ObserverHub: Sendable {
     observation.onCancel { [weak self] in self?.remove(id) }
     if let shared = enter(id, observation, { $0.queryByIdentity[live.identity] }) {
       let sequence = try engine.store.read { $0.sequence }
-      if shared.join(id, observation, from: sequence, applied: state.withLock { $0.applied }) { return }
+      if shared.join(id, observation, from: sequence, applied: state.withLock { $0.backlog.applied }) {
+        return
+      }
     }
     // No query like it is there, or it has yet to catch up with what the caller may have written.
     guard let shared = enter(id, observation, { register(live, &$0) }) else {
@@ -173,7 +168,7 @@ final class ObserverHub: Sendable {
   func close() {
     let (observations, listener) = state.withLock { state in
       state.isClosed = true
-      state.backlog = []
+      state.backlog.forget()
       let observations = state.observations.values.map(\.observation)
       let listener = state.listener
       state.listener = nil
@@ -185,36 +180,30 @@ final class ObserverHub: Sendable {
 
   // MARK: - Commits
 
-  /// Takes a commit over from the writer.
+  /// Takes a commit over from the writer, if it concerns anybody.
+  ///
+  /// A query that is registered only after the index was asked reads a snapshot that has the commit.
   private func take(_ commit: Commit) {
+    let concerned =
+      commit.changes.count <= Self.promptChanges ? index.withLock { $0.affected(by: commit) } : nil
     let mustSchedule = state.withLock { state in
-      guard !state.isClosed else { return false }
-      state.taken = commit.sequence
-      state.backlog.append(commit)
-      state.backlogChanges += commit.changes.count
-      if state.backlogChanges > Self.backlogLimit, state.backlog.count > 1 {
-        state.backlog = []
-        state.backlogChanges = 0
-        state.isOverflowing = true
-      }
-      defer { state.isScheduled = true }
-      return !state.isScheduled
+      !state.isClosed && state.backlog.append(commit, concerned: concerned)
     }
     if mustSchedule { queue.async { [weak self] in self?.work() } }
   }
 
   /// Brings the observations up to date with all that waits.
   private func work() {
-    while let (commits, isOverflowing, taken) = next() {
-      if isOverflowing {
+    while let batch = state.withLock({ $0.backlog.next() }) {
+      if batch.isOverflowing {
         for query in state.withLock({ Array($0.queries.values) }) { query.shared.restart(engine) }
       }
-      for commit in commits {
-        let concerned = index.withLock { $0.affected(by: commit) }
+      for entry in batch.entries {
+        let concerned = entry.concerned ?? index.withLock { $0.affected(by: entry.commit) }
         let queries = state.withLock { state in concerned.compactMap { state.queries[$0]?.shared } }
-        for query in queries { query.apply(commit) }
+        for query in queries { query.apply(entry.commit) }
       }
-      state.withLock { $0.applied = taken }
+      state.withLock { $0.backlog.finish(batch) }
     }
   }
 
@@ -234,20 +223,5 @@ final class ObserverHub: Sendable {
       return queries
     }
     for query in queries { query.refresh() }
-  }
-
-  private func next() -> (commits: [Commit], isOverflowing: Bool, taken: UInt64)? {
-    state.withLock { state in
-      guard !state.backlog.isEmpty || state.isOverflowing else {
-        state.isScheduled = false
-        return nil
-      }
-      defer {
-        state.backlog = []
-        state.backlogChanges = 0
-        state.isOverflowing = false
-      }
-      return (state.backlog, state.isOverflowing, state.taken)
-    }
   }
 }

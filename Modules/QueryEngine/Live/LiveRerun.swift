@@ -14,6 +14,7 @@ struct LiveRerun: LiveContent {
   private let statement: Statement
   private let arguments: [String: Value]
   private var sources: [Source] = []
+  private var isStarted = false
   private(set) var rows = RowList<Row>()
 
   init(_ statement: Statement, _ arguments: [String: Value], _ dependencies: [LiveDependency])
@@ -31,13 +32,23 @@ struct LiveRerun: LiveContent {
   }
 
   mutating func fill(from transaction: borrowing ReadTransaction, _ engine: Engine) throws {
+    do {
+      rows = try read(statement, from: transaction, engine)
+    } catch let error as QueryError where error.code == .unsupported && isStarted {
+      // An index by which partners were found is there no more: they are found without.
+      rows = try read(statement.joiningWithoutIndexes, from: transaction, engine)
+    }
+    isStarted = true
+  }
+
+  private func read(
+    _ statement: Statement, from transaction: borrowing ReadTransaction, _ engine: Engine
+  ) throws -> RowList<Row> {
     let context = StatementContext(engine.environment)
-    switch statement {
-    case .select(let select):
-      rows = RowList(try engine.rows(of: select, arguments, in: transaction, context))
-    case .compound(let compound):
-      rows = RowList(try engine.rows(of: compound, arguments, in: transaction, context))
-    default: break
+    return switch statement {
+    case .select(let select): RowList(try engine.rows(of: select, arguments, in: transaction, context))
+    case .compound(let compound): RowList(try engine.rows(of: compound, arguments, in: transaction, context))
+    default: RowList()
     }
   }
 
@@ -57,5 +68,37 @@ struct LiveRerun: LiveContent {
       if matches { return true }
     }
     return false
+  }
+}
+
+extension Statement {
+  /// The query with joins that need no index.
+  fileprivate var joiningWithoutIndexes: Statement {
+    switch self {
+    case .select(let select): return .select(select.joiningWithoutIndexes)
+    case .compound(var compound):
+      compound.body = compound.body.joiningWithoutIndexes
+      return .compound(compound)
+    default: return self
+    }
+  }
+}
+
+extension CompoundSelect.Operand {
+  fileprivate var joiningWithoutIndexes: CompoundSelect.Operand {
+    switch self {
+    case .select(let select): .select(select.joiningWithoutIndexes)
+    case .combined(let symbol, let all, let left, let right):
+      .combined(symbol, all: all, left.joiningWithoutIndexes, right.joiningWithoutIndexes)
+    }
+  }
+}
+
+extension Select {
+  fileprivate var joiningWithoutIndexes: Select {
+    var copy = self
+    if !joins.isEmpty { copy.source.hints.indexes = [] }
+    for index in joins.indices { copy.joins[index].source.hints.indexes = [] }
+    return copy
   }
 }
