@@ -10,13 +10,15 @@ final class CasePeer {
   private static let clock = SharedClock()
 
   private let path: String
+  private let environment: EngineEnvironment
   private(set) var store: Store
   private(set) var engine: Engine
 
-  init(_ path: String, site: UInt64 = 1) throws {
+  init(_ path: String, site: UInt64 = 1, environment: EngineEnvironment = .zoned) throws {
     self.path = path
+    self.environment = environment
     store = try Self.open(path)
-    engine = Engine(store: store, parameters: SystemParameters(), environment: .zoned)
+    engine = Engine(store: store, parameters: SystemParameters(), environment: environment)
   }
 
   private static func open(_ path: String) throws -> Store {
@@ -27,7 +29,7 @@ final class CasePeer {
   private func reopen() throws {
     store.close()
     store = try Self.open(path)
-    engine = Engine(store: store, parameters: SystemParameters(), environment: .zoned)
+    engine = Engine(store: store, parameters: SystemParameters(), environment: environment)
   }
 
   func load(_ collection: String) throws {

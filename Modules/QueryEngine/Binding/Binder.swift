@@ -129,7 +129,8 @@ struct Binder {
     switch scope {
     case .rows: return .path(path)
     case .nothing(let context):
-      throw sourceMap.error(.syntax, "\(context) cannot read fields", about: .path(path))
+      throw sourceMap.error(
+        .syntax, "\(context) cannot read fields", about: .path(path), found: Printer.text(of: path))
     case .sources(let sources):
       if sources.count == 1 { return .path(path.unqualified(by: sources[0].name)) }
       if path == [.key("_id")] { return Self.ids(of: sources.prefix(visible)) }

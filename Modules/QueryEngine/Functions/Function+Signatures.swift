@@ -44,6 +44,9 @@ extension Function {
 enum CastType {
   case boolean, integer, float, string, binary
 
+  /// The names that errors suggest.
+  static let names = ["boolean", "integer", "float", "string", "binary"]
+
   init?(name: String) {
     switch name {
     case "boolean", "bool": self = .boolean

@@ -48,7 +48,8 @@ extension Parser {
   /// The words that begin the clauses behind a collection.
   private static let clauses = [
     "JOIN", "LEFT", "RIGHT", "INNER", "USE", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET", "UNION",
-    "INTERSECT", "EXCEPT", "SET", "UNSET", "APPLY", "RETURNING", "DOCUMENTS", "VALUES", "INITIAL",
+    "INTERSECT", "EXCEPT", "SET", "UNSET", "ASC", "DESC", "WITH", "LIST", "ON", "APPLY", "RETURNING",
+    "DOCUMENTS", "VALUES", "INITIAL",
   ]
 
   mutating func parseStatement() throws(QueryError) -> Statement {

@@ -8,12 +8,17 @@ enum NameDistance {
   /// The nearest of the known names; `nil` when none is near.
   ///
   /// - Complexity: O(*n* · *m*) for each known name.
-  static func nearest(to name: String, among known: some Sequence<String>) -> String? {
+  static func nearest(to name: String, among known: some Sequence<String>, reach: Int = 3) -> String? {
     let wanted = Array(name.utf8.prefix(64))
-    let reach = min(3, wanted.count / 2)
-    return known.map { ($0, changes(wanted, Array($0.utf8))) }
+    let reach = min(reach, wanted.count / 2)
+    let names = known.map { (name: $0, bytes: Array($0.utf8)) }
+    let near = names.map { ($0.name, changes(wanted, $0.bytes), $0.bytes.first == wanted.first ? 0 : 1) }
       .filter { $0.1 <= reach }
-      .min { ($0.1, $0.0) < ($1.1, $1.0) }?.0
+      .min { ($0.1, $0.2, $0.0) < ($1.1, $1.2, $1.0) }?.0
+    if let near { return near }
+    // A name that was not written to its end, where there is one such name.
+    let longer = names.filter { wanted.count > 4 && $0.bytes.starts(with: wanted) }
+    return longer.count == 1 ? longer[0].name : nil
   }
 
   /// Insertions, deletions, substitutions and swaps of neighbours from one name to the other.

@@ -69,7 +69,10 @@ extension Parser {
     if function == .cast, case .literal(.string(let type)) = arguments[1].expression,
       CastType(name: type) == nil
     {
-      throw failure(.argument, "'cast' knows the types boolean, integer, float, string and binary", at: start)
+      let hint = NameDistance.hint(for: type, among: CastType.names)
+      throw failure(
+        .argument, "'cast' knows the types boolean, integer, float, string and binary" + hint,
+        at: tokens[max(index - 2, 0)])
     }
   }
 
@@ -111,6 +114,9 @@ extension Parser {
     if accept("FROM") { return [try parseOperators(above: 0), arguments[0]] }
     if hasSide { throw unexpected(["FROM"]) }
     while accept(.comma) { arguments.append(try parseOperators(above: 0)) }
+    guard at(.closeParenthesis) else {
+      throw unexpected(["','", "FROM", "')'"], near: sides.map(\.0))
+    }
     return arguments
   }
 

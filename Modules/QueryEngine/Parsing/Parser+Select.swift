@@ -15,7 +15,9 @@ extension Parser {
     let distinct = accept("DISTINCT")
     if !distinct { _ = accept("ALL") }
     let projection = try parseProjection()
-    guard accept("FROM") else { throw unexpected(["','", "FROM"]) }
+    guard accept("FROM") else {
+      throw unexpected(["','", "FROM"], near: ["AS"] + (distinct ? [] : ["DISTINCT"]))
+    }
     let (source, ids) = try parseSource()
     var select = Select(from: source, distinct: distinct)
     var sources = [source]

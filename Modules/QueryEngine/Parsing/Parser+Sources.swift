@@ -98,6 +98,11 @@ extension Parser {
     if !isList, at(.openParenthesis) {
       throw failure(.syntax, "expected ids without parentheses, or LIST and an array")
     }
+    if !isList, case .word = current.kind,
+      peek().kind == .symbol(.colon) || peek().kind == .symbol(.openBracket)
+    {
+      throw unexpected(["an id", "LIST"])
+    }
     let ids = try parsePrimary().expression
     guard !isList else { return try Binder(.nothing("USE IDS"), sourceMap).bind(ids, in: "USE IDS") }
     var list = [ids]
@@ -132,8 +137,8 @@ extension Parser {
       for word in ["FULL", "CROSS", "NATURAL"] where at(word) { throw unsupported("\(word) JOIN") }
       return nil
     }
-    if kind != .inner { _ = accept("OUTER") }
-    try expect("JOIN")
+    let hasOuter = kind != .inner && accept("OUTER")
+    guard accept("JOIN") else { throw unexpected(kind == .inner || hasOuter ? ["JOIN"] : ["OUTER", "JOIN"]) }
     if kind == .right, sources.count > 1 {
       throw failure(
         .unsupported, "RIGHT OUTER join that isn't the first join is not supported", at: start)

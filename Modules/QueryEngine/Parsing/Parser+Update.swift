@@ -52,7 +52,10 @@ extension Parser {
       try expect("BY")
       operation = .increment(try parseExpression())
     } else {
-      guard accept("RESTART") else { throw unexpected(["INCREMENT BY", "PN_INCREMENT BY", "RESTART"]) }
+      guard accept("RESTART") else {
+        throw unexpected(
+          ["INCREMENT BY", "PN_INCREMENT BY", "RESTART"], near: ["INCREMENT", "PN_INCREMENT"])
+      }
       operation = .restart(accept("WITH") ? try parseExpression() : .literal(.int(0)))
     }
     changes.applications.append(Update.Application(path: path, operation: operation))
@@ -79,7 +82,7 @@ extension Parser {
     if accept(.openParenthesis) { return try parseMembers(of: path, &changes) }
     let word = current
     guard accept("TOMBSTONE") || accept("DEFAULT") else {
-      throw unexpected(["'('", "tombstone()", "default()"])
+      throw unexpected(["'('", "tombstone()", "default()"], near: ["TOMBSTONE", "DEFAULT"])
     }
     try expect(.openParenthesis)
     try expect(.closeParenthesis)

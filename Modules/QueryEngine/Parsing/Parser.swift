@@ -107,21 +107,6 @@ struct Parser {
       of: text, found: current.shown, expected: expected)
   }
 
-  /// What a word that is no keyword was probably meant to be: the one here, or the one before it where that was
-  /// taken for an alias.
-  private func hint(_ words: [String]) -> String {
-    let keywords = words.filter { $0.utf8.allSatisfy(\.continuesWord) }
-    for token in [current, tokens[max(index - 1, 0)]] {
-      guard case .word(let word) = token.kind, word.utf8.count > 2,
-        !ReservedWords.all.contains(word.uppercased()),
-        token.start == current.start || token.start == impliedAlias?.start
-      else { continue }
-      let hint = NameDistance.hint(for: word.uppercased(), among: keywords)
-      if !hint.isEmpty { return hint }
-    }
-    return ""
-  }
-
   func unsupported(_ feature: String, at token: Token? = nil) -> QueryError {
     failure(.unsupported, "\(feature) is not supported", at: token)
   }

@@ -37,7 +37,9 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
     guard name.hasPrefix(prefix) else { return nil }
     guard let known = SystemCollection(rawValue: String(name.dropFirst(prefix.count))) else {
       throw QueryError(
-        .unsupported, "there is no virtual collection '\(name)'", found: name,
+        .unsupported,
+        "there is no virtual collection '\(name)'"
+          + NameDistance.hint(for: name, among: allCases.map { prefix + $0.rawValue }), found: name,
         expected: allCases.map { prefix + $0.rawValue })
     }
     return known
