@@ -63,6 +63,7 @@ public final class Store: Sendable {
     let opened = Monitor<Environment?>(environment)
     self.environment = opened
     housekeeping = Housekeeping(writer, opened, options)
+    writer.noteStale = { [weak housekeeping] in housekeeping?.noteStaleStatistics() }
     try writer.start()
     try housekeeping.start(unfinished: state)
   }

@@ -40,6 +40,10 @@ public struct StoreOptions: Sendable {
   public var certificateLifetime: Duration? = .seconds(365 * 86_400)
   /// How often the store looks for what has had its time; `nil` never.
   package var collectionInterval: Duration? = .seconds(600)
+  /// Indexes with fewer rows have no statistics.
+  package var statisticsMinimum = 256
+  /// How long after rows changed much they are gone through again.
+  package var statisticsDelay: Duration = .seconds(1)
   /// How long a writer waits before that is logged, and then between log lines.
   package var waitWarning: Duration = .seconds(10)
   package var waitRepeat: Duration = .seconds(5)

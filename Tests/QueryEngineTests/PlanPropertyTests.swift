@@ -11,8 +11,10 @@ import Testing
 
   init() throws {
     directory = try TemporaryDirectory()
-    store = try Store.open(
-      at: directory.file("store"), options: StoreOptions(mapBytes: 64 << 20, log: { _, _ in }))
+    var options = StoreOptions(mapBytes: 64 << 20, log: { _, _ in })
+    options.statisticsMinimum = 1
+    options.statisticsDelay = .zero
+    store = try Store.open(at: directory.file("store"), options: options)
   }
 
   /// Strings that are too long for a key of an index and begin alike, among others.
@@ -119,6 +121,9 @@ import Testing
         kinds.insert(String("\(access)".prefix { $0 != "(" }))
       }
     }
+    try store.read { try run($0) }
+    // What was true of the rows is not any more, or not yet again.
+    _ = try store.write { try write($0, &queries) }
     try store.read { try run($0) }
     _ = try store.write { transaction in
       try write(transaction, &queries)

@@ -1,10 +1,12 @@
 /// What a store does of its own accord, on a thread that mostly sleeps.
 ///
-/// It goes on with indexes that were left half made or half removed, and forgets what has had its time. It
-/// writes in slices through the writer's queue, as everybody does, and only when there is something to do.
+/// It goes on with indexes that were left half made or half removed, looks what the rows of indexes are like
+/// when they have changed, and forgets what has had its time. It writes in slices through the writer's queue, as everybody does, and only when there is something to do.
 final class Housekeeping: Sendable {
   private struct State {
     var isStopping = false
+    /// Whether statistics of indexes have become too old since that was last looked at.
+    var hasStaleStatistics = false
     var hasEnded = true
     var thread: StoreThread?
     /// Where the walk through the certificates goes on.
@@ -43,7 +45,10 @@ final class Housekeeping: Sendable {
   func start(unfinished state: StoreState) throws(StoreError) {
     let indexes = state.collections.flatMap(\.indexes).filter { $0.phase != .ready }
     guard !indexes.isEmpty || options.collectionInterval != nil else { return }
-    self.state.withLock { $0.hasEnded = false }
+    let isStale = state.collections.flatMap(\.indexes).contains {
+      $0.isStale(minimum: options.statisticsMinimum)
+    }
+    self.state.withLock { ($0.hasEnded, $0.hasStaleStatistics) = (false, isStale) }
     do throws(StoreError) {
       let thread = try StoreThread {
         self.run(indexes)
@@ -72,12 +77,30 @@ final class Housekeeping: Sendable {
     }
     guard let interval = options.collectionInterval else { return }
     // A phase of its own, so that the many that start together do not all do it at one time.
-    var pause = min(interval, Self.firstPause) * Double.random(in: 0..<1)
-    while state.wait(for: pause, until: { $0.isStopping ? true : nil }) == nil {
-      attempt("What is old could not be forgotten") { try collect(everything: false) }
-      pause = interval
+    var collection = ContinuousClock.now + min(interval, Self.firstPause) * Double.random(in: 0..<1)
+    while true {
+      let reason = state.wait(for: collection - .now) { state -> Reason? in
+        state.isStopping ? .end : state.hasStaleStatistics ? .statistics : nil
+      }
+      switch reason ?? .collection {
+      case .end: return
+      case .statistics:
+        // Changes come in bursts, of which the last one counts.
+        if state.wait(for: options.statisticsDelay, until: { $0.isStopping ? true : nil }) == true { return }
+        state.withLock { $0.hasStaleStatistics = false }
+        attempt("The statistics of indexes could not be made anew") { try updateStatistics() }
+      case .collection:
+        attempt("What is old could not be forgotten") { try collect(everything: false) }
+        collection = .now + interval
+      }
     }
   }
+
+  /// Why the thread wakes.
+  private enum Reason { case end, statistics, collection }
+
+  /// Lets the rows of indexes be gone through soon; does not wait for it.
+  func noteStaleStatistics() { state.withLock(wake: true) { $0.hasStaleStatistics = true } }
 
   private func attempt(_ failure: String, _ body: () throws -> Void) {
     do { try body() } catch {
@@ -102,6 +125,18 @@ final class Housekeeping: Sendable {
       }
     }
     while try !write({ [slice] in try $0.removeRows(ofIndex: index.number, until: slice.end()) }) {}
+  }
+
+  private func updateStatistics() throws {
+    let minimum = options.statisticsMinimum
+    for index in try write({ try $0.staleIndexes(minimum: minimum) }) {
+      var survey = IndexSurvey(index)
+      while try read({ [slice] in try survey.read($0, $1, until: slice.end()) }) {
+        if state.withLock({ $0.isStopping }) { return }
+      }
+      let statistics = survey.statistics(minimum: minimum)
+      try write { try $0.setStatistics(statistics, ofIndex: index.number) }
+    }
   }
 
   // MARK: - Forgetting

@@ -81,9 +81,10 @@ extension ReadTransaction {
       guard let collection = try collection(names[position]) else { continue }
       try IndexCheck(pages: pages, collection: collection, index: index).run(report)
     }
-    let known = Set(indexes.map(\.index.number))
+    let known = Dictionary(indexes.map { ($0.index.number, $0.index.definition) }) { first, _ in first }
+    try pages.checkStatistics(of: known, report)
     try pages.eachIndexNumber { number in
-      if !known.contains(number) { report("The table of rows has rows of an index that does not exist") }
+      if known[number] == nil { report("The table of rows has rows of an index that does not exist") }
     }
   }
 
@@ -92,6 +93,27 @@ extension ReadTransaction {
 }
 
 extension DocumentPages {
+  /// Checks that what is said of indexes is in order; it need not be true any more.
+  fileprivate func checkStatistics(of indexes: [UInt32: IndexDefinition], _ report: (String) -> Void) throws {
+    try access.scan(tables.indexes, from: [UInt8]().rawBytes) { key, stored in
+      guard key.byteCount > 4 else { return true }
+      do {
+        var name = ByteReader(key)
+        let number: UInt32 = try name.readFixed()
+        guard let definition = indexes[number], key.isEqual(to: IndexStatistics.key(number).rawBytes) else {
+          report("There are statistics of an index that does not exist")
+          return true
+        }
+        let bytes = try SmallRecord.open(stored, at: key, table: "indexes")
+        var reader = ByteReader(bytes.rawBytes)
+        _ = try IndexStatistics(&reader, of: definition)
+      } catch {
+        report("The statistics of an index are damaged")
+      }
+      return true
+    }
+  }
+
   /// Visits the numbers of all indexes that have rows.
   fileprivate func eachIndexNumber(_ body: (UInt32) -> Void) throws {
     var next: UInt32? = 0

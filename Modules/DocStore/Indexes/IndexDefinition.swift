@@ -43,6 +43,8 @@ public struct IndexInfo: Hashable, Sendable {
   public let state: State
   /// One for each living document; while the index is built, for those it has come to.
   public let rowCount: Int
+  /// What the rows are like; `nil` until they were gone through, and where they are few.
+  public let statistics: IndexStatistics?
 }
 
 /// How far the building of an index has come.

@@ -26,9 +26,9 @@ struct IndexKeyWriter {
   }
 
   /// Ends an array or object; below every tag.
-  private static let end: UInt8 = 0x02
+  static let end: UInt8 = 0x02
   /// Stands before each key of an object; above the end.
-  private static let member: UInt8 = 0x03
+  static let member: UInt8 = 0x03
 
   private(set) var bytes: [UInt8] = []
   private var start = 0

@@ -11,6 +11,8 @@ final class IndexMaintainer {
     let state: IndexState
     var paths: [ResolvedPath]
     var rowDelta: Int64 = 0
+    /// Rows added and removed.
+    var changes: UInt64 = 0
   }
 
   /// The rows of one document, one for each index or none.
@@ -109,10 +111,12 @@ final class IndexMaintainer {
           if before.byteCount > 0 {
             buffer.append(before, old.values[index], isRemoval: true)
             members[index].rowDelta -= 1
+            members[index].changes += 1
           }
           if after.byteCount > 0 {
             buffer.append(after, new.values[index], isRemoval: false)
             members[index].rowDelta += 1
+            members[index].changes += 1
           }
         }
       }
@@ -134,18 +138,27 @@ final class IndexMaintainer {
         }
         return true
       }
-      for key in found where try access.delete(tables.rows, key.rawBytes) { members[index].rowDelta -= 1 }
+      for key in found where try access.delete(tables.rows, key.rawBytes) {
+        members[index].rowDelta -= 1
+        members[index].changes += 1
+      }
     }
   }
 
-  /// Adds the changes in the numbers of rows to `indexes`, the collection's list.
-  func settle(_ indexes: inout [IndexState]) {
-    for index in members.indices where members[index].rowDelta != 0 {
+  /// Adds the changes in the rows to `indexes`, the collection's list.
+  ///
+  /// - Returns: Whether there is one whose statistics have just become too old, where so many rows are enough
+  ///   for statistics.
+  func settle(_ indexes: inout [IndexState], minimum: Int) -> Bool {
+    var isStale = false
+    for index in members.indices where members[index].changes > 0 {
       let place = members[index].place
-      let count = Int64(clamping: indexes[place].rowCount) + members[index].rowDelta
-      indexes[place].rowCount = UInt64(max(count, 0))
-      indexes[place].isDirty = true
+      let wasStale = indexes[place].isStale(minimum: minimum)
+      indexes[place].note(rowDelta: members[index].rowDelta, changes: members[index].changes)
+      if !wasStale, indexes[place].isStale(minimum: minimum) { isStale = true }
       members[index].rowDelta = 0
+      members[index].changes = 0
     }
+    return isStale
   }
 }

@@ -16,6 +16,12 @@ struct IndexState: Sendable {
   let definition: IndexDefinition
   var phase: Phase
   var rowCount: UInt64 = 0
+  /// `nil` until the rows were gone through, and where they are few.
+  var statistics: IndexStatistics?
+  /// Rows that were added and removed since then, as far as that is known.
+  var changeCount: UInt64 = 0
+  /// How many of them the table of indexes knows of.
+  private(set) var storedChanges: UInt64 = 0
   /// Whether the table of indexes lacks the present state.
   var isDirty = true
 
@@ -28,8 +34,36 @@ struct IndexState: Sendable {
     case .dropping: return nil
     }
     return IndexInfo(
-      number: number, definition: definition, state: state, rowCount: Int(clamping: rowCount))
+      number: number, definition: definition, state: state, rowCount: Int(clamping: rowCount),
+      statistics: statistics)
   }
+
+  /// Whether the rows should be gone through again, where so many are enough for statistics.
+  func isStale(minimum: Int) -> Bool {
+    guard phase == .ready else { return false }
+    guard let statistics else { return rowCount >= UInt64(max(minimum, 1)) }
+    return changeCount > UInt64(statistics.rowCount) / Self.staleFraction
+  }
+
+  /// Statistics are made anew when this part of the rows has changed.
+  private static let staleFraction: UInt64 = 5
+
+  /// Takes in that rows were added and removed.
+  mutating func note(rowDelta: Int64, changes: UInt64) {
+    rowCount = UInt64(max(Int64(clamping: rowCount) + rowDelta, 0))
+    changeCount += changes
+    // That some changes are forgotten when the store is closed does no harm.
+    if rowDelta != 0 || changeCount - min(storedChanges, changeCount) > rowCount / 64 { isDirty = true }
+  }
+
+  /// Takes in that the rows were gone through.
+  mutating func note(_ statistics: IndexStatistics?) {
+    self.statistics = statistics
+    (changeCount, storedChanges, isDirty) = (0, 0, true)
+  }
+
+  /// Takes in that the table of indexes has the present state.
+  mutating func noteStored() { (storedChanges, isDirty) = (changeCount, false) }
 
   /// Whether a document has a row here, if it lives.
   func covers(_ number: DocumentNumber) -> Bool {
@@ -68,7 +102,11 @@ extension IndexState {
       writer.writeVarint(field.path.count)
       for key in field.path { writer.writeString(key) }
     }
-    if case .building(let next) = phase { writer.writeVarint(next.rawValue) }
+    switch phase {
+    case .building(let next): writer.writeVarint(next.rawValue)
+    case .ready: if changeCount > 0 { writer.writeVarint(changeCount) }
+    case .dropping: break
+    }
     return writer.bytes
   }
 
@@ -93,7 +131,10 @@ extension IndexState {
     switch phase {
     case IndexInfo.State.building.rawValue:
       self.phase = .building(next: DocumentNumber(try value.readVarint()))
-    case IndexInfo.State.ready.rawValue: self.phase = .ready
+    case IndexInfo.State.ready.rawValue:
+      self.phase = .ready
+      changeCount = value.isAtEnd ? 0 : try value.readVarint()
+      storedChanges = changeCount
     case Self.dropping: self.phase = .dropping
     default: throw value.failure(.malformed, "an index is in an unknown state")
     }
@@ -113,6 +154,12 @@ extension StoreState {
     for (collection, index) in try access.indexes(tables, names: collections.map(\.name)) {
       collections[collection].indexes.append(index)
     }
+    for collection in collections.indices {
+      for place in collections[collection].indexes.indices {
+        let index = collections[collection].indexes[place]
+        collections[collection].indexes[place].statistics = try access.statistics(of: index, tables)
+      }
+    }
   }
 
   /// The number of a new index.
@@ -129,7 +176,7 @@ extension StoreState {
       try SmallRecord.put(
         state.encode(collection: collections[index].id), at: IndexState.key(state.number), in: tables.indexes,
         access)
-      collections[index].indexes[place].isDirty = false
+      collections[index].indexes[place].noteStored()
     }
   }
 
@@ -150,6 +197,8 @@ extension PageAccess {
   {
     var found: [(Int, IndexState)] = []
     try eachSmall(in: tables.indexes, "indexes") { (key, value) throws(CodecError) in
+      // Behind the definition of an index stand its statistics.
+      if key.remaining > 4 { return true }
       var position = 0
       let index = try IndexState(&key, &value) { number in
         guard number >= 1, Int(number) <= names.count else { return nil }
@@ -160,5 +209,17 @@ extension PageAccess {
       return true
     }
     return found
+  }
+
+  /// The statistics of an index; `nil` where there are none, and for damaged ones, which are made anew.
+  func statistics(of index: IndexState, _ tables: Tables) throws(StoreError) -> IndexStatistics? {
+    do throws(StoreError) {
+      return try small(IndexStatistics.key(index.number), in: tables.indexes, "indexes") {
+        (reader) throws(CodecError) in
+        try IndexStatistics(&reader, of: index.definition)
+      }
+    } catch  where error.code == .corrupt {
+      return nil
+    }
   }
 }

@@ -22,6 +22,7 @@ extension Store {
       try? dropIndex(number, in: definition.collection)
       throw error
     }
+    surveyBuilt(number, definition)
     return number
   }
 
@@ -42,6 +43,7 @@ extension Store {
       await Task { _ = try? await self.dropIndex(number, in: definition.collection) }.value
       throw error
     }
+    await surveyBuilt(number, definition)
     return number
   }
 

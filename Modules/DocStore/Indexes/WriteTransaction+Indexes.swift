@@ -95,7 +95,8 @@ extension WriteTransaction {
         return untilClock % 64 != 0 || !isTimeUp()
       }
       guard isEmpty else { return false }
-      try access.delete(tables.indexes, key.rawBytes)
+      try access.delete(tables.indexes, IndexState.key(number).rawBytes)
+      try access.delete(tables.indexes, IndexStatistics.key(number).rawBytes)
       withState { state in _ = state.collections[position].indexes.remove(at: place) }
       return true
     }

@@ -179,6 +179,8 @@ struct Rescue {
     var damage = report.damage
     walk.walkSmall("indexes", trees, &damage) { [names] key, reader in
       var number = ByteReader(key.rawBytes)
+      // Statistics are made anew.
+      guard number.remaining == 4 else { return }
       let state = try IndexState(&number, &reader) { names.collection($0) }
       if state.info != nil { definitions.append(state.definition) }
     }

@@ -39,6 +39,8 @@ struct StoreState: Sendable {
   var lastIndex: UInt32 = 0
   /// The engine's number of the transaction since which the same indexes are ready.
   private(set) var indexesSince: UInt64 = 0
+  /// Whether statistics have become too old since that was last looked at.
+  var hasStaleStatistics = false
   /// Whether readers have to be given a new catalogue.
   var isCatalogueStale = false
 

@@ -67,7 +67,8 @@ struct EntryChecks {
     case "expiry": try checkExpiry(&name, &reader)
     case "certificates": _ = try Certificate(&reader, SiteTable(sites: sites))
     case "indexes":
-      _ = try IndexState(&name, &reader) { names[$0] }
+      // The statistics, behind their index, are compared with it once all definitions are known.
+      if name.remaining == 4 { _ = try IndexState(&name, &reader) { names[$0] } }
     default:
       guard let collection = DocumentPath.collection(of: key.rawBytes), names[collection] != nil else {
         throw CodecError(.malformed, "a reference to nothing")

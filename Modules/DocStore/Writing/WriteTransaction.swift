@@ -134,7 +134,11 @@ public final class WriteTransaction {
 
   /// Takes the numbers of rows into the state; changes from here on go by the state of the indexes.
   func settleIndexes() {
-    for (index, maintainer) in maintainers { maintainer.settle(&state.collections[index].indexes) }
+    let minimum = settings.options.statisticsMinimum
+    for (index, maintainer) in maintainers {
+      let isStale = maintainer.settle(&state.collections[index].indexes, minimum: minimum)
+      if isStale { state.hasStaleStatistics = true }
+    }
     maintainers.removeAll()
   }
 

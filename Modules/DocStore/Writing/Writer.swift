@@ -28,6 +28,8 @@ final class Writer: @unchecked Sendable {
   private var failure: StoreError? { health.withLock { $0.failure } }
   /// What others may know of the writer's doings.
   let health = Monitor(Health())
+  /// Hears on the writer's thread that the statistics of indexes have become too old; set before the start.
+  var noteStale: () -> Void = {}
 
   private struct Retired {
     weak var environment: Environment?
@@ -153,6 +155,7 @@ final class Writer: @unchecked Sendable {
       return
     }
     if changesAnything { noteCommit() }
+    noteStatistics()
     announce(finished.map(\.outcome), previous, environment)
     // Before the writers go on, who may look at once whether a snapshot of theirs is still good.
     warnOfOldReaders(environment)
@@ -166,6 +169,12 @@ final class Writer: @unchecked Sendable {
       try environment.dataDescriptor(), pageCount: try environment.pageCount(),
       usedPages: try environment.tables.pageCount(access) + Environment.metaPages)
     settings.isDiskFull = reserve.isMissing
+  }
+
+  private func noteStatistics() {
+    guard state.hasStaleStatistics else { return }
+    state.hasStaleStatistics = false
+    noteStale()
   }
 
   private func noteCommit() {

@@ -36,6 +36,8 @@ struct AccessChoice {
   private static let maximumScans = 32
   /// What it costs to visit a document by its number, where a row of an index costs one.
   private static let fetchCost = 4.0
+  /// What it costs to visit a document where all are visited one after the other.
+  private static let scanCost = 1.5
   private static let sortCost = 1.0
 
   /// The best access there is; `nil` when that is to look at all documents.
@@ -52,10 +54,22 @@ struct AccessChoice {
     self.condition = condition
     self.purpose = purpose
     self.hints = hints
-    estimates = Estimates()
+    estimates = Estimates(entry.indexes)
     sets = condition.sets
     indexes = hints.candidates(among: entry.indexes)
     documents = Double(max(entry.documentCount, 1))
+    if let cost = scanCost { leastCost = cost }
+  }
+
+  /// What it costs to look at all documents; `nil` where an index is taken to be better in any case.
+  ///
+  /// That is where nothing is known of the values, and where all are to be sorted, which may take more memory
+  /// than there is.
+  private var scanCost: Double? {
+    guard estimates.areInformed, hints.indexes == nil else { return nil }
+    guard let window = purpose.window else { return purpose.order.isEmpty ? documents * Self.scanCost : nil }
+    guard purpose.order.isEmpty else { return documents * (Self.scanCost + Self.sortCost) }
+    return min(documents, Double(window) / max(estimates.share(of: condition), 1e-9)) * Self.scanCost
   }
 
   private mutating func consider() {
@@ -87,7 +101,7 @@ struct AccessChoice {
     var rows = documents * fit.share
     if reversed != nil, let window = purpose.window, !purpose.isCount {
       // What of the rows the filter lets pass is met evenly among them.
-      let passing = estimates.share(of: condition) / fit.share
+      let passing = min(estimates.share(of: condition) / fit.share, 1)
       rows = min(rows, Double(window) / max(passing, 1e-9))
     }
     let sort = reversed == nil ? Self.sortCost : 0

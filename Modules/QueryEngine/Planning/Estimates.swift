@@ -1,8 +1,10 @@
 import CRDTCore
+import DocStore
 
-/// How much of a collection a condition is likely to leave, where nothing is known of its values.
+/// How much of a collection a condition is likely to leave.
 ///
-/// Source of the proportions: Selinger et al., "Access Path Selection in a Relational Database Management
+/// What the statistics of indexes say counts first. Source of the proportions where nothing is known of a
+/// field's values: Selinger et al., "Access Path Selection in a Relational Database Management
 /// System", SIGMOD 1979, table 1; narrower, since fields that are asked for by value are mostly keys of a kind.
 struct Estimates {
   /// One value of a field.
@@ -14,9 +16,42 @@ struct Estimates {
   private static let most = 0.9
   /// Of what no index says anything about.
   static let unknown = 0.3
+  /// Of more spans than these only some are looked up.
+  private static let maximumLookups = 64
 
-  /// The part of all documents whose value is in the set.
-  func share(of set: ValueSet) -> Double {
+  /// By its first field, an index that has statistics.
+  private let indexes: [[String]: IndexInfo]
+
+  init(_ indexes: [IndexInfo] = []) {
+    let informed = indexes.filter { $0.statistics != nil }
+    self.indexes = Dictionary(informed.map { ($0.definition.fields[0].path, $0) }) { first, _ in first }
+  }
+
+  /// Whether anything is known of the values.
+  var areInformed: Bool { !indexes.isEmpty }
+
+  /// The part of an index's rows that spans have; `nil` where nothing is known.
+  func share(of spans: [IndexSpan], in index: IndexInfo) -> Double? {
+    guard index.statistics != nil, !spans.isEmpty else { return nil }
+    let step = max(spans.count / Self.maximumLookups, 1)
+    var share = 0.0
+    var lookups = 0
+    for place in stride(from: 0, to: spans.count, by: step) {
+      share += index.share(from: spans[place].from, to: spans[place].to) ?? 0
+      lookups += 1
+    }
+    return min(share * Double(spans.count) / Double(lookups), 1)
+  }
+
+  /// The part of all documents whose value at a path is in the set.
+  func share(of set: ValueSet, at path: [String]) -> Double {
+    guard let index = indexes[path] else { return share(of: set) }
+    let spans = IndexSpan.spans(of: set, descending: index.definition.fields[0].isDescending)
+    return share(of: spans, in: index) ?? share(of: set)
+  }
+
+  /// The part of all documents whose value is in the set, where nothing is known of them.
+  private func share(of set: ValueSet) -> Double {
     min(set.ranges.reduce(0) { $0 + share(of: $1) }, Self.most)
   }
 
@@ -40,7 +75,7 @@ struct Estimates {
     switch condition.kind {
     case .always: condition.isExact ? 1 : Self.unknown
     case .never: 0
-    case .field(_, let set): share(of: set)
+    case .field(let path, let set): share(of: set, at: path)
     case .all(let terms): terms.reduce(1) { $0 * share(of: $1) }
     case .any(let terms): min(terms.reduce(0) { $0 + share(of: $1) }, Self.most)
     }

@@ -27,7 +27,7 @@ struct IndexFit {
       guard let set = sets[field.path] else { break }
       let isLeading = settled == 0
       guard isLeading || prefixes.count * set.ranges.count <= Self.maximumSpans else { break }
-      share *= estimates.share(of: set)
+      share *= index.statistics == nil ? estimates.share(of: set, at: field.path) : 1
       settled += 1
       let ranges = Self.ranges(of: set, descending: field.isDescending)
       guard set.isPoints, ranges.count <= Self.maximumSpans else {
@@ -35,7 +35,7 @@ struct IndexFit {
           ranges.map { IndexSpan($0, after: prefix, descending: field.isDescending) }
         }
         self.index = index
-        self.share = share
+        self.share = estimates.share(of: spans, in: index) ?? share
         settledFields = settled
         return
       }
@@ -43,9 +43,9 @@ struct IndexFit {
     }
     guard settled > 0 else { return nil }
     self.index = index
-    self.share = share
     settledFields = settled
     spans = prefixes.map { .equal($0) }
+    self.share = estimates.share(of: spans, in: index) ?? share
   }
 
   /// All rows of an index.
@@ -95,6 +95,13 @@ struct IndexFit {
 }
 
 extension IndexSpan {
+  /// The rows whose first value is in a set, in the order of the index.
+  static func spans(of set: ValueSet, descending: Bool) -> [IndexSpan] {
+    (descending ? set.ranges.reversed() : set.ranges).map {
+      IndexSpan($0, after: [], descending: descending)
+    }
+  }
+
   /// The rows whose first values are `prefix` and whose next one is in `range`.
   init(_ range: ValueRange, after prefix: [Value?], descending: Bool) {
     let lower = range.lower.bound(after: prefix, descending: descending)

@@ -1,0 +1,81 @@
+import CRDTCore
+
+/// Goes through the values that ``IndexKeyWriter`` wrote, one after the other.
+///
+/// What it reads may be damaged or cut: then it says that there is no further value.
+struct IndexKeyReader: ~Escapable {
+  private let bytes: RawSpan
+  /// Where the next value begins.
+  private(set) var offset = 0
+  /// What flips the bytes of a descending field.
+  private var mask: UInt8 = 0
+
+  @_lifetime(copy bytes)
+  init(_ bytes: RawSpan) { self.bytes = bytes }
+
+  /// Passes over one field's value.
+  ///
+  /// - Returns: Whether it was whole.
+  mutating func skip(descending: Bool) -> Bool {
+    mask = descending ? .max : 0
+    return skipValue()
+  }
+
+  private var byte: UInt8? {
+    guard offset < bytes.byteCount else { return nil }
+    return unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self) ^ mask
+  }
+
+  private mutating func next() -> UInt8? {
+    guard let byte else { return nil }
+    offset += 1
+    return byte
+  }
+
+  // Values lie in each other as deep as there are bytes in a key, at most.
+  private mutating func skipValue() -> Bool {
+    guard let byte = next(), let tag = IndexKeyWriter.Tag(rawValue: byte) else { return false }
+    switch tag {
+    case .no, .yes, .notANumber, .null, .missing: return true
+    case .negative: return skipMagnitude(flip: .max)
+    case .positive: return skipMagnitude(flip: 0)
+    case .binary, .string: return skipText()
+    case .array: return skipElements()
+    case .object: return skipMembers()
+    case .attachment:
+      guard skipText(), bytes.byteCount - offset > 8 else { return false }
+      offset += 8
+      return next() == IndexKeyWriter.Tag.object.rawValue && skipMembers()
+    }
+  }
+
+  private mutating func skipMagnitude(flip: UInt8) -> Bool {
+    while let byte = next() {
+      if (byte ^ flip) & 1 == 0 { return true }
+    }
+    return false
+  }
+
+  private mutating func skipText() -> Bool {
+    while let byte = next() {
+      if byte == 0 { return true }
+    }
+    return false
+  }
+
+  private mutating func skipElements() -> Bool {
+    while byte != IndexKeyWriter.end {
+      guard skipValue() else { return false }
+    }
+    offset += 1
+    return true
+  }
+
+  private mutating func skipMembers() -> Bool {
+    while let byte = next() {
+      if byte == IndexKeyWriter.end { return true }
+      guard byte == IndexKeyWriter.member, skipText(), skipValue() else { return false }
+    }
+    return false
+  }
+}
