@@ -25,9 +25,12 @@ import Testing
         key.write(row.values)
         key.write(OrderedInteger.bytes(row.document.rawValue))
         let mark: UInt8 = row.isCut ? 255 : UInt8(row.values.byteCount)
-        let lanes = HashLanes(key.bytes.span.bytes, seed: UInt64(mark))
+        let kinds = row.numberKinds
+        let lanes = HashLanes(key.bytes.span.bytes, seed: UInt64(mark) | UInt64(kinds) << 8)
         key.write(mark)
         key.writeFixed(UInt32(truncatingIfNeeded: lanes.first ^ (lanes.second >> 32)))
+        if kinds > 0 { key.write(UInt8(truncatingIfNeeded: kinds)) }
+        if kinds > 255 { key.write(UInt8(kinds >> 8)) }
         lines.append(key.bytes)
         return true
       }
@@ -47,9 +50,9 @@ import Testing
     let rows = try fixture.store.indexes().flatMap { try Self.lines(fixture.store, $0) }
     let text = rows.map { row in row.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\n" }
       .joined()
-    Attachment.record(text, named: "index-rows-v2.txt")
+    Attachment.record(text, named: "index-rows-v3.txt")
     let url = try #require(
-      Bundle.module.url(forResource: "index-rows-v2", withExtension: "txt", subdirectory: "Golden"))
+      Bundle.module.url(forResource: "index-rows-v3", withExtension: "txt", subdirectory: "Golden"))
     #expect(try String(contentsOf: url, encoding: .utf8) == text)
     // The bytes stand in the file like that: a value follows its key.
     let data = try Data(contentsOf: URL(fileURLWithPath: fixture.dataPath))

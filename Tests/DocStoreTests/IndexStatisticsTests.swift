@@ -23,7 +23,10 @@ import Testing
   }
 
   private static func index(_ store: Store, _ name: String) throws -> IndexInfo {
-    try #require(try store.indexes().first { $0.definition.name == name })
+    try store.read { tx in
+      let collection = try #require(try tx.collection("cars"))
+      return try #require(try tx.readyIndexes(of: collection).first { $0.definition.name == name })
+    }
   }
 
   /// The part of the rows that lie between two bounds, counted.

@@ -18,11 +18,11 @@ import Testing
     let documents = (0..<2_000).map { number -> Value in
       .map([
         "kind": .string(number % 20 == 0 ? "rare \(number / 20 % 5)" : "often"), "n": .int(Int64(number)),
-        "group": .int(Int64(number % 40)),
+        "grp": .int(Int64(number % 40)),
       ])
     }
     _ = try engine.execute("INSERT INTO t DOCUMENTS (:all)", arguments: ["all": .array(documents)])
-    for field in ["kind", "n", "group"] {
+    for field in ["kind", "n", "grp"] {
       try store.createIndex(
         IndexDefinition(name: field, collection: "t", fields: [IndexField([field])]))
     }
@@ -42,20 +42,20 @@ import Testing
   }
 
   @Test(arguments: [
-    ("WHERE kind = 'often' AND group = 3", "group"),
-    ("WHERE kind = 'rare 1' AND group = 3", "kind"),
+    ("WHERE kind = 'often' AND grp = 3", "grp"),
+    ("WHERE kind = 'rare 1' AND grp = 3", "kind"),
     ("WHERE kind = 'rare 1' AND n < 1000", "kind"),
     ("WHERE kind = 'often' AND n < 30", "n"),
-    ("WHERE group = 3 AND n BETWEEN 100 AND 120", "n"),
-    ("WHERE group = 3 AND n BETWEEN 100 AND 1900", "group"),
-    ("WHERE group = 3 AND n < 200", "group & n"),
+    ("WHERE grp = 3 AND n BETWEEN 100 AND 120", "n"),
+    ("WHERE grp = 3 AND n BETWEEN 100 AND 1900", "grp"),
+    ("WHERE grp = 3 AND n < 200", "grp & n"),
     ("WHERE kind LIKE 'rare%' AND n < 1500", "kind"),
-    ("WHERE kind IN ['rare 1', 'rare 2'] AND group IN [1, 2, 3, 4, 5, 6]", "kind"),
+    ("WHERE kind IN ['rare 1', 'rare 2'] AND grp IN [1, 2, 3, 4, 5, 6]", "kind"),
     // Where most documents are wanted, an index is a detour; a count needs the rows alone.
     ("WHERE kind = 'often'", "collectionScan"),
     ("WHERE n > 100", "collectionScan"),
-    ("WHERE kind = 'often' OR group = 7", "collectionScan"),
-    ("WHERE kind = 'rare 1' OR group = 7", "kind | group"),
+    ("WHERE kind = 'often' OR grp = 7", "collectionScan"),
+    ("WHERE kind = 'rare 1' OR grp = 7", "kind | grp"),
     ("USE INDEX 'kind' WHERE kind = 'often'", "kind"),
     // An order is taken from an index where enough of its first rows are wanted.
     ("WHERE kind = 'often' ORDER BY n LIMIT 5", "n"),
@@ -68,15 +68,15 @@ import Testing
 
   @Test func `statistics that are no longer true cost time and nothing else`() throws {
     _ = try engine.execute("UPDATE t SET kind = 'rare 1', n = 5 WHERE kind = 'often'")
-    _ = try engine.execute("UPDATE t SET kind = 'often' WHERE group = 3")
-    for rest in ["kind = 'rare 1'", "n = 5 AND group = 3", "kind = 'often' AND n < 30", "n BETWEEN 4 AND 6"] {
+    _ = try engine.execute("UPDATE t SET kind = 'often' WHERE grp = 3")
+    for rest in ["kind = 'rare 1'", "n = 5 AND grp = 3", "kind = 'often' AND n < 30", "n BETWEEN 4 AND 6"] {
       let hinted = try engine.execute("SELECT _id FROM t USE INDEX '' WHERE \(rest) ORDER BY _id").rows
       let planned = try engine.execute("SELECT _id FROM t WHERE \(rest) ORDER BY _id").rows
       #expect(try planned.map { try $0.values() } == hinted.map { try $0.values() })
       #expect(!planned.isEmpty)
     }
     try store.updateStatistics(of: "t")
-    #expect(try access("WHERE kind = 'rare 1' AND group = 7") == "group")
+    #expect(try access("WHERE kind = 'rare 1' AND grp = 7") == "grp")
     #expect(try access("WHERE kind = 'often' AND n < 2000") == "kind")
   }
 

@@ -41,7 +41,7 @@ struct IndexCheck {
           expected.removeAll()
           let wanted = try IndexMaintainer.appendRow(
             index, paths, view, number, collection.keys, to: &expected)
-          return expected.bytes.rawBytes.isEqual(to: key) && RowValue(value, of: key)?.mark == wanted.mark
+          return expected.bytes.rawBytes.isEqual(to: key) && RowValue(value, of: key) == wanted
         }
       } catch let error as StoreError where error.code == .corrupt {
         return true

@@ -21,6 +21,32 @@ struct IndexKeyReader: ~Escapable {
     return skipValue()
   }
 
+  /// Reads one field's value, `nil` for MISSING, into `value`.
+  ///
+  /// - Returns: Whether that is possible: an array, an object or an attachment is not read.
+  mutating func read(_ value: inout Value?, descending: Bool, _ kind: NumberKind) -> Bool {
+    mask = descending ? .max : 0
+    guard let byte = next(), let tag = IndexKeyWriter.Tag(rawValue: byte) else { return false }
+    switch tag {
+    case .no: value = .bool(false)
+    case .yes: value = .bool(true)
+    case .notANumber: value = .double(.nan)
+    case .negative, .positive:
+      guard let number = readNumber(isNegative: tag == .negative, kind) else { return false }
+      value = number
+    case .string:
+      guard let text = readText() else { return false }
+      value = .string(String(decoding: text, as: UTF8.self))
+    case .binary:
+      guard let text = readText() else { return false }
+      value = .bytes(text)
+    case .null: value = .null
+    case .missing: value = nil
+    case .array, .object, .attachment: return false
+    }
+    return true
+  }
+
   private var byte: UInt8? {
     guard offset < bytes.byteCount else { return nil }
     return unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self) ^ mask
@@ -54,6 +80,39 @@ struct IndexKeyReader: ~Escapable {
       if (byte ^ flip) & 1 == 0 { return true }
     }
     return false
+  }
+
+  private mutating func readNumber(isNegative: Bool, _ kind: NumberKind) -> Value? {
+    let flip: UInt8 = isNegative ? .max : 0
+    var word: UInt64 = 0
+    var rest: UInt64 = 0
+    var place: UInt64 = 0
+    while let byte = next() {
+      let bits = UInt64((byte ^ flip) >> 1)
+      switch place {
+      case 0..<9: word |= bits << (57 - 7 * place)
+      case 9: rest = bits << 3
+      case 10: rest |= bits >> 4
+      default: return nil
+      }
+      place += 1
+      if (byte ^ flip) & 1 == 0 { return kind.value(Double(bitPattern: word >> 1), rest, isNegative) }
+    }
+    return nil
+  }
+
+  private mutating func readText() -> [UInt8]? {
+    var text: [UInt8] = []
+    while let byte = next() {
+      switch byte {
+      case 0: return text
+      case 1:
+        guard let escaped = next(), escaped > 0 else { return nil }
+        text.append(escaped - 1)
+      default: text.append(byte)
+      }
+    }
+    return nil
   }
 
   private mutating func skipText() -> Bool {

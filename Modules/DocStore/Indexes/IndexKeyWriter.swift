@@ -32,6 +32,9 @@ struct IndexKeyWriter {
 
   private(set) var bytes: [UInt8] = []
   private var start = 0
+  /// Of the values so far, and of how many of them: see ``IndexRow/numberKinds``.
+  private var numberKinds: UInt16 = 0
+  private var fieldCount: UInt16 = 0
 
   mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
 
@@ -55,16 +58,21 @@ struct IndexKeyWriter {
 
   // MARK: - The values of a row
 
-  mutating func beginValues() { start = bytes.count }
+  mutating func beginValues() {
+    start = bytes.count
+    (numberKinds, fieldCount) = (0, 0)
+  }
 
   /// Cuts the values to their room.
   ///
-  /// - Returns: Bytes that they take, and whether some were cut off.
-  mutating func endValues() -> (byteCount: Int, isCut: Bool) {
+  /// - Returns: What is to stand under the row's key.
+  mutating func endValues() -> RowValue {
     let count = bytes.count - start
-    guard count > Self.valueBytes else { return (count, false) }
+    guard count > Self.valueBytes else {
+      return RowValue(valueBytes: count, isCut: false, numberKinds: numberKinds)
+    }
     bytes.removeLast(count - Self.valueBytes)
-    return (Self.valueBytes, true)
+    return RowValue(valueBytes: Self.valueBytes, isCut: true)
   }
 
   private var room: Int { max(start + Self.valueBytes + 1 - bytes.count, 0) }
@@ -78,8 +86,11 @@ struct IndexKeyWriter {
     let first = bytes.count
     switch value {
     case nil: write(Tag.missing)
-    case .some(let value): try write(value, keys)
+    case .some(let value):
+      try write(value, keys)
+      numberKinds |= NumberKind(value).rawValue << (2 * fieldCount)
     }
+    fieldCount += 1
     if descending { flip(from: first) }
   }
 

@@ -97,9 +97,9 @@ final class IndexMaintainer {
       try writer.write(
         record.value(at: paths[field]), descending: index.definition.fields[field].isDescending, keys)
     }
-    let (byteCount, isCut) = writer.endValues()
+    let value = writer.endValues()
     writer.append(number)
-    return RowValue(valueBytes: byteCount, isCut: isCut)
+    return value
   }
 
   /// Notes the differences between the old rows and the new ones.
@@ -107,7 +107,13 @@ final class IndexMaintainer {
     for index in members.indices {
       old.withKey(index) { before in
         new.withKey(index) { after in
-          guard !before.isEqual(to: after) else { return }
+          guard !before.isEqual(to: after) else {
+            // Numbers of one value but another kind have one key.
+            if old.values[index] != new.values[index] {
+              buffer.append(after, new.values[index], isRemoval: false)
+            }
+            return
+          }
           if before.byteCount > 0 {
             buffer.append(before, old.values[index], isRemoval: true)
             members[index].rowDelta -= 1

@@ -196,9 +196,8 @@ extension PageAccess {
   func indexes(_ tables: Tables, names: [String]) throws(StoreError) -> [(collection: Int, index: IndexState)]
   {
     var found: [(Int, IndexState)] = []
-    try eachSmall(in: tables.indexes, "indexes") { (key, value) throws(CodecError) in
-      // Behind the definition of an index stand its statistics.
-      if key.remaining > 4 { return true }
+    // Behind the definition of an index stand its statistics.
+    try eachSmall(in: tables.indexes, "indexes", keyBytes: 4) { (key, value) throws(CodecError) in
       var position = 0
       let index = try IndexState(&key, &value) { number in
         guard number >= 1, Int(number) <= names.count else { return nil }

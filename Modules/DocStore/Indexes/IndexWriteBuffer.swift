@@ -11,7 +11,7 @@ struct IndexWriteBuffer {
     let prefix: UInt64
     let start: Int
     let count: UInt16
-    let mark: UInt8
+    let value: RowValue
     let isRemoval: Bool
   }
 
@@ -35,8 +35,7 @@ struct IndexWriteBuffer {
     let (index, numberBytes) = OrderedInteger.read(key) ?? (0, 0)
     let step = Step(
       prefix: Self.prefix(key, from: numberBytes), start: bytes.count, count: UInt16(key.byteCount),
-      mark: value.mark,
-      isRemoval: isRemoval)
+      value: value, isRemoval: isRemoval)
     unsafe key.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
     if let place = lists.firstIndex(where: { $0.index == index }) {
       lists[place].steps.append(step)
@@ -92,12 +91,8 @@ struct IndexWriteBuffer {
       if step.isRemoval {
         try cursor.remove(key)
       } else {
-        try cursor.put(key, RowValue(mark: step.mark))
+        try cursor.put(key, step.value)
       }
     }
   }
-}
-
-extension RowValue {
-  init(mark: UInt8) { self.mark = mark }
 }

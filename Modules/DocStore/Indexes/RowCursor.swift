@@ -24,7 +24,7 @@ import CRDTCore
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-      var room = unsafe MDB_val(mv_size: RowValue.byteCount, mv_data: nil)
+      var room = unsafe MDB_val(mv_size: value.byteCount, mv_data: nil)
       let rc = unsafe mdb_cursor_put(handle, &name, &room, UInt32(MDB_RESERVE))
       if rc == MDB_SUCCESS {
         unsafe value.write(key, to: UnsafeMutableRawBufferPointer(start: room.mv_data, count: room.mv_size))

@@ -124,13 +124,15 @@ extension LogState {
 }
 
 extension PageAccess {
-  /// Visits all entries of a small table in order; `body` returns `false` for one that cannot be.
+  /// Visits all entries of a small table in order, or those with keys of so many bytes; `body` returns `false`
+  /// for one that cannot be.
   func eachSmall(
-    in table: MDB_dbi, _ name: StaticString,
+    in table: MDB_dbi, _ name: StaticString, keyBytes: Int? = nil,
     _ body: (inout ByteReader, inout ByteReader) throws(CodecError) -> Bool
   ) throws(StoreError) {
     do {
       try scan(table, from: [UInt8]().rawBytes) { key, stored in
+        if let keyBytes, key.byteCount != keyBytes { return true }
         let bytes = try SmallRecord.open(stored, at: key, table: name)
         var keyReader = ByteReader(key)
         var value = ByteReader(bytes.rawBytes)

@@ -45,7 +45,8 @@ public struct DunlinQueryResultItem: Sendable {
     do { fields = try row.values() } catch { fields = [:] }
   }
 
-  /// The document that the row stands for; `nil` for a row that stands for none, such as a count.
+  /// The document that the row stands for; `nil` for a row that stands for none, such as a count, and for one of
+  /// columns of which none is `_id`.
   public var id: DunlinDocumentID? { documentID.map { DunlinDocumentID($0) } }
 
   /// The columns by name; one that is missing has none, a null is `nil`.

@@ -10,6 +10,8 @@ struct AccessChoice {
     var isOrdered = false
     /// Whether the filter accepts every document found, but for those of cut rows.
     var isExact = false
+    /// Whether the rows have all that is read of documents.
+    var isCovering = false
   }
 
   /// What is to be found, beside the condition.
@@ -19,6 +21,13 @@ struct AccessChoice {
     var window: Int?
     /// Whether no more is wanted than how many there are.
     var isCount = false
+    /// What is read of documents; `nil` for all.
+    var paths: [FieldPath]?
+    /// Whether the rows of a whole index will do in place of all documents.
+    var readsAll = false
+
+    /// Whether the rows of an index have all that is wanted.
+    func isCovered(by index: IndexInfo) -> Bool { paths.map { index.definition.holds($0) } ?? false }
   }
 
   private let condition: Condition
@@ -39,6 +48,9 @@ struct AccessChoice {
   /// What it costs to visit a document where all are visited one after the other.
   private static let scanCost = 1.5
   private static let sortCost = 1.0
+  /// What it costs to read the values of a row instead, and a little for each field of the index.
+  private static let readCost = 0.25
+  private static let fieldCost = 0.01
 
   /// The best access there is; `nil` when that is to look at all documents.
   static func best(
@@ -81,6 +93,9 @@ struct AccessChoice {
     for fit in fits { consider(fit) }
     considerIntersection(of: fits)
     considerUnions()
+    if purpose.readsAll {
+      for index in indexes where purpose.isCovered(by: index) { consider(IndexFit(whole: index)) }
+    }
     // Without a bound, reading all by an index pays only where nothing is left out.
     guard !purpose.order.isEmpty, purpose.window != nil || condition.saysNothing else { return }
     for index in indexes { consider(IndexFit(whole: index), ifOrdered: true) }
@@ -105,11 +120,14 @@ struct AccessChoice {
       rows = min(rows, Double(window) / max(passing, 1e-9))
     }
     let sort = reversed == nil ? Self.sortCost : 0
-    let fetch = purpose.isCount && isExact ? 0 : Self.fetchCost
+    let isCovering = purpose.isCovered(by: fit.index)
+    let read = Self.readCost + Self.fieldCost * Double(fit.index.definition.fields.count)
+    let fetch = purpose.isCount && isExact ? 0 : isCovering ? read : Self.fetchCost
     let scan = IndexScan(fit.index, fit.spans, reversed: reversed ?? false)
     consider(
       Choice(
-        access: .index(scan), isOrdered: !purpose.order.isEmpty && reversed != nil, isExact: isExact),
+        access: .index(scan), isOrdered: !purpose.order.isEmpty && reversed != nil, isExact: isExact,
+        isCovering: isCovering),
       cost: rows * (1 + fetch + sort))
   }
 

@@ -15,6 +15,9 @@ package struct Plan: Hashable, Sendable {
   package var isOrdered = false
   /// Whether `filter` accepts all that `access` finds, but for documents of cut rows.
   package var coversFilter = false
+  /// Whether the rows of `access` have all that is read of documents, so that these are only read where rows
+  /// have not.
+  package var isCovering = false
   package var offset = 0
   package var limit: Int?
 

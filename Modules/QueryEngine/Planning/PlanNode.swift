@@ -46,8 +46,9 @@ extension Plan {
   }
 
   private var filtered: PlanNode {
-    var node = PlanNode.scan(access, collection: collection)
+    var node = PlanNode.scan(access, collection: collection, covers: isCovering)
     switch access {
+    case .index where isCovering: break
     case .index, .union, .intersection: node = .fetch(node)
     case .collectionScan, .ids, .idRange, .virtual: break
     }

@@ -8,19 +8,24 @@ package enum Planner {
   ///   - select: The query.
   ///   - arguments: The values of its parameters.
   ///   - catalogue: What is known of its collection.
+  ///   - reading: What is read of each document, where the projection does not tell; `nil` for all of it.
+  ///   - readsAll: Whether what is read may be had from all rows of an index in place of all documents.
   ///   - totalOrder: Whether rows that ORDER BY leaves equal stand by id, as live results need it; otherwise
   ///     they may stand in any order.
   /// - Returns: The plan, with no parameters left in it.
   /// - Throws: `argument` for a parameter without a value or one that does not fit; `unsupported`; `limit`.
   package static func plan(
-    _ select: Select, arguments: [String: Value], catalogue: QueryCatalogue = .empty, totalOrder: Bool = false
+    _ select: Select, arguments: [String: Value], catalogue: QueryCatalogue = .empty,
+    reading: [FieldPath]? = nil, readsAll: Bool = false, totalOrder: Bool = false
   ) throws(QueryError) -> Plan {
     if let feature = select.unsupportedFeature { throw .unsupported(feature) }
     var plan = try plan(
       select.source, select.predicate, select.order, select.limit, select.offset, arguments)
     plan.distinct = select.distinct
     plan.projection = try select.projection.binding(arguments)
-    plan.choosePath(catalogue, select.source.hints, byID: totalOrder)
+    let paths = reading.map { $0 + (plan.filter?.paths ?? []) } ?? plan.paths
+    plan.choosePath(
+      catalogue, select.source.hints, reading: paths, readsAll: readsAll || plan.distinct, byID: totalOrder)
     return plan
   }
 
@@ -72,7 +77,10 @@ package enum Planner {
 
 extension Plan {
   /// Settles how documents are found: by id where the filter names ids, by indexes where some fit, else all.
-  fileprivate mutating func choosePath(_ catalogue: QueryCatalogue, _ hints: Hints, byID: Bool = false) {
+  fileprivate mutating func choosePath(
+    _ catalogue: QueryCatalogue, _ hints: Hints, reading paths: [FieldPath]? = nil, readsAll: Bool = false,
+    byID: Bool = false
+  ) {
     if case .virtual = access { return }
     let constraint = filter.map { IDConstraint($0) } ?? .everything
     if byID {
@@ -95,9 +103,11 @@ extension Plan {
     // Whatever the offset is, the plan is the same, so that pages do not overlap.
     var purpose = AccessChoice.Purpose(order: order, window: distinct ? nil : limit)
     if case .countAll = projection { purpose = AccessChoice.Purpose(isCount: true) }
+    (purpose.paths, purpose.readsAll) = (paths, readsAll)
     guard let choice = AccessChoice.best(condition, entry, hints, purpose) else { return }
     access = choice.access
     isOrdered = choice.isOrdered
     coversFilter = choice.isExact
+    isCovering = choice.isCovering
   }
 }

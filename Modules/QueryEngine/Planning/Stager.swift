@@ -158,7 +158,10 @@ struct Stager {
     }
     let found = Select(from: sources[source].alone, predicate: Expression.all(own))
     return StagedPlan.Input(
-      name: names[source], plan: try Planner.plan(found, arguments: arguments, catalogue: catalogue),
+      name: names[source],
+      plan: try Planner.plan(
+        found, arguments: arguments, catalogue: catalogue, reading: layout.paths[source],
+        readsAll: select.isGrouped),
       paths: layout.paths[source], firstSlot: layout.firstSlot(of: source),
       join: try join.map { (join) throws(QueryError) in
         StagedPlan.JoinStep(

@@ -1,4 +1,5 @@
 import CRDTCore
+import DocStore
 
 /// The values of a row of several documents, or of a group, by slot; `nil` is MISSING.
 typealias Frame = [Value?]
@@ -45,11 +46,18 @@ struct SlotReader: Sendable {
   private var fields: [ResolvedField?]
   private let keys: KeyTable
   private let firstSlot: Int
+  /// Where the rows of the index have what is read, if they are read.
+  private let places: [(field: Int, rest: FieldPath)?]
 
   init(_ input: StagedPlan.Input, _ keys: KeyTable) {
     paths = input.paths
     firstSlot = input.firstSlot
     self.keys = keys
+    if case .index(let scan) = input.plan.access, input.plan.isCovering {
+      places = paths.map { scan.index.definition.place(of: $0) }
+    } else {
+      places = []
+    }
     fields = paths.map { path in
       guard !path.isEmpty else { return nil }
       var field = ResolvedField(path)
@@ -67,6 +75,13 @@ struct SlotReader: Sendable {
       } else {
         frame[firstSlot + index] = try whole(id, record)
       }
+    }
+  }
+
+  /// Reads the values of an index's row, which has all that is read here.
+  func read(_ cover: borrowing IndexCover, _ frame: inout Frame) {
+    for (index, place) in places.enumerated() {
+      frame[firstSlot + index] = place.flatMap { cover.value(at: $0) }
     }
   }
 

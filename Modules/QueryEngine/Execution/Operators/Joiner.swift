@@ -111,6 +111,7 @@ struct Joiner {
       }
       var lookup = step.input.plan
       lookup.access = .index(IndexScan(index, [.equal([value])]))
+      lookup.isCovering = false
       return try forEachDocument(step, lookup, in: source, &frame, visit)
     case .hash(let partner, _):
       try readPartners(level, in: source, frame, key: FrameExpression(partner, context))
@@ -172,6 +173,14 @@ struct Joiner {
       return goesOn
     }
     guard let collection = level.collection else { return true }
+    if plan.isCovering {
+      try plan.forEachCovered(in: source, place: level.place, collection, context) { cover, _ in
+        level.reader.read(cover, &frame)
+        goesOn = try visit(&self, &frame)
+        return goesOn
+      }
+      return goesOn
+    }
     var meter = ScanMeter(context, source: level.place)
     defer { meter.finish() }
     try plan.access.forEachRecord(in: source, collection, context) { id, record in

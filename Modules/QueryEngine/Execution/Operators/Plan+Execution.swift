@@ -68,6 +68,13 @@ extension Plan {
     if countsAll { return try source.documentCount(of: collection) }
     if let countedScan { return try count(countedScan, in: source, collection, context) }
     var count = 0
+    if isCovering {
+      try forEachCovered(in: source, collection, context) { _, _ in
+        count += 1
+        return true
+      }
+      return count
+    }
     try forEachMatch(in: source, collection, context) { _, _ in
       count += 1
       return true

@@ -7,7 +7,9 @@ extension Plan {
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
   ) throws -> [SortedRow] {
     guard limit != 0, let collection = try source.collection(self.collection) else { return [] }
-    let projector = Projector(projection, collection.keys, context)
+    if isCovering, let rows = try coveredRows(in: source, collection, context) { return rows }
+    let projector = Projector(
+      projection, collection.keys, context, namesDocuments: projection.namesDocuments)
     if distinct { return try distinctRows(in: source, collection, projector, context) }
     if order.isEmpty { return try streamedRows(in: source, collection, projector, context) }
     let rows = try orderedRows(in: source, collection, projector, context)

@@ -10,6 +10,8 @@ struct Projector: Sendable {
   }
 
   private let keys: KeyTable
+  /// Whether rows of columns tell which documents they are of.
+  private let namesDocuments: Bool
   private let shape: RowShape?
   private var columns: [ScalarProgram] = []
   private var parts: [Part] = []
@@ -18,8 +20,13 @@ struct Projector: Sendable {
   ///   - projection: What the rows show; counts are made elsewhere.
   ///   - keys: The field names of the collection.
   ///   - context: The statement that makes the rows.
-  init(_ projection: Select.Projection, _ keys: KeyTable, _ context: StatementContext? = nil) {
+  ///   - namesDocuments: Whether rows of columns tell which documents they are of.
+  init(
+    _ projection: Select.Projection, _ keys: KeyTable, _ context: StatementContext? = nil,
+    namesDocuments: Bool = true
+  ) {
     self.keys = keys
+    self.namesDocuments = namesDocuments
     switch projection {
     case .all, .countAll: shape = nil
     case .columns(let columns):
@@ -47,7 +54,9 @@ struct Projector: Sendable {
 
   /// The row of a document in the store's memory, which is copied where the row shows it whole.
   func row(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Row {
-    if let shape { return Row(shape, try values(id, record), id: DocumentID(copying: id)) }
+    if let shape {
+      return Row(shape, try values(id, record), id: namesDocuments ? DocumentID(copying: id) : nil)
+    }
     if parts.isEmpty { return Row(DocumentID(copying: id), Record(copying: record), keys) }
     return Row(try members(id, record), id: DocumentID(copying: id))
   }
@@ -101,6 +110,14 @@ struct Projector: Sendable {
       }
     }
     return row
+  }
+}
+
+extension Select.Projection {
+  /// Whether a row belongs to one document in the eyes of whoever reads it: with columns alone, `_id` is one.
+  var namesDocuments: Bool {
+    guard case .columns(let columns) = self else { return true }
+    return columns.contains { $0.expression == .path([.key("_id")]) }
   }
 }
 

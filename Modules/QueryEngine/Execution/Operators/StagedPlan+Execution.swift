@@ -21,11 +21,15 @@ extension StagedPlan {
       return try sink.finished()
     }
     var groups = GroupTable(grouping, context)
-    try joiner.forEachFrame(slotCount, in: source) { frame in
-      guard try condition?.accepts(frame) ?? true else { return true }
-      accepted += 1
-      try groups.add(frame)
-      return true
+    if let ends = try groupOfEnds(grouping, in: source, context) {
+      groups = ends
+    } else {
+      try joiner.forEachFrame(slotCount, in: source) { frame in
+        guard try condition?.accepts(frame) ?? true else { return true }
+        accepted += 1
+        try groups.add(frame)
+        return true
+      }
     }
     let frames = try groups.frames()
     context.profile?.note { section in

@@ -35,11 +35,11 @@ struct ScanMeter {
     return accepts
   }
 
-  /// Counts a row that is found and needs no filter.
-  mutating func count() {
+  /// Counts a row that is found and needs no filter, or of which it is known what the filter says.
+  mutating func count(isAccepted: Bool = true) {
     guard profile != nil else { return }
     scan.found += 1
-    scan.accepted += 1
+    if isAccepted { scan.accepted += 1 }
   }
 
   /// What follows is the work of operators above, until ``resume()``.

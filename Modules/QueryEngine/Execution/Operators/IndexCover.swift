@@ -1,0 +1,85 @@
+import CRDTCore
+import DocStore
+
+/// Reads the fields of an index from its rows, and from the documents where the rows have not all of them.
+struct IndexCover {
+  private let fields: [IndexField]
+  private let resolved: [ResolvedField]
+  private let keys: KeyTable
+  private let filter: FrameExpression?
+  /// Whether the filter accepts the documents of all rows but cut ones.
+  private let isExact: Bool
+  /// The values of the row that was read last.
+  private(set) var values: Frame
+
+  init(_ index: IndexInfo, _ plan: Plan, _ keys: KeyTable, _ context: StatementContext) {
+    fields = index.definition.fields
+    self.keys = keys
+    resolved = fields.map { field in
+      var resolved = ResolvedField(field.path.map(PathComponent.key))
+      resolved.resolve(keys)
+      return resolved
+    }
+    filter = plan.filter.map { FrameExpression($0.onRows(of: index.definition), context) }
+    isExact = plan.coversFilter
+    values = Frame(repeating: nil, count: fields.count)
+  }
+
+  /// Reads a row.
+  ///
+  /// - Returns: Whether the filter accepts its document.
+  mutating func read(_ row: borrowing IndexRow, _ reader: borrowing IndexReader) throws -> Bool {
+    if row.read(fields, into: &values) { return try isExact || filter?.accepts(values) ?? true }
+    var found = values
+    let isAlive = try reader.records.withRecord(numbered: row.document) { id, record in
+      guard record.isAlive else { return false }
+      for place in resolved.indices { found[place] = try resolved[place].value(id, record, keys) }
+      return true
+    }
+    values = found
+    guard isAlive == true else { return false }
+    return try filter?.accepts(values) ?? true
+  }
+
+  /// What stands at a path of the documents.
+  func value(at place: (field: Int, rest: FieldPath)) -> Value? {
+    place.rest.isEmpty ? values[place.field] : values[place.field]?.value(at: place.rest)
+  }
+}
+
+extension IndexScan {
+  /// Visits the rows, in the order of the scan, until `body` returns `false`.
+  func visitRows(
+    _ reader: borrowing IndexReader, _ body: (borrowing IndexRow) throws -> Bool
+  ) throws {
+    var goesOn = true
+    for place in spans.indices where goesOn {
+      let span = spans[isReversed ? spans.count - 1 - place : place]
+      try reader.forEachRow(from: span.from, to: span.to, reversed: isReversed) { row in
+        goesOn = try body(row)
+        return goesOn
+      }
+    }
+  }
+}
+
+extension Plan {
+  /// Calls `body` with the fields of the index for each document that the filter accepts, until it returns
+  /// `false`.
+  func forEachCovered(
+    in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
+    _ context: StatementContext,
+    _ body: (_ cover: borrowing IndexCover, _ isCut: Bool) throws -> Bool
+  ) throws {
+    guard case .index(let scan) = access else { return }
+    var pace = try ScanPace(context)
+    var cover = IndexCover(scan.index, self, collection.keys, context)
+    try source.withIndex(scan.index, of: collection) { reader in
+      try scan.visitRows(reader) { row in
+        try pace.step()
+        guard try cover.read(row, reader) else { return true }
+        return try body(cover, row.isCut)
+      }
+    }
+  }
+}

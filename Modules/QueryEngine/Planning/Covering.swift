@@ -1,0 +1,42 @@
+import CRDTCore
+import DocStore
+
+extension IndexDefinition {
+  /// Where the rows of the index have what stands at a path.
+  ///
+  /// - Returns: The field's place, and what is left of the path behind the field; `nil` where they have not.
+  func place(of path: FieldPath) -> (field: Int, rest: FieldPath)? {
+    var found: (field: Int, rest: FieldPath)?
+    for (place, field) in fields.enumerated() where path.count >= field.path.count {
+      let isThere = zip(path, field.path).allSatisfy { $0 == .key($1) }
+      guard isThere, path.count - field.path.count < found?.rest.count ?? .max else { continue }
+      found = (place, Array(path.dropFirst(field.path.count)))
+    }
+    return found
+  }
+
+  /// Whether the rows have what stands at each of some paths.
+  func holds(_ paths: [FieldPath]) -> Bool { paths.allSatisfy { place(of: $0) != nil } }
+}
+
+extension Expression {
+  /// The expression over the values of an index's row, of which a path names one by its place.
+  func onRows(of index: IndexDefinition) -> Expression {
+    rewritten { (node) throws(Never) -> Expression in
+      guard case .path(let path) = node, let (field, rest) = index.place(of: path) else { return node }
+      return .path([.index(field)] + rest)
+    }
+  }
+}
+
+extension Plan {
+  /// What is read of each document, as far as it is known; `nil` where that is the whole document.
+  var paths: [FieldPath]? {
+    let rest = (filter?.paths ?? []) + order.flatMap { $0.expression.paths }
+    switch projection {
+    case .all, .elements: return nil
+    case .countAll: return filter?.paths ?? []
+    case .columns(let columns): return columns.flatMap { $0.expression.paths } + rest
+    }
+  }
+}
