@@ -36,7 +36,15 @@ import Testing
       "SELECT * FROM t WHERE a = 1 OR b = 2",
       ["CREATE INDEX ix_t_a ON t (a)", "CREATE INDEX ix_t_b ON t (b)"]
     ),
-    ("SELECT * FROM t WHERE a = 1 OR lower(b) = 'x'", []),
+    ("SELECT * FROM t WHERE a = 1 OR upper(b) = 'x'", []),
+    (
+      "SELECT * FROM t WHERE a = 1 OR lower(b) = 'x'",
+      ["CREATE INDEX ix_t_a ON t (a)", "CREATE INDEX ix_t_b ON t ((lower(b)))"]
+    ),
+    (
+      "SELECT * FROM t WHERE array_contains(a, 1) AND array_contains(b, 2) AND c = 3",
+      ["CREATE INDEX ix_t_a_c ON t (a[*], c)"]
+    ),
     ("SELECT * FROM t", []),
     ("SELECT * FROM t WHERE _id = 'x'", []),
   ]
@@ -49,7 +57,10 @@ import Testing
     #expect(advice.suggestions.map { Statement.createIndex($0).description } == expected)
     // What was suggested is used, and nothing better is known then.
     for suggestion in advice.suggestions {
-      let fields = suggestion.keys.map { IndexField($0.path, descending: $0.descending) }
+      let parts: [CreateIndex.Key.Part: IndexField.Part] = [.lowercase: .lowercase, .elements: .elements]
+      let fields = suggestion.keys.map {
+        IndexField($0.path, part: parts[$0.part] ?? .value, descending: $0.descending)
+      }
       try store.createIndex(IndexDefinition(name: suggestion.name, collection: "t", fields: fields))
     }
     let later = try self.advice(statement)

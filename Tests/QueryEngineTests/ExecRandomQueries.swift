@@ -37,7 +37,7 @@ struct RandomQueries {
         random.pick(["", "a", "ab", "abc", "b", "ba", "xab", "ähb", "ÄB", "a%b", "longer than a slot"]))
     case 10: depth == 0 || random.oneIn(2) ? .bytes([1, 2]) : .counter(Int64(random.int(below: 4)))
     case 11, 12: .map(["a": value(depth: depth - 1), "k": value(depth: depth - 1)])
-    default: .array((0..<random.int(below: 3)).map { _ in value(depth: 0) })
+    default: .array((0..<random.int(below: 4)).map { _ in value(depth: 0) })
     }
   }
 
@@ -168,7 +168,12 @@ struct RandomQueries {
   private mutating func leaf() -> Expression {
     let subject = path()
     let negated = random.oneIn(3)
-    switch random.int(below: 17) {
+    switch random.int(below: 20) {
+    case 17: return ofElements(subject)
+    case 18: return .call(.arrayContains, [subject, .literal(value(depth: 0))])
+    case 19:
+      return .binary(
+        comparison(), .call(.lower, [subject]), .literal(random.oneIn(3) ? .string("ab") : value(depth: 0)))
     case 14:
       let pattern = Expression.literal(.string(random.pick(["a", "^a", "b$", "^(ab?)+$", ".h", "[^a]", ""])))
       return .call(.regexpLike, [subject, pattern] + (random.oneIn(2) ? [.literal(.string("i"))] : []))
@@ -194,6 +199,23 @@ struct RandomQueries {
     case 12: return subject
     default: return .binary(comparison(), subject, path())
     }
+  }
+
+  /// A condition on the elements of what is hardly ever an array.
+  private mutating func ofElements(_ subject: Expression) -> Expression {
+    if random.oneIn(3) { return .in(.literal(value(depth: 0)), subject, negated: random.oneIn(3)) }
+    let element = Variable("e", slot: 0)
+    var conditions: [Expression] = []
+    for _ in 0...random.int(below: 2) {
+      conditions.append(
+        random.oneIn(3)
+          ? .isNull(.variable(element, []), negated: random.oneIn(2))
+          : .binary(comparison(), .variable(element, []), .literal(value(depth: 0))))
+    }
+    return .quantified(
+      random.pick([.any, .any, .any, .every, .anyAndEvery]),
+      Iteration(element: element, source: subject, isDeep: random.oneIn(6)),
+      satisfies: conditions.count == 1 ? conditions[0] : random.oneIn(2) ? .and(conditions) : .or(conditions))
   }
 
   private mutating func literal() -> Expression { .literal(value(depth: 1)) }

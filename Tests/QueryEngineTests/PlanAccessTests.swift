@@ -19,7 +19,8 @@ import Testing
     let indexes: [(String, [IndexField])] = [
       ("ia", [IndexField(["a"])]), ("id", [IndexField(["d"], descending: true)]),
       ("ibc", [IndexField(["b"]), IndexField(["c"], descending: true)]),
-      ("im", [IndexField(["m", "x"])]),
+      ("im", [IndexField(["m", "x"])]), ("il", [IndexField(["l"], part: .lowercase)]),
+      ("ie", [IndexField(["e"], part: .elements), IndexField(["f"])]),
     ]
     for (name, fields) in indexes {
       try store.createIndex(IndexDefinition(name: name, collection: "t", fields: fields))
@@ -168,6 +169,34 @@ import Testing
       "NOT (a = true AND d = true)",
       "unionScan ia [before false … before true] + id [after true … after false]"
     ),
+    // Small letters
+    ("lower(l) = 'x'", "il [before 'x' … after 'x']"),
+    ("lower(l) LIKE 'x%'", "il [before 'x' … after 'x%']"),
+    ("lower(l) IN ['x', 'y']", "il [before 'x' … after 'x'; before 'y' … after 'y']"),
+    ("lower(l) IS MISSING", "il [before MISSING … after MISSING]"),
+    ("l = 'x'", "collectionScan"),
+    ("upper(l) = 'X'", "collectionScan"),
+    // Elements of arrays: where several may be meant, each document is wanted once.
+    ("array_contains(e, 1)", "ie [before 1 … after 1]"),
+    ("array_contains(e, 1) AND f = 2", "ie [before 1, 2 … after 1, 2]"),
+    ("'x' IN e", "ie [before 'x' … after 'x']"),
+    ("ANY t IN e SATISFIES t = 1 END", "ie [before 1 … after 1]"),
+    ("ANY t IN e SATISFIES t = 1 OR t = 3 END", "unionScan ie [before 1 … after 1; before 3 … after 3]"),
+    ("ANY t IN e SATISFIES t > 5 AND zip = 1 END", "unionScan ie [after 5 … before binaries]"),
+    ("ANY t IN e SATISFIES t LIKE 'a%' END", "unionScan ie [before 'a' … after 'a%']"),
+    (
+      "ANY t IN e SATISFIES t IN [1, 2] END AND array_contains(e, 1)",
+      "unionScan ie [before 1 … after 1; before 2 … after 2]"
+    ),
+    ("ANY t IN e SATISFIES t = 1 AND t = 2 END", "idScan"),
+    ("array_contains(e, 1) OR a = 2", "unionScan ie [before 1 … after 1] + ia [before 2 … after 2]"),
+    ("array_contains(e, NULL)", "idScan"),
+    ("EVERY t IN e SATISFIES t = 1 END", "collectionScan"),
+    ("ANY t WITHIN e SATISFIES t = 1 END", "collectionScan"),
+    ("ANY t IN e SATISFIES t.x = 1 END", "collectionScan"),
+    ("NOT array_contains(e, 1)", "collectionScan"),
+    ("e IS NOT MISSING", "collectionScan"),
+    ("e = 1", "collectionScan"),
     // What no index answers
     ("zip = 1", "collectionScan"),
     ("lower(a) = 'x'", "collectionScan"),
@@ -193,6 +222,10 @@ import Testing
     ("ORDER BY d LIMIT 3", "id reversed [ … ]", false),
     ("ORDER BY d DESC LIMIT 3", "id [ … ]", false),
     ("ORDER BY a", "ia [ … ]", false),
+    ("ORDER BY lower(l) DESC LIMIT 3", "il reversed [ … ]", false),
+    ("ORDER BY l LIMIT 3", "collectionScan", true),
+    ("ORDER BY e LIMIT 3", "collectionScan", true),
+    ("WHERE array_contains(e, 1) ORDER BY f", "ie [before 1 … after 1]", false),
     ("ORDER BY b, c DESC LIMIT 3", "ibc [ … ]", false),
     ("ORDER BY b DESC, c LIMIT 3", "ibc reversed [ … ]", false),
     ("ORDER BY b LIMIT 3", "ibc [ … ]", false),

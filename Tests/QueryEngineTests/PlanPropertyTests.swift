@@ -41,8 +41,11 @@ import Testing
     for number in 0..<5 {
       var paths = RandomQueries.fields.map { [$0] } + [["a", "k"], ["b", "a"]]
       for place in paths.indices { paths.swapAt(place, queries.random.int(below: paths.count)) }
-      let fields = paths.prefix(1 + queries.random.int(below: 3)).map {
-        IndexField($0, descending: queries.random.oneIn(2))
+      var parts: [IndexField.Part] = [.value, .value, .value, .lowercase, .elements]
+      let fields = paths.prefix(1 + queries.random.int(below: 3)).map { path in
+        let part = queries.random.pick(parts)
+        if part == .elements { parts.removeLast() }
+        return IndexField(path, part: part, descending: queries.random.oneIn(2))
       }
       try store.createIndex(IndexDefinition(name: "i\(number)", collection: "t", fields: Array(fields)))
     }
@@ -57,6 +60,8 @@ import Testing
     for _ in 0..<queries.random.int(below: 3) {
       select.order.append(SortKey(expression: queries.path(), descending: queries.random.oneIn(2)))
     }
+    // Of so few documents most are wanted, so that indexes are used where they are asked for.
+    if !queries.random.oneIn(3) { select.source.hints.indexes = (0..<5).map { "i\($0)" } }
     select.source.hints.prefersOrder = queries.random.oneIn(3) ? true : nil
     return select
   }

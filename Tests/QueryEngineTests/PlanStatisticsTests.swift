@@ -46,7 +46,7 @@ import Testing
     ("WHERE kind = 'rare 1' AND grp = 3", "kind"),
     ("WHERE kind = 'rare 1' AND n < 1000", "kind"),
     ("WHERE kind = 'often' AND n < 30", "n"),
-    ("WHERE grp = 3 AND n BETWEEN 100 AND 120", "n"),
+    ("WHERE grp = 3 AND n BETWEEN 100 AND 120", "n & grp"),
     ("WHERE grp = 3 AND n BETWEEN 100 AND 1900", "grp"),
     ("WHERE grp = 3 AND n < 200", "grp & n"),
     ("WHERE kind LIKE 'rare%' AND n < 1500", "kind"),

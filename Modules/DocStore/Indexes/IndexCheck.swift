@@ -15,7 +15,11 @@ struct IndexCheck {
     for field in paths.indices { paths[field].resolve(in: collection.keys) }
     let rows = try checkRows(paths, report)
     if rows != index.rowCount { report("\(name) counts \(index.rowCount) rows and has \(rows)") }
-    try checkDocuments(paths, report)
+    let found = try checkDocuments(paths, report)
+    // Of the rows of elements each is one of its document's, which are looked up by documents alone.
+    if let found, index.definition.hasElements, found != rows {
+      report("\(name) has \(rows) rows of elements, of which there are \(found)")
+    }
   }
 
   private var name: String { "The index \(index.definition.name) of the collection \(collection.name)" }
@@ -23,7 +27,7 @@ struct IndexCheck {
   private func checkRows(_ paths: [ResolvedPath], _ report: (String) -> Void) throws -> UInt64 {
     var count: UInt64 = 0
     let prefix = RowValue.prefix(index.number)
-    var expected = IndexKeyWriter()
+    var expected = DocumentRows()
     try pages.access.scan(pages.tables.rows, from: prefix.rawBytes) { key, value in
       guard key.byteCount >= prefix.count, key.extracting(0..<prefix.count).isEqual(to: prefix.rawBytes)
       else { return false }
@@ -38,10 +42,10 @@ struct IndexCheck {
         isRight = try pages.withRecord(numbered: number, in: collection) { document in
           let view = RecordView(document.record)
           guard view.isAlive, index.covers(number) else { return false }
+          if index.definition.hasElements { return true }
           expected.removeAll()
-          let wanted = try IndexMaintainer.appendRow(
-            index, paths, view, number, collection.keys, to: &expected)
-          return expected.bytes.rawBytes.isEqual(to: key) && RowValue(value, of: key) == wanted
+          try expected.append(index, paths, view, number, collection.keys)
+          return expected.withKey(0) { $0.isEqual(to: key) } && RowValue(value, of: key) == expected.values[0]
         }
       } catch let error as StoreError where error.code == .corrupt {
         return true
@@ -54,21 +58,32 @@ struct IndexCheck {
     return count
   }
 
-  private func checkDocuments(_ paths: [ResolvedPath], _ report: (String) -> Void) throws {
-    var key = IndexKeyWriter()
+  /// - Returns: How many rows there should be; `nil` where damaged documents leave that open.
+  private func checkDocuments(_ paths: [ResolvedPath], _ report: (String) -> Void) throws -> UInt64? {
+    var rows = DocumentRows()
+    var count: UInt64? = 0
     try pages.forEachRow(collection, verify: false) { row in
       let record = RecordView(row.record)
-      guard record.isAlive, index.covers(row.number), record.verify() else { return true }
-      key.removeAll()
+      guard record.isAlive, index.covers(row.number) else { return true }
+      rows.removeAll()
       do {
-        _ = try IndexMaintainer.appendRow(index, paths, record, row.number, collection.keys, to: &key)
+        guard record.verify() else { throw CodecError(.malformed, "a damaged document") }
+        try rows.append(index, paths, record, row.number, collection.keys)
       } catch is CodecError {
+        count = nil
         return true
       }
-      let isThere = try pages.access.withValue(pages.tables.rows, key.bytes.rawBytes) { _ in true }
-      if isThere == nil { report("\(name) lacks the row of a document") }
+      for row in 0..<rows.count {
+        let isThere = try rows.withKey(row) { key in
+          try pages.access.withValue(pages.tables.rows, key) { RowValue($0, of: key) == rows.values[row] }
+        }
+        if isThere == nil { report("\(name) lacks the row of a document") }
+        if isThere == false { report("\(name) has a row that does not fit its document") }
+      }
+      count = count.map { $0 + UInt64(rows.count) }
       return true
     }
+    return count
   }
 }
 

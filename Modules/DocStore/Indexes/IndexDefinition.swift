@@ -2,12 +2,23 @@ import CRDTCore
 
 /// One value that an index orders documents by.
 public struct IndexField: Hashable, Sendable {
-  /// The keys from the document's root to the value; an index does not look into arrays.
+  /// What of the value at the path goes into the index.
+  public enum Part: UInt8, Sendable {
+    case value = 0
+    /// Strings in small letters, as `lower()` makes them; other values but null are MISSING.
+    case lowercase = 1
+    /// Each element of an array, and each value of an object: documents have as many rows, or none.
+    case elements = 2
+  }
+
+  /// The keys from the document's root to the value; an index does not look into arrays on the way.
   public let path: [String]
+  public let part: Part
   public let isDescending: Bool
 
-  public init(_ path: [String], descending: Bool = false) {
+  public init(_ path: [String], part: Part = .value, descending: Bool = false) {
     self.path = path
+    self.part = part
     isDescending = descending
   }
 }
@@ -29,6 +40,11 @@ public struct IndexDefinition: Hashable, Sendable {
   }
 }
 
+extension IndexDefinition {
+  /// Whether a document may have several rows, or none.
+  public var hasElements: Bool { fields.contains { $0.part == .elements } }
+}
+
 /// An index as a snapshot has it.
 public struct IndexInfo: Hashable, Sendable {
   public enum State: UInt8, Sendable {
@@ -41,7 +57,7 @@ public struct IndexInfo: Hashable, Sendable {
   public let number: UInt32
   public let definition: IndexDefinition
   public let state: State
-  /// One for each living document; while the index is built, for those it has come to.
+  /// One for each living document, or for each element; while the index is built, for those it has come to.
   public let rowCount: Int
   /// What the rows are like; `nil` until they were gone through, and where they are few.
   public let statistics: IndexStatistics?
@@ -77,7 +93,9 @@ extension IndexDefinition {
     }
     if fields.isEmpty { return "has no fields" }
     if fields.count > Self.maximumFields { return "has more than \(Self.maximumFields) fields" }
-    if Set(fields.map(\.path)).count < fields.count { return "names a field twice" }
+    let names = Set(fields.map { IndexField($0.path, part: $0.part) })
+    if names.count < fields.count { return "names a field twice" }
+    if fields.count(where: { $0.part == .elements }) > 1 { return "has the elements of more than one array" }
     for field in fields {
       if field.path.isEmpty || field.path.count > Limits.depth { return "has a path of no or too many keys" }
       if field.path.first == "_id" { return "names _id, by which documents are found without one" }

@@ -43,6 +43,9 @@ struct IndexKeyWriter {
     unsafe other.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
   }
 
+  /// Appends a whole key.
+  mutating func append(_ key: [UInt8]) { bytes += key }
+
   mutating func append(_ document: DocumentNumber) {
     document.withBytes { append($0) }
   }
@@ -99,6 +102,7 @@ struct IndexKeyWriter {
     guard !isFull else { return }
     let first = bytes.count
     if let value { write(value) } else { write(Tag.missing) }
+    fieldCount += 1
     if descending { flip(from: first) }
   }
 

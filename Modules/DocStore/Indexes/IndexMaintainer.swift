@@ -15,24 +15,18 @@ final class IndexMaintainer {
     var changes: UInt64 = 0
   }
 
-  /// The rows of one document, one for each index or none.
+  /// The rows of one document in all indexes.
   private struct Rows {
-    var keys = IndexKeyWriter()
+    var rows = DocumentRows()
+    /// By index, how many rows it and those before have.
     var ends: [Int] = []
-    var values: [RowValue] = []
 
     mutating func removeAll() {
-      keys.removeAll()
+      rows.removeAll()
       ends.removeAll(keepingCapacity: true)
-      values.removeAll(keepingCapacity: true)
     }
 
-    /// The row's key in an index; empty when the document has none there.
-    func withKey<R>(_ member: Int, _ body: (RawSpan) throws -> R) rethrows -> R {
-      let bytes = keys.bytes
-      let start = member == 0 ? 0 : ends[member - 1]
-      return try body(bytes.rawBytes.extracting(start..<ends[member]))
-    }
+    func range(_ member: Int) -> Range<Int> { (member == 0 ? 0 : ends[member - 1])..<ends[member] }
   }
 
   private var members: [Member]
@@ -75,58 +69,47 @@ final class IndexMaintainer {
     for index in members.indices {
       if let record, members[index].state.covers(number) {
         for field in members[index].paths.indices { members[index].paths[field].resolve(in: keys) }
-        rows.values.append(
-          try Self.appendRow(
-            members[index].state, members[index].paths, RecordView(record), number, keys,
-            to: &rows.keys))
-      } else {
-        rows.values.append(RowValue(valueBytes: 0, isCut: false))
+        try rows.rows.append(
+          members[index].state, members[index].paths, RecordView(record), number, keys)
       }
-      rows.ends.append(rows.keys.bytes.count)
+      rows.ends.append(rows.rows.count)
     }
   }
 
-  /// Writes the key of a document's row.
-  static func appendRow(
-    _ index: IndexState, _ paths: [ResolvedPath], _ record: borrowing RecordView,
-    _ number: DocumentNumber, _ keys: KeyTable, to writer: inout IndexKeyWriter
-  ) throws(CodecError) -> RowValue {
-    writer.append(index: UInt64(index.number))
-    writer.beginValues()
-    for field in paths.indices {
-      try writer.write(
-        record.value(at: paths[field]), descending: index.definition.fields[field].isDescending, keys)
-    }
-    let value = writer.endValues()
-    writer.append(number)
-    return value
-  }
-
-  /// Notes the differences between the old rows and the new ones.
+  /// Notes the differences between the old rows and the new ones, both of which are in the order of keys.
   func apply(to buffer: inout IndexWriteBuffer) {
     for index in members.indices {
-      old.withKey(index) { before in
-        new.withKey(index) { after in
-          guard !before.isEqual(to: after) else {
-            // Numbers of one value but another kind have one key.
-            if old.values[index] != new.values[index] {
-              buffer.append(after, new.values[index], isRemoval: false)
-            }
-            return
-          }
-          if before.byteCount > 0 {
-            buffer.append(before, old.values[index], isRemoval: true)
-            members[index].rowDelta -= 1
-            members[index].changes += 1
-          }
-          if after.byteCount > 0 {
-            buffer.append(after, new.values[index], isRemoval: false)
-            members[index].rowDelta += 1
-            members[index].changes += 1
-          }
+      var before = old.range(index)
+      var after = new.range(index)
+      while !before.isEmpty || !after.isEmpty {
+        let order = before.isEmpty ? 1 : after.isEmpty ? -1 : compare(before.lowerBound, after.lowerBound)
+        if order < 0 {
+          append(before.removeFirst(), of: old, index, to: &buffer, isRemoval: true)
+        } else if order > 0 {
+          append(after.removeFirst(), of: new, index, to: &buffer, isRemoval: false)
+        } else {
+          keep(before.removeFirst(), as: after.removeFirst(), to: &buffer)
         }
       }
     }
+  }
+
+  private func compare(_ before: Int, _ after: Int) -> Int {
+    old.rows.withKey(before) { before in new.rows.withKey(after) { before.compare($0) } }
+  }
+
+  private func append(
+    _ row: Int, of rows: Rows, _ index: Int, to buffer: inout IndexWriteBuffer, isRemoval: Bool
+  ) {
+    rows.rows.withKey(row) { buffer.append($0, rows.rows.values[row], isRemoval: isRemoval) }
+    members[index].rowDelta += isRemoval ? -1 : 1
+    members[index].changes += 1
+  }
+
+  /// Numbers of one value but another kind have one key.
+  private func keep(_ before: Int, as after: Int, to buffer: inout IndexWriteBuffer) {
+    guard old.rows.values[before] != new.rows.values[after] else { return }
+    new.rows.withKey(after) { buffer.append($0, new.rows.values[after], isRemoval: false) }
   }
 
   /// Takes the rows of a document off whose record is damaged, so that nobody can tell what they are.

@@ -98,7 +98,7 @@ extension IndexState {
     writer.writeString(definition.name)
     writer.writeVarint(definition.fields.count)
     for field in definition.fields {
-      writer.write(field.isDescending ? 1 as UInt8 : 0)
+      writer.write(field.part.rawValue << 1 | (field.isDescending ? 1 : 0))
       writer.writeVarint(field.path.count)
       for key in field.path { writer.writeString(key) }
     }
@@ -122,10 +122,13 @@ extension IndexState {
     let name = try value.readString()
     var fields: [IndexField] = []
     for _ in 0..<(try value.readCount(minimumBytes: 3)) {
-      let isDescending = try value.readByte() != 0
+      let flags = try value.readByte()
+      guard let part = IndexField.Part(rawValue: flags >> 1) else {
+        throw value.failure(.malformed, "an index is of something unknown")
+      }
       var path: [String] = []
       for _ in 0..<(try value.readCount()) { path.append(try value.readString()) }
-      fields.append(IndexField(path, descending: isDescending))
+      fields.append(IndexField(path, part: part, descending: flags & 1 != 0))
     }
     definition = IndexDefinition(name: name, collection: collection, fields: fields)
     switch phase {

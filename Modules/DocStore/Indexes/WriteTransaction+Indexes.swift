@@ -55,7 +55,9 @@ extension WriteTransaction {
     } while !isTimeUp()
     return withState { state in
       IndexProgress(
-        indexed: Int(clamping: state.collections[position].indexes[place].rowCount),
+        indexed: Int(
+          clamping: min(
+            state.collections[position].indexes[place].rowCount, state.collections[position].aliveCount)),
         total: Int(clamping: state.collections[position].aliveCount))
     }
   }
@@ -143,7 +145,7 @@ private struct IndexPiece {
   private let index: IndexState
   private let collection: Collection
   private var paths: [ResolvedPath]
-  private var key = IndexKeyWriter()
+  private var found = DocumentRows()
   var rows = IndexWriteBuffer()
   var count: UInt64 = 0
   /// The first document that is left; `nil` at the end of the collection.
@@ -176,11 +178,13 @@ private struct IndexPiece {
       documents += 1
       recordBytes += record.byteCount
       guard record.isAlive else { return true }
-      key.removeAll()
-      let value = try IndexMaintainer.appendRow(index, paths, record, row.number, collection.keys, to: &key)
-      let bytes = key.bytes
-      rows.append(bytes.rawBytes, value, isRemoval: false)
-      count += 1
+      found.removeAll()
+      try found.append(index, paths, record, row.number, collection.keys)
+      for row in 0..<found.count {
+        found.withKey(row) { rows.append($0, found.values[row], isRemoval: false) }
+      }
+      count += UInt64(found.count)
+      recordBytes += found.keyBytes
       return true
     }
   }

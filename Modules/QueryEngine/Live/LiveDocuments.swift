@@ -68,7 +68,7 @@ struct LiveDocuments: LiveContent {
       var plan = plan
       plan.offset = 0
       plan.limit = sorted.capacity
-      let rows = try plan.sortedRows(in: transaction, context)
+      let rows = try plan.sortedRows(in: transaction, context, namingDocuments: true)
       sorted.fill(rows.map { ($0.keys, $0.row) }, isAll: rows.count < sorted.capacity ?? .max)
     }
   }

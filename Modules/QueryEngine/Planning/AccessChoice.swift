@@ -34,8 +34,8 @@ struct AccessChoice {
   private let purpose: Purpose
   private let hints: Hints
   private let estimates: Estimates
-  /// By path, what every document that the filter accepts fulfils.
-  private let sets: [[String]: ValueSet]
+  /// What every document that the filter accepts fulfils.
+  private let sets: [IndexTerm: ValueSet]
   private let indexes: [IndexInfo]
   private let documents: Double
   private var best: Choice?
@@ -87,18 +87,20 @@ struct AccessChoice {
   private mutating func consider() {
     let fits = indexes.compactMap { IndexFit($0, sets, estimates) }
     if hints.prefersOrder == true, !purpose.order.isEmpty {
-      for fit in fits + indexes.map({ IndexFit(whole: $0) }) { consider(fit, ifOrdered: true) }
+      for fit in fits + indexes.compactMap({ IndexFit(whole: $0) }) { consider(fit, ifOrdered: true) }
       if best != nil { return }
     }
     for fit in fits { consider(fit) }
     considerIntersection(of: fits)
     considerUnions()
     if purpose.readsAll {
-      for index in indexes where purpose.isCovered(by: index) { consider(IndexFit(whole: index)) }
+      for index in indexes where purpose.isCovered(by: index) {
+        if let fit = IndexFit(whole: index) { consider(fit) }
+      }
     }
     // Without a bound, reading all by an index pays only where nothing is left out.
     guard !purpose.order.isEmpty, purpose.window != nil || condition.saysNothing else { return }
-    for index in indexes { consider(IndexFit(whole: index), ifOrdered: true) }
+    for fit in indexes.compactMap({ IndexFit(whole: $0) }) { consider(fit, ifOrdered: true) }
   }
 
   private mutating func consider(_ choice: Choice, cost: Double) {
@@ -109,6 +111,7 @@ struct AccessChoice {
   // MARK: - One index
 
   private mutating func consider(_ fit: IndexFit, ifOrdered: Bool = false) {
+    if fit.repeatsDocuments { return considerOnce(fit, ifOrdered: ifOrdered) }
     let constants = Set(sets.filter { $0.value.isPoint }.keys)
     let reversed = fit.isReversed(for: purpose.order, constants: constants)
     guard reversed != nil || !ifOrdered else { return }
@@ -131,21 +134,30 @@ struct AccessChoice {
       cost: rows * (1 + fetch + sort))
   }
 
+  /// Documents of which some stand in several rows.
+  private mutating func considerOnce(_ fit: IndexFit, ifOrdered: Bool) {
+    guard !ifOrdered || purpose.order.isEmpty else { return }
+    let sort = purpose.order.isEmpty ? 0 : Self.sortCost
+    consider(
+      Choice(access: .union([IndexScan(fit.index, fit.spans)])),
+      cost: documents * fit.share * (1 + Self.fetchCost + sort))
+  }
+
   // MARK: - Several
 
   /// Documents that stand in the rows of two indexes or more, where reading more rows spares fetching documents.
   private mutating func considerIntersection(of fits: [IndexFit]) {
     let sorted = fits.enumerated().sorted { ($0.element.share, $0.offset) < ($1.element.share, $1.offset) }
     guard var scans = sorted.first.map({ [$0.element] }), let first = scans.first else { return }
-    var known = first.settledPaths
+    var known = first.settledTerms
     var share = first.share
     var rows = first.share
     for (_, fit) in sorted.dropFirst() where scans.count < min(hints.maximumScans ?? 2, Self.maximumScans) {
-      guard known.isDisjoint(with: fit.settledPaths) else { continue }
+      guard known.isDisjoint(with: fit.settledTerms) else { continue }
       // Reading its rows has to cost less than fetching what they rule out.
       guard fit.share < Self.fetchCost * share * (1 - fit.share) else { continue }
       scans.append(fit)
-      known.formUnion(fit.settledPaths)
+      known.formUnion(fit.settledTerms)
       rows += fit.share
       share *= fit.share
     }
@@ -177,13 +189,13 @@ struct AccessChoice {
 }
 
 extension Condition {
-  /// By path, what a document has to fulfil in any case.
-  var sets: [[String]: ValueSet] {
+  /// What a document has to fulfil in any case.
+  var sets: [IndexTerm: ValueSet] {
     switch kind {
-    case .field(let path, let set): return [path: set]
+    case .field(let term, let set): return [term: set]
     case .all(let terms):
       return terms.reduce(into: [:]) { sets, term in
-        if case .field(let path, let set) = term.kind { sets[path] = set }
+        if case .field(let term, let set) = term.kind { sets[term] = set }
       }
     case .always, .never, .any: return [:]
     }
@@ -207,7 +219,7 @@ extension IndexFit {
   fileprivate func settles(_ condition: Condition) -> Bool {
     switch condition.kind {
     case .always: true
-    case .field, .all: condition.alternatives.isEmpty && settledPaths.isSuperset(of: condition.sets.keys)
+    case .field, .all: condition.alternatives.isEmpty && settledTerms.isSuperset(of: condition.sets.keys)
     case .never, .any: false
     }
   }

@@ -84,21 +84,23 @@ package struct Advice: Hashable, Sendable {
 /// The fields of the index that would serve a condition and an order best.
 private struct IndexWish {
   /// Fields that are compared with single values, in any order.
-  private var constants: [[String]] = []
+  private var constants: [IndexTerm] = []
   private var rest: [IndexKey] = []
 
   private struct IndexKey: Hashable {
-    let path: [String]
+    let term: IndexTerm
     var descending = false
   }
 
   init(_ condition: Condition, _ order: [SortKey]) {
-    let fields = condition.fields
-    constants = fields.filter { $0.set.isPoint }.map(\.path)
+    let elements = condition.fields.first { $0.term.part == .elements }?.term
+    // An index has the elements of one array.
+    let fields = condition.fields.filter { $0.term.part != .elements || $0.term == elements }
+    constants = fields.filter { $0.set.isPoint }.map(\.term)
     let others = fields.filter { !$0.set.isPoint }
     // A list of values before a range: more of the fields behind it can be used.
     if let field = others.first(where: { $0.set.isPoints }) ?? others.first {
-      rest.append(IndexKey(path: field.path))
+      rest.append(IndexKey(term: field.term))
     }
     addOrder(order)
   }
@@ -106,28 +108,40 @@ private struct IndexWish {
   private mutating func addOrder(_ order: [SortKey]) {
     var keys: [IndexKey] = []
     for key in order {
-      guard case .path(let path) = key.expression, let path = path.keys else { return }
-      guard !constants.contains(path), !keys.contains(where: { $0.path == path }) else { continue }
-      keys.append(IndexKey(path: path, descending: key.descending))
+      guard let term = IndexTerm(key.expression) else { return }
+      guard !constants.contains(term), !keys.contains(where: { $0.term == term }) else { continue }
+      keys.append(IndexKey(term: term, descending: key.descending))
     }
     guard let first = keys.first else { return }
     // Behind a range the rows are not in the order of further fields.
-    if rest.isEmpty || rest[0].path == first.path { rest = keys }
+    if rest.isEmpty || rest[0].term == first.term { rest = keys }
   }
 
   var keys: [CreateIndex.Key] {
-    constants.map { CreateIndex.Key($0) } + rest.map { CreateIndex.Key($0.path, descending: $0.descending) }
+    constants.map { CreateIndex.Key($0) } + rest.map { CreateIndex.Key($0.term, descending: $0.descending) }
   }
 
   /// Whether an index with these fields does as well.
   func isServed(by fields: [IndexField]) -> Bool {
     guard fields.count >= constants.count + rest.count,
-      Set(fields.prefix(constants.count).map(\.path)) == Set(constants)
+      Set(fields.prefix(constants.count).map(\.term)) == Set(constants)
     else { return false }
     let behind = fields.dropFirst(constants.count)
-    guard zip(rest, behind).allSatisfy({ $0.path == $1.path }) else { return false }
+    guard zip(rest, behind).allSatisfy({ $0.term == $1.term }) else { return false }
     let turned = Set(zip(rest, behind).map { $0.descending != $1.isDescending })
     return turned.count <= 1
+  }
+}
+
+extension CreateIndex.Key {
+  fileprivate init(_ term: IndexTerm, descending: Bool = false) {
+    let part: Part =
+      switch term.part {
+      case .value: .value
+      case .lowercase: .lowercase
+      case .elements: .elements
+      }
+    self.init(term.path, part: part, descending: descending)
   }
 }
 
@@ -141,9 +155,9 @@ extension Condition {
   }
 
   /// The fields of which something has to hold in any case, in the order of the text.
-  fileprivate var fields: [(path: [String], set: ValueSet)] {
+  fileprivate var fields: [(term: IndexTerm, set: ValueSet)] {
     switch kind {
-    case .field(let path, let set): return [(path, set)]
+    case .field(let term, let set): return [(term, set)]
     case .all(let terms): return terms.flatMap(\.fields)
     case .always, .never, .any: return []
     }

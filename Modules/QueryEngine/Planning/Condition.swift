@@ -1,4 +1,5 @@
 import CRDTCore
+import DocStore
 
 /// What a predicate says of fields, as far as indexes can answer it: every document that it accepts fulfils it.
 struct Condition: Hashable, Sendable {
@@ -6,8 +7,8 @@ struct Condition: Hashable, Sendable {
     /// Nothing is said.
     case always
     case never
-    /// The value at these keys is in the set.
-    case field([String], ValueSet)
+    /// The value is in the set; of elements, that of one of them.
+    case field(IndexTerm, ValueSet)
     case all([Condition])
     case any([Condition])
   }
@@ -75,6 +76,9 @@ struct Condition: Hashable, Sendable {
   }
 
   private static func leaf(_ expression: Expression, _ wanted: Wanted) -> Condition {
+    if let (term, set) = ofElements(expression) {
+      return wanted == .isTrue ? field(term, set, isExact: false) : unknown
+    }
     guard let leaf = Leaf(expression) else { return unknown }
     let set: ValueSet
     switch wanted {
@@ -85,35 +89,37 @@ struct Condition: Hashable, Sendable {
       guard leaf.isExact else { return unknown }
       set = (wanted == .isNotTrue ? leaf.whenTrue : leaf.whenFalse).complement
     }
-    return field(leaf.path, set, isExact: leaf.isExact)
+    return field(leaf.term, set, isExact: leaf.isExact)
   }
 
-  private static func field(_ path: [String], _ set: ValueSet, isExact: Bool) -> Condition {
+  private static func field(_ term: IndexTerm, _ set: ValueSet, isExact: Bool) -> Condition {
     if set.isEmpty { return Condition(.never, isExact: true) }
-    return Condition(set == .everything ? .always : .field(path, set), isExact: isExact)
+    return Condition(set == .everything ? .always : .field(term, set), isExact: isExact)
   }
 
   private static func all(_ parts: [Condition]) -> Condition {
     let isExact = parts.allSatisfy(\.isExact)
-    var sets: [(path: [String], set: ValueSet)] = []
+    var sets: [(term: IndexTerm, set: ValueSet)] = []
     var others: [Condition] = []
     var rest = parts[...]
     while let part = rest.popFirst() {
       switch part.kind {
       case .always: continue
       case .never: return Condition(.never, isExact: true)
-      case .field(let path, let set):
-        if let place = sets.firstIndex(where: { $0.path == path }) {
+      case .field(let term, let set):
+        if let place = sets.firstIndex(where: { $0.term == term }) {
+          // What holds of some element and what holds of some element need not hold of the same.
+          if term.part == .elements { continue }
           sets[place].set = sets[place].set.intersection(set)
           if sets[place].set.isEmpty { return Condition(.never, isExact: true) }
         } else {
-          sets.append((path, set))
+          sets.append((term, set))
         }
       case .all(let inner): rest = inner + rest
       case .any: others.append(part)
       }
     }
-    let terms = sets.map { Condition(.field($0.path, $0.set), isExact: isExact) } + others
+    let terms = sets.map { Condition(.field($0.term, $0.set), isExact: isExact) } + others
     if terms.isEmpty { return Condition(.always, isExact: isExact) }
     return terms.count == 1
       ? Condition(terms[0].kind, isExact: isExact) : Condition(.all(terms), isExact: isExact)
@@ -121,24 +127,24 @@ struct Condition: Hashable, Sendable {
 
   private static func any(_ parts: [Condition]) -> Condition {
     let isExact = parts.allSatisfy(\.isExact)
-    var sets: [(path: [String], set: ValueSet)] = []
+    var sets: [(term: IndexTerm, set: ValueSet)] = []
     var others: [Condition] = []
     var rest = parts[...]
     while let part = rest.popFirst() {
       switch part.kind {
       case .never: continue
       case .always: return Condition(.always, isExact: isExact)
-      case .field(let path, let set):
-        if let place = sets.firstIndex(where: { $0.path == path }) {
+      case .field(let term, let set):
+        if let place = sets.firstIndex(where: { $0.term == term }) {
           sets[place].set = sets[place].set.union(set)
         } else {
-          sets.append((path, set))
+          sets.append((term, set))
         }
       case .any(let inner): rest = inner + rest
       case .all: others.append(part)
       }
     }
-    let terms = sets.map { field($0.path, $0.set, isExact: isExact) } + others
+    let terms = sets.map { field($0.term, $0.set, isExact: isExact) } + others
     if terms.isEmpty { return Condition(.never, isExact: true) }
     if terms.contains(where: { $0.kind == .always }) { return Condition(.always, isExact: isExact) }
     return terms.count == 1
@@ -151,7 +157,7 @@ struct Condition: Hashable, Sendable {
 extension Condition {
   /// The values of a field for which an expression is true, and those for which it is false.
   fileprivate struct Leaf {
-    let path: [String]
+    let term: IndexTerm
     let whenTrue: ValueSet
     let whenFalse: ValueSet
     var isExact = true
@@ -163,7 +169,7 @@ extension Condition.Leaf {
   init?(_ expression: Expression) {
     switch expression {
     case .path: self.init(expression, .point(.bool(true)), .point(.bool(false)))
-    case .binary(let symbol, let subject, .literal(let constant)) where subject.isPath:
+    case .binary(let symbol, let subject, .literal(let constant)) where IndexTerm(subject) != nil:
       self.init(subject, symbol, constant)
     case .binary(let symbol, .literal(let constant), let subject):
       self.init(subject, symbol.mirrored, constant)
@@ -181,8 +187,8 @@ extension Condition.Leaf {
   }
 
   private init?(_ subject: Expression, _ whenTrue: ValueSet, _ whenFalse: ValueSet, isExact: Bool = true) {
-    guard case .path(let path) = subject, let keys = path.keys else { return nil }
-    self.init(path: keys, whenTrue: whenTrue, whenFalse: whenFalse, isExact: isExact)
+    guard let term = IndexTerm(subject) else { return nil }
+    self.init(term: term, whenTrue: whenTrue, whenFalse: whenFalse, isExact: isExact)
   }
 
   private init?(_ subject: Expression, _ symbol: BinaryOperator, _ constant: Value) {
@@ -279,11 +285,5 @@ extension FieldPath {
       keys.append(key)
     }
     return keys
-  }
-}
-
-extension Expression {
-  fileprivate var isPath: Bool {
-    if case .path = self { true } else { false }
   }
 }

@@ -7,7 +7,8 @@ extension IndexDefinition {
   /// - Returns: The field's place, and what is left of the path behind the field; `nil` where they have not.
   func place(of path: FieldPath) -> (field: Int, rest: FieldPath)? {
     var found: (field: Int, rest: FieldPath)?
-    for (place, field) in fields.enumerated() where path.count >= field.path.count {
+    for (place, field) in fields.enumerated()
+    where field.part == .value && path.count >= field.path.count {
       let isThere = zip(path, field.path).allSatisfy { $0 == .key($1) }
       guard isThere, path.count - field.path.count < found?.rest.count ?? .max else { continue }
       found = (place, Array(path.dropFirst(field.path.count)))
@@ -16,7 +17,7 @@ extension IndexDefinition {
   }
 
   /// Whether the rows have what stands at each of some paths.
-  func holds(_ paths: [FieldPath]) -> Bool { paths.allSatisfy { place(of: $0) != nil } }
+  func holds(_ paths: [FieldPath]) -> Bool { !hasElements && paths.allSatisfy { place(of: $0) != nil } }
 }
 
 extension Expression {

@@ -20,11 +20,11 @@ struct Estimates {
   private static let maximumLookups = 64
 
   /// By its first field, an index that has statistics.
-  private let indexes: [[String]: IndexInfo]
+  private let indexes: [IndexTerm: IndexInfo]
 
   init(_ indexes: [IndexInfo] = []) {
     let informed = indexes.filter { $0.statistics != nil }
-    self.indexes = Dictionary(informed.map { ($0.definition.fields[0].path, $0) }) { first, _ in first }
+    self.indexes = Dictionary(informed.map { ($0.definition.fields[0].term, $0) }) { first, _ in first }
   }
 
   /// Whether anything is known of the values.
@@ -43,9 +43,9 @@ struct Estimates {
     return min(share * Double(spans.count) / Double(lookups), 1)
   }
 
-  /// The part of all documents whose value at a path is in the set.
-  func share(of set: ValueSet, at path: [String]) -> Double {
-    guard let index = indexes[path] else { return share(of: set) }
+  /// The part of all documents of which a value is in the set.
+  func share(of set: ValueSet, at term: IndexTerm) -> Double {
+    guard let index = indexes[term] else { return share(of: set) }
     let spans = IndexSpan.spans(of: set, descending: index.definition.fields[0].isDescending)
     return share(of: spans, in: index) ?? share(of: set)
   }
@@ -75,7 +75,7 @@ struct Estimates {
     switch condition.kind {
     case .always: condition.isExact ? 1 : Self.unknown
     case .never: 0
-    case .field(let path, let set): share(of: set, at: path)
+    case .field(let term, let set): share(of: set, at: term)
     case .all(let terms): terms.reduce(1) { $0 * share(of: $1) }
     case .any(let terms): min(terms.reduce(0) { $0 + share(of: $1) }, Self.most)
     }

@@ -9,28 +9,34 @@ struct IndexFit {
   let settledFields: Int
   /// The part of all rows that the spans are likely to have.
   let share: Double
+  /// Whether one document may stand in several of the rows.
+  let repeatsDocuments: Bool
 
   /// More ranges than these are taken together to one.
   private static let maximumSpans = 1 << 13
 
-  /// Fails when the condition says nothing of the index's first field.
+  /// Fails when the condition says nothing of the index's first field, and where documents without elements
+  /// would be left out.
   ///
   /// - Parameters:
   ///   - index: A ready index.
-  ///   - sets: By path, what the condition says of fields.
+  ///   - sets: What the condition says of fields.
   ///   - estimates: What is known of the index's values.
-  init?(_ index: IndexInfo, _ sets: [[String]: ValueSet], _ estimates: Estimates) {
+  init?(_ index: IndexInfo, _ sets: [IndexTerm: ValueSet], _ estimates: Estimates) {
     var prefixes: [[Value?]] = [[]]
     var share = 1.0
     var settled = 0
-    for field in index.definition.fields {
-      guard let set = sets[field.path] else { break }
+    let fields = index.definition.fields
+    repeatsDocuments = fields.contains { $0.part == .elements && sets[$0.term]?.isPoint != true }
+    for field in fields {
+      guard let set = sets[field.term] else { break }
       let isLeading = settled == 0
       guard isLeading || prefixes.count * set.ranges.count <= Self.maximumSpans else { break }
-      share *= index.statistics == nil ? estimates.share(of: set, at: field.path) : 1
+      share *= index.statistics == nil ? estimates.share(of: set, at: field.term) : 1
       settled += 1
       let ranges = Self.ranges(of: set, descending: field.isDescending)
       guard set.isPoints, ranges.count <= Self.maximumSpans else {
+        guard fields[settled...].allSatisfy({ $0.part != .elements }) else { return nil }
         spans = prefixes.flatMap { prefix in
           ranges.map { IndexSpan($0, after: prefix, descending: field.isDescending) }
         }
@@ -41,15 +47,17 @@ struct IndexFit {
       }
       prefixes = prefixes.flatMap { prefix in ranges.map { prefix + [$0.value] } }
     }
-    guard settled > 0 else { return nil }
+    guard settled > 0, fields[settled...].allSatisfy({ $0.part != .elements }) else { return nil }
     self.index = index
     settledFields = settled
     spans = prefixes.map { .equal($0) }
     self.share = estimates.share(of: spans, in: index) ?? share
   }
 
-  /// All rows of an index.
-  init(whole index: IndexInfo) {
+  /// All rows of an index; fails where some documents have none, or several.
+  init?(whole index: IndexInfo) {
+    if index.definition.hasElements { return nil }
+    repeatsDocuments = false
     self.index = index
     spans = [IndexSpan()]
     settledFields = 0
@@ -65,7 +73,7 @@ struct IndexFit {
   }
 
   /// The fields of which the spans say all that the condition does.
-  var settledPaths: Set<[String]> { Set(index.definition.fields.prefix(settledFields).map(\.path)) }
+  var settledTerms: Set<IndexTerm> { Set(index.definition.fields.prefix(settledFields).map(\.term)) }
 
   /// Whether the rows, read forwards or backwards, come in an order.
   ///
@@ -73,18 +81,18 @@ struct IndexFit {
   ///   - keys: The keys of ORDER BY.
   ///   - constants: The fields that are equal in all rows.
   /// - Returns: Whether they have to be read backwards; `nil` when they come in another order.
-  func isReversed(for keys: [SortKey], constants: Set<[String]>) -> Bool? {
+  func isReversed(for keys: [SortKey], constants: Set<IndexTerm>) -> Bool? {
     var reversed: Bool?
     var known = constants
     var fields = index.definition.fields[...]
     for key in keys {
       if case .literal = key.expression { continue }
-      guard case .path(let path) = key.expression, let wanted = path.keys else { return nil }
+      guard let wanted = IndexTerm(key.expression) else { return nil }
       if known.contains(wanted) { continue }
-      while let field = fields.first, field.path != wanted, constants.contains(field.path) {
+      while let field = fields.first, field.term != wanted, constants.contains(field.term) {
         fields.removeFirst()
       }
-      guard let field = fields.popFirst(), field.path == wanted else { return nil }
+      guard let field = fields.popFirst(), field.term == wanted else { return nil }
       let turns = field.isDescending != key.descending
       guard turns == reversed ?? turns else { return nil }
       reversed = turns

@@ -54,8 +54,9 @@ struct JoinChoice {
 
   private func index(among indexes: [IndexInfo]) -> (IndexInfo, Expression)? {
     let named = indexes.filter { hints.indexes?.contains($0.definition.name) ?? true }
-    for index in named.isEmpty ? indexes : named {
-      let path = index.definition.fields.first.map { $0.path.map(PathComponent.key) }
+    for index in named.isEmpty ? indexes : named where !index.definition.hasElements {
+      guard let field = index.definition.fields.first, field.part == .value else { continue }
+      let path = field.path.map(PathComponent.key)
       if let equality = equalities.first(where: { $0.path == path }) { return (index, equality.value) }
     }
     return nil

@@ -74,8 +74,10 @@ extension CreateIndex {
     for key in keys {
       switch key.part {
       case .value: fields.append(IndexField(key.path, descending: key.descending))
-      case .lowercase: throw .unsupported("an index of lower()")
-      case .elements: throw .unsupported("an index of the elements of arrays")
+      case .lowercase:
+        fields.append(IndexField(key.path, part: .lowercase, descending: key.descending))
+      case .elements:
+        fields.append(IndexField(key.path, part: .elements, descending: key.descending))
       }
     }
     return IndexDefinition(name: name, collection: collection, fields: fields)

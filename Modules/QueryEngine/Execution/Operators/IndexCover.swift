@@ -67,17 +67,23 @@ extension Plan {
   /// Calls `body` with the fields of the index for each document that the filter accepts, until it returns
   /// `false`.
   func forEachCovered(
-    in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
+    in source: borrowing some RecordSource & ~Copyable, place: Int = 0, _ collection: DocStore.Collection,
     _ context: StatementContext,
     _ body: (_ cover: borrowing IndexCover, _ isCut: Bool) throws -> Bool
   ) throws {
     guard case .index(let scan) = access else { return }
     var pace = try ScanPace(context)
     var cover = IndexCover(scan.index, self, collection.keys, context)
+    var meter = ScanMeter(context, source: place)
+    defer { meter.finish() }
     try source.withIndex(scan.index, of: collection) { reader in
       try scan.visitRows(reader) { row in
         try pace.step()
-        guard try cover.read(row, reader) else { return true }
+        let isAccepted = try cover.read(row, reader)
+        meter.count(isAccepted: isAccepted)
+        guard isAccepted else { return true }
+        meter.pause()
+        defer { meter.resume() }
         return try body(cover, row.isCut)
       }
     }

@@ -34,7 +34,8 @@ extension Plan {
     guard distinct, filter == nil, !scan.isReversed, isOrdered || order.isEmpty,
       case .columns(let columns) = projection, let statistics = scan.index.statistics
     else { return false }
-    let fields = scan.index.definition.fields.prefix(columns.count).map { $0.path.map(PathComponent.key) }
+    let fields = scan.index.definition.fields.prefix(columns.count).filter { $0.part == .value }
+      .map { $0.path.map(PathComponent.key) }
     let shown = columns.map(\.expression)
     guard fields.count == columns.count, Set(shown) == Set(fields.map(Expression.path)) else { return false }
     return statistics.distinctCounts[columns.count - 1] < statistics.rowCount / 16

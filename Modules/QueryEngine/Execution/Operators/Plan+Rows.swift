@@ -2,14 +2,15 @@ import CRDTCore
 import DocStore
 
 extension Plan {
-  /// The rows in order, between OFFSET and LIMIT.
+  /// The rows in order, between OFFSET and LIMIT; those of columns tell their documents if they are asked to.
   func sortedRows(
-    in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
+    in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext,
+    namingDocuments: Bool = false
   ) throws -> [SortedRow] {
     guard limit != 0, let collection = try source.collection(self.collection) else { return [] }
     if isCovering, let rows = try coveredRows(in: source, collection, context) { return rows }
     let projector = Projector(
-      projection, collection.keys, context, namesDocuments: projection.namesDocuments)
+      projection, collection.keys, context, namesDocuments: namingDocuments || projection.namesDocuments)
     if distinct { return try distinctRows(in: source, collection, projector, context) }
     if order.isEmpty { return try streamedRows(in: source, collection, projector, context) }
     let rows = try orderedRows(in: source, collection, projector, context)

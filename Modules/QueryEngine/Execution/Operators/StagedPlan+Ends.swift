@@ -23,6 +23,7 @@ extension StagedPlan {
   private func endsScan(_ grouping: Grouping) -> IndexScan? {
     guard grouping.keys.isEmpty, inputs.count == 1, filter == nil, inputs[0].plan.filter == nil,
       inputs[0].plan.isCovering, slotCount == 1, case .index(let scan) = inputs[0].plan.access,
+      scan.index.definition.fields[0].part == .value,
       inputs[0].paths == [scan.index.definition.fields[0].path.map(PathComponent.key)],
       grouping.calls.allSatisfy({ $0.isOfEnds })
     else { return nil }

@@ -48,10 +48,16 @@ extension IndexDefinition {
       "_id": .string("\(collection).\(name)"), "collection": .string(collection),
       "fields": .array(
         fields.map { field in
-          .map([
+          var shown: [String: Value] = [
             "direction": .string(field.isDescending ? "desc" : "asc"),
             "key": .array(field.path.map(Value.string)),
-          ])
+          ]
+          switch field.part {
+          case .value: break
+          case .lowercase: shown["part"] = .string("lower")
+          case .elements: shown["part"] = .string("elements")
+          }
+          return .map(shown)
         }),
     ]
   }
