@@ -74,9 +74,17 @@ final class OracleWorld {
     for index in 0..<(20 + random.below(200)) {
       documents.append((String(format: "d%03d", index), Self.document(index, &random)))
     }
+    // What they are joined with: keys that some have, many have, and none has.
+    let partners = (0..<(5 + random.below(20))).map { index in
+      let id = String(format: "u%02d", index)
+      return (id: id, text: #"{"_id":"\#(id)","k":\#(random.below(9) - 2),"w":\#(random.below(10))}"#)
+    }
     try store.write { transaction in
       for document in documents {
         _ = try transaction.upsert(json: Array(document.text.utf8).span.bytes, into: "t")
+      }
+      for partner in partners {
+        _ = try transaction.upsert(json: Array(partner.text.utf8).span.bytes, into: "u")
       }
     }
     try sqlite.write { database in
@@ -85,6 +93,10 @@ final class OracleWorld {
       try database.execute(sql: "CREATE TABLE t (id TEXT PRIMARY KEY, json TEXT NOT NULL)")
       for document in documents {
         try database.execute(sql: "INSERT INTO t VALUES (?, ?)", arguments: [document.id, document.text])
+      }
+      try database.execute(sql: "CREATE TABLE u (id TEXT PRIMARY KEY, json TEXT NOT NULL)")
+      for partner in partners {
+        try database.execute(sql: "INSERT INTO u VALUES (?, ?)", arguments: [partner.id, partner.text])
       }
     }
     let choices = [["a"], ["b"], ["s"], ["n"], ["o.x"], ["a", "s"], ["n", "b"], ["s", "a", "n"]]

@@ -1,6 +1,7 @@
 import BenchmarkSupport
+import Foundation
 
-/// A random query on one table in both languages.
+/// A random query in both languages: on one table, on two that are joined, or of two that are combined.
 struct OracleQuery {
   private(set) var dql = ""
   private(set) var sql = ""
@@ -20,7 +21,19 @@ struct OracleQuery {
     /// One that both languages write alike.
     init(_ text: String) { self.init(text, text) }
 
-    static func field(_ path: String) -> Both { Both(path, "json_extract(json, '$.\(path)')") }
+    /// Stands before every field of the first table until it is known how the query calls that.
+    private static let marker = "\u{1}"
+
+    static func field(_ path: String) -> Both {
+      Both("\(marker)\(path)", "json_extract(\(marker)json, '$.\(path)')")
+    }
+
+    /// The same with what stands before each field.
+    func qualified(_ prefix: String) -> Both {
+      Both(
+        dql.replacingOccurrences(of: Self.marker, with: prefix),
+        sql.replacingOccurrences(of: Self.marker, with: prefix))
+    }
 
     static func joined(_ parts: [Both], _ separator: String) -> Both {
       Both(parts.map(\.dql).joined(separator: separator), parts.map(\.sql).joined(separator: separator))
@@ -30,11 +43,68 @@ struct OracleQuery {
   init(_ random: inout SplitMix64) {
     let filter = random.below(6) == 0 ? nil : Self.predicate(depth: 3, &random)
     let end = filter.map { Both(" WHERE \($0.dql)", " WHERE \($0.sql)") } ?? Both("")
-    switch random.below(4) {
-    case 0: aggregates(end, &random)
-    case 1: groups(end, &random)
+    var prefix = ""
+    switch random.below(8) {
+    case 0, 1: aggregates(end, &random)
+    case 2: groups(end, &random)
+    case 3: distinct(end, &random)
+    case 4: combined(end, &random)
+    case 5:
+      prefix = "x."
+      joined(end, &random)
     default: rows(end, &random)
     }
+    let both = Both(dql, sql).qualified(prefix)
+    (dql, sql) = (both.dql, both.sql)
+  }
+
+  private mutating func distinct(_ filter: Both, _ random: inout SplitMix64) {
+    let fields = [["s"], ["n"], ["s", "n"], ["o.x", "t"], ["a", "n"]][random.below(5)]
+    columns = fields.indices.map { "x\($0)" }
+    let list = Both.joined(
+      zip(fields, columns).map { path, name in
+        let field = Self.field(path)
+        return Both("\(field.dql) AS \(name)", "\(field.sql) AS \(name)")
+      }, ", ")
+    dql = "SELECT DISTINCT \(list.dql) FROM t\(filter.dql)"
+    sql = "SELECT DISTINCT \(list.sql) FROM t\(filter.sql)"
+  }
+
+  private mutating func combined(_ filter: Both, _ random: inout SplitMix64) {
+    let name = random.pick(["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
+    let other = Self.predicate(depth: 2, &random)
+    let (left, right) = (
+      Self.field(random.pick(["a", "n", "o.x"])), Self.field(random.pick(["a", "n", "o.x"]))
+    )
+    columns = ["v"]
+    dql =
+      "SELECT \(left.dql) AS v FROM t\(filter.dql) \(name) SELECT \(right.dql) AS v FROM t WHERE \(other.dql)"
+    sql =
+      "SELECT \(left.sql) AS v FROM t\(filter.sql) \(name) SELECT \(right.sql) AS v FROM t WHERE \(other.sql)"
+  }
+
+  private mutating func joined(_ filter: Both, _ random: inout SplitMix64) {
+    let kind = random.below(2) == 0 ? "JOIN" : "LEFT JOIN"
+    let field = Self.field(random.pick(["a", "n", "o.x"]))
+    var on = Both("y.k = \(field.dql)", "json_extract(y.json, '$.k') = \(field.sql)")
+    if random.below(3) == 0 {
+      let bound = random.below(6)
+      on = Both("\(on.dql) AND y.w > \(bound)", "\(on.sql) AND json_extract(y.json, '$.w') > \(bound)")
+    }
+    columns = ["l", "r", "w"]
+    dql =
+      "SELECT x._id AS l, y._id AS r, y.w AS w FROM t x \(kind) u y USE INDEX '' ON \(on.dql)\(filter.dql)"
+    sql = "SELECT x.id, y.id, json_extract(y.json, '$.w') FROM t x \(kind) u y ON \(on.sql)\(filter.sql)"
+    guard random.below(3) == 0 else { return }
+    let total = random.pick(["COUNT(*)", "SUM(§)", "MIN(§)", "COUNT(DISTINCT §)"])
+    columns = ["k", "x"]
+    let key = Self.field(random.pick(["a", "s", "n"]))
+    dql =
+      "SELECT \(key.dql) AS k, \(total) AS x FROM t x \(kind) u y USE INDEX '' ON \(on.dql)\(filter.dql)"
+      .replacingOccurrences(of: "§", with: "y.w") + " GROUP BY \(key.dql)"
+    sql =
+      "SELECT \(key.sql) AS k, \(total) AS x FROM t x \(kind) u y ON \(on.sql)\(filter.sql)"
+      .replacingOccurrences(of: "§", with: "json_extract(y.json, '$.w')") + " GROUP BY \(key.sql)"
   }
 
   private mutating func rows(_ filter: Both, _ random: inout SplitMix64) {
