@@ -14,7 +14,7 @@ struct Interest {
     self.queries = queries
     var known: [String: Set<CompiledPredicate>] = [:]
     for query in queries where known[query.collection, default: []].insert(query.compiled).inserted {
-      collections[query.collection, default: CollectionInterest()].matchers.append(query.matcher)
+      collections[query.collection, default: CollectionInterest()].predicates.insert(query.compiled)
     }
   }
 
@@ -35,22 +35,13 @@ struct Interest {
 
 /// What a peer subscribes to in one collection.
 struct CollectionInterest {
-  var matchers: [RecordMatcher] = []
-  private var keyCount = -1
+  fileprivate(set) var predicates = PredicateUnion()
 
-  init() {}
-
-  mutating func resolve(_ keys: KeyTable) {
-    guard keyCount != keys.count else { return }
-    keyCount = keys.count
-    for index in matchers.indices { matchers[index].resolve(keys) }
-  }
+  mutating func resolve(_ keys: KeyTable) { predicates.resolve(keys) }
 
   /// Whether a document lives and satisfies one of the queries.
   func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
-    guard record.isAlive else { return false }
-    for matcher in matchers where matcher.matches(id, record) { return true }
-    return false
+    record.isAlive && predicates.accepts(id, record)
   }
 
   func matches(_ id: DocumentID, _ record: Record?) -> Bool {
