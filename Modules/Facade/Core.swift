@@ -48,7 +48,7 @@ final class Core: Sendable {
         zoneOffset: { zone, milliseconds in
           TimeZone(identifier: zone)?
             .secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
-        }, appID: identity.appID))
+        }, appID: identity.appID, log: { reporter.log(.warning, $0) }))
     observers = ObserverHub(engine: engine, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
@@ -60,6 +60,7 @@ final class Core: Sendable {
     self.network = network
     presence = PresenceBoard(network)
     subscriptions = SubscriptionRegistry(store: store, reporter: reporter) { network.subscribe(to: $0) }
+    tellOfThemselves(network)
     try parameters.govern(store)
     try govern(parameters)
     reporter.logger.warning(
@@ -67,6 +68,33 @@ final class Core: Sendable {
       The database uses the unsafe development identity: peers prove nothing and nothing is encrypted. \
       Do not ship this.
       """)
+  }
+
+  /// What virtual collections show of the layers above the engine.
+  private func tellOfThemselves(_ network: PeerNetwork) {
+    engine.providers.provideConnections { [weak network] in
+      (network?.connections ?? []).map { connection in
+        [
+          "_id": .string(connection.peer.map { "\($0.site)" } ?? "\(connection.endpoint)"),
+          "is_server": .bool(connection.peer?.kind == .big),
+          "peer_name": .string(connection.peer?.name ?? ""), "address": .string("\(connection.endpoint)"),
+          "documents": .map([
+            "sync_session_status": .string(connection.peer == nil ? "Not Connected" : "Connected"),
+            "sent": .int(Int64(clamping: connection.statistics.documentsSent)),
+            "received": .int(Int64(clamping: connection.statistics.documentsReceived)),
+            "changed": .int(Int64(clamping: connection.statistics.documentsChanged)),
+          ]),
+        ]
+      }
+    }
+    engine.providers.provideFacts { [weak subscriptions] in
+      [
+        [
+          "namespace": .string("sync"), "key": .string("local_subscriptions"),
+          "value": .array((subscriptions?.active ?? []).map { .string($0.queryText) }),
+        ]
+      ]
+    }
   }
 
   /// Lets the parameter with the sync scopes rule over what leaves, at once.

@@ -44,7 +44,7 @@ extension Engine {
       let answered = try answering(program.select, arguments, in: source, context)
       return try rows(of: answered, arguments, in: source, context)
     }
-    let plan = try program.plan(arguments, Hints(), for: source)
+    let plan = try program.plan(arguments, settings.hints, for: source)
     guard let profile = context.profile else { return try plan.rows(in: source, facts, context) }
     profile.begin(plan.root)
     let rows = try plan.rows(in: source, facts, context)

@@ -8,7 +8,9 @@ public struct Engine: Sendable {
   public let store: Store
   public let parameters: SystemParameters
   public let environment: EngineEnvironment
-  private let settings: StatementSettings
+  let settings: StatementSettings
+  /// What layers above tell of themselves in virtual collections.
+  public let providers = SystemProviders()
   let requests: RequestLog
   let statements = StatementCache()
 
@@ -139,7 +141,9 @@ public struct Engine: Sendable {
   ) throws -> QueryResult {
     let statement = try answering(statement, arguments, in: source, makeContext())
     let catalogue = try QueryCatalogue(statement.collections, in: source)
-    return QueryResult(rows: [Row(["plan": try statement.explanation(arguments, catalogue)])])
+    return QueryResult(rows: [
+      Row(["plan": try statement.advised(by: settings.hints).explanation(arguments, catalogue)])
+    ])
   }
 }
 

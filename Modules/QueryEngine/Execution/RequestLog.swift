@@ -16,7 +16,17 @@ final class RequestLog: Sendable {
     var failure: String?
   }
 
+  /// What was counted of all statements that have ended.
+  struct Totals: Sendable {
+    var completed: Int64 = 0
+    var failed: Int64 = 0
+    var slow: Int64 = 0
+    var rows: Int64 = 0
+    var nanoseconds: Int64 = 0
+  }
+
   fileprivate struct State {
+    var totals = Totals()
     var last: UInt64 = 0
     var active: [UInt64: Request] = [:]
     var history: [Request] = []
@@ -72,6 +82,7 @@ final class RequestLog: Sendable {
       request.failure = error.map { ($0 as? QueryError)?.code.rawValue ?? "store" }
       state.keep(request)
       let isSlow = state.slowNanoseconds > 0 && request.nanoseconds >= state.slowNanoseconds
+      state.totals.count(request, isSlow)
       return isSlow ? request : nil
     }
     guard let slow else { return }
@@ -86,6 +97,8 @@ final class RequestLog: Sendable {
       state.oldest = 0
     }
   }
+
+  var totals: Totals { state.withLock { $0.totals } }
 
   /// The statements that run now, as `system:active_requests` shows them.
   var active: [[String: Value]] {
@@ -122,6 +135,15 @@ final class RequestLog: Sendable {
     } catch {
       return "a statement that cannot be read"
     }
+  }
+}
+
+extension RequestLog.Totals {
+  fileprivate mutating func count(_ request: RequestLog.Request, _ isSlow: Bool) {
+    if request.failure == nil { completed += 1 } else { failed += 1 }
+    if isSlow { slow += 1 }
+    rows += Int64(request.rowCount)
+    nanoseconds &+= Int64(clamping: request.nanoseconds)
   }
 }
 

@@ -5,6 +5,8 @@ import Synchronization
 final class StatementSettings: Sendable {
   private let seconds = Atomic<Int64>(0)
   private let isStrict = Atomic(false)
+  private let areHintsEmpty = Atomic(true)
+  private let defaultHints = Mutex(Hints())
 
   init(_ parameters: SystemParameters) {
     parameters.follow(.requestTimeoutSeconds) { [weak self] in
@@ -13,6 +15,18 @@ final class StatementSettings: Sendable {
     parameters.follow(.strictTypes) { [weak self] in
       self?.isStrict.store($0 == .bool(true), ordering: .relaxed)
     }
+    parameters.follow(.defaultDirectives) { [weak self] in
+      guard let self, case .map(let directives) = $0, let hints = try? Hints(directives: directives) else {
+        return
+      }
+      defaultHints.withLock { $0 = hints }
+      areHintsEmpty.store(hints.isEmpty, ordering: .releasing)
+    }
+  }
+
+  /// What is advised where a statement advises nothing itself.
+  var hints: Hints {
+    areHintsEmpty.load(ordering: .acquiring) ? Hints() : defaultHints.withLock { $0 }
   }
 
   /// `nil`: as long as they take.

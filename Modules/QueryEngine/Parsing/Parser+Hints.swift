@@ -19,10 +19,15 @@ extension Hints {
   ///
   /// - Throws: `argument` for a text that is no object, and for a value that does not fit its key.
   package init(directives text: String) throws(QueryError) {
-    self.init()
     guard let parsed = try? JSON.parse(text), case .map(let directives) = parsed else {
       throw QueryError(.argument, "directives are a JSON object")
     }
+    try self.init(directives: directives)
+  }
+
+  /// Takes directives by their keys.
+  init(directives: [String: Value]) throws(QueryError) {
+    self.init()
     if let value = directives["#index"] { indexes = try Self.indexes(value) }
     if let value = directives["#prefer_order"] {
       guard case .bool(let flag) = value else {

@@ -26,7 +26,8 @@ struct QueryCommand: ParsableCommand {
     let engine = Engine(
       store: store, parameters: SystemParameters(),
       environment: EngineEnvironment(
-        now: { DispatchTime.now().uptimeNanoseconds }, indexProgress: { Self.bar.update($0) }))
+        now: { DispatchTime.now().uptimeNanoseconds }, indexProgress: { Self.bar.update($0) },
+        log: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }))
     let arguments = Dictionary(arg.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
     guard let statement else { return prompt(engine, arguments) }
     try execute(statement, engine, arguments)

@@ -15,6 +15,7 @@ extension Engine {
     }
     var removal = removal
     removal.predicate = try answering(removal.predicate, arguments, in: transaction, context)
+    removal.target.hints = removal.target.hints.or(settings.hints)
     let catalogue = try QueryCatalogue([removal.collection], in: transaction)
     let plan = try Planner.plan(removal, arguments: arguments, catalogue: catalogue).writable()
     context.profile?.begin(plan.root(of: mutation))

@@ -14,6 +14,7 @@ extension Engine {
       update.assignments[index].value =
         try answering(value, arguments, in: transaction, context) ?? value
     }
+    update.target.hints = update.target.hints.or(settings.hints)
     let catalogue = try QueryCatalogue([update.collection], in: transaction)
     let plan = try Planner.plan(update, arguments: arguments, catalogue: catalogue).writable()
     context.profile?.begin(plan.root(of: .update))

@@ -134,6 +134,43 @@ extension Select {
   }
 }
 
+extension Statement {
+  /// The statement with advice where it has none itself.
+  func advised(by hints: Hints) -> Statement {
+    guard !hints.isEmpty else { return self }
+    switch self {
+    case .select(let select): return .select(select.advised(by: hints))
+    case .update(var update):
+      update.target.hints = update.target.hints.or(hints)
+      return .update(update)
+    case .delete(var removal):
+      removal.target.hints = removal.target.hints.or(hints)
+      return .delete(removal)
+    case .evict(var removal):
+      removal.target.hints = removal.target.hints.or(hints)
+      return .evict(removal)
+    case .compound(var compound):
+      compound.body = compound.body.advised(by: hints)
+      return .compound(compound)
+    case .insert(var insert):
+      guard case .query(let select) = insert.content else { return self }
+      insert.content = .query(select.advised(by: hints))
+      return .insert(insert)
+    case .createIndex, .dropIndex, .alterSystem, .show, .explain, .profile, .advise: return self
+    }
+  }
+}
+
+extension CompoundSelect.Operand {
+  fileprivate func advised(by hints: Hints) -> CompoundSelect.Operand {
+    switch self {
+    case .select(let select): .select(select.advised(by: hints))
+    case .combined(let symbol, let all, let left, let right):
+      .combined(symbol, all: all, left.advised(by: hints), right.advised(by: hints))
+    }
+  }
+}
+
 extension Hints {
   /// These hints, and others where these say nothing.
   func or(_ others: Hints) -> Hints {

@@ -8,11 +8,23 @@ final class StatementCache: Sendable {
   private let recent = Mutex(
     RecentTexts<PreparedStatement>(capacity: statements, capacityBytes: textBytes))
 
+  private let parsed = Atomic<Int64>(0)
+  private let shared = Atomic<Int64>(0)
+
+  /// How many statements were parsed, and how many were there already.
+  var totals: (parsed: Int64, shared: Int64) {
+    (parsed.load(ordering: .relaxed), shared.load(ordering: .relaxed))
+  }
+
   /// The statement of a text.
   ///
   /// - Throws: What parsing throws; texts that cannot be parsed are not kept.
   func statement(_ text: String) throws(QueryError) -> PreparedStatement {
-    if let known = recent.withLock({ $0.use(text) }) { return known }
+    if let known = recent.withLock({ $0.use(text) }) {
+      shared.add(1, ordering: .relaxed)
+      return known
+    }
+    parsed.add(1, ordering: .relaxed)
     let made = try PreparedStatement(text)
     recent.withLock { $0.keep(made, of: text) }
     return made

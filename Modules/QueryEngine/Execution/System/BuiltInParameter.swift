@@ -10,6 +10,7 @@ enum BuiltInParameter: String, CaseIterable {
   case requestTimeoutSeconds = "dql_request_timeout_seconds"
   case slowRequestSeconds = "dql_slow_request_warn_seconds"
   case requestHistorySize = "dql_request_history_size"
+  case defaultDirectives = "dql_default_directives"
   case restrictSubscriptions = "dql_restrict_subscriptions"
   case tombstoneLifetimeEnabled = "tombstone_ttl_enabled"
   case tombstoneLifetimeHours = "tombstone_ttl_hours"
@@ -17,7 +18,7 @@ enum BuiltInParameter: String, CaseIterable {
 
   var defaultValue: Value {
     switch self {
-    case .userCollectionSyncScopes: .map([:])
+    case .userCollectionSyncScopes, .defaultDirectives: .map([:])
     case .documentSizeSoftLimit: .int(Int64(Limits.softDocumentBytes))
     case .documentSizeHardLimit: .int(Int64(Limits.hardDocumentBytes))
     case .strictMode, .strictTypes: .bool(false)
@@ -34,6 +35,9 @@ enum BuiltInParameter: String, CaseIterable {
     switch self {
     case .userCollectionSyncScopes:
       guard case .map = value else { throw mismatch("an object") }
+    case .defaultDirectives:
+      guard case .map(let directives) = value else { throw mismatch("an object") }
+      _ = try Hints(directives: directives)
     case .documentSizeSoftLimit, .documentSizeHardLimit:
       try validate(value, in: 1...Int64(Limits.recordBytes))
     case .requestHistorySize: try validate(value, in: 0...1_000_000)

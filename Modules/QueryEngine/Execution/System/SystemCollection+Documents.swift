@@ -24,16 +24,36 @@ extension SystemCollection {
     case .activeRequests: return facts.requests.active
     case .requestHistory: return facts.requests.history
     case .sharedStatements: return facts.statements.documents
-    case .systemInfo:
-      var rows = [Self.fact("store", "site", .string("\(facts.site)"))]
-      for info in try source.collections() {
-        rows.append(Self.fact("store", "collection_num_docs[\(info.name)]", .int(Int64(info.documentCount))))
+    case .dataSyncInfo: return facts.providers.connections
+    case .metrics:
+      return facts.metrics.sorted { $0.key < $1.key }.map {
+        ["_id": .string($0.key), "value": .int($0.value)]
       }
-      for (name, value) in facts.changedParameters.sorted(by: { $0.key < $1.key }) {
-        rows.append(Self.fact("core", "non_default_system_parameter[\(name)]", value))
-      }
-      return rows
+    case .vitals: return [try facts.vitals()]
+    case .systemInfo: return try systemInfo(in: source, facts)
     }
+  }
+
+  private func systemInfo(
+    in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts
+  ) throws -> [[String: Value]] {
+    let statistics = try facts.statistics()
+    var rows = [
+      Self.fact("store", "site", .string("\(facts.site)")),
+      Self.fact("store", "fs_usage_total_bytes", .int(Int64(statistics.fileBytes))),
+      Self.fact("store", "fs_usage_used_bytes", .int(Int64(statistics.usedBytes))),
+      Self.fact("store", "fs_usage_limit_bytes", .int(Int64(statistics.mapBytes))),
+    ]
+    for info in try source.collections() {
+      rows.append(Self.fact("store", "collection_num_docs[\(info.name)]", .int(Int64(info.documentCount))))
+    }
+    for (name, value) in facts.changedParameters.sorted(by: { $0.key < $1.key }) {
+      rows.append(Self.fact("core", "non_default_system_parameter[\(name)]", value))
+    }
+    rows += facts.providers.facts
+    let time = Instant(milliseconds: facts.environment.wallClock()).map { DateText.text(of: $0) }
+    for index in rows.indices { rows[index]["timestamp"] = time.map { .string($0) } }
+    return rows
   }
 
   private static func fact(_ namespace: String, _ key: String, _ value: Value) -> [String: Value] {

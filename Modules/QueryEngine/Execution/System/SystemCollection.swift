@@ -18,6 +18,12 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   case activeRequests = "active_requests"
   /// The last statements that have run.
   case requestHistory = "request_history"
+  /// The connections to peers, and how far each has come.
+  case dataSyncInfo = "data_sync_info"
+  /// What was counted since the store was opened, one document for each figure.
+  case metrics
+  /// How the store and the engine stand, in one document.
+  case vitals
   /// The statements that are kept parsed and planned.
   case sharedStatements = "shared_statements"
 
@@ -59,6 +65,12 @@ struct SystemFacts {
   var changedParameters: [String: Value] { engine.parameters.changedValues }
   /// The statements that run and have run.
   var requests: RequestLog { engine.requests }
+  /// What layers above tell.
+  var providers: SystemProviders { engine.providers }
+  var environment: EngineEnvironment { engine.environment }
+
+  func statistics() throws -> StoreStatistics { try engine.store.statistics() }
+
   /// The statements that are kept parsed.
   var statements: StatementCache { engine.statements }
 }

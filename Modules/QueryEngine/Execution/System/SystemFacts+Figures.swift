@@ -1,0 +1,34 @@
+import CRDTCore
+import DocStore
+
+/// `system:metrics` and `system:vitals`.
+extension SystemFacts {
+  /// What was counted since the engine was made, by name.
+  var metrics: [String: Int64] {
+    let totals = requests.totals
+    let kept = statements.totals
+    return [
+      "requests_completed": totals.completed, "requests_failed": totals.failed, "requests_slow": totals.slow,
+      "request_rows": totals.rows, "request_elapsed_ns": totals.nanoseconds,
+      "statements_parsed": kept.parsed, "statements_shared": kept.shared,
+    ]
+  }
+
+  /// How the store and the engine stand.
+  func vitals() throws -> [String: Value] {
+    let statistics = try statistics()
+    let figures: [String: Int] = [
+      "active_requests": requests.active.count, "collections": statistics.collections.count,
+      "documents": statistics.documentCount, "tombstones": statistics.tombstoneCount,
+      "oversize_documents": statistics.oversizeCount, "file_bytes": statistics.fileBytes,
+      "used_bytes": statistics.usedBytes, "map_bytes": statistics.mapBytes,
+      "snapshots": statistics.readerCount, "waiting_writers": statistics.waitingWriters,
+      "connections": providers.connections.count,
+    ]
+    var document = figures.mapValues { Value.int(Int64($0)) }
+    document["_id"] = .string("\(site)")
+    document["commits"] = .int(Int64(clamping: statistics.sequence))
+    document["takes_writes"] = .bool(statistics.failure == nil)
+    return document
+  }
+}

@@ -1,0 +1,29 @@
+public import CRDTCore
+import Synchronization
+
+/// What layers above tell of themselves in virtual collections.
+public final class SystemProviders: Sendable {
+  /// The documents of a collection as they are now.
+  public typealias Provider = @Sendable () -> [[String: Value]]
+
+  private struct State {
+    var connections: Provider = { [] }
+    var facts: Provider = { [] }
+  }
+
+  private let state = Mutex(State())
+
+  init() {}
+
+  /// Says what `system:data_sync_info` shows: a document for each connection.
+  public func provideConnections(_ provider: @escaping Provider) {
+    state.withLock { $0.connections = provider }
+  }
+
+  /// Adds to what `system:system_info` shows: documents with `namespace`, `key` and `value`.
+  public func provideFacts(_ provider: @escaping Provider) { state.withLock { $0.facts = provider } }
+
+  var connections: [[String: Value]] { state.withLock { $0.connections }() }
+
+  var facts: [[String: Value]] { state.withLock { $0.facts }() }
+}
