@@ -9,7 +9,7 @@ final class DunlinQueries: QueryContender {
   private let store: Store
   private let engine: Engine
   private let prepares: Bool
-  private var prepared: [String: Statement] = [:]
+  private var prepared: [String: PreparedStatement] = [:]
   private static let batch = 1_000
 
   init(directory: String, prepares: Bool) throws {
@@ -45,7 +45,7 @@ final class DunlinQueries: QueryContender {
     let arguments: [String: Value] = query.isPoint ? ["id": .string(id)] : [:]
     do {
       guard prepares else { return try engine.execute(query.dql, arguments: arguments) }
-      let statement = try prepared[query.dql] ?? DQL.parse(query.dql)
+      let statement = try prepared[query.dql] ?? engine.prepare(query.dql)
       prepared[query.dql] = statement
       return try engine.execute(statement, arguments: arguments)
     } catch let error as QueryError where error.code == .unsupported {

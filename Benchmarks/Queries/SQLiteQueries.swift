@@ -42,8 +42,9 @@ final class SQLiteQueries: QueryContender {
   }
 
   func run(_ query: BenchmarkQuery, id: String) throws -> Int? {
-    try queue.read { database in
-      let statement = try database.cachedStatement(sql: query.sql)
+    guard let sql = query.sql else { return nil }
+    return try queue.read { database in
+      let statement = try database.cachedStatement(sql: sql)
       let rows = try Row.fetchCursor(statement, arguments: Self.arguments(query, id))
       var count = 0
       while let row = try rows.next() {
@@ -56,8 +57,9 @@ final class SQLiteQueries: QueryContender {
   }
 
   func answer(_ query: BenchmarkQuery, id: String) throws -> [String]? {
-    try queue.read { database in
-      try Row.fetchAll(database, sql: query.sql, arguments: Self.arguments(query, id)).map { row in
+    guard let sql = query.sql else { return nil }
+    return try queue.read { database in
+      try Row.fetchAll(database, sql: sql, arguments: Self.arguments(query, id)).map { row in
         Answer.row(query.columns.indices.map { Self.text(row[$0]) })
       }
     }

@@ -3,16 +3,36 @@ import CRDTCore
 /// Rows of which no two show the same values; numbers are the same by value.
 struct DistinctRows {
   private(set) var rows: [SortedRow] = []
-  private var seen: Set<[ValueKey]> = []
+  private var seen = KeySet()
+  private var key: [UInt8] = []
 
   /// Keeps the row unless one like it is here; what is kept stands for no document any more.
   ///
   /// - Throws: `limit` when the rows take more memory than the statement may have.
   mutating func insert(_ row: SortedRow, _ context: StatementContext) throws(QueryError) {
-    let key = try row.row.key
-    guard seen.insert(key).inserted else { return }
-    try context.reserve(key.reduce(128) { $0 + ($1.value?.memoryBytes ?? 16) })
+    key.removeAll(keepingCapacity: true)
+    if let columns = row.row.columns {
+      for column in columns { KeyBytes.append(column, to: &key) }
+    } else {
+      KeyBytes.append(.map(try row.row.values()), to: &key)
+    }
+    guard seen.insert(key).isNew else { return }
+    try context.reserve(128 + row.row.memoryBytes)
     rows.append(SortedRow(keys: row.keys, row: try row.row.withoutDocument, position: rows.count))
+  }
+
+  /// Keeps what a projection makes of a document, which it does only where the row is new.
+  mutating func insert(
+    _ id: RawSpan, _ record: borrowing RecordView, _ projector: Projector, _ context: StatementContext
+  ) throws(QueryError) {
+    key.removeAll(keepingCapacity: true)
+    guard try projector.appendKey(id, record, to: &key) else {
+      return try insert(SortedRow(row: try projector.row(id, record)), context)
+    }
+    guard seen.insert(key).isNew else { return }
+    let row = try projector.row(id, record)
+    try context.reserve(128 + row.memoryBytes)
+    rows.append(SortedRow(row: try row.withoutDocument, position: rows.count))
   }
 }
 

@@ -8,7 +8,9 @@ struct GroupTable {
   private let condition: FrameExpression?
   private let context: StatementContext
   private var groups: [(keys: [Value?], accumulators: [Accumulator], rowCount: Int64)] = []
-  private var places: [[ValueKey]: Int] = [:]
+  private var places = KeySet()
+  /// The key of the row that is being added, whose memory is used again.
+  private var key: [UInt8] = []
 
   init(_ grouping: Grouping, _ context: StatementContext) {
     keys = grouping.keys.map { FrameExpression($0, context) }
@@ -46,12 +48,59 @@ struct GroupTable {
     var values: [Value?] = []
     values.reserveCapacity(keys.count)
     for key in keys { values.append(try key.evaluate(frame)) }
-    let key = values.map { ValueKey($0) }
-    if let place = places[key] { return place }
+    key.removeAll(keepingCapacity: true)
+    for value in values { KeyBytes.append(value, to: &key) }
+    let (place, isNew) = places.insert(key)
+    if isNew { try append(values) }
+    return place
+  }
+
+  private mutating func append(_ values: [Value?]) throws(QueryError) {
     try context.reserve(values.memoryBytes + 64 + 96 * calls.count)
-    let place = groups.count
-    places[key] = place
     groups.append((values.map { $0?.withoutCounter }, Self.accumulators(calls), 0))
+  }
+
+  /// Adds a document to its group, by what programs find in its record.
+  mutating func add(
+    _ document: borrowing DocumentView, _ keys: [ScalarProgram], _ operands: [ScalarProgram?]
+  ) throws(QueryError) {
+    var scratch = ScalarScratch()
+    let place = try place(of: document, keys, &scratch)
+    groups[place].rowCount += 1
+    var bytes = 0
+    for index in operands.indices {
+      guard let operand = operands[index] else { continue }
+      let scalar = try operand.scalar(0, document, &scratch)
+      var value = scalar.plainValue
+      if !scalar.isPlain {
+        // What is merely counted need not be made.
+        value =
+          calls[index].aggregate == .count && !calls[index].distinct
+          ? .bool(true) : try operand.value(of: scalar, document, scratch)
+      }
+      if groups[place].accumulators[index].add(value), let value { bytes += value.memoryBytes + 32 }
+    }
+    if bytes > 0 { try context.reserve(bytes) }
+  }
+
+  private mutating func place(
+    of document: borrowing DocumentView, _ keys: [ScalarProgram], _ scratch: inout ScalarScratch
+  ) throws(QueryError) -> Int {
+    if keys.isEmpty { return 0 }
+    key.removeAll(keepingCapacity: true)
+    for program in keys {
+      let scalar = try program.scalar(0, document, &scratch)
+      try program.appendKey(of: scalar, document, scratch, to: &key)
+    }
+    let (place, isNew) = places.insert(key)
+    if isNew {
+      var values: [Value?] = []
+      for program in keys {
+        let scalar = try program.scalar(0, document, &scratch)
+        values.append(try program.value(of: scalar, document, scratch))
+      }
+      try append(values)
+    }
     return place
   }
 

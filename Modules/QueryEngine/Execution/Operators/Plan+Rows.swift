@@ -78,7 +78,7 @@ extension Plan {
     var distinct = DistinctRows()
     if order.isEmpty {
       try forEachMatch(in: source, collection, context) { id, record in
-        try distinct.insert(SortedRow(row: try projector.row(id, record)), context)
+        try distinct.insert(id, record, projector, context)
         return limit.map { distinct.rows.count - offset < $0 } ?? true
       }
     } else {

@@ -87,6 +87,24 @@ struct Projector: Sendable {
     return Row(shape, values)
   }
 
+  /// Appends what tells the row of a document from others; `false` for rows that are more than columns.
+  func appendKey(_ id: RawSpan, _ record: borrowing RecordView, to key: inout [UInt8]) throws(QueryError)
+    -> Bool
+  {
+    guard shape != nil else { return false }
+    let document = DocumentView(id, record)
+    do throws(QueryError) {
+      for column in columns {
+        var scratch = ScalarScratch()
+        let scalar = try column.scalar(0, document, &scratch)
+        try column.appendKey(of: scalar, document, scratch, to: &key)
+      }
+    } catch {
+      throw error.about(id)
+    }
+    return true
+  }
+
   private func values(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> [Value?] {
     var values: [Value?] = []
     values.reserveCapacity(columns.count)

@@ -9,6 +9,11 @@ extension StagedPlan {
     guard limit != 0 else { return [] }
     var sink = FrameSink(self, context)
     let condition = filter.map { FrameExpression($0, context) }
+    if let grouping, var records = try RecordGrouping(self, grouping, context) {
+      var groups = GroupTable(grouping, context)
+      let accepted = try records.fill(&groups, in: source, context)
+      return try sink.rows(of: &groups, accepted)
+    }
     var joiner = try Joiner(self, in: source, facts, context)
     var accepted = 0
     guard let grouping else {
@@ -31,15 +36,7 @@ extension StagedPlan {
         return true
       }
     }
-    let frames = try groups.frames()
-    context.profile?.note { section in
-      section.frames = accepted
-      section.groups = (groups.count, frames.count)
-    }
-    for frame in frames {
-      guard try sink.add(frame) else { break }
-    }
-    return try sink.finished()
+    return try sink.rows(of: &groups, accepted)
   }
 }
 
@@ -78,6 +75,19 @@ struct FrameSink {
     }
     guard order.isEmpty, let limit else { return true }
     return (isDistinct ? distinct.rows.count : rows.count) - offset < limit
+  }
+
+  /// The rows of groups, into which `accepted` rows went.
+  mutating func rows(of groups: inout GroupTable, _ accepted: Int) throws(QueryError) -> [Row] {
+    let frames = try groups.frames()
+    context.profile?.note { section in
+      section.frames = accepted
+      section.groups = (groups.count, frames.count)
+    }
+    for frame in frames {
+      guard try add(frame) else { break }
+    }
+    return try finished()
   }
 
   func finished() throws(QueryError) -> [Row] {

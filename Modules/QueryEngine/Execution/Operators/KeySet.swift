@@ -1,0 +1,45 @@
+import CRDTCore
+
+/// Byte strings, each kept once and numbered in the order in which they came: a table with open addressing.
+struct KeySet {
+  private var bytes: [UInt8] = []
+  private var ends: [Int] = []
+  private var hashes: [UInt64] = []
+  /// The number of the key that stands in a place, and one; zero is free.
+  private var slots = [Int32](repeating: 0, count: 64)
+  /// Whoever chooses values cannot know which of them meet.
+  private let seed = UInt64.random(in: .min ... .max)
+
+  var count: Int { ends.count }
+
+  /// The number of a key, which is taken in unless it is here.
+  mutating func insert(_ key: [UInt8]) -> (number: Int, isNew: Bool) {
+    let hash = HashLanes(key.span.bytes, seed: seed).first
+    var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+    while slots[place] != 0 {
+      let number = Int(slots[place]) - 1
+      if hashes[number] == hash, isKey(key, at: number) { return (number, false) }
+      place = (place + 1) & (slots.count - 1)
+    }
+    bytes += key
+    ends.append(bytes.count)
+    hashes.append(hash)
+    slots[place] = Int32(clamping: count)
+    if 2 * count > slots.count { grow() }
+    return (count - 1, true)
+  }
+
+  private func isKey(_ key: [UInt8], at number: Int) -> Bool {
+    let start = number == 0 ? 0 : ends[number - 1]
+    return bytes.span.bytes.extracting(start..<ends[number]).isEqual(to: key.span.bytes)
+  }
+
+  private mutating func grow() {
+    slots = [Int32](repeating: 0, count: 2 * slots.count)
+    for number in hashes.indices {
+      var place = Int(truncatingIfNeeded: hashes[number]) & (slots.count - 1)
+      while slots[place] != 0 { place = (place + 1) & (slots.count - 1) }
+      slots[place] = Int32(clamping: number + 1)
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import CRDTCore
+
+/// What rows are grouped and told apart by, without owned values where that can be.
+extension ScalarProgram {
+  /// Appends the value's ``KeyBytes``.
+  func appendKey(
+    of scalar: Scalar, _ document: borrowing DocumentView, _ scratch: borrowing ScalarScratch,
+    to key: inout [UInt8]
+  ) throws(QueryError) {
+    switch scalar.kind {
+    case .missing: KeyBytes.append(nil, to: &key)
+    case .bool: KeyBytes.append(scalar.bool, to: &key)
+    case .int, .counter: KeyBytes.append(scalar.int, to: &key)
+    case .double: KeyBytes.append(scalar.double, to: &key)
+    case .string, .bytes:
+      KeyBytes.append(bytes(of: scalar, document, scratch), isText: scalar.kind == .string, to: &key)
+    case .null, .array, .object, .attachment:
+      KeyBytes.append(try value(of: scalar, document, scratch), to: &key)
+    }
+  }
+}
