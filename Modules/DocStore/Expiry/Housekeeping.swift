@@ -1,7 +1,8 @@
 /// What a store does of its own accord, on a thread that mostly sleeps.
 ///
 /// It goes on with indexes that were left half made or half removed, looks what the rows of indexes are like
-/// when they have changed, and forgets what has had its time. It writes in slices through the writer's queue, as everybody does, and only when there is something to do.
+/// when they have changed, and forgets what has had its time. It writes in slices through the writer's queue, as
+/// everybody does, and only when there is something to do.
 final class Housekeeping: Sendable {
   private struct State {
     var isStopping = false

@@ -27,14 +27,20 @@ extension Store {
   }
 
   /// Goes through the rows of an index that was just built; without statistics it is as good as before.
+  ///
+  /// Few rows have none, so that nothing is written for them.
   func surveyBuilt(_ number: UInt32, _ definition: IndexDefinition) {
-    guard let index = builtIndex(number, definition) else { return }
+    guard let index = builtIndex(number, definition), index.rowCount >= options.statisticsMinimum else {
+      return
+    }
     try? updateStatistics(of: index)
   }
 
   /// As the form that blocks.
   func surveyBuilt(_ number: UInt32, _ definition: IndexDefinition) async {
-    guard let index = builtIndex(number, definition) else { return }
+    guard let index = builtIndex(number, definition), index.rowCount >= options.statisticsMinimum else {
+      return
+    }
     var survey = IndexSurvey(index)
     do {
       while try read(&survey) { await Task.yield() }
