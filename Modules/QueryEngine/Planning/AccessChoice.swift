@@ -43,14 +43,16 @@ struct AccessChoice {
 
   /// Scans that are put together at most.
   private static let maximumScans = 32
-  /// What it costs to visit a document by its number, where a row of an index costs one.
-  private static let fetchCost = 4.0
+  /// What it costs to visit a document by its number, where passing a row of an index costs one: some 26 ns.
+  private static let fetchCost = 30.0
   /// What it costs to visit a document where all are visited one after the other.
-  private static let scanCost = 1.5
-  private static let sortCost = 1.0
+  private static let scanCost = 6.0
+  private static let sortCost = 6.0
+  /// What it costs to note the document of a row and look for it among those of another index.
+  private static let gatherCost = 5.0
   /// What it costs to read the values of a row instead, and a little for each field of the index.
-  private static let readCost = 0.25
-  private static let fieldCost = 0.01
+  private static let readCost = 2.0
+  private static let fieldCost = 0.1
 
   /// The best access there is; `nil` when that is to look at all documents.
   static func best(
@@ -155,7 +157,7 @@ struct AccessChoice {
     for (_, fit) in sorted.dropFirst() where scans.count < min(hints.maximumScans ?? 2, Self.maximumScans) {
       guard known.isDisjoint(with: fit.settledTerms) else { continue }
       // Reading its rows has to cost less than fetching what they rule out.
-      guard fit.share < Self.fetchCost * share * (1 - fit.share) else { continue }
+      guard Self.gatherCost * fit.share < Self.fetchCost * share * (1 - fit.share) else { continue }
       scans.append(fit)
       known.formUnion(fit.settledTerms)
       rows += fit.share
@@ -165,7 +167,7 @@ struct AccessChoice {
     let sort = purpose.order.isEmpty ? 0 : Self.sortCost
     consider(
       Choice(access: .intersection(scans.map { IndexScan($0.index, $0.spans) })),
-      cost: documents * (rows + share * (Self.fetchCost + sort)))
+      cost: documents * (rows * Self.gatherCost + share * (Self.fetchCost + sort)))
   }
 
   /// Documents that stand in the rows of one index or another, where every branch of an OR has its index.
