@@ -81,7 +81,7 @@ struct BenchmarkQuery {
       count("small letters", where: "lower(status) = 'paid'", sql: "lower(\(field("status"))) = 'paid'"),
       count(
         "array contains", where: "array_contains(tags, 'audit')",
-        sql: "EXISTS (SELECT 1 FROM json_each(json, '$.tags') WHERE value = 'audit')"),
+        sql: "EXISTS (SELECT 1 FROM json_each(orders.json, '$.tags') WHERE value = 'audit')"),
       count("regular expression", where: "regexp_like(note, 'lada.*start')", sql: nil),
       BenchmarkQuery(
         name: "order by a product, limit 20", dql: "SELECT * FROM orders ORDER BY price * amount LIMIT 20",

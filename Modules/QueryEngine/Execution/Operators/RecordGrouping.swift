@@ -9,7 +9,7 @@ struct RecordGrouping {
 
   /// - Returns: `nil` for a query of several sources, of a virtual collection, or one that reads whole documents.
   init?(_ plan: StagedPlan, _ grouping: Grouping, _ context: StatementContext) throws(QueryError) {
-    guard plan.inputs.count == 1, plan.filter == nil, let input = plan.inputs.first,
+    guard plan.inputs.count == 1, plan.filter == nil, let input = plan.inputs.first, !input.plan.isCovering,
       try SystemCollection.named(input.plan.collection) == nil, !input.paths.contains([])
     else { return nil }
     self.input = input
