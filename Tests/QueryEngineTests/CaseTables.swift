@@ -9,8 +9,10 @@ enum CaseTables {
     "G11": "strict mode",
     "K10": "told in prose: MergeStoryTests", "K18": "told in prose: MergeStoryTests",
     "K22": "told in prose: MergeStoryTests", "K24": "told in prose: MergeStoryTests",
-    "L27": "the facade's", "L29": "the facade's", "L31": "the facade's", "L32": "the facade's",
-    "L34": "the facade's", "M03": "the big peer's", "M08": "the big peer's", "M09": "the big peer's",
+    "L27": "told in prose: CaseStoryTests", "L29": "told in prose: CaseStoryTests",
+    "L31": "told in prose: CaseStoryTests", "L32": "told in prose: CaseStoryTests",
+    "L34": "told in prose: CaseStoryTests", "M03": "the big peer's", "M08": "the big peer's",
+    "M09": "the big peer's",
     "M10": "the big peer's", "M11": "the big peer's",
   ]
 

@@ -57,7 +57,10 @@ extension WriteTransaction {
     if step.touch.conflicts(with: intent) {
       throw doomed(
         by: StoreError(
-          .removedInTransaction, "One transaction cannot both remove and upsert a document",
+          .removedInTransaction,
+          intent == .remove
+            ? "A transaction cannot remove a document that it has upserted"
+            : "A transaction cannot update a removed document in the same transaction",
           operation: operation))
     }
     if mayBeNew, !findsKnown, step.touch.isFirst, try access.entryCount(tables.certificates) == 0,
