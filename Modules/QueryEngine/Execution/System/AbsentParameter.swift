@@ -4,11 +4,8 @@ enum AbsentParameter {
     // What was removed is forgotten by itself, a little with each write, and not at hours or in batches.
     "days_between_reaping": BuiltInParameter.tombstoneLifetimeHours.rawValue,
     "tombstone_reap_batch_size": BuiltInParameter.tombstoneLifetimeHours.rawValue,
-    "reaper_preferred_hour": BuiltInParameter.tombstoneLifetimeHours.rawValue,
-    "enable_reaper_preferred_hour_scheduling": BuiltInParameter.tombstoneLifetimeEnabled.rawValue,
     // The statements of a transaction are logged one by one.
     "transaction_duration_before_logging_ms": BuiltInParameter.slowRequestSeconds.rawValue,
-    "transaction_trace_interval_ms": BuiltInParameter.slowRequestSeconds.rawValue,
     "dql_restrict_subscription": BuiltInParameter.restrictSubscriptions.rawValue,
   ]
 }
