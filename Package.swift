@@ -10,6 +10,7 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("InferIsolatedConformances"),
   .enableUpcomingFeature("ImmutableWeakCaptures"),
   .enableExperimentalFeature("Lifetimes"),
+  .define("SIMULATION", .when(traits: ["Simulation"])),
 ]
 
 /// One layer of the database; `below` lists every module it may import.
@@ -36,6 +37,9 @@ let package = Package(
     .library(name: "Facade", targets: ["Facade"]),
     .library(name: "DunlinKit", targets: ["DunlinKit"]),
     .executable(name: "dunlin", targets: ["dunlin"]),
+  ],
+  traits: [
+    .trait(name: "Simulation", description: "Lets the simulator plant defects in a release build.")
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),

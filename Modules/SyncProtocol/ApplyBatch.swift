@@ -58,9 +58,11 @@ public struct ApplyBatch: Sendable {
   ) throws {
     let wire = group.block.span.bytes.extracting(document.wire)
     let result: MergeResult
+    let isRepair = document.isWhole(of: known?.vector)
+    if isRepair { Probe.reached(.repaired) }
     do {
       result =
-        document.isWhole(of: known?.vector)
+        isRepair
         ? try transaction.repair(wire: wire, id: document.id, in: document.collection)
         : try transaction.merge(wire: wire, id: document.id, in: document.collection)
     } catch {

@@ -25,6 +25,10 @@ public struct SessionConfiguration: Sendable {
 
   /// The protocol versions offered; for tests of the negotiation.
   package var versions: ClosedRange<UInt16> = SyncLimits.versions
+  /// The abilities offered; for tests of every mixture.
+  package var features: Features = .supported
+  /// Numbers that shape behaviour; for tests and simulations.
+  package var tuning = SyncTuning()
 
   public init(
     kind: PeerKind, peerName: String = "", appID: String = "", compressionLevel: Int = 1,

@@ -51,7 +51,7 @@ import Testing
 
   private var hello: Hello {
     Hello(
-      versions: 1...3, features: 5, kind: .big, appID: "app", peerName: "cloud",
+      versions: 1...3, features: [.compactFrames, .runs], kind: .big, appID: "app", peerName: "cloud",
       site: SiteID(high: 9, low: 8),
       logEpoch: 77, highest: ClockReading(rawValue: 12))
   }

@@ -6,8 +6,8 @@ package struct Hello: Hashable, Sendable {
   package static let magic: UInt32 = 0x444E_4C4E
 
   package var versions: ClosedRange<UInt16>
-  /// Bits of optional abilities; an unknown bit has no meaning.
-  package var features: UInt64 = 0
+  /// Optional abilities that are offered.
+  package var features: Features = []
   package var kind: PeerKind
   package var appID: String
   package var peerName: String
@@ -17,7 +17,7 @@ package struct Hello: Hashable, Sendable {
   package var highest: ClockReading?
 
   package init(
-    versions: ClosedRange<UInt16>, features: UInt64 = 0, kind: PeerKind, appID: String, peerName: String,
+    versions: ClosedRange<UInt16>, features: Features = [], kind: PeerKind, appID: String, peerName: String,
     site: SiteID, logEpoch: UInt64, highest: ClockReading? = nil
   ) {
     self.versions = versions
@@ -44,7 +44,7 @@ package struct Hello: Hashable, Sendable {
     out.writeFixed(Self.magic)
     out.writeFixed(versions.lowerBound)
     out.writeFixed(versions.upperBound)
-    if features != 0 { Self.field(.features, &out) { $0.writeFixed(features) } }
+    if !features.isEmpty { Self.field(.features, &out) { $0.writeVarint(features.rawValue) } }
     Self.field(.kind, &out) { $0.write(kind.rawValue) }
     Self.field(.appID, &out) { $0.write(appID.utf8) }
     Self.field(.peerName, &out) { $0.write(peerName.utf8) }
@@ -91,7 +91,7 @@ package struct Hello: Hashable, Sendable {
   }
 
   private struct Fields {
-    var features: UInt64 = 0
+    var features: Features = []
     var kind: PeerKind?
     var appID: String?
     var peerName = ""
@@ -103,7 +103,7 @@ package struct Hello: Hashable, Sendable {
       guard let tag = Tag(rawValue: tag) else { return }
       var reader = ByteReader(content)
       switch tag {
-      case .features: features = try reader.readFixed()
+      case .features: features = Features(rawValue: try reader.readVarint())
       case .kind:
         kind = PeerKind(rawValue: try reader.readByte())
         guard kind != nil else { throw reader.failure(.malformed, "the peer is of an unknown kind") }

@@ -18,13 +18,13 @@ extension Intake {
     ask(forEvicted: wants)
     for want in wants {
       let name = DocumentName(collection: want.collection, id: want.id)
-      if evictedNames.count < SyncLimits.evictedDocuments { evictedNames.insert(name) }
+      if evictedNames.count < context.tuning.evictedDocuments { evictedNames.insert(name) }
       evictedBefore.append(name)
     }
   }
 
   private func ask(forEvicted wants: [DocumentWant]) {
-    if wants.count > SyncLimits.evictedDocuments {
+    if wants.count > context.tuning.evictedDocuments {
       for want in wants { due.add(want.collection) }
     } else {
       sendWants(wants, round: 0, isGroup: true)

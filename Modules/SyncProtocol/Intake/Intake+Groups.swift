@@ -105,7 +105,7 @@ extension Intake {
 
   /// A sender that goes by the window never comes here.
   private func checkRoom() throws(SyncError) {
-    guard unappliedBytes + stream.count + (transfer?.bytes.count ?? 0) <= SyncLimits.unappliedBytes else {
+    guard unappliedBytes + stream.count + (transfer?.bytes.count ?? 0) <= context.tuning.unappliedBytes else {
       throw SyncError(.limit, "The peer sends more than the window allows")
     }
   }
@@ -116,12 +116,12 @@ extension Intake {
     var groups: [IncomingGroup] = []
     var documents = 0
     var bytes = 0
-    while bytes < SyncLimits.applyBytes, documents < SyncLimits.applyDocuments,
+    while bytes < context.tuning.applyBytes, documents < context.tuning.applyDocuments,
       let group = ready.removeFirst()
     {
       let isTooMuch =
-        documents + group.documents.count > SyncLimits.applyDocuments
-        || bytes + group.byteCount > SyncLimits.applyBytes
+        documents + group.documents.count > context.tuning.applyDocuments
+        || bytes + group.byteCount > context.tuning.applyBytes
       if isTooMuch, !groups.isEmpty {
         ready.prepend(group)
         break

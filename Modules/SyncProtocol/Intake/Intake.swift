@@ -89,7 +89,7 @@ final class Intake {
 
   var hasWork: Bool { !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed }
 
-  private var canAsk: Bool { open.count + questions.count < SyncLimits.rangesInFlight }
+  private var canAsk: Bool { open.count + questions.count < context.tuning.rangesInFlight }
 
   var isRoundAllowed: Bool {
     switch phase {

@@ -5,7 +5,8 @@ extension Session {
   func sendHello() {
     let configuration = context.configuration
     let hello = Hello(
-      versions: configuration.versions, kind: configuration.kind, appID: configuration.appID,
+      versions: configuration.versions, features: configuration.features, kind: configuration.kind,
+      appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
       logEpoch: context.store.epoch)
     context.send(.hello) { hello.encode(to: &$0) }
@@ -27,6 +28,7 @@ extension Session {
     guard hello.site != context.store.site else {
       throw SyncError(.siteClash, "Both peers write as site \(hello.site): one store is a copy of the other")
     }
+    context.settle(on: context.configuration.features.intersection(hello.features))
     open(
       with: PeerInfo(
         kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version))

@@ -144,7 +144,7 @@ public final class Session {
 
   private func work() throws(SyncError) {
     if context.gate.epoch != policyEpoch { noteUpdatedPolicy() }
-    var budget = SyncLimits.recordsPerCall
+    var budget = context.tuning.recordsPerCall
     if supply.isDrained { try intake.askAgain() }
     try intake.work(budget: &budget)
     intake.applyNext()

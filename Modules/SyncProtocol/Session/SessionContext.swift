@@ -26,6 +26,11 @@ final class SessionContext {
     self.configuration = configuration
   }
 
+  var tuning: SyncTuning { configuration.tuning }
+
+  /// What both sides are able to do; nothing before hello.
+  private(set) var features: Features = []
+
   /// The largest document that may be sent.
   var documentLimit: Int { min(configuration.hardDocumentBytes, SyncLimits.documentBytes) }
 
@@ -39,6 +44,8 @@ final class SessionContext {
   func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
     send(FrameCodec.frame(type, body))
   }
+
+  func settle(on features: Features) { self.features = features }
 
   func ask(_ action: Action) { actions.append(action) }
 

@@ -7,12 +7,15 @@ import DocStore
 struct Contention {
   /// Changes of a document that go out as deltas after a question.
   static let changes = 16
+  private let limit: Int
   private var remaining: [DocumentKey: Int] = [:]
+
+  init(limit: Int) { self.limit = limit }
 
   func contains(_ key: DocumentKey) -> Bool { !remaining.isEmpty && remaining[key] != nil }
 
   mutating func insert(_ key: DocumentKey) {
-    if remaining.count >= SyncLimits.contendedDocuments { remaining = [:] }
+    if remaining.count >= limit { remaining = [:] }
     remaining[key] = Self.changes
   }
 

@@ -131,7 +131,7 @@ struct GroupBatch {
   }
 
   private mutating func makeRoom() {
-    if group.byteCount >= SyncLimits.splitBytes || group.documentCount >= SyncLimits.groupDocuments {
+    if group.byteCount >= context.tuning.splitBytes || group.documentCount >= context.tuning.splitDocuments {
       flush()
     }
   }

@@ -73,7 +73,7 @@ extension Supply {
   private func successor(_ change: Change) throws(SyncError) -> [UInt8]? {
     guard let before = change.before, let after = change.after, let formerSummary = change.beforeSummary,
       let summary = change.afterSummary,
-      before.bytes.count + after.bytes.count <= SyncLimits.successorRecordBytes
+      before.bytes.count + after.bytes.count <= context.tuning.successorRecordBytes
     else { return nil }
     var out = ByteWriter(capacity: 64)
     do {
@@ -115,7 +115,7 @@ extension Supply {
   ///
   /// - Returns: `false` when there is none.
   func addLive() throws(SyncError) -> Bool {
-    guard outgoing.waitingTransferBytes < SyncLimits.waitingBytes else { return false }
+    guard outgoing.waitingTransferBytes < context.tuning.waitingBytes else { return false }
     if !isRoundActive {
       if let group = requests.removeFirst() {
         requestCost -= group.requests.reduce(0) { $0 + $1.cost }

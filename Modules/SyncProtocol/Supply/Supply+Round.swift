@@ -171,7 +171,7 @@ extension Supply {
 
   var hasRoomToAdd: Bool {
     outgoing.streamBytes < outgoing.window.pieceBytes
-      && outgoing.waitingTransferBytes < SyncLimits.bytesPerCall
+      && outgoing.waitingTransferBytes < context.tuning.bytesPerCall
   }
 
   /// Sends the documents of a range, except those that belong to a group.

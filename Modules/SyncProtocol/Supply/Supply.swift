@@ -48,8 +48,8 @@ final class Supply {
   /// Changes came too fast: nothing is queued until the peer begins to reconcile.
   var isAwaitingRound = false
   var lastCommitted: UInt64 = 0
-  var watch = WatchList()
-  var contention = Contention()
+  var watch: WatchList
+  var contention: Contention
   private var turn = 0
 
   /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself.
@@ -57,6 +57,8 @@ final class Supply {
     self.context = context
     self.ownInterest = ownInterest
     outgoing = Outgoing(context)
+    watch = WatchList(context.tuning)
+    contention = Contention(limit: context.tuning.contendedDocuments)
   }
 
   /// Takes a frame of the peer's interest.
@@ -78,7 +80,7 @@ final class Supply {
     partialInterest = nil
     interest = Interest(partial.queries)
     generation = frame.generation
-    watch = WatchList()
+    watch = WatchList(context.tuning)
     endRound()
   }
 
@@ -110,7 +112,7 @@ final class Supply {
   /// Does what waits, as far as the budget of records and the window go.
   func work(budget: inout Int) throws(SyncError) {
     try answerQuestions(budget: &budget)
-    var plain = SyncLimits.bytesPerCall
+    var plain = context.tuning.bytesPerCall
     while plain > 0, outgoing.window.hasRoom {
       try fill(budget: &budget)
       let sent = try outgoing.sendNext()

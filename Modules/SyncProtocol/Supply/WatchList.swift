@@ -16,14 +16,17 @@ struct WatchList {
 
   /// Offers made before a filter is worth its bytes.
   static let freeOffers = 64
+  private let tuning: SyncTuning
   private var hashes: Set<UInt64> = []
   private var watchesAll = false
   private var filters: [String: Filter] = [:]
 
+  init(_ tuning: SyncTuning) { self.tuning = tuning }
+
   mutating func insert(_ key: DocumentKey) {
     guard !watchesAll else { return }
     hashes.insert(key.hash64)
-    if hashes.count > SyncLimits.watchedDocuments {
+    if hashes.count > tuning.watchedDocuments {
       watchesAll = true
       hashes = []
     }
@@ -47,11 +50,11 @@ struct WatchList {
     case .unasked:
       filters[offer.collection] = .asked(waiting: [offer])
       return .ask
-    case .asked(let waiting) where waiting.count < SyncLimits.waitingOffers:
+    case .asked(let waiting) where waiting.count < tuning.waitingOffers:
       filters[offer.collection] = nil
       filters[offer.collection] = .asked(waiting: waiting + [offer])
       return .wait
-    case .partial(let bytes, let waiting) where waiting.count < SyncLimits.waitingOffers:
+    case .partial(let bytes, let waiting) where waiting.count < tuning.waitingOffers:
       filters[offer.collection] = .partial(bytes: bytes, waiting: waiting + [offer])
       return .wait
     case .asked, .partial: return .offer

@@ -13,7 +13,7 @@ struct GoldenMessages {
   private struct Closed: Error {}
 
   let hello = Hello(
-    versions: 1...1, features: 0, kind: .big, appID: "com.example.cars", peerName: "cloud",
+    versions: 1...1, features: [], kind: .big, appID: "com.example.cars", peerName: "cloud",
     site: SiteID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210), logEpoch: 0x1122_3344_5566_7788,
     highest: ClockReading(rawValue: 0x0001_8BCF_E568_0001))
   let question = RangeQuestion(

@@ -1,0 +1,44 @@
+/// Points at which a simulation looks into the code: where it can plant a defect, and what it must have reached.
+///
+/// Alive in debug builds and with the package trait `Simulation`; otherwise constants that the compiler removes.
+/// What is planted counts for one task only, so that tests beside each other do not meet.
+package enum Probe {
+  /// Deliberate mistakes, each of which the simulator must find.
+  ///
+  /// Nothing plants one outside of tests.
+  package enum Defect: String, CaseIterable, Sendable {
+    /// A damaged record is sent as it stands.
+    case damagedRecordSent
+  }
+
+  /// What a campaign must have reached at least once, or it has proved less than it seems.
+  package enum Point: String, CaseIterable, Sendable {
+    /// Two peers disagreed about a document whose names agree, and compared again.
+    case repaired
+  }
+
+  #if DEBUG || SIMULATION
+    /// What is planted and counted in one task.
+    package final class Plan: @unchecked Sendable {
+      package let defects: Set<Defect>
+      /// How often each point was reached; written by the one thread that simulates.
+      package var reached: [Point: Int] = [:]
+
+      package init(defects: Set<Defect> = []) { self.defects = defects }
+    }
+
+    @TaskLocal package static var plan: Plan?
+
+    /// Whether a defect is planted here.
+    package static func defect(_ defect: Defect) -> Bool { plan?.defects.contains(defect) ?? false }
+
+    /// Counts that a point was reached.
+    package static func reached(_ point: Point) { plan?.reached[point, default: 0] += 1 }
+  #else
+    @inline(__always)
+    package static func defect(_ defect: Defect) -> Bool { false }
+
+    @inline(__always)
+    package static func reached(_ point: Point) {}
+  #endif
+}

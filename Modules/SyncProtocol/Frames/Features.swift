@@ -1,0 +1,30 @@
+/// Optional abilities of a peer, offered in hello; a session uses those that both sides have.
+///
+/// Unknown bits have no meaning. A bit stands for one part of the protocol, so that any mixture of peers works.
+package struct Features: OptionSet, Hashable, Sendable {
+  package var rawValue: UInt64
+
+  package init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Frames with a short head.
+  package static let compactFrames = Features(rawValue: 1 << 0)
+  /// Resuming where the receiver's cursor stands.
+  package static let cursors = Features(rawValue: 1 << 1)
+  /// Groups of alike changes, written column by column.
+  package static let runs = Features(rawValue: 1 << 2)
+  /// Announcing what others may have brought, to be pulled.
+  package static let mesh = Features(rawValue: 1 << 3)
+  /// Large documents in slices from which a later transfer goes on.
+  package static let slices = Features(rawValue: 1 << 4)
+  /// Large components in parts that become visible at once.
+  package static let staging = Features(rawValue: 1 << 5)
+  /// Statements that the other peer runs.
+  package static let remoteQueries = Features(rawValue: 1 << 6)
+  /// A packer for slow links that is denser than deflate.
+  package static let densePacking = Features(rawValue: 1 << 7)
+  /// Fingerprints with short bounds and hashes.
+  package static let shortFingerprints = Features(rawValue: 1 << 8)
+
+  /// What this release offers.
+  package static let supported: Features = []
+}

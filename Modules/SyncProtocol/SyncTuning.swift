@@ -1,0 +1,33 @@
+/// Numbers that shape how a session behaves, but not what it accepts; tests and simulations draw others.
+package struct SyncTuning: Hashable, Sendable {
+  /// Records that one call of a session visits.
+  package var recordsPerCall = 32_768
+  /// Plain bytes that one call of a session packs.
+  package var bytesPerCall = 512 << 10
+  /// Ranges that a receiver has asked about and not heard of.
+  package var rangesInFlight = 256
+  /// Plain bytes that wait at a receiver to be applied.
+  package var unappliedBytes = 80 << 20
+  /// Plain bytes that one transaction of a receiver applies, beside one group.
+  package var applyBytes = 4 << 20
+  /// Documents that one transaction of a receiver applies, beside one group.
+  package var applyDocuments = 2_000
+  /// Documents whose eviction is answered one by one; more are found by reconciliation.
+  package var evictedDocuments = 1_000
+  /// Bytes of encoded large groups that wait for their turn, beside one.
+  package var waitingBytes = 16 << 20
+  /// Plain bytes from which on a sender cuts a group in parts.
+  package var splitBytes = 8 << 20
+  /// Documents from which on a sender cuts a group in parts; at most ``SyncLimits/groupDocuments``.
+  package var splitDocuments = SyncLimits.groupDocuments
+  /// Bytes of both records of a change for which the shortest form is tried.
+  package var successorRecordBytes = 128 << 10
+  /// Documents that are written at both ends, before all are forgotten to be.
+  package var contendedDocuments = 4_096
+  /// Documents new here that wait for a filter.
+  package var waitingOffers = 16_384
+  /// Documents that a peer told of and this one watches, before it watches all.
+  package var watchedDocuments = 1 << 18
+
+  package init() {}
+}
