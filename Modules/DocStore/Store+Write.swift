@@ -14,12 +14,12 @@ extension Store {
       let latch = Latch<Job.Outcome>()
       // SAFETY: the caller waits until the job is over, so what `body` captures is used by one thread
       // at a time, and the job lets go of it before the caller goes on.
-      let job = Job(origin, firstWarning: options.waitWarning) {
+      let job = Job(origin, options) {
         result = try body($0)
       } completion: {
         latch.set($0)
       }
-      writer.enqueue(job)
+      writer.submit(job)
       let receipt = try latch.wait().get()
       guard let result else { throw StoreError(.closed, "The transaction did not run", operation: "write") }
       return (result, receipt)
@@ -55,6 +55,7 @@ extension Store {
   public func transaction<R: Sendable>(
     origin: Origin = .user, _ body: (AsyncWriteTransaction) async throws -> R
   ) async throws -> (R, CommitReceipt) {
+    precondition(options.drive == .thread, "An asynchronous transaction needs a thread of the store's")
     try checkMayWrite()
     let mailbox = Mailbox(deadline: options.transactionDeadline)
     let job = mailbox.makeJob(origin, options: options)
@@ -81,9 +82,9 @@ extension Store {
     _ origin: Origin, _ body: @escaping @Sendable (WriteTransaction) throws -> Void
   ) async throws -> CommitReceipt {
     let outcome = Mailbox.Outcome()
-    let job = Job(origin, firstWarning: options.waitWarning, body: body) { outcome.set($0) }
+    let job = Job(origin, options, body: body) { outcome.set($0) }
     return try await withTaskCancellationHandler {
-      writer.enqueue(job)
+      writer.submit(job)
       return try await outcome.value()
     } onCancel: {
       writer.cancel(job)

@@ -18,7 +18,7 @@ public final class Store: Sendable {
   let limits: SizeLimits
   let housekeeping: Housekeeping
   private let environment: Monitor<Environment?>
-  private let process = ProcessMark()
+  let process = ProcessMark()
 
   /// Opens the store in the directory at `path`, which is made if need be.
   ///
@@ -38,8 +38,7 @@ public final class Store: Sendable {
       prepare: { draft throws(StoreError) in
         try InstanceKeeper.create(fresh, files, draft: draft, random: options.random)
       }, options: options)
-    let environment = try Environment(
-      files.data, mapBytes: options.mapBytes, lock: lock, numberCapacity: options.numberCapacity)
+    let environment = try Environment(files.data, lock: lock, options: options)
     return try Store(environment, files, options: options)
   }
 
@@ -80,6 +79,11 @@ public final class Store: Sendable {
     housekeeping.stop()
     writer.close()
     housekeeping.join()
+    forgetEnvironment()
+  }
+
+  /// Lets go of the files as soon as nobody reads them.
+  func forgetEnvironment() {
     let closed = environment.withLock { environment in
       defer { environment = nil }
       return environment

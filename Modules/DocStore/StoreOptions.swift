@@ -21,6 +21,10 @@ public struct StoreOptions: Sendable {
   public var now: @Sendable () -> UInt64
   /// Random bits for site, commit and document ids.
   public var random: @Sendable () -> UInt64
+  /// Time that only goes forward, for ages and deadlines, counted from any moment.
+  package var monotonic: @Sendable () -> Duration = StoreOptions.systemMonotonic
+  /// Who carries out what is written.
+  package var drive = StoreDrive.thread
   /// Takes log lines; without it warnings and errors are printed on standard output.
   public var log: (@Sendable (StoreLogLevel, String) -> Void)?
   /// Above this many bytes a document draws a warning.
@@ -89,6 +93,19 @@ public struct StoreOptions: Sendable {
     // SAFETY: the call fills the local value and keeps no pointer to it.
     unsafe clock_gettime(CLOCK_REALTIME, &time)
     return UInt64(clamping: time.tv_sec) &* 1_000 &+ UInt64(clamping: time.tv_nsec) / 1_000_000
+  }
+
+  /// The system's monotonic clock: some milliseconds coarse, and far cheaper to read than an exact one.
+  package static let systemMonotonic: @Sendable () -> Duration = {
+    #if canImport(Darwin)
+      return .nanoseconds(Int64(clamping: clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW_APPROX)))
+    #else
+      var time = timespec()
+      // SAFETY: the call fills the local structure.
+      unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+      return Duration(
+        secondsComponent: Int64(time.tv_sec), attosecondsComponent: Int64(time.tv_nsec) * 1_000_000_000)
+    #endif
   }
 
   func write(_ level: StoreLogLevel, _ line: String) {

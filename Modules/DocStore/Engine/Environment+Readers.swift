@@ -20,7 +20,7 @@ extension Environment {
       guard !board.isPaused else { return nil }
       do throws(StoreError) {
         let slot = if let idle = board.takeIdle() { try renew(idle) } else { try makeReader() }
-        board.begin(slot, at: place, isExempt: isExempt)
+        board.begin(slot, at: place, now: monotonic(), isExempt: isExempt)
         return .success(slot)
       } catch {
         return .failure(error)

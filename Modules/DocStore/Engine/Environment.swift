@@ -20,6 +20,8 @@ import CLMDB
   let lock: StoreLock
   let readers = Monitor(ReaderBoard())
   let numbers: NumberCache
+  /// Tells the age of snapshots.
+  let monotonic: @Sendable () -> Duration
 
   var pageLimit: Int { limit.withLock { $0 } }
 
@@ -29,15 +31,15 @@ import CLMDB
   ///
   /// - Parameters:
   ///   - path: The data file.
-  ///   - mapBytes: The size that documents may fill.
+  ///   - mapBytes: The size that documents may fill; by default that of the options.
   ///   - lock: Is released with the environment.
-  ///   - numberCapacity: How many documents' numbers are remembered.
+  ///   - options: What else it goes by.
   /// - Throws: `corrupt`, `unsupportedVersion`, or what the engine reports.
   init(
-    _ path: String, mapBytes: Int, lock: StoreLock, numberCapacity: Int = NumberCache.standardCapacity
+    _ path: String, mapBytes: Int? = nil, lock: StoreLock, options: StoreOptions
   ) throws(StoreError) {
     try PageCheck.checkSize(path)
-    let engine = try unsafe Self.openEngine(path, mapBytes: mapBytes)
+    let engine = try unsafe Self.openEngine(path, mapBytes: mapBytes ?? options.mapBytes)
     do {
       try unsafe PageCheck.run(on: engine.handle, path)
       let transaction = try unsafe LMDBTransaction(engine.handle)
@@ -55,7 +57,8 @@ import CLMDB
     limit = unsafe Monitor(engine.pageLimit)
     processID = getpid()
     self.lock = lock
-    numbers = NumberCache(capacity: numberCapacity)
+    monotonic = options.monotonic
+    numbers = NumberCache(capacity: options.numberCapacity, seed: options.random())
   }
 
   /// The size that documents may fill.

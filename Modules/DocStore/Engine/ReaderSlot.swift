@@ -1,11 +1,5 @@
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// Where in the source a snapshot was taken, for the log.
 struct SourcePlace: Hashable, Sendable {
   let file: StaticString
@@ -26,8 +20,8 @@ struct SourcePlace: Hashable, Sendable {
 @safe final class ReaderSlot: @unchecked Sendable {
   let handle: OpaquePointer
   fileprivate(set) var place = SourcePlace.store
-  /// When the snapshot began, by ``CoarseClock``.
-  fileprivate(set) var start: UInt64 = 0
+  /// When the snapshot began, by the options' monotonic clock.
+  fileprivate(set) var start = Duration.zero
   fileprivate var index = 0
   fileprivate var isExempt = false
   /// The names that the snapshot's records refer to.
@@ -71,9 +65,9 @@ struct ReaderBoard {
   /// A slot that waits to be renewed.
   mutating func takeIdle() -> ReaderSlot? { idle.popLast() }
 
-  mutating func begin(_ slot: ReaderSlot, at place: SourcePlace, isExempt: Bool) {
+  mutating func begin(_ slot: ReaderSlot, at place: SourcePlace, now: Duration, isExempt: Bool) {
     slot.place = place
-    slot.start = CoarseClock.now
+    slot.start = now
     slot.isExempt = isExempt
     slot.setExpired(false)
     if slot.catalogue !== catalogue { slot.catalogue = catalogue }
@@ -106,42 +100,14 @@ struct ReaderBoard {
   var oldest: ReaderSlot? { active.min { $0.start < $1.start } }
 
   /// Marks snapshots that are older than `deadline`, and returns those that were not marked before.
-  func expire(after deadline: UInt64) -> [(place: SourcePlace, age: UInt64)] {
+  func expire(after deadline: Duration, now: () -> Duration) -> [(place: SourcePlace, age: Duration)] {
     guard !active.isEmpty else { return [] }
-    let now = CoarseClock.now
+    let now = now()
     return active.compactMap { slot in
-      let age = now &- min(slot.start, now)
+      let age = now - slot.start
       guard age > deadline, !slot.isExempt, !slot.isExpired else { return nil }
       slot.setExpired(true)
       return (slot.place, age)
     }
-  }
-}
-
-/// A clock for ages: some milliseconds coarse, and far cheaper to read than an exact one.
-enum CoarseClock {
-  /// Nanoseconds since some moment before.
-  static var now: UInt64 {
-    #if canImport(Darwin)
-      clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW_APPROX)
-    #else
-      var time = timespec()
-      // SAFETY: the call fills the local structure.
-      unsafe clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
-      return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
-    #endif
-  }
-}
-
-extension UInt64 {
-  /// A duration's nanoseconds; the most there are for one that is longer.
-  init(nanosecondsOf duration: Duration) {
-    let (seconds, attoseconds) = duration.components
-    guard seconds >= 0 else {
-      self = 0
-      return
-    }
-    let (whole, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000_000)
-    self = overflow ? .max : whole &+ UInt64(clamping: attoseconds / 1_000_000_000)
   }
 }

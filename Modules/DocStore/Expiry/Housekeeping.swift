@@ -10,6 +10,8 @@ final class Housekeeping: Sendable {
     var hasStaleStatistics = false
     var hasEnded = true
     var thread: StoreThread?
+    /// What the store as it was opened has unfinished, until that is taken up.
+    var unfinished: [IndexState] = []
     /// Where the walk through the certificates goes on.
     var certificates: [UInt8] = []
   }
@@ -35,24 +37,28 @@ final class Housekeeping: Sendable {
     self.writer = writer
     self.environment = environment
     self.options = options
-    slice = WriterSlice(options.writerSlice)
+    slice = WriterSlice(options)
     lifetimes = Monitor(
       Lifetimes(tombstone: options.tombstoneLifetime, certificate: options.certificateLifetime))
   }
 
   // MARK: - The thread
 
-  /// Begins with what the store as it was opened has unfinished.
+  /// Begins with what the store as it was opened has unfinished; driven by hand, it waits for ``keep()``.
   func start(unfinished state: StoreState) throws(StoreError) {
     let indexes = state.collections.flatMap(\.indexes).filter { $0.phase != .ready }
     guard !indexes.isEmpty || options.collectionInterval != nil else { return }
     let isStale = state.collections.flatMap(\.indexes).contains {
       $0.isStale(minimum: options.statisticsMinimum)
     }
-    self.state.withLock { ($0.hasEnded, $0.hasStaleStatistics) = (false, isStale) }
+    self.state.withLock { ($0.unfinished, $0.hasStaleStatistics) = (indexes, isStale) }
+    // A phase of its own, so that the many that start together do not all do it at one time.
+    let phase = Double(options.random() >> 11) * 0x1p-53
+    guard options.drive == .thread else { return }
+    self.state.withLock { $0.hasEnded = false }
     do throws(StoreError) {
       let thread = try StoreThread {
-        self.run(indexes)
+        self.run(phase)
         self.state.withLock(wake: true) { $0.hasEnded = true }
       }
       thread.detach()
@@ -72,15 +78,12 @@ final class Housekeeping: Sendable {
     _ = state.wait { $0.hasEnded ? true : nil }
   }
 
-  private func run(_ indexes: [IndexState]) {
-    for index in indexes {
-      attempt("The index \(index.definition.name) could not be finished") { try finish(index) }
-    }
+  private func run(_ phase: Double) {
+    finishIndexes()
     guard let interval = options.collectionInterval else { return }
-    // A phase of its own, so that the many that start together do not all do it at one time.
-    var collection = ContinuousClock.now + min(interval, Self.firstPause) * Double.random(in: 0..<1)
+    var collection = options.monotonic() + min(interval, Self.firstPause) * phase
     while true {
-      let reason = state.wait(for: collection - .now) { state -> Reason? in
+      let reason = state.wait(for: collection - options.monotonic()) { state -> Reason? in
         state.isStopping ? .end : state.hasStaleStatistics ? .statistics : nil
       }
       switch reason ?? .collection {
@@ -88,13 +91,38 @@ final class Housekeeping: Sendable {
       case .statistics:
         // Changes come in bursts, of which the last one counts.
         if state.wait(for: options.statisticsDelay, until: { $0.isStopping ? true : nil }) == true { return }
-        state.withLock { $0.hasStaleStatistics = false }
-        attempt("The statistics of indexes could not be made anew") { try updateStatistics() }
+        renewStatistics()
       case .collection:
-        attempt("What is old could not be forgotten") { try collect(everything: false) }
-        collection = .now + interval
+        forgetOld()
+        collection = options.monotonic() + interval
       }
     }
+  }
+
+  /// Does at once what the thread would do in its time: for a store that is driven by hand.
+  func keep() {
+    finishIndexes()
+    if state.withLock({ $0.hasStaleStatistics }) { renewStatistics() }
+    forgetOld()
+  }
+
+  private func finishIndexes() {
+    let indexes = state.withLock { state in
+      defer { state.unfinished = [] }
+      return state.unfinished
+    }
+    for index in indexes {
+      attempt("The index \(index.definition.name) could not be finished") { try finish(index) }
+    }
+  }
+
+  private func renewStatistics() {
+    state.withLock { $0.hasStaleStatistics = false }
+    attempt("The statistics of indexes could not be made anew") { try updateStatistics() }
+  }
+
+  private func forgetOld() {
+    attempt("What is old could not be forgotten") { try collect(everything: false) }
   }
 
   /// Why the thread wakes.
@@ -240,13 +268,13 @@ final class Housekeeping: Sendable {
     if state.withLock({ $0.isStopping }) { throw Self.closed }
     let result = Monitor<R?>(nil)
     let latch = Latch<Job.Outcome>()
-    let job = Job(.user, firstWarning: options.waitWarning) { transaction in
+    let job = Job(.user, options) { transaction in
       let value = try body(transaction)
       result.withLock { $0 = value }
     } completion: {
       latch.set($0)
     }
-    writer.enqueue(job)
+    writer.submit(job)
     _ = try latch.wait().get()
     guard let value = result.withLock({ $0 }) else { throw Self.closed }
     return value

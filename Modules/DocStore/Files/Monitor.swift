@@ -50,7 +50,7 @@
   ///
   /// - Returns: `nil` when `timeout` passed first.
   func wait<R>(for timeout: Duration? = nil, until body: (inout State) -> R?) -> R? {
-    let end = timeout.map { ContinuousClock.now + $0 }
+    let end = timeout.map { StoreOptions.systemMonotonic() + $0 }
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     while true {
@@ -59,7 +59,7 @@
         unsafe pthread_cond_wait(condition, mutex)
         continue
       }
-      let left = end - ContinuousClock.now
+      let left = end - StoreOptions.systemMonotonic()
       guard left > .zero else { return nil }
       sleep(left)
     }

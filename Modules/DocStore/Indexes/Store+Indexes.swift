@@ -76,7 +76,7 @@ extension Store {
     while try await !write({ try $0.removeRows(ofIndex: number, until: slice.end()) }).0 {}
   }
 
-  private var slice: WriterSlice { WriterSlice(options.writerSlice) }
+  private var slice: WriterSlice { WriterSlice(options) }
 
   private static func noIndex(_ name: String, _ collection: String) -> StoreError {
     StoreError(
@@ -87,12 +87,16 @@ extension Store {
 /// How long work that can be divided holds on to the writer at a time.
 struct WriterSlice: Sendable {
   private let duration: Duration
+  private let clock: @Sendable () -> Duration
 
-  init(_ duration: Duration) { self.duration = duration }
+  init(_ options: StoreOptions) {
+    duration = options.writerSlice
+    clock = options.monotonic
+  }
 
   /// Tells whether a slice that begins now is over.
   func end() -> () -> Bool {
-    let end = ContinuousClock.now + duration
-    return { ContinuousClock.now >= end }
+    let end = clock() + duration
+    return { [clock] in clock() >= end }
   }
 }

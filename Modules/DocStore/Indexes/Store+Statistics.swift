@@ -59,7 +59,7 @@ extension Store {
   private func read(_ survey: inout IndexSurvey) throws -> Bool {
     try read { transaction in
       try survey.read(
-        transaction.pages.access, transaction.pages.tables, until: WriterSlice(options.writerSlice).end())
+        transaction.pages.access, transaction.pages.tables, until: WriterSlice(options).end())
     }
   }
 }

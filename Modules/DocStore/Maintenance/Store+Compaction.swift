@@ -46,11 +46,11 @@ extension Store {
           throw StoreError(.closed, "The store is closed", operation: "maintain")
         }
         try body(writer, environment)
-      }, firstWarning: options.waitWarning
+      }, options
     ) {
       latch.set($0)
     }
-    writer.enqueue(job)
+    writer.submit(job)
     _ = try latch.wait().get()
   }
 
@@ -70,7 +70,7 @@ extension Store {
       try options.reach(.compactionCopied)
       // Open before it takes the old one's place, so that nothing is left then that could fail.
       let fresh = try Environment(
-        files.compacted, mapBytes: mapBytes, lock: environment.lock, numberCapacity: options.numberCapacity)
+        files.compacted, mapBytes: mapBytes, lock: environment.lock, options: options)
       try options.reach(.compactionOpened)
       let mark = try FileMark(fresh.dataDescriptor())
       try writer.keeper.expect(mark)

@@ -79,11 +79,11 @@ extension Store {
     result.fileBytes = try FileMark.byteCount(environment.dataDescriptor())
     result.usedPages = try environment.tables.pageCount(reader.access) + Environment.metaPages
     result.freePages = max(try environment.pageCount() - result.usedPages, 0)
-    let now = CoarseClock.now
+    let now = options.monotonic()
     environment.readers.withLock { board in
       result.readerCount = board.active.count
       guard let oldest = board.oldest else { return }
-      result.oldestReaderAge = .nanoseconds(Int64(clamping: now &- min(oldest.start, now)))
+      result.oldestReaderAge = now - oldest.start
       result.oldestReaderPlace = oldest.place.text
     }
   }

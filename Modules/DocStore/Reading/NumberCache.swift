@@ -43,13 +43,15 @@ import Synchronization
 
   /// Makes an empty cache.
   ///
-  /// - Parameter capacity: The most entries, rounded down to a power of two; for fewer than a bucket's there is
-  ///   no cache, nor when the system has no memory for it.
-  init(capacity: Int) {
+  /// - Parameters:
+  ///   - capacity: The most entries, rounded down to a power of two; for fewer than a bucket's
+  ///     there is no cache, nor when the system has no memory for it.
+  ///   - seed: A random number that nobody knows.
+  init(capacity: Int, seed: UInt64) {
     let capacity = capacity < Self.bucket ? 0 : 1 << (Int.bitWidth - 1 - capacity.leadingZeroBitCount)
     unsafe words = Self.map(Self.byteCount(capacity))
     self.capacity = unsafe words == nil ? 0 : capacity
-    seed = .random(in: .min ... .max)
+    self.seed = seed
     if let words = unsafe words {
       unsafe words[0].store(UInt64(min(capacity, Self.firstEntries)), ordering: .relaxed)
     }

@@ -60,7 +60,7 @@ extension Store {
       var report = try verification.run()
       guard !report.damages.contains(where: { $0.kind == .page || $0.kind == .entry }) else { return report }
       // The engine may be trusted with these pages; a write is not made.
-      let environment = try Environment(files.data, mapBytes: StoreOptions().mapBytes, lock: lock)
+      let environment = try Environment(files.data, lock: lock, options: StoreOptions())
       let reader = try environment.beginRead()
       defer { environment.recycle(reader) }
       environment.publish(Catalogue(try StoreState(reader.access, environment.tables)))

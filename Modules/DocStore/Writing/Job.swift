@@ -5,40 +5,43 @@ final class Job: @unchecked Sendable {
   typealias Outcome = Result<CommitReceipt, any Error>
 
   let origin: Origin
-  let queuedAt = ContinuousClock.now
+  /// By the options' monotonic clock.
+  let queuedAt: Duration
   /// What the job does in place of a transaction, with the writer and its files to itself.
   let maintenance: ((Writer) throws -> CommitReceipt)?
   private var body: ((WriteTransaction) throws -> Void)?
   private let completion: (Outcome) -> Void
   /// When the job's wait is to be logged next, and how often it was; guarded by the queue's lock.
-  var nextWarning: ContinuousClock.Instant
+  var nextWarning: Duration
   var warnings = 0
   /// Whether the caller gave up before the job was queued; guarded by the queue's lock.
   var isCancelled = false
 
   init(
-    _ origin: Origin, firstWarning: Duration, body: @escaping (WriteTransaction) throws -> Void,
+    _ origin: Origin, _ options: StoreOptions, body: @escaping (WriteTransaction) throws -> Void,
     completion: @escaping (Outcome) -> Void
   ) {
     self.origin = origin
+    queuedAt = options.monotonic()
     self.body = body
     maintenance = nil
     self.completion = completion
-    nextWarning = queuedAt + firstWarning
+    nextWarning = queuedAt + options.waitWarning
   }
 
   /// A job that is no transaction.
   init(
-    maintenance: @escaping (Writer) throws -> Void, firstWarning: Duration,
+    maintenance: @escaping (Writer) throws -> Void, _ options: StoreOptions,
     completion: @escaping (Outcome) -> Void
   ) {
     origin = .user
+    queuedAt = options.monotonic()
     self.maintenance = {
       try maintenance($0)
       return CommitReceipt()
     }
     self.completion = completion
-    nextWarning = queuedAt + firstWarning
+    nextWarning = queuedAt + options.waitWarning
   }
 
   /// Runs the body, which is released afterwards: its captures are the caller's.

@@ -5,6 +5,8 @@ struct JobQueue {
   /// Whose job runs now.
   private(set) var running: Origin?
   var isClosing = false
+  /// Whether the store ends as in a crash.
+  private(set) var isAbandoned = false
   /// Whether the watch over waiting jobs is awake.
   var isWatched = false
 
@@ -34,6 +36,13 @@ struct JobQueue {
   }
 
   mutating func idle() { running = nil }
+
+  /// Hands over all that wait, and closes the queue.
+  mutating func abandon() -> [Job] {
+    (isClosing, isAbandoned) = (true, true)
+    defer { (jobs, head) = ([], 0) }
+    return Array(waiting)
+  }
 
   /// Takes a waiting job out of the queue.
   ///

@@ -54,7 +54,7 @@ final class Mailbox: Sendable {
 
   /// The job that holds the writer thread for this transaction.
   func makeJob(_ origin: Origin, options: StoreOptions) -> Job {
-    Job(origin, firstWarning: options.waitWarning) { transaction in
+    Job(origin, options) { transaction in
       self.start.set(.success(CommitReceipt()))
       try self.serve(transaction)
     } completion: { outcome in

@@ -34,7 +34,7 @@ final class WaitWatch: Sendable {
   private func run() {
     while waitForWork() {
       guard let due = logWaiting() else { continue }
-      let isClosing: Bool? = state.wait(for: due - ContinuousClock.now) { $0.isClosing ? true : nil }
+      let isClosing: Bool? = state.wait(for: due - options.monotonic()) { $0.isClosing ? true : nil }
       if isClosing == true { return }
     }
   }
@@ -49,10 +49,10 @@ final class WaitWatch: Sendable {
   /// Logs what is due.
   ///
   /// - Returns: When to look again; `nil` when nobody waits.
-  private func logWaiting() -> ContinuousClock.Instant? {
+  private func logWaiting() -> Duration? {
     var lines: [(StoreLogLevel, String)] = []
-    let due = queue.withLock { queue -> ContinuousClock.Instant? in
-      let now = ContinuousClock.now
+    let due = queue.withLock { queue -> Duration? in
+      let now = options.monotonic()
       for job in queue.waiting where job.nextWarning <= now {
         let seconds = Int((now - job.queuedAt).components.seconds)
         let holder = queue.running?.description ?? "None"

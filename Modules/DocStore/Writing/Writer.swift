@@ -8,8 +8,8 @@ import CRDTCore
 #endif
 
 /// The thread that writes: it takes jobs in order, and those that wait share one sync.
-// SAFETY: `state`, `environment` and `failure` belong to the writer thread once it runs; the rest is
-// guarded or never changes.
+// SAFETY: `state`, `environment` and what is under way belong to the writer thread once it runs, or, driven by
+// hand, to the one thread at a time that uses the store; the rest is guarded or never changes.
 final class Writer: @unchecked Sendable {
   private(set) var settings: WriterSettings
   let listeners = CommitListeners()
@@ -23,6 +23,10 @@ final class Writer: @unchecked Sendable {
   private var retired: [Retired] = []
   private var state: StoreState
   private var reserve: DiskReserve
+  /// Driven by hand: what was executed or committed, and not announced yet.
+  var batch: CommitBatch?
+  /// Driven by hand: whether a step is being taken.
+  var isStepping = false
   let keeper: InstanceKeeper
   /// The failure that poisoned the store.
   private var failure: StoreError? { health.withLock { $0.failure } }
@@ -60,12 +64,16 @@ final class Writer: @unchecked Sendable {
 
   var catalogue: Catalogue { published.withLock { $0 } }
 
+  /// Whether the store has no thread, so that its owner carries out what is queued.
+  var isManual: Bool { settings.options.drive == .manual }
+
   /// Whether the caller is on the writer thread: inside a body or a listener.
-  var isCurrentThread: Bool { thread.withLock { $0 }?.isCurrent ?? false }
+  var isCurrentThread: Bool { isManual ? isStepping : thread.withLock { $0 }?.isCurrent ?? false }
 
   // MARK: - From any thread
 
   func start() throws(StoreError) {
+    guard settings.options.drive == .thread else { return }
     let started = try StoreThread { self.run() }
     started.detach()
     thread.withLock { $0 = started }
@@ -78,15 +86,21 @@ final class Writer: @unchecked Sendable {
       if job.isCancelled { return .cancelled }
       if queue.isClosing { return .closed }
       queue.append(job)
-      guard queue.running != nil, !queue.isWatched else { return .queued(watch: false) }
+      guard queue.running != nil, !queue.isWatched, !isManual else { return .queued(watch: false) }
       queue.isWatched = true
       return .queued(watch: true)
     }
     switch verdict {
     case .queued(let wake): if wake { watch.wake() }
-    case .closed: job.finish(.failure(StoreError(.closed, "The store is closed", operation: "write")))
+    case .closed: job.finish(.failure(Self.closed))
     case .cancelled: job.finish(.failure(CancellationError()))
     }
+  }
+
+  /// Queues a job that its caller waits for; driven by hand, it is carried out before this returns.
+  func submit(_ job: Job) {
+    enqueue(job)
+    if isManual { drive() }
   }
 
   /// Takes a job back unless it runs already.
@@ -103,15 +117,41 @@ final class Writer: @unchecked Sendable {
     queue.withLock(wake: true) { $0.isClosing = true }
     watch.close()
     guard !isCurrentThread else { return }
-    _ = ended.wait { $0 ? true : nil }
+    if isManual {
+      drive()
+      end()
+    } else {
+      _ = ended.wait { $0 ? true : nil }
+    }
+  }
+
+  /// Ends as a killed process would: what is not committed is lost, and nothing is noted down.
+  ///
+  /// A thread may carry one commit to its end first, and those who wait behind it are told that the store is
+  /// closed. Driven by hand, everything ends where it is, and nobody is told anything.
+  func crash() {
+    let lost = queue.withLock(wake: true) { $0.abandon() }
+    watch.close()
+    if isManual {
+      precondition(!isStepping, "A step under way cannot be left by a crash")
+      (batch, environment) = (nil, nil)
+    } else {
+      for job in lost { job.finish(.failure(Self.closed)) }
+      if !isCurrentThread { _ = ended.wait { $0 ? true : nil } }
+    }
+  }
+
+  private static var closed: StoreError {
+    StoreError(.closed, "The store is closed", operation: "write")
   }
 
   // MARK: - On the writer thread
 
   private func run() {
-    while let job = nextJob() { runBatch(job) }
-    if failure == nil { keeper.finish(state.log) }
-    environment = nil
+    while let job = nextJob() {
+      if let batch = execute(job), commit(batch) { announce(batch) }
+    }
+    end()
     ended.withLock(wake: true) { $0 = true }
   }
 
@@ -123,43 +163,75 @@ final class Writer: @unchecked Sendable {
     } ?? nil
   }
 
-  /// Runs a job and those that wait behind it, commits once, then tells everybody.
-  private func runBatch(_ first: Job) {
-    guard failure == nil, let environment else { return refuse(first) }
-    if let maintenance = first.maintenance { return first.finish(Result { try maintenance(self) }) }
+  /// Lets go of the files, the last job being over.
+  func end() {
+    guard environment != nil else { return }
+    if failure == nil, !queue.withLock({ $0.isAbandoned }) { keeper.finish(state.log) }
+    environment = nil
+  }
+
+  /// Runs a job and those that wait behind it, as far as the commit.
+  ///
+  /// - Returns: What is to be committed; `nil` when the job is over, and has been told so.
+  func execute(_ first: Job) -> CommitBatch? {
+    guard failure == nil, let environment else {
+      refuse(first)
+      return nil
+    }
+    if let maintenance = first.maintenance {
+      first.finish(Result { try maintenance(self) })
+      return nil
+    }
     let old = state
-    var finished: [(job: Job, outcome: FinishedJob)] = []
-    let previous = PreviousSnapshot(environment)
-    var changesAnything = false
     do {
-      let transaction = try unsafe LMDBTransaction(environment.handle)
-      try secureRoom(transaction.access, environment)
+      let batch = try CommitBatch(environment, before: old)
+      try secureRoom(batch.access, environment)
       do {
-        finished.append((first, try execute(first, transaction.access, environment)))
+        batch.finished.append((first, try execute(first, batch.access, environment)))
       } catch {
         state = old
-        return first.finish(.failure(error))
+        first.finish(.failure(error))
+        return nil
       }
-      takeAlong(&finished, transaction.access, environment)
-      publish(to: environment)
-      changesAnything = finished.contains { !$0.outcome.isEmpty }
-      if changesAnything { try keeper.renew(transaction.access, environment.tables) }
-      try StoreError.check(settings.options.commitFault?() ?? MDB_SUCCESS, "mdb_txn_commit")
-      try transaction.commit()
-      environment.publish(state.log)
+      takeAlong(&batch.finished, batch.access, environment)
+      return batch
     } catch {
       state.revert(to: old)
       poison(unlessHarmless: error)
-      if finished.isEmpty { first.finish(.failure(error)) }
-      for (job, _) in finished { job.finish(.failure(error)) }
-      return
+      first.finish(.failure(error))
+      return nil
+    }
+  }
+
+  /// Makes a batch durable.
+  ///
+  /// - Returns: `false` when that failed, and everybody in it has been told.
+  func commit(_ batch: CommitBatch) -> Bool {
+    let environment = batch.environment
+    let changesAnything = batch.changesAnything
+    do throws(StoreError) {
+      publish(to: environment)
+      if changesAnything { try keeper.renew(batch.access, environment.tables) }
+      try StoreError.check(settings.options.commitFault?() ?? MDB_SUCCESS, "mdb_txn_commit")
+      try batch.commit()
+      environment.publish(state.log)
+    } catch {
+      state.revert(to: batch.old)
+      poison(unlessHarmless: error)
+      for (job, _) in batch.finished { job.finish(.failure(error)) }
+      return false
     }
     if changesAnything { noteCommit() }
+    return true
+  }
+
+  /// Tells everybody of a batch that is durable.
+  func announce(_ batch: CommitBatch) {
     noteStatistics()
-    announce(finished.map(\.outcome), previous, environment)
+    announce(batch.finished.map(\.outcome), batch.previous, batch.environment)
     // Before the writers go on, who may look at once whether a snapshot of theirs is still good.
-    warnOfOldReaders(environment)
-    for (job, outcome) in finished { job.finish(.success(outcome.receipt)) }
+    warnOfOldReaders(batch.environment)
+    for (job, outcome) in batch.finished { job.finish(.success(outcome.receipt)) }
     keeper.catchUp(state.log)
   }
 
@@ -185,16 +257,16 @@ final class Writer: @unchecked Sendable {
 
   /// Ends snapshots that are older than the deadline, which keep pages from being used again.
   private func warnOfOldReaders(_ environment: Environment) {
-    let deadline = UInt64(nanosecondsOf: settings.options.readerDeadline)
+    let (deadline, now) = (settings.options.readerDeadline, settings.options.monotonic)
     retired.removeAll { $0.environment == nil }
-    var old = environment.readers.withLock { $0.expire(after: deadline) }
+    var old = environment.readers.withLock { $0.expire(after: deadline, now: now) }
     for environment in retired.compactMap(\.environment) {
-      old += environment.readers.withLock { $0.expire(after: deadline) }
+      old += environment.readers.withLock { $0.expire(after: deadline, now: now) }
     }
     for (place, age) in old {
       settings.options.write(
         .warning,
-        "A snapshot taken at \(place.text) has been open for \(age / 1_000_000_000) s: the file grows meanwhile"
+        "A snapshot taken at \(place.text) has been open for \(age.components.seconds) s: the file grows meanwhile"
       )
     }
   }
@@ -203,8 +275,9 @@ final class Writer: @unchecked Sendable {
   private func takeAlong(
     _ finished: inout [(job: Job, outcome: FinishedJob)], _ parent: PageAccess, _ environment: Environment
   ) {
-    let end = ContinuousClock.now + Self.batchDuration
-    while ContinuousClock.now < end, let job = queue.withLock({ $0.takeWriting() }) {
+    let clock = settings.options.monotonic
+    let end = clock() + Self.batchDuration
+    while clock() < end, let job = queue.withLock({ $0.takeWriting() }) {
       let before = state
       do {
         let transaction = try unsafe LMDBTransaction(environment.handle, parent: parent)

@@ -1,0 +1,33 @@
+/// Jobs that share one commit of the engine's, from their first statement until their callers know.
+final class CommitBatch {
+  let environment: Environment
+  /// What the writer knew before.
+  let old: StoreState
+  /// For listeners that come while the jobs run.
+  let previous: PreviousSnapshot?
+  let access: PageAccess
+  var finished: [(job: Job, outcome: FinishedJob)] = []
+  /// How far the batch has come.
+  var stage = CommitStage.executed
+  private var transaction: LMDBTransaction?
+
+  init(_ environment: Environment, before old: StoreState) throws(StoreError) {
+    previous = PreviousSnapshot(environment)
+    let transaction = try unsafe LMDBTransaction(environment.handle)
+    access = transaction.access
+    self.transaction = consume transaction
+    self.environment = environment
+    self.old = old
+  }
+
+  deinit {
+    // Before the environment is let go of.
+    _ = transaction.take()
+  }
+
+  /// Whether there is anything to commit.
+  var changesAnything: Bool { finished.contains { !$0.outcome.isEmpty } }
+
+  /// Makes what the jobs wrote durable.
+  func commit() throws(StoreError) { try transaction.take()?.commit() }
+}

@@ -1,0 +1,55 @@
+/// Who carries out what is written to a store.
+package enum StoreDrive: Hashable, Sendable {
+  /// A thread of the store's own.
+  case thread
+  /// Whoever uses the store, one thread at a time, in steps: for tests that decide what happens when.
+  case manual
+}
+
+/// How far the transactions that share a commit have come.
+package enum CommitStage: Int, Comparable, CaseIterable, Sendable {
+  /// Their bodies have run; a crash loses them.
+  case executed
+  /// They are durable, and nobody knows.
+  case committed
+  /// Listeners and callers have been told.
+  case announced
+
+  package static func < (a: CommitStage, b: CommitStage) -> Bool { a.rawValue < b.rawValue }
+}
+
+extension Writer {
+  /// Carries what waits on to `stage`: the batch that is under way, else the next one.
+  ///
+  /// - Returns: `false` when nothing waits, the batch under way is as far already, or a step is being taken.
+  func step(upTo stage: CommitStage) -> Bool {
+    guard !isStepping else { return false }
+    isStepping = true
+    let hasMoved = advance(to: stage)
+    isStepping = false
+    // Somebody who was told of something may have closed the store, and could not wait for that.
+    if hasMoved, batch == nil, queue.withLock({ $0.isClosing }) { close() }
+    return hasMoved
+  }
+
+  /// Carries out all that waits.
+  func drive() { while step(upTo: .announced) {} }
+
+  private func advance(to stage: CommitStage) -> Bool {
+    if let batch, batch.stage >= stage { return false }
+    if batch == nil {
+      guard let job = queue.withLock({ $0.take() }) else { return false }
+      batch = execute(job)
+    }
+    if let batch, batch.stage == .executed, stage >= .committed {
+      batch.stage = .committed
+      if !commit(batch) { self.batch = nil }
+    }
+    if let batch, stage == .announced {
+      announce(batch)
+      self.batch = nil
+    }
+    if batch == nil { queue.withLock { $0.idle() } }
+    return true
+  }
+}
