@@ -13,7 +13,7 @@ struct MeasureCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "measure", abstract: "Run the measurements.")
 
   enum Case: String, ExpressibleByArgument, CaseIterable {
-    case orders, flights, latency, thresholds, slow
+    case orders, flights, meeting, latency, thresholds, slow
   }
 
   @Option(help: "Documents of the bulk cases.")
@@ -70,27 +70,32 @@ struct MeasureCommand: AsyncParsableCommand {
   private func run(_ name: Case, _ report: inout Report, in scratch: URL) throws {
     let count = short ? min(count, 5_000) : count
     let updates = min(10_000, count / 2)
+    let meeting =
+      name == .meeting ? MeetingCase(corpus: try .orders(count, in: scratch), updates: updates) : nil
     let bulk: BulkCase? =
       switch name {
       case .orders:
         BulkCase(
           corpus: try .orders(count, in: scratch), field: "amount",
-          predicate: "status == 'paid' && amount > 500", updates: updates)
+          predicate: "status == 'paid' && amount > 500", updates: updates, withPostgres: true)
       case .flights:
         BulkCase(
           corpus: try .flights(count, from: flights, in: scratch), field: "dep_delay",
           predicate: "origin == 'JFK' && dep_delay > 60", updates: updates)
-      case .latency, .thresholds, .slow: nil
+      case .meeting, .latency, .thresholds, .slow: nil
       }
     for round in 1...(short || name == .slow ? 1 : max(runs, 1)) {
       try? FileHandle.standardError.write(contentsOf: Data("\(name.rawValue), run \(round)\n".utf8))
       switch name {
       case .orders, .flights: try bulk?.run(&report, in: scratch)
+      case .meeting: try meeting?.run(&report, in: scratch)
       case .latency: try LatencyCase(commits: short ? 200 : 2_000).run(&report, in: scratch)
       case .thresholds: try ThresholdCase(slow: false, includesLarge: true).run(&report, in: scratch)
       case .slow: try ThresholdCase(slow: true, includesLarge: !short).run(&report, in: scratch)
       }
     }
-    if let bulk { try? FileManager.default.removeItem(atPath: bulk.corpus.path) }
+    for corpus in [bulk?.corpus, meeting?.corpus] {
+      if let corpus { try? FileManager.default.removeItem(atPath: corpus.path) }
+    }
   }
 }

@@ -10,9 +10,12 @@ struct BulkCase {
   let predicate: String
   /// Documents of which one field is changed.
   let updates: Int
+  /// Whether PostgreSQL, where there is one, does the same.
+  var withPostgres = false
 
   func run(_ report: inout Report, in directory: URL) throws {
     let raw = try runRaw(&report, in: directory)
+    let postgres = withPostgres ? try runPostgres(&report, in: directory) : nil
     let name = corpus.collection
     let pair = try Pair(in: directory)
     let load = try pair.sender.ask(.load(path: corpus.path, collection: name, batch: 1_000))
@@ -31,6 +34,10 @@ struct BulkCase {
     report.add("\(name): replicate to an empty peer", count / seconds, .perSecond)
     report.add("\(name): replicate, raw LMDB over TCP", count / raw.pull, .perSecond)
     report.add("\(name): replicate, rate by that of raw LMDB", raw.pull / seconds, .times)
+    if let postgres {
+      report.add(
+        "\(name): replicate, rate by that of PostgreSQL's initial copy", postgres.copy / seconds, .times)
+    }
     report.add("\(name): JSON replicated", Double(corpus.jsonBytes) / seconds, .bytesPerSecond)
     report.add(
       "\(name): seconds until 100 documents are readable", try pull.figure("first100Seconds"), .seconds)
@@ -59,6 +66,11 @@ struct BulkCase {
         "\(name): one field changed, \(words), time by that of raw LMDB",
         changing[index] / raw.changes[index], .times)
     }
+    if let postgres {
+      report.add(
+        "\(name): one field changed, 1,000 a transaction, time by that of PostgreSQL",
+        changing[0] / postgres.changes, .times)
+    }
     try scan(pair, &report)
     try pair.quit()
   }
@@ -79,6 +91,22 @@ struct BulkCase {
     try pair.checkDigests(corpus)
     try pair.quit()
     return (try pull.figure("pullSeconds"), changes)
+  }
+
+  private func runPostgres(
+    _ report: inout Report, in directory: URL
+  ) throws -> (copy: Double, changes: Double)? {
+    let contender = PostgresReplication(corpus: corpus, field: field, updates: updates)
+    guard let seconds = try contender.run(in: directory) else {
+      try? FileHandle.standardError.write(
+        contentsOf: Data("PostgreSQL is not installed, so nothing is compared with it\n".utf8))
+      return nil
+    }
+    let name = "\(corpus.collection), PostgreSQL"
+    report.add("\(name): initial copy", Double(corpus.documents) / seconds.copy, .perSecond)
+    report.add(
+      "\(name): one field changed, 1,000 a transaction", Double(updates) / seconds.changes, .perSecond)
+    return seconds
   }
 
   private static let transactions = [

@@ -23,6 +23,13 @@ final class Pair {
     return try receiver.ask(.pull(collection: collection, port: port, slow: slow, count: count))
   }
 
+  /// A peer on a copy of the sender's store, which takes it for a restored one.
+  func restoredSender() throws -> PeerProcess {
+    let copy = directory.appendingPathComponent("restored")
+    try FileManager.default.copyItem(at: directory.appendingPathComponent("sender"), to: copy)
+    return try PeerProcess(.dunlin, path: copy.path, name: "sender")
+  }
+
   /// Bytes of frames that the sender has sent and received.
   func wireBytes(_ collection: String) throws -> Double {
     let state = try sender.ask(.state(collection: collection))

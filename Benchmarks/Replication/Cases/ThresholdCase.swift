@@ -48,5 +48,23 @@ struct ThresholdCase {
       }
     }
     try pair.quit()
+    if !slow { try runRaw(&report, in: directory) }
+  }
+
+  /// The same by LMDB, zlib and a socket, which knows no limits.
+  private func runRaw(_ report: inout Report, in directory: URL) throws {
+    let pair = try Pair(.raw, in: directory)
+    try pair.sender.ask(.mark(collection: "large"))
+    _ = try pair.pull("large", count: 1)
+    for (index, size) in [Self.soft, Self.hard].enumerated() {
+      let name = "raw LMDB over TCP, document of \(size.grouped) B"
+      let before = try pair.wireBytes("large")
+      let write = try pair.sender.ask(.writeLarge(id: "large-\(size)", canonicalBytes: size))
+      let end = try pair.receiver.ask(.wait(collection: "large", changes: index + 2)).times.first ?? 0
+      report.add(
+        "\(name): until readable at the receiver", (end - (write.times.first ?? 0)) / 1e9, .seconds)
+      report.add("\(name): on the wire", try pair.wireBytes("large") - before, .bytes)
+    }
+    try pair.quit()
   }
 }

@@ -10,6 +10,12 @@ enum Request: Codable, Sendable {
   ///
   /// A slow link is that of `LinkProfile.constrained`.
   case pull(collection: String, port: Int, slow: Bool, count: Int)
+  /// Pulls all of a collection from every peer, without a connection of its own.
+  case subscribe(collection: String)
+  /// Connects and waits until all that the other has is here.
+  case meet(port: Int)
+  /// Ends the connection to a port.
+  case part(port: Int)
   /// Writes one small document, so that there is something to wait for.
   case mark(collection: String)
   /// Waits until so many changes of a collection have come since the store was opened.

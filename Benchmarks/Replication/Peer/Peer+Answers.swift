@@ -19,6 +19,10 @@ extension Peer: PeerService {
       reply.figures["pullSeconds"] = (end - start) / 1e9
       let first = arrivals.time(of: min(100, count), in: collection) ?? end
       reply.figures["first100Seconds"] = (first - start) / 1e9
+    case .subscribe(let collection):
+      network.subscribe(to: [try SubscriptionQuery(dql: "SELECT * FROM \(collection)")])
+    case .meet(let port): reply = try await meet(port)
+    case .part(let port): try await part(port)
     case .mark(let collection): try await mark(collection)
     case .wait(let collection, let changes):
       reply.times = [try await arrivals.wait(for: changes, in: collection, deadline: .seconds(600))]

@@ -88,6 +88,7 @@ final class Peer: Sendable {
       "cpuSeconds": Measures.cpuSeconds, "peakResidentBytes": Measures.peakResidentBytes,
       "anonymousBytes": Measures.anonymousBytes,
       "fileBytes": Double(Measures.fileBytes(below: store.path)),
+      "changes": Double(arrivals.changes(in: collection)),
       "warnings": Double(notes.warnings.withLock { $0.count }),
     ]
     reply.words["digest"] = "\(digest.high)-\(digest.low)"

@@ -5,7 +5,7 @@ import RawStore
 
 /// A peer that is nothing but LMDB, zlib at level 1 and a socket: the limit for replication between such stores.
 ///
-/// It answers the requests of the bulk and latency cases. The sender pushes all it has to whoever connects.
+/// It answers the requests of the bulk, latency and threshold cases. The sender pushes all it has to whoever connects.
 final class RawPeer: PeerService, @unchecked Sendable {
   private static let mapBytes = 64 << 30
   private static let level: Int32 = 1
@@ -58,7 +58,8 @@ final class RawPeer: PeerService, @unchecked Sendable {
     case .updateField(_, let field, let count, let perTransaction):
       try update(field, count: count, perTransaction: perTransaction)
     case .state: reply = state
-    case .writeLarge, .holds, .scan: throw BenchmarkError("a raw store has no answer to this")
+    case .writeLarge(let id, let bytes): try writeLarge(id, bytes, &reply)
+    case .subscribe, .meet, .part, .holds, .scan: throw BenchmarkError("a raw store has no answer to this")
     }
     return reply
   }
@@ -122,6 +123,20 @@ final class RawPeer: PeerService, @unchecked Sendable {
       try Self.check(raw_link_send(link, ids.items, texts.items, 1))
       usleep(UInt32(gap * 1_000))
     }
+  }
+
+  /// A text as long as the document of the other peers, then a small one after it.
+  private func writeLarge(_ id: String, _ bytes: Int, _ reply: inout Reply) throws {
+    let link = try connected.wait()
+    var prose = Prose(random: SplitMix64(seed: UInt64(bytes)))
+    let body = String(decoding: prose.text(bytes), as: UTF8.self)
+    let ids = RawItems([Array(id.utf8)])
+    let texts = RawItems([
+      Array(#"{"_id":"\#(id)","type":"report","status":"open","amount":7,"body":"\#(body)"}"#.utf8)
+    ])
+    reply.times.append(Measures.nanoseconds)
+    try Self.check(raw_insert(store, ids.items, texts.items, 1))
+    try Self.check(raw_link_send(link, ids.items, texts.items, 1))
   }
 
   private func update(_ field: String, count: Int, perTransaction: Int) throws {
