@@ -71,6 +71,12 @@ public final class SyncScopes: SyncGate {
     }
   }
 
+  /// Goes by the collections that are withheld from such a peer, and by nothing else.
+  public func fingerprint(toward peer: PeerKind) -> UInt64 {
+    let withheld = scopes.keys.filter { !maySend(collection: $0, to: peer) }.sorted()
+    return withheld.reduce(HashLanes("scopes", seed: 1)) { $0.combined(with: HashLanes($1)) }.first
+  }
+
   public func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }
 
   private static func check(_ name: String) throws(ScopeError) {

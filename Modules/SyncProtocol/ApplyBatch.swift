@@ -46,7 +46,7 @@ public struct ApplyBatch: Sendable {
         }
       } else {
         outcome.missing.append(
-          zip(group.documents, known).map { document, known in document.want(known) })
+          zip(group.documents, known).map { document, known in document.version(known) })
       }
     }
     return outcome
@@ -76,7 +76,7 @@ public struct ApplyBatch: Sendable {
     }
     if result == .changed { outcome.changedDocuments += 1 }
     // Another state of the same name, or a peer that lies: it is to send what is lacking here.
-    if result == .missingBase { outcome.missing.append([document.want(known)]) }
+    if result == .missingBase { outcome.missing.append([document.version(known)]) }
     // After a successor both have the same state.
     guard let known, case .vectors(_, let vector) = document.basis else { return }
     // Default data has no vector, so that a difference in it shows only when it is sent back.
@@ -84,7 +84,7 @@ public struct ApplyBatch: Sendable {
     guard isDefault || known.isCertified || !vector.dominates(known.vector) else { return }
     outcome.owed.append(
       OwedDocument(
-        want: DocumentWant(collection: document.collection, id: document.id, vector: vector),
+        version: DocumentVersion(collection: document.collection, id: document.id, vector: vector),
         isHeld: document.isHeld))
   }
 }
@@ -94,7 +94,7 @@ public struct ApplyOutcome: Sendable {
   /// Documents that are not as they were before.
   public internal(set) var changedDocuments = 0
   /// The groups left out, as what to ask for in their place.
-  var missing: [[DocumentWant]] = []
+  var missing: [[DocumentVersion]] = []
   /// Documents of which the peer, as of its delta, lacks something.
   var owed: [OwedDocument] = []
 
@@ -103,7 +103,8 @@ public struct ApplyOutcome: Sendable {
 
 /// A document of which there is more here than the peer announced.
 struct OwedDocument: Sendable {
-  let want: DocumentWant
+  /// What the peer has of it.
+  let version: DocumentVersion
   /// Whether the peer holds it under its own interest.
   let isHeld: Bool
 }
@@ -128,9 +129,9 @@ fileprivate struct Knowledge {
 }
 
 extension IncomingDocument {
-  /// What to ask for in its place.
-  fileprivate func want(_ known: Knowledge?) -> DocumentWant {
-    DocumentWant(collection: collection, id: id, vector: known?.vector ?? VersionVector())
+  /// What is known here of it, to be quoted when it is asked for.
+  fileprivate func version(_ known: Knowledge?) -> DocumentVersion {
+    DocumentVersion(collection: collection, id: id, vector: known?.vector ?? VersionVector())
   }
 
   /// Whether it is a whole document of that vector.

@@ -16,6 +16,9 @@ public struct SessionConfiguration: Sendable {
   public var helloDeadline: Duration
   /// After a third of this without a frame a ping is sent; after all of it the link is taken for dead.
   public var silence: Duration
+  /// How long the peer may leave everything unacknowledged, or unanswered, before it is given up; one that was slow
+  /// before gets more.
+  public var stall: Duration
   /// Bytes of local changes that wait for the link before reconciliation takes over.
   public var liveQueueBytes: Int
   /// Bytes in flight when nothing is known of the link yet.
@@ -33,7 +36,8 @@ public struct SessionConfiguration: Sendable {
   public init(
     kind: PeerKind, peerName: String = "", appID: String = "", compressionLevel: Int = 1,
     hardDocumentBytes: Int = Limits.hardDocumentBytes, helloDeadline: Duration = .seconds(10),
-    silence: Duration = .seconds(30), liveQueueBytes: Int = 16 << 20, initialWindowBytes: Int = 32 << 10,
+    silence: Duration = .seconds(30), stall: Duration = .seconds(60), liveQueueBytes: Int = 16 << 20,
+    initialWindowBytes: Int = 32 << 10,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) {
     self.kind = kind
@@ -43,6 +47,7 @@ public struct SessionConfiguration: Sendable {
     self.hardDocumentBytes = hardDocumentBytes
     self.helloDeadline = helloDeadline
     self.silence = silence
+    self.stall = stall
     self.liveQueueBytes = liveQueueBytes
     self.initialWindowBytes = initialWindowBytes
     self.random = random

@@ -16,4 +16,10 @@ public protocol SyncGate: Sendable {
 
   /// Rises with every change of an answer.
   var epoch: UInt64 { get }
+
+  /// Stands for all that ``maySend(collection:to:)`` answers about a kind of peer: the same for the same answers, also
+  /// after a restart, and another one for others.
+  ///
+  /// A peer keeps it beside its place in this one's log: what a policy withheld is not in that log's past.
+  func fingerprint(toward peer: PeerKind) -> UInt64
 }

@@ -4,7 +4,7 @@ package enum SyncLimits {
   package static let versions: ClosedRange<UInt16> = 1...1
   /// The most that a frame's length field may say.
   package static let frameBytes = 128 << 10
-  /// Bytes that a frame adds to its payload: length, type and checksum.
+  /// Bytes that a frame of the long form adds to its payload: length, type and checksum.
   package static let frameOverhead = 9
   /// Bytes of a peer's or an application's name in hello.
   package static let nameBytes = 256

@@ -36,7 +36,7 @@ import Testing
     let (_, receiver) = try network.connect(a, b)
     var acknowledgements = 0
     network.onSend = { end, bytes in
-      if end === receiver, bytes[4] == FrameType.acknowledge.rawValue { acknowledgements += 1 }
+      if end === receiver, FrameType(of: bytes) == .acknowledge { acknowledgements += 1 }
     }
     receiver.holdsApplies = true
     try network.settle()

@@ -4,24 +4,44 @@ import TestKit
 import Testing
 
 @Suite struct FrameCodecTests {
-  private let frame = FrameCodec.frame(.ping) { $0.writeFixed(UInt64(7)) }
+  private func frame(_ form: FrameForm) -> [UInt8] {
+    FrameCodec.frame(.ping, in: form) { $0.writeFixed(UInt64(7)) }
+  }
 
-  @Test func `a frame reads back as it was written`() throws {
+  @Test(arguments: [(FrameForm.long, SyncLimits.frameOverhead), (.compact, 6)])
+  func `a frame reads back as it was written`(form: FrameForm, overhead: Int) throws {
+    let frame = frame(form)
     let bounds = try #require(try FrameCodec.next(in: frame.span.bytes, at: 0))
     #expect(bounds.type == FrameType.ping.rawValue)
     #expect(Array(frame[bounds.payload]) == [0, 0, 0, 0, 0, 0, 0, 7])
     #expect(bounds.end == frame.count)
-    #expect(frame.count == 8 + SyncLimits.frameOverhead)
+    #expect(frame.count == 8 + overhead)
   }
 
-  @Test func `an incomplete frame is waited for`() throws {
+  @Test(arguments: [0, 1, 126, 127, 128, 16_382, 16_383, 16_384, 131_067], [0, 48, 70_000])
+  func `a compact frame of any length reads back, however long it was taken to become`(
+    count: Int, guess: Int
+  ) throws {
+    let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+    let frame = FrameCodec.frame(.fragment, in: .compact, payloadBytes: guess) { $0.write(payload) }
+    let bounds = try #require(try FrameCodec.next(in: frame.span.bytes, at: 0))
+    #expect(Array(frame[bounds.payload]) == payload)
+    #expect(bounds.end == frame.count)
+    #expect(try FrameCodec.byteCount(of: frame.span.bytes) == frame.count)
+  }
+
+  @Test(arguments: [FrameForm.long, .compact])
+  func `an incomplete frame is waited for`(form: FrameForm) throws {
+    let frame = frame(form)
     for count in 0..<frame.count {
       let part = Array(frame.prefix(count))
       #expect(try FrameCodec.next(in: part.span.bytes, at: 0) == nil)
     }
   }
 
-  @Test func `any changed byte is noticed or waited for`() throws {
+  @Test(arguments: [FrameForm.long, .compact])
+  func `any changed byte is noticed or waited for`(form: FrameForm) throws {
+    let frame = frame(form)
     for index in frame.indices {
       for bit in 0..<8 {
         var bytes = frame
@@ -34,14 +54,36 @@ import Testing
 
   @Test(
     arguments: [
-      (UInt32(0), SyncError.Code.malformed), (4, .malformed), (UInt32(SyncLimits.frameBytes) + 1, .limit),
-      (.max, .limit),
-      (0x8000_0000, .limit),
-    ])
-  func `a length that no frame has is refused before the frame arrives`(length: UInt32, code: SyncError.Code)
-  {
-    let bytes = (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) }
+      ([0, 0, 0, 0], SyncError.Code.malformed), ([0, 0, 0, 4], .malformed), ([0, 2, 0, 1], .limit),
+      ([0, 0xFF, 0xFF, 0xFF], .limit), ([0xFF, 0xFF, 0x07], .limit), ([0x80, 0x80, 0x80], .limit),
+      ([0xFF, 0xFF, 0xFF, 0xFF], .limit), ([0x80, 0], .malformed), ([0x80, 0x80, 0], .malformed),
+    ] as [([UInt8], SyncError.Code)])
+  func `a length that no frame has is refused before the frame arrives`(
+    bytes: [UInt8], code: SyncError.Code
+  ) {
     let error = #expect(throws: SyncError.self) { try FrameCodec.next(in: bytes.span.bytes, at: 0) }
     #expect(error?.code == code)
+  }
+
+  @Test(arguments: [FrameForm.long, .compact], [1, 2, 7, 1_000])
+  func `of frames that arrive in pieces no byte is copied twice`(form: FrameForm, pieceBytes: Int) throws {
+    let frame = FrameCodec.frame(.fragment, in: form) { $0.write([UInt8](repeating: 9, count: 100_000)) }
+    let stream = frame + frame
+    var buffer = FrameBuffer()
+    var found = 0
+    var start = 0
+    while start < stream.count {
+      let piece = Array(stream[start..<min(start + pieceBytes, stream.count)])
+      start += piece.count
+      var position = 0
+      while position < piece.count {
+        if try buffer.complete(with: piece.span.bytes, from: &position) {
+          #expect(buffer.take() == frame)
+          found += 1
+        }
+      }
+    }
+    #expect(found == 2)
+    #expect(buffer.copiedBytes == stream.count)
   }
 }

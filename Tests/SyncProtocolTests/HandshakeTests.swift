@@ -115,4 +115,103 @@ import Testing
     raw.tick(after: .seconds(100))
     #expect(raw.frames.count == count)
   }
+
+  @Test func `hello says the last reading that was given out`() throws {
+    let raw = try RawPeer()
+    try raw.peer.put("x", ["n": .int(1)])
+    raw.start()
+    let hello = try hello(of: raw)
+    #expect(try hello.highest == raw.peer.store.read { $0.latestReading })
+    #expect(hello.highest ?? .zero > .zero)
+  }
+
+  @Test func `frames are compact when both sides know how, and the hello is not`() throws {
+    for knows in [true, false] {
+      let raw = try RawPeer()
+      try raw.peer.subscribe("SELECT * FROM things")
+      raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
+      var first: [UInt8] = []
+      for action in raw.session.start(now: raw.now) { if case .send(let bytes) = action { first += bytes } }
+      #expect(first.first == 0)
+      var hello = RawPeer.hello
+      hello.features = knows ? .compactFrames : []
+      let answer = raw.session.receive(FrameCodec.frame(.hello) { hello.encode(to: &$0) }, now: raw.now)
+      let frames = answer.compactMap { if case .send(let bytes) = $0 { bytes } else { nil } }
+      #expect(!frames.isEmpty)
+      #expect(frames.allSatisfy { ($0[0] != 0) == knows })
+    }
+  }
+
+  @Test func `peers with and without an ability sync`() throws {
+    let network = TestNetwork(seed: 3)
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    try a.put("x", ["n": .int(1)])
+    try b.put("y", ["n": .int(2)])
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
+    network.configure = { if $0.peerName == "a" { $0.features = [] } }
+    let (first, second) = try network.connect(a, b)
+    try network.settle()
+    #expect(first.closed == nil && second.closed == nil)
+    #expect(try a.documents() == b.documents())
+    #expect(try a.documents().count == 2)
+  }
+
+  @Test func `a peer that pings and never acknowledges is given up`() throws {
+    let raw = try RawPeer()
+    try raw.peer.put("x", ["n": .int(1)])
+    try raw.open()
+    try raw.sendInterest("SELECT * FROM things")
+    raw.send(.compare) { out in
+      out.writeVarint(1)
+      out.writeVarint(1)
+      RangeQuestion.everything(1, KeyRange(collection: "things")).encode(to: &out)
+    }
+    raw.send(.asked) { $0.writeVarint(1) }
+    #expect(raw.sent(.fragment).count == 1)
+    for _ in 0..<7 {
+      raw.tick(after: .seconds(8))
+      raw.send(.ping) { $0.writeFixed(UInt64(1)) }
+    }
+    #expect(raw.closed == nil)
+    raw.tick(after: .seconds(5))
+    #expect(raw.closed?.code == .timeout)
+  }
+
+  @Test func `a peer that pings and never answers is given up`() throws {
+    let raw = try RawPeer()
+    try raw.open(subscribing: "SELECT * FROM things")
+    #expect(raw.sent(.compare).count == 1)
+    for _ in 0..<7 {
+      raw.tick(after: .seconds(8))
+      raw.send(.ping) { $0.writeFixed(UInt64(1)) }
+    }
+    #expect(raw.closed == nil)
+    raw.tick(after: .seconds(5))
+    #expect(raw.closed?.code == .timeout)
+  }
+
+  @Test func `a peer that was slow before gets more time`() throws {
+    let raw = try RawPeer()
+    try raw.open(subscribing: "SELECT * FROM things")
+    raw.tick(after: .seconds(25))
+    raw.send(.answer) { out in
+      out.writeVarint(1)
+      out.writeVarint(1)
+      RangeAnswer.equal(1).encode(to: &out)
+    }
+    for _ in 0..<10 {
+      raw.tick(after: .seconds(10))
+      raw.send(.ping) { $0.writeFixed(UInt64(1)) }
+    }
+    #expect(raw.closed == nil)
+    raw.tick(after: .seconds(11))
+    #expect(raw.closed?.code == .timeout)
+  }
+
+  private func hello(of raw: RawPeer) throws -> Hello {
+    let payload = try #require(raw.sent(.hello).first)
+    var reader = ByteReader(payload.span.bytes)
+    return try Hello(from: &reader)
+  }
 }

@@ -220,6 +220,8 @@ import Testing
     try raw.open(subscribing: "SELECT * FROM things")
     raw.receive(random.bytes(below: 400))
     raw.receive([0, 0, 0, 9] + random.bytes(below: 400))
+    // Whatever length a frame has announced, it ends here.
+    raw.receive([UInt8](repeating: 0, count: SyncLimits.frameBytes))
     #expect(raw.closed != nil)
   }
 

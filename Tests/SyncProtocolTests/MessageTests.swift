@@ -7,6 +7,7 @@ import Testing
 @Suite struct MessageTests {
   private struct Everyone: SyncGate {
     var epoch: UInt64 { 0 }
+    func fingerprint(toward peer: PeerKind) -> UInt64 { 0 }
     func maySend(collection: String, to peer: PeerKind) -> Bool { true }
     func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }
   }
@@ -96,8 +97,12 @@ import Testing
 
   @Test func `questions and answers read back`() throws {
     let range = KeyRange(collection: "cars", from: [3, 65], to: [3, 66])
-    for mode in [RangeQuestion.Mode.compare(Fingerprint(count: 7, sum: hash)), .rest] {
-      let question = RangeQuestion(request: 300, range: range, mode: mode)
+    let questions = [
+      RangeQuestion(
+        try cleared("cars"), request: 300, range: range, holding: Fingerprint(count: 7, sum: hash)),
+      .everything(300, range), .rest(300, range), .tell(300, range),
+    ]
+    for question in questions {
       try roundTrip(encoded { question.encode(to: &$0) }, to: question) { reader throws(CodecError) in
         try RangeQuestion(from: &reader)
       }
@@ -128,8 +133,8 @@ import Testing
     let list = WantList(
       round: 2, isGroup: true,
       wants: [
-        DocumentWant(collection: "cars", id: id, vector: vector, isHeld: true),
-        DocumentWant(collection: "cars", id: try DocumentID("b"), vector: VersionVector()),
+        DocumentWant(try cleared("cars"), id: id, vector: vector, isHeld: true),
+        DocumentWant(whole: try DocumentID("b"), in: "cars"),
       ])
     try roundTrip(encoded { list.encode(to: &$0) }, to: list) { reader throws(CodecError) in
       try WantList(from: &reader)
@@ -150,7 +155,7 @@ import Testing
   func `a collection that cannot be synced is not cleared, nor read`(name: String) throws {
     let isCleared = gatekeeper.clear(name) != nil
     #expect(!isCleared)
-    let question = RangeQuestion(request: 1, range: KeyRange(collection: name), mode: .rest)
+    let question = RangeQuestion.rest(1, KeyRange(collection: name))
     let bytes = encoded { question.encode(to: &$0) }
     #expect(throws: CodecError.self) {
       var reader = ByteReader(bytes.span.bytes)

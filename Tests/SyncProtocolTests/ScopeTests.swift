@@ -49,7 +49,9 @@ import Testing
           $0 !== receiver && text.contains("MARK-\(collection)-\($0.name)")
         }
         if !isAllowed, !foreign.isEmpty {
-          leaks.append("\(collection) from \(end.peer.name) to \(receiver.name), frame type \(bytes[4])")
+          leaks.append(
+            "\(collection) from \(end.peer.name) to \(receiver.name), \(FrameType(of: bytes).map { "\($0)" } ?? "nothing")"
+          )
         }
       }
     }
@@ -119,5 +121,83 @@ import Testing
     let count = try b.documents().count
     #expect(count > 0 && count < 60)
     #expect(receiver.closed == nil)
+  }
+
+  /// Nothing of what a receiver may not send is in what it asks: no fingerprint, no vector, no filter, no id of its own.
+  @Test(arguments: 1...8 as ClosedRange<UInt64>, [Features.supported, []])
+  func `what is known of hidden documents does not show in questions`(
+    seed: UInt64, features: Features
+  ) throws {
+    let network = TestNetwork(seed: seed)
+    network.configure = {
+      $0.compressionLevel = 0
+      $0.features = features
+    }
+    let phone = try network.addPeer("phone", .small)
+    let cloud = try network.addPeer("cloud", .big)
+    // Writes what is hidden from the cloud, and nothing else: its site in any vector is a leak.
+    let ghost = try network.addPeer("ghost", .small)
+    var leaks: [String] = []
+    network.onSend = { end, bytes in
+      guard end.other?.peer === cloud else { return }
+      if bytes.contains(ghost.store.site) {
+        leaks.append("a vector in \(FrameType(of: bytes).map { "\($0)" } ?? "")")
+      }
+      do { leaks += try HiddenTalk(in: bytes, about: "notes").found } catch { leaks.append("\(error)") }
+    }
+    for peer in network.peers {
+      try peer.subscribe("SELECT * FROM notes WHERE n < 1000", "SELECT * FROM open")
+    }
+    try phone.scopes.set(["notes": .smallPeersOnly])
+    try ghost.scopes.set(["notes": .smallPeersOnly])
+    func write(_ round: Int) throws {
+      for index in 0..<60 {
+        try ghost.put("g\(index)", ["n": .int(Int64(round + index))], in: "notes")
+        try cloud.put("c\(index)", ["n": .int(Int64(round + index))], in: "notes")
+        // The same document from all sides, in different states.
+        for (offset, peer) in network.peers.enumerated() where index < 8 {
+          try peer.put("shared\(index)", ["n": .int(Int64(round + offset * 400))], in: "notes")
+        }
+      }
+      try cloud.put("o\(round)", ["n": .int(1)], in: "open")
+    }
+    try write(0)
+    try network.connect(ghost, phone)
+    var (end, _) = try network.connect(phone, cloud)
+    try network.settle()
+    #expect(try phone.documents(in: "notes").count == 128)
+    network.cut(end)
+    try write(500)
+    (end, _) = try network.connect(phone, cloud)
+    try network.run(steps: 60)
+    try phone.evict("c3", in: "notes")
+    try write(700)
+    try phone.remove("c4", in: "notes")
+    try network.settle()
+    #expect(leaks == [])
+    #expect(try network.debts().isEmpty)
+    #expect(try phone.document("c3", in: "notes")?["n"] == .int(703))
+    #expect(end.closed == nil && end.other?.closed == nil)
+  }
+
+  @Test func `scopes have a print that is the same after a restart, and another for another setting`() throws
+  {
+    func print(_ scopes: [String: SyncScope], _ kind: PeerKind) throws -> UInt64 {
+      let all = SyncScopes()
+      try all.set(["other": .localPeerOnly])
+      try all.set(scopes)
+      return all.fingerprint(toward: kind)
+    }
+    let open = try print([:], .small)
+    #expect(try open == print(["a": .allPeers], .small))
+    #expect(try open == print(["a": .smallPeersOnly], .small))
+    #expect(
+      try print(["a": .smallPeersOnly, "b": .localPeerOnly], .small) == print(["b": .bigPeerOnly], .small))
+    let prints = try [
+      open, print(["a": .localPeerOnly], .small), print(["b": .localPeerOnly], .small),
+      print(["a": .localPeerOnly, "b": .localPeerOnly], .small), print(["ab": .localPeerOnly], .small),
+    ]
+    #expect(Set(prints).count == prints.count)
+    #expect(try print(["a": .bigPeerOnly], .big) == print([:], .big))
   }
 }

@@ -206,8 +206,8 @@ import Testing
     var offered = 0
     var filterBytes = 0
     network.onSend = { end, bytes in
-      if end.peer === hub, bytes[4] == FrameType.offer.rawValue { offered += bytes.count }
-      if bytes[4] == FrameType.filter.rawValue { filterBytes += bytes.count }
+      if end.peer === hub, FrameType(of: bytes) == .offer { offered += bytes.count }
+      if FrameType(of: bytes) == .filter { filterBytes += bytes.count }
     }
     try network.connect(origin, hub)
     try network.settle()

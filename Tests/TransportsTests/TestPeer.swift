@@ -9,6 +9,7 @@ import Transports
 /// Lets everything pass.
 struct OpenGate: SyncGate {
   var epoch: UInt64 { 0 }
+  func fingerprint(toward peer: PeerKind) -> UInt64 { 0 }
 
   func maySend(collection: String, to peer: PeerKind) -> Bool { true }
   func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }

@@ -52,6 +52,9 @@ public struct ReadTransaction: ~Copyable {
   /// Rises with every transaction that evicts.
   public var evictionEpoch: UInt64 { log.evictionEpoch }
 
+  /// The last reading of the store's clock that the snapshot includes: no write before it has a later one.
+  package var latestReading: ClockReading { log.clock.latest }
+
   /// The sites that records refer to.
   public var sites: SiteTable { catalogue.sites }
 

@@ -9,12 +9,41 @@ package struct DocumentWant: Hashable, Sendable {
   /// Whether the receiver holds the document under its interest, so that it is owed also what matches nothing.
   package var isHeld: Bool
 
-  package init(collection: String, id: DocumentID, vector: VersionVector, isHeld: Bool = false) {
+  /// Makes a want that quotes what is here, of what the gate lets through.
+  package init(_ cleared: consuming Cleared, id: DocumentID, vector: VersionVector, isHeld: Bool = false) {
+    self.init(collection: cleared.collection, id: id, vector: vector, isHeld: isHeld)
+  }
+
+  /// Makes a want that says nothing of what is here: the whole document comes.
+  package init(whole id: DocumentID, in collection: String, isHeld: Bool = false) {
+    self.init(collection: collection, id: id, vector: VersionVector(), isHeld: isHeld)
+  }
+
+  fileprivate init(collection: String, id: DocumentID, vector: VersionVector, isHeld: Bool) {
     self.collection = collection
     self.id = id
     self.vector = vector
     self.isHeld = isHeld
   }
+}
+
+extension DocumentWant {
+  /// Asks for a document, quoting what is here where the gate lets it through.
+  init(_ version: DocumentVersion, isHeld: Bool = false, _ gatekeeper: Gatekeeper?) {
+    if let cleared = gatekeeper?.clear(version.collection) {
+      self.init(cleared, id: version.id, vector: version.vector, isHeld: isHeld)
+    } else {
+      self.init(whole: version.id, in: version.collection, isHeld: true)
+    }
+  }
+}
+
+/// A document as far as it is known somewhere; for memory, not for the wire.
+struct DocumentVersion: Hashable, Sendable {
+  let collection: String
+  let id: DocumentID
+  /// Empty where nothing is known, or default data only.
+  var vector = VersionVector()
 }
 
 /// The documents of one want frame.

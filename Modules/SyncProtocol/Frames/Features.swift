@@ -24,7 +24,9 @@ package struct Features: OptionSet, Hashable, Sendable {
   package static let densePacking = Features(rawValue: 1 << 7)
   /// Fingerprints with short bounds and hashes.
   package static let shortFingerprints = Features(rawValue: 1 << 8)
+  /// Questions that do not tell what the receiver holds.
+  package static let blindQuestions = Features(rawValue: 1 << 9)
 
   /// What this release offers.
-  package static let supported: Features = []
+  package static let supported: Features = [.compactFrames, .blindQuestions]
 }

@@ -1,10 +1,20 @@
 package import CRDTCore
 import CZlib
 
+/// How the head of a frame is written; a reader knows both apart by the first byte.
+package enum FrameForm: Sendable {
+  /// A big-endian `u32` length: its first byte is zero. Hello is written so, and all that follows it to a peer that
+  /// knows no other form.
+  case long
+  /// A varint length: its first byte is not zero.
+  case compact
+}
+
 /// Cuts a byte stream into frames, and wraps payloads into them.
 ///
-/// A frame is a big-endian `u32` length of what follows it, a type byte, the payload, and a big-endian
-/// CRC-32 (that of zlib) of everything before it, the length included.
+/// A frame is a length of what follows it, a type byte, the payload, and a big-endian CRC-32 (that of zlib) of
+/// everything before it, the length included. The long form's length counts the checksum too, the compact form's counts
+/// type and payload only.
 package enum FrameCodec {
   /// Where a frame lies in the bytes at hand.
   package struct Bounds: Hashable, Sendable {
@@ -13,50 +23,102 @@ package enum FrameCodec {
     package let end: Int
   }
 
+  private static let checksumBytes = 4
+  /// Bytes of the longest head of the compact form: a length of 128 KiB.
+  private static let compactHeadBytes = 3
+
   /// Finds the frame that starts at `offset`.
   ///
   /// - Returns: `nil` while the frame is not complete.
   /// - Throws: `limit` for a length that no frame has, as soon as the length is there; `checksum`.
   package static func next(in bytes: RawSpan, at offset: Int) throws(SyncError) -> Bounds? {
-    guard offset >= 0, bytes.byteCount - offset >= 4 else { return nil }
+    guard let head = try head(in: bytes, at: offset), head.end <= bytes.byteCount else { return nil }
+    let last = head.end - checksumBytes
+    let stored = UInt32(bigEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: last, as: UInt32.self))
+    guard stored == checksum(bytes.extracting(offset..<last)) else {
+      throw SyncError(.checksum, "a frame's checksum does not fit", offset: offset)
+    }
+    let type = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: head.type, as: UInt8.self)
+    return Bounds(type: type, payload: head.type + 1..<last, end: head.end)
+  }
+
+  /// How many bytes the frame has that starts with these.
+  ///
+  /// - Returns: `nil` while its head is not complete.
+  package static func byteCount(of bytes: RawSpan) throws(SyncError) -> Int? {
+    try head(in: bytes, at: 0)?.end
+  }
+
+  /// Where the type byte of a frame stands, and where the frame ends.
+  private static func head(in bytes: RawSpan, at offset: Int) throws(SyncError) -> (type: Int, end: Int)? {
+    guard offset >= 0, offset < bytes.byteCount else { return nil }
+    let first = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
+    guard first == 0 else { return try compactHead(in: bytes, at: offset) }
+    guard bytes.byteCount - offset >= 4 else { return nil }
     let length = Int(
       unsafe UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)))
-    guard length >= 5 else {
+    guard length > checksumBytes else {
       throw SyncError(.malformed, "a frame is shorter than its fixed parts", offset: offset)
     }
+    try check(length, at: offset)
+    return (offset + 4, offset + 4 + length)
+  }
+
+  private static func compactHead(
+    in bytes: RawSpan, at offset: Int
+  ) throws(SyncError) -> (type: Int, end: Int)? {
+    var length = 0
+    for index in 0..<compactHeadBytes {
+      guard offset + index < bytes.byteCount else { return nil }
+      let byte = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset + index, as: UInt8.self)
+      length |= Int(byte & 0x7F) << (7 * index)
+      guard byte < 0x80 else { continue }
+      guard index == 0 || byte > 0 else {
+        throw SyncError(.malformed, "a frame's length is not in its shortest form", offset: offset)
+      }
+      try check(length + checksumBytes, at: offset)
+      return (offset + index + 1, offset + index + 1 + length + checksumBytes)
+    }
+    throw SyncError(.limit, "a frame's length is too long", offset: offset)
+  }
+
+  private static func check(_ length: Int, at offset: Int) throws(SyncError) {
     guard length <= SyncLimits.frameBytes else {
       throw SyncError(
         .limit, "a frame announces \(length) bytes, at most \(SyncLimits.frameBytes) are allowed",
         offset: offset)
     }
-    let end = offset + 4 + length
-    guard end <= bytes.byteCount else { return nil }
-    let stored = UInt32(bigEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: end - 4, as: UInt32.self))
-    guard stored == checksum(bytes.extracting(offset..<end - 4)) else {
-      throw SyncError(.checksum, "a frame's checksum does not fit", offset: offset)
-    }
-    let type = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset + 4, as: UInt8.self)
-    return Bounds(type: type, payload: offset + 5..<end - 4, end: end)
   }
 
-  /// Makes a frame of a payload that `body` writes.
-  package static func frame(_ type: FrameType, _ body: (inout ByteWriter) -> Void) -> [UInt8] {
-    frame(rawType: type.rawValue, body)
+  /// Makes a frame of a payload that `body` writes; `payloadBytes` is about how long that will be.
+  package static func frame(
+    _ type: FrameType, in form: FrameForm = .long, payloadBytes: Int = 48,
+    _ body: (inout ByteWriter) -> Void
+  ) -> [UInt8] {
+    frame(rawType: type.rawValue, in: form, payloadBytes: payloadBytes, body)
   }
 
   /// Makes a frame of any type byte, known or not.
-  package static func frame(rawType: UInt8, _ body: (inout ByteWriter) -> Void) -> [UInt8] {
-    var writer = ByteWriter(capacity: 64)
-    writer.writeFixed(UInt32(0))
+  package static func frame(
+    rawType: UInt8, in form: FrameForm = .long, payloadBytes: Int = 48, _ body: (inout ByteWriter) -> Void
+  ) -> [UInt8] {
+    var writer = ByteWriter(capacity: payloadBytes + 16)
+    let reserved = form == .long ? 4 : varintBytes(payloadBytes + 1)
+    for _ in 0..<reserved { writer.write(0 as UInt8) }
     writer.write(rawType)
     body(&writer)
-    let length = UInt32(writer.count)
-    unsafe withUnsafeBytes(of: length.bigEndian) { source in
-      for (index, byte) in unsafe source.enumerated() { writer.bytes[index] = byte }
+    var head = ByteWriter(capacity: 4)
+    switch form {
+    case .long: head.writeFixed(UInt32(writer.count - reserved + checksumBytes))
+    case .compact: head.writeVarint(writer.count - reserved)
     }
+    // Moves the payload only where its length was guessed wrong.
+    writer.bytes.replaceSubrange(0..<reserved, with: head.bytes)
     writer.writeFixed(checksum(writer.bytes.span.bytes))
     return writer.bytes
   }
+
+  private static func varintBytes(_ value: Int) -> Int { value < 1 << 7 ? 1 : value < 1 << 14 ? 2 : 3 }
 
   /// zlib's CRC-32.
   package static func checksum(_ bytes: RawSpan) -> UInt32 {

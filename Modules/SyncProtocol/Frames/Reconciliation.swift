@@ -7,16 +7,40 @@ package struct RangeQuestion: Hashable, Sendable {
     case compare(Fingerprint)
     /// List what you hold that my interest does not match.
     case rest
+    /// Say what you hold that my interest matches: I compare myself, and do not tell what I hold.
+    case tell
   }
 
   package var request: UInt64
   package var range: KeyRange
   package var mode: Mode
 
-  package init(request: UInt64, range: KeyRange, mode: Mode) {
+  /// Makes a question that tells what is held here, of what the gate lets through.
+  package init(_ cleared: consuming Cleared, request: UInt64, range: KeyRange, holding: Fingerprint) {
+    var range = range
+    range.collection = cleared.collection
+    self.init(request: request, range: range, mode: .compare(holding))
+  }
+
+  private init(request: UInt64, range: KeyRange, mode: Mode) {
     self.request = request
     self.range = range
     self.mode = mode
+  }
+
+  /// Asks for all of a range, as one who holds nothing of it.
+  package static func everything(_ request: UInt64, _ range: KeyRange) -> RangeQuestion {
+    RangeQuestion(request: request, range: range, mode: .compare(Fingerprint()))
+  }
+
+  /// Asks for a listing of what does not match.
+  package static func rest(_ request: UInt64, _ range: KeyRange) -> RangeQuestion {
+    RangeQuestion(request: request, range: range, mode: .rest)
+  }
+
+  /// Asks for what matches, without a word of what is held here.
+  package static func tell(_ request: UInt64, _ range: KeyRange) -> RangeQuestion {
+    RangeQuestion(request: request, range: range, mode: .tell)
   }
 
   package func encode(to out: inout ByteWriter) {
@@ -24,6 +48,7 @@ package struct RangeQuestion: Hashable, Sendable {
     switch mode {
     case .compare: out.write(0 as UInt8)
     case .rest: out.write(1 as UInt8)
+    case .tell: out.write(2 as UInt8)
     }
     out.writeString(range.collection)
     out.writeBlob(range.from)
@@ -45,6 +70,7 @@ package struct RangeQuestion: Hashable, Sendable {
     switch mode {
     case 0: self.mode = .compare(Fingerprint(count: try reader.readVarint(), sum: try reader.readSummary()))
     case 1: self.mode = .rest
+    case 2: self.mode = .tell
     default: throw reader.failure(.malformed, "a question is of an unknown kind")
     }
   }
@@ -109,7 +135,7 @@ package struct RangeAnswer: Hashable, Sendable {
   /// There is nothing here that the peer may see.
   package static func nothing(for question: RangeQuestion) -> RangeAnswer {
     switch question.mode {
-    case .compare: RangeAnswer(request: question.request, body: .items([], others: 0))
+    case .compare, .tell: RangeAnswer(request: question.request, body: .items([], others: 0))
     case .rest: RangeAnswer(request: question.request, body: .rest([], isLast: true))
     }
   }

@@ -14,6 +14,9 @@ extension SyncError {
     self.init(code, "\(what): \(error.message)", offset: base + error.offset)
   }
 
+  /// The same, found in bytes that begin at `base` in the peer's stream.
+  func moved(by base: Int) -> SyncError { SyncError(code, message, offset: base + offset) }
+
   /// Reports what the local store refused.
   init(store error: any Error) {
     if let error = error as? SyncError {

@@ -47,9 +47,23 @@ struct FilterFrame {
   var offset: Int
   var bytes: [UInt8]
 
-  static func frames(generation: UInt64, _ collection: String, _ filter: IDFilter) -> [[UInt8]] {
+  /// Makes the frames of a filter of what is held here.
+  static func frames(
+    _ cleared: consuming Cleared, generation: UInt64, _ filter: IDFilter, _ form: FrameForm
+  ) -> [[UInt8]] {
+    frames(generation: generation, cleared.collection, filter, form)
+  }
+
+  /// Makes the frame of a filter that says nothing.
+  static func everything(generation: UInt64, _ collection: String, _ form: FrameForm) -> [[UInt8]] {
+    frames(generation: generation, collection, .everything, form)
+  }
+
+  private static func frames(
+    generation: UInt64, _ collection: String, _ filter: IDFilter, _ form: FrameForm
+  ) -> [[UInt8]] {
     stride(from: 0, to: filter.bytes.count, by: partBytes).map { offset in
-      FrameCodec.frame(.filter) { out in
+      FrameCodec.frame(.filter, in: form, payloadBytes: partBytes + 64) { out in
         out.writeVarint(generation)
         out.writeString(collection)
         out.writeVarint(filter.bytes.count)

@@ -39,8 +39,9 @@ extension Intake {
     ask(
       forEvicted: try states(of: names).map { name, state in
         DocumentWant(
-          collection: name.collection, id: name.id, vector: state?.vector ?? VersionVector(),
-          isHeld: state?.isMatch ?? false)
+          DocumentVersion(
+            collection: name.collection, id: name.id, vector: state?.vector ?? VersionVector()),
+          isHeld: state?.isMatch ?? false, context.gatekeeper)
       })
   }
 

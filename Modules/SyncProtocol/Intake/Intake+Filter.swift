@@ -7,14 +7,19 @@ extension Intake {
   /// Once a generation of the interest is enough.
   func makeFilter(_ collection: String) {
     guard interest.covers(collection), filtered.insert(collection).inserted else { return }
-    guard context.gatekeeper?.maySend(collection) ?? false else {
-      return sendFilter(.everything, collection)
-    }
+    guard mayTell(collection) else { return sendFilter(nil, collection) }
     tasks.append(.filter(RangeScan(KeyRange(collection: collection)), nil, cursor: []))
   }
 
-  private func sendFilter(_ filter: IDFilter, _ collection: String) {
-    for frame in FilterFrame.frames(generation: generation, collection, filter) { context.send(frame) }
+  /// Sends a filter, or, where there is none or it may not be told any more, one that says nothing.
+  private func sendFilter(_ filter: IDFilter?, _ collection: String) {
+    let frames: [[UInt8]]
+    if let filter, let cleared = context.gatekeeper?.clear(collection) {
+      frames = FilterFrame.frames(cleared, generation: generation, filter, context.frameForm)
+    } else {
+      frames = FilterFrame.everything(generation: generation, collection, context.frameForm)
+    }
+    for frame in frames { context.send(frame) }
   }
 
   func runFilter(

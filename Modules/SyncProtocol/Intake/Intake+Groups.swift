@@ -154,7 +154,9 @@ extension Intake {
     appliedGroups += UInt64(applying.groups.count)
     context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
     context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
-    for wants in outcome.missing { sendWants(wants, round: 0, isGroup: true) }
+    for versions in outcome.missing {
+      sendWants(versions.map { DocumentWant($0, context.gatekeeper) }, round: 0, isGroup: true)
+    }
     try tellReturned(applying.groups)
     settle()
     noteProgress()

@@ -66,11 +66,10 @@ extension Intake {
   private func askForOthers(_ range: KeyRange, _ mine: Fingerprint, _ items: [DocumentHash], _ others: UInt64)
   {
     guard others > 0, mine.count > 0 else { return }
-    let maySend = context.gatekeeper?.maySend(range.collection) ?? false
-    if maySend, mine.count <= others {
+    if mayTell(range.collection), mine.count <= others {
       tasks.append(.leftovers(range, listed: Set(items.map(\.id)), cursor: range.from))
     } else {
-      ask(range, .rest)
+      askForRest(range)
     }
   }
 
@@ -114,8 +113,7 @@ extension Intake {
           due.add(change.collection.name)
           continue
         }
-        evicted.append(
-          DocumentWant(collection: change.collection.name, id: change.id, vector: VersionVector()))
+        evicted.append(DocumentWant(whole: change.id, in: change.collection.name))
       case .write:
         guard let after = change.after, let summary = change.afterSummary, !holds(change, change.before),
           holds(change, after),

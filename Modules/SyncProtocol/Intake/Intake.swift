@@ -38,7 +38,7 @@ final class Intake {
   /// A question that the sender has not answered.
   struct OpenQuestion {
     var range: KeyRange
-    /// What was told to the sender; `nil` when it was asked for the rest.
+    /// What is held here, told to the sender or not; `nil` when it was asked for the rest.
     var fingerprint: Fingerprint?
   }
 
@@ -84,6 +84,8 @@ final class Intake {
   var unsettled = WorkQueue<(group: UInt64, receipt: Receipt)>()
   var acknowledged = Acknowledgement()
   var isAcknowledgementDue = false
+  /// How many frames of the sender have come.
+  var answers: UInt64 = 0
 
   init(_ context: SessionContext) { self.context = context }
 
@@ -95,6 +97,19 @@ final class Intake {
     switch phase {
     case .idle, .done: true
     case .asking, .settling, .applying: false
+    }
+  }
+
+  /// Whether the sender may know what is held here of a collection: ids, vectors, fingerprints.
+  func mayTell(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
+
+  /// Whether nothing can go on here before the sender says something.
+  var isWaitingForPeer: Bool {
+    guard applying == nil, ready.isEmpty else { return false }
+    switch phase {
+    case .asking: return !open.isEmpty
+    case .settling: return true
+    case .idle, .applying, .done: return false
     }
   }
 
@@ -115,7 +130,9 @@ final class Intake {
       query.encode(to: &out)
       return out.bytes
     }
-    for frame in InterestFrame.frames(generation: generation, blobs) { context.send(frame) }
+    for frame in InterestFrame.frames(generation: generation, blobs, context.frameForm) {
+      context.send(frame)
+    }
   }
 
   /// Whether this peer holds a document under its interest.

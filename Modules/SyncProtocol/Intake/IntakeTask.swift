@@ -43,20 +43,33 @@ extension Intake {
     for (index, mine) in scan.fingerprints.enumerated() {
       let to = index < scan.bounds.count ? scan.bounds[index] : scan.range.to
       if theirs?[index] != mine {
-        ask(KeyRange(collection: scan.range.collection, from: from, to: to), .compare(mine))
+        compare(KeyRange(collection: scan.range.collection, from: from, to: to), mine)
       }
       from = to
     }
   }
 
-  func ask(_ range: KeyRange, _ mode: RangeQuestion.Mode) {
-    let request = nextRequest
-    nextRequest += 1
-    switch mode {
-    case .compare(let fingerprint): open[request] = OpenQuestion(range: range, fingerprint: fingerprint)
-    case .rest: open[request] = OpenQuestion(range: range, fingerprint: nil)
+  /// Asks about a range of which this is held here, telling as much of it as may be told.
+  private func compare(_ range: KeyRange, _ mine: Fingerprint) {
+    if mine.count == 0 { return ask(range, holding: mine, .everything(nextRequest, range)) }
+    if let cleared = context.gatekeeper?.clear(range.collection) {
+      return ask(
+        range, holding: mine, RangeQuestion(cleared, request: nextRequest, range: range, holding: mine))
     }
-    questions.append(RangeQuestion(request: request, range: range, mode: mode))
+    if context.features.contains(.blindQuestions) {
+      return ask(range, holding: mine, .tell(nextRequest, range))
+    }
+    // A peer that knows no other way sends all it has.
+    ask(range, holding: mine, .everything(nextRequest, range))
+    askForRest(range)
+  }
+
+  func askForRest(_ range: KeyRange) { ask(range, holding: nil, .rest(nextRequest, range)) }
+
+  private func ask(_ range: KeyRange, holding mine: Fingerprint?, _ question: RangeQuestion) {
+    open[question.request] = OpenQuestion(range: range, fingerprint: mine)
+    nextRequest = question.request + 1
+    questions.append(question)
   }
 
   /// Wants what differs from the listing, quoting what is here.
@@ -65,20 +78,21 @@ extension Intake {
   ) throws(SyncError) {
     let now = items.prefix(max(budget, 1))
     budget -= now.count
+    let gatekeeper = context.gatekeeper
     wants += try context.read { transaction in
       let known = try transaction.collection(collection)
       let sites = transaction.sites
       var wants: [DocumentWant] = []
       for item in now {
-        var want = DocumentWant(collection: collection, id: item.id, vector: VersionVector())
+        var version = DocumentVersion(collection: collection, id: item.id)
         var isSame = false
         if let known {
           try transaction.withRecord(known, item.id) { record, summary in
             isSame = Fingerprint.hash(id: item.id.bytes.span.bytes, summary: summary) == item.hash
-            if !isSame { want.vector = try record.vector(sites: sites) }
+            if !isSame { version.vector = try record.vector(sites: sites) }
           }
         }
-        if !isSame { wants.append(want) }
+        if !isSame { wants.append(DocumentWant(version, gatekeeper)) }
       }
       return wants
     }
@@ -142,6 +156,7 @@ extension Intake {
   func differing(_ items: [(collection: String, item: DocumentHash)]) throws(SyncError) -> [DocumentWant] {
     var interest = interest
     defer { self.interest = interest }
+    let gatekeeper = context.gatekeeper
     return try context.read { transaction in
       let sites = transaction.sites
       var wants: [DocumentWant] = []
@@ -154,8 +169,9 @@ extension Intake {
           guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash else {
             return
           }
-          let vector = try record.vector(sites: sites)
-          wants.append(DocumentWant(collection: name, id: item.id, vector: vector, isHeld: true))
+          let version = DocumentVersion(
+            collection: name, id: item.id, vector: try record.vector(sites: sites))
+          wants.append(DocumentWant(version, isHeld: true, gatekeeper))
         }
       }
       return wants

@@ -16,22 +16,23 @@ final class Packer {
   ///
   /// Whether it is stored is settled before the compressor sees it: what one end's window holds, the
   /// other's must hold too.
-  func fragment(_ plain: RawSpan) throws(SyncError) -> (frame: [UInt8], packedBytes: Int) {
+  func fragment(_ plain: RawSpan, _ form: FrameForm) throws(SyncError) -> (frame: [UInt8], packedBytes: Int) {
     if level == 0 || storedRun > 0 {
       storedRun = max(storedRun - 1, 0)
-      return (fragment(plain, isStored: true, plainBytes: plain.byteCount), plain.byteCount)
+      return (fragment(plain, form, isStored: true, plainBytes: plain.byteCount), plain.byteCount)
     }
     let deflater: Deflater
     if let stream { deflater = stream } else { deflater = try Deflater(level: level) }
     stream = deflater
     let packed = try deflater.compressNext(plain)
     if packed.count * 20 > plain.byteCount * 19, plain.byteCount > 1_024 { storedRun = 15 }
-    return (fragment(packed.span.bytes, isStored: false, plainBytes: plain.byteCount), packed.count)
+    return (fragment(packed.span.bytes, form, isStored: false, plainBytes: plain.byteCount), packed.count)
   }
 
-  private func fragment(_ content: RawSpan, isStored: Bool, plainBytes: Int) -> [UInt8] {
-    FrameCodec.frame(.fragment) { out in
-      out.bytes.reserveCapacity(content.byteCount + 32)
+  private func fragment(
+    _ content: RawSpan, _ form: FrameForm, isStored: Bool, plainBytes: Int
+  ) -> [UInt8] {
+    FrameCodec.frame(.fragment, in: form, payloadBytes: content.byteCount + 4) { out in
       FragmentHead(isStored: isStored, plainBytes: plainBytes).encode(to: &out)
       out.write(content)
     }
@@ -39,7 +40,7 @@ final class Packer {
 
   /// Packs the bytes of a large group from `offset` on into a frame.
   func chunk(
-    of group: RawSpan, transfer: UInt64, offset: Int, plainBytes: Int
+    of group: RawSpan, transfer: UInt64, offset: Int, plainBytes: Int, _ form: FrameForm
   ) throws(SyncError) -> (frame: [UInt8], packedBytes: Int) {
     let plain = group.extracting(offset..<offset + plainBytes)
     var packed: [UInt8]?
@@ -54,8 +55,7 @@ final class Packer {
     let head = ChunkHead(
       isStored: packed == nil, transfer: transfer, totalBytes: group.byteCount, offset: offset,
       plainBytes: plainBytes)
-    let frame = FrameCodec.frame(.chunk) { out in
-      out.bytes.reserveCapacity((packed?.count ?? plainBytes) + 48)
+    let frame = FrameCodec.frame(.chunk, in: form, payloadBytes: (packed?.count ?? plainBytes) + 16) { out in
       head.encode(to: &out)
       if let packed { out.write(packed) } else { out.write(plain) }
     }

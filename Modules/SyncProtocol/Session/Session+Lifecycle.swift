@@ -2,13 +2,13 @@ import CRDTCore
 import DocStore
 
 extension Session {
-  func sendHello() {
+  func sendHello() throws(SyncError) {
     let configuration = context.configuration
     let hello = Hello(
       versions: configuration.versions, features: configuration.features, kind: configuration.kind,
       appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
-      logEpoch: context.store.epoch)
+      logEpoch: context.store.epoch, highest: try context.read { $0.latestReading })
     context.send(.hello) { hello.encode(to: &$0) }
   }
 
@@ -45,11 +45,26 @@ extension Session {
       guard now - lastReceived < silence else {
         throw SyncError(.timeout, "The peer has said nothing for \(silence)")
       }
+      let patience = context.configuration.stall
+      if let deadline = sending.deadline(patience), now >= deadline {
+        throw SyncError(.timeout, "The peer has acknowledged nothing of what was sent for \(patience)")
+      }
+      if let deadline = pulling.deadline(patience), now >= deadline {
+        throw SyncError(.timeout, "The peer has answered nothing that it was asked for \(patience)")
+      }
       if now - context.lastSent >= silence / 3 {
         let nonce = context.configuration.random()
         context.send(.ping) { $0.writeFixed(nonce) }
       }
     }
+  }
+
+  /// Looks whether the peer acknowledges and answers: one that only pings would hold its memory here for ever.
+  func noteProgress() {
+    let window = supply.outgoing.window
+    sending.note(
+      window.acknowledged.wireBytes, isWaiting: window.wireBytesInFlight > 0, now: context.now)
+    pulling.note(intake.answers, isWaiting: intake.isWaitingForPeer, now: context.now)
   }
 }
 

@@ -1,38 +1,54 @@
 import CRDTCore
 
 extension Session {
-  /// Cuts the stream into frames and takes each.
-  func take(_ bytes: [UInt8]) throws(SyncError) {
-    var pending: [UInt8] = []
-    swap(&pending, &input)
-    pending = pending.isEmpty ? bytes : pending + bytes
+  /// Cuts the stream into frames and takes each where it lies; what is copied is a frame that comes in pieces.
+  func take(_ bytes: RawSpan) throws(SyncError) {
     var position = 0
+    if !input.isEmpty {
+      let isWhole: Bool
+      do throws(SyncError) {
+        isWhole = try input.complete(with: bytes, from: &position)
+      } catch {
+        throw error.moved(by: inputOffset)
+      }
+      guard isWhole else { return }
+      let frame = input.take()
+      _ = try takeFrames(in: frame.span.bytes, from: 0)
+    }
+    position = try takeFrames(in: bytes, from: position)
+    if position < bytes.byteCount { input.append(bytes.extracting(position..<bytes.byteCount)) }
+  }
+
+  /// Takes whole frames until there is none.
+  ///
+  /// - Returns: Where the next one begins.
+  private func takeFrames(in bytes: RawSpan, from start: Int) throws(SyncError) -> Int {
+    // Where the bytes lie in the peer's stream.
+    let base = inputOffset - start
+    var position = start
     while true {
       let frame: FrameCodec.Bounds?
       do throws(SyncError) {
-        frame = try FrameCodec.next(in: pending.span.bytes, at: position)
+        frame = try FrameCodec.next(in: bytes, at: position)
       } catch {
-        throw SyncError(error.code, error.message, offset: inputOffset + error.offset)
+        throw error.moved(by: base)
       }
-      guard let frame else { break }
+      guard let frame else { return position }
       context.statistics.framesReceived += 1
-      let payload = pending.span.bytes.extracting(frame.payload)
       do throws(FrameFailure) {
-        try take(frame.type, payload, frameBytes: frame.end - position)
+        try take(frame.type, bytes.extracting(frame.payload), frameBytes: frame.end - position)
       } catch {
         switch error {
         case .codec(let error):
-          throw SyncError(
-            error, in: "a frame of type \(frame.type)", base: inputOffset + frame.payload.lowerBound)
+          throw SyncError(error, in: "a frame of type \(frame.type)", base: base + frame.payload.lowerBound)
         case .session(let error) where error.offset == 0 && error.code != .peerClosed:
-          throw SyncError(error.code, error.message, offset: inputOffset + position)
+          throw SyncError(error.code, error.message, offset: base + position)
         case .session(let error): throw error
         }
       }
       position = frame.end
+      inputOffset = base + position
     }
-    inputOffset += position
-    input = position == 0 ? pending : Array(pending[position...])
   }
 
   /// What can be wrong with a frame: its bytes, or what it means here.
@@ -118,6 +134,7 @@ extension Session {
   private func takeForIntake(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
+    intake.answers += 1
     switch type {
     case .answer:
       let (round, answers) = try whole(&reader) { (reader) throws(CodecError) in

@@ -24,9 +24,11 @@ public final class Session {
   let intake: Intake
   let supply: Supply
   var state = State.idle
-  /// Bytes of an incomplete frame, and where in the peer's stream they begin.
-  var input: [UInt8] = []
+  var input = FrameBuffer()
+  /// Where in the peer's stream the next frame begins.
   var inputOffset = 0
+  var sending = StallWatch()
+  var pulling = StallWatch()
   var lastReceived: Duration = .zero
   var policyEpoch: UInt64
   private var queries: [SubscriptionQuery] = []
@@ -66,17 +68,24 @@ public final class Session {
       guard case .idle = state else { return }
       lastReceived = now
       state = .awaitingHello(deadline: now + context.configuration.helloDeadline)
-      sendHello()
+      try sendHello()
     }
   }
 
   /// Takes the next bytes of the peer's stream, cut anywhere.
-  public func receive(_ bytes: [UInt8], now: Duration) -> [Action] {
-    step(now) { () throws(SyncError) in
-      lastReceived = now
-      context.statistics.bytesReceived += UInt64(bytes.count)
+  public func receive(_ bytes: [UInt8], now: Duration) -> [Action] { receive(bytes.span.bytes, now: now) }
+
+  /// Takes the next bytes of the peer's stream, cut anywhere, in place.
+  public func receive(_ bytes: RawSpan, now: Duration) -> [Action] {
+    guard begin(now) else { return [] }
+    lastReceived = now
+    context.statistics.bytesReceived += UInt64(bytes.byteCount)
+    do throws(SyncError) {
       try take(bytes)
+    } catch {
+      return finish(error)
     }
+    return finish(nil)
   }
 
   /// Replaces what this peer pulls from the other.
@@ -129,11 +138,26 @@ public final class Session {
 
   /// Runs one input, then whatever work it made possible.
   private func step(_ now: Duration, _ body: () throws(SyncError) -> Void) -> [Action] {
-    guard !isClosed else { return [] }
+    guard begin(now) else { return [] }
+    do throws(SyncError) {
+      try body()
+    } catch {
+      return finish(error)
+    }
+    return finish(nil)
+  }
+
+  /// - Returns: `false` when the session is over.
+  private func begin(_ now: Duration) -> Bool {
+    guard !isClosed else { return false }
     context.now = now
     if let wakeAt, now >= wakeAt { self.wakeAt = nil }
-    do {
-      try body()
+    return true
+  }
+
+  private func finish(_ failure: SyncError?) -> [Action] {
+    do throws(SyncError) {
+      if let failure { throw failure }
       if case .open = state { try work() }
       arm()
     } catch {
@@ -150,6 +174,7 @@ public final class Session {
     intake.applyNext()
     try supply.work(budget: &budget)
     intake.sendAcknowledgement()
+    noteProgress()
   }
 
   private func noteUpdatedPolicy() {
@@ -171,8 +196,11 @@ public final class Session {
         context.ask(.wake(after: .zero))
         return
       }
-      next = min(
-        lastReceived + context.configuration.silence, context.lastSent + context.configuration.silence / 3)
+      next =
+        [
+          lastReceived + context.configuration.silence, context.lastSent + context.configuration.silence / 3,
+          sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
+        ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }
     wakeAt = next

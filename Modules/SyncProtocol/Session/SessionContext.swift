@@ -14,6 +14,8 @@ final class SessionContext {
   }
   /// The gate as it stands towards this peer; before hello it lets nothing through.
   private(set) var gatekeeper: Gatekeeper?
+  /// How frames to this peer are written.
+  var frameForm: FrameForm { features.contains(.compactFrames) ? .compact : .long }
   var statistics = SyncStatistics()
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
@@ -42,7 +44,7 @@ final class SessionContext {
   }
 
   func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
-    send(FrameCodec.frame(type, body))
+    send(FrameCodec.frame(type, in: frameForm, body))
   }
 
   func settle(on features: Features) { self.features = features }

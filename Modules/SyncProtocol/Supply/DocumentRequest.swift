@@ -34,9 +34,9 @@ struct DocumentRequest {
 
   /// Only what the peer holds under its interest, or what matches that, is sent back.
   init(_ owed: OwedDocument) {
-    collection = owed.want.collection
-    id = owed.want.id
-    vector = owed.want.vector
+    collection = owed.version.collection
+    id = owed.version.id
+    vector = owed.version.vector
     isHeld = owed.isHeld
     isReply = true
   }

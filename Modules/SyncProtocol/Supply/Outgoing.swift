@@ -84,7 +84,7 @@ final class Outgoing {
     guard !stream.isEmpty else { return 0 }
     let count = min(stream.count, window.pieceBytes)
     let piece = Array(stream[..<count])
-    let packed = try packer.fragment(piece.span.bytes)
+    let packed = try packer.fragment(piece.span.bytes, context.frameForm)
     if count == stream.count { stream.removeAll(keepingCapacity: true) } else { stream.removeFirst(count) }
     streamStart += UInt64(count)
     var groups = 0
@@ -108,7 +108,8 @@ final class Outgoing {
     let count = min(transfer.bytes.count - transfer.offset, window.pieceBytes)
     let bytes = transfer.bytes
     let packed = try packer.chunk(
-      of: bytes.span.bytes, transfer: transferNumber, offset: transfer.offset, plainBytes: count)
+      of: bytes.span.bytes, transfer: transferNumber, offset: transfer.offset, plainBytes: count,
+      context.frameForm)
     transfer.offset += count
     let isWhole = transfer.offset == transfer.bytes.count
     if isWhole {

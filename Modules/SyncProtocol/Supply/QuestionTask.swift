@@ -3,7 +3,8 @@ import DocStore
 
 /// A question that is being answered.
 enum QuestionTask {
-  case compare(RangeQuestion, Fingerprint, RangeScan)
+  /// With what the receiver told of what it holds, if it did.
+  case compare(RangeQuestion, Fingerprint?, RangeScan)
   case split(RangeQuestion, SplitScan)
   case rest(RangeQuestion, cursor: [UInt8])
 }
@@ -32,6 +33,7 @@ extension Supply {
         streams.append(question.range)
         streamWalks.append(StreamWalk(range: question.range))
       case .compare(let theirs): questions.append(.compare(question, theirs, RangeScan(question.range)))
+      case .tell: questions.append(.compare(question, nil, RangeScan(question.range)))
       case .rest: questions.append(.rest(question, cursor: question.range.from))
       }
     }
@@ -69,7 +71,7 @@ extension Supply {
   }
 
   private func compare(
-    _ question: RangeQuestion, _ theirs: Fingerprint, _ scan: RangeScan, budget: inout Int
+    _ question: RangeQuestion, _ theirs: Fingerprint?, _ scan: RangeScan, budget: inout Int
   ) throws(SyncError) {
     var scan = scan
     var interest = interest

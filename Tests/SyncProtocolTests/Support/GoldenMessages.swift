@@ -6,6 +6,7 @@ import SyncProtocol
 struct GoldenMessages {
   private struct Everyone: SyncGate {
     var epoch: UInt64 { 0 }
+    func fingerprint(toward peer: PeerKind) -> UInt64 { 0 }
     func maySend(collection: String, to peer: PeerKind) -> Bool { true }
     func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }
   }
@@ -16,9 +17,7 @@ struct GoldenMessages {
     versions: 1...1, features: [], kind: .big, appID: "com.example.cars", peerName: "cloud",
     site: SiteID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210), logEpoch: 0x1122_3344_5566_7788,
     highest: ClockReading(rawValue: 0x0001_8BCF_E568_0001))
-  let question = RangeQuestion(
-    request: 1, range: KeyRange(collection: "cars", from: [3, 65], to: [3, 90]),
-    mode: .compare(Fingerprint(count: 200, sum: Summary(high: 1, low: 2))))
+  let question: RangeQuestion
   let want: WantList
   let have: DocumentHave
   let offer: DocumentOffer
@@ -37,9 +36,11 @@ struct GoldenMessages {
     ])
     let id = try DocumentID("abc")
     let item = DocumentHash(id: id, hash: Summary(high: 7, low: 8))
+    question = RangeQuestion(
+      try cleared(), request: 1, range: KeyRange(collection: "cars", from: [3, 65], to: [3, 90]),
+      holding: Fingerprint(count: 200, sum: Summary(high: 1, low: 2)))
     want = WantList(
-      round: 3, isGroup: true, wants: [DocumentWant(collection: "cars", id: id, vector: vector, isHeld: true)]
-    )
+      round: 3, isGroup: true, wants: [DocumentWant(try cleared(), id: id, vector: vector, isHeld: true)])
     have = DocumentHave(try cleared(), id: id, hash: item.hash, vector: vector)
     offer = DocumentOffer(try cleared(), item: item)
     answer = RangeAnswer(try cleared(), request: 1, body: .items([item], others: 2))

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import QueryEngine
 import SyncProtocol
 import TestKit
 
@@ -41,6 +42,18 @@ final class RawPeer {
     receive(FrameCodec.frame(type, body))
   }
 
+  /// Subscribes to what the subject has.
+  func sendInterest(_ text: String, generation: UInt64 = 1) throws {
+    var query = ByteWriter()
+    try SubscriptionQuery(dql: text).encode(to: &query)
+    send(.interest) { out in
+      out.writeVarint(generation)
+      out.write(3 as UInt8)
+      out.writeVarint(1)
+      out.writeBlob(query.bytes)
+    }
+  }
+
   func receive(_ bytes: [UInt8]) { perform(session.receive(bytes, now: now)) }
 
   func tick(after duration: Duration) {
@@ -52,8 +65,10 @@ final class RawPeer {
     for action in actions {
       switch action {
       case .send(let bytes):
-        if let type = FrameType(rawValue: bytes[4]) {
-          frames.append((type, Array(bytes[5..<bytes.count - 4])))
+        if let bounds = try? FrameCodec.next(in: bytes.span.bytes, at: 0),
+          let type = FrameType(rawValue: bounds.type)
+        {
+          frames.append((type, Array(bytes[bounds.payload])))
         }
       case .apply(let batch): batches.append(batch)
       case .close(let error): closed = error
@@ -73,4 +88,12 @@ final class RawPeer {
   }
 
   func sent(_ type: FrameType) -> [[UInt8]] { frames.filter { $0.type == type }.map(\.payload) }
+}
+
+extension FrameType {
+  /// The type of a whole frame, in either form.
+  init?(of frame: [UInt8]) {
+    guard let bounds = try? FrameCodec.next(in: frame.span.bytes, at: 0) else { return nil }
+    self.init(rawValue: bounds.type)
+  }
 }

@@ -8,9 +8,8 @@ enum Target {
       versions: 1...1, kind: .small, appID: "app", peerName: "phone", site: Samples.sites[0], logEpoch: 7)
     let want = WantList(
       round: 3, isGroup: true,
-      wants: [DocumentWant(collection: "a", id: DocumentID(trusted: [1, 0x61]), vector: VersionVector())])
-    let question = RangeQuestion(
-      request: 1, range: KeyRange(collection: "a", from: [1], to: [2]), mode: .compare(Fingerprint()))
+      wants: [DocumentWant(whole: DocumentID(trusted: [1, 0x61]), in: "a")])
+    let question = RangeQuestion.everything(1, KeyRange(collection: "a", from: [1], to: [2]))
     return [
       FrameCodec.frame(.hello) { hello.encode(to: &$0) }
         + FrameCodec.frame(.ping) { $0.writeFixed(UInt64(1)) },

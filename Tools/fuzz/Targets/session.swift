@@ -86,6 +86,7 @@ private final class Peer {
 
   private struct OpenGate: SyncGate {
     let epoch: UInt64 = 0
+    func fingerprint(toward peer: PeerKind) -> UInt64 { 0 }
     func maySend(collection: String, to peer: PeerKind) -> Bool { true }
     func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }
   }
