@@ -9,12 +9,16 @@ package enum Probe {
   package enum Defect: String, CaseIterable, Sendable {
     /// A damaged record is sent as it stands.
     case damagedRecordSent
+    /// Documents of a group are stored before it is known whether those after them fit.
+    case groupStoredInParts
   }
 
   /// What a campaign must have reached at least once, or it has proved less than it seems.
   package enum Point: String, CaseIterable, Sendable {
     /// Two peers disagreed about a document whose names agree, and compared again.
     case repaired
+    /// A group was left out because one of its documents does not fit what is here.
+    case groupLeftOut
   }
 
   #if DEBUG || SIMULATION

@@ -19,7 +19,7 @@ struct ChangeList {
   enum Intent: Sendable { case upsert, remove, other }
 
   /// Where a document stands in the list, or would stand.
-  struct Touch {
+  struct Touch: Equatable {
     fileprivate var hash: UInt64
     /// The document's latest draft; -1 for a document that was not touched.
     fileprivate var draft = -1

@@ -1,14 +1,5 @@
 public import CRDTCore
 
-/// What merging a peer's document came to.
-public enum MergeResult: Hashable, Sendable {
-  /// Everything in it was known already.
-  case unchanged
-  case changed
-  /// It is a delta of what is not here; the whole document, or a larger delta, is needed.
-  case missingBase
-}
-
 extension WriteTransaction {
   /// Writes fields into a document, which is made if need be.
   ///
@@ -97,67 +88,6 @@ extension WriteTransaction {
     return try change(id, in: collection, as: .remove, "remove") { existing, tables in
       try DocumentCodec.remove(existing: existing, stamping: stamping(), tables: &tables)
     }
-  }
-
-  /// Joins a peer's document, whole or a delta, into the one here.
-  ///
-  /// - Parameters:
-  ///   - wire: A validated wire document.
-  ///   - id: The document's id.
-  ///   - collection: The collection's name; it is made if need be.
-  /// - Returns: What it came to.
-  /// - Throws: `corrupt` when either document is damaged, `invalidCollectionName`, or what the engine reports.
-  package func merge(wire: RawSpan, id: DocumentID, in collection: String) throws -> MergeResult {
-    try join(wire, id, in: collection) { existing, tables throws(CodecError) in
-      try DocumentCodec.merge(wire: wire, existing: existing, own: settings.site, tables: &tables)
-    }
-  }
-
-  /// Settles a document against a peer's whole one with the same version vector and other content.
-  package func repair(wire: RawSpan, id: DocumentID, in collection: String) throws -> MergeResult {
-    try join(wire, id, in: collection) { existing, tables throws(CodecError) in
-      guard let existing else {
-        return try DocumentCodec.merge(wire: wire, existing: nil, own: settings.site, tables: &tables)
-      }
-      return try DocumentCodec.repair(wire: wire, existing: existing, own: settings.site, tables: &tables)
-    }
-  }
-
-  private func join(
-    _ wire: RawSpan, _ id: DocumentID, in collection: String,
-    _ codec: (StoredDocument?, inout RecordTables) throws(CodecError) -> MergeOutcome
-  ) throws -> MergeResult {
-    var result = MergeResult.unchanged
-    do {
-      var latest = try WireDocument.latest(wire)
-      guard isAccepted(latest) else { return .unchanged }
-      try change(id, in: collection, as: .other, "merge", mayBeNew: true) { existing, tables in
-        switch try codec(existing, &tables) {
-        case .unchanged:
-          // It may have been taken for new at first.
-          result = .unchanged
-          return nil
-        case .missingBase:
-          result = .missingBase
-          return nil
-        case .changed(let document):
-          // A successor tells its time only beside what it builds on.
-          if let existing, WireDocument.isSuccessor(wire) {
-            latest = try WireDocument.latest(wire, onto: existing.record, sites: tables.sites)
-            guard isAccepted(latest) else {
-              result = .unchanged
-              return nil
-            }
-          }
-          result = .changed
-          return document
-        }
-      }
-      if result == .changed { observe(latest) }
-    } catch let error as CodecError {
-      throw StoreError(.corrupt, "A document to merge is damaged: \(error)", operation: "merge")
-    }
-    return result
   }
 
   private func identify(_ fields: [String: Value], _ id: DocumentID?) throws(StoreError) -> DocumentID {

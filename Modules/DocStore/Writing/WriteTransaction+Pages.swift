@@ -27,6 +27,13 @@ extension WriteTransaction {
     let maintainer: IndexMaintainer?
   }
 
+  /// A new record of a document, worked out and not stored.
+  struct PreparedChange {
+    fileprivate let step: ChangeStep
+    fileprivate var standing: Standing
+    fileprivate let document: EncodedDocument
+  }
+
   typealias Making = (StoredDocument?, inout RecordTables) throws -> EncodedDocument?
 
   /// Changes one document: reads it in place, has `edit` make the new record, and stores that.
@@ -50,19 +57,7 @@ extension WriteTransaction {
     var isStored = false
     // A collection comes into being with its first document, not with a write that came to nothing.
     defer { if isNew, !isStored { forgetLastCollection() } }
-    let key = DocumentKey(collection: number(at: index), id: id)
-    let step = ChangeStep(
-      key: key, collection: collection, index: index, intent: intent, operation: operation,
-      touch: changes.touch(of: key), maintainer: maintainer(at: index))
-    if step.touch.conflicts(with: intent) {
-      throw doomed(
-        by: StoreError(
-          .removedInTransaction,
-          intent == .remove
-            ? "A transaction cannot remove a document that it has upserted"
-            : "A transaction cannot update a removed document in the same transaction",
-          operation: operation))
-    }
+    let step = try step(id, in: collection, at: index, as: intent, operation)
     if mayBeNew, !findsKnown, step.touch.isFirst, try access.entryCount(tables.certificates) == 0,
       let document = try make(step, from: nil, nextNumber, edit),
       try store(document, step, Standing(number: nextNumber))
@@ -71,18 +66,88 @@ extension WriteTransaction {
       return true
     }
     var standing = Standing(number: nextNumber)
-    let found = try pages().withRecord(key.collection, named: collection, id) { row in
-      standing = Standing(of: row, copy: isCapturing)
-      return try make(step, from: StoredDocument(row.record, summary: row.summary), row.number, edit)
-    }
+    let made = try workOut(step, &standing, edit)
     if mayBeNew { findsKnown = standing.isKnown }
-    guard let document = if let found { found } else { try makeAnew(step, &standing, edit) } else {
-      return false
-    }
+    guard let document = made else { return false }
     isStored = try store(document, step, standing)
     // The record is in the store now, so that its memory is free for the next one.
     if !isCapturing { room = document.record }
     return true
+  }
+
+  /// Works a change of one document out as ``change(_:in:as:_:mayBeNew:_:)`` does, and stores nothing.
+  ///
+  /// - Returns: `nil` when `edit` made no record.
+  func prepareChange(
+    _ id: DocumentID, in collection: String, as intent: ChangeList.Intent, _ operation: String, _ edit: Making
+  ) throws -> PreparedChange? {
+    _ = try pagesToWrite(operation)
+    let (index, isNew) = try intern(collection, operation: operation)
+    defer { if isNew { forgetLastCollection() } }
+    let step = try step(id, in: collection, at: index, as: intent, operation)
+    var standing = Standing(number: nextNumber)
+    guard let document = try workOut(step, &standing, edit) else { return nil }
+    return PreparedChange(step: step, standing: standing, document: document)
+  }
+
+  /// Stores what was worked out.
+  ///
+  /// - Returns: `false`, with nothing changed, when the document was written meanwhile.
+  func store(_ change: PreparedChange) throws -> Bool {
+    let step = change.step
+    guard changes.touch(of: step.key) == step.touch, index(of: step.collection) == step.index else {
+      return false
+    }
+    var standing = change.standing
+    if !standing.isKnown { standing.number = nextNumber }
+    // The rows of others may have been worked out since.
+    if let maintainer = step.maintainer { try readRows(change, standing.number, maintainer) }
+    return try store(change.document, step, standing)
+  }
+
+  private func readRows(
+    _ change: PreparedChange, _ number: DocumentNumber, _ maintainer: IndexMaintainer
+  ) throws {
+    let (key, document) = (change.step.key, change.document)
+    try withTables(of: change.step.index) { tables in
+      let isRead: Void? = try pages().withRecord(key.collection, named: change.step.collection, key.id) {
+        row in
+        let isAlive = RecordView(row.record).isAlive
+        try maintainer.readOld(isAlive ? row.record : nil, number, tables.keys)
+      }
+      if isRead == nil { try maintainer.readOld(nil, number, tables.keys) }
+      try maintainer.readNew(document.isAlive ? document.record.rawBytes : nil, number, tables.keys)
+    }
+  }
+
+  private func step(
+    _ id: DocumentID, in collection: String, at index: Int, as intent: ChangeList.Intent, _ operation: String
+  ) throws -> ChangeStep {
+    let key = DocumentKey(collection: number(at: index), id: id)
+    let touch = changes.touch(of: key)
+    if touch.conflicts(with: intent) {
+      throw doomed(
+        by: StoreError(
+          .removedInTransaction,
+          intent == .remove
+            ? "A transaction cannot remove a document that it has upserted"
+            : "A transaction cannot update a removed document in the same transaction",
+          operation: operation))
+    }
+    return ChangeStep(
+      key: key, collection: collection, index: index, intent: intent, operation: operation, touch: touch,
+      maintainer: maintainer(at: index))
+  }
+
+  /// Reads a document in place and has `edit` make the new record.
+  private func workOut(_ step: ChangeStep, _ standing: inout Standing, _ edit: Making) throws
+    -> EncodedDocument?
+  {
+    let made = try pages().withRecord(step.key.collection, named: step.collection, step.key.id) { row in
+      standing = Standing(of: row, copy: isCapturing)
+      return try make(step, from: StoredDocument(row.record, summary: row.summary), row.number, edit)
+    }
+    return if let made { made } else { try makeAnew(step, &standing, edit) }
   }
 
   /// Has `edit` make the new record, and takes the rows of both in the collection's indexes.

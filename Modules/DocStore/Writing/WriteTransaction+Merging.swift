@@ -1,0 +1,144 @@
+package import CRDTCore
+
+/// What merging a peer's document came to.
+public enum MergeResult: Hashable, Sendable {
+  /// Everything in it was known already.
+  case unchanged
+  case changed
+  /// It is a delta of what is not here; the whole document, or a larger delta, is needed.
+  case missingBase
+}
+
+/// What to do with a peer's document, seeing what is here.
+package enum MergeWay: Sendable {
+  /// Joins both.
+  case join
+  /// Settles both, which have the same version vector and other content.
+  case repair
+  /// Leaves what is here as it is, for it is not what the peer's document builds on.
+  case leave
+}
+
+/// A peer's document merged with the one here, and not stored yet.
+package struct PreparedMerge {
+  /// What storing it will come to.
+  package let result: MergeResult
+  fileprivate let change: WriteTransaction.PreparedChange?
+  fileprivate let latest: ClockReading
+}
+
+extension WriteTransaction {
+  /// Decides by what stands here of a document, a bare tombstone where it is a death certificate.
+  ///
+  /// It may be called twice, first as if the document were unknown: the last call counts.
+  package typealias MergeChoice = (StoredDocument?, SiteTable) throws -> MergeWay
+
+  /// Merges a peer's document, whole or a delta, with the one here, which is read once.
+  ///
+  /// - Parameters:
+  ///   - wire: A wire document.
+  ///   - id: The document's id.
+  ///   - collection: The collection's name; it is made if need be.
+  ///   - choose: Sees what stands here and tells what to do; by default both are joined.
+  /// - Returns: What it came to.
+  /// - Throws: `corrupt` when either document is damaged, `invalidCollectionName`, what `choose` throws, or what
+  ///   the engine reports.
+  package func merge(
+    wire: RawSpan, id: DocumentID, in collection: String, choosing choose: MergeChoice = { _, _ in .join }
+  ) throws -> MergeResult {
+    try withCodecErrors {
+      var latest = try WireDocument.latest(wire)
+      guard isAccepted(latest) else {
+        try look(at: id, in: collection, choose)
+        return .unchanged
+      }
+      var result = MergeResult.unchanged
+      try change(id, in: collection, as: .other, "merge", mayBeNew: true) { existing, tables in
+        let (outcome, document) = try join(wire, existing, &tables, &latest, choose)
+        result = outcome
+        return document
+      }
+      if result == .changed { observe(latest) }
+      return result
+    }
+  }
+
+  /// Merges a peer's document with the one here and stores nothing, so that others can be looked at first.
+  ///
+  /// - Parameters: As those of the form that stores.
+  /// - Returns: What it came to, for ``store(_:)``.
+  /// - Throws: As the form that stores.
+  package func prepare(
+    wire: RawSpan, id: DocumentID, in collection: String, choosing choose: MergeChoice = { _, _ in .join }
+  ) throws -> PreparedMerge {
+    try withCodecErrors {
+      var latest = try WireDocument.latest(wire)
+      guard isAccepted(latest) else {
+        try look(at: id, in: collection, choose)
+        return PreparedMerge(result: .unchanged, change: nil, latest: latest)
+      }
+      var result = MergeResult.unchanged
+      let change = try prepareChange(id, in: collection, as: .other, "merge") { existing, tables in
+        let (outcome, document) = try join(wire, existing, &tables, &latest, choose)
+        result = outcome
+        return document
+      }
+      return PreparedMerge(result: result, change: change, latest: latest)
+    }
+  }
+
+  /// Stores what ``prepare(wire:id:in:choosing:)`` made in this transaction.
+  ///
+  /// - Returns: `false`, with nothing done, when the document was written meanwhile: it is to be merged anew.
+  package func store(_ prepared: PreparedMerge) throws -> Bool {
+    guard let change = prepared.change else { return true }
+    guard try store(change) else { return false }
+    observe(prepared.latest)
+    return true
+  }
+
+  private func join(
+    _ wire: RawSpan, _ existing: StoredDocument?, _ tables: inout RecordTables, _ latest: inout ClockReading,
+    _ choose: MergeChoice
+  ) throws -> (MergeResult, EncodedDocument?) {
+    let outcome: MergeOutcome
+    switch (try choose(existing, tables.sites), existing) {
+    case (.leave, _): outcome = .missingBase
+    case (.repair, let existing?):
+      outcome = try DocumentCodec.repair(wire: wire, existing: existing, own: settings.site, tables: &tables)
+    case (.join, _), (.repair, nil):
+      outcome = try DocumentCodec.merge(wire: wire, existing: existing, own: settings.site, tables: &tables)
+    }
+    switch outcome {
+    case .unchanged: return (.unchanged, nil)
+    case .missingBase: return (.missingBase, nil)
+    case .changed(let document):
+      // A successor tells its time only beside what it builds on.
+      if let existing, WireDocument.isSuccessor(wire) {
+        latest = try WireDocument.latest(wire, onto: existing.record, sites: tables.sites)
+        guard isAccepted(latest) else { return (.unchanged, nil) }
+      }
+      return (.changed, document)
+    }
+  }
+
+  /// Shows what stands here of a document that is not taken in.
+  private func look(at id: DocumentID, in collection: String, _ choose: MergeChoice) throws {
+    let sites = sites
+    let found: MergeWay? =
+      if let known = try self.collection(collection) {
+        try reading { pages in
+          try pages.withRecord(known.id, named: collection, id) { row in
+            try choose(StoredDocument(row.record, summary: row.summary), sites)
+          }
+        }
+      } else { nil }
+    if found == nil { _ = try choose(nil, sites) }
+  }
+
+  private func withCodecErrors<R>(_ body: () throws -> R) throws -> R {
+    do { return try body() } catch let error as CodecError {
+      throw StoreError(.corrupt, "A document to merge is damaged: \(error)", operation: "merge")
+    }
+  }
+}

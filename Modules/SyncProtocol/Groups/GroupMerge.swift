@@ -1,0 +1,165 @@
+import CRDTCore
+import DocStore
+
+/// Merges one group in a write transaction: all of it or nothing.
+///
+/// Whether a delta or a successor fits is certain only when it has been merged. So those are merged first and
+/// kept; when all of them fit, everything is stored. A whole document always fits, and neither does it matter to
+/// others whether one that is alone does: those are merged and stored at once. Each record is read once.
+struct GroupMerge {
+  private let group: IncomingGroup
+  private let transaction: WriteTransaction
+
+  /// A document that is merged, and what stood here.
+  private struct Step {
+    let merge: PreparedMerge
+    let known: Knowledge?
+  }
+
+  init(_ group: IncomingGroup, in transaction: WriteTransaction) {
+    self.group = group
+    self.transaction = transaction
+  }
+
+  func run(_ outcome: inout ApplyOutcome) throws {
+    var steps: [Step?] = []
+    if group.documents.count > 1, group.documents.contains(where: { !$0.isSelfContained }),
+      !Probe.defect(.groupStoredInParts), try !prepare(&steps)
+    {
+      Probe.reached(.groupLeftOut)
+      return outcome.missing.append(try versions(steps))
+    }
+    for (index, document) in group.documents.enumerated() {
+      if index < steps.count, let step = steps[index], try transaction.store(step.merge) {
+        note(step.merge.result, of: document, over: step.known, &outcome)
+        continue
+      }
+      var known: Knowledge?
+      let result = try checking(document) { wire in
+        try transaction.merge(wire: wire, id: document.id, in: document.collection) {
+          try document.way(over: $0, $1, &known)
+        }
+      }
+      if result == .missingBase {
+        guard group.documents.count == 1 || Probe.defect(.groupStoredInParts) else {
+          throw SyncError(.malformed, "a group has contradictory forms of one document")
+        }
+        outcome.missing.append([try version(document, known)])
+      }
+      note(result, of: document, over: known, &outcome)
+    }
+  }
+
+  /// Merges what may not fit, and stores nothing.
+  ///
+  /// - Returns: `false` as soon as something does not fit.
+  private func prepare(_ steps: inout [Step?]) throws -> Bool {
+    steps.reserveCapacity(group.documents.count)
+    for document in group.documents {
+      if document.isSelfContained {
+        steps.append(nil)
+        continue
+      }
+      var known: Knowledge?
+      let merge = try checking(document) { wire in
+        try transaction.prepare(wire: wire, id: document.id, in: document.collection) {
+          try document.way(over: $0, $1, &known)
+        }
+      }
+      steps.append(Step(merge: merge, known: known))
+      if merge.result == .missingBase { return false }
+    }
+    return true
+  }
+
+  private func note(
+    _ result: MergeResult, of document: IncomingDocument, over known: Knowledge?,
+    _ outcome: inout ApplyOutcome
+  ) {
+    if result == .changed { outcome.changedDocuments += 1 }
+    // After a successor both have the same state; what did not fit is asked for.
+    guard result != .missingBase, let known, case .vectors(_, let vector) = document.basis else { return }
+    // Default data has no vector, so that a difference in it shows only when it is sent back.
+    let isDefault = vector.isEmpty && !document.isReply
+    guard isDefault || known.isCertified || !vector.dominates(known.vector ?? VersionVector()) else { return }
+    outcome.owed.append(
+      OwedDocument(
+        version: DocumentVersion(collection: document.collection, id: document.id, vector: vector),
+        isHeld: document.isHeld))
+  }
+
+  /// Tells a document that is damaged on the wire from one that is damaged here.
+  private func checking<R>(_ document: IncomingDocument, _ body: (RawSpan) throws -> R) throws -> R {
+    let wire = group.block.span.bytes.extracting(document.wire)
+    do {
+      return try body(wire)
+    } catch {
+      do throws(CodecError) {
+        try WireDocument.validate(wire)
+      } catch {
+        throw SyncError(error, in: "a document of \(document.collection)", base: 0)
+      }
+      throw error
+    }
+  }
+
+  // MARK: - What to ask for
+
+  /// What to ask for in place of the group.
+  private func versions(_ steps: [Step?]) throws -> [DocumentVersion] {
+    try group.documents.enumerated().map { index, document in
+      try version(document, index < steps.count ? steps[index]?.known : nil)
+    }
+  }
+
+  private func version(_ document: IncomingDocument, _ known: Knowledge?) throws -> DocumentVersion {
+    let vector = try known?.vector ?? transaction.vector(of: document.id, in: document.collection)
+    return DocumentVersion(collection: document.collection, id: document.id, vector: vector)
+  }
+}
+
+/// What stood here of a document that a peer sends.
+private struct Knowledge {
+  /// Only where the peer's document tells one, too.
+  var vector: VersionVector?
+  /// Whether only the time of its deletion was known, which no vector tells the peer.
+  var isCertified = false
+}
+
+extension IncomingDocument {
+  /// Whether it can be merged with whatever is here.
+  fileprivate var isSelfContained: Bool {
+    if case .vectors(let base, _) = basis { base.isEmpty } else { false }
+  }
+
+  /// What to do with it, and what is known of it here.
+  fileprivate func way(
+    over existing: StoredDocument?, _ sites: SiteTable, _ known: inout Knowledge?
+  ) throws(CodecError) -> MergeWay {
+    known = nil
+    guard let existing else { return isSelfContained ? .join : .leave }
+    let record = RecordView(existing.record)
+    switch basis {
+    case .state(let step):
+      known = Knowledge()
+      return step.fits(existing.summary) ? .join : .leave
+    case .vectors(let base, let vector):
+      let here = try record.vector(sites: sites)
+      known = Knowledge(vector: here, isCertified: !record.isAlive && here.isEmpty)
+      guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
+      // The same version of another content is settled, not joined.
+      guard here == vector else { return .join }
+      Probe.reached(.repaired)
+      return .repair
+    }
+  }
+}
+
+extension WriteTransaction {
+  /// The vector of a document; empty where it is unknown here.
+  fileprivate func vector(of id: DocumentID, in collection: String) throws -> VersionVector {
+    guard let collection = try self.collection(collection) else { return VersionVector() }
+    let sites = sites
+    return try withRecord(collection, id) { record, _ in try record.vector(sites: sites) } ?? VersionVector()
+  }
+}

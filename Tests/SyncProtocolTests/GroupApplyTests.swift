@@ -1,0 +1,155 @@
+import CRDTCore
+import DocStore
+import Synchronization
+import SyncProtocol
+import Testing
+
+/// A group is stored whole or not at all, whichever of its documents does not fit.
+@Suite struct GroupApplyTests {
+  private final class Seen: Sendable {
+    private let commit = Mutex<Commit?>(nil)
+
+    func note(_ commit: Commit) { self.commit.withLock { $0 = commit } }
+
+    var last: Commit? { commit.withLock { $0 } }
+  }
+
+  /// A store played by a session, and beside it one that has the same documents and writes on.
+  private final class Scene {
+    let raw: RawPeer
+    let author: TestPeer
+    private let seen = Seen()
+    private var listener: CommitListener?
+
+    init(ids: [String]) throws {
+      raw = try RawPeer()
+      author = try raw.network.addPeer("author")
+      for id in ids { try author.put(id, ["n": .int(0)]) }
+      try raw.peer.subscribe("SELECT * FROM things")
+      let (end, _) = try raw.network.connect(author, raw.peer)
+      try raw.network.settle()
+      raw.network.cut(end)
+      listener = author.store.onCommit { [seen] in seen.note($0) }
+      try raw.open(subscribing: "SELECT * FROM things")
+    }
+
+    /// What the author's last transaction did to each document, as successors.
+    func successors() throws -> [(id: DocumentID, wire: [UInt8])] {
+      let commit = try #require(seen.last)
+      return try commit.changes.map { change in
+        let (before, after) = (try #require(change.before), try #require(change.after))
+        var out = ByteWriter()
+        let isOneWrite = try WireDocument.append(
+          successor: StoredDocument(after.bytes.span.bytes, summary: #require(change.afterSummary)),
+          of: StoredDocument(before.bytes.span.bytes, summary: #require(change.beforeSummary)),
+          tables: RecordTables(keys: change.collection.keys, sites: change.sites), to: &out)
+        #expect(isOneWrite)
+        return (change.id, out.bytes)
+      }
+    }
+
+    /// A document of the author's, whole.
+    func whole(_ id: String) throws -> (id: DocumentID, wire: [UInt8]) {
+      try author.store.read { tx in
+        let things = try #require(try tx.collection("things"))
+        let sites = tx.sites
+        var out = ByteWriter()
+        _ = try tx.withRecord(things, DocumentID(id)) { record, _ throws in
+          try WireDocument.append(
+            record, lacking: VersionVector(), tables: RecordTables(keys: things.keys, sites: sites), to: &out)
+        }
+        return (try DocumentID(id), out.bytes)
+      }
+    }
+
+    /// Sends documents as one group, and applies it.
+    func send(_ documents: [(id: DocumentID, wire: [UInt8])]) throws {
+      var group = ByteWriter()
+      group.writeVarint(documents.count)
+      for (index, document) in documents.enumerated() {
+        // An empty name is the same collection as before.
+        group.writeString(index == 0 ? "things" : "")
+        group.writeBlob(document.id.bytes)
+        group.write(0 as UInt8)
+        group.writeBlob(document.wire)
+      }
+      var stream = ByteWriter()
+      stream.writeBlob(group.bytes)
+      raw.send(.fragment) { out in
+        out.write(1 as UInt8)
+        out.writeVarint(stream.count)
+        out.write(stream.bytes)
+      }
+      try raw.apply()
+    }
+
+    func value(_ id: String) throws -> Int64? {
+      if case .int(let n)? = try raw.peer.document(id)?["n"] { n } else { nil }
+    }
+  }
+
+  /// Another result than the one that the write comes to.
+  private static func spoil(_ wire: inout [UInt8]) {
+    // Flags, 48 bits of the base's name, then the check of the result.
+    wire[1 + 6] ^= 0xFF
+  }
+
+  /// One of three documents is spoiled; the control spoils none.
+  @Test(arguments: [0, 1, 2, nil])
+  func `a document that comes out wrong keeps those before and after it from being stored`(_ wrong: Int?)
+    throws
+  {
+    let scene = try Scene(ids: ["a", "b", "c"])
+    try scene.author.write { tx in
+      for id in ["a", "b", "c"] { try tx.update(DocumentID(id), in: "things", [.set(["n"], .int(1))]) }
+    }
+    var documents = try scene.successors()
+    if let wrong { Self.spoil(&documents[wrong].wire) }
+    let before = scene.raw.peer.store.committedSequence
+    try scene.send(documents)
+    let expected: Int64 = wrong == nil ? 1 : 0
+    for id in ["a", "b", "c"] { #expect(try scene.value(id) == expected, "\(id)") }
+    #expect((scene.raw.peer.store.committedSequence == before) == (wrong != nil))
+    #expect(scene.raw.closed == nil)
+    // All three are asked for in its place, with what is known of them.
+    let wants = scene.raw.sent(.want)
+    #expect(wants.count == (wrong == nil ? 0 : 1))
+    if wrong != nil {
+      try scene.send(try ["a", "b", "c"].map { try scene.whole($0) })
+      for id in ["a", "b", "c"] { #expect(try scene.value(id) == 1, "\(id)") }
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `whole documents beside one that comes out wrong are not stored either`(_ isSpoiled: Bool) throws {
+    let scene = try Scene(ids: ["a", "b"])
+    try scene.author.put("new", ["n": .int(1)])
+    try scene.author.write { tx in
+      for id in ["a", "b"] { try tx.update(DocumentID(id), in: "things", [.set(["n"], .int(1))]) }
+    }
+    var changed = try scene.successors()
+    if isSpoiled { Self.spoil(&changed[1].wire) }
+    try scene.send([try scene.whole("new"), changed[0], changed[1]])
+    #expect(try scene.value("new") == (isSpoiled ? nil : 1))
+    #expect(try scene.value("a") == (isSpoiled ? 0 : 1))
+    #expect(try scene.value("b") == (isSpoiled ? 0 : 1))
+  }
+
+  @Test func `a document that stands twice in a group comes out as if it stood there once`() throws {
+    let scene = try Scene(ids: ["a", "b"])
+    try scene.author.write { tx in
+      for id in ["a", "b"] { try tx.update(DocumentID(id), in: "things", [.set(["n"], .int(1))]) }
+    }
+    let changed = try scene.successors()
+    try scene.send([changed[0], try scene.whole("b"), changed[0], changed[1], try scene.whole("a")])
+    #expect(try scene.value("a") == 1)
+    #expect(try scene.value("b") == 1)
+    #expect(scene.raw.closed == nil)
+    #expect(try scene.raw.peer.store.verify().isIntact)
+    #expect(try scene.raw.peer.documents() == scene.author.documents())
+  }
+}
+
+extension Store {
+  fileprivate var committedSequence: UInt64? { try? read { $0.sequence } }
+}
