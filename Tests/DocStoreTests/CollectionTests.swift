@@ -254,7 +254,7 @@ import Testing
       try fixture.store.write { tx in for n in 0..<2 { try tx.remove(DocumentID("\(id)\(n)"), in: "cars") } }
     }
     let waiting = try fixture.store.entries(of: "expiry").filter { $0.key[0] == 1 }
-    let groups = try fixture.store.entries(of: "groups")
+    let groups = try fixture.store.entries(of: "log")
     #expect((waiting.count, groups.count) == (4, 4))
     try fixture.reopen {
       for entry in [waiting[0], groups[0]] {

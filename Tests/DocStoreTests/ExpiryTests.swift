@@ -299,15 +299,15 @@ import Testing
       for n in 3..<5 { try tx.update(DocumentID("\(n)"), in: "cars", [.remove(["a"])]) }
     }
     var expiry = try store.statistics().expiry
-    #expect((expiry.waitingDocuments, expiry.groups, expiry.certificates) == (5, 2, 0))
+    #expect((expiry.waitingDocuments, expiry.logEntries, expiry.certificates) == (5, 2, 0))
     #expect(expiry.lastCollection == nil)
     try clock.pass(days: 8, store)
     expiry = try store.statistics().expiry
-    #expect((expiry.waitingDocuments, expiry.groups, expiry.certificates) == (0, 0, 3))
+    #expect((expiry.waitingDocuments, expiry.logEntries, expiry.certificates) == (0, 0, 3))
     #expect(expiry.lastCollection == clock.now)
     #expect(!expiry.isCollecting)
     let forgotten = expiry.forgotten
-    #expect((forgotten.tombstones, forgotten.shrunkDocuments, forgotten.groups) == (3, 2, 2))
+    #expect((forgotten.tombstones, forgotten.shrunkDocuments, forgotten.logEntries) == (3, 2, 2))
     store.certificateLifetime = .seconds(86_400)
     try clock.pass(days: 2, store)
     #expect(try store.statistics().expiry.forgotten.certificates == 3)

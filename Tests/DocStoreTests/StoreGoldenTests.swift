@@ -45,22 +45,22 @@ import Testing
     let fixture = try Self.fixture()
     var text = ""
     for table in [
-      "meta", "collections", "keys", "sites", "ids", "recent", "documents", "groups", "oversize",
+      "meta", "collections", "keys", "sites", "ids", "recent", "documents", "log", "oversize",
       "indexes", "rows", "expiry", "certificates",
     ] {
       let entries = try fixture.store.entries(of: table)
       #expect(!entries.isEmpty, "\(table)")
       for (key, value) in entries { text += "\(table) \(Self.hex(key)) \(Self.hex(value))\n" }
     }
-    Attachment.record(text, named: "store-v2.txt")
-    #expect(try String(contentsOf: Self.url("store-v2", "txt"), encoding: .utf8) == text)
+    Attachment.record(text, named: "store-v3.txt")
+    #expect(try String(contentsOf: Self.url("store-v3", "txt"), encoding: .utf8) == text)
   }
 
   @Test func `opens the file that an earlier build wrote`() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("db")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    try FileManager.default.copyItem(atPath: Self.url("store-v2", "bin").path, toPath: path + "/data.mdb")
+    try FileManager.default.copyItem(atPath: Self.url("store-v3", "bin").path, toPath: path + "/data.mdb")
     let clock = DayClock(1_800_100_000_000)
     var options = StoreOptions(now: { clock.now }, log: { _, _ in })
     options.collectionInterval = nil
@@ -76,7 +76,7 @@ import Testing
     #expect(try store.state("certified") == .deleted)
     #expect(try store.read { try $0.oversizeDocuments() }.map(\.collection) == ["boats"])
     let expiry = try store.statistics().expiry
-    #expect((expiry.waitingDocuments, expiry.groups, expiry.certificates) == (3, 2, 1))
+    #expect((expiry.waitingDocuments, expiry.logEntries, expiry.certificates) == (3, 8, 1))
     try clock.pass(days: 8, store)
     #expect(try store.memory() == Memory(records: 4, alive: 4, certificates: 2))
     try store.put("certified", ["n": .int(0)])

@@ -53,11 +53,11 @@ import Testing
       try b.subscribe("SELECT * FROM things")
       try network.connect(a, b)
       for _ in 0..<steps where !isQuiet { isQuiet = try !network.step() }
-      #expect(try a.store.statistics().expiry.groups == 3)
+      #expect(try a.store.statistics().expiry.logEntries == 3)
       a.store.tombstoneLifetime = .seconds(lifetime)
       network.clock.advance()
       try a.store.collect()
-      #expect(try a.store.statistics().expiry.groups == (lifetime == 0 ? 0 : 1))
+      #expect(try a.store.statistics().expiry.logEntries == (lifetime == 0 ? 0 : 1))
       try network.settle()
       #expect(try b.documents() == a.documents(), "after \(steps) steps")
       #expect(try network.debts().isEmpty)

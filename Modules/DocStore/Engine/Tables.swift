@@ -9,7 +9,7 @@ struct Tables: Sendable {
   let ids: MDB_dbi
   let recent: MDB_dbi
   let documents: MDB_dbi
-  let groups: MDB_dbi
+  let log: MDB_dbi
   let oversize: MDB_dbi
   let indexes: MDB_dbi
   let rows: MDB_dbi
@@ -21,7 +21,7 @@ struct Tables: Sendable {
 
   /// The names, those first that entries of others refer to.
   static let names = [
-    "meta", "collections", "keys", "sites", "ids", "recent", "documents", "groups", "oversize",
+    "meta", "collections", "keys", "sites", "ids", "recent", "documents", "log", "oversize",
     "indexes", "rows", "expiry", "certificates",
   ]
 
@@ -33,7 +33,7 @@ struct Tables: Sendable {
     ids = try access.open("ids", create: create)
     recent = try access.open("recent", create: create)
     documents = try access.open("documents", create: create)
-    groups = try access.open("groups", create: create)
+    log = try access.open("log", create: create)
     oversize = try access.open("oversize", create: create)
     indexes = try access.open("indexes", create: create)
     rows = try access.open("rows", create: create)
@@ -47,7 +47,7 @@ struct Tables: Sendable {
       zip(
         Self.names,
         [
-          meta, collections, keys, sites, ids, recent, documents, groups, oversize, indexes, rows,
+          meta, collections, keys, sites, ids, recent, documents, log, oversize, indexes, rows,
           expiry, certificates,
         ]))
   }

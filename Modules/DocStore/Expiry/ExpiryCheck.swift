@@ -42,12 +42,6 @@ extension ReadTransaction {
       }
       return true
     }
-    try access.scan(tables.groups, from: [UInt8]().rawBytes) { key, stored in
-      if let time = GroupRecord.time(stored, at: key), time > now {
-        report("The time of a transaction's record lies ahead")
-      }
-      return true
-    }
     try access.scan(tables.expiry, from: [ExpiryTable.byTime].rawBytes) { key, stored in
       guard let entry = ExpiryTable.entry(key, stored) else { return false }
       if entry.since > now { report("A time in the table expiry lies ahead") }

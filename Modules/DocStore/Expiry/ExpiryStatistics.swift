@@ -2,8 +2,8 @@
 public struct ExpiryStatistics: Hashable, Sendable {
   /// Documents that are deleted, or hold removed fields, and wait for their time.
   public internal(set) var waitingDocuments = 0
-  /// Records of transactions on several documents that are kept.
-  public internal(set) var groups = 0
+  /// Entries of the log of transactions that are kept.
+  public internal(set) var logEntries = 0
   /// Deletions of which only a death certificate is left.
   public internal(set) var certificates = 0
   /// Whether something is being forgotten right now.
@@ -19,13 +19,13 @@ public struct ExpiryStatistics: Hashable, Sendable {
     public internal(set) var tombstones = 0
     /// Living documents that lost what they knew of removed fields.
     public internal(set) var shrunkDocuments = 0
-    public internal(set) var groups = 0
+    public internal(set) var logEntries = 0
     public internal(set) var certificates = 0
 
     static func += (sum: inout Forgotten, more: Forgotten) {
       sum.tombstones += more.tombstones
       sum.shrunkDocuments += more.shrunkDocuments
-      sum.groups += more.groups
+      sum.logEntries += more.logEntries
       sum.certificates += more.certificates
     }
   }

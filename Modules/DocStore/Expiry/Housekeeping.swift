@@ -207,15 +207,15 @@ final class Housekeeping: Sendable {
       let table = ExpiryTable(access: access, table: tables.expiry)
       if try !table.due(before: horizon, limit: 1).isEmpty { return true }
       var isDue = false
-      try access.scan(tables.groups, from: [UInt8]().rawBytes) { key, stored in
-        guard let time = GroupRecord.time(stored, at: key) else { return true }
+      try access.scan(tables.log, from: [UInt8]().rawBytes) { key, stored in
+        guard let time = LogRecord.head(stored, at: key)?.time else { return true }
         isDue = time < horizon
         return false
       }
       if isDue { return true }
       // Nothing is, but it must be kept how long the store has lived, for what it remembers.
       return try lived.isBehind(wall)
-        && [tables.expiry, tables.groups, tables.certificates].contains { table throws(StoreError) in
+        && [tables.expiry, tables.log, tables.certificates].contains { table throws(StoreError) in
           try access.entryCount(table) > 0
         }
     }
@@ -251,7 +251,7 @@ final class Housekeeping: Sendable {
     var result = tally.withLock { $0 }
     // Each document stands there twice.
     result.waitingDocuments = try access.entryCount(tables.expiry) / 2
-    result.groups = try access.entryCount(tables.groups)
+    result.logEntries = try access.entryCount(tables.log)
     result.certificates = try access.entryCount(tables.certificates)
     return result
   }

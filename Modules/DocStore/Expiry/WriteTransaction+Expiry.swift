@@ -71,8 +71,10 @@ extension WriteTransaction {
 
   /// How much is looked up at a time.
   private static let batch = 64
+  /// How many entries of the log go at a time.
+  private static let logBatch = 512
 
-  /// Forgets what documents and groups have had their time, until `isTimeUp`, but some in any case.
+  /// Forgets what documents and the log know that has had its time, until `isTimeUp`, but some in any case.
   ///
   /// It is no write: no sequence, no summary and nothing that readers see changes.
   func collectExpired(_ lifetime: Duration?, until isTimeUp: () -> Bool) throws -> CollectionSlice {
@@ -85,6 +87,11 @@ extension WriteTransaction {
     let table = ExpiryTable(access: access, table: tables.expiry)
     var slice = CollectionSlice()
     repeat {
+      // First the log: as long as it tells of a deletion, the tombstone is there to be sent.
+      let trimmed = try trimLog(access, before: horizon, limit: Self.logBatch)
+      slice.forgotten.logEntries += trimmed
+      slice.hasMore = trimmed == Self.logBatch
+      if slice.hasMore { continue }
       let entries = try table.due(before: horizon, limit: Self.batch)
       for (place, entry) in entries.enumerated() {
         if place > 0, isTimeUp() {
@@ -93,9 +100,7 @@ extension WriteTransaction {
         }
         try forget(entry, table, now: now, &slice.forgotten)
       }
-      let groups = try collectGroups(access, before: horizon)
-      slice.forgotten.groups += groups
-      slice.hasMore = entries.count == Self.batch || groups == Self.batch
+      slice.hasMore = entries.count == Self.batch
     } while slice.hasMore && !isTimeUp()
     return slice
   }
@@ -117,28 +122,6 @@ extension WriteTransaction {
       count += wasThere ? 1 : 0
     }
     return count
-  }
-
-  /// Removes the oldest records of groups.
-  ///
-  /// A damaged one goes with the first that is old behind it, for those stand in the order of their time.
-  private func collectGroups(_ access: PageAccess, before horizon: UInt64) throws -> Int {
-    var old: [[UInt8]] = []
-    var ageless: [[UInt8]] = []
-    try access.scan(tables.groups, from: [UInt8]().rawBytes) { key, stored in
-      let time = GroupRecord.time(stored, at: key)
-      guard old.count < Self.batch, (time ?? 0) < horizon else { return false }
-      ageless.append(unsafe key.withUnsafeBytes { unsafe Array($0) })
-      if time != nil {
-        old += ageless
-        ageless = []
-      }
-      return true
-    }
-    try update { () throws(StoreError) in
-      for key in old { try access.delete(tables.groups, key.rawBytes) }
-    }
-    return min(old.count, Self.batch)
   }
 
   // MARK: - One document

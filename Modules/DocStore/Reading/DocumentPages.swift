@@ -1,7 +1,7 @@
 import CLMDB
 import CRDTCore
 
-/// Documents and groups on the pages of one snapshot: what both kinds of transaction read through.
+/// Documents on the pages of one snapshot: what both kinds of transaction read through.
 struct DocumentPages {
   let access: PageAccess
   let tables: Tables
@@ -164,46 +164,6 @@ struct DocumentPages {
       }
       return try body(row)
     }
-  }
-
-  /// Visits the records of commits that touched several documents, after `sequence`, oldest first.
-  ///
-  /// Members that are not here any more are left out, and damaged ones, which somebody else reports.
-  func groups(after sequence: UInt64, _ body: (UInt64, [DocumentKey]) throws -> Bool) throws {
-    guard sequence < .max else { return }
-    var start = ByteWriter(capacity: 8)
-    start.writeFixed(sequence + 1)
-    let greatest = try LogState(access, tables).lastNumber
-    try access.scan(tables.groups, from: start.bytes.rawBytes) { key, stored in
-      let value = try SmallRecord.open(stored, at: key, table: "groups")
-      do {
-        var reader = ByteReader(key)
-        let sequence: UInt64 = try reader.readFixed()
-        let group = try GroupRecord(value.rawBytes)
-        guard group.lastNumber <= greatest else { throw SmallRecord.damaged("groups") }
-        return try body(sequence, try documents(in: group.runs))
-      } catch is CodecError {
-        throw SmallRecord.damaged("groups")
-      }
-    }
-  }
-
-  private func documents(in runs: [GroupRecord.Run]) throws -> [DocumentKey] {
-    var found: [DocumentKey] = []
-    let cursor = try PointCursor(access, tables.documents)
-    for run in runs {
-      for number in run.numbers {
-        let place = DocumentPlace(run.collection, DocumentNumber(number))
-        try place.withKey { (key) throws(any Error) in
-          _ = try cursor.withValue(key) { stored in
-            guard let row = DocumentRow(stored, number: place.number), row.isIntact(in: place.collection)
-            else { return }
-            found.append(DocumentKey(collection: place.collection, id: DocumentID(trusted: row.id.copied)))
-          }
-        }
-      }
-    }
-    return found
   }
 
   /// The documents that are too large to be sent.

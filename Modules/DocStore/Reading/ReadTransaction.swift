@@ -55,6 +55,9 @@ public struct ReadTransaction: ~Copyable {
   /// The last reading of the store's clock that the snapshot includes: no write before it has a later one.
   package var latestReading: ClockReading { log.clock.latest }
 
+  /// The log tells all that changed for those who know everything up to this sequence, or a later one.
+  package var logStart: UInt64 { log.logStart }
+
   /// The sites that records refer to.
   public var sites: SiteTable { catalogue.sites }
 
@@ -158,19 +161,6 @@ public struct ReadTransaction: ~Copyable {
   ) throws -> R? {
     try pages.withRecord(numbered: number, in: collection) { row in
       try body(row.id, row.summary, RecordView(row.record))
-    }
-  }
-
-  /// Visits commits after `sequence` that touched several documents, oldest first, until `body` returns `false`.
-  ///
-  /// Members that are no longer here are left out, be it all of them.
-  public borrowing func groups(
-    after sequence: UInt64, _ body: (_ sequence: UInt64, _ members: [DocumentKey]) throws -> Bool
-  ) throws {
-    let reader = reader
-    try pages.groups(after: sequence) { sequence, members in
-      try reader.check()
-      return try body(sequence, members)
     }
   }
 

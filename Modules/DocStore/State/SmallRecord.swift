@@ -16,6 +16,20 @@ enum SmallRecord {
     }
   }
 
+  /// Stores a value behind all others of its table, where its key is the greatest.
+  static func append(_ value: [UInt8], at key: [UInt8], in table: MDB_dbi, _ access: PageAccess)
+    throws(StoreError)
+  {
+    let check = check(value.rawBytes, key.rawBytes)
+    let isLast = try unsafe access.put(
+      table, key.rawBytes, byteCount: value.count + checkBytes, .behindAll
+    ) { room in
+      unsafe room.copyBytes(from: value)
+      unsafe room.storeBytes(of: check.bigEndian, toByteOffset: value.count, as: UInt32.self)
+    }
+    if !isLast { try put(value, at: key, in: table, access) }
+  }
+
   /// The value under a key, or an error that names the table.
   static func open(_ stored: RawSpan, at key: RawSpan, table: StaticString) throws(StoreError) -> [UInt8] {
     let count = stored.byteCount - checkBytes

@@ -108,10 +108,11 @@ extension LogState {
     clock = HybridClock(latest: ClockReading(rawValue: try reader.readFixed()))
     lived = LivedTime(now: try reader.readFixed(), wall: try reader.readFixed())
     lastNumber = DocumentNumber(try reader.readFixed())
+    logStart = try reader.readFixed()
   }
 
   func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
-    var value = ByteWriter(capacity: 56)
+    var value = ByteWriter(capacity: 64)
     value.writeFixed(sequence)
     value.writeFixed(commitID)
     value.writeFixed(evictionEpoch)
@@ -119,6 +120,7 @@ extension LogState {
     value.writeFixed(lived.now)
     value.writeFixed(lived.wall)
     value.writeFixed(lastNumber.rawValue)
+    value.writeFixed(logStart)
     try SmallRecord.put(value.bytes, at: Self.key, in: tables.meta, access)
   }
 }

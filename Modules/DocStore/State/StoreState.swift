@@ -92,6 +92,8 @@ struct LogState: Sendable {
   var lived = LivedTime()
   /// The greatest number that a document ever had.
   var lastNumber = DocumentNumber.none
+  /// What the log tells is whole for those who know all up to this sequence.
+  var logStart: UInt64 = 0
 
   /// The clock stays: a reading that was given out once is not given out again.
   mutating func revert(to old: LogState) {
@@ -99,5 +101,6 @@ struct LogState: Sendable {
     commitID = old.commitID
     evictionEpoch = old.evictionEpoch
     lastNumber = old.lastNumber
+    logStart = old.logStart
   }
 }

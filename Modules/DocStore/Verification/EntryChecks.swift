@@ -58,12 +58,7 @@ struct EntryChecks {
       let isNext = Int(ordinal) == sites.count
       sites.append(try reader.readSite())
       if !isNext { throw CodecError(.malformed, "a gap") }
-    case "groups":
-      let sequence: UInt64 = try name.readFixed()
-      let group = try GroupRecord(value.rawBytes)
-      let isKnown =
-        group.lastNumber <= log.lastNumber && group.runs.allSatisfy { names[$0.collection] != nil }
-      if !isKnown || sequence > log.sequence { throw CodecError(.malformed, "a reference to nothing") }
+    case "log": try checkLog(key, value)
     case "expiry": try checkExpiry(&name, &reader)
     case "certificates": _ = try Certificate(&reader, SiteTable(sites: sites))
     case "indexes":
@@ -74,6 +69,18 @@ struct EntryChecks {
         throw CodecError(.malformed, "a reference to nothing")
       }
       _ = try reader.readFixed(as: UInt64.self)
+    }
+  }
+
+  private func checkLog(_ key: [UInt8], _ value: [UInt8]) throws {
+    guard let name = LogKey(key.rawBytes) else { throw CodecError(.malformed, "no key of the log") }
+    let record = try LogRecord(value.rawBytes, kind: name.kind)
+    let isKnown =
+      record.lastMember <= log.lastNumber && record.head.lastNumber <= log.lastNumber
+      && record.runs.allSatisfy { names[$0.collection] != nil }
+      && record.evicted.allSatisfy { names[$0.collection] != nil }
+    guard isKnown, log.logStart...max(log.sequence, log.logStart) ~= name.sequence else {
+      throw CodecError(.malformed, "a reference to nothing")
     }
   }
 

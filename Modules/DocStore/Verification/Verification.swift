@@ -11,6 +11,7 @@ struct Verification {
   private static let further: [@Sendable (borrowing ReadTransaction, (String) -> Void) throws -> Void] = [
     { transaction, report in try transaction.checkIndexes(report) },
     { transaction, report in try transaction.checkExpiry(report) },
+    { transaction, report in try transaction.checkLog(report) },
   ]
 
   init(

@@ -26,6 +26,7 @@ extension WriteTransaction {
     if isCounted { countRecord(-1, at: index) }
     count(false, since: standing.isAlive, at: index)
     didEvict = true
+    log.noteEviction(of: key)
     changes.note(
       ChangeDraft(
         key: key, number: standing.number, group: changes.currentGroup, sequence: drawSequence(),

@@ -24,6 +24,11 @@ public final class WriteTransaction {
   private var maintainers: [Int: IndexMaintainer] = [:]
   var rows = IndexWriteBuffer()
   var changes = ChangeList()
+  var log = LogDraft()
+  /// Who wrote all this, as the log tells it.
+  var logOrigin: LogOrigin
+  private var drawnCommitID: UInt64?
+  private var firstTime: UInt64?
   /// The limits on documents' sizes as this transaction began.
   let limits: SizeLimits.Values
   /// Whether the last document to be written that might have been new was known.
@@ -47,6 +52,7 @@ public final class WriteTransaction {
     tables = stored.tables
     self.state = state
     self.origin = origin
+    logOrigin = origin == .user ? .user : .unknown
     self.settings = settings
     self.isCapturing = isCapturing
     limits = settings.sizes.current
@@ -189,6 +195,9 @@ public final class WriteTransaction {
     stored.numbers.note(number, under: stored.numbers.hash(of: path))
   }
 
+  /// The greatest number that was given so far.
+  var lastNumber: DocumentNumber { state.log.lastNumber }
+
   /// Gives ``nextNumber`` away.
   func drawNumber() { state.log.lastNumber = nextNumber }
 
@@ -238,8 +247,12 @@ public final class WriteTransaction {
   /// The time by which lifetimes count.
   func livedTime() -> UInt64 {
     state.log.lived.advance(to: settings.options.now())
+    if firstTime == nil { firstTime = state.log.lived.now }
     return state.log.lived.now
   }
+
+  /// The lived time from which on anything of this transaction may be.
+  func logTime() -> UInt64 { firstTime ?? livedTime() }
 
   /// Takes note of the times in a peer's data.
   func observe(_ reading: ClockReading) {
@@ -270,17 +283,26 @@ public final class WriteTransaction {
   }
 
   private func closeGroup(_ access: PageAccess) throws(StoreError) {
-    if let sequence = changes.groupSequence,
-      let record = GroupRecord.encode(changes.groupDrafts, time: livedTime())
-    {
-      var key = ByteWriter(capacity: 8)
-      key.writeFixed(sequence)
-      try update { () throws(StoreError) in
-        try SmallRecord.put(record, at: key.bytes, in: tables.groups, access)
-      }
-    }
+    if let sequence = changes.groupSequence { try logGroup(changes.groupDrafts, sequence: sequence, access) }
     changes.endGroup()
   }
+
+  /// The random number that names the commit to come.
+  func commitID() -> UInt64 {
+    if let drawnCommitID { return drawnCommitID }
+    let id = max(settings.options.random(), 1)
+    drawnCommitID = id
+    return id
+  }
+
+  /// From where on the log is whole.
+  var logStart: UInt64 {
+    get { state.log.logStart }
+    set { state.log.logStart = newValue }
+  }
+
+  /// How many entries the log may have.
+  var logLimit: Int { settings.options.logEntries }
 
   /// Ends the body's part; what comes after is the commit.
   ///
@@ -294,13 +316,13 @@ public final class WriteTransaction {
     settleTables()
     var job = FinishedJob(origin: origin, isCaptured: isCapturing)
     if changes.lastSequence > 0 {
-      state.log.commitID = max(settings.options.random(), 1)
+      state.log.commitID = commitID()
       if didEvict { state.log.evictionEpoch += 1 }
       job.sequence = changes.lastSequence
       job.commitID = state.log.commitID
       job.evictionEpoch = state.log.evictionEpoch
       job.drafts = changes.drafts
-      _ = livedTime()
+      try finishLog(through: changes.lastSequence, access)
     }
     if changes.lastSequence > 0 || keepsTime { try state.log.write(access, tables) }
     try state.flush(access, tables)

@@ -83,7 +83,10 @@ struct DamageCheck {
           }
           isWhole = isWhole && alive == info.documentCount
         }
-        try tx.groups(after: 0) { _, _ in true }
+        try tx.changes(after: 0) { entry in
+          try entry.forEachMember { _, _, _, _, _ in true }
+          return true
+        }
         _ = try tx.oversizeDocuments()
         return isWhole
       }

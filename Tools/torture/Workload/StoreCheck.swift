@@ -64,7 +64,7 @@ struct StoreCheck {
         }
       }
       if let (place, _) = left.first { throw Failure(.torn, "\(place) is not there") }
-      try checkGroups(tx, sequences)
+      try checkLog(tx, sequences)
       guard try tx.oversizeDocuments().isEmpty else { throw Failure(.torn, "a document counts as too large") }
     }
   }
@@ -105,17 +105,29 @@ struct StoreCheck {
     }
   }
 
-  /// Members of a group that are still here were written by that commit or a later one.
-  private func checkGroups(_ tx: borrowing ReadTransaction, _ sequences: [DocumentKey: UInt64]) throws {
+  /// Each document that changed since the log begins is named by the entry of that very change.
+  private func checkLog(_ tx: borrowing ReadTransaction, _ sequences: [DocumentKey: UInt64]) throws {
     let last = tx.sequence
-    try tx.groups(after: 0) { sequence, members in
-      guard sequence <= last else { throw Failure(.torn, "a group is newer than the log") }
-      for member in members {
-        if let found = sequences[member], found < sequence {
-          throw Failure(.torn, "a member of group \(sequence) is of commit \(found)")
-        }
+    var left = sequences.filter { $0.value > tx.logStart }
+    var previous = tx.logStart
+    try tx.changes(after: 0) { entry in
+      guard entry.sequence <= last, entry.sequence >= previous else {
+        throw Failure(.torn, "the log's entry \(entry.sequence) is out of order")
       }
+      let (sequence, kind) = (entry.sequence, entry.kind)
+      try entry.forEachMember { collection, _, id, _, _ in
+        let key = DocumentKey(collection: collection, id: try DocumentID(validating: id))
+        guard let found = left.removeValue(forKey: key), found > previous,
+          kind == .loose || found == sequence
+        else { throw Failure(.torn, "a member of the log's entry \(sequence) is of another commit") }
+        return true
+      }
+      if kind != .evicted { previous = sequence }
       return true
+    }
+    guard left.isEmpty else { throw Failure(.torn, "the log names \(left.count) changed documents nowhere") }
+    guard try tx.commitCheck(at: last) == UInt32(truncatingIfNeeded: tx.commitID) else {
+      throw Failure(.torn, "the log ends with another commit")
     }
   }
 }

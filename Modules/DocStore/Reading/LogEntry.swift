@@ -1,0 +1,100 @@
+package import CRDTCore
+
+/// An entry of the store's log, and the documents that it names as they stand in the snapshot.
+package struct LogEntry: ~Copyable {
+  /// The commit, or the last group in it, that the entry tells of.
+  package let sequence: UInt64
+  package let kind: LogKind
+  let record: LogRecord
+  private let pages: DocumentPages
+  private let reader: ReaderSlot?
+
+  init(_ key: LogKey, _ record: LogRecord, _ pages: DocumentPages, _ reader: ReaderSlot?) {
+    sequence = key.sequence
+    kind = key.kind
+    self.record = record
+    self.pages = pages
+    self.reader = reader
+  }
+
+  package var origin: LogOrigin { record.head.origin }
+
+  /// The low word of the commit's id.
+  package var commitCheck: UInt32 { record.head.commitCheck }
+
+  /// The greatest number that a document had by then.
+  package var lastNumber: DocumentNumber { record.head.lastNumber }
+
+  /// The documents written, by collection and number; none in an entry of evictions.
+  package var runs: [LogRun] { record.runs }
+
+  /// The documents evicted, as far as they are listed; none in other entries.
+  package var evicted: [DocumentKey] { record.evicted }
+
+  /// Whether all that were evicted are listed.
+  package var isEvictionComplete: Bool { record.isComplete }
+
+  /// Documents written, those that changed again among them.
+  package var memberCount: Int {
+    record.runs.reduce(0) { $0 + Int(clamping: $1.numbers.upperBound - $1.numbers.lowerBound) + 1 }
+  }
+
+  /// Hands the documents that are as this entry left them to `body`, in place, until it returns `false`.
+  ///
+  /// One that changed later is passed over: a later entry names it. So is one that left, and a damaged one.
+  package borrowing func forEachMember(
+    _ body: (
+      _ collection: UInt32, _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary,
+      _ record: borrowing RecordView
+    ) throws -> Bool
+  ) throws {
+    let (sequence, reader) = (sequence, reader)
+    try pages.forEachRow(of: record.runs) { collection, row in
+      try reader?.check()
+      guard row.sequence <= sequence, row.isIntact(in: collection), RecordView(row.record).verify() else {
+        return true
+      }
+      return try body(collection, row.number, row.id, row.summary, RecordView(row.record))
+    }
+  }
+}
+
+extension DocumentPages {
+  /// Hands the rows of numbers, as far as there are any, to `body` until it returns `false`; their checks are not
+  /// looked at.
+  func forEachRow(
+    of runs: [LogRun], _ body: (UInt32, borrowing DocumentRow) throws -> Bool
+  ) throws {
+    let cursor = try PointCursor(access, tables.documents)
+    for run in runs {
+      for number in run.numbers {
+        let place = DocumentPlace(run.collection, DocumentNumber(number))
+        let goesOn = try place.withKey { (key) throws(any Error) in
+          try cursor.withValue(key) { stored in
+            guard let row = DocumentRow(stored, number: place.number) else { return true }
+            return try body(place.collection, row)
+          }
+        }
+        if goesOn == false { return }
+      }
+    }
+  }
+
+  /// Visits the entries of the log behind a sequence, oldest first, until `body` returns `false`.
+  func changes(
+    after sequence: UInt64, _ reader: ReaderSlot? = nil, _ body: (borrowing LogEntry) throws -> Bool
+  ) throws {
+    let greatest = try LogState(access, tables).lastNumber
+    try access.scan(tables.log, from: LogKey.first(after: sequence).rawBytes) { key, stored in
+      guard let name = LogKey(key) else { throw SmallRecord.damaged("log") }
+      let value = try SmallRecord.open(stored, at: key, table: "log")
+      let record: LogRecord
+      do { record = try LogRecord(value.rawBytes, kind: name.kind) } catch {
+        throw SmallRecord.damaged("log")
+      }
+      guard record.lastMember <= greatest else { throw SmallRecord.damaged("log") }
+      try reader?.check()
+      return try body(LogEntry(name, record, self, reader))
+    }
+  }
+}
