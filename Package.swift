@@ -109,6 +109,16 @@ let package = Package(
         "CRDTModel", "TestKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tools/laws", exclude: ["run"], swiftSettings: settings),
+    .target(
+      name: "SimKit", dependencies: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy"],
+      path: "Tests/SimKit", swiftSettings: settings),
+    tests("SimulationTests", using: ["CRDTCore", "SimKit"], resources: [.copy("Seeds")]),
+    .executableTarget(
+      name: "simulate",
+      dependencies: [
+        "CRDTCore", "SimKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Tools/simulate", exclude: ["run"], swiftSettings: settings),
     tests("CRDTCoreTests", using: ["CRDTCore", "CRDTModel", "TestKit"], resources: [.copy("Golden")]),
     tests(
       "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"],

@@ -1,0 +1,75 @@
+/// Whether each transaction is visible on all the documents that a peer is entitled to, or on none.
+struct Atomicity {
+  private let rules: Rules
+  private let isChecked: Bool
+  private var shown: [[DocumentName: Set<Int>]]
+  /// Marks that have come into sight since the last look.
+  private var fresh: [Set<Int>]
+
+  init(_ script: Script) {
+    rules = script.rules
+    isChecked = rules.hasFixedInterests && rules.keepsDeletions && rules.hasFixedScopes
+    shown = script.peers.map { _ in [:] }
+    fresh = script.peers.map { _ in [] }
+  }
+
+  mutating func reset(_ peer: Int, _ shadow: Shadow) {
+    shown[peer] = shadow.documents.compactMapValues { $0.marks.isEmpty ? nil : $0.marks }
+    fresh[peer] = []
+  }
+
+  mutating func note(_ known: Shadow.Known, of name: DocumentName, at peer: Int) {
+    let new = known.marks.subtracting(shown[peer][name] ?? [])
+    guard !new.isEmpty else { return }
+    shown[peer][name, default: []].formUnion(new)
+    fresh[peer].formUnion(new)
+  }
+
+  mutating func forget(_ name: DocumentName, at peer: Int) { shown[peer][name] = nil }
+
+  /// Looks at the transactions that have come into sight.
+  mutating func checkNew(_ peer: SimPeer, _ ledger: Ledger) throws {
+    let marks = fresh[peer.number]
+    fresh[peer.number] = []
+    guard !marks.isEmpty, isChecked else { return }
+    for transaction in ledger.transactions {
+      if let mark = transaction.mark, marks.contains(mark) { try check(transaction, mark, peer, ledger) }
+    }
+  }
+
+  /// Looks at all transactions.
+  func checkAll(_ peer: SimPeer, _ ledger: Ledger) throws {
+    guard isChecked else { return }
+    for transaction in ledger.transactions {
+      if let mark = transaction.mark { try check(transaction, mark, peer, ledger) }
+    }
+  }
+
+  /// At rest, too, all is whole.
+  func judge(_ world: World) throws {
+    for peer in world.peers { try checkAll(peer, world.ledger) }
+  }
+
+  private func check(
+    _ transaction: LedgerTransaction, _ mark: Int, _ peer: SimPeer, _ ledger: Ledger
+  ) throws {
+    let concerned = transaction.members.filter { name in
+      guard !ledger.evicted.contains(name) else { return false }
+      return transaction.peer == peer.number || peer.subscriptions.contains { $0.selects(name) == true }
+    }
+    // What scopes keep back on one way may come on another, collection by collection.
+    let parts =
+      rules.hasNoScopes
+      ? [Array(concerned)] : Dictionary(grouping: concerned, by: \.collection).values.map { Array($0) }
+    for part in parts {
+      let seen = part.filter { shown[peer.number][$0]?.contains(mark) == true }
+      guard seen.isEmpty || seen.count == part.count else {
+        let missing = Set(part).subtracting(seen).sorted()
+        throw Violation(
+          .atomicity,
+          "\(peer.name) shows transaction \(mark) of p\(transaction.peer) on \(seen.sorted()), not on \(missing)"
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+import SyncProtocol
+
+/// At rest no direction of a link owes a document: the sender has nothing that concerns the receiver, may flow, and
+/// would change anything there.
+struct DebtOracle {
+  private let world: World
+  private var stores: [[String: CollectionState]] = []
+
+  init(_ world: World) throws {
+    self.world = world
+    stores = try world.peers.map { try $0.states() }
+  }
+
+  func check() throws {
+    for link in world.links where link.a.exists && link.b.exists {
+      try check(from: link.a, to: link.b)
+      try check(from: link.b, to: link.a)
+    }
+  }
+
+  private func check(from sender: SimPeer, to receiver: SimPeer) throws {
+    for collection in Set(receiver.subscriptions.map(\.collection)).sorted()
+    where sender.maySend(collection, to: receiver) {
+      let plans = receiver.subscriptions.filter { $0.collection == collection }
+      let name = "c\(collection)"
+      guard let here = stores[sender.number][name] else { continue }
+      let there = stores[receiver.number][name]
+      let matchesHere = try here.matching(plans)
+      let matchesThere = try there?.matching(plans) ?? []
+      for (id, mine) in here.documents.sorted(by: { $0.key < $1.key }) where !mine.isOversize {
+        guard matchesHere.contains(id) || matchesThere.contains(id) else { continue }
+        guard let reason = try debt(mine, there?.documents[id]) else { continue }
+        throw Violation(
+          .convergence, "\(sender.name) owes \(receiver.name) \(name)/\(id.value): \(reason)")
+      }
+    }
+  }
+
+  private func debt(_ mine: DocumentCopy, _ theirs: DocumentCopy?) throws -> String? {
+    // Of a deletion that nobody asked for nothing need be known.
+    guard let theirs else { return mine.isAlive ? "it is missing" : nil }
+    if mine.vector == theirs.vector, mine.summary == theirs.summary { return nil }
+    guard try theirs.gains(from: mine) else { return nil }
+    return mine.vector == theirs.vector
+      ? "equal vectors, other content" : "\(theirs.vector.text) lacks \(mine.vector.text)"
+  }
+}
+
+/// The documents of a collection in one store.
+struct CollectionState {
+  let keys: KeyTable
+  var documents: [DocumentID: DocumentCopy] = [:]
+
+  /// The living documents that match one of the queries.
+  func matching(_ plans: [SubscriptionPlan]) throws -> Set<DocumentID> {
+    var found: Set<DocumentID> = []
+    for plan in plans {
+      var matcher = try plan.query().matcher
+      matcher.resolve(keys)
+      for (id, copy) in documents where copy.isAlive && !found.contains(id) {
+        let matches = copy.record.withView { matcher.matches(id.bytes.span.bytes, $0) }
+        if matches { found.insert(id) }
+      }
+    }
+    return found
+  }
+}
+
+/// A document as one store has it.
+struct DocumentCopy {
+  let record: Record
+  let summary: Summary
+  let vector: VersionVector
+  let isAlive: Bool
+  let isOversize: Bool
+  let tables: RecordTables
+
+  /// Whether merging another peer's state would change this one.
+  func gains(from other: DocumentCopy) throws -> Bool {
+    if vector != other.vector, vector.dominates(other.vector) { return false }
+    var wire = ByteWriter()
+    try other.record.withView { view throws(any Error) in
+      try WireDocument.append(view, lacking: VersionVector(), tables: other.tables, to: &wire)
+    }
+    var tables = tables
+    let existing = StoredDocument(record.bytes.span.bytes, summary: summary)
+    let own = SiteID(high: 1, low: 1)
+    let outcome =
+      vector == other.vector
+      ? try DocumentCodec.repair(wire: wire.bytes.span.bytes, existing: existing, own: own, tables: &tables)
+      : try DocumentCodec.merge(wire: wire.bytes.span.bytes, existing: existing, own: own, tables: &tables)
+    if case .changed = outcome { return true }
+    return false
+  }
+}
+
+extension SimPeer {
+  /// All collections as they stand.
+  func states() throws -> [String: CollectionState] {
+    guard let store else { return [:] }
+    return try store.read { transaction in
+      var states: [String: CollectionState] = [:]
+      let oversize = Set(try transaction.oversizeDocuments().map { "\($0.collection)/\($0.id.value)" })
+      let sites = transaction.sites
+      for info in try transaction.collections() {
+        guard let collection = try transaction.collection(info.name) else { continue }
+        var state = CollectionState(keys: collection.keys)
+        let tables = RecordTables(keys: collection.keys, sites: sites)
+        try transaction.forEachRecord(in: collection) { id, summary, record in
+          let key = try DocumentID(validating: id)
+          state.documents[key] = DocumentCopy(
+            record: Record(copying: record), summary: summary, vector: try record.vector(sites: sites),
+            isAlive: record.isAlive,
+            isOversize: oversize.contains("\(info.name)/\(key.value)"), tables: tables)
+          return true
+        }
+        states[info.name] = state
+      }
+      return states
+    }
+  }
+
+  /// Whether it subscribes to all documents of all collections.
+  func wantsEverything(of world: World) -> Bool {
+    (0..<world.script.rules.collections).allSatisfy { collection in
+      subscriptions.contains { $0.collection == collection && $0.form == .all }
+    }
+  }
+
+  /// Whether what others write gets here: over peers that subscribe to everything themselves.
+  func isReached(in world: World) -> Bool {
+    var reached: Set<Int> = [number]
+    var waiting = [number]
+    while let next = waiting.popLast() {
+      for link in world.links where link.plan.a == next || link.plan.b == next {
+        let other = link.plan.a == next ? link.plan.b : link.plan.a
+        guard reached.insert(other).inserted else { continue }
+        if world.peers[other].wantsEverything(of: world) { waiting.append(other) }
+      }
+    }
+    return world.peers.allSatisfy { !$0.exists || reached.contains($0.number) }
+  }
+}
+
+extension SubscriptionPlan {
+  func query() throws -> SubscriptionQuery { try SubscriptionQuery(dql: text) }
+}
+
+extension DocumentName {
+  /// Finds the name that an id stands for.
+  init?(_ id: RawSpan, _ collection: Int) {
+    guard let value = try? DocumentID.decode(id) else { return nil }
+    switch value {
+    case .int(let number): self.init(collection, Int(number) + 8)
+    case .string(let text):
+      guard let number = text.split(separator: "~").last.flatMap({ Int($0) }) else { return nil }
+      self.init(collection, number)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import DocStore
+
+/// What applications did and were told: the memory against which the world is judged.
+package final class Ledger {
+  private let rules: Rules
+  private(set) var transactions: [LedgerTransaction] = []
+  /// Documents that somebody evicted, and with them maybe what nobody else had.
+  private(set) var evicted: Set<DocumentName> = []
+  /// What each peer evicted and has not written since.
+  private(set) var evictedBy: [Int: Set<DocumentName>] = [:]
+  private var marks = 0
+
+  /// Transactions that leave marks, at most: each mark stays in its documents.
+  private static let markLimit = 60
+
+  init(_ rules: Rules) { self.rules = rules }
+
+  func begin(_ edits: [EditPlan], at peer: SimPeer) -> LedgerTransaction {
+    let isMarked = edits.count > 1 && marks < Self.markLimit
+    if isMarked { marks += 1 }
+    let transaction = LedgerTransaction(transactions.count, at: peer.number, mark: isMarked ? marks : nil)
+    transactions.append(transaction)
+    for edit in edits { evictedBy[peer.number]?.remove(edit.document) }
+    return transaction
+  }
+
+  func end(_ transaction: LedgerTransaction, _ result: Result<CommitReceipt, any Error>, at peer: SimPeer) {
+    switch result {
+    case .success: transaction.outcome = .acknowledged
+    case .failure: transaction.outcome = .refused
+    }
+  }
+
+  func willEvict(_ documents: [DocumentName], at peer: SimPeer) {
+    evicted.formUnion(documents)
+    evictedBy[peer.number, default: []].formUnion(documents)
+  }
+
+  /// What a peer did from a number on may be lost: its store was put back to what it was before.
+  func doubt(_ peer: Int, since number: Int) {
+    for transaction in transactions where transaction.peer == peer && transaction.number >= number {
+      if transaction.outcome == .acknowledged { transaction.outcome = .open }
+    }
+  }
+}
+
+/// One transaction of an application.
+package final class LedgerTransaction {
+  enum Outcome {
+    /// Nobody has heard how it ended.
+    case open
+    case acknowledged
+    case refused
+  }
+
+  let number: Int
+  let peer: Int
+  /// What it leaves in each document that keeps marks.
+  let mark: Int?
+  var outcome = Outcome.open
+  /// Documents that bear the mark.
+  private(set) var members: Set<DocumentName> = []
+  private(set) var increments: [(document: DocumentName, by: Int64)] = []
+
+  init(_ number: Int, at peer: Int, mark: Int?) {
+    self.number = number
+    self.peer = peer
+    self.mark = mark
+  }
+
+  func noteMark(on document: DocumentName) { members.insert(document) }
+
+  func noteIncrement(of document: DocumentName, by amount: Int) {
+    increments.append((document, Int64(amount)))
+  }
+}

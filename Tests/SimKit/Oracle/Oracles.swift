@@ -1,0 +1,217 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+
+/// All that a run is held to, looked at as it happens.
+final class Oracles {
+  private let script: Script
+  /// Documents by what stores call them.
+  private let names: [String: [DocumentID: DocumentName]]
+  private(set) var shadows: [Shadow]
+  private var contents: [StateName: Summary] = [:]
+  private var atomicity: Atomicity
+  private let scopes: ScopeWatch
+
+  /// One document at one vector, which is one state wherever it is.
+  private struct StateName: Hashable {
+    let document: DocumentName
+    let vector: VersionVector
+    let isAlive: Bool
+  }
+
+  init(_ script: Script) {
+    self.script = script
+    var names: [String: [DocumentID: DocumentName]] = [:]
+    for collection in 0..<script.rules.collections {
+      for number in 0..<script.rules.documents {
+        let name = DocumentName(collection, number)
+        if let id = try? DocumentID(name.value) { names[name.collectionName, default: [:]][id] = name }
+      }
+    }
+    self.names = names
+    shadows = script.peers.map { _ in Shadow() }
+    atomicity = Atomicity(script)
+    scopes = ScopeWatch(script)
+  }
+
+  func name(_ id: DocumentID, in collection: String) -> DocumentName? { names[collection]?[id] }
+
+  // MARK: - As it happens
+
+  /// A store was opened: all that was told durable must be there.
+  func started(_ peer: SimPeer, _ store: Store) throws {
+    let found = try Shadow(store, self)
+    for (name, known) in shadows[peer.number].documents {
+      guard let now = found.documents[name] else {
+        // Its eviction may have become durable just before the end.
+        if peer.world.ledger.evicted.contains(name) { continue }
+        throw Violation(.durability, "\(peer.name) has lost \(name) over a restart")
+      }
+      guard now.vector.dominates(known.vector) || script.rules.keepsDeletions == false else {
+        throw Violation(
+          .durability,
+          "\(peer.name) has \(name) at \(now.vector.text) after a restart, before \(known.vector.text)")
+      }
+    }
+    try adopt(found, at: peer)
+  }
+
+  /// Files were exchanged: what is there now is what is known.
+  func replaced(_ peer: SimPeer) { shadows[peer.number].documents = [:] }
+
+  /// Deletions were forgotten.
+  func collected(_ peer: SimPeer, _ store: Store) throws { try adopt(try Shadow(store, self), at: peer) }
+
+  private func adopt(_ shadow: Shadow, at peer: SimPeer) throws {
+    let known = shadows[peer.number].everKnown
+    shadows[peer.number] = shadow
+    shadows[peer.number].everKnown.formUnion(known)
+    atomicity.reset(peer.number, shadow)
+    try atomicity.checkAll(peer, peer.world.ledger)
+  }
+
+  func died(_ peer: SimPeer) {}
+
+  func committed(_ commit: Commit, at peer: SimPeer, _ store: Store) throws {
+    for change in commit.changes {
+      guard let name = name(change.id, in: change.collection.name) else {
+        throw Violation(.errors, "\(peer.name) has a document of nobody: \(change.id.value)")
+      }
+      switch change.kind {
+      case .evict:
+        shadows[peer.number].documents[name] = nil
+        atomicity.forget(name, at: peer.number)
+      case .write:
+        guard let after = change.after else { continue }
+        let known = try Shadow.Known(after, change.afterSummary ?? .zero, change)
+        try check(known, of: name, at: peer)
+        shadows[peer.number].documents[name] = known
+        shadows[peer.number].everKnown.insert(name)
+        atomicity.note(known, of: name, at: peer.number)
+      }
+    }
+  }
+
+  /// All commits of one durable step have been told.
+  func distributed(at peer: SimPeer, _ store: Store) throws {
+    try atomicity.checkNew(peer, peer.world.ledger)
+  }
+
+  private func check(_ known: Shadow.Known, of name: DocumentName, at peer: SimPeer) throws {
+    if let before = shadows[peer.number].documents[name] {
+      guard known.vector.dominates(before.vector) || !script.rules.keepsDeletions else {
+        throw Violation(
+          .monotony, "\(peer.name) goes from \(before.vector.text) back to \(known.vector.text) in \(name)")
+      }
+      if !before.isAlive, known.isAlive, before.vector.dominates(known.vector), script.rules.hasNoDefaults,
+        script.rules.keepsDeletions
+      {
+        throw Violation(.resurrection, "\(peer.name) shows \(name) again without a later write")
+      }
+    }
+    guard script.rules.hasNoDefaults, script.rules.keepsDeletions, script.rules.hasNoCopies else { return }
+    let state = StateName(document: name, vector: known.vector, isAlive: known.isAlive)
+    let first = contents[state] ?? known.summary
+    contents[state] = first
+    guard first == known.summary else {
+      throw Violation(
+        .monotony, "two contents of \(name) at \(known.vector.text), one of them at \(peer.name)")
+    }
+  }
+
+  func willSend(_ bytes: [UInt8], from sender: SimPeer, over connection: Connection) throws {
+    try scopes.check(bytes, from: sender, over: connection, shadows)
+  }
+
+  func heard(_ event: SyncEvent, by driver: SimDriver) {}
+
+  /// A session has ended by itself; not all reasons are good ones.
+  func closed(_ driver: SimDriver, _ error: SyncError) throws {
+    switch error.code {
+    case .closed, .peerClosed, .timeout: return
+    case .siteClash where !script.rules.hasNoCopies: return
+    default:
+      throw Violation(.errors, "\(driver.peer.name) ends a session by itself: \(error)")
+    }
+  }
+
+  // MARK: - At rest
+
+  /// Judges a world that has come to rest.
+  func judge(_ world: World) throws {
+    try atomicity.judge(world)
+    try DebtOracle(world).check()
+    try CounterOracle(world).check()
+    for peer in world.peers {
+      try checkEvictions(at: peer)
+      for observer in peer.observers { try observer.check(at: peer) }
+    }
+  }
+
+  /// What was evicted, and nothing asks for, is not there.
+  private func checkEvictions(at peer: SimPeer) throws {
+    guard script.rules.hasFixedInterests else { return }
+    for name in peer.world.ledger.evictedBy[peer.number] ?? [] {
+      let isUnwanted = peer.subscriptions.allSatisfy { $0.selects(name) == false }
+      if isUnwanted, shadows[peer.number].documents[name]?.isAlive == true {
+        throw Violation(.eviction, "\(name) came back to \(peer.name), which asks for it no more")
+      }
+    }
+  }
+}
+
+/// What is known of a peer's store from what it told: its documents as of the last commit.
+struct Shadow {
+  struct Known {
+    let vector: VersionVector
+    let summary: Summary
+    let isAlive: Bool
+    /// Marks of transactions that the document shows.
+    let marks: Set<Int>
+  }
+
+  var documents: [DocumentName: Known] = [:]
+  /// Also those that it has had and let go.
+  var everKnown: Set<DocumentName> = []
+
+  init() {}
+
+  /// Reads a store as it stands.
+  init(_ store: Store, _ oracles: Oracles) throws {
+    documents = try store.read { transaction in
+      var found: [DocumentName: Known] = [:]
+      let sites = transaction.sites
+      for info in try transaction.collections() {
+        guard let collection = try transaction.collection(info.name) else { continue }
+        try transaction.forEachRecord(in: collection, verify: true) { id, summary, record in
+          guard let name = oracles.name(try DocumentID(validating: id), in: info.name) else { return true }
+          found[name] = try Known(record, summary, sites, collection.keys)
+          return true
+        }
+      }
+      return found
+    }
+    everKnown = Set(documents.keys)
+  }
+}
+
+extension Shadow.Known {
+  init(_ record: Record, _ summary: Summary, _ change: Change) throws {
+    self = try record.withView { view throws(any Error) in
+      try Self(view, summary, change.sites, change.collection.keys)
+    }
+  }
+
+  init(_ record: borrowing RecordView, _ summary: Summary, _ sites: SiteTable, _ keys: KeyTable) throws {
+    vector = try record.vector(sites: sites)
+    self.summary = summary
+    isAlive = record.isAlive
+    var path = ResolvedPath([.key("tx")])
+    path.resolve(in: keys)
+    if record.isAlive, let value = record.value(at: path), case .map(let map) = try value.materialize(keys) {
+      marks = Set(map.keys.compactMap { Int($0) })
+    } else {
+      marks = []
+    }
+  }
+}

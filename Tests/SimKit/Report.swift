@@ -1,0 +1,33 @@
+package import CRDTCore
+import Foundation
+
+/// What many runs came to.
+package struct Report {
+  private let start = Date()
+  package private(set) var seeds = 0
+  package private(set) var violations = 0
+  package private(set) var operations = 0
+  package private(set) var events = 0
+  package private(set) var reached: Set<Probe.Point> = []
+
+  package init() {}
+
+  package mutating func add(_ outcome: Simulation.Outcome) {
+    seeds += 1
+    operations += outcome.tally.operations
+    events += outcome.tally.events
+    if outcome.violation != nil { violations += 1 }
+    reached.formUnion(outcome.reached.keys)
+  }
+
+  package var seconds: Double { Date().timeIntervalSince(start) }
+
+  /// One line for a log.
+  package var line: String {
+    let rate = Int(Double(operations) / max(seconds, 0.001))
+    let points = Probe.Point.allCases.count
+    return
+      "seeds \(seeds), operations \(operations) (\(rate)/s), events \(events), violations \(violations), "
+      + "points \(reached.count)/\(points), \(Int(seconds * 10)) tenths of a second"
+  }
+}

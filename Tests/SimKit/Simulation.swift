@@ -1,0 +1,60 @@
+package import CRDTCore
+import Foundation
+
+/// Runs scripts, each in a world and a directory of its own.
+package struct Simulation {
+  /// What a run came to.
+  package struct Outcome: Sendable {
+    package let violation: Violation?
+    package let trace: String
+    package let tally: Tally
+    /// How often each point of interest was reached.
+    package let reached: [Probe.Point: Int]
+  }
+
+  /// Where stores are made: in memory, where there is such a place.
+  package let directory: String
+  /// Whether a narrator hears of every frame, too.
+  package var tellsFrames = false
+
+  package init() {
+    let place = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
+    directory =
+      "\(place)/dunlin-sim-\(ProcessInfo.processInfo.processIdentifier)-\(UInt32.random(in: 0 ... .max))"
+  }
+
+  /// Plays a script to its end or to its first violation.
+  package func run(
+    _ script: Script, defects: Set<Probe.Defect> = [], narrator: ((String) -> Void)? = nil
+  ) -> Outcome {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    #if DEBUG || SIMULATION
+      let plan = Probe.Plan(defects: defects)
+      return Probe.$plan.withValue(plan) { play(script, narrator) { plan.reached } }
+    #else
+      return play(script, narrator) { [:] }
+    #endif
+  }
+
+  private func play(
+    _ script: Script, _ narrator: ((String) -> Void)?, reached: () -> [Probe.Point: Int]
+  ) -> Outcome {
+    var violation: Violation?
+    var world: World?
+    do {
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      let made = try World(script, directory: directory)
+      made.narrator = narrator
+      made.tellsFrames = tellsFrames
+      world = made
+      try made.run()
+    } catch let found as Violation {
+      violation = found
+    } catch {
+      violation = Violation(.errors, "\(error)")
+    }
+    return Outcome(
+      violation: violation, trace: world?.trace.text ?? "", tally: world?.tally ?? Tally(), reached: reached()
+    )
+  }
+}

@@ -1,0 +1,231 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+import SyncProtocol
+
+/// Drives one session over one connection: the counterpart of the driver in `Transports`, and no cleverer than that.
+///
+/// Each action is a place at which the process may die.
+package final class SimDriver {
+  let id: UInt64
+  unowned let peer: SimPeer
+  unowned let connection: Connection
+  let side: Int
+  let session: Session
+  private var inbox = Inbox()
+  private var applying: [ApplyBatch] = []
+  private var isApplying = false
+  private var isPumpDue = false
+  private var isWoken = false
+  private var deadlines: [Duration] = []
+  private(set) var isOver = false
+  /// Who the other end is, once it has said so.
+  private(set) var met: PeerInfo?
+  private(set) var caughtUp: UInt64?
+  private let startedAt: SimTime
+  private var draws: Stream
+
+  /// What waits to be looked at.
+  private struct Inbox {
+    var commits: [Commit] = []
+    var applied: [(ticket: UInt64, result: Result<ApplyOutcome, any Error>)] = []
+    var subscriptions: [SubscriptionQuery]?
+    var policyChanged = false
+    var chunks: [[UInt8]] = []
+    var writable = false
+    var isStarting = true
+    var isLost = false
+    var isClosing = false
+
+    var isEmpty: Bool {
+      commits.isEmpty && applied.isEmpty && subscriptions == nil && !policyChanged && chunks.isEmpty
+        && !writable && !isStarting && !isLost && !isClosing
+    }
+  }
+
+  init(_ id: UInt64, _ peer: SimPeer, store: Store, _ connection: Connection, side: Int) {
+    self.id = id
+    self.peer = peer
+    self.connection = connection
+    self.side = side
+    startedAt = peer.world.now
+    draws = Stream(peer.world.script.seed, .driver, connection.link.number, connection.number, side)
+    session = Session(
+      id: id, store: store, gate: peer.scopes,
+      configuration: peer.configuration(connection.link.number, connection.number))
+    inbox.subscriptions = peer.queries
+    awake()
+  }
+
+  private var world: World { peer.world }
+
+  var isMet: Bool { met != nil && caughtUp != nil }
+
+  /// Whether nothing waits to be done.
+  var isSettled: Bool { inbox.isEmpty && applying.isEmpty && !isApplying && !isPumpDue && isMet }
+
+  // MARK: - Inputs
+
+  func receive(_ bytes: [UInt8]) {
+    inbox.chunks.append(bytes)
+    awake()
+  }
+
+  func lost() {
+    inbox.isLost = true
+    awake()
+  }
+
+  func committed(_ commits: [Commit]) {
+    inbox.commits += commits
+    awake()
+  }
+
+  func subscribe(_ queries: [SubscriptionQuery]) {
+    inbox.subscriptions = queries
+    awake()
+  }
+
+  func policyChanged() {
+    inbox.policyChanged = true
+    awake()
+  }
+
+  func close() {
+    inbox.isClosing = true
+    awake()
+  }
+
+  /// Ends it as a process that dies does.
+  func vanish(isHeard: Bool) {
+    isOver = true
+    connection.vanish(side, isHeard: isHeard)
+  }
+
+  // MARK: - The pump
+
+  private func awake() {
+    guard !isPumpDue, !isOver else { return }
+    isPumpDue = true
+    peer.later(&draws) { [weak self] in try self?.pump() }
+  }
+
+  private func pump() throws {
+    isPumpDue = false
+    guard !isOver, peer.isRunning else { return }
+    let input = inbox
+    inbox = Inbox()
+    inbox.isStarting = false
+    if input.isStarting { try perform(session.start(now: now)) }
+    try feed(input)
+    guard !isOver else { return }
+    if takeDue() { try perform(session.tick(now: now)) }
+    if input.isLost, !isOver { end("the connection is lost") }
+  }
+
+  /// By the peer's own clock.
+  private var now: Duration { peer.clock.monotonic }
+
+  private func feed(_ input: Inbox) throws {
+    for commit in input.commits { try perform(session.committed(commit, now: now)) }
+    for (ticket, result) in input.applied { try perform(session.applied(ticket, result, now: now)) }
+    if let queries = input.subscriptions { try perform(session.subscriptionsChanged(queries, now: now)) }
+    if input.policyChanged { try perform(session.policyChanged(now: now)) }
+    for chunk in input.chunks { try perform(session.receive(chunk, now: now)) }
+    if input.writable { try perform(session.writable(now: now)) }
+    if input.isClosing { try perform(session.close(now: now)) }
+  }
+
+  private func perform(_ actions: [Action]) throws {
+    world.tally.operations += 1
+    for action in actions where !isOver {
+      try peer.effect()
+      switch action {
+      case .send(let bytes):
+        try world.willSend(bytes, from: peer, over: connection)
+        connection.send(bytes, from: side)
+        inbox.writable = true
+      case .apply(let batch):
+        applying.append(batch)
+        applyNext()
+      case .close(let error): try closed(error)
+      case .event(let event): take(event)
+      case .wake(let delay): wake(delay)
+      }
+    }
+    if inbox.writable { awake() }
+  }
+
+  private func take(_ event: SyncEvent) {
+    switch event {
+    case .connected(let info):
+      met = info
+      connection.link.noteUse()
+    case .caughtUp(let generation): caughtUp = generation
+    case .oversize, .refused, .groupSplit, .overflow: break
+    }
+    world.oracles.heard(event, by: self)
+  }
+
+  private func wake(_ delay: Duration) {
+    guard delay > .zero else {
+      isWoken = true
+      return awake()
+    }
+    let (seconds, attoseconds) = delay.components
+    let wait = seconds * 1_000_000 + attoseconds / 1_000_000_000_000 + 1
+    deadlines.append(now + delay)
+    // A clock that is slow has not come so far by then.
+    world.after(wait + wait / 500) { [weak self] in self?.awake() }
+  }
+
+  private func takeDue() -> Bool {
+    var isDue = isWoken
+    isWoken = false
+    let now = now
+    deadlines.removeAll { deadline in
+      guard deadline <= now else { return false }
+      isDue = true
+      return true
+    }
+    return isDue
+  }
+
+  // MARK: - Applying
+
+  /// Applies what waits, one transaction at a time, each durable before the session hears of it.
+  private func applyNext() {
+    guard !isApplying, !applying.isEmpty else { return }
+    isApplying = true
+    let batches = applying
+    applying = []
+    var outcomes: [ApplyOutcome] = []
+    peer.write(origin: .session(id)) { transaction in
+      outcomes = try batches.map { try $0.apply(in: transaction) }
+    } completion: { [weak self] result in
+      guard let self, !isOver else { return }
+      isApplying = false
+      inbox.applied += batches.enumerated().map { index, batch in
+        (batch.ticket, result.map { _ in outcomes[index] })
+      }
+      awake()
+      applyNext()
+    }
+  }
+
+  // MARK: - The end
+
+  private func closed(_ error: SyncError) throws {
+    try world.oracles.closed(self, error)
+    end("\(error)")
+  }
+
+  private func end(_ reason: String) {
+    guard !isOver else { return }
+    isOver = true
+    world.narrate("\(peer.name) ends \(connection.link.name) (\(connection.number)): \(reason)")
+    world.noteActivity()
+    peer.forget(self)
+    connection.hangUp(side)
+  }
+}

@@ -1,0 +1,65 @@
+import CRDTCore
+import DocStore
+import Foundation
+
+extension SimPeer {
+  /// Forgets deletions as if their time had come.
+  func collect() throws {
+    guard isRunning, let store else { return }
+    let lifetime = store.tombstoneLifetime
+    defer { store.tombstoneLifetime = lifetime }
+    store.tombstoneLifetime = .zero
+    try store.collect()
+    try distribute()
+    try world.oracles.collected(self, store)
+  }
+
+  func makeIndex(_ collection: Int) throws {
+    guard isRunning, let store else { return }
+    do {
+      try store.createIndex(
+        IndexDefinition(name: "i\(collection)", collection: "c\(collection)", fields: [IndexField(["n"])]))
+    } catch let error as StoreError where error.code == .indexExists {
+    }
+    try distribute()
+  }
+
+  /// Puts a copy of the files aside.
+  func backUp() throws {
+    guard isRunning else { return }
+    try? FileManager.default.removeItem(atPath: backup)
+    try FileManager.default.copyItem(atPath: files, toPath: backup)
+    backedUpAt = world.ledger.transactions.count
+  }
+
+  /// Ends the process and starts it again with the files that were put aside.
+  func restore(inPlace: Bool, unnoticed: Bool) throws {
+    guard store != nil, let place = backedUpAt else { return }
+    try die()
+    let manager = FileManager.default
+    if inPlace {
+      for name in try manager.contentsOfDirectory(atPath: backup).sorted() {
+        let old = try Data(contentsOf: URL(fileURLWithPath: "\(backup)/\(name)"))
+        try old.write(to: URL(fileURLWithPath: "\(files)/\(name)"))
+      }
+    } else {
+      try manager.removeItem(atPath: files)
+      try manager.copyItem(atPath: backup, toPath: files)
+    }
+    world.ledger.doubt(number, since: place)
+    world.oracles.replaced(self)
+    trustsCopies = unnoticed
+    try start()
+  }
+
+  /// Starts as a copy of another peer's files, as they are.
+  func start(asCopyOf source: SimPeer, unnoticed: Bool) throws {
+    guard store == nil, starts == 0, source.starts > 0 else { return }
+    try FileManager.default.createDirectory(
+      atPath: URL(fileURLWithPath: files).deletingLastPathComponent().path, withIntermediateDirectories: true)
+    try FileManager.default.copyItem(atPath: source.files, toPath: files)
+    trustsCopies = unnoticed
+    try start()
+    for link in world.links where link.a === self || link.b === self { link.dialSoon() }
+  }
+}

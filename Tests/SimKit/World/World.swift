@@ -1,0 +1,208 @@
+import CRDTCore
+
+/// A world of peers under one seed: virtual time, and what happens next.
+///
+/// One thread and no waiting: whatever happens is an event at a time, and among those of one time the order is drawn.
+package final class World {
+  package let script: Script
+  package private(set) var now: SimTime = 1_000_000
+  package private(set) var peers: [SimPeer] = []
+  package private(set) var links: [SimLink] = []
+  package let ledger: Ledger
+  package var trace = Trace()
+  /// What has happened so far.
+  package var tally = Tally()
+  /// When something last happened that was more than keeping quiet links alive.
+  package private(set) var lastActivity: SimTime = 0
+  /// No more faults: what breaks now breaks by itself.
+  package private(set) var isHealing = false
+  /// Tells what happens, line by line.
+  package var narrator: ((String) -> Void)?
+  /// Tells of every frame, too.
+  package var tellsFrames = false
+  let oracles: Oracles
+  private var agenda = Agenda()
+  private var ties: Stream
+
+  package init(_ script: Script, directory: String) throws {
+    self.script = script
+    ledger = Ledger(script.rules)
+    oracles = Oracles(script)
+    ties = Stream(script.seed, .ties)
+    for (number, plan) in script.peers.enumerated() {
+      peers.append(SimPeer(number, plan, world: self, directory: "\(directory)/p\(number)"))
+    }
+    for (number, plan) in script.links.enumerated() {
+      links.append(SimLink(number, plan, world: self))
+    }
+  }
+
+  // MARK: - Time
+
+  /// Lets something happen after a delay in microseconds.
+  func after(_ delay: SimTime, _ body: @escaping () throws -> Void) {
+    agenda.insert(Agenda.Entry(at: now + max(delay, 0), tie: ties.next(), body: body))
+  }
+
+  var duration: Duration { .microseconds(now) }
+
+  func noteActivity() { lastActivity = now }
+
+  func narrate(_ line: @autoclosure () -> String) {
+    guard let narrator else { return }
+    narrator("\(Double(now) / 1_000_000)s \(line())")
+  }
+
+  /// Does the next thing.
+  ///
+  /// - Returns: `false` when there is none before `end`.
+  private func step(until end: SimTime) throws -> Bool {
+    guard let entry = agenda.removeFirst(before: end) else { return false }
+    now = max(now, entry.at)
+    tally.events += 1
+    do {
+      try entry.body()
+    } catch let death as Death {
+      try death.peer.die()
+    }
+    return true
+  }
+
+  // MARK: - The run
+
+  /// Plays the script, heals everything, waits until all is quiet and looks at what came of it.
+  ///
+  /// - Throws: A `Violation`; whatever else is thrown is one too.
+  package func run() throws {
+    defer { close() }
+    for event in script.events {
+      after(event.at) { [unowned self] in try perform(event.what) }
+    }
+    for peer in peers where !isCopy(peer.number) { try peer.start() }
+    for link in links { link.dialSoon() }
+    let end = now + script.duration + 1
+    while try step(until: end) { try checkBudget() }
+    now = max(now, end)
+    try heal()
+    try waitForQuiet()
+    try oracles.judge(self)
+  }
+
+  /// Whether the peer comes into being as a copy of another one.
+  private func isCopy(_ number: Int) -> Bool {
+    script.events.contains {
+      if case .clone(_, let copy, _) = $0.what { copy == number } else { false }
+    }
+  }
+
+  private func checkBudget() throws {
+    guard tally.events < 4_000_000 else {
+      throw Violation(.progress, "more than four million events")
+    }
+  }
+
+  private func heal() throws {
+    isHealing = true
+    narrate("all is healed")
+    for link in links { link.heal() }
+    for peer in peers { try peer.heal() }
+    noteActivity()
+  }
+
+  /// How long nothing may happen before the world counts as quiet: longer than any pause of a session's own.
+  private static let quiet: SimTime = 12_000_000
+
+  /// Lets everything happen that still does.
+  private func waitForQuiet() throws {
+    let slowest = script.links.map(\.bytesPerSecond).min() ?? 1_000_000
+    let patience: SimTime = 600_000_000 + SimTime(40_000_000 / max(slowest, 1)) * 1_000_000
+    let start = now
+    while true {
+      guard try step(until: .max) else { break }
+      try checkBudget()
+      if now - lastActivity > Self.quiet, isSettled { break }
+      guard now - start < patience else {
+        throw Violation(.progress, "not quiet \(patience / 1_000_000) s after healing: \(unsettled)")
+      }
+    }
+    tally.healingTime = lastActivity - start
+  }
+
+  private var isSettled: Bool {
+    peers.allSatisfy { $0.isSettled } && links.allSatisfy { $0.isSettled }
+  }
+
+  private var unsettled: String {
+    let peers = peers.filter { !$0.isSettled }.map(\.name)
+    let links = links.filter { !$0.isSettled }.map(\.name)
+    return (peers + links).joined(separator: ", ")
+  }
+
+  private func close() {
+    for peer in peers { peer.close() }
+    agenda = Agenda()
+  }
+
+  /// Hears what passes a line, before it is on it.
+  func willSend(_ bytes: [UInt8], from sender: SimPeer, over connection: Connection) throws {
+    trace.add(now, sender.number, 1, bytes)
+    if tellsFrames { narrate("\(sender.name) sends \(FrameKind.text(bytes)) over \(connection.link.name)") }
+    if !FrameKind.keepsAlive(bytes) { noteActivity() }
+    tally.bytes += bytes.count
+    try oracles.willSend(bytes, from: sender, over: connection)
+  }
+}
+
+/// What a world has done.
+package struct Tally: Sendable {
+  /// Steps of the world.
+  package var events = 0
+  /// What the peers did: transactions of applications, steps of sessions, transactions of sessions, faults.
+  package var operations = 0
+  package var commits = 0
+  package var bytes = 0
+  package var deaths = 0
+  package var connections = 0
+  package var healingTime: SimTime = 0
+}
+
+/// Something that must not be: which promise is broken, and how.
+package struct Violation: Error, Sendable, CustomStringConvertible {
+  package let invariant: Invariant
+  package let text: String
+
+  package init(_ invariant: Invariant, _ text: String) {
+    self.invariant = invariant
+    self.text = text
+  }
+
+  package var description: String { "\(invariant.rawValue): \(text)" }
+}
+
+/// What a simulation holds a run to.
+package enum Invariant: String, Sendable, CaseIterable {
+  /// At rest no direction owes anything, and who may know the same knows the same.
+  case convergence
+  /// What is known of a document never shrinks, and one name stands for one state.
+  case monotony
+  /// A transaction is visible whole or not at all.
+  case atomicity
+  /// What a scope keeps back is on no line.
+  case scopes
+  /// Counters are the sum of what was acknowledged.
+  case counters
+  /// What was acknowledged outlasts the process.
+  case durability
+  /// The deleted stays deleted.
+  case resurrection
+  /// Differences of observed queries add up.
+  case observers
+  /// After healing all comes to rest.
+  case progress
+  /// Memory and queues stay within their bounds.
+  case bounds
+  /// What was evicted and is not subscribed to stays away.
+  case eviction
+  /// Nothing fails in a way that is not foreseen.
+  case errors
+}

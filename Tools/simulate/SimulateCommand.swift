@@ -1,0 +1,96 @@
+import ArgumentParser
+import CRDTCore
+import Foundation
+import SimKit
+
+/// Plays seeds of the deterministic simulation, and makes failures short.
+@main
+struct SimulateCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "simulate", abstract: "Simulates peers, links and faults under seeds.")
+
+  @Option(help: "The first seed.")
+  var seed: UInt64 = 1
+
+  @Option(help: "How many seeds.")
+  var count: UInt64 = 1
+
+  @Option(help: "How much happens in each, in percent of the usual.")
+  var size = 100
+
+  @Option(help: "Ends after this many seconds, however many seeds are left.")
+  var seconds: Double?
+
+  @Option(help: "Plants this defect.")
+  var defect: String?
+
+  @Option(help: "Plays the script in this file.")
+  var replay: String?
+
+  @Flag(help: "Makes the first failure short, and prints it as a script.")
+  var shrink = false
+
+  @Flag(help: "Tells what happens.")
+  var tell = false
+
+  @Flag(help: "Tells every frame, too.")
+  var frames = false
+
+  @Flag(help: "Prints the hash of each run.")
+  var trace = false
+
+  @Flag(help: "Goes on after failures.")
+  var all = false
+
+  func validate() throws {
+    if let defect, Probe.Defect(rawValue: defect) == nil {
+      let known = Probe.Defect.allCases.map(\.rawValue).joined(separator: ", ")
+      throw ValidationError("There is no defect \(defect); there are \(known)")
+    }
+  }
+
+  mutating func run() throws {
+    let scripts: AnySequence<Script>
+    if let replay {
+      scripts = AnySequence([try Script(json: try Data(contentsOf: URL(fileURLWithPath: replay)))])
+    } else {
+      let size = size
+      scripts = AnySequence((seed..<seed + count).lazy.map { Swarm.script(seed: $0, size: size) })
+    }
+    var report = Report()
+    for script in scripts {
+      if let seconds, report.seconds > seconds { break }
+      let outcome = play(script)
+      report.add(outcome)
+      if trace { print("seed \(script.seed): \(outcome.trace)") }
+      guard let violation = outcome.violation else { continue }
+      print("seed \(script.seed): \(violation)")
+      fflush(nil)
+      if shrink { shrinkAndPrint(script, violation) }
+      if !all { break }
+    }
+    print(report.line)
+    if report.violations > 0 { throw ExitCode.failure }
+  }
+
+  private func play(_ script: Script, isTold: Bool? = nil) -> Simulation.Outcome {
+    let defects = Set([defect.flatMap { Probe.Defect(rawValue: $0) }].compactMap { $0 })
+    var simulation = Simulation()
+    simulation.tellsFrames = frames
+    return simulation.run(
+      script, defects: defects, narrator: isTold ?? (tell || frames) ? { print($0) } : nil)
+  }
+
+  private func shrinkAndPrint(_ script: Script, _ violation: Violation) {
+    let end = Date().addingTimeInterval(120)
+    var shrinker = Shrinker(script, breaking: violation.invariant, until: { Date() > end }) {
+      play($0, isTold: false).violation
+    }
+    shrinker.shrink()
+    let short = shrinker.script
+    print("\(script.events.count) events, \(short.events.count) after \(shrinker.attempts) attempts")
+    _ = play(short, isTold: true)
+    if let outcome = play(short, isTold: false).violation { print(outcome) }
+    if let json = try? short.json() { print(String(decoding: json, as: UTF8.self)) }
+  }
+}
