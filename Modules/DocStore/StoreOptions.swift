@@ -55,6 +55,8 @@ public struct StoreOptions: Sendable {
   package var writerSlice: Duration = .milliseconds(40)
   /// How many ids of new documents stand apart from the others, at most.
   package var recentIDs = IDSettling.limit
+  /// How many bytes may be put aside until all parts of something are here, about.
+  package var stagedBytes = 256 << 20
   /// How many entries the log of transactions may have.
   package var logEntries = 1 << 20
   /// How many documents' numbers are remembered.

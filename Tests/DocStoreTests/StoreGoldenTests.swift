@@ -30,6 +30,11 @@ import Testing
       try tx.remove(DocumentID("gone"), in: "cars")
       try tx.update(DocumentID("trimmed"), in: "cars", [.remove(["old"])])
     }
+    try store.write { tx in
+      try tx.setCursor([1, 2, 3], of: SiteID(high: 1, low: 2))
+      _ = try tx.stage([4, 5], as: 6, of: StagingID(high: 7, low: 8))
+      _ = try tx.setLeavingNote([9], for: DocumentID("trimmed"), in: "cars")
+    }
     return fixture
   }
 
@@ -46,7 +51,7 @@ import Testing
     var text = ""
     for table in [
       "meta", "collections", "keys", "sites", "ids", "recent", "documents", "log", "oversize",
-      "indexes", "rows", "expiry", "certificates",
+      "indexes", "rows", "expiry", "certificates", "cursors", "staging", "leaving",
     ] {
       let entries = try fixture.store.entries(of: table)
       #expect(!entries.isEmpty, "\(table)")
@@ -80,6 +85,7 @@ import Testing
     try clock.pass(days: 8, store)
     #expect(try store.memory() == Memory(records: 4, alive: 4, certificates: 2))
     try store.put("certified", ["n": .int(0)])
+    #expect(try store.read { try $0.cursor(of: SiteID(high: 1, low: 2)) } == [1, 2, 3])
     #expect(try store.verify().damages == [])
   }
 

@@ -15,6 +15,9 @@ struct Tables: Sendable {
   let rows: MDB_dbi
   let expiry: MDB_dbi
   let certificates: MDB_dbi
+  let cursors: MDB_dbi
+  let staging: MDB_dbi
+  let leaving: MDB_dbi
 
   /// Room for tables of later releases beside the ones there are.
   static let maximumCount: UInt32 = 32
@@ -22,7 +25,7 @@ struct Tables: Sendable {
   /// The names, those first that entries of others refer to.
   static let names = [
     "meta", "collections", "keys", "sites", "ids", "recent", "documents", "log", "oversize",
-    "indexes", "rows", "expiry", "certificates",
+    "indexes", "rows", "expiry", "certificates", "cursors", "staging", "leaving",
   ]
 
   init(_ access: PageAccess, create: Bool) throws(StoreError) {
@@ -39,6 +42,9 @@ struct Tables: Sendable {
     rows = try access.open("rows", create: create)
     expiry = try access.open("expiry", create: create)
     certificates = try access.open("certificates", create: create)
+    cursors = try access.open("cursors", create: create)
+    staging = try access.open("staging", create: create)
+    leaving = try access.open("leaving", create: create)
   }
 
   /// All of them by name, in the order in which copies are written.
@@ -48,7 +54,7 @@ struct Tables: Sendable {
         Self.names,
         [
           meta, collections, keys, sites, ids, recent, documents, log, oversize, indexes, rows,
-          expiry, certificates,
+          expiry, certificates, cursors, staging, leaving,
         ]))
   }
 

@@ -86,6 +86,8 @@ extension WriteTransaction {
     let horizon = Lifetimes.horizon(now, lifetime)
     let table = ExpiryTable(access: access, table: tables.expiry)
     var slice = CollectionSlice()
+    try collectStaged(access)
+    try collectLeavingNotes(access, before: horizon)
     repeat {
       // First the log: as long as it tells of a deletion, the tombstone is there to be sent.
       let trimmed = try trimLog(access, before: horizon, limit: Self.logBatch)

@@ -59,6 +59,9 @@ struct EntryChecks {
       sites.append(try reader.readSite())
       if !isNext { throw CodecError(.malformed, "a gap") }
     case "log": try checkLog(key, value)
+    case "cursors", "staging":
+      _ = try reader.readFixed(as: UInt64.self)
+      guard key.count == (table == "cursors" ? 16 : 20) else { throw CodecError(.malformed, "no key") }
     case "expiry": try checkExpiry(&name, &reader)
     case "certificates": _ = try Certificate(&reader, SiteTable(sites: sites))
     case "indexes":

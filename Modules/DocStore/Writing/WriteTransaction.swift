@@ -301,6 +301,9 @@ public final class WriteTransaction {
     set { state.log.logStart = newValue }
   }
 
+  /// Bytes that parts of what is not yet whole may take, about.
+  var stagedLimit: Int { settings.options.stagedBytes }
+
   /// How many entries the log may have.
   var logLimit: Int { settings.options.logEntries }
 
