@@ -31,6 +31,12 @@ public enum SyncEvent: Hashable, Sendable {
   case refused(collection: String, reason: String)
   /// A group was too large to be sent whole and went out in parts.
   case groupSplit(documents: Int, byteCount: Int)
+  /// A record here is damaged: it was neither sent nor counted; told once a document and session.
+  ///
+  /// Of some damaged records not even the id can be told. `Store.verify` names all.
+  case damaged(collection: String, id: DocumentID?)
+  /// There are too many transactions to keep track of: those up to this one may arrive in parts.
+  case groupsForgotten(through: UInt64)
   /// Local commits came faster than the link; the difference is found by reconciliation instead.
   case overflow
 }

@@ -20,6 +20,8 @@ package struct SyncTuning: Hashable, Sendable {
   package var splitBytes = 8 << 20
   /// Documents from which on a sender cuts a group in parts; at most ``SyncLimits/groupDocuments``.
   package var splitDocuments = SyncLimits.groupDocuments
+  /// Runs of documents that earlier transactions bind together, before older transactions are forgotten.
+  package var groupRuns = 1 << 20
   /// Bytes of both records of a change for which the shortest form is tried.
   package var successorRecordBytes = 128 << 10
   /// Documents that are written at both ends, before all are forgotten to be.

@@ -81,14 +81,7 @@ struct DocumentPages {
     _ collection: UInt32, named name: String, _ id: DocumentID,
     _ body: (borrowing DocumentRow) throws -> Void
   ) throws -> Bool {
-    let lookup = try DocumentPath.withKey(collection, id.bytes.rawBytes) { path in
-      var isWhole = true
-      let lookup = try visitRow(path) { row in
-        isWhole = row.verify(for: path)
-        if isWhole { try body(row) }
-      }
-      return isWhole ? lookup : .damaged
-    }
+    let lookup = try lookUp(collection, id, body)
     if lookup == .damaged { throw Self.damaged(name, id) }
     return lookup == .found
   }
@@ -210,7 +203,7 @@ struct DocumentPages {
 }
 
 /// Whether keys come in order: two pages that changed places hold intact records, but not in order.
-private struct KeyOrder {
+struct KeyOrder {
   private var last: [UInt8] = []
 
   mutating func rises(to key: RawSpan) -> Bool {

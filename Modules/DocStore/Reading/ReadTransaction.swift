@@ -8,7 +8,7 @@ public struct ReadTransaction: ~Copyable {
   private let environment: Environment
   private let reader: ReaderSlot
   private let stored: DocumentPages
-  private let log: LogState
+  let log: LogState
 
   /// Begins a snapshot.
   init(_ environment: Environment, at place: SourcePlace, isExempt: Bool = false) throws(StoreError) {

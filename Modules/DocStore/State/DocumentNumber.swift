@@ -34,7 +34,8 @@ public struct DocumentNumber: Hashable, Comparable, Sendable {
     }
   }
 
-  var next: DocumentNumber { DocumentNumber(rawValue + 1) }
+  package var next: DocumentNumber { DocumentNumber(rawValue + 1) }
+  package var previous: DocumentNumber { DocumentNumber(rawValue - 1) }
 
   public static func < (a: DocumentNumber, b: DocumentNumber) -> Bool { a.rawValue < b.rawValue }
 }

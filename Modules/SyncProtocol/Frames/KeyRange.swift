@@ -14,6 +14,9 @@ package struct KeyRange: Hashable, Sendable {
     self.to = to
   }
 
+  /// Whether it is all of the collection.
+  package var isWhole: Bool { from.isEmpty && to.isEmpty }
+
   /// Whether an id lies inside.
   package func contains(_ id: [UInt8]) -> Bool {
     !id.lexicographicallyPrecedes(from) && (to.isEmpty || id.lexicographicallyPrecedes(to))

@@ -7,50 +7,89 @@ struct GroupEncoder {
   /// The document answers one of the receiver's, so that default data is not sent back once more.
   static let replyFlag: UInt8 = 2
   static let knownFlags: UInt8 = 3
+  /// Memory that is kept from one group to the next.
+  private static let keptBytes = 1 << 20
 
   private(set) var documentCount = 0
-  private var body = ByteWriter(capacity: 512)
-  private var scratch = ByteWriter(capacity: 512)
+  private var body = ByteWriter(capacity: 4_096)
   private var previous: String?
 
   var byteCount: Int { body.count }
   var isEmpty: Bool { documentCount == 0 }
 
+  /// Begins anew.
+  mutating func removeAll() {
+    if body.bytes.capacity > Self.keptBytes {
+      body = ByteWriter(capacity: 4_096)
+    } else {
+      body.bytes.removeAll(keepingCapacity: true)
+    }
+    documentCount = 0
+    previous = nil
+  }
+
   /// Adds what `base` lacks of a document.
   ///
   /// - Returns: Its size, with nothing added, when it takes more than `limit` bytes; else `nil`.
   mutating func append(
-    _ cleared: consuming Cleared, id: [UInt8], flags: UInt8 = 0, record: borrowing RecordView,
-    base: VersionVector,
-    tables: RecordTables, limit: Int
+    _ cleared: consuming Cleared, id: RawSpan, flags: UInt8 = 0, record: borrowing RecordView,
+    base: VersionVector, tables: RecordTables, limit: Int
   ) throws(CodecError) -> Int? {
-    scratch.bytes.removeAll(keepingCapacity: true)
-    try WireDocument.append(record, lacking: base, tables: tables, to: &scratch)
-    guard scratch.count <= limit else { return scratch.count }
-    append(cleared, id: id, flags: flags, wire: scratch.bytes)
+    let (start, former) = (body.count, previous)
+    writeHead(cleared, id: id, flags: flags)
+    let head = body.count
+    // Most documents take two bytes for their length; of others it is moved into place.
+    body.writeFixed(UInt16(0))
+    do throws(CodecError) {
+      try WireDocument.append(record, lacking: base, tables: tables, to: &body)
+    } catch {
+      body.bytes.removeSubrange(start...)
+      previous = former
+      throw error
+    }
+    let count = body.count - head - 2
+    guard count <= limit else {
+      body.bytes.removeSubrange(start...)
+      previous = former
+      return count
+    }
+    var length = ByteWriter(capacity: 0)
+    if count >= 0x80, count < 0x4000 {
+      body.bytes[head] = UInt8(truncatingIfNeeded: count) | 0x80
+      body.bytes[head + 1] = UInt8(truncatingIfNeeded: count >> 7)
+    } else {
+      length.writeVarint(count)
+      body.bytes.replaceSubrange(head..<head + 2, with: length.bytes)
+    }
+    documentCount += 1
     return nil
   }
 
   /// Adds a document that is encoded already.
-  mutating func append(_ cleared: consuming Cleared, id: [UInt8], flags: UInt8, wire: [UInt8]) {
-    body.writeCollection(cleared.collection, after: &previous)
-    body.writeBlob(id)
-    body.write(flags)
+  mutating func append(_ cleared: consuming Cleared, id: RawSpan, flags: UInt8, wire: [UInt8]) {
+    writeHead(cleared, id: id, flags: flags)
     body.writeBlob(wire)
     documentCount += 1
   }
 
+  private mutating func writeHead(_ cleared: consuming Cleared, id: RawSpan, flags: UInt8) {
+    body.writeCollection(cleared.collection, after: &previous)
+    body.writeVarint(id.byteCount)
+    body.write(id)
+    body.write(flags)
+  }
+
   /// Appends the group, after its length, to a stream of groups.
   func write(to stream: inout [UInt8]) {
-    var count = ByteWriter(capacity: 8)
-    count.writeVarint(documentCount)
-    var length = ByteWriter(capacity: 8)
-    length.writeVarint(count.count + body.count)
-    stream.reserveCapacity(stream.count + length.count + count.count + body.count)
-    stream.append(contentsOf: length.bytes)
-    stream.append(contentsOf: count.bytes)
-    stream.append(contentsOf: body.bytes)
+    var out = ByteWriter()
+    swap(&out.bytes, &stream)
+    out.writeVarint(varintBytes(documentCount) + body.count)
+    out.writeVarint(documentCount)
+    out.write(body.bytes)
+    swap(&out.bytes, &stream)
   }
+
+  private func varintBytes(_ value: Int) -> Int { max(1, (Int.bitWidth - value.leadingZeroBitCount + 6) / 7) }
 
   /// The group alone, as a transfer of its own.
   var bytes: [UInt8] {

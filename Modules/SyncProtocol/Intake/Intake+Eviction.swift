@@ -80,9 +80,11 @@ extension Intake {
       return try names.map { name in
         guard let collection = try transaction.collection(name.collection) else { return (name, nil) }
         let matcher = interest.matcher(for: collection)
-        let state = try transaction.withRecord(collection, name.id) { record, summary in
+        var state: HeldState?
+        try transaction.visitIntactRecord(collection, name.id, damaged: context.tellDamaged) {
+          _, record, summary in
           let id = name.id.bytes.span.bytes
-          return HeldState(
+          state = HeldState(
             vector: try record.vector(sites: sites), hash: Fingerprint.hash(id: id, summary: summary),
             isMatch: matcher?.matches(id, record) ?? false)
         }

@@ -28,7 +28,9 @@ extension Intake {
     var scan = scan
     guard var filter else {
       var interest = interest
-      try context.read { try scan.step($0, &interest, skipping: oversize, budget: &budget) }
+      try context.read {
+        try scan.step($0, &interest, skipping: oversize, damaged: context.tellDamaged, budget: &budget)
+      }
       self.interest = interest
       let filter = scan.isDone ? IDFilter(count: scan.whole.count) : nil
       return tasks.prepend(.filter(scan, filter, cursor: []))
@@ -40,7 +42,8 @@ extension Intake {
     try context.read { transaction in
       guard let collection = try transaction.collection(name), let matcher = interest.matcher(for: collection)
       else { return }
-      try transaction.forEachRecord(in: collection, from: cursor) { id, _, record in
+      try transaction.forEachIntactRecord(in: collection, from: cursor, damaged: context.tellDamaged) {
+        _, id, _, record in
         guard left > 0 else {
           next = id.copied
           return false

@@ -36,7 +36,9 @@ extension Intake {
   ) throws(SyncError) {
     var scan = scan
     var interest = interest
-    try context.read { try scan.step($0, &interest, skipping: oversize, budget: &budget) }
+    try context.read {
+      try scan.step($0, &interest, skipping: oversize, damaged: context.tellDamaged, budget: &budget)
+    }
     self.interest = interest
     guard scan.isDone else { return tasks.prepend(.fingerprint(scan, theirs: theirs)) }
     var from = scan.range.from
@@ -87,7 +89,14 @@ extension Intake {
         var version = DocumentVersion(collection: collection, id: item.id)
         var isSame = false
         if let known {
-          try transaction.withRecord(known, item.id) { record, summary in
+          // What is damaged here cannot be merged with.
+          try transaction.visitIntactRecord(
+            known, item.id,
+            damaged: {
+              isSame = true
+              context.tellDamaged($0)
+            }
+          ) { _, record, summary in
             isSame = Fingerprint.hash(id: item.id.bytes.span.bytes, summary: summary) == item.hash
             if !isSame { version.vector = try record.vector(sites: sites) }
           }
@@ -114,8 +123,9 @@ extension Intake {
         let matcher = interest.matcher(for: collection)
       else { return found }
       let sites = transaction.sites
-      try transaction.forEachRecord(in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to) {
-        id, summary, record in
+      try transaction.forEachIntactRecord(
+        in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to, damaged: context.tellDamaged
+      ) { _, id, summary, record in
         guard left > 0 else {
           next = id.copied
           return false
@@ -164,7 +174,8 @@ extension Intake {
         guard let collection = try transaction.collection(name),
           let matcher = interest.matcher(for: collection)
         else { continue }
-        try transaction.withRecord(collection, item.id) { record, summary in
+        try transaction.visitIntactRecord(collection, item.id, damaged: context.tellDamaged) {
+          _, record, summary in
           let id = item.id.bytes.span.bytes
           guard matcher.matches(id, record), Fingerprint.hash(id: id, summary: summary) != item.hash else {
             return

@@ -31,10 +31,10 @@ struct RangeScan {
     }
   }
 
-  /// Visits records until the range or the budget ends.
+  /// Visits records until the range or the budget ends; damaged ones count as if they were not here.
   mutating func step(
     _ transaction: borrowing ReadTransaction, _ interest: inout Interest, skipping oversize: Set<DocumentKey>,
-    budget: inout Int
+    damaged: (DamagedRecord) -> Void, budget: inout Int
   ) throws {
     guard let collection = try transaction.collection(range.collection),
       let matcher = interest.matcher(for: collection)
@@ -45,9 +45,9 @@ struct RangeScan {
     var state = self
     var left = budget
     var paused = false
-    try transaction.forEachRecord(
-      in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to
-    ) { id, summary, record in
+    try transaction.forEachIntactRecord(
+      in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to, damaged: damaged
+    ) { _, id, summary, record in
       if left <= 0 {
         state.cursor = id.copied
         paused = true
@@ -102,7 +102,7 @@ struct SplitScan {
 
   mutating func step(
     _ transaction: borrowing ReadTransaction, _ interest: inout Interest, skipping oversize: Set<DocumentKey>,
-    budget: inout Int
+    damaged: (DamagedRecord) -> Void, budget: inout Int
   ) throws {
     var state = self
     var left = budget
@@ -110,9 +110,9 @@ struct SplitScan {
     if let collection = try transaction.collection(range.collection),
       let matcher = interest.matcher(for: collection)
     {
-      try transaction.forEachRecord(
-        in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to
-      ) { id, summary, record in
+      try transaction.forEachIntactRecord(
+        in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to, damaged: damaged
+      ) { _, id, summary, record in
         if left <= 0 {
           state.cursor = id.copied
           paused = true

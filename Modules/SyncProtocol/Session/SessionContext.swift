@@ -20,6 +20,7 @@ final class SessionContext {
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
   private var toldRefused: Set<String> = []
+  private var toldDamaged: Set<DamagedRecord> = []
 
   init(id: UInt64, store: Store, gate: any SyncGate, configuration: SessionConfiguration) {
     self.id = id
@@ -62,6 +63,11 @@ final class SessionContext {
   func tellRefused(_ collection: String, _ reason: String) {
     guard toldRefused.count < 1_024, toldRefused.insert(collection).inserted else { return }
     tell(.refused(collection: collection, reason: reason))
+  }
+
+  func tellDamaged(_ record: DamagedRecord) {
+    guard toldDamaged.count < 1_024, toldDamaged.insert(record).inserted else { return }
+    tell(.damaged(collection: record.collection, id: record.id))
   }
 
   func takeActions() -> [Action] {

@@ -30,8 +30,7 @@ extension Supply {
       case .compare(let theirs) where theirs.count == 0:
         // Nothing to compare with: the documents themselves are the shortest answer.
         answers.append(.stream(question.request))
-        streams.append(question.range)
-        streamWalks.append(StreamWalk(range: question.range))
+        stream(question.range)
       case .compare(let theirs): questions.append(.compare(question, theirs, RangeScan(question.range)))
       case .tell: questions.append(.compare(question, nil, RangeScan(question.range)))
       case .rest: questions.append(.rest(question, cursor: question.range.from))
@@ -75,7 +74,9 @@ extension Supply {
   ) throws(SyncError) {
     var scan = scan
     var interest = interest
-    try context.read { try scan.step($0, &interest, skipping: oversize, budget: &budget) }
+    try context.read {
+      try scan.step($0, &interest, skipping: oversize, damaged: context.tellDamaged, budget: &budget)
+    }
     self.interest = interest
     guard scan.isDone else { return questions.prepend(.compare(question, theirs, scan)) }
     let mine = scan.whole
@@ -95,7 +96,9 @@ extension Supply {
   private func split(_ question: RangeQuestion, _ scan: SplitScan, budget: inout Int) throws(SyncError) {
     var scan = scan
     var interest = interest
-    try context.read { try scan.step($0, &interest, skipping: oversize, budget: &budget) }
+    try context.read {
+      try scan.step($0, &interest, skipping: oversize, damaged: context.tellDamaged, budget: &budget)
+    }
     self.interest = interest
     guard scan.isDone else { return questions.prepend(.split(question, scan)) }
     guard let cleared = gatekeeper?.clear(question.range.collection) else {
@@ -117,8 +120,9 @@ extension Supply {
       guard let collection = try transaction.collection(range.collection),
         let matcher = interest.matcher(for: collection)
       else { return }
-      try transaction.forEachRecord(in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to) {
-        id, summary, record in
+      try transaction.forEachIntactRecord(
+        in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to, damaged: context.tellDamaged
+      ) { _, id, summary, record in
         guard left > 0, bytes < 48 << 10 else {
           next = id.copied
           return false

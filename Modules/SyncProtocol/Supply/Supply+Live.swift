@@ -139,20 +139,20 @@ extension Supply {
   }
 
   private func send(_ group: LiveGroup) throws(SyncError) {
-    var batch = GroupBatch(context, outgoing, sequence: group.sequence, mayOvertake: !group.mustKeepOrder)
+    batch.begin(sequence: group.sequence, mayOvertake: !group.mustKeepOrder)
     do throws(CodecError) {
       for document in group.documents {
         let flags = document.isHeld ? GroupEncoder.heldFlag : 0
         if let successor = document.successor, !isRoundActive, group.round == round,
           !contention.contains(document.key)
         {
-          batch.append(gatekeeper, document, wire: successor, flags: flags)
+          batch.append(document, wire: successor, flags: flags)
           continue
         }
         try document.record.withView { view throws(CodecError) in
           try batch.append(
-            gatekeeper, document.key, view, base: document.base,
-            Encoding(document.collection, sites: document.sites), flags: flags)
+            document.id.bytes.span.bytes, view, base: document.base, of: document.collection,
+            RecordTables(keys: document.collection.keys, sites: document.sites), flags: flags)
         }
       }
     } catch {
@@ -162,31 +162,11 @@ extension Supply {
     if !isSent || group.isSelfContained && !outgoing.hasTransfers { recent.remove(group.sequence) }
   }
 
-  /// Answers requests outside of a reconciliation, with what recent transactions bind to them.
-  private func answer(_ group: RequestGroup) throws(SyncError) {
-    let concerned = try concernedCollections()
+  /// Forgets recent transactions that the peer has acknowledged.
+  func forgetConfirmed() {
     let confirmed = outgoing.firstUnacknowledged() ?? .max
     let waiting = (live.map(\.sequence) + heldBack.map(\.sequence)).min() ?? .max
     recent.remove(before: min(confirmed, waiting, lastCommitted &+ 1))
-    try context.read { transaction in
-      try recent.refresh(transaction) { concerned.contains($0) }
-      oversize = try transaction.oversizeKeys()
-      var included: [DocumentKey: Inclusion] = [:]
-      for request in group.requests {
-        guard let collection = try transaction.collection(request.collection) else { continue }
-        let key = DocumentKey(collection: collection.id, id: request.id)
-        contention.insert(key)
-        if try transaction.withRecord(collection, request.id, { _, _ in true }) == nil {
-          if request.isHeld { watch.insert(key) }
-        } else {
-          included[key] = .requested(request)
-        }
-      }
-      for key in recent.isEmpty ? [] : recent.closure(of: included.keys) where included[key] == nil {
-        included[key] = .whole
-      }
-      try add(included.keys.inOrder().map { ($0, included[$0] ?? .whole) }, transaction, mayOvertake: false)
-    }
   }
 
   // MARK: - Offers

@@ -8,6 +8,7 @@ import QueryEngine
 final class Supply {
   let context: SessionContext
   let outgoing: Outgoing
+  let batch: GroupBatch
   let ownInterest: (Collection) -> CollectionInterest?
   var interest = Interest()
   /// The interest's number at the peer; `nil` before there is one.
@@ -21,17 +22,16 @@ final class Supply {
   var isAsked = false
   var questions = WorkQueue<QuestionTask>()
   var answers: [RangeAnswer] = []
-  var streams: [KeyRange] = []
+  var streams = RangeSet()
   var streamWalks = WorkQueue<StreamWalk>()
   var wanted = WorkQueue<DocumentRequest>()
-  /// Requests for documents that wait for those they belong with.
-  var deferred: [DocumentKey: DocumentRequest] = [:]
-  var index = GroupIndex(through: 0)
+  /// Documents that wait for those they belong with, and why they go out.
+  var deferred: [StoredPlace: Inclusion] = [:]
+  var index = GroupRuns(through: 0)
   var recent = RecentGroups(after: .max)
-  /// Documents of recent groups that went out in this reconciliation.
-  var recentSent: Set<DocumentKey> = []
-  var pass: GroupPass?
-  var unbound: UnboundDocuments?
+  var pass = ComponentPass()
+  /// The last document that there was when the reconciliation began.
+  var walkThrough = DocumentNumber(0)
   /// What has to go out before the peer is told that all is settled.
   var settledAfter: Outgoing.Progress?
   var oversize: Set<DocumentKey> = []
@@ -59,6 +59,7 @@ final class Supply {
     outgoing = Outgoing(context)
     watch = WatchList(context.tuning)
     contention = Contention(limit: context.tuning.contendedDocuments)
+    batch = GroupBatch(context, outgoing)
   }
 
   /// Takes a frame of the peer's interest.
@@ -106,7 +107,8 @@ final class Supply {
 
   /// Whether the reconciliation has something to do that does not wait for the peer.
   private var canProduce: Bool {
-    needsIndex && !index.isReady || !wanted.isEmpty || !streamWalks.isEmpty || isAsked && questions.isEmpty
+    needsIndex && !index.isReady || !wanted.isEmpty || !streamWalks.isEmpty || hasReadyComponents
+      || isAsked && questions.isEmpty
   }
 
   /// Does what waits, as far as the budget of records and the window go.

@@ -162,7 +162,7 @@ package final class SimDriver {
       met = info
       connection.link.noteUse()
     case .caughtUp(let generation): caughtUp = generation
-    case .oversize, .refused, .groupSplit, .overflow: break
+    case .oversize, .refused, .groupSplit, .damaged, .groupsForgotten, .overflow: break
     }
     world.oracles.heard(event, by: self)
   }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Foundation
 import QueryEngine
 import ScopePolicy
 import Synchronization
@@ -85,6 +86,25 @@ final class TestPeer {
 
   func evict(_ id: String, in collection: String = "things") throws {
     try write { try $0.evict(try DocumentID(id), in: collection) }
+  }
+
+  /// Changes bytes in the open store's file, as a rotting disk would.
+  ///
+  /// - Returns: How often `old`, which is as long as `new`, stood there.
+  func damage(_ old: String, by new: String) throws -> Int {
+    let file = URL(fileURLWithPath: directory.file("store") + "/data.mdb")
+    let handle = try FileHandle(forUpdating: file)
+    defer { try? handle.close() }
+    let data = try Data(contentsOf: file)
+    var count = 0
+    var start = data.startIndex
+    while let range = data.range(of: Data(old.utf8), in: start..<data.endIndex) {
+      try handle.seek(toOffset: UInt64(range.lowerBound))
+      try handle.write(contentsOf: Data(new.utf8))
+      start = range.upperBound
+      count += 1
+    }
+    return count
   }
 
   /// All living documents of a collection, by id.

@@ -1,0 +1,50 @@
+import CRDTCore
+
+/// Documents of a collection with numbers that follow each other.
+package struct DocumentRun: Hashable, Sendable {
+  package let collection: UInt32
+  package let numbers: ClosedRange<DocumentNumber>
+
+  package init(collection: UInt32, numbers: ClosedRange<DocumentNumber>) {
+    self.collection = collection
+    self.numbers = numbers
+  }
+
+  /// How many documents it names, of which some may not be here any more.
+  package var count: UInt64 { numbers.upperBound.rawValue - numbers.lowerBound.rawValue + 1 }
+}
+
+extension ReadTransaction {
+  /// Visits the documents of commits after `sequence` that touched several, oldest first, by their numbers, until
+  /// `body` returns `false`.
+  ///
+  /// No document is looked at. A damaged record binds nothing any more, and is passed over; `verify` finds it.
+  package borrowing func groupRuns(
+    after sequence: UInt64, _ body: (_ sequence: UInt64, _ runs: [DocumentRun]) throws -> Bool
+  ) throws {
+    let slot = slot
+    try pages.groupRuns(after: sequence, through: lastNumber) { sequence, runs in
+      try slot.check()
+      return try body(sequence, runs)
+    }
+  }
+}
+
+extension DocumentPages {
+  fileprivate func groupRuns(
+    after sequence: UInt64, through greatest: DocumentNumber,
+    _ body: (UInt64, [DocumentRun]) throws -> Bool
+  ) throws {
+    try access.scan(tables.log, from: LogKey.first(after: sequence).rawBytes) { key, stored in
+      guard let name = LogKey(key), name.kind == .bound else { return true }
+      guard let value = try? SmallRecord.open(stored, at: key, table: "log"),
+        let record = try? LogRecord(value.rawBytes, kind: name.kind), record.lastMember <= greatest
+      else { return true }
+      let runs = record.runs.map { run in
+        let (first, last) = (run.numbers.lowerBound, run.numbers.upperBound)
+        return DocumentRun(collection: run.collection, numbers: DocumentNumber(first)...DocumentNumber(last))
+      }
+      return try body(name.sequence, runs)
+    }
+  }
+}

@@ -1,0 +1,159 @@
+package import CRDTCore
+
+/// A record that does not stand as it was written.
+package struct DamagedRecord: Hashable, Sendable {
+  package let collection: String
+  /// Which document it is of; `nil` where even that cannot be told.
+  package let id: DocumentID?
+  /// Its number; `nil` where its key is damaged or leads nowhere.
+  package let number: DocumentNumber?
+}
+
+extension ReadTransaction {
+  /// The number of the document that came last.
+  package var lastNumber: DocumentNumber { log.lastNumber }
+
+  /// Visits a collection's intact records by ascending number until `body` returns `false`, tombstones too.
+  ///
+  /// - Parameters:
+  ///   - collection: What to visit.
+  ///   - numbers: The first and the last number, both included.
+  ///   - damaged: Gets what is passed over.
+  ///   - body: Gets the number, the id's bytes, the summary and the record, verified, all in place.
+  /// - Throws: What the closures throw, and what reading throws.
+  package borrowing func forEachIntactRecord(
+    in collection: Collection, numbers: ClosedRange<DocumentNumber>,
+    damaged: (DamagedRecord) throws -> Void,
+    _ body: (
+      _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
+    ) throws -> Bool
+  ) throws {
+    let slot = slot
+    try pages.forEachIntactRow(collection, numbers, damaged: damaged) { row in
+      try slot.check()
+      return try body(row.number, row.id, row.summary, RecordView(row.record))
+    }
+  }
+
+  /// Visits a collection's intact records by ascending id bytes until `body` returns `false`, tombstones too.
+  ///
+  /// - Parameters:
+  ///   - collection: What to visit.
+  ///   - from: The first id's bytes, included.
+  ///   - to: The id's bytes to stop before.
+  ///   - damaged: Gets what is passed over.
+  ///   - body: Gets the number, the id's bytes, the summary and the record, verified, all in place.
+  /// - Throws: What the closures throw, and what reading throws.
+  package borrowing func forEachIntactRecord(
+    in collection: Collection, from: [UInt8] = [], to: [UInt8]? = nil,
+    damaged: (DamagedRecord) throws -> Void,
+    _ body: (
+      _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
+    ) throws -> Bool
+  ) throws {
+    let slot = slot
+    try pages.forEachIntactRow(collection, from: from, to: to, damaged: damaged) { row in
+      try slot.check()
+      return try body(row.number, row.id, row.summary, RecordView(row.record))
+    }
+  }
+
+  /// Hands a document's intact record, which may be a tombstone, to `body` in place.
+  ///
+  /// A death certificate is handed over as the bare tombstone that it stands for, which has no number.
+  ///
+  /// - Returns: `false` when the document is unknown here, or its record damaged, which `damaged` is told.
+  /// - Throws: What the closures throw, and what reading throws.
+  @discardableResult
+  package borrowing func visitIntactRecord(
+    _ collection: Collection, _ id: DocumentID, damaged: (DamagedRecord) throws -> Void,
+    _ body: (_ number: DocumentNumber?, _ record: borrowing RecordView, _ summary: Summary) throws -> Void
+  ) throws -> Bool {
+    let pages = try pages
+    var number: DocumentNumber?
+    let lookup = try pages.lookUp(collection.id, id) { row in
+      number = row.number
+      try body(row.number, RecordView(row.record), row.summary)
+    }
+    switch lookup {
+    case .found: return true
+    case .damaged:
+      try damaged(DamagedRecord(collection: collection.name, id: id, number: number))
+      return false
+    case .unknown:
+      return try pages.withTombstone(collection.id, id, sites) { try body(nil, $0, $1) } != nil
+    }
+  }
+}
+
+extension DocumentPages {
+  /// Looks a document up by its id, verifies its row, and hands it to `body`.
+  func lookUp(
+    _ collection: UInt32, _ id: DocumentID, _ body: (borrowing DocumentRow) throws -> Void
+  ) throws -> Lookup {
+    try DocumentPath.withKey(collection, id.bytes.rawBytes) { path in
+      var isWhole = true
+      let lookup = try visitRow(path) { row in
+        isWhole = row.verify(for: path) || Probe.defect(.damagedRecordSent)
+        if isWhole { try body(row) }
+      }
+      return isWhole ? lookup : .damaged
+    }
+  }
+
+  fileprivate func forEachIntactRow(
+    _ collection: Collection, _ numbers: ClosedRange<DocumentNumber>,
+    damaged: (DamagedRecord) throws -> Void, _ body: (borrowing DocumentRow) throws -> Bool
+  ) throws {
+    let start = DocumentPlace(collection.id, numbers.lowerBound).withKey { key in key.copied }
+    var last: DocumentNumber?
+    try access.scan(tables.documents, from: start.rawBytes) { key, stored in
+      guard let place = DocumentPlace(key) else {
+        guard DocumentPlace.collection(of: key) == collection.id else { return false }
+        try damaged(DamagedRecord(collection: collection.name, id: nil, number: nil))
+        return true
+      }
+      guard place.collection == collection.id, place.number <= numbers.upperBound else { return false }
+      // Pages that changed places hold intact rows, but not in order.
+      guard let row = DocumentRow(stored, number: place.number), last.map({ $0 < place.number }) ?? true,
+        row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
+      else {
+        var id: DocumentID?
+        if let row = DocumentRow(stored, number: place.number) { id = try? DocumentID(validating: row.id) }
+        try damaged(DamagedRecord(collection: collection.name, id: id, number: place.number))
+        return true
+      }
+      last = place.number
+      return try body(row)
+    }
+  }
+
+  fileprivate func forEachIntactRow(
+    _ collection: Collection, from: [UInt8], to: [UInt8]?,
+    damaged: (DamagedRecord) throws -> Void, _ body: (borrowing DocumentRow) throws -> Bool
+  ) throws {
+    let end = to.map { to in IDKey.bytes(collection.id, to.rawBytes) }
+    let cursor = try PointCursor(access, tables.documents)
+    var order = KeyOrder()
+    try ids.scan(from: IDKey.bytes(collection.id, from.rawBytes).rawBytes) { idKey, value in
+      guard let (number, start) = IDKey.parse(idKey), number == collection.id else { return false }
+      if let end, idKey.compare(end.rawBytes) >= 0 { return false }
+      let id = idKey.extracting(start..<idKey.byteCount)
+      let place = DocumentPlace(collection.id, IDPages.number(value))
+      let rises = order.rises(to: idKey)
+      var goesOn: Bool?
+      _ = try place.withKey { (key) throws(any Error) in
+        try cursor.withValue(key) { stored in
+          guard let row = DocumentRow(stored, number: place.number), row.id.isEqual(to: id), rises,
+            row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
+          else { return }
+          goesOn = try body(row)
+        }
+      }
+      if let goesOn { return goesOn }
+      try damaged(
+        DamagedRecord(collection: collection.name, id: try? DocumentID(validating: id), number: place.number))
+      return true
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import CRDTCore
+import DocStore
+
+/// The group that is being encoded, cut in parts should it become too large for a receiver's memory.
+///
+/// A session has one, used again and again, so that a group asks for no memory of its own.
+final class GroupBatch {
+  private let context: SessionContext
+  private let outgoing: Outgoing
+  private var group = GroupEncoder()
+  private var sequence: UInt64 = 0
+  private var mayOvertake = true
+  private var partCount = 0
+  private var documents = 0
+  private var bytes = 0
+
+  init(_ context: SessionContext, _ outgoing: Outgoing) {
+    self.context = context
+    self.outgoing = outgoing
+  }
+
+  /// Begins a group; what an error left of another is dropped.
+  ///
+  /// Unless it `mayOvertake`, it goes out after the large ones that are waiting.
+  func begin(sequence: UInt64 = 0, mayOvertake: Bool = true) {
+    group.removeAll()
+    self.sequence = sequence
+    self.mayOvertake = mayOvertake
+    (partCount, documents, bytes) = (0, 0, 0)
+  }
+
+  /// Adds what `base` lacks of a document, unless the gate keeps it here or it is too large.
+  func append(
+    _ id: RawSpan, _ record: borrowing RecordView, base: VersionVector, of collection: Collection,
+    _ tables: RecordTables, flags: UInt8
+  ) throws(CodecError) {
+    guard let cleared = context.gatekeeper?.clear(collection.name) else { return }
+    makeRoom()
+    let before = group.byteCount
+    let tooLarge = try group.append(
+      cleared, id: id, flags: flags, record: record, base: base, tables: tables,
+      limit: context.documentLimit)
+    guard let tooLarge else { return count(from: before) }
+    let key = DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))
+    context.tellOversize(key, in: collection.name, byteCount: tooLarge)
+  }
+
+  /// Adds a document that is encoded already.
+  func append(_ document: LiveDocument, wire: [UInt8], flags: UInt8) {
+    guard let cleared = context.gatekeeper?.clear(document.collection.name) else { return }
+    makeRoom()
+    let before = group.byteCount
+    group.append(cleared, id: document.id.bytes.span.bytes, flags: flags, wire: wire)
+    count(from: before)
+  }
+
+  private func count(from before: Int) {
+    documents += 1
+    bytes += group.byteCount - before
+  }
+
+  private func makeRoom() {
+    if group.byteCount >= context.tuning.splitBytes || group.documentCount >= context.tuning.splitDocuments {
+      flush()
+    }
+  }
+
+  private func flush() {
+    guard !group.isEmpty else { return }
+    outgoing.add(group, sequence: sequence, mayOvertake: mayOvertake && partCount == 0)
+    group.removeAll()
+    partCount += 1
+  }
+
+  /// Hands the group on.
+  ///
+  /// - Returns: Whether anything goes out.
+  @discardableResult
+  func finish() -> Bool {
+    flush()
+    if partCount > 1 { context.tell(.groupSplit(documents: documents, byteCount: bytes)) }
+    return partCount > 0
+  }
+}

@@ -1,0 +1,47 @@
+import CRDTCore
+
+/// Ranges that do not overlap, for looking up ids.
+struct RangeSet {
+  private var ranges: [String: [KeyRange]] = [:]
+
+  mutating func insert(_ range: KeyRange) {
+    var known = ranges.removeValue(forKey: range.collection) ?? []
+    let place = known.firstIndex { range.from.lexicographicallyPrecedes($0.from) } ?? known.count
+    known.insert(range, at: place)
+    ranges[range.collection] = known
+  }
+
+  var isEmpty: Bool { ranges.isEmpty }
+
+  /// What of a collection is inside.
+  func part(of collection: String) -> Part {
+    guard let ranges = ranges[collection] else { return .nothing }
+    if let first = ranges.first, ranges.count == 1, first.from.isEmpty, first.to.isEmpty { return .all }
+    return .ranges(ranges)
+  }
+
+  /// What of one collection lies in the ranges.
+  enum Part {
+    case nothing
+    case all
+    case ranges([KeyRange])
+
+    func contains(_ id: RawSpan) -> Bool {
+      switch self {
+      case .nothing: return false
+      case .all: return true
+      case .ranges(let ranges):
+        var low = 0
+        var high = ranges.count
+        while low < high {
+          let middle = (low + high) / 2
+          let from = ranges[middle].from
+          if id.compare(from.span.bytes) < 0 { high = middle } else { low = middle + 1 }
+        }
+        guard low > 0 else { return false }
+        let end = ranges[low - 1].to
+        return end.isEmpty || id.compare(end.span.bytes) < 0
+      }
+    }
+  }
+}

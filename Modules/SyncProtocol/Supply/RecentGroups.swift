@@ -1,0 +1,82 @@
+import CRDTCore
+import DocStore
+
+/// The transactions that a receiver may have in part only, should one of their documents be sent alone.
+struct RecentGroups {
+  private var records: [UInt64: [DocumentRun]] = [:]
+  private var sequences: [StoredPlace: [UInt64]] = [:]
+  private(set) var through: UInt64 = 0
+
+  init(after sequence: UInt64) { through = sequence }
+
+  var isEmpty: Bool { records.isEmpty }
+  /// All documents of these transactions, in any order.
+  var places: some Swift.Collection<StoredPlace> { sequences.keys }
+
+  func contains(_ place: StoredPlace) -> Bool { !sequences.isEmpty && sequences[place] != nil }
+
+  /// The runs of a record that a session has to do with; fewer than two documents are no group.
+  static func relevant(_ members: [DocumentRun], _ concerns: (UInt32) -> Bool) -> [DocumentRun] {
+    let relevant = members.filter { concerns($0.collection) }
+    return relevant.count > 1 || relevant.contains { $0.count > 1 } ? relevant : []
+  }
+
+  /// Takes in what was committed up to the snapshot.
+  ///
+  /// - Returns: Whether there was anything.
+  @discardableResult
+  mutating func refresh(
+    _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool
+  ) throws -> Bool {
+    guard transaction.sequence > through else { return false }
+    try transaction.groupRuns(after: through) { sequence, members in
+      let relevant = Self.relevant(members, concerns)
+      if !relevant.isEmpty { insert(sequence, relevant) }
+      return true
+    }
+    through = transaction.sequence
+    return true
+  }
+
+  private mutating func insert(_ sequence: UInt64, _ members: [DocumentRun]) {
+    records[sequence] = members
+    for place in members.places { sequences[place, default: []].append(sequence) }
+  }
+
+  /// Forgets a transaction that the receiver has whole, or gets whole before anything sent from now on.
+  mutating func remove(_ sequence: UInt64) {
+    guard let members = records.removeValue(forKey: sequence) else { return }
+    for place in members.places {
+      sequences[place]?.removeAll { $0 == sequence }
+      if sequences[place]?.isEmpty == true { sequences[place] = nil }
+    }
+  }
+
+  /// Forgets all transactions before one.
+  mutating func remove(before sequence: UInt64) {
+    for known in records.keys where known < sequence { remove(known) }
+  }
+
+  /// Calls `body` with each document that shares a transaction with one, and that itself.
+  func forEachNeighbour(of place: StoredPlace, _ body: (StoredPlace) -> Void) {
+    for sequence in sequences[place] ?? [] {
+      for place in records[sequence]?.places ?? [] { body(place) }
+    }
+  }
+}
+
+extension [DocumentRun] {
+  /// Each document's place.
+  fileprivate var places: [StoredPlace] {
+    flatMap { run in
+      (run.numbers.lowerBound.rawValue...run.numbers.upperBound.rawValue).lazy.map { number in
+        StoredPlace(collection: run.collection, number: DocumentNumber(number))
+      }
+    }
+  }
+}
+
+extension DocumentKey {
+  /// A hash that is the same in every process.
+  var hash64: UInt64 { HashLanes(id.bytes.span.bytes, seed: UInt64(collection)).first }
+}

@@ -1,0 +1,61 @@
+import CRDTCore
+import DocStore
+
+/// What the records of one collection need to be matched and encoded, taken once for a snapshot.
+struct Source {
+  let collection: Collection
+  let tables: RecordTables
+  /// What of it the peer subscribes to.
+  let matcher: CollectionInterest
+  /// What of it this peer subscribes to itself.
+  let own: CollectionInterest?
+  /// What of it goes out unasked in this reconciliation.
+  let streamed: RangeSet.Part
+
+  func key(of id: RawSpan) -> DocumentKey {
+    DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))
+  }
+
+  /// What the receiver is told of a document: whether it is held here under this peer's own interest.
+  func flags(_ id: RawSpan, _ record: borrowing RecordView) -> UInt8 {
+    own?.matches(id, record) == true ? GroupEncoder.heldFlag : 0
+  }
+}
+
+/// The sources of the collections that a snapshot is read in for one session.
+struct Sources {
+  private let supply: Supply
+  private var known: [UInt32: Source?] = [:]
+
+  init(_ supply: Supply) { self.supply = supply }
+
+  /// - Returns: `nil` for a collection that the session has nothing to do with.
+  mutating func source(
+    _ number: UInt32, _ transaction: borrowing ReadTransaction
+  ) throws -> Source? {
+    if let known = known[number] { return known }
+    return try make(try transaction.collection(number: number), number, transaction)
+  }
+
+  mutating func source(_ name: String, _ transaction: borrowing ReadTransaction) throws -> Source? {
+    guard let collection = try transaction.collection(name) else { return nil }
+    if let known = known[collection.id] { return known }
+    return try make(collection, collection.id, transaction)
+  }
+
+  private mutating func make(
+    _ collection: Collection?, _ number: UInt32, _ transaction: borrowing ReadTransaction
+  ) throws -> Source? {
+    var source: Source?
+    if let collection, supply.concerns(collection.name),
+      let matcher = supply.interest.matcher(for: collection)
+    {
+      source = Source(
+        collection: collection, tables: RecordTables(keys: collection.keys, sites: transaction.sites),
+        matcher: matcher, own: supply.ownInterest(collection),
+        streamed: supply.streams.part(of: collection.name))
+    }
+    known[number] = .some(source)
+    return source
+  }
+}

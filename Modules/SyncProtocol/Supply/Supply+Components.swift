@@ -1,0 +1,249 @@
+import CRDTCore
+import DocStore
+
+/// How far a reconciliation is with what belongs together, which goes out component by component.
+struct ComponentPass {
+  /// The next component to look at.
+  var next = 0
+  /// Whether the peer has asked and wanted all: until then only those go that nothing can be asked of any more.
+  var isLast = false
+  var isSent: [Bool] = []
+  /// Documents of recent transactions that went out.
+  var recentSent: Set<StoredPlace> = []
+  /// Of the documents of recent transactions those in components.
+  fileprivate var recentMembers: [Int: [StoredPlace]]?
+}
+
+/// What becomes visible together: components, and documents of recent transactions.
+private struct Bundle {
+  var components: Set<Int> = []
+  var places: Set<StoredPlace> = []
+}
+
+extension Supply {
+  /// Takes note of what was committed up to the snapshot.
+  func refreshRecent(_ transaction: borrowing ReadTransaction, _ concerned: Set<UInt32>) throws {
+    if try recent.refresh(transaction, concerns: { concerned.contains($0) }) { pass.recentMembers = nil }
+  }
+
+  /// Whether there are components that can go out before all is asked.
+  var hasReadyComponents: Bool { index.isReady && pass.next < index.componentCount && !streams.isEmpty }
+
+  /// Sends the next components.
+  ///
+  /// - Returns: `false` when there are none now.
+  func addComponents(budget: inout Int) throws(SyncError) -> Bool {
+    guard index.isReady, pass.next < index.componentCount else { return false }
+    if streams.isEmpty {
+      guard pass.isLast else { return false }
+      // What was wanted goes out by itself.
+      pass.next = index.componentCount
+      return false
+    }
+    let concerned = try concernedCollections()
+    try context.read { transaction in
+      try refreshRecent(transaction, concerned)
+      var sources = Sources(self)
+      while budget > 0, hasRoomToAdd, pass.next < index.componentCount {
+        let component = pass.next
+        pass.next += 1
+        budget -= 1
+        guard !pass.isSent[component], try isDue(component, &sources, transaction) else { continue }
+        let bundle = bundle(of: component)
+        guard try isReady(bundle, &sources, transaction) else { continue }
+        try send(bundle, &sources, transaction, budget: &budget)
+      }
+    }
+    return true
+  }
+
+  /// Sends what was asked for and waited for all to be asked.
+  ///
+  /// - Returns: `false` when there is nothing left.
+  func addDeferred(budget: inout Int) throws(SyncError) -> Bool {
+    guard !deferred.isEmpty else { return false }
+    let concerned = try concernedCollections()
+    try context.read { transaction in
+      try refreshRecent(transaction, concerned)
+      var sources = Sources(self)
+      for place in deferred.keys.sorted() where deferred[place] != nil {
+        guard budget > 0, hasRoomToAdd else { return }
+        budget -= 1
+        try sendBundle(around: place, &sources, transaction, budget: &budget)
+        // What is here no more is owed no more.
+        deferred[place] = nil
+      }
+    }
+    return true
+  }
+
+  /// Sends a document that was asked for, or is due, with all that belongs with it, once nothing of that can be
+  /// asked for any more.
+  func sendBundle(
+    around place: StoredPlace, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+  ) throws {
+    var budget = Int.max
+    try sendBundle(around: place, &sources, transaction, budget: &budget)
+  }
+
+  private func sendBundle(
+    around place: StoredPlace, _ sources: inout Sources, _ transaction: borrowing ReadTransaction,
+    budget: inout Int
+  ) throws {
+    let bundle = bundle(around: [place])
+    guard try isReady(bundle, &sources, transaction) else { return }
+    try send(bundle, &sources, transaction, budget: &budget)
+  }
+
+  /// Whether something of a component may be lacking at the peer.
+  private func isDue(
+    _ component: Int, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    for run in index.runs(of: component) {
+      if let source = try sources.source(run.collection, transaction) {
+        if case .nothing = source.streamed { continue }
+        return true
+      }
+    }
+    return false
+  }
+
+  /// Whether the peer can ask for nothing more of what goes out together.
+  private func isReady(
+    _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    guard !pass.isLast else { return true }
+    for component in bundle.components {
+      for run in index.runs(of: component) {
+        if let source = try sources.source(run.collection, transaction) {
+          guard case .all = source.streamed else { return false }
+        }
+      }
+    }
+    return true
+  }
+
+  // MARK: - What belongs together
+
+  private func bundle(of component: Int) -> Bundle {
+    guard !recent.isEmpty else { return Bundle(components: [component]) }
+    var bundle = bundle(around: recentMembers(of: component))
+    bundle.components.insert(component)
+    return bundle
+  }
+
+  /// All that transactions bind to documents, old ones and recent ones, and those documents.
+  ///
+  /// What went out already binds nothing any more: the peer has it, or gets it before.
+  private func bundle(around places: [StoredPlace]) -> Bundle {
+    var bundle = Bundle(places: Set(places))
+    var open = places
+    while let place = open.popLast() {
+      recent.forEachNeighbour(of: place) { if bundle.places.insert($0).inserted { open.append($0) } }
+      guard let component = index.component(of: place), !pass.isSent[component],
+        bundle.components.insert(component).inserted, !recent.isEmpty
+      else { continue }
+      for member in recentMembers(of: component) where bundle.places.insert(member).inserted {
+        open.append(member)
+      }
+    }
+    return bundle
+  }
+
+  private func recentMembers(of component: Int) -> [StoredPlace] {
+    if pass.recentMembers == nil {
+      var members: [Int: [StoredPlace]] = [:]
+      for place in recent.places {
+        if let component = index.component(of: place) { members[component, default: []].append(place) }
+      }
+      pass.recentMembers = members
+    }
+    return pass.recentMembers?[component] ?? []
+  }
+
+  // MARK: - Sending it
+
+  /// Sends those of a bundle that the peer lacks, as one group, by ascending numbers.
+  private func send(
+    _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction, budget: inout Int
+  ) throws {
+    batch.begin()
+    try include(bundle, &sources, transaction, budget: &budget)
+    batch.finish()
+  }
+
+  private func include(
+    _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction, budget: inout Int
+  ) throws {
+    var places = bundle.places
+    if isRoundActive {
+      for place in places where recent.contains(place) { pass.recentSent.insert(place) }
+    }
+    for component in bundle.components.sorted() {
+      pass.isSent[component] = true
+      for run in index.runs(of: component) {
+        guard let source = try sources.source(run.collection, transaction) else { continue }
+        try transaction.forEachIntactRecord(
+          in: source.collection, numbers: run.numbers, damaged: context.tellDamaged
+        ) { number, id, summary, record in
+          budget -= 1
+          let place = StoredPlace(collection: run.collection, number: number)
+          let isRecent = !places.isEmpty && places.remove(place) != nil
+          if let inclusion = takeDeferred(place) {
+            try include(inclusion, id, summary, record, source)
+          } else if isRecent || source.streamed.contains(id) {
+            try include(.whole, id, summary, record, source)
+          }
+          return true
+        }
+      }
+    }
+    for place in places.sorted() {
+      guard let source = try sources.source(place.collection, transaction) else { continue }
+      let inclusion = takeDeferred(place) ?? .whole
+      try transaction.forEachIntactRecord(
+        in: source.collection, numbers: place.number...place.number, damaged: context.tellDamaged
+      ) { _, id, summary, record in
+        try include(inclusion, id, summary, record, source)
+        return true
+      }
+    }
+  }
+
+  /// Answers requests outside of a reconciliation, with what recent transactions bind to them.
+  func answer(_ group: RequestGroup) throws(SyncError) {
+    let concerned = try concernedCollections()
+    forgetConfirmed()
+    try context.read { transaction in
+      try refreshRecent(transaction, concerned)
+      oversize = try transaction.oversizeKeys()
+      var sources = Sources(self)
+      batch.begin(mayOvertake: false)
+      var places: [StoredPlace] = []
+      for request in group.requests {
+        guard let source = try sources.source(request.collection, transaction) else { continue }
+        let key = DocumentKey(collection: source.collection.id, id: request.id)
+        contention.insert(key)
+        let isKnown = try transaction.visitIntactRecord(
+          source.collection, request.id, damaged: context.tellDamaged
+        ) { number, record, summary in
+          if let number {
+            let place = StoredPlace(collection: source.collection.id, number: number)
+            places.append(place)
+            deferred[place] = .requested(request)
+          } else {
+            try include(.requested(request), request.id.bytes.span.bytes, summary, record, source)
+          }
+        }
+        if !isKnown, request.isHeld { watch.insert(key) }
+      }
+      var budget = Int.max
+      try include(bundle(around: places), &sources, transaction, budget: &budget)
+      batch.finish()
+    }
+  }
+
+  private func takeDeferred(_ place: StoredPlace) -> Inclusion? {
+    deferred.isEmpty ? nil : deferred.removeValue(forKey: place)
+  }
+}

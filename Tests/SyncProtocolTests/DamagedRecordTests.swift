@@ -1,0 +1,96 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+import Testing
+
+/// Records that rot in the file of a peer: they stay there, and everything else flows.
+@Suite struct DamagedRecordTests {
+  private static let query = "SELECT * FROM things"
+
+  /// A peer with documents of which one is damaged in its text, and an empty one that wants them.
+  private func peers(
+    transactions: [[String]], damaged: String = "d3"
+  ) throws -> (TestNetwork, TestPeer, TestPeer) {
+    let network = TestNetwork()
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    for ids in transactions {
+      try a.write { transaction in
+        for id in ids {
+          try transaction.upsert(
+            ["text": .string("the words of \(id).")], id: try DocumentID(id), into: "things")
+        }
+      }
+    }
+    // Sessions hear of later commits only.
+    try a.distribute()
+    #expect(try a.damage("the words of \(damaged).", by: "The words of \(damaged).") >= 1)
+    try b.subscribe(Self.query)
+    return (network, a, b)
+  }
+
+  private func told(_ end: Endpoint) throws -> [DocumentID?] {
+    end.events.compactMap { if case .damaged("things", let id) = $0 { .some(id) } else { nil } }
+  }
+
+  @Test(arguments: [
+    (1...40).map { ["d\($0)"] }, [(1...40).map { "d\($0)" }],
+    [["d1", "d2"], ["d2", "d3"], ["d4", "d5"], ["d6"]],
+  ])
+  func `is passed over, and told of once`(transactions: [[String]]) throws {
+    let (network, a, b) = try peers(transactions: transactions)
+    let (end, _) = try network.connect(a, b)
+    try network.settle()
+    let all = Set(transactions.joined())
+    #expect(try Set(b.documents().keys) == all.subtracting(["d3"]))
+    #expect(try told(end) == [try DocumentID("d3")])
+    #expect(network.endpoints.allSatisfy { $0.closed == nil })
+  }
+
+  @Test func `costs nothing when the peers meet again`() throws {
+    let (network, a, b) = try peers(transactions: (1...200).map { ["d\($0)"] })
+    var sent: [Int] = []
+    for _ in 0..<3 {
+      let (end, other) = try network.connect(a, b)
+      try network.settle()
+      #expect(network.endpoints.allSatisfy { $0.closed == nil })
+      #expect(other.caughtUp != nil)
+      sent.append(end.sentBytes + other.sentBytes)
+      network.cut(end)
+    }
+    #expect(sent[1] == sent[2] && sent[1] < 500)
+    #expect(try b.documents().count == 199)
+  }
+
+  @Test func `that is asked for is not sent, and the session goes on`() throws {
+    let network = TestNetwork()
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    for number in 0..<40 { try a.put("d\(number)", ["text": .string("the words of d\(number).")]) }
+    try b.subscribe(Self.query)
+    let (first, _) = try network.connect(a, b)
+    try network.settle()
+    network.cut(first)
+    // Both have it; here it was written again, and then damaged.
+    try a.put("d3", ["text": .string("new words of d3.")])
+    try a.put("d5", ["text": .string("new words of d5")])
+    try a.distribute()
+    #expect(try a.damage("new words of d3.", by: "New words of d3.") >= 1)
+    let (end, _) = try network.connect(a, b)
+    try network.settle()
+    #expect(try b.document("d3")?["text"] == .string("the words of d3."))
+    #expect(try b.document("d5")?["text"] == .string("new words of d5"))
+    #expect(try told(end) == [try DocumentID("d3")])
+    #expect(network.endpoints.allSatisfy { $0.closed == nil })
+    try a.put("d6", ["text": .string("live")])
+    try network.settle()
+    #expect(try b.document("d6")?["text"] == .string("live"))
+  }
+
+  @Test func `would be sent without the check`() throws {
+    try Probe.$plan.withValue(Probe.Plan(defects: [.damagedRecordSent])) {
+      let (network, a, b) = try peers(transactions: (1...40).map { ["d\($0)"] })
+      try network.connect(a, b)
+      try network.settle()
+      #expect(try b.document("d3")?["text"] == .string("The words of d3."))
+    }
+  }
+}
