@@ -75,11 +75,20 @@ let package = Package(
     .executableTarget(
       name: "dunlin",
       dependencies: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade", "CZlib",
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade", "CZlib", "PeerControl",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tools/dunlin", resources: [.copy("Sample")], swiftSettings: settings),
+    .target(
+      name: "PeerControl", dependencies: ["CRDTCore"], path: "Tools/PeerControl", swiftSettings: settings),
+    .executableTarget(
+      name: "campaign",
+      dependencies: [
+        "CRDTCore", "PeerControl", "TestKit",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Tools/campaign", exclude: ["run"], swiftSettings: settings),
     .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
     tests(
       "SyncProtocolTests",

@@ -2,6 +2,7 @@ import CRDTCore
 import DocStore
 import Facade
 import Foundation
+import PeerControl
 import QueryEngine
 import SyncProtocol
 import Synchronization
@@ -213,25 +214,6 @@ final class ControlServer: Sendable {
           .map(["collection": .string($0.collection), "_id": $0.id.value, "bytes": .int(Int64($0.byteCount))])
         })
     ]
-  }
-}
-
-extension [String: Value] {
-  func text(_ key: String) -> String { if case .string(let text)? = self[key] { text } else { "" } }
-
-  func number(_ key: String) -> Int {
-    if case .int(let number)? = self[key] { Int(clamping: number) } else { 0 }
-  }
-
-  func flag(_ key: String) -> Bool { self[key] == .bool(true) }
-
-  func fields(_ key: String) -> [String: Value] {
-    if case .map(let fields)? = self[key] { fields } else { [:] }
-  }
-
-  func list(_ key: String) -> [[String: Value]] {
-    guard case .array(let values)? = self[key] else { return [] }
-    return values.compactMap { if case .map(let fields) = $0 { fields } else { nil } }
   }
 }
 

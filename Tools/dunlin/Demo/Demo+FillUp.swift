@@ -1,5 +1,6 @@
 import CRDTCore
 import Foundation
+import PeerControl
 import Synchronization
 
 /// Step 1: import and multi-hop replication; step 2: live updates.

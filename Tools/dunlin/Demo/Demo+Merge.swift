@@ -1,4 +1,5 @@
 import CRDTCore
+import PeerControl
 
 /// Step 3: changes apart from each other, and how they merge.
 extension Demo {

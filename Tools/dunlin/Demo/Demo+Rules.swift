@@ -1,5 +1,6 @@
 import CRDTCore
 import Foundation
+import PeerControl
 
 /// Step 4: scopes; step 5: transactions; step 6: sizes.
 extension Demo {

@@ -1,5 +1,6 @@
 import CRDTCore
 import Foundation
+import PeerControl
 
 /// The demo's story: three peers, and what each step does and proves.
 struct Demo {

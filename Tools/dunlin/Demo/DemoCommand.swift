@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PeerControl
 import Synchronization
 
 struct DemoCommand: AsyncParsableCommand {
@@ -69,10 +70,20 @@ final class Workspace: Sendable {
 
   func start(_ name: String, kind: String) throws -> ChildPeer {
     try peers.withLock { peers in
-      let peer = try ChildPeer(name: name, path: "\(path)/\(name)", kind: kind)
+      let peer = try ChildPeer(
+        name: name, path: "\(path)/\(name)", kind: kind, program: try Self.program())
       peers.append(peer)
       return peer
     }
+  }
+
+  /// The path of this program.
+  private static func program() throws -> String {
+    if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
+    guard let path = Bundle.main.executablePath else {
+      throw ToolError("the path of this program is unknown")
+    }
+    return path
   }
 
   /// Ends the processes, then removes the folder; a second caller, such as a signal handler's queue,

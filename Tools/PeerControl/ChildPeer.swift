@@ -1,13 +1,13 @@
-import CRDTCore
+package import CRDTCore
 import Foundation
 import Synchronization
 
-/// One peer of the demo: a process of its own, steered by JSON lines on its standard input.
+/// A peer in a process of its own, `dunlin serve --control`, steered by JSON lines on its standard input.
 ///
 /// Every request is answered by one line with the same number; lines without a number are events.
 /// The child ends when its standard input does, so it never outlives this process.
-final class ChildPeer: Sendable {
-  let name: String
+package final class ChildPeer: Sendable {
+  package let name: String
   private let process: Process
   private let input: FileHandle
   private let state: Mutex<State>
@@ -16,16 +16,23 @@ final class ChildPeer: Sendable {
     var nextRequest: Int64 = 1
     var waiting: [Int64: CheckedContinuation<[String: Value], any Error>] = [:]
     var events: [String: [[String: Value]]] = [:]
-    var log: [String] = []
+    package var log: [String] = []
     var hasEnded = false
   }
 
   /// Starts `dunlin serve --control` on the store at `path`.
-  init(name: String, path: String, kind: String) throws {
+  ///
+  /// - Parameters:
+  ///   - name: What the peer calls itself.
+  ///   - path: The store's directory.
+  ///   - kind: `small` or `big`.
+  ///   - program: The path of `dunlin`.
+  /// - Throws: Where the program does not start.
+  package init(name: String, path: String, kind: String, program: String) throws {
     self.name = name
     state = Mutex(State())
     process = Process()
-    process.executableURL = URL(fileURLWithPath: try Self.executable())
+    process.executableURL = URL(fileURLWithPath: program)
     process.arguments = ["serve", path, "--kind", kind, "--name", name, "--control"]
     let input = Pipe()
     let output = Pipe()
@@ -42,18 +49,10 @@ final class ChildPeer: Sendable {
   }
 
   /// The child's process id, for whoever must end it.
-  var processID: Int32 { process.processIdentifier }
+  package var processID: Int32 { process.processIdentifier }
 
   /// What the child has written to its log so far.
-  var log: [String] { state.withLock { $0.log } }
-
-  private static func executable() throws -> String {
-    if let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") { return path }
-    guard let path = Bundle.main.executablePath else {
-      throw ToolError("the path of this program is unknown")
-    }
-    return path
-  }
+  package var log: [String] { state.withLock { $0.log } }
 
   /// Reads lines on a thread of their own until the child closes its end.
   private func read(_ file: FileHandle, _ body: @escaping @Sendable ([UInt8]) -> Void) {
@@ -81,7 +80,7 @@ final class ChildPeer: Sendable {
       defer { state.waiting = [:] }
       return state.waiting.values
     }
-    for continuation in waiting { continuation.resume(throwing: ToolError("\(name) has ended unexpectedly")) }
+    for continuation in waiting { continuation.resume(throwing: PeerError("\(name) has ended unexpectedly")) }
   }
 
   private func receive(_ line: [UInt8]) {
@@ -96,7 +95,7 @@ final class ChildPeer: Sendable {
     }
     let continuation = state.withLock { $0.waiting.removeValue(forKey: number) }
     if case .string(let error)? = message["error"] {
-      continuation?.resume(throwing: ToolError("\(name): \(error)"))
+      continuation?.resume(throwing: PeerError("\(name): \(error)"))
     } else {
       continuation?.resume(returning: message)
     }
@@ -104,7 +103,7 @@ final class ChildPeer: Sendable {
 
   /// Sends a request and waits for its answer.
   @discardableResult
-  func ask(_ action: String, _ details: [String: Value] = [:]) async throws -> [String: Value] {
+  package func ask(_ action: String, _ details: [String: Value] = [:]) async throws -> [String: Value] {
     try await withCheckedThrowingContinuation { continuation in
       let number = state.withLock { state -> Int64? in
         guard !state.hasEnded else { return nil }
@@ -112,7 +111,7 @@ final class ChildPeer: Sendable {
         state.waiting[state.nextRequest] = continuation
         return state.nextRequest
       }
-      guard let number else { return continuation.resume(throwing: ToolError("\(name) has ended")) }
+      guard let number else { return continuation.resume(throwing: PeerError("\(name) has ended")) }
       var message = details
       message["id"] = .int(number)
       message["do"] = .string(action)
@@ -123,29 +122,36 @@ final class ChildPeer: Sendable {
         try input.write(contentsOf: Data(line))
       } catch {
         _ = state.withLock { $0.waiting.removeValue(forKey: number) }
-        continuation.resume(throwing: ToolError("\(name) no longer listens"))
+        continuation.resume(throwing: PeerError("\(name) no longer listens"))
       }
     }
   }
 
   /// The events of one name received since the last call.
-  func takeEvents(_ name: String) -> [[String: Value]] {
+  package func takeEvents(_ name: String) -> [[String: Value]] {
     state.withLock { $0.events.removeValue(forKey: name) ?? [] }
   }
 
   /// Runs a statement and returns its rows.
-  func execute(_ query: String, _ arguments: [String: Value] = [:]) async throws -> [[String: Value]] {
+  package func execute(_ query: String, _ arguments: [String: Value] = [:]) async throws -> [[String: Value]]
+  {
     let answer = try await ask("execute", ["query": .string(query), "arguments": .map(arguments)])
     guard case .array(let rows)? = answer["rows"] else { return [] }
     return rows.compactMap { if case .map(let row) = $0 { row } else { nil } }
   }
 
+  /// Ends the child at once, as a crash would.
+  package func kill() {
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
   /// Asks the child to end and waits; one that does not is killed.
-  func stop() {
+  package func stop() {
     try? input.close()
     let deadline = ContinuousClock.now + .seconds(5)
     while process.isRunning, ContinuousClock.now < deadline { usleep(10_000) }
-    if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    if process.isRunning { kill() }
     process.waitUntilExit()
   }
 }
