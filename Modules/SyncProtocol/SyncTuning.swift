@@ -4,6 +4,10 @@ package struct SyncTuning: Hashable, Sendable {
   package var recordsPerCall = 32_768
   /// Plain bytes that one call of a session packs.
   package var bytesPerCall = 512 << 10
+  /// Records that one call visits on a thread which must not wait.
+  package var recordsPerPromptCall = 2_048
+  /// Plain bytes that one call packs on such a thread.
+  package var bytesPerPromptCall = 64 << 10
   /// Ranges that a receiver has asked about and not heard of.
   package var rangesInFlight = 256
   /// Plain bytes that wait at a receiver to be applied.

@@ -169,6 +169,9 @@ final class BytePipe: Sendable {
   /// Whether nothing is queued.
   var isEmpty: Bool { state.withLockedValue { $0.queue.isEmpty } }
 
+  /// Bytes that were written and not taken.
+  var queuedBytes: Int { state.withLockedValue { $0.queuedBytes } }
+
   /// Whether a writer would wait.
   var isFull: Bool { state.withLockedValue { $0.queuedBytes >= bound } }
 

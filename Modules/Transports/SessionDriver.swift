@@ -3,7 +3,10 @@ import NIOConcurrencyHelpers
 public import QueryEngine
 public import SyncProtocol
 
-/// Pumps one session over one link: brings it bytes, commits and time, and carries out what it asks for.
+/// Drives one session over one link: brings it bytes, commits and time, and carries out what it asks for.
+///
+/// The session runs where its link does: what a socket receives is looked at on the socket's event loop, and what
+/// the session answers goes out from there. Steps that would keep the loop from other links run on a worker.
 ///
 /// Memory is bounded: while too much waits to be looked at or sent, the link is not read, and the peer in turn waits;
 /// the session bounds what waits to be applied.
@@ -32,12 +35,26 @@ public final class SessionDriver: Sendable {
     }
   }
 
+  /// What lasts beyond the session's own end.
+  private struct State {
+    var end: SessionEnd?
+    var inboundEnded = false
+    var outboundEnded = false
+    /// Whether a batch is on its way through the store.
+    var isApplying = false
+    var lingering: Task<Void, Never>?
+    var waiter: CheckedContinuation<SessionEnd, Never>?
+  }
+
   let setup: Setup
   let inbox = SessionInbox()
-  let outbox = SessionOutbox()
-  let applying = ApplyQueue()
   let figures = NIOLockedValueBox(SyncStatistics())
+  let timer: SessionTimer
+  let line: any DrivenLink
+  /// Used only by whoever has the turn.
+  let turn: SessionTurn
   private let onEvent: @Sendable (SyncEvent) -> Void
+  private let state = NIOLockedValueBox(State())
 
   /// Prepares a session; nothing happens before `run`.
   ///
@@ -46,7 +63,7 @@ public final class SessionDriver: Sendable {
   ///   - link: A link that nobody else uses.
   ///   - setup: The store and what a session asks.
   ///   - subscriptions: What to pull from the peer, until `subscribe` says otherwise.
-  ///   - onEvent: Hears of events in their order, on the driver's task; must be quick.
+  ///   - onEvent: Hears of events in their order, one at a time, on the session's thread; must be quick.
   public init(
     id: UInt64, link: any Link, setup: Setup, subscriptions: [SubscriptionQuery] = [],
     onEvent: @escaping @Sendable (SyncEvent) -> Void = { _ in }
@@ -55,7 +72,12 @@ public final class SessionDriver: Sendable {
     self.link = link
     self.setup = setup
     self.onEvent = onEvent
-    inbox.post { $0.subscriptions = subscriptions }
+    line = (link as? any DrivenLink) ?? LinkPump(link)
+    timer = SessionTimer(clock: setup.clock)
+    turn = SessionTurn(
+      Session(id: id, store: setup.store, gate: setup.gate, configuration: setup.configuration))
+    // The first turn is the start's, which finds it here.
+    _ = inbox.post { $0.subscriptions = subscriptions }
   }
 
   /// What the session has moved so far.
@@ -63,17 +85,17 @@ public final class SessionDriver: Sendable {
 
   /// Replaces what is pulled from the peer.
   public func subscribe(to queries: [SubscriptionQuery]) {
-    inbox.post { $0.subscriptions = queries }
+    post { $0.subscriptions = queries }
   }
 
   /// Says that the gate's answers have changed.
   public func policyChanged() {
-    inbox.post { $0.policyChanged = true }
+    post { $0.policyChanged = true }
   }
 
   /// Asks for an orderly end; `run` returns soon after.
   public func close() {
-    inbox.post { $0.closing = true }
+    post { $0.closing = true }
   }
 
   /// Runs the session to its end and closes the link; call it once.
@@ -83,84 +105,129 @@ public final class SessionDriver: Sendable {
   ///
   /// - Returns: Why it ended.
   public func run() async -> SessionEnd {
+    timer.onDue { [weak self] in self?.post { $0.isDue = true } }
     // Registered before the session reads the store for the first time, so that no commit falls between.
-    let listener = setup.store.onCommit { [inbox] commit in inbox.post { $0.commits.append(commit) } }
-    defer { listener.cancel() }
-    return await withTaskGroup(of: Void.self, returning: SessionEnd.self) { group in
-      group.addTask { await self.receiveAll() }
-      group.addTask { await self.sendAll() }
-      group.addTask { await self.applyAll() }
-      let end = await pump()
-      if case .session(let error) = end {
-        group.addTask { await self.hangUpLater(error) }
-        await waitUntilQuiet()
+    let listener = setup.store.onCommit { [weak self] commit in
+      guard let self, inbox.post(commit) else { return }
+      callTurn()
+    }
+    defer {
+      listener.cancel()
+      timer.cancel()
+    }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        state.withLockedValue { $0.waiter = waiter }
+        // Who posts before the start finds the turn taken.
+        line.executor.execute { [weak self] in self?.start() }
       }
-      link.close(LinkError(.closed, "\(end)"))
-      group.cancelAll()
-      return end
+    } onCancel: {
+      post { $0.cancelled = true }
     }
   }
 
-  /// Whether the link must not be read now.
-  private var isBacklogged: Bool {
-    guard !inbox.discards else { return false }
-    return inbox.chunkBytes >= DriverLimits.unseenBytes || outbox.byteCount >= DriverLimits.unsentBytes
-  }
-
-  private func receiveAll() async {
-    do {
-      while let chunk = try await link.receive() {
-        inbox.post(chunk: chunk)
-        while isBacklogged, !Task.isCancelled { await inbox.room.wait() }
-      }
-      // Half a conversation is none: the peer's end of its direction ends the session.
-      inbox.end(.receiver, LinkError(.disconnected, "\(link.endpoint.address) ended the connection"))
-    } catch {
-      inbox.end(.receiver, error)
-    }
-  }
-
-  private func sendAll() async {
-    do throws(LinkError) {
-      while true {
-        switch await outbox.next() {
-        case .send(let pieces):
-          try await link.send(pieces)
-          inbox.room.signal()
-          inbox.post { $0.writable = true }
-        case .finish:
-          try await link.finish()
-          return inbox.end(.sender, nil)
-        case .wait:
-          throw .cancelled
-        }
-      }
-    } catch {
-      inbox.end(.sender, error)
-    }
-  }
-
-  /// Waits until what was queued has gone out and the peer has hung up too, or until the link is closed.
-  ///
-  /// Hanging up first would make the system drop bytes that the peer has not read yet, and with them the reason.
-  private func waitUntilQuiet() async {
-    outbox.finish()
-    inbox.discard()
-    while !inbox.isQuiet, !Task.isCancelled { await inbox.arrival.wait() }
-  }
-
-  private func hangUpLater(_ reason: SyncError) async {
-    guard (try? await setup.clock.sleep(for: DriverLimits.lingering)) != nil else { return }
-    link.close(LinkError(.closed, reason.description))
+  private func post(_ change: (inout SessionInbox.Input) -> Void) {
+    if inbox.post(change) { callTurn() }
   }
 
   func tell(_ event: SyncEvent) { onEvent(event) }
+
+  // MARK: - Applying
+
+  /// Applies a batch, of which the session hands out one at a time and hears once it is durable.
+  func apply(_ batch: ApplyBatch) {
+    state.withLockedValue { $0.isApplying = true }
+    let outcome = NIOLockedValueBox(ApplyOutcome())
+    setup.store.enqueue(origin: .session(id)) { transaction in
+      let applied = try batch.apply(in: transaction)
+      outcome.withLockedValue { $0 = applied }
+    } completion: { [weak self] result in
+      let result = result.map { _ in outcome.withLockedValue { $0 } }
+      self?.applied(AppliedBatch(ticket: batch.ticket, result: result))
+    }
+  }
+
+  private func applied(_ batch: AppliedBatch) {
+    state.withLockedValue { $0.isApplying = false }
+    post { $0.applied.append(batch) }
+    endIfQuiet()
+  }
+
+  // MARK: - The end
+
+  /// Ends the session; for whoever has the turn, which is not given back.
+  func end(_ end: SessionEnd) {
+    inbox.discard()
+    state.withLockedValue { $0.end = end }
+    switch end {
+    case .link:
+      line.close(LinkError(.closed, "\(end)"))
+    case .session(let error):
+      // Hanging up first would make the system drop bytes that the peer has not read yet, and with them the reason.
+      line.finishWriting()
+      line.resumeReading()
+      let lingering = Task { [line, clock = setup.clock] in
+        guard (try? await clock.sleep(for: DriverLimits.lingering)) != nil else { return }
+        line.close(LinkError(.closed, error.description))
+      }
+      state.withLockedValue { $0.lingering = lingering }
+    }
+    endIfQuiet()
+  }
+
+  /// Lets `run` return once nothing uses the link or the store any more.
+  private func endIfQuiet() {
+    let (isQuiet, lingering) = state.withLockedValue { state in
+      let isQuiet = state.end != nil && state.inboundEnded && state.outboundEnded
+      defer { if isQuiet { state.lingering = nil } }
+      return (isQuiet, isQuiet ? state.lingering : nil)
+    }
+    guard isQuiet else { return }
+    lingering?.cancel()
+    line.close(LinkError(.closed, "The session is over"))
+    let (waiter, end) = state.withLockedValue { state in
+      guard !state.isApplying, let end = state.end, let waiter = state.waiter else {
+        return (nil as CheckedContinuation<SessionEnd, Never>?, nil as SessionEnd?)
+      }
+      state.waiter = nil
+      return (waiter, end)
+    }
+    guard let waiter, let end else { return }
+    // Behind the call that is under way, so that nothing of the driver runs when the caller goes on.
+    line.executor.execute { waiter.resume(returning: end) }
+  }
+}
+
+extension SessionDriver: LinkUser {
+  func received(_ bytes: [UInt8], here: Bool) {
+    guard inbox.post(chunk: bytes) else { return }
+    if here { takeTurn(.loop) } else { callTurn() }
+  }
+
+  var hasRoom: Bool { inbox.hasRoom }
+
+  func ended(_ direction: LinkDirection, _ error: LinkError?) {
+    state.withLockedValue { state in
+      switch direction {
+      case .inbound: state.inboundEnded = true
+      case .outbound: state.outboundEnded = true
+      }
+    }
+    // Half a conversation is none: the peer's end of its direction ends the session.
+    let gone = LinkError(.disconnected, "\(link.endpoint.address) ended the connection")
+    if direction == .inbound || error != nil {
+      post { $0.linkEnd = $0.linkEnd ?? error ?? gone }
+    }
+    endIfQuiet()
+  }
 }
 
 /// Bounds of what one driver keeps.
 enum DriverLimits {
   /// Bytes received that the session has not seen.
   static let unseenBytes = 1 << 20
+  /// Bytes of commits that the session has not seen, beside one commit.
+  static let unseenCommitBytes = 4 << 20
   /// Bytes that wait to be sent; above what a session has in flight, so that two peers never wait for each other.
   static let unsentBytes = 32 << 20
   /// How long an ended session waits for the peer to hang up.

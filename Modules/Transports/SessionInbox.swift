@@ -1,105 +1,130 @@
-import DocStore
+import CRDTCore
+package import DocStore
 import NIOConcurrencyHelpers
-import QueryEngine
-import SyncProtocol
+package import QueryEngine
+package import SyncProtocol
 
-/// What has happened to a session and was not yet told to it; filled from any thread, emptied by the pump.
-final class SessionInbox: Sendable {
-  /// All that came since the pump looked last.
-  struct Input: Sendable {
-    var commits: [Commit] = []
-    var applied: [AppliedBatch] = []
-    var subscriptions: [SubscriptionQuery]?
-    var policyChanged = false
-    var writable = false
-    var chunks: [[UInt8]] = []
-    var linkEnd: LinkError?
-    var closing = false
+/// What has happened to a session and was not yet told to it, and whose turn it is to tell.
+///
+/// It is filled from any thread. Whoever fills it while nobody has the turn gets it, and empties it until nothing
+/// is left: so one caller at a time uses the session, wherever the call is made.
+package final class SessionInbox: Sendable {
+  /// All that came since somebody looked last.
+  package struct Input: Sendable {
+    package var commits: [Commit] = []
+    /// The last commit that was dropped, because too much waited.
+    package var lostThrough: UInt64?
+    package var applied: [AppliedBatch] = []
+    package var subscriptions: [SubscriptionQuery]?
+    package var policyChanged = false
+    /// A moment has come at which the session wanted to be called.
+    package var isDue = false
+    package var chunks: [[UInt8]] = []
+    package var linkEnd: LinkError?
+    package var closing = false
+    package var cancelled = false
   }
 
   private struct State {
     var input = Input()
+    var isEmpty = true
+    var isTaken = false
     var chunkBytes = 0
+    var commitBytes = 0
     var discards = false
-    var receiverEnded = false
-    var senderEnded = false
   }
 
-  /// Signalled with each input.
-  let arrival = Latch()
-  /// Signalled whenever the receiver may have room again.
-  let room = Latch()
   private let state = NIOLockedValueBox(State())
 
-  /// Puts something in and wakes the pump.
-  func post(_ change: (inout Input) -> Void) {
-    state.withLockedValue { change(&$0.input) }
-    arrival.signal()
+  package init() {}
+
+  /// Puts something in.
+  ///
+  /// - Returns: Whether the caller has the turn now, and must see to it that somebody empties the inbox.
+  func post(_ change: (inout Input) -> Void) -> Bool {
+    state.withLockedValue { Self.post(&$0) { change(&$0.input) } }
   }
 
   /// Puts in what the link received.
-  func post(chunk: [UInt8]) {
-    let kept = state.withLockedValue { state in
-      guard !state.discards else { return false }
-      state.input.chunks.append(chunk)
-      state.chunkBytes += chunk.count
-      return true
+  func post(chunk: [UInt8]) -> Bool {
+    state.withLockedValue { state in
+      Self.post(&state) { state in
+        state.input.chunks.append(chunk)
+        state.chunkBytes += chunk.count
+      }
     }
-    if kept { arrival.signal() }
   }
 
-  /// Takes everything out.
-  func take() -> Input {
-    let input = state.withLockedValue { state in
+  /// Puts in a commit; beyond the bound all that wait are dropped, and only that is told.
+  package func post(_ commit: Commit) -> Bool {
+    let byteCount = commit.byteCount
+    return state.withLockedValue { state in
+      Self.post(&state) { state in
+        state.commitBytes += byteCount
+        if state.commitBytes > DriverLimits.unseenCommitBytes, !state.input.commits.isEmpty {
+          state.input.commits = []
+          state.commitBytes = 0
+          state.input.lostThrough = commit.sequence
+        } else {
+          state.input.commits.append(commit)
+        }
+      }
+    }
+  }
+
+  private static func post(_ state: inout State, _ change: (inout State) -> Void) -> Bool {
+    guard !state.discards else { return false }
+    change(&state)
+    state.isEmpty = false
+    defer { state.isTaken = true }
+    return !state.isTaken
+  }
+
+  /// Takes everything out; for whoever has the turn.
+  ///
+  /// - Parameter keepingTurn: Whether the turn is kept when there is nothing.
+  /// - Returns: `nil` when there is nothing.
+  package func take(keepingTurn: Bool) -> Input? {
+    state.withLockedValue { state in
+      guard !state.isEmpty else {
+        if !keepingTurn { state.isTaken = false }
+        return nil
+      }
       let input = state.input
       state.input = Input()
+      state.isEmpty = true
       state.chunkBytes = 0
+      state.commitBytes = 0
       return input
     }
-    if !input.chunks.isEmpty { room.signal() }
-    return input
   }
 
-  /// Bytes received that the session has not seen.
-  var chunkBytes: Int { state.withLockedValue { $0.chunkBytes } }
+  /// Bytes of commits that the session has not seen.
+  package var commitBytes: Int { state.withLockedValue { $0.commitBytes } }
 
-  /// Drops what is received from now on: the session is over.
+  /// Whether more may be received.
+  var hasRoom: Bool {
+    state.withLockedValue { $0.discards || $0.chunkBytes < DriverLimits.unseenBytes }
+  }
+
+  /// Drops everything from now on: the session is over, and nobody gets the turn any more.
   func discard() {
     state.withLockedValue { state in
+      state.input = Input()
       state.discards = true
-      state.input.chunks = []
-      state.chunkBytes = 0
     }
-    room.signal()
   }
-
-  /// Notes the end of one of the two tasks that use the link.
-  func end(_ side: LinkSide, _ error: LinkError?) {
-    state.withLockedValue { state in
-      switch side {
-      case .receiver: state.receiverEnded = true
-      case .sender: state.senderEnded = true
-      }
-      if let error, state.input.linkEnd == nil { state.input.linkEnd = error }
-    }
-    arrival.signal()
-  }
-
-  /// Whether what is received is dropped.
-  var discards: Bool { state.withLockedValue { $0.discards } }
-
-  /// Whether neither task uses the link any more.
-  var isQuiet: Bool { state.withLockedValue { $0.receiverEnded && $0.senderEnded } }
-}
-
-/// The task of a driver that receives, or the one that sends.
-enum LinkSide {
-  case receiver
-  case sender
 }
 
 /// What became of one batch.
-struct AppliedBatch: Sendable {
-  let ticket: UInt64
-  let result: Result<ApplyOutcome, any Error>
+package struct AppliedBatch: Sendable {
+  package let ticket: UInt64
+  package let result: Result<ApplyOutcome, any Error>
+}
+
+extension Commit {
+  /// What keeping it costs, about.
+  fileprivate var byteCount: Int {
+    changes.reduce(64) { $0 + ($1.before?.bytes.count ?? 0) + ($1.after?.bytes.count ?? 0) + 192 }
+  }
 }

@@ -3,30 +3,23 @@ import NIOConcurrencyHelpers
 /// The moments at which a session wants to be called, whatever happens.
 final class SessionTimer: Sendable {
   private struct State {
-    /// Whether a call is wanted at once.
-    var isImmediate = false
     /// The moments to come, the next one last.
     var deadlines: [Duration] = []
     /// Set for the next moment.
     var alarm: Task<Void, Never>?
+    var signal: @Sendable () -> Void = {}
   }
 
   private let clock: TransportClock
-  private let signal: @Sendable () -> Void
   private let state = NIOLockedValueBox(State())
 
-  /// Makes a timer that calls `signal` when a moment has come.
-  init(clock: TransportClock, signal: @escaping @Sendable () -> Void) {
-    self.clock = clock
-    self.signal = signal
-  }
+  init(clock: TransportClock) { self.clock = clock }
 
-  /// Asks for a call after `delay`, beside the calls asked for before.
+  /// Has `signal` called when a moment has come.
+  func onDue(_ signal: @escaping @Sendable () -> Void) { state.withLockedValue { $0.signal = signal } }
+
+  /// Asks for a call after `delay`, above zero, beside the calls asked for before.
   func wake(after delay: Duration) {
-    guard delay > .zero else {
-      state.withLockedValue { $0.isImmediate = true }
-      return signal()
-    }
     let deadline = clock.now + delay
     state.withLockedValue { state in
       let place = state.deadlines.lastIndex { $0 >= deadline }.map { $0 + 1 } ?? 0
@@ -39,13 +32,10 @@ final class SessionTimer: Sendable {
   func takeDue() -> Bool {
     let now = clock.now
     return state.withLockedValue { state in
-      var isDue = state.isImmediate
-      state.isImmediate = false
-      guard let next = state.deadlines.last, next <= now else { return isDue }
-      isDue = true
+      guard let next = state.deadlines.last, next <= now else { return false }
       while let next = state.deadlines.last, next <= now { state.deadlines.removeLast() }
       setAlarm(&state)
-      return isDue
+      return true
     }
   }
 
@@ -61,7 +51,7 @@ final class SessionTimer: Sendable {
     // Cancelling runs no code of ours but the clock's, which takes no lock of this timer.
     state.alarm?.cancel()
     state.alarm = state.deadlines.last.map { deadline in
-      Task { [clock, signal] in
+      Task { [clock, signal = state.signal] in
         guard (try? await clock.sleep(until: deadline)) != nil else { return }
         signal()
       }

@@ -10,6 +10,7 @@ public final class TCPLink: Link {
   private let inbound: BytePipe
   private let outbound: BytePipe
   private let counters = NIOLockedValueBox(LinkStatistics())
+  private let handler: NIOLoopBound<TCPLinkHandler>
 
   /// Puts the link's handler on a channel that is being made; must run on the channel's event loop.
   init(_ channel: any Channel, options: TCPOptions, address: String? = nil) throws {
@@ -18,8 +19,10 @@ public final class TCPLink: Link {
     inbound = BytePipe(bound: options.inboundBytes, onRoom: { channel.read() })
     outbound = BytePipe(bound: options.outboundBytes)
     endpoint = LinkEndpoint(kind: "tcp", address: address ?? channel.peerName)
-    try channel.pipeline.syncOperations.addHandler(
-      TCPLinkHandler(inbound: inbound, outbound: outbound, name: endpoint.address))
+    let handler = TCPLinkHandler(
+      inbound: inbound, outbound: outbound, counters: counters, name: endpoint.address)
+    self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
+    try channel.pipeline.syncOperations.addHandler(handler)
   }
 
   deinit { channel.close(promise: nil) }
@@ -65,6 +68,33 @@ public final class TCPLink: Link {
   package func closed() async {
     // The future of a close cannot fail.
     _ = try? await channel.closeFuture.get()
+  }
+}
+
+extension TCPLink: DrivenLink {
+  var executor: any SessionExecutor { LoopExecutor(loop: channel.eventLoop) }
+
+  func attach(_ user: any LinkUser) { onLoop { $0.attach(user) } }
+
+  func write(_ pieces: [[UInt8]]) {
+    let count = pieces.reduce(0) { $0 + $1.count }
+    // A pipe that has ended belongs to a link that broke, of which the user hears by itself.
+    guard (try? outbound.append(pieces)) != nil else { return }
+    counters.withLockedValue { $0.sentBytes += UInt64(count) }
+    onLoop { $0.drain() }
+  }
+
+  func resumeReading() { onLoop { $0.readIfRoom() } }
+
+  private func onLoop(_ body: @escaping @Sendable (TCPLinkHandler) -> Void) {
+    guard channel.eventLoop.inEventLoop else {
+      return channel.eventLoop.execute { [handler] in body(handler.value) }
+    }
+    body(handler.value)
+  }
+
+  func finishWriting() {
+    channel.close(mode: .output, promise: nil)
   }
 }
 

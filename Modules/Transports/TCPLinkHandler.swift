@@ -1,3 +1,4 @@
+import NIOConcurrencyHelpers
 import NIOCore
 
 /// The end of a TCP channel's pipeline: moves bytes between the socket and the link's two pipes.
@@ -15,27 +16,85 @@ final class TCPLinkHandler: ChannelDuplexHandler {
 
   private let inbound: BytePipe
   private let outbound: BytePipe
+  private let counters: NIOLockedValueBox<LinkStatistics>
   private let name: String
+  private var context: ChannelHandlerContext?
+  /// Who takes what arrives, in place of the inbound pipe.
+  private var user: (any LinkUser)?
+  private var toldEnds: Set<LinkDirection> = []
+  /// Whether the channel wanted to read on while there was no room.
+  private var owesRead = false
+  /// Why the channel is no more.
+  private var gone: LinkError?
   /// Set while the output is to be ended behind what is queued.
   private var ending: EventLoopPromise<Void>?
   private var endsOutput = false
 
   /// Makes the handler of one channel; `name` says in errors where its other end is.
-  init(inbound: BytePipe, outbound: BytePipe, name: String) {
+  init(
+    inbound: BytePipe, outbound: BytePipe, counters: NIOLockedValueBox<LinkStatistics>, name: String
+  ) {
     self.name = name
+    self.counters = counters
     self.inbound = inbound
     self.outbound = outbound
   }
 
+  func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+  // MARK: - For a user
+
+  /// Hands `user` what has arrived, and from now on what arrives.
+  func attach(_ user: any LinkUser) {
+    self.user = user
+    while case .pieces(let pieces) = inbound.take(atMost: .max) {
+      for piece in pieces { hand(piece, to: user) }
+    }
+    if case .ended(let error) = inbound.take(atMost: 1) { tell(.inbound, error) }
+    if let gone { end(gone) } else { readIfRoom() }
+  }
+
+  private func hand(_ bytes: [UInt8], to user: any LinkUser) {
+    counters.withLockedValue { $0.receivedBytes += UInt64(bytes.count) }
+    user.received(bytes, here: true)
+  }
+
+  /// Writes what the socket takes.
+  func drain() { if let context { drain(context) } }
+
+  /// Reads on where that was put off.
+  func readIfRoom() {
+    guard owesRead, hasRoom, let context else { return }
+    owesRead = false
+    context.read()
+  }
+
+  /// While much waits to be sent nothing is received that could call for more.
+  private var hasRoom: Bool {
+    guard let user else { return !inbound.isFull }
+    return user.hasRoom && outbound.queuedBytes < DriverLimits.unsentBytes
+  }
+
+  private func tell(_ direction: LinkDirection, _ error: LinkError?) {
+    guard let user, toldEnds.insert(direction).inserted else { return }
+    user.ended(direction, error)
+  }
+
+  // MARK: - For the channel
+
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    let buffer = unwrapInboundIn(data)
+    let bytes = Array(unwrapInboundIn(data).readableBytesView)
+    if let user { return hand(bytes, to: user) }
     // An ended pipe is one that this side closed: what still arrives belongs to nobody.
-    _ = try? inbound.append([Array(buffer.readableBytesView)])
+    _ = try? inbound.append([bytes])
   }
 
   /// Reads on only with room for what comes; the link asks again after it has made room.
   func read(context: ChannelHandlerContext) {
-    if !inbound.isFull { context.read() }
+    owesRead = !hasRoom
+    if !owesRead { context.read() }
   }
 
   /// The link flushes after each send.
@@ -54,7 +113,10 @@ final class TCPLinkHandler: ChannelDuplexHandler {
       context.write(wrapOutboundOut(buffer), promise: nil)
       wrote = true
     }
-    if wrote { context.flush() }
+    if wrote {
+      context.flush()
+      readIfRoom()
+    }
     endOutput(context)
   }
 
@@ -78,11 +140,15 @@ final class TCPLinkHandler: ChannelDuplexHandler {
       case .failure(let error): ending.fail(error)
       }
     }
+    ending.futureResult.assumeIsolated().whenSuccess { self.tell(.outbound, nil) }
     context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-    if case ChannelEvent.inputClosed = event { inbound.finish() }
+    if case ChannelEvent.inputClosed = event {
+      inbound.finish()
+      tell(.inbound, nil)
+    }
     context.fireUserInboundEventTriggered(event)
   }
 
@@ -94,7 +160,10 @@ final class TCPLinkHandler: ChannelDuplexHandler {
 
   func channelInactive(context: ChannelHandlerContext) {
     // When this direction has ended before, the end of the other closes the socket with no event of its own.
-    if endsOutput { inbound.finish() }
+    if endsOutput {
+      inbound.finish()
+      tell(.inbound, nil)
+    }
     end(LinkError(.disconnected, "The connection to \(name) was closed"))
     if !endsOutput { ending?.fail(ChannelError.ioOnClosedChannel) }
     context.fireChannelInactive()
@@ -103,6 +172,10 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   private func end(_ reason: LinkError) {
     inbound.finish(reason)
     outbound.fail(reason)
+    gone = reason
+    tell(.inbound, reason)
+    tell(.outbound, reason)
+    user = nil
   }
 }
 

@@ -89,6 +89,33 @@ import Testing
     #expect(try network.debts().isEmpty)
   }
 
+  @Test func `what a session was never told of is found by comparing`() throws {
+    let network = TestNetwork()
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    for index in 0..<20 { try a.put("d\(index)", ["n": .int(0)]) }
+    try a.subscribe("SELECT * FROM things")
+    try b.subscribe("SELECT * FROM things")
+    let (first, second) = try network.connect(a, b)
+    try network.settle()
+    for index in 10..<30 { try a.put("d\(index)", ["n": .int(1)]) }
+    try b.evict("d3")
+    for (peer, endpoint) in [(a, first), (b, second)] {
+      try peer.distribute()
+      let sequence = try #require(endpoint.commits.last?.sequence)
+      endpoint.commits = []
+      try endpoint.perform(endpoint.session.lostCommits(through: sequence, now: network.now))
+    }
+    try network.settle()
+    #expect(try b.documents() == a.documents())
+    #expect(try b.documents().count == 30)
+    #expect(try network.debts().isEmpty)
+    // And from then on what happens is told again.
+    try a.put("d0", ["n": .int(2)])
+    try network.settle()
+    #expect(try b.document("d0")?["n"] == .int(2))
+  }
+
   @Test func `two peers that agree spend few bytes to find that out`() throws {
     let network = TestNetwork()
     let a = try network.addPeer("a")

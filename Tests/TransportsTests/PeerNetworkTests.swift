@@ -29,6 +29,32 @@ import Transports
     #expect(left.network.connections.isEmpty && right.network.connections.isEmpty)
   }
 
+  @Test func `what is written while a first sync runs arrives too, over many sessions at once`() async throws
+  {
+    let hub = try TestPeer("hub")
+    let spokes = try (0..<6).map { try TestPeer("spoke \($0)") }
+    try await hub.fill("things", 0..<6_000)
+    try hub.network.start()
+    let port = try #require(try hub.network.listen())
+    for spoke in spokes {
+      spoke.network.subscribe(to: try everything("things"))
+      spoke.network.connect(host: "127.0.0.1", port: port)
+      try spoke.network.start()
+    }
+    // Steps on event loops, of these changes, meet steps on workers, of the first sync.
+    for round in 0..<200 {
+      try await hub.set("things", round * 29, "name", .string("changed in round \(round)"))
+      if round % 20 == 0 { try await hub.fill("things", 6_000 + round..<6_010 + round) }
+    }
+    let expected = try hub.documents("things")
+    #expect(expected.count == 6_100)
+    for spoke in spokes {
+      try await spoke.wait { try spoke.documents("things") == expected }
+      await spoke.end()
+    }
+    await hub.end()
+  }
+
   @Test func `an intruder's bytes end its connection and nothing else`() async throws {
     let (left, right) = (try TestPeer("left"), try TestPeer("right"))
     try await left.fill("things", 0..<10)

@@ -1,4 +1,3 @@
-import Dispatch
 import QueryEngine
 import Synchronization
 
@@ -9,8 +8,11 @@ import Synchronization
 final class Observation: Sendable {
   typealias Handler = @Sendable (_ delivery: Delivery, _ next: @escaping DunlinSignalNext) -> Void
 
+  /// Has something called soon, on a thread of its choice, one call at a time.
+  typealias Caller = @Sendable (_ call: @escaping @Sendable () -> Void) -> Void
+
   enum Sink: Sendable {
-    case handler(Handler, DispatchQueue)
+    case handler(Handler, by: Caller)
     case iterator
 
     /// Changes that wait before they are put together.
@@ -95,8 +97,8 @@ final class Observation: Sendable {
   // MARK: - Delivery
 
   private func callHandler() {
-    guard case .handler(let handler, let queue) = sink else { return }
-    queue.async { [self] in
+    guard case .handler(let handler, let caller) = sink else { return }
+    caller { [self] in
       guard let delivery = takeDelivery() else { return }
       let signal = SignalOnce { [weak self] in self?.handlerIsDone() }
       handler(delivery) { signal.fire() }

@@ -54,14 +54,16 @@ final class ObserverHub: Sendable {
   private let state = Mutex(State())
   /// Finds the queries that a commit concerns; apart from the state, which is never locked inside of it.
   private let index = Mutex(ObserverIndex())
-  /// Brings the observations up to date.
-  private let queue = DispatchQueue(label: "dunlin.observers")
+  /// Threads that bring the observations up to date, one at a time, and then call handlers.
+  private let queue: DispatchQueue
   /// Where handlers are called that have no queue of their own.
-  private let callbackQueue = DispatchQueue(label: "dunlin.callbacks")
+  private let lane: CallbackLane
 
   init(engine: Engine, reporter: Reporter) {
     self.engine = engine
     self.reporter = reporter
+    queue = DispatchQueue(label: "dunlin.observers", attributes: .concurrent)
+    lane = CallbackLane(threads: queue)
   }
 
   /// Observes a query and calls `handler` with its result as of now and each change, one call at a time.
@@ -71,7 +73,11 @@ final class ObserverHub: Sendable {
     _ statement: Statement, _ arguments: [String: Value], on queue: DispatchQueue?,
     _ handler: @escaping Observation.Handler
   ) throws -> Observation {
-    try observe(statement, arguments, .handler(handler, queue ?? callbackQueue))
+    try observe(
+      statement, arguments,
+      .handler(handler) { [lane] call in
+        if let queue { queue.async(execute: call) } else { lane.submit(call) }
+      })
   }
 
   /// Observes a query, from its result as of now on, for somebody who asks for each change.
@@ -193,8 +199,17 @@ final class ObserverHub: Sendable {
   }
 
   /// Brings the observations up to date with all that waits.
+  ///
+  /// One thread at a time is at it, since no other is sent before the backlog is empty. It goes on to call the
+  /// handlers that it has found something for, while the next commits may have another thread.
   private func work() {
+    lane.enter()
+    defer { lane.leave() }
+    var isFirst = true
     while let batch = state.withLock({ $0.backlog.next() }) {
+      // Handlers need not wait until commits stop coming.
+      if !isFirst { lane.spill() }
+      isFirst = false
       if batch.isOverflowing {
         for query in state.withLock({ Array($0.queries.values) }) { query.shared.restart(engine) }
       }

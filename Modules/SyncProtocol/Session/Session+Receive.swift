@@ -27,6 +27,7 @@ extension Session {
     let base = inputOffset - start
     var position = start
     while true {
+      try checkBegin(of: bytes, at: position, base: base)
       let frame: FrameCodec.Bounds?
       do throws(SyncError) {
         frame = try FrameCodec.next(in: bytes, at: position)
@@ -48,6 +49,14 @@ extension Session {
       }
       position = frame.end
       inputOffset = base + position
+    }
+  }
+
+  /// A stranger is told by its first byte, and not waited for: hello has the long form.
+  private func checkBegin(of bytes: RawSpan, at position: Int, base: Int) throws(SyncError) {
+    guard case .awaitingHello = state, position < bytes.byteCount else { return }
+    guard unsafe bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt8.self) == 0 else {
+      throw SyncError(.malformed, "The peer does not speak this protocol", offset: base + position)
     }
   }
 

@@ -62,6 +62,12 @@ public final class Session {
     if case .closed = state { true } else { false }
   }
 
+  /// How long each call may take.
+  package var stepLength: StepLength {
+    get { context.stepLength }
+    set { context.stepLength = newValue }
+  }
+
   /// Says hello.
   public func start(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
@@ -104,6 +110,15 @@ public final class Session {
       guard case .open = state else { return }
       let sent = try supply.committed(commit) { intake.holds($0, $0.after) }
       try intake.committed(commit) { sent.contains($0.key) }
+    }
+  }
+
+  /// Takes note that commits up to `sequence` were dropped untold: both directions are compared anew.
+  package func lostCommits(through sequence: UInt64, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      guard case .open = state else { return }
+      supply.lostCommits(through: sequence)
+      intake.renew()
     }
   }
 
@@ -168,7 +183,7 @@ public final class Session {
 
   private func work() throws(SyncError) {
     if context.gate.epoch != policyEpoch { noteUpdatedPolicy() }
-    var budget = context.tuning.recordsPerCall
+    var budget = context.recordsPerCall
     if supply.isDrained { try intake.askAgain() }
     try intake.work(budget: &budget)
     intake.applyNext()

@@ -7,6 +7,7 @@ final class SessionContext {
   let store: Store
   let gate: any SyncGate
   let configuration: SessionConfiguration
+  var stepLength = StepLength.long
   var now: Duration = .zero
   var lastSent: Duration = .zero
   var peer: PeerInfo? {

@@ -105,6 +105,13 @@ extension Supply {
     renew()
   }
 
+  /// Takes note that commits up to `sequence` were not told.
+  func lostCommits(through sequence: UInt64) {
+    lastCommitted = max(lastCommitted, sequence)
+    guard generation != nil, !interest.isEmpty else { return }
+    overflow()
+  }
+
   /// Has the peer compare all anew.
   func renew() {
     guard generation != nil else { return }

@@ -114,7 +114,7 @@ final class Supply {
   /// Does what waits, as far as the budget of records and the window go.
   func work(budget: inout Int) throws(SyncError) {
     try answerQuestions(budget: &budget)
-    var plain = context.tuning.bytesPerCall
+    var plain = context.bytesPerCall
     while plain > 0, outgoing.window.hasRoom {
       try fill(budget: &budget)
       let sent = try outgoing.sendNext()

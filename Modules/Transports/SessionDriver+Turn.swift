@@ -1,0 +1,124 @@
+import DocStore
+import NIOConcurrencyHelpers
+import SyncProtocol
+
+/// A session and what belongs to its turns.
+// SAFETY: one caller at a time uses it: who has the inbox's turn, which passes from thread to thread through locks.
+final class SessionTurn: @unchecked Sendable {
+  let session: Session
+  /// Whether the session has work beyond the step that it was called for.
+  var wantsMore = false
+
+  init(_ session: Session) { self.session = session }
+}
+
+/// Where a turn is taken.
+enum TurnPlace {
+  /// On the link's executor, where a step must be short.
+  case loop
+  case worker
+}
+
+extension SessionDriver {
+  /// Has the turn taken on the link's executor; for whoever got it, on any thread.
+  func callTurn() { line.executor.execute { [weak self] in self?.takeTurn(.loop) } }
+
+  /// Takes the first turn, on the link's executor.
+  func start() {
+    // What the link brings at once waits in the inbox, whose turn is taken since the driver was made.
+    line.attach(self)
+    turn.session.stepLength = .prompt
+    if perform(turn.session.start(now: setup.clock.now)) { takeTurn(.loop) }
+  }
+
+  /// Tells the session all there is, until nothing is left or it ends.
+  func takeTurn(_ place: TurnPlace) {
+    let session = turn.session
+    let clock = setup.clock
+    while true {
+      session.stepLength = place == .loop ? .prompt : .long
+      if let input = inbox.take(keepingTurn: turn.wantsMore) {
+        if !input.chunks.isEmpty { line.resumeReading() }
+        guard feed(input) else { break }
+      } else if !turn.wantsMore {
+        return
+      }
+      guard turn.wantsMore || timer.takeDue() else {
+        note(session)
+        continue
+      }
+      if place == .loop, turn.wantsMore {
+        note(session)
+        // What is left is more than a step: other links of this loop need not wait for it.
+        return SessionWorkers.execute { [weak self] in self?.takeTurn(.worker) }
+      }
+      turn.wantsMore = false
+      guard perform(session.tick(now: clock.now)) else { break }
+      note(session)
+    }
+    note(session)
+  }
+
+  private func note(_ session: Session) {
+    let statistics = session.statistics
+    figures.withLockedValue { $0 = statistics }
+  }
+
+  /// Tells the session everything in `input`; what the link received before it broke still counts.
+  ///
+  /// - Returns: Whether it goes on.
+  private func feed(_ input: SessionInbox.Input) -> Bool {
+    let (session, clock) = (turn.session, setup.clock)
+    if input.cancelled {
+      end(.link(.cancelled))
+      return false
+    }
+    if let lost = input.lostThrough {
+      guard perform(session.lostCommits(through: lost, now: clock.now)) else { return false }
+    }
+    for commit in input.commits {
+      guard perform(session.committed(commit, now: clock.now)) else { return false }
+    }
+    for batch in input.applied {
+      let actions = session.applied(batch.ticket, batch.result, now: clock.now)
+      guard perform(actions) else { return false }
+    }
+    if let queries = input.subscriptions {
+      guard perform(session.subscriptionsChanged(queries, now: clock.now)) else { return false }
+    }
+    if input.policyChanged {
+      guard perform(session.policyChanged(now: clock.now)) else { return false }
+    }
+    for chunk in input.chunks {
+      guard perform(session.receive(chunk, now: clock.now)) else { return false }
+    }
+    if input.closing, !perform(session.close(now: clock.now)) { return false }
+    if let error = input.linkEnd {
+      end(.link(error))
+      return false
+    }
+    return true
+  }
+
+  /// Carries out `actions` in their order.
+  ///
+  /// - Returns: Whether the session goes on.
+  private func perform(_ actions: [Action]) -> Bool {
+    var pieces: [[UInt8]] = []
+    var end: SyncError?
+    for action in actions {
+      switch action {
+      case .send(let bytes): pieces.append(bytes)
+      case .apply(let batch): apply(batch)
+      case .close(let error): end = error
+      case .event(let event): tell(event)
+      case .wake(let delay):
+        if delay > .zero { timer.wake(after: delay) } else { turn.wantsMore = true }
+      }
+    }
+    if !pieces.isEmpty { line.write(pieces) }
+    guard let end else { return true }
+    self.end(.session(end))
+    return false
+  }
+}

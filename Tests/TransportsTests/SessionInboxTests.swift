@@ -1,0 +1,43 @@
+import CRDTCore
+import DocStore
+import Synchronization
+import Testing
+import Transports
+
+@Suite(.timeLimit(.minutes(1))) struct SessionInboxTests {
+  @Test func `commits that nobody looks at are dropped beyond a bound, and that is told`() async throws {
+    let peer = try TestPeer("peer")
+    let inbox = SessionInbox()
+    let turns = Mutex(0)
+    let most = Mutex(0)
+    let listener = peer.store.onCommit { commit in
+      if inbox.post(commit) { turns.withLock { $0 += 1 } }
+      most.withLock { $0 = max($0, inbox.commitBytes) }
+    }
+    for start in 0..<20 { try await peer.fill("things", start * 1_000..<(start + 1) * 1_000) }
+    #expect(turns.withLock { $0 } == 1)
+    #expect(most.withLock { $0 } <= 4 << 20)
+    let input = try #require(inbox.take(keepingTurn: false))
+    let lost = try #require(input.lostThrough)
+    // What was kept goes on where the dropped ends, to the last commit.
+    #expect(input.commits.allSatisfy { $0.sequence > lost })
+    #expect(input.commits.last?.sequence == (try peer.store.read { $0.sequence }) || input.commits.isEmpty)
+    #expect(inbox.commitBytes == 0)
+    #expect(inbox.take(keepingTurn: false) == nil)
+    try await peer.fill("things", 0..<1)
+    #expect(turns.withLock { $0 } == 2)
+    listener.cancel()
+    await peer.end()
+  }
+
+  @Test func `a commit above the bound is kept when it is alone`() async throws {
+    let peer = try TestPeer("peer")
+    let inbox = SessionInbox()
+    let listener = peer.store.onCommit { _ = inbox.post($0) }
+    try await peer.fill("things", 0..<20_000)
+    let input = try #require(inbox.take(keepingTurn: false))
+    #expect(input.commits.count == 1 && input.lostThrough == nil)
+    listener.cancel()
+    await peer.end()
+  }
+}
