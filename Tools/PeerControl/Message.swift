@@ -1,4 +1,4 @@
-package import CRDTCore
+import CRDTCore
 
 /// Fields of a message between a peer and whoever steers it; a field that is not there is empty.
 extension [String: Value] {
