@@ -181,6 +181,15 @@ package enum DocumentCodec {
     return .changed(StateEncoder.encode(state, own: site, tables: &tables))
   }
 
+  /// The record of a uniform document where nothing is known of it, as merging makes it.
+  ///
+  /// - Returns: `nil` for a document that is not uniform.
+  package static func record(
+    ofUniform wire: RawSpan, tables: inout RecordTables
+  ) throws(CodecError) -> EncodedDocument? {
+    try WireTranscoder.record(fromUniform: wire, tables: &tables)
+  }
+
   /// Merges a successor: only into the state that it builds on, and only to the state that it announces.
   private static func merge(
     successor wire: RawSpan, existing: StoredDocument?, own site: SiteID, tables: inout RecordTables,

@@ -9,6 +9,8 @@ package enum Probe {
   package enum Defect: String, CaseIterable, Sendable {
     /// A damaged record is sent as it stands.
     case damagedRecordSent
+    /// A store that was put back goes on under the site it had.
+    case siteNotRenewed
     /// Documents of a group are stored before it is known whether those after them fit.
     case groupStoredInParts
   }
@@ -17,6 +19,10 @@ package enum Probe {
   package enum Point: String, CaseIterable, Sendable {
     /// Two peers disagreed about a document whose names agree, and compared again.
     case repaired
+    /// Two stores of one site met.
+    case twinMet
+    /// A store learned of later writes of its own site than it has.
+    case laterSelfMet
     /// A group was left out because one of its documents does not fit what is here.
     case groupLeftOut
   }

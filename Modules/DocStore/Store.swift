@@ -1,18 +1,12 @@
-public import CRDTCore
-
 /// A store of documents in collections, in one directory, used by one process at a time.
 ///
 /// Reads run on the caller's thread against a snapshot and never wait. Writes run one at a time on the
 /// store's own thread; those that wait share one sync of the disk.
 public final class Store: Sendable {
-  /// This store instance's writer lineage.
-  public let site: SiteID
-  /// A random number that names this store's log.
-  public let epoch: UInt64
-  /// What was found at open to have happened to the store's files, where that made it a new site.
-  public let identityChange: IdentityChange?
   /// The directory.
   public let path: String
+  /// Tells this opening of the store from all others, also from those of its copies.
+  package let incarnation: UInt64
   let options: StoreOptions
   let writer: Writer
   let limits: SizeLimits
@@ -50,10 +44,8 @@ public final class Store: Sendable {
       state = try StoreState(reader.access, environment.tables)
     }
     let keeper = try InstanceKeeper(environment, files, log: state.log, options: options)
-    site = keeper.identity.site
-    epoch = keeper.identity.epoch
-    identityChange = keeper.change
     path = files.directory
+    incarnation = options.random()
     self.options = options
     limits = SizeLimits(soft: options.softDocumentBytes, hard: options.hardDocumentBytes)
     let settings = WriterSettings(

@@ -67,6 +67,8 @@ public struct StoreOptions: Sendable {
   package var reserveFault: (@Sendable () -> Int32)?
   /// Called at each step of work on the store's files, for tests.
   package var stepFault: (@Sendable (StoreStep) throws(StoreError) -> Void)?
+  /// Whether a store whose files are a copy goes on as the site that it was, as a copy of a whole disk would.
+  package var trustsCopies = false
   /// Whether a failed write or sync ends all writing; off only to prove that a test would notice.
   package var poisonsAfterFailure = true
 

@@ -18,8 +18,10 @@ public struct SyncError: Error, Hashable, Sendable {
     public static let versionMismatch = Code(rawValue: "versionMismatch")
     /// The peers belong to different applications.
     public static let appMismatch = Code(rawValue: "appMismatch")
-    /// Both peers write under one site id: one is a copy of the other.
+    /// Both peers write under one site id: one is a copy of the other, or both are the same.
     public static let siteClash = Code(rawValue: "siteClash")
+    /// Another store writes under this one's site id: this store is to take a new one before it goes on.
+    public static let cloned = Code(rawValue: "cloned")
     /// A frame that this state of the session does not allow.
     public static let outOfOrder = Code(rawValue: "outOfOrder")
     /// The peer said nothing in time.

@@ -1,4 +1,5 @@
 import CRDTCore
+import DocStore
 import QueryEngine
 import SyncProtocol
 
@@ -38,6 +39,10 @@ struct NetworkState {
   /// The dialers that wait until another connection to their peer is gone.
   var parked: [UInt64: Latch] = [:]
   var observers: [UInt64: AsyncStream<NetworkEvent>.Continuation] = [:]
+  /// Hears when the store takes a new site, from the start of the network to its stop.
+  var siteListener: CommitListener?
+  /// When the store was last given a new site because of a peer.
+  var lastRenewal: Duration?
   private var lastID: UInt64 = 0
 
   /// Whether a session with the peer runs.

@@ -23,6 +23,8 @@ final class ServedSession: Sendable {
       guard let met = state.metAt, let end = state.end else { return false }
       // A peer that answers hello and then fails at once would be dialed in a tight circle.
       if case .link = end.reason { return true }
+      // The store has a new site now, with which it is to go on at once.
+      if case .session(let error) = end.reason, error.code == .cloned { return true }
       return end.at - met > .seconds(5)
     }
   }
@@ -50,6 +52,7 @@ extension PeerNetwork {
     guard let driver,
       let task = spawn({ network in
         let end = await driver.run()
+        await network.renewSite(after: end)
         served.ended(end, at: network.setup.clock.now)
         network.ended(driver.id, end)
       })

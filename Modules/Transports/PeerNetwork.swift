@@ -48,6 +48,7 @@ public final class PeerNetwork: Sendable {
       requestStop()
       throw error
     }
+    followSite()
     for address in state.withLockedValue({ $0.connecting }) { dial(address) }
   }
 
@@ -61,6 +62,7 @@ public final class PeerNetwork: Sendable {
   public func requestStop() {
     let (listeners, drivers, dialers) = state.withLockedValue { state in
       state.isRunning = false
+      state.siteListener = nil
       let listeners = state.listeners
       state.listeners = []
       let dialers = state.dialers.values.compactMap { state.tasks[$0] }

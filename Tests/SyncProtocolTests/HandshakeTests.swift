@@ -10,7 +10,6 @@ import Testing
     raw.start()
     var hello = RawPeer.hello
     change(&hello)
-    if hello.site == SiteID(high: 0, low: 1) { hello.site = raw.peer.store.site }
     raw.send(.hello) { hello.encode(to: &$0) }
     return raw.closed
   }
@@ -35,8 +34,38 @@ import Testing
     #expect(try answer { $0.appID = "other" }?.code == .appMismatch)
   }
 
-  @Test func `a copy of this store is refused`() throws {
-    #expect(try answer { $0.site = SiteID(high: 0, low: 1) }?.code == .siteClash)
+  /// With this process's own answer, with another one's, and with none.
+  @Test(arguments: [(true, .siteClash), (false, .cloned), (nil, .timeout)] as [(Bool?, SyncError.Code)])
+  func `a peer of this store's site is asked who it is`(_ isSame: Bool?, _ end: SyncError.Code) throws {
+    let raw = try RawPeer()
+    raw.start()
+    var hello = RawPeer.hello
+    hello.site = raw.peer.store.site
+    raw.send(.hello) { hello.encode(to: &$0) }
+    #expect(raw.closed == nil)
+    let own = try #require(raw.sent(.run).first)
+    // Nothing else counts meanwhile.
+    raw.send(.asked) { $0.writeVarint(1) }
+    #expect(raw.closed == nil)
+    if let isSame {
+      raw.send(.run) { out in out.write(isSame ? own : own.map { ~$0 }) }
+    } else {
+      raw.tick(after: .seconds(60))
+    }
+    #expect(raw.closed?.code == end)
+  }
+
+  @Test func `a reading of this site above its clock's means that there is another store of it`() throws {
+    let raw = try RawPeer()
+    try raw.peer.put("a", [:])
+    try raw.open()
+    let own = try raw.peer.store.read { $0.latestReading }
+    for reading in [own, own.next] {
+      raw.send(.seen) { $0.writeFixed(reading.rawValue) }
+      #expect(raw.closed == nil)
+    }
+    raw.send(.seen) { $0.writeFixed(ClockReading(milliseconds: own.milliseconds + 1).rawValue) }
+    #expect(raw.closed?.code == .cloned)
   }
 
   @Test func `the refusal is told to the peer`() throws {

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Foundation
 import Logging
 import QueryEngine
 import SyncProtocol
@@ -23,10 +24,17 @@ final class TestPeer: Sendable {
   private let directory: TemporaryDirectory
 
   init(
-    _ name: String, appID: String = "test", kind: PeerKind = .small, clock: TransportClock = .continuous
+    _ name: String, appID: String = "test", kind: PeerKind = .small, clock: TransportClock = .continuous,
+    twinOf original: TestPeer? = nil
   ) throws {
     directory = try TemporaryDirectory()
-    store = try Store.open(at: directory.file("store"))
+    var storeOptions = StoreOptions()
+    if let original {
+      try FileManager.default.copyItem(
+        atPath: original.directory.file("store"), toPath: directory.file("store"))
+      storeOptions.trustsCopies = true
+    }
+    store = try Store.open(at: directory.file("store"), options: storeOptions)
     // Long enough for a machine that has much else to do.
     let configuration = SessionConfiguration(
       kind: kind, peerName: name, appID: appID, helloDeadline: .seconds(60), silence: .seconds(90))

@@ -32,6 +32,11 @@ package enum WireDocument {
   /// Whether a document says what was written on top of one state only.
   package static func isSuccessor(_ bytes: RawSpan) -> Bool { SuccessorHead.announces(bytes) }
 
+  /// Whether all of a document was written at once, and nothing in it has changed since.
+  package static func isUniform(_ bytes: RawSpan) -> Bool {
+    bytes.byteCount > 0 && bytes.byte(at: 0) & WireWriter.uniformFlag != 0 && !SuccessorHead.announces(bytes)
+  }
+
   /// What a document can be merged with, without reading its entries.
   package static func basis(_ bytes: RawSpan) throws(CodecError) -> WireBasis {
     if SuccessorHead.announces(bytes) {
@@ -71,7 +76,33 @@ package enum WireDocument {
     return head.reading(after: try RecordView(existing).history(sites: sites).latest) ?? .zero
   }
 
+  /// The latest write of each writer that a document mentions, and when it last came to life or died; a successor
+  /// mentions nothing but beside what it builds on.
+  package static func times(_ bytes: RawSpan) throws(CodecError) -> (vector: VersionVector, life: Stamp) {
+    guard !SuccessorHead.announces(bytes) else { return (VersionVector(), .zero) }
+    let head = try WireReader.readHead(bytes)
+    return (head.vector, head.life)
+  }
+
   // MARK: - Successors
+
+  /// Who wrote a successor and when, told from the record that it builds on.
+  ///
+  /// - Returns: `nil` for one that builds on another state.
+  package static func authorship(
+    of successor: RawSpan, onto existing: RawSpan, sites: SiteTable
+  ) throws(CodecError) -> (site: SiteID, reading: ClockReading)? {
+    var reader = ByteReader(successor)
+    let head = try SuccessorHead(from: &reader)
+    let (vector, latest) = try RecordView(existing).history(sites: sites)
+    guard let reading = head.reading(after: latest) else { return nil }
+    switch head.author {
+    case .new(let site): return (site, reading)
+    case .known(let place):
+      guard place <= vector.elements.count else { return nil }
+      return (vector.elements[place - 1].writer.site, reading)
+    }
+  }
 
   /// Appends the one write that led from a document's former state to the one it has, for a receiver that has just
   /// the former.

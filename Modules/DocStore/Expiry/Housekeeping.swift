@@ -216,7 +216,8 @@ final class Housekeeping: Sendable {
       if try StagedPart.isAnyOld(access, tables.staging, now: lived.advanced(to: wall).now) { return true }
       // Nothing is, but it must be kept how long the store has lived, for what it remembers.
       return try lived.isBehind(wall)
-        && [tables.expiry, tables.log, tables.certificates, tables.staging].contains { table throws(StoreError) in
+        && [tables.expiry, tables.log, tables.certificates, tables.staging].contains {
+          table throws(StoreError) in
           try access.entryCount(table) > 0
         }
     }

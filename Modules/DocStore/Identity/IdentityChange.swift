@@ -17,6 +17,8 @@ public struct IdentityChange: Hashable, Sendable {
     public static let backup = Reason(rawValue: "backup")
     /// The file `instance` beside the data is missing or damaged.
     public static let sideFileMissing = Reason(rawValue: "sideFileMissing")
+    /// A peer has met a store that writes as the same site, and has written more or other things.
+    public static let cloned = Reason(rawValue: "cloned")
   }
 
   public let reason: Reason
@@ -41,6 +43,7 @@ extension IdentityChange {
       case .copied: "its files are a copy"
       case .restored: "it was put back from an older copy"
       case .backup: "it was made as a backup"
+      case .cloned: "a peer has met another store that writes as the same site"
       default: "the file that says whether it was copied is missing"
       }
     return "The store takes a new site, because \(cause); it was site \(previousSite)"

@@ -32,7 +32,7 @@ struct InstanceFile: Hashable, Sendable {
     case missing
     case damaged
     /// It is whole, and a copy of the file that was written.
-    case copy
+    case copy(InstanceFile)
     case found(InstanceFile)
   }
 
@@ -119,7 +119,7 @@ struct InstanceFile: Hashable, Sendable {
       guard try reader.readFixed(as: UInt32.self) == SmallRecord.check(checked.rawBytes, key.rawBytes) else {
         return .damaged
       }
-      return mark == own ? .found(file) : .copy
+      return mark == own ? .found(file) : .copy(file)
     } catch {
       return .damaged
     }

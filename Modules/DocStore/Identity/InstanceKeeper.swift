@@ -9,7 +9,7 @@ final class InstanceKeeper: @unchecked Sendable {
   /// Whose entries this session writes.
   private(set) var identity: StoreIdentity
   /// What was found to have happened to the store, where it had to become a new site.
-  let change: IdentityChange?
+  private(set) var change: IdentityChange?
   private let files: StoreFiles
   private let options: StoreOptions
   private var file: InstanceFile
@@ -31,32 +31,43 @@ final class InstanceKeeper: @unchecked Sendable {
       stored = try StoreIdentity(reader.access, environment.tables)
     }
     let data = try FileMark(try environment.dataDescriptor())
-    switch try Self.compare(stored, data, log, with: InstanceFile.read(files.instance)) {
+    let finding = try InstanceFile.read(files.instance)
+    switch Self.compare(stored, data, log, with: finding, isTrusting: options.trustsCopies) {
     case .same(let known):
       identity = stored
       change = nil
       file = known
       // The last session may have ended before the file knew of its nonce, or of a change of files.
-      if stored.nonce == known.next || known.nextData != .none { isRenewed = !repair(stored, data) }
+      if stored.nonce == known.next || known.nextData != .none || known.data != data {
+        isRenewed = !repair(stored, data)
+      }
     case .changed(let reason):
-      var fresh = StoreIdentity(random: options.random)
-      fresh.nonce = StoreIdentity.drawNonce(options.random)
-      file = InstanceFile(
-        nonce: fresh.nonce, next: StoreIdentity.drawNonce(options.random), sequence: log.sequence,
-        commitID: log.commitID, data: data)
-      // The file first: should only one of both survive a crash, they differ, and this happens again.
-      try file.replace(files)
-      try options.reach(.siteMarked)
-      let transaction = try unsafe LMDBTransaction(environment.handle)
-      try fresh.write(transaction.access, environment.tables)
-      try transaction.commit()
-      try options.reach(.siteCommitted)
-      identity = fresh
-      isRenewed = true
+      identity = stored
+      file = InstanceFile(nonce: stored.nonce, next: stored.nonce, data: data)
       let change = IdentityChange(reason: reason, previousSite: stored.site)
       self.change = change
+      try take(environment, log)
       options.write(.warning, change.line)
     }
+  }
+
+  /// Takes a new site, epoch and nonce.
+  private func take(_ environment: Environment, _ log: LogState) throws(StoreError) {
+    var fresh = StoreIdentity(random: options.random)
+    fresh.nonce = StoreIdentity.drawNonce(options.random)
+    let new = InstanceFile(
+      nonce: fresh.nonce, next: StoreIdentity.drawNonce(options.random), sequence: log.sequence,
+      commitID: log.commitID, data: try FileMark(try environment.dataDescriptor()))
+    // The file first: should only one of both survive a crash, they differ, and this happens again.
+    try new.replace(files)
+    file = new
+    try options.reach(.siteMarked)
+    let transaction = try unsafe LMDBTransaction(environment.handle)
+    try fresh.write(transaction.access, environment.tables)
+    try transaction.commit()
+    try options.reach(.siteCommitted)
+    identity = fresh
+    (isRenewed, isBehind) = (true, false)
   }
 
   /// Brings the file up to date after a crash.
@@ -89,13 +100,15 @@ final class InstanceKeeper: @unchecked Sendable {
   }
 
   private static func compare(
-    _ stored: StoreIdentity, _ data: FileMark, _ log: LogState, with finding: InstanceFile.Finding
+    _ stored: StoreIdentity, _ data: FileMark, _ log: LogState, with finding: InstanceFile.Finding,
+    isTrusting: Bool
   ) -> Verdict {
     guard stored.nonce != StoreIdentity.noNonce else { return .changed(.backup) }
     let file: InstanceFile
     switch finding {
     case .found(let found): file = found
     case .missing, .damaged: return .changed(.sideFileMissing)
+    case .copy(let copied) where isTrusting: file = copied
     case .copy: return .changed(.copied)
     }
     guard stored.nonce == file.nonce || stored.nonce == file.next else { return .changed(.restored) }
@@ -103,7 +116,7 @@ final class InstanceKeeper: @unchecked Sendable {
     else {
       return .changed(.restored)
     }
-    guard data == file.data || data == file.nextData else { return .changed(.copied) }
+    guard data == file.data || data == file.nextData || isTrusting else { return .changed(.copied) }
     return .same(file)
   }
 
@@ -115,6 +128,17 @@ final class InstanceKeeper: @unchecked Sendable {
   }
 
   // MARK: - On the writer thread
+
+  /// Makes the store a site of its own; that is durable when this returns.
+  func renewSite(
+    _ reason: IdentityChange.Reason, _ environment: Environment, _ log: LogState
+  ) throws(StoreError) -> IdentityChange {
+    let change = IdentityChange(reason: reason, previousSite: identity.site)
+    try take(environment, log)
+    self.change = change
+    options.write(.warning, change.line)
+    return change
+  }
 
   /// Lets a transaction carry this session's nonce, when it is the first that writes.
   func renew(_ access: PageAccess, _ tables: Tables) throws(StoreError) {

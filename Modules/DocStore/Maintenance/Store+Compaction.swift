@@ -37,21 +37,31 @@ extension Store {
   }
 
   /// Runs `body` on the writer thread, between transactions, and waits for it.
-  private func maintain(_ body: @escaping (Writer, Environment) throws -> Void) throws {
+  func maintain(_ body: @escaping (Writer, Environment) throws -> Void) throws {
     try checkMayWrite()
     let latch = Latch<Job.Outcome>()
-    let job = Job(
-      maintenance: { writer in
-        guard let environment = writer.environment else {
-          throw StoreError(.closed, "The store is closed", operation: "maintain")
-        }
-        try body(writer, environment)
-      }, options
-    ) {
-      latch.set($0)
-    }
-    writer.submit(job)
+    writer.submit(maintenance(body) { latch.set($0) })
     _ = try latch.wait().get()
+  }
+
+  /// As the form that blocks.
+  func maintain(_ body: @escaping @Sendable (Writer, Environment) throws -> Void) async throws {
+    try checkMayWrite()
+    let outcome = Mailbox.Outcome()
+    writer.submit(maintenance(body) { outcome.set($0) })
+    _ = try await outcome.value()
+  }
+
+  private func maintenance(
+    _ body: @escaping (Writer, Environment) throws -> Void, _ completion: @escaping (Job.Outcome) -> Void
+  ) -> Job {
+    let run = { (writer: Writer) in
+      guard let environment = writer.environment else {
+        throw StoreError(.closed, "The store is closed", operation: "maintain")
+      }
+      try body(writer, environment)
+    }
+    return Job(maintenance: run, options, completion: completion)
   }
 
   private func compact(

@@ -16,9 +16,11 @@ extension StoreState {
     }
     try readKeys(access, tables)
     var sites: [SiteID] = [.zero]
+    readings = [.zero]
     try access.eachSmall(in: tables.sites, "sites") { (key, value) throws(CodecError) in
       guard try key.readFixed(as: UInt32.self) == UInt32(sites.count) else { return false }
       sites.append(try value.readSite())
+      readings.append(ClockReading(rawValue: try value.readFixed()))
       return true
     }
     self.sites = SiteTable(sites: sites)
@@ -59,14 +61,19 @@ extension StoreState {
       try SmallRecord.put(value.bytes, at: Self.key(collections[index].id), in: tables.collections, access)
       collections[index].isDirty = false
     }
+    for ordinal in risenSites { try flushSite(ordinal, access, tables) }
+    risenSites = []
     guard storedSites < sites.sites.count else { return }
-    for ordinal in storedSites..<sites.sites.count {
-      var value = ByteWriter()
-      value.write(sites.sites[ordinal])
-      try SmallRecord.put(value.bytes, at: Self.key(UInt32(ordinal)), in: tables.sites, access)
-    }
+    for ordinal in storedSites..<sites.sites.count { try flushSite(ordinal, access, tables) }
     storedSites = sites.sites.count
     isCatalogueStale = true
+  }
+
+  private func flushSite(_ ordinal: Int, _ access: PageAccess, _ tables: Tables) throws(StoreError) {
+    var value = ByteWriter()
+    value.write(sites.sites[ordinal])
+    value.writeFixed(ordinal < readings.count ? readings[ordinal].rawValue : 0)
+    try SmallRecord.put(value.bytes, at: Self.key(UInt32(ordinal)), in: tables.sites, access)
   }
 
   private mutating func flushKeys(at index: Int, _ access: PageAccess, _ tables: Tables) throws(StoreError) {
@@ -83,7 +90,7 @@ extension StoreState {
     isCatalogueStale = true
   }
 
-  private static func key(_ number: UInt32) -> [UInt8] {
+  static func key(_ number: UInt32) -> [UInt8] {
     var key = ByteWriter()
     key.writeFixed(number)
     return key.bytes

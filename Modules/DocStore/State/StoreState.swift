@@ -30,6 +30,10 @@ struct StoreState: Sendable {
   var sites = SiteTable()
   /// How many of ``sites`` are on disk.
   var storedSites = 1
+  /// The highest reading of each site's clock that was met with in its writes, by ordinal; zero beyond the last.
+  var readings: [ClockReading] = []
+  /// The sites on disk whose entries lack their present reading.
+  var risenSites: [Int] = []
   var log = LogState()
   var ids = TimeOrderedIDs()
   var settling = IDSettling()
@@ -76,6 +80,8 @@ struct StoreState: Sendable {
     if indexesSince != old.indexesSince { isCatalogueStale = true }
     indexesSince = old.indexesSince
     storedSites = old.storedSites
+    readings = old.readings
+    risenSites = old.risenSites
     log.revert(to: old.log)
     oversizeCount = old.oversizeCount
     lastIndex = old.lastIndex

@@ -57,6 +57,7 @@ struct EntryChecks {
       let ordinal: UInt32 = try name.readFixed()
       let isNext = Int(ordinal) == sites.count
       sites.append(try reader.readSite())
+      _ = try reader.readFixed(as: UInt64.self)
       if !isNext { throw CodecError(.malformed, "a gap") }
     case "log": try checkLog(key, value)
     case "cursors", "staging":

@@ -1,22 +1,21 @@
-/// A registration for commits; it ends when it is cancelled or let go of.
+/// A registration for what a store tells; it ends when it is cancelled or let go of.
 public final class CommitListener: Sendable {
-  private let id: UInt64
-  private let listeners: CommitListeners
+  private let end: @Sendable () -> Void
 
-  init(id: UInt64, listeners: CommitListeners) {
-    self.id = id
-    self.listeners = listeners
-  }
+  init(_ end: @escaping @Sendable () -> Void) { self.end = end }
 
   deinit { cancel() }
 
   /// Ends the registration; a call that is under way on the writer thread still ends by itself.
-  public func cancel() { listeners.remove(id) }
+  public func cancel() { end() }
 }
 
 /// Who is told of commits.
-final class CommitListeners: Sendable {
-  typealias Body = @Sendable (Commit) -> Void
+typealias CommitListeners = StoreListeners<Commit>
+
+/// Who is told of one kind of event.
+final class StoreListeners<Event: Sendable>: Sendable {
+  typealias Body = @Sendable (Event) -> Void
 
   private struct State {
     var nextID: UInt64 = 1
@@ -34,17 +33,17 @@ final class CommitListeners: Sendable {
       state.bodies.append((id, body))
       return id
     }
-    return CommitListener(id: id, listeners: self)
+    return CommitListener { self.remove(id) }
   }
 
-  func remove(_ id: UInt64) { state.withLock { $0.bodies.removeAll { $0.id == id } } }
+  private func remove(_ id: UInt64) { state.withLock { $0.bodies.removeAll { $0.id == id } } }
 
   /// Calls every listener, in the order of registration, without holding the lock.
-  func call(_ commits: [Commit]) {
-    guard !commits.isEmpty else { return }
+  func call(_ events: [Event]) {
+    guard !events.isEmpty else { return }
     let bodies = state.withLock { $0.bodies }
-    for commit in commits {
-      for listener in bodies { listener.body(commit) }
+    for event in events {
+      for listener in bodies { listener.body(event) }
     }
   }
 }

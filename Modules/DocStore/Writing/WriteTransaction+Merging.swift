@@ -24,7 +24,24 @@ package struct PreparedMerge {
   /// What storing it will come to.
   package let result: MergeResult
   fileprivate let change: WriteTransaction.PreparedChange?
-  fileprivate let latest: ClockReading
+  fileprivate let times: MergeTimes
+}
+
+/// When a peer's document was written, and by whom.
+struct MergeTimes: Sendable {
+  /// The greatest reading that the document mentions.
+  var latest: ClockReading
+  /// The last writes that it includes.
+  var vector: VersionVector
+  /// When it came to life or died, which the vector of a certificate does not include.
+  var life: Stamp
+  /// In place of both, the one write that a successor is.
+  var author: (site: SiteID, reading: ClockReading)?
+
+  init(_ wire: RawSpan) throws(CodecError) {
+    (vector, life) = try WireDocument.times(wire)
+    latest = max(vector.latest, life.reading)
+  }
 }
 
 extension WriteTransaction {
@@ -39,26 +56,28 @@ extension WriteTransaction {
   ///   - wire: A wire document.
   ///   - id: The document's id.
   ///   - collection: The collection's name; it is made if need be.
+  ///   - draft: What a ``RecordDrafter`` of this store made of `wire`.
   ///   - choose: Sees what stands here and tells what to do; by default both are joined.
   /// - Returns: What it came to.
   /// - Throws: `corrupt` when either document is damaged, `invalidCollectionName`, what `choose` throws, or what
   ///   the engine reports.
   package func merge(
-    wire: RawSpan, id: DocumentID, in collection: String, choosing choose: MergeChoice = { _, _ in .join }
+    wire: RawSpan, id: DocumentID, in collection: String, draft: RecordDraft? = nil,
+    choosing choose: MergeChoice = { _, _ in .join }
   ) throws -> MergeResult {
     try withCodecErrors {
-      var latest = try WireDocument.latest(wire)
-      guard isAccepted(latest) else {
+      var times = try draft?.times ?? MergeTimes(wire)
+      guard isAccepted(times.latest) else {
         try look(at: id, in: collection, choose)
         return .unchanged
       }
       var result = MergeResult.unchanged
       try change(id, in: collection, as: .other, "merge", mayBeNew: true) { existing, tables in
-        let (outcome, document) = try join(wire, existing, &tables, &latest, choose)
+        let (outcome, document) = try join(wire, draft, existing, &tables, &times, choose)
         result = outcome
         return document
       }
-      if result == .changed { observe(latest) }
+      if result == .changed { note(times) }
       return result
     }
   }
@@ -72,18 +91,18 @@ extension WriteTransaction {
     wire: RawSpan, id: DocumentID, in collection: String, choosing choose: MergeChoice = { _, _ in .join }
   ) throws -> PreparedMerge {
     try withCodecErrors {
-      var latest = try WireDocument.latest(wire)
-      guard isAccepted(latest) else {
+      var times = try MergeTimes(wire)
+      guard isAccepted(times.latest) else {
         try look(at: id, in: collection, choose)
-        return PreparedMerge(result: .unchanged, change: nil, latest: latest)
+        return PreparedMerge(result: .unchanged, change: nil, times: times)
       }
       var result = MergeResult.unchanged
       let change = try prepareChange(id, in: collection, as: .other, "merge") { existing, tables in
-        let (outcome, document) = try join(wire, existing, &tables, &latest, choose)
+        let (outcome, document) = try join(wire, nil, existing, &tables, &times, choose)
         result = outcome
         return document
       }
-      return PreparedMerge(result: result, change: change, latest: latest)
+      return PreparedMerge(result: result, change: change, times: times)
     }
   }
 
@@ -93,12 +112,13 @@ extension WriteTransaction {
   package func store(_ prepared: PreparedMerge) throws -> Bool {
     guard let change = prepared.change else { return true }
     guard try store(change) else { return false }
-    observe(prepared.latest)
+    note(prepared.times)
     return true
   }
 
   private func join(
-    _ wire: RawSpan, _ existing: StoredDocument?, _ tables: inout RecordTables, _ latest: inout ClockReading,
+    _ wire: RawSpan, _ draft: RecordDraft?, _ existing: StoredDocument?, _ tables: inout RecordTables,
+    _ times: inout MergeTimes,
     _ choose: MergeChoice
   ) throws -> (MergeResult, EncodedDocument?) {
     let outcome: MergeOutcome
@@ -106,6 +126,8 @@ extension WriteTransaction {
     case (.leave, _): outcome = .missingBase
     case (.repair, let existing?):
       outcome = try DocumentCodec.repair(wire: wire, existing: existing, own: settings.site, tables: &tables)
+    case (.join, nil) where draft != nil:
+      outcome = draft.map { .changed($0.document) } ?? .unchanged
     case (.join, _), (.repair, nil):
       outcome = try DocumentCodec.merge(wire: wire, existing: existing, own: settings.site, tables: &tables)
     }
@@ -115,11 +137,19 @@ extension WriteTransaction {
     case .changed(let document):
       // A successor tells its time only beside what it builds on.
       if let existing, WireDocument.isSuccessor(wire) {
-        latest = try WireDocument.latest(wire, onto: existing.record, sites: tables.sites)
-        guard isAccepted(latest) else { return (.unchanged, nil) }
+        times.author = try WireDocument.authorship(of: wire, onto: existing.record, sites: tables.sites)
+        times.latest = times.author?.reading ?? .zero
+        guard isAccepted(times.latest) else { return (.unchanged, nil) }
       }
       return (.changed, document)
     }
+  }
+
+  private func note(_ times: MergeTimes) {
+    observe(times.latest)
+    for element in times.vector.elements { seen.note(element.writer.site, element.reading) }
+    seen.note(times.life.site, times.life.reading)
+    if let (site, reading) = times.author { seen.note(site, reading) }
   }
 
   /// Shows what stands here of a document that is not taken in.

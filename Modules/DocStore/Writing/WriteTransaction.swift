@@ -44,6 +44,8 @@ public final class WriteTransaction {
   /// Whether the transaction does what helps a full disk, and so may use the last of its room.
   var makesRoom = false
   var sizes: [SizeFinding] = []
+  /// What the documents of peers tell of clocks.
+  var seen = SiteReadings()
 
   init(
     _ stored: DocumentPages, state: StoreState, origin: Origin, settings: WriterSettings, isCapturing: Bool
@@ -328,6 +330,7 @@ public final class WriteTransaction {
       try finishLog(through: changes.lastSequence, access)
     }
     if changes.lastSequence > 0 || keepsTime { try state.log.write(access, tables) }
+    state.note(seen)
     try state.flush(access, tables)
     try checkRoom(access)
     job.oversize = sizes.filter { $0.sizeClass == .hard && $0.isStored }.map(\.document)
@@ -353,9 +356,10 @@ public final class WriteTransaction {
   }
 }
 
-/// What a writer is given once, at open.
+/// What a writer goes by.
 struct WriterSettings: Sendable {
-  let site: SiteID
+  /// Whose entries are written now.
+  var site: SiteID
   let options: StoreOptions
   var pageLimit: Int
   /// Whether the disk has no room but for making room.

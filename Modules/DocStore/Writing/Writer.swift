@@ -13,6 +13,9 @@ import CRDTCore
 final class Writer: @unchecked Sendable {
   private(set) var settings: WriterSettings
   let listeners = CommitListeners()
+  let siteListeners = StoreListeners<IdentityChange>()
+  /// Who the store is now, and what made it so in this session.
+  let identity: Monitor<(current: StoreIdentity, change: IdentityChange?)>
   let queue = Monitor(JobQueue())
   private let published: Monitor<Catalogue>
   private let ended = Monitor(false)
@@ -51,6 +54,7 @@ final class Writer: @unchecked Sendable {
 
   init(_ environment: Environment, state: StoreState, settings: WriterSettings, keeper: InstanceKeeper) {
     self.keeper = keeper
+    identity = Monitor((keeper.identity, keeper.change))
     self.environment = environment
     self.state = state
     self.settings = settings
@@ -333,6 +337,19 @@ final class Writer: @unchecked Sendable {
     }
     commits += changing[missed.endIndex...].map { $0.commit(catalogue) }
     listeners.call(commits)
+  }
+
+  /// Becomes a site of its own: later writes are those of another writer.
+  func renewSite(_ reason: IdentityChange.Reason, _ environment: Environment) throws(StoreError) {
+    do throws(StoreError) {
+      let change = try keeper.renewSite(reason, environment, state.log)
+      settings.site = keeper.identity.site
+      identity.withLock { $0 = (keeper.identity, change) }
+      siteListeners.call([change])
+    } catch {
+      poison(unlessHarmless: error)
+      throw error
+    }
   }
 
   /// Goes on in another environment with the same contents.

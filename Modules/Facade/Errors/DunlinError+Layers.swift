@@ -88,7 +88,7 @@ extension DunlinError {
       switch error.code {
       case .truncated, .malformed, .checksum, .outOfOrder: .malformed
       case .limit: .limit
-      case .versionMismatch, .appMismatch, .siteClash: .incompatiblePeer
+      case .versionMismatch, .appMismatch, .siteClash, .cloned: .incompatiblePeer
       case .timeout: .timeout
       case .storage: .io
       case .peerClosed, .closed: .closed

@@ -18,4 +18,6 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case filterWanted = 0x10
   case filter = 0x11
   case bye = 0x12
+  case seen = 0x13
+  case run = 0x1B
 }

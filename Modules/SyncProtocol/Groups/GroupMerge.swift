@@ -36,7 +36,9 @@ struct GroupMerge {
       }
       var known: Knowledge?
       let result = try checking(document) { wire in
-        try transaction.merge(wire: wire, id: document.id, in: document.collection) {
+        try transaction.merge(
+          wire: wire, id: document.id, in: document.collection, draft: document.draft
+        ) {
           try document.way(over: $0, $1, &known)
         }
       }

@@ -1,4 +1,5 @@
 import CRDTCore
+import DocStore
 
 /// One document of a group from the peer; its entries are validated when they are merged.
 struct IncomingDocument: Sendable {
@@ -9,13 +10,15 @@ struct IncomingDocument: Sendable {
   let isHeld: Bool
   let isReply: Bool
   let basis: WireBasis
+  /// Its record, where that could be made before the write transaction.
+  var draft: RecordDraft?
 }
 
 /// Documents from the peer that become visible together.
 struct IncomingGroup: Sendable {
   /// Bytes that may hold several groups.
   let block: [UInt8]
-  let documents: [IncomingDocument]
+  private(set) var documents: [IncomingDocument]
   let byteCount: Int
 
   /// Reads the group that lies in `range` of `block`, all but the documents' entries.
@@ -58,5 +61,14 @@ struct IncomingGroup: Sendable {
     self.block = block
     self.documents = documents
     byteCount = range.count
+  }
+  /// Makes records of documents that may be new here, while the writer is busy with others.
+  mutating func makeDrafts(with drafter: inout RecordDrafter) {
+    let block = block
+    for index in documents.indices {
+      let document = documents[index]
+      documents[index].draft = drafter.draft(
+        block.span.bytes.extracting(document.wire), in: document.collection)
+    }
   }
 }

@@ -79,12 +79,13 @@ extension Intake {
   }
 
   private func take(group block: [UInt8], _ range: Range<Int>) throws(SyncError) {
-    let group: IncomingGroup
+    var group: IncomingGroup
     do throws(CodecError) {
       group = try IncomingGroup(block, range) { collection in accepts(collection) }
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
+    group.makeDrafts(with: &drafter)
     receivedGroups += 1
     context.statistics.groupsReceived += 1
     context.statistics.documentsReceived += UInt64(group.documents.count)

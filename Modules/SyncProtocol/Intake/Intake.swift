@@ -69,6 +69,7 @@ final class Intake {
   var evictedNames: Set<DocumentName> = []
 
   let unpacker = Unpacker()
+  var drafter: RecordDrafter
   /// Plain bytes of small groups, up to an incomplete one.
   var stream: [UInt8] = []
   var transfer: IncomingTransfer?
@@ -87,7 +88,10 @@ final class Intake {
   /// How many frames of the sender have come.
   var answers: UInt64 = 0
 
-  init(_ context: SessionContext) { self.context = context }
+  init(_ context: SessionContext) {
+    self.context = context
+    drafter = RecordDrafter(context.store)
+  }
 
   var hasWork: Bool { !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed }
 

@@ -8,7 +8,7 @@ extension Session {
       versions: configuration.versions, features: configuration.features, kind: configuration.kind,
       appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
-      logEpoch: context.store.epoch, highest: try context.read { $0.latestReading })
+      logEpoch: context.store.epoch, highest: try context.read { try $0.highestReading() })
     context.send(.hello) { hello.encode(to: &$0) }
   }
 
@@ -25,20 +25,19 @@ extension Session {
     guard hello.appID == context.configuration.appID else {
       throw SyncError(.appMismatch, "The peer belongs to another application")
     }
-    guard hello.site != context.store.site else {
-      throw SyncError(.siteClash, "Both peers write as site \(hello.site): one store is a copy of the other")
-    }
+    guard hello.site != context.store.site else { return doubtSite() }
     context.settle(on: context.configuration.features.intersection(hello.features))
     open(
       with: PeerInfo(
         kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version))
+    try tellLaterWrites(than: hello)
   }
 
   /// Ends a silent conversation, and keeps a quiet one alive.
   func checkTime(_ now: Duration) throws(SyncError) {
     switch state {
     case .idle, .closed: return
-    case .awaitingHello(let deadline):
+    case .awaitingHello(let deadline), .doubtingSite(let deadline):
       guard now < deadline else { throw SyncError(.timeout, "The peer did not say hello in time") }
     case .open:
       let silence = context.configuration.silence

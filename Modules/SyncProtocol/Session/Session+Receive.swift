@@ -74,11 +74,17 @@ extension Session {
     case (.awaitingHello, .hello?):
       let hello = try decode { () throws(CodecError) in try Hello(from: &reader) }
       try run { () throws(SyncError) in try meet(hello) }
-    case (.awaitingHello, .bye?), (.open, .bye?):
+    case (.awaitingHello, .bye?), (.doubtingSite, .bye?), (.open, .bye?):
       let code = try decode { () throws(CodecError) in try reader.readString(limit: 64) }
       let message = try decode { () throws(CodecError) in try reader.readString(limit: 4_096) }
       throw .session(SyncError(.peerClosed, "The peer ended the session: \(message) (\(code))"))
     case (.awaitingHello, _): throw .session(SyncError(.outOfOrder, "The first frame is not hello"))
+    case (.doubtingSite, .run?):
+      let incarnation = try whole(&reader) { (reader) throws(CodecError) in
+        try reader.readFixed(as: UInt64.self)
+      }
+      try run { () throws(SyncError) in try settleSite(incarnation) }
+    case (.doubtingSite, _): return
     case (.open, .hello?): throw .session(SyncError(.outOfOrder, "A second hello"))
     case (.open, nil): return
     case (.open, let type?): try takeOpen(type, &reader, frameBytes: frameBytes)
@@ -97,7 +103,11 @@ extension Session {
     case .ping:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       context.send(.pong) { $0.writeFixed(nonce) }
-    case .pong: return
+    case .pong, .run: return
+    case .seen:
+      let reading = try whole(&reader) { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self)
+      }
+      try run { () throws(SyncError) in try compareOwn(with: ClockReading(rawValue: reading)) }
     }
   }
 
@@ -134,7 +144,8 @@ extension Session {
     case .acknowledge:
       let totals = try whole(&reader) { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
       try run { () throws(SyncError) in try supply.outgoing.take(totals) }
-    case .hello, .bye, .ping, .pong, .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted:
+    case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
+      .filterWanted:
       return
     }
   }
@@ -177,7 +188,9 @@ extension Session {
         return try reader.readCollection(after: &previous)
       }
       intake.makeFilter(collection)
-    case .hello, .bye, .ping, .pong, .interest, .compare, .want, .have, .asked, .filter, .acknowledge: return
+    case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
+      .acknowledge:
+      return
     }
   }
 

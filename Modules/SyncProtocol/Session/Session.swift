@@ -14,6 +14,8 @@ public final class Session {
   enum State {
     case idle
     case awaitingHello(deadline: Duration)
+    /// The peer has this store's site: whether it is a twin or this very process is being asked.
+    case doubtingSite(deadline: Duration)
     case open
     case closed(SyncError)
   }
@@ -205,7 +207,7 @@ public final class Session {
     let next: Duration
     switch state {
     case .idle, .closed: return
-    case .awaitingHello(let deadline): next = deadline
+    case .awaitingHello(let deadline), .doubtingSite(let deadline): next = deadline
     case .open:
       if intake.hasWork || supply.hasWork {
         context.ask(.wake(after: .zero))

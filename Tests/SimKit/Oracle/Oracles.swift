@@ -130,6 +130,7 @@ final class Oracles {
     switch error.code {
     case .closed, .peerClosed, .timeout: return
     case .siteClash where !script.rules.hasNoCopies: return
+    case .cloned where !script.rules.hasNoCopies: return
     default:
       throw Violation(.errors, "\(driver.peer.name) ends a session by itself: \(error)")
     }

@@ -218,6 +218,7 @@ package final class SimDriver {
   private func closed(_ error: SyncError) throws {
     try world.oracles.closed(self, error)
     end("\(error)")
+    if error.code == .cloned { try peer.renewSite() }
   }
 
   private func end(_ reason: String) {

@@ -52,6 +52,15 @@ extension SimPeer {
     try start()
   }
 
+  /// Takes a new site, since another store writes as the same one.
+  func renewSite() throws {
+    guard isRunning, let store else { return }
+    try store.renewSite(.cloned)
+    world.narrate("\(name) goes on as \(store.site)")
+    for driver in drivers { driver.close() }
+    try distribute()
+  }
+
   /// Starts as a copy of another peer's files, as they are.
   func start(asCopyOf source: SimPeer, unnoticed: Bool) throws {
     guard store == nil, starts == 0, source.starts > 0 else { return }

@@ -82,6 +82,7 @@ package final class SimPeer {
     options.collectionInterval = nil
     options.numberCapacity = 1 << 10
     options.recentIDs = 16
+    options.trustsCopies = trustsCopies
     let store = try Store.open(at: files, options: options)
     self.store = store
     starts += 1

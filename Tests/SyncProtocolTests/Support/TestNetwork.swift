@@ -49,7 +49,10 @@ final class Endpoint {
         sentBytes += bytes.count
         network.onSend?(self, bytes)
       case .apply(let batch): applies.append(batch)
-      case .close(let error): closed = error
+      case .close(let error):
+        closed = error
+        // What a driver does, which then dials again.
+        if error.code == .cloned { try peer.store.renewSite(.cloned) }
       case .event(let event): events.append(event)
       case .wake(let delay): if delay == .zero { isAwake = true }
       }
@@ -129,6 +132,13 @@ final class TestNetwork {
     let peer = try TestPeer(name, kind, clock: own ?? clock, hardDocumentBytes: hardDocumentBytes)
     peers.append(peer)
     return peer
+  }
+
+  /// A peer on a copy of the whole disk of another, as it is now: it takes itself for the same.
+  func addTwin(of peer: TestPeer, _ name: String) throws -> TestPeer {
+    let twin = try TestPeer(name, peer.kind, clock: clock, disk: peer.copyDisk())
+    peers.append(twin)
+    return twin
   }
 
   /// Joins two peers by a link and starts both sessions.

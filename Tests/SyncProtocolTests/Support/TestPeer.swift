@@ -23,13 +23,16 @@ final class TestPeer {
   /// Told of every commit, when it has become visible.
   var onCommit: (Commit) throws -> Void = { _ in }
 
+  private let options: StoreOptions
+
   init(
-    _ name: String, _ kind: PeerKind, clock: ManualClock, hardDocumentBytes: Int = Limits.hardDocumentBytes
+    _ name: String, _ kind: PeerKind, clock: ManualClock, hardDocumentBytes: Int = Limits.hardDocumentBytes,
+    disk: TemporaryDirectory? = nil
   ) throws {
     self.name = name
     self.kind = kind
     self.clock = clock
-    directory = try TemporaryDirectory()
+    directory = try disk ?? TemporaryDirectory()
     var random = SeededGenerator(seed: UInt64(name.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
     let site = Mutex(random.split())
     let log = log
@@ -38,6 +41,25 @@ final class TestPeer {
       log: { _, line in log.append(line) }, hardDocumentBytes: hardDocumentBytes)
     // Time moves only when told, and so does what goes by it.
     options.collectionInterval = nil
+    // Copies are made of whole disks.
+    options.trustsCopies = true
+    self.options = options
+    store = try Store.open(at: directory.file("store"), options: options)
+    listen()
+  }
+
+  /// A copy of all files as they are now.
+  func copyDisk() throws -> TemporaryDirectory {
+    let copy = try TemporaryDirectory()
+    try FileManager.default.copyItem(atPath: directory.file("store"), toPath: copy.file("store"))
+    return copy
+  }
+
+  /// Puts all files back as they were, and goes on from there.
+  func restore(_ disk: TemporaryDirectory) throws {
+    close()
+    try FileManager.default.removeItem(atPath: directory.file("store"))
+    try FileManager.default.copyItem(atPath: disk.file("store"), toPath: directory.file("store"))
     store = try Store.open(at: directory.file("store"), options: options)
     listen()
   }

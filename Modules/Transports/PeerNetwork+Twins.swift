@@ -1,0 +1,36 @@
+import DocStore
+import Logging
+import NIOConcurrencyHelpers
+import SyncProtocol
+
+/// What the network does when another store turns out to write under this one's site.
+extension PeerNetwork {
+  /// Not more often than this is a peer believed that says so: each time costs everybody a site to remember.
+  private static let shortestRenewal: Duration = .seconds(60)
+
+  /// Gives the store a new site where a session ended because another store has the same.
+  func renewSite(after end: SessionEnd) async {
+    guard case .session(let error) = end, error.code == .cloned else { return }
+    let now = setup.clock.now
+    let isDue = state.withLockedValue { state in
+      if let last = state.lastRenewal, now - last < Self.shortestRenewal { return false }
+      state.lastRenewal = now
+      return true
+    }
+    guard isDue else { return }
+    do {
+      try await setup.store.renewSite(.cloned)
+    } catch {
+      options.logger.error("The store could not take a new site: \(error)")
+    }
+  }
+
+  /// Sees to it that no peer goes on with a site that the store no longer has.
+  func followSite() {
+    let listener = setup.store.onSiteChange { [weak self] _ in
+      guard let self else { return }
+      for session in state.withLockedValue({ Array($0.sessions.values) }) { session.driver.close() }
+    }
+    state.withLockedValue { $0.siteListener = listener }
+  }
+}

@@ -1,0 +1,167 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+import Testing
+
+/// Copies of whole disks, which take themselves for one another until they meet, or meet who knows better.
+@Suite struct CloneTests {
+  private func connect(_ network: TestNetwork, _ a: TestPeer, _ b: TestPeer) throws -> [SyncError.Code?] {
+    let (first, second) = try network.connect(a, b)
+    try network.settle()
+    return [first.closed?.code, second.closed?.code]
+  }
+
+  /// Cuts what is left of earlier links, connects all anew, and expects that nothing more is in the way.
+  private func meetAgain(_ network: TestNetwork, _ pairs: [(TestPeer, TestPeer)]) throws {
+    for endpoint in network.endpoints { network.cut(endpoint) }
+    for (a, b) in pairs { try network.connect(a, b) }
+    try network.settle()
+    #expect(network.endpoints.allSatisfy { $0.closed == nil })
+  }
+
+  private func expectSame(_ peers: [TestPeer]) throws {
+    for peer in peers.dropFirst() { #expect(try peer.documents() == peers[0].documents()) }
+    #expect(Set(peers.map(\.store.site)).count == peers.count)
+  }
+
+  @Test func `clones that both wrote before they meet part, and have the same afterwards`() throws {
+    let network = TestNetwork()
+    let a = try network.addPeer("a")
+    try a.subscribe("SELECT * FROM things")
+    for n in 0..<20 { try a.put("\(n)", ["n": .int(Int64(n))]) }
+    let twin = try network.addTwin(of: a, "twin")
+    try twin.subscribe("SELECT * FROM things")
+    let site = a.store.site
+    #expect(twin.store.site == site)
+    // The same document, another one each, and a new one each.
+    for (index, peer) in [a, twin].enumerated() {
+      try peer.put("0", ["from\(index)": .int(1)])
+      try peer.put("\(index + 1)", ["n": .int(-1)])
+      try peer.put("new\(index)", [:])
+    }
+    #expect(try connect(network, a, twin) == [.cloned, .cloned])
+    #expect(a.store.site != site && twin.store.site != site)
+    #expect(a.store.identityChange == IdentityChange(reason: .cloned, previousSite: site))
+    // What each wrote on one document as the same writer, the other takes for known: they have equal versions of
+    // different contents then, which the next comparison settles.
+    for _ in 0..<2 { try meetAgain(network, [(a, twin)]) }
+    try expectSame([a, twin])
+    for id in ["new0", "new1"] { #expect(try a.document(id) != nil) }
+    #expect(try a.document("1")?["n"] == .int(-1))
+    #expect(try a.document("2")?["n"] == .int(-1))
+    // From here on nobody loses anything.
+    for (index, peer) in [a, twin].enumerated() { try peer.put("0", ["later\(index)": .int(1)]) }
+    try network.settle()
+    try expectSame([a, twin])
+    #expect(try a.document("0")?.keys.filter { $0.hasPrefix("later") }.count == 2)
+  }
+
+  @Test func `a clone that others know to be behind is told, and takes a new site`() throws {
+    let network = TestNetwork()
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
+    for n in 0..<20 { try a.put("\(n)", ["n": .int(Int64(n))]) }
+    let twin = try network.addTwin(of: a, "twin")
+    try twin.subscribe("SELECT * FROM things")
+    try twin.put("3", ["twin": .int(1)])
+    try twin.put("of the twin", [:])
+    try a.put("4", ["n": .int(-4)])
+    let site = a.store.site
+    #expect(try connect(network, a, b) == [nil, nil])
+    let codes = try connect(network, twin, b)
+    #expect(codes[0] == .cloned)
+    #expect(a.store.site == site)
+    #expect(twin.store.site != site)
+    try meetAgain(network, [(a, b), (twin, b)])
+    try expectSame([a, b, twin])
+    #expect(try a.document("of the twin") != nil)
+    #expect(try twin.document("4")?["n"] == .int(-4))
+    try twin.put("4", ["twin": .int(2)])
+    try a.put("4", ["a": .int(3)])
+    try network.settle()
+    try expectSame([a, b, twin])
+    #expect(try b.document("4") == ["n": .int(-4), "twin": .int(2), "a": .int(3)])
+  }
+
+  /// The control: a store that was not put back meets its peer again as who it is.
+  @Test(arguments: [true, false])
+  func `a restore of a whole disk is noticed by who has met its later writes`(_ isRestored: Bool) throws {
+    let network = TestNetwork()
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
+    for n in 0..<5 { try a.put("\(n)", ["n": .int(Int64(n))]) }
+    try network.connect(a, b)
+    try network.settle()
+    let disk = try a.copyDisk()
+    for n in 3..<8 { try a.put("\(n)", ["n": .int(Int64(-n))]) }
+    try network.settle()
+    let site = a.store.site
+    for endpoint in network.endpoints { network.cut(endpoint) }
+    if isRestored { try a.restore(disk) }
+    #expect(a.store.site == site)
+    let codes = try connect(network, a, b)
+    #expect(codes[0] == (isRestored ? .cloned : nil))
+    #expect((a.store.site == site) == !isRestored)
+    try meetAgain(network, [(a, b)])
+    #expect(try a.documents() == b.documents())
+    #expect(try a.document("7")?["n"] == .int(-7))
+    // Where the restored store writes on, it is not taken for what was written before.
+    try a.put("7", ["n": .int(7)])
+    try network.settle()
+    #expect(try b.document("7")?["n"] == .int(7))
+  }
+
+  /// On what has come from a clock far ahead one writes above one's own clock, and twice in a transaction above
+  /// its reading.
+  @Test func `writes above the own clock are nobody else's`() throws {
+    let network = TestNetwork()
+    let clock = ManualClock()
+    clock.advance(by: 30 * 86_400_000)
+    let future = try network.addPeer("future", clock: clock)
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    for peer in [future, a, b] { try peer.subscribe("SELECT * FROM things") }
+    try future.put("x", ["n": .int(1)])
+    try future.put("gone", [:])
+    try future.remove("gone")
+    for (one, other) in [(future, a), (a, b)] { try network.connect(one, other) }
+    try network.settle()
+    let sites = [a, b].map(\.store.site)
+    for round in 0..<3 {
+      try a.write { tx in
+        for n in 0..<3 { try tx.upsert(["n": .int(Int64(n + round))], id: DocumentID("x"), into: "things") }
+        try tx.upsert(["n": .int(Int64(round))], id: DocumentID("gone"), into: "things")
+      }
+      try network.settle()
+      try meetAgain(network, [(a, b)])
+      #expect([a, b].map(\.store.site) == sites)
+      #expect(try b.document("x")?["n"] == .int(Int64(2 + round)))
+    }
+  }
+
+  @Test func `who hears of the later writes from somebody else first notices, too`() throws {
+    let network = TestNetwork()
+    let (a, b, c) = (try network.addPeer("a"), try network.addPeer("b"), try network.addPeer("c"))
+    for peer in [a, b, c] { try peer.subscribe("SELECT * FROM things") }
+    try a.put("x", ["n": .int(1)])
+    let disk = try a.copyDisk()
+    try a.put("x", ["n": .int(2)])
+    try network.connect(a, b)
+    try network.connect(b, c)
+    try network.settle()
+    for endpoint in network.endpoints { network.cut(endpoint) }
+    try a.restore(disk)
+    let codes = try connect(network, a, c)
+    #expect(codes[0] == .cloned)
+    try meetAgain(network, [(a, c), (b, c)])
+    try expectSame([a, b, c])
+  }
+
+  @Test func `a peer that dials itself stays who it is`() throws {
+    let network = TestNetwork()
+    let a = try network.addPeer("a")
+    try a.put("x", [:])
+    let site = a.store.site
+    #expect(try connect(network, a, a) == [.siteClash, .siteClash])
+    #expect(a.store.site == site)
+  }
+}
