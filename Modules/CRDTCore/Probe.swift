@@ -13,6 +13,8 @@ package enum Probe {
     case siteNotRenewed
     /// Documents of a group are stored before it is known whether those after them fit.
     case groupStoredInParts
+    /// What was announced is not asked for when it does not come from elsewhere.
+    case announcementForgotten
   }
 
   /// What a campaign must have reached at least once, or it has proved less than it seems.
@@ -25,6 +27,16 @@ package enum Probe {
     case laterSelfMet
     /// A group was left out because one of its documents does not fit what is here.
     case groupLeftOut
+    /// An announced change was asked for when it was announced.
+    case pulledAtOnce
+    /// An announced change was asked for after another peer had not brought it.
+    case pulledLate
+    /// An announced change was asked for in vain.
+    case announcementLost
+    /// What a peer forwards was known: it announces again.
+    case prunedForwards
+    /// What a peer writes itself was known: it announces that too.
+    case prunedOwn
   }
 
   #if DEBUG || SIMULATION

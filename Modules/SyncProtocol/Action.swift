@@ -10,4 +10,6 @@ public enum Action: Sendable {
   case event(SyncEvent)
   /// Call `Session.tick` after this long, even if nothing else happens; zero means at once.
   case wake(after: Duration)
+  /// Call `Session.nudged` of these other sessions of the store.
+  case nudge([UInt64])
 }

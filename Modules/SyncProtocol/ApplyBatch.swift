@@ -23,9 +23,11 @@ public struct ApplyBatch: Sendable {
   ///   committed.
   public func apply(in transaction: WriteTransaction) throws -> ApplyOutcome {
     var outcome = ApplyOutcome()
-    for group in groups {
+    for (index, group) in groups.enumerated() {
+      let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
       try transaction.beginGroup()
       try GroupMerge(group, in: transaction).run(&outcome)
+      if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
     return outcome
   }
@@ -35,6 +37,8 @@ public struct ApplyBatch: Sendable {
 public struct ApplyOutcome: Sendable {
   /// Documents that are not as they were before.
   public internal(set) var changedDocuments = 0
+  /// Places of the groups that were applied and changed nothing.
+  var known: Set<Int> = []
   /// The groups left out, as what to ask for in their place.
   var missing: [[DocumentVersion]] = []
   /// Documents of which the peer, as of its delta, lacks something.

@@ -19,6 +19,14 @@ public struct SyncStatistics: Hashable, Sendable {
   public var groupsReceived: UInt64 = 0
   /// Groups dropped because this peer lacked what they build on, and asked for again.
   public var groupsMissingBase: UInt64 = 0
+  /// Groups received all of which was here already.
+  public var groupsKnown: UInt64 = 0
+  /// Groups told of in place of being sent.
+  public var groupsAnnounced: UInt64 = 0
+  /// Groups that the peer told of.
+  public var groupsHeard: UInt64 = 0
+  /// Groups that the peer told of and that it was asked for.
+  public var groupsPulled: UInt64 = 0
   /// Exchanges that reconciliation took as the receiver.
   public var roundTrips: UInt64 = 0
 

@@ -34,6 +34,8 @@ package struct SyncTuning: Hashable, Sendable {
   package var waitingOffers = 16_384
   /// Documents that a peer told of and this one watches, before it watches all.
   package var watchedDocuments = 1 << 18
+  /// Documents that a sender has announced and the receiver is not done with; more are sent.
+  package var announcedDocuments = 8_192
 
   package init() {}
 }

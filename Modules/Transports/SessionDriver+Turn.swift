@@ -89,6 +89,9 @@ extension SessionDriver {
     if input.policyChanged {
       guard perform(session.policyChanged(now: clock.now)) else { return false }
     }
+    if input.nudged {
+      guard perform(session.nudged(now: clock.now)) else { return false }
+    }
     for chunk in input.chunks {
       guard perform(session.receive(chunk, now: clock.now)) else { return false }
     }
@@ -114,6 +117,7 @@ extension SessionDriver {
       case .event(let event): tell(event)
       case .wake(let delay):
         if delay > .zero { timer.wake(after: delay) } else { turn.wantsMore = true }
+      case .nudge(let sessions): setup.nudges.nudge(sessions)
       }
     }
     if !pieces.isEmpty { line.write(pieces) }

@@ -22,6 +22,8 @@ public final class SessionDriver: Sendable {
     let gate: any SyncGate
     let configuration: SessionConfiguration
     let clock: TransportClock
+    let shared = SessionShared()
+    let nudges = SessionNudges()
 
     /// Collects what sessions need.
     public init(
@@ -75,7 +77,9 @@ public final class SessionDriver: Sendable {
     line = (link as? any DrivenLink) ?? LinkPump(link)
     timer = SessionTimer(clock: setup.clock)
     turn = SessionTurn(
-      Session(id: id, store: setup.store, gate: setup.gate, configuration: setup.configuration))
+      Session(
+        id: id, store: setup.store, gate: setup.gate, shared: setup.shared,
+        configuration: setup.configuration))
     // The first turn is the start's, which finds it here.
     _ = inbox.post { $0.subscriptions = subscriptions }
   }
@@ -111,9 +115,13 @@ public final class SessionDriver: Sendable {
       guard let self, inbox.post(commit) else { return }
       callTurn()
     }
+    setup.nudges.join(id) { [weak self] in self?.post { $0.nudged = true } }
     defer {
       listener.cancel()
       timer.cancel()
+      setup.nudges.leave(id)
+      // However the session ended, those that waited for it go on.
+      setup.nudges.nudge(setup.shared.leave(id))
     }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in

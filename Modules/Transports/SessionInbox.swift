@@ -17,6 +17,8 @@ package final class SessionInbox: Sendable {
     package var applied: [AppliedBatch] = []
     package var subscriptions: [SubscriptionQuery]?
     package var policyChanged = false
+    /// What the session waits for at another one has come to something.
+    package var nudged = false
     /// A moment has come at which the session wanted to be called.
     package var isDue = false
     package var chunks: [[UInt8]] = []

@@ -52,17 +52,20 @@ package struct WantList: Hashable, Sendable {
   package var round: UInt64
   /// Whether they must become visible together.
   package var isGroup: Bool
+  /// Whether the receiver is to be sent from now on what would be announced.
+  package var isGraft: Bool
   package var wants: [DocumentWant]
 
-  package init(round: UInt64, isGroup: Bool, wants: [DocumentWant]) {
+  package init(round: UInt64, isGroup: Bool, isGraft: Bool = false, wants: [DocumentWant]) {
     self.round = round
     self.isGroup = isGroup
+    self.isGraft = isGraft
     self.wants = wants
   }
 
   package func encode(to out: inout ByteWriter) {
     out.writeVarint(round)
-    out.write(isGroup ? 1 as UInt8 : 0)
+    out.write((isGroup ? 1 : 0) | (isGraft ? 2 : 0) as UInt8)
     out.writeVarint(wants.count)
     var previous: String?
     for want in wants {
@@ -75,7 +78,10 @@ package struct WantList: Hashable, Sendable {
 
   package init(from reader: inout ByteReader) throws(CodecError) {
     round = try reader.readVarint()
-    isGroup = try reader.readFlag()
+    let flags = try reader.readByte()
+    guard flags & ~3 == 0 else { throw reader.failure(.malformed, "wants have unknown flags") }
+    isGroup = flags & 1 != 0
+    isGraft = flags & 2 != 0
     wants = []
     var previous: String?
     for _ in 0..<(try reader.readCount(minimumBytes: 5)) {

@@ -19,5 +19,7 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case filter = 0x11
   case bye = 0x12
   case seen = 0x13
+  case announce = 0x16
+  case prune = 0x19
   case run = 0x1B
 }

@@ -6,7 +6,11 @@ struct GroupEncoder {
   static let heldFlag: UInt8 = 1
   /// The document answers one of the receiver's, so that default data is not sent back once more.
   static let replyFlag: UInt8 = 2
-  static let knownFlags: UInt8 = 3
+  /// The group is a commit that was not asked for; set for peers that take announcements.
+  static let liveFlag: UInt8 = 4
+  /// The commit came from another peer.
+  static let forwardedFlag: UInt8 = 8
+  static let knownFlags: UInt8 = 15
   /// Memory that is kept from one group to the next.
   private static let keptBytes = 1 << 20
 

@@ -9,6 +9,8 @@ struct IncomingDocument: Sendable {
   let wire: Range<Int>
   let isHeld: Bool
   let isReply: Bool
+  let isLive: Bool
+  let isForwarded: Bool
   let basis: WireBasis
   /// Its record, where that could be made before the write transaction.
   var draft: RecordDraft?
@@ -55,7 +57,8 @@ struct IncomingGroup: Sendable {
         IncomingDocument(
           collection: collection, id: id, wire: start..<start + wire.byteCount,
           isHeld: flags & GroupEncoder.heldFlag != 0, isReply: flags & GroupEncoder.replyFlag != 0,
-          basis: basis))
+          isLive: flags & GroupEncoder.liveFlag != 0,
+          isForwarded: flags & GroupEncoder.forwardedFlag != 0, basis: basis))
     }
     try reader.expectEnd()
     self.block = block

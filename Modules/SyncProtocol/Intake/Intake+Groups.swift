@@ -50,6 +50,7 @@ extension Intake {
   }
 
   private func note(packed: Int, plain: Int) {
+    progressedAt = context.now
     context.statistics.packedBytesReceived += UInt64(packed)
     context.statistics.plainBytesReceived += UInt64(plain)
   }
@@ -158,6 +159,7 @@ extension Intake {
     for versions in outcome.missing {
       sendWants(versions.map { DocumentWant($0, context.gatekeeper) }, round: 0, isGroup: true)
     }
+    prune(applying.groups, known: outcome.known)
     try tellReturned(applying.groups)
     settle()
     noteProgress()

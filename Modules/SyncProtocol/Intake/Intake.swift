@@ -88,6 +88,15 @@ final class Intake {
   /// How many frames of the sender have come.
   var answers: UInt64 = 0
 
+  // What is announced.
+  var announced = AnnouncedGroups()
+  /// What is asked for of it in this call.
+  var pulls: [[DocumentWant]] = []
+  /// When a piece of a group last came in.
+  var progressedAt = Duration.zero
+  /// Groups in a row that the sender wrote and this peer knew.
+  var knownOwnGroups = 0
+
   init(_ context: SessionContext) {
     self.context = context
     drafter = RecordDrafter(context.store)
@@ -175,12 +184,14 @@ final class Intake {
     haves = []
   }
 
-  func sendWants(_ wants: [DocumentWant], round: UInt64, isGroup: Bool) {
+  func sendWants(_ wants: [DocumentWant], round: UInt64, isGroup: Bool, isGraft: Bool = false) {
     for part in wants.parts(
       of: 48 << 10,
       size: { $0.vector.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count })
     {
-      context.send(.want) { WantList(round: round, isGroup: isGroup, wants: Array(part)).encode(to: &$0) }
+      context.send(.want) { out in
+        WantList(round: round, isGroup: isGroup, isGraft: isGraft, wants: Array(part)).encode(to: &out)
+      }
     }
   }
 

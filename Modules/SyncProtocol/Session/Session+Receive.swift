@@ -94,11 +94,12 @@ extension Session {
   private func takeOpen(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
+    context.roundTrip.didReceive(type, now: context.now)
     switch type {
     case .hello, .bye: return
-    case .compare, .asked, .want, .have, .interest, .filter, .acknowledge:
+    case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune:
       try takeForSupply(type, &reader)
-    case .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted:
+    case .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted, .announce:
       try takeForIntake(type, &reader, frameBytes: frameBytes)
     case .ping:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
@@ -144,8 +145,11 @@ extension Session {
     case .acknowledge:
       let totals = try whole(&reader) { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
       try run { () throws(SyncError) in try supply.outgoing.take(totals) }
+    case .prune:
+      let prune = try whole(&reader) { (reader) throws(CodecError) in try Prune(from: &reader) }
+      try run { () throws(SyncError) in try supply.take(prune) }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
-      .filterWanted:
+      .filterWanted, .announce:
       return
     }
   }
@@ -188,8 +192,13 @@ extension Session {
         return try reader.readCollection(after: &previous)
       }
       intake.makeFilter(collection)
+    case .announce:
+      let announcement = try whole(&reader) { (reader) throws(CodecError) in
+        try Announcement(from: &reader)
+      }
+      try run { () throws(SyncError) in try take(announcement) }
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
-      .acknowledge:
+      .acknowledge, .prune:
       return
     }
   }

@@ -43,15 +43,22 @@ public final class Session {
   ///   - id: A number that no other session of the store has had since it was opened.
   ///   - store: Read by the session; written only through ``Action/apply(_:)``.
   ///   - gate: Asked for everything that leaves or enters.
+  ///   - shared: The same for all sessions of the store.
   ///   - configuration: What this peer is.
-  public init(id: UInt64, store: Store, gate: any SyncGate, configuration: SessionConfiguration) {
+  public init(
+    id: UInt64, store: Store, gate: any SyncGate, shared: SessionShared = SessionShared(),
+    configuration: SessionConfiguration
+  ) {
     self.id = id
-    context = SessionContext(id: id, store: store, gate: gate, configuration: configuration)
+    context = SessionContext(
+      id: id, store: store, gate: gate, shared: shared, configuration: configuration)
     let intake = Intake(context)
     self.intake = intake
     supply = Supply(context) { intake.interest.matcher(for: $0) }
     policyEpoch = gate.epoch
   }
+
+  deinit { _ = context.shared.leave(id) }
 
   /// What the session has moved so far.
   public var statistics: SyncStatistics { context.statistics }
@@ -145,6 +152,11 @@ public final class Session {
     step(now) { () throws(SyncError) in try checkTime(now) }
   }
 
+  /// Looks again at what waits for other sessions of the store, one of which has come to something.
+  public func nudged(now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in intake.announced.hurry(now: now) }
+  }
+
   /// Takes note that the link has room again.
   public func writable(now: Duration) -> [Action] { step(now) { () throws(SyncError) in } }
 
@@ -186,10 +198,13 @@ public final class Session {
   private func work() throws(SyncError) {
     if context.gate.epoch != policyEpoch { noteUpdatedPolicy() }
     var budget = context.recordsPerCall
+    try lookAtAnnouncements()
     if supply.isDrained { try intake.askAgain() }
     try intake.work(budget: &budget)
     intake.applyNext()
     try supply.work(budget: &budget)
+    supply.flushAnnouncements()
+    intake.tellSettled()
     intake.sendAcknowledgement()
     noteProgress()
   }
@@ -217,6 +232,7 @@ public final class Session {
         [
           lastReceived + context.configuration.silence, context.lastSent + context.configuration.silence / 3,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
+          intake.announcementsTime,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }
@@ -233,6 +249,7 @@ public final class Session {
       }
     }
     state = .closed(error)
+    leaveMesh()
     context.ask(.close(error))
   }
 
@@ -240,6 +257,7 @@ public final class Session {
   func open(with peer: PeerInfo) {
     context.peer = peer
     state = .open
+    context.shared.pulls.join(id, now: context.now)
     context.tell(.connected(peer))
     intake.subscribe(to: Interest(queries))
   }

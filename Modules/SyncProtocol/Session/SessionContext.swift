@@ -6,6 +6,7 @@ final class SessionContext {
   let id: UInt64
   let store: Store
   let gate: any SyncGate
+  let shared: SessionShared
   let configuration: SessionConfiguration
   var stepLength = StepLength.long
   var now: Duration = .zero
@@ -18,15 +19,19 @@ final class SessionContext {
   /// How frames to this peer are written.
   var frameForm: FrameForm { features.contains(.compactFrames) ? .compact : .long }
   var statistics = SyncStatistics()
+  var roundTrip = RoundTrip()
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
   private var toldRefused: Set<String> = []
   private var toldDamaged: Set<DamagedRecord> = []
 
-  init(id: UInt64, store: Store, gate: any SyncGate, configuration: SessionConfiguration) {
+  init(
+    id: UInt64, store: Store, gate: any SyncGate, shared: SessionShared, configuration: SessionConfiguration
+  ) {
     self.id = id
     self.store = store
     self.gate = gate
+    self.shared = shared
     self.configuration = configuration
   }
 
@@ -46,6 +51,7 @@ final class SessionContext {
   }
 
   func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
+    roundTrip.didSend(type, now: now)
     send(FrameCodec.frame(type, in: frameForm, body))
   }
 

@@ -46,6 +46,8 @@ struct DocumentRequest {
 struct RequestGroup {
   /// All become visible together, with what recent transactions bind to them.
   var requests: [DocumentRequest]
+  /// Whether they were announced: the peer writes none of them itself.
+  var isPull = false
 }
 
 /// Why a document goes out, and so what it builds on.
@@ -65,6 +67,8 @@ struct LiveDocument {
   let isHeld: Bool
   /// The one write that it was, for a peer that has just what the document was before.
   var successor: [UInt8]?
+  /// What to announce; `nil` where the peer takes no announcements.
+  var news: News?
 
   var key: DocumentKey { DocumentKey(collection: collection.id, id: id) }
 }
@@ -78,11 +82,14 @@ struct LiveGroup {
   var mustKeepOrder = false
   /// Whether the peer can apply the group whatever it has.
   var isSelfContained = true
+  /// Whether another peer brought it.
+  let isForwarded: Bool
   /// The reconciliation since which the peer got documents in the order of their commits only; `nil` during one.
   let round: UInt64?
 
-  init(sequence: UInt64, round: UInt64?) {
+  init(sequence: UInt64, round: UInt64?, isForwarded: Bool) {
     self.sequence = sequence
+    self.isForwarded = isForwarded
     self.round = round
   }
 }

@@ -223,7 +223,7 @@ extension Supply {
       for request in group.requests {
         guard let source = try sources.source(request.collection, transaction) else { continue }
         let key = DocumentKey(collection: source.collection.id, id: request.id)
-        contention.insert(key)
+        if !group.isPull { contention.insert(key) }
         let isKnown = try transaction.visitIntactRecord(
           source.collection, request.id, damaged: context.tellDamaged
         ) { number, record, summary in

@@ -33,9 +33,15 @@ extension Supply {
         let place = places[change.group] ?? groups.count
         if place == groups.count {
           places[change.group] = place
-          groups.append(LiveGroup(sequence: change.sequence, round: isRoundActive ? nil : round))
+          groups.append(
+            LiveGroup(
+              sequence: change.sequence, round: isRoundActive ? nil : round,
+              isForwarded: commit.origin != .user))
         }
-        try append(change, after, matched: matched, isHeld: holds(change), to: &groups[place])
+        let isHeld = holds(change)
+        try append(
+          change, after, matched: matched, isHeld: isHeld, news(of: change, matches: matches, isHeld: isHeld),
+          to: &groups[place])
         sent.insert(change.key)
       } else if let offer = offer(change) {
         offers.append(offer)
@@ -47,7 +53,7 @@ extension Supply {
   }
 
   private func append(
-    _ change: Change, _ after: Record, matched: Bool, isHeld: Bool, to group: inout LiveGroup
+    _ change: Change, _ after: Record, matched: Bool, isHeld: Bool, _ news: News?, to group: inout LiveGroup
   ) throws(SyncError) {
     var base = VersionVector()
     if matched, let before = change.before {
@@ -61,7 +67,7 @@ extension Supply {
     if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
     var document = LiveDocument(
       collection: change.collection, id: change.id, record: after, sites: change.sites, base: base,
-      isHeld: isHeld)
+      isHeld: isHeld, news: news)
     if !base.isEmpty, group.round != nil, !contention.countDown(change.key) {
       document.successor = try successor(change)
     }
@@ -146,10 +152,11 @@ extension Supply {
   }
 
   private func send(_ group: LiveGroup) throws(SyncError) {
+    if try announce(group) { return }
     batch.begin(sequence: group.sequence, mayOvertake: !group.mustKeepOrder)
     do throws(CodecError) {
       for document in group.documents {
-        let flags = document.isHeld ? GroupEncoder.heldFlag : 0
+        let flags = group.flags(of: document)
         if let successor = document.successor, !isRoundActive, group.round == round,
           !contention.contains(document.key)
         {
@@ -173,7 +180,7 @@ extension Supply {
   func forgetConfirmed() {
     let confirmed = outgoing.firstUnacknowledged() ?? .max
     let waiting = (live.map(\.sequence) + heldBack.map(\.sequence)).min() ?? .max
-    recent.remove(before: min(confirmed, waiting, lastCommitted &+ 1))
+    recent.remove(before: min(confirmed, waiting, announcing.firstOpen ?? .max, lastCommitted &+ 1))
   }
 
   // MARK: - Offers

@@ -13,7 +13,7 @@ extension Supply {
       return transaction.sequence
     }
     index = GroupRuns(through: sequence, limit: context.tuning.groupRuns)
-    recent = RecentGroups(after: sequence)
+    recent = RecentGroups(after: min(sequence, announcing.firstOpen.map { $0 - 1 } ?? .max))
   }
 
   /// Forgets the reconciliation; the peer begins another one if it needs to.
@@ -34,14 +34,18 @@ extension Supply {
 
   /// Takes the peer's wants; those outside of a reconciliation wait for its end.
   func take(_ list: WantList) throws(SyncError) {
-    try take(list.wants.map { DocumentRequest($0) }, round: list.round, isGroup: list.isGroup)
+    if list.isGraft { announcing.graft() }
+    try take(
+      list.wants.map { DocumentRequest($0) }, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
   }
 
   func take(_ haves: [DocumentHave], round: UInt64) throws(SyncError) {
     try take(haves.map { DocumentRequest($0) }, round: round, isGroup: false)
   }
 
-  private func take(_ asked: [DocumentRequest], round: UInt64, isGroup: Bool) throws(SyncError) {
+  private func take(
+    _ asked: [DocumentRequest], round: UInt64, isGroup: Bool, isPull: Bool = false
+  ) throws(SyncError) {
     guard generation != nil else { throw SyncError(.outOfOrder, "Wants before an interest") }
     let relevant = asked.filter { concerns($0.collection) }
     let cost = relevant.reduce(0) { $0 + $1.cost }
@@ -54,17 +58,17 @@ extension Supply {
       roundCost += cost
       for request in relevant { wanted.append(request) }
     } else {
-      enqueue(relevant, isGroup: isGroup)
+      enqueue(relevant, isGroup: isGroup, isPull: isPull)
     }
   }
 
-  func enqueue(_ asked: [DocumentRequest], isGroup: Bool) {
+  func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false) {
     guard !asked.isEmpty else { return }
     requestCost += asked.reduce(0) { $0 + $1.cost }
     if isGroup {
-      requests.append(RequestGroup(requests: asked))
+      requests.append(RequestGroup(requests: asked, isPull: isPull))
     } else {
-      for request in asked { requests.append(RequestGroup(requests: [request])) }
+      for request in asked { requests.append(RequestGroup(requests: [request], isPull: isPull)) }
     }
   }
 

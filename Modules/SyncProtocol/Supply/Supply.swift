@@ -50,6 +50,7 @@ final class Supply {
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   var contention: Contention
+  var announcing = Announcing()
   private var turn = 0
 
   /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself.
@@ -99,7 +100,7 @@ final class Supply {
 
   /// Whether the peer has applied everything that was ever on its way to it.
   var isDrained: Bool {
-    live.isEmpty && heldBack.isEmpty && outgoing.isIdle
+    live.isEmpty && heldBack.isEmpty && outgoing.isIdle && announcing.firstOpen == nil
       && outgoing.window.acknowledged.groups == outgoing.window.sent.groups
   }
 

@@ -9,8 +9,8 @@ struct WatchList {
   /// Where a collection's filter stands.
   enum Filter {
     case unasked(offered: Int)
-    case asked(waiting: [DocumentOffer])
-    case partial(bytes: [UInt8], waiting: [DocumentOffer])
+    case asked
+    case partial(bytes: [UInt8])
     case known(IDFilter)
   }
 
@@ -20,6 +20,8 @@ struct WatchList {
   private var hashes: Set<UInt64> = []
   private var watchesAll = false
   private var filters: [String: Filter] = [:]
+  /// Offers that a filter decides on, by collection.
+  private var waiting: [String: [DocumentOffer]] = [:]
 
   init(_ tuning: SyncTuning) { self.tuning = tuning }
 
@@ -48,16 +50,14 @@ struct WatchList {
       filters[offer.collection] = .unasked(offered: offered + 1)
       return .offer
     case .unasked:
-      filters[offer.collection] = .asked(waiting: [offer])
+      filters[offer.collection] = .asked
+      waiting[offer.collection] = [offer]
       return .ask
-    case .asked(let waiting) where waiting.count < tuning.waitingOffers:
-      filters[offer.collection] = nil
-      filters[offer.collection] = .asked(waiting: waiting + [offer])
+    case .asked, .partial:
+      guard waiting[offer.collection]?.count ?? 0 < tuning.waitingOffers else { return .offer }
+      // Where it stands: a copy of all for each would be quadratic.
+      waiting[offer.collection, default: []].append(offer)
       return .wait
-    case .partial(let bytes, let waiting) where waiting.count < tuning.waitingOffers:
-      filters[offer.collection] = .partial(bytes: bytes, waiting: waiting + [offer])
-      return .wait
-    case .asked, .partial: return .offer
     case .known(let filter): return filter.contains(offer.item.id.bytes.span.bytes) ? .offer : .pass
     }
   }
@@ -67,22 +67,23 @@ struct WatchList {
   /// - Returns: The offers that waited for it and are to be made.
   mutating func take(_ frame: FilterFrame) throws(SyncError) -> [DocumentOffer] {
     var bytes: [UInt8]
-    let waiting: [DocumentOffer]
     switch filters[frame.collection] {
-    case .asked(let offers): (bytes, waiting) = ([], offers)
-    case .partial(let known, let offers): (bytes, waiting) = (known, offers)
+    case .asked: bytes = []
+    case .partial(let known): bytes = known
     case .unasked, .known, nil: throw SyncError(.outOfOrder, "A filter that was not asked for")
     }
     guard frame.offset == bytes.count else {
       throw SyncError(.malformed, "A filter's parts are not in order")
     }
+    filters[frame.collection] = .asked
     bytes += frame.bytes
     guard bytes.count == frame.totalBytes else {
-      filters[frame.collection] = .partial(bytes: bytes, waiting: waiting)
+      filters[frame.collection] = .partial(bytes: bytes)
       return []
     }
     let filter = IDFilter(bytes: bytes)
     filters[frame.collection] = .known(filter)
-    return waiting.filter { filter.contains($0.item.id.bytes.span.bytes) }
+    let offers = waiting.removeValue(forKey: frame.collection) ?? []
+    return offers.filter { filter.contains($0.item.id.bytes.span.bytes) }
   }
 }

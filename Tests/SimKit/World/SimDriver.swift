@@ -33,13 +33,14 @@ package final class SimDriver {
     var policyChanged = false
     var chunks: [[UInt8]] = []
     var writable = false
+    var nudged = false
     var isStarting = true
     var isLost = false
     var isClosing = false
 
     var isEmpty: Bool {
       commits.isEmpty && applied.isEmpty && subscriptions == nil && !policyChanged && chunks.isEmpty
-        && !writable && !isStarting && !isLost && !isClosing
+        && !writable && !nudged && !isStarting && !isLost && !isClosing
     }
   }
 
@@ -51,7 +52,7 @@ package final class SimDriver {
     startedAt = peer.world.now
     draws = Stream(peer.world.script.seed, .driver, connection.link.number, connection.number, side)
     session = Session(
-      id: id, store: store, gate: peer.scopes,
+      id: id, store: store, gate: peer.scopes, shared: peer.shared,
       configuration: peer.configuration(connection.link.number, connection.number))
     inbox.subscriptions = peer.queries
     awake()
@@ -88,6 +89,11 @@ package final class SimDriver {
 
   func policyChanged() {
     inbox.policyChanged = true
+    awake()
+  }
+
+  func nudge() {
+    inbox.nudged = true
     awake()
   }
 
@@ -132,6 +138,7 @@ package final class SimDriver {
     if let queries = input.subscriptions { try perform(session.subscriptionsChanged(queries, now: now)) }
     if input.policyChanged { try perform(session.policyChanged(now: now)) }
     for chunk in input.chunks { try perform(session.receive(chunk, now: now)) }
+    if input.nudged { try perform(session.nudged(now: now)) }
     if input.writable { try perform(session.writable(now: now)) }
     if input.isClosing { try perform(session.close(now: now)) }
   }
@@ -151,6 +158,7 @@ package final class SimDriver {
       case .close(let error): try closed(error)
       case .event(let event): take(event)
       case .wake(let delay): wake(delay)
+      case .nudge(let sessions): peer.nudge(sessions)
       }
     }
     if inbox.writable { awake() }
@@ -227,6 +235,7 @@ package final class SimDriver {
     world.narrate("\(peer.name) ends \(connection.link.name) (\(connection.number)): \(reason)")
     world.noteActivity()
     peer.forget(self)
+    peer.nudge(peer.shared.leave(id))
     connection.hangUp(side)
   }
 }

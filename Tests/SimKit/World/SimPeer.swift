@@ -23,6 +23,8 @@ package final class SimPeer {
   var trustsCopies = false
   private(set) var store: Store?
   private(set) var scopes = SyncScopes()
+  /// What the sessions of the process share.
+  private(set) var shared = SessionShared()
   /// The scopes in force, as numbers of `SyncScope.allCases`.
   private(set) var scopeNumbers: [Int]
   private(set) var subscriptions: [SubscriptionPlan]
@@ -88,6 +90,7 @@ package final class SimPeer {
     starts += 1
     nextSession = 1
     scopes = SyncScopes()
+    shared = SessionShared()
     try applyScopes(scopeNumbers)
     queries = try subscriptions.map { try SubscriptionQuery(dql: $0.text) }
     listener = store.onCommit { [told] commit in told.with { $0.append(commit) } }
@@ -95,6 +98,10 @@ package final class SimPeer {
     world.narrate("\(name) starts as \(store.site)")
     world.noteActivity()
     try world.oracles.started(self, store)
+  }
+
+  func nudge(_ sessions: [UInt64]) {
+    for driver in drivers where sessions.contains(driver.id) { driver.nudge() }
   }
 
   /// Ends the process where it stands.

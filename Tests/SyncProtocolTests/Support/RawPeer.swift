@@ -14,6 +14,7 @@ final class RawPeer {
   var closed: SyncError?
   var events: [SyncEvent] = []
   var batches: [ApplyBatch] = []
+  var nudged: [UInt64] = []
 
   init(_ configure: (inout SessionConfiguration) -> Void = { _ in }) throws {
     network = TestNetwork()
@@ -74,6 +75,7 @@ final class RawPeer {
       case .close(let error): closed = error
       case .event(let event): events.append(event)
       case .wake(let delay): if delay == .zero { perform(session.tick(now: now)) }
+      case .nudge(let sessions): nudged += sessions
       }
     }
   }

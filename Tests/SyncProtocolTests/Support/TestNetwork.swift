@@ -15,6 +15,9 @@ final class Endpoint {
   /// Bytes that this end has sent and the other has not received.
   var outbound: [UInt8] = []
   var isAwake = false
+  /// When the session wants to be called, whatever happens.
+  private(set) var wakeAt: Duration?
+  private var isNudged = false
   var isReady = true
   var closed: SyncError?
   var events: [SyncEvent] = []
@@ -29,7 +32,8 @@ final class Endpoint {
   init(_ peer: TestPeer, id: UInt64, network: TestNetwork, configuration: SessionConfiguration) {
     self.peer = peer
     self.network = network
-    session = Session(id: id, store: peer.store, gate: peer.scopes, configuration: configuration)
+    session = Session(
+      id: id, store: peer.store, gate: peer.scopes, shared: peer.shared, configuration: configuration)
   }
 
   func start() throws {
@@ -54,9 +58,18 @@ final class Endpoint {
         // What a driver does, which then dials again.
         if error.code == .cloned { try peer.store.renewSite(.cloned) }
       case .event(let event): events.append(event)
-      case .wake(let delay): if delay == .zero { isAwake = true }
+      case .wake(let delay): if delay == .zero { isAwake = true } else { wakeAt = network.now + delay }
+      case .nudge(let sessions): network.nudge(sessions, of: peer)
       }
     }
+  }
+
+  func nudge() { isNudged = true }
+
+  /// Lets time pass for the session.
+  func tick() throws {
+    if let wakeAt, wakeAt <= network.now { self.wakeAt = nil }
+    try perform(session.tick(now: network.now))
   }
 
   /// What can be done for this end now.
@@ -85,7 +98,13 @@ final class Endpoint {
     if isAwake {
       steps.append { [self] in
         isAwake = false
-        try perform(session.tick(now: network.now))
+        try tick()
+      }
+    }
+    if isNudged {
+      steps.append { [self] in
+        isNudged = false
+        try perform(session.nudged(now: network.now))
       }
     }
     if let other, !other.outbound.isEmpty {
@@ -114,12 +133,16 @@ final class TestNetwork {
   private(set) var now: Duration = .seconds(1)
   private(set) var peers: [TestPeer] = []
   private(set) var endpoints: [Endpoint] = []
+  /// How far time jumps when nothing can happen before; below what a session waits with a sign of life.
+  var patience = Duration.seconds(6)
   /// The most bytes that arrive at once.
   var maximumPiece = 1 << 20
   private var nextID: UInt64 = 1
   /// Sees every frame that is sent.
   var onSend: ((Endpoint, [UInt8]) -> Void)?
   var configure: (inout SessionConfiguration) -> Void = { _ in }
+  /// What a peer offers, by its name.
+  var features: (String) -> Features = { _ in .supported }
 
   init(seed: UInt64 = 1) { random = SeededGenerator(seed: seed) }
 
@@ -157,8 +180,9 @@ final class TestNetwork {
 
   private func makeEndpoint(_ peer: TestPeer) -> Endpoint {
     var configuration = SessionConfiguration(
-      kind: peer.kind, peerName: peer.name, appID: "test", random: { 42 })
+      kind: peer.kind, peerName: peer.name, appID: "test", silence: .seconds(900), random: { 42 })
     configuration.hardDocumentBytes = peer.store.hardDocumentBytes
+    configuration.features = features(peer.name)
     configure(&configuration)
     defer { nextID += 1 }
     return Endpoint(peer, id: nextID, network: self, configuration: configuration)
@@ -169,6 +193,13 @@ final class TestNetwork {
     for end in [endpoint, endpoint.other].compactMap({ $0 }) {
       end.peer.leave(end)
       endpoints.removeAll { $0 === end }
+      nudge(end.peer.shared.leave(end.session.id), of: end.peer)
+    }
+  }
+
+  func nudge(_ sessions: [UInt64], of peer: TestPeer) {
+    for endpoint in endpoints where endpoint.peer === peer && sessions.contains(endpoint.session.id) {
+      endpoint.nudge()
     }
   }
 
@@ -179,8 +210,16 @@ final class TestNetwork {
   /// - Returns: `false` when nothing can.
   func step() throws -> Bool {
     for peer in peers { try peer.distribute() }
-    let steps = endpoints.flatMap(\.steps)
-    guard !steps.isEmpty else { return false }
+    var steps = endpoints.flatMap(\.steps)
+    if steps.isEmpty {
+      // Sessions that wait for something else than a sign of life go on.
+      let due = endpoints.filter { $0.closed == nil }.compactMap(\.wakeAt).min()
+      guard let due, due - now <= patience else { return false }
+      now = max(now, due)
+      steps = endpoints.filter { $0.closed == nil && $0.wakeAt.map { $0 <= now } ?? false }.map { end in
+        { try end.tick() }
+      }
+    }
     now += .milliseconds(1)
     try random.pick(steps)()
     return true
@@ -197,10 +236,16 @@ final class TestNetwork {
     for _ in 0..<steps where try !step() { return }
   }
 
+  /// Moves time, and calls those sessions that want it.
+  func advance(to time: Duration) throws {
+    now = max(now, time)
+    for end in endpoints where end.closed == nil && end.wakeAt.map({ $0 <= now }) ?? false { try end.tick() }
+  }
+
   /// Lets time pass at all endpoints.
   func wait(_ duration: Duration) throws {
     now += duration
-    for endpoint in endpoints { try endpoint.perform(endpoint.session.tick(now: now)) }
+    for endpoint in endpoints { try endpoint.tick() }
   }
 }
 

@@ -12,6 +12,7 @@ final class TestPeer {
   let name: String
   let kind: PeerKind
   let scopes = SyncScopes()
+  let shared = SessionShared()
   private let directory: TemporaryDirectory
   private let clock: ManualClock
   private(set) var store: Store

@@ -1,0 +1,164 @@
+package import CRDTCore
+
+/// A sender tells of a change that others may have brought to the receiver already.
+package struct AnnouncedDocument: Hashable, Sendable {
+  package var collection: String
+  package var id: DocumentID
+  /// Who has this, or more, has the change; where ``isHeld``, it is all that the sender's state includes.
+  package var vector: VersionVector
+  /// The low word of the hash of the sender's state, where no vector tells the change.
+  package var hash: UInt64?
+  /// The document has come to be of the sender's own interest: it wants back what it lacks.
+  package var isHeld: Bool
+  /// Only who holds the document is concerned: it does not match the receiver's interest any more.
+  package var leaves: Bool
+
+  /// Announces what the gate lets through.
+  package init(
+    _ cleared: consuming Cleared, id: DocumentID, vector: VersionVector, hash: UInt64? = nil,
+    isHeld: Bool = false, leaves: Bool = false
+  ) {
+    self.init(
+      collection: cleared.collection, id: id, vector: vector, hash: hash, isHeld: isHeld, leaves: leaves)
+  }
+
+  private init(
+    collection: String, id: DocumentID, vector: VersionVector, hash: UInt64?, isHeld: Bool, leaves: Bool
+  ) {
+    self.collection = collection
+    self.id = id
+    self.vector = vector
+    self.hash = hash
+    self.isHeld = isHeld
+    self.leaves = leaves
+  }
+
+  private static let heldFlag: UInt8 = 1
+  private static let leavesFlag: UInt8 = 2
+  private static let hashFlag: UInt8 = 4
+
+  /// About its bytes on the wire, the sites left out.
+  package var byteCount: Int { id.bytes.count + 4 + 12 * vector.elements.count + (hash == nil ? 0 : 8) }
+
+  fileprivate func encode(
+    to out: inout ByteWriter, _ previous: inout String?, _ times: inout UInt64, _ sites: [SiteID: Int]
+  ) {
+    out.writeCollection(collection, after: &previous)
+    out.writeBlob(id.bytes)
+    out.write(
+      (isHeld ? Self.heldFlag : 0) | (leaves ? Self.leavesFlag : 0) | (hash == nil ? 0 : Self.hashFlag))
+    out.writeVarint(vector.elements.count)
+    for element in vector.elements {
+      out.writeVarint(sites[element.writer.site] ?? 0)
+      for reading in [element.writer.birth, element.reading] {
+        out.writeSignedVarint(Int64(bitPattern: reading.rawValue &- times))
+        times = reading.rawValue
+      }
+    }
+    if let hash { out.writeFixed(hash) }
+  }
+
+  fileprivate init(
+    from reader: inout ByteReader, _ previous: inout String?, _ times: inout UInt64, _ sites: [SiteID]
+  ) throws(CodecError) {
+    collection = try reader.readCollection(after: &previous)
+    id = try reader.readDocumentID()
+    let flags = try reader.readByte()
+    guard flags & ~(Self.heldFlag | Self.leavesFlag | Self.hashFlag) == 0 else {
+      throw reader.failure(.malformed, "an announcement has unknown flags")
+    }
+    isHeld = flags & Self.heldFlag != 0
+    leaves = flags & Self.leavesFlag != 0
+    var elements: [VersionVector.Element] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+      let site = try reader.readVarint()
+      guard site < UInt64(sites.count) else {
+        throw reader.failure(.malformed, "an announcement names an unknown site")
+      }
+      times &+= UInt64(bitPattern: try reader.readSignedVarint())
+      let writer = Writer(site: sites[Int(site)], birth: ClockReading(rawValue: times))
+      times &+= UInt64(bitPattern: try reader.readSignedVarint())
+      let reading = ClockReading(rawValue: times)
+      guard writer.birth > .zero, reading >= writer.birth, elements.last.map({ $0.writer < writer }) ?? true
+      else { throw reader.failure(.malformed, "an announced vector is not in order") }
+      elements.append(VersionVector.Element(writer: writer, reading: reading))
+    }
+    vector = VersionVector(elements)
+    hash = flags & Self.hashFlag != 0 ? try reader.readFixed() : nil
+    guard hash != nil || !vector.isEmpty else {
+      throw reader.failure(.malformed, "an announcement tells of no change")
+    }
+  }
+}
+
+/// Groups that a sender announces in place of sending them.
+package struct Announcement: Hashable, Sendable {
+  package var groups: [[AnnouncedDocument]]
+
+  package init(_ groups: [[AnnouncedDocument]]) { self.groups = groups }
+
+  package func encode(to out: inout ByteWriter) {
+    var sites: [SiteID: Int] = [:]
+    var order: [SiteID] = []
+    for element in groups.joined().flatMap(\.vector.elements) where sites[element.writer.site] == nil {
+      sites[element.writer.site] = order.count
+      order.append(element.writer.site)
+    }
+    out.writeVarint(order.count)
+    for site in order { out.write(site) }
+    out.writeVarint(groups.count)
+    var previous: String?
+    var times: UInt64 = 0
+    for group in groups {
+      out.writeVarint(group.count)
+      for document in group { document.encode(to: &out, &previous, &times, sites) }
+    }
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    var sites: [SiteID] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 16)) { sites.append(try reader.readSite()) }
+    groups = []
+    var previous: String?
+    var times: UInt64 = 0
+    for _ in 0..<(try reader.readCount(minimumBytes: 6)) {
+      let count = try reader.readCount(minimumBytes: 5)
+      guard count >= 1 else { throw reader.failure(.malformed, "an announced group is empty") }
+      var group: [AnnouncedDocument] = []
+      group.reserveCapacity(count)
+      for _ in 0..<count {
+        group.append(try AnnouncedDocument(from: &reader, &previous, &times, sites))
+      }
+      groups.append(group)
+    }
+  }
+}
+
+/// What a receiver wants sent without asking from now on, and which announcements it is done with.
+package struct Prune: Hashable, Sendable {
+  /// What comes from others is to be announced, not sent.
+  package var forwards: Bool
+  /// What the sender writes itself, too.
+  package var own: Bool
+  /// Announced groups dealt with, as a total of the session: nothing of them is missing here any more.
+  package var settled: UInt64
+
+  package init(forwards: Bool = false, own: Bool = false, settled: UInt64) {
+    self.forwards = forwards
+    self.own = own
+    self.settled = settled
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.write((forwards ? 1 : 0) | (own ? 2 : 0) as UInt8)
+    out.writeVarint(settled)
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    let flags = try reader.readByte()
+    guard flags & ~3 == 0 else { throw reader.failure(.malformed, "a pruning has unknown flags") }
+    forwards = flags & 1 != 0
+    own = flags & 2 != 0
+    settled = try reader.readVarint()
+  }
+}

@@ -1,0 +1,242 @@
+import CRDTCore
+import DocStore
+
+/// What a sender announces is asked for unless it comes from elsewhere.
+extension Intake {
+  /// Frames received without anything wanted coming in, after which it is looked for otherwise.
+  private static var patience: Duration { .seconds(10) }
+  /// Settled announcements are told of this often.
+  private static var tellingInterval: Duration { .milliseconds(250) }
+  /// So many settled announcements are told of at once.
+  private static var tellingCount: UInt64 { 256 }
+
+  /// How this peer stands to an announced document.
+  private struct Standing {
+    var isLacking: Bool
+    /// What this peer includes.
+    var vector = VersionVector()
+    /// Whether this peer knows the document at all.
+    var isKnown = false
+    /// Whether this peer has what the sender's state lacks.
+    var isAhead = false
+  }
+
+  /// Takes announced groups.
+  ///
+  /// - Returns: What the sender lacks.
+  func take(_ announcement: Announcement) throws(SyncError) -> [DocumentRequest] {
+    let groups = announcement.groups.map { group in
+      AnnouncedGroups.Group(
+        number: announced.countOne(), documents: group.filter { concerns($0.collection) },
+        keys: [], since: context.now, deadline: context.now, standing: .held(isBehind: false))
+    }
+    context.statistics.groupsHeard += UInt64(groups.count)
+    var owed: [DocumentRequest] = []
+    try readStandings { standing in
+      for group in groups where !group.documents.isEmpty {
+        try take(group, group.documents.map(standing), &owed)
+      }
+    }
+    sendPulls()
+    return owed
+  }
+
+  private func concerns(_ collection: String) -> Bool {
+    interest.covers(collection) && context.gatekeeper?.mayAccept(collection) ?? false
+  }
+
+  private func take(
+    _ group: AnnouncedGroups.Group, _ standings: [Standing], _ owed: inout [DocumentRequest]
+  ) throws {
+    guard standings.contains(where: \.isLacking) else {
+      owed += requests(group.documents, standings)
+      return
+    }
+    let keys = zip(group.documents, standings).compactMap { $1.isLacking ? $0.key : nil }
+    let room = context.tuning.announcedDocuments * 2
+    guard announced.documentCount + group.documents.count <= room, desk.admit(keys.count, of: context.id)
+    else {
+      for document in group.documents { due.add(document.collection) }
+      return
+    }
+    var group = AnnouncedGroups.Group(
+      number: group.number, documents: group.documents, keys: keys, since: group.since,
+      deadline: group.deadline, standing: group.standing)
+    (group.standing, group.deadline) = decide(group, standings, isNew: true)
+    announced.append(group)
+  }
+
+  /// Looks at those announcements whose time has come.
+  ///
+  /// - Returns: What the sender lacks.
+  func lookAtAnnouncements() throws(SyncError) -> [DocumentRequest] {
+    guard let deadline = announced.deadline, deadline <= context.now else { return [] }
+    var owed: [DocumentRequest] = []
+    var looking = announced
+    try readStandings { standing in
+      try looking.look(now: context.now) { group in
+        if case .lost(let round) = group.standing {
+          guard phase == .done, due == .nothing, self.round > round else {
+            return (group.standing, context.now + Self.tellingInterval)
+          }
+          desk.dismiss(group.keys, of: context.id)
+          return nil
+        }
+        let standings = try group.documents.map(standing)
+        let isSettled = zip(group.documents, standings).allSatisfy { document, standing in
+          // A state that no vector tells apart is settled by whatever answered.
+          !standing.isLacking || group.standing == .wanted && document.hash != nil && standing.isKnown
+        }
+        guard isSettled || Probe.defect(.announcementForgotten) else {
+          return decide(group, standings, isNew: false)
+        }
+        if group.standing != .wanted { owed += requests(group.documents, standings) }
+        desk.dismiss(group.keys, of: context.id)
+        return nil
+      }
+    }
+    announced = looking
+    sendPulls()
+    return owed
+  }
+
+  /// What to do about a group of which something is lacking.
+  private func decide(
+    _ group: AnnouncedGroups.Group, _ standings: [Standing], isNew: Bool
+  ) -> (AnnouncedGroups.Standing, deadline: Duration) {
+    if group.standing == .wanted {
+      let patience = Self.patience
+      guard context.now - max(progressedAt, group.since) >= patience else {
+        return (.wanted, context.now + patience / 4)
+      }
+      Probe.reached(.announcementLost)
+      for document in group.documents { due.add(document.collection) }
+      return (.lost(round: round), context.now + Self.tellingInterval)
+    }
+    let decision = desk.decide(
+      group.keys, for: context.id, waited: isNew ? nil : context.now - group.since, now: context.now)
+    switch decision {
+    case .wait(let hold, let isBehind): return (.held(isBehind: isBehind), context.now + hold)
+    case .want:
+      Probe.reached(isNew ? .pulledAtOnce : .pulledLate)
+      pulls.append(
+        zip(group.documents, standings).map { document, standing in
+          DocumentWant(
+            DocumentVersion(collection: document.collection, id: document.id, vector: standing.vector),
+            context.gatekeeper)
+        })
+      // What is asked for is looked at often: those behind it go by what this session says of it.
+      return (.wanted, context.now + PullDesk.holds.upperBound / 4)
+    }
+  }
+
+  /// Asks for what was decided on, each group as one.
+  private func sendPulls() {
+    let waiting = pulls
+    pulls = []
+    context.statistics.groupsPulled += UInt64(waiting.count)
+    sendWants(waiting.filter { $0.count == 1 }.flatMap(\.self), round: 0, isGroup: false, isGraft: true)
+    for wants in waiting where wants.count > 1 { sendWants(wants, round: 0, isGroup: true, isGraft: true) }
+  }
+
+  /// What is to be sent back of documents that the sender holds and has less of.
+  private func requests(_ documents: [AnnouncedDocument], _ standings: [Standing]) -> [DocumentRequest] {
+    zip(documents, standings).compactMap { document, standing in
+      document.isHeld && standing.isAhead ? DocumentRequest(document) : nil
+    }
+  }
+
+  /// Reads the store while `body` asks how this peer stands to documents.
+  private func readStandings(
+    _ body: ((AnnouncedDocument) throws -> Standing) throws -> Void
+  ) throws(SyncError) {
+    try context.read { transaction in
+      let sites = transaction.sites
+      try body { document in
+        guard let collection = try transaction.collection(document.collection) else {
+          return Standing(isLacking: !document.leaves)
+        }
+        let found = try transaction.withRecord(collection, document.id) { record, summary in
+          let vector = try record.vector(sites: sites)
+          let hash = Fingerprint.hash(id: document.id.bytes.span.bytes, summary: summary).low
+          let isSame = document.hash.map { $0 == hash }
+          return Standing(
+            isLacking: !(vector.dominates(document.vector) && isSame ?? true), vector: vector, isKnown: true,
+            isAhead: !document.vector.dominates(vector) || vector.isEmpty && isSame != true)
+        }
+        return found ?? Standing(isLacking: !document.leaves)
+      }
+    }
+  }
+
+  // MARK: - What the sender is told
+
+  /// Tells which announcements are settled, if it is time.
+  func tellSettled() {
+    guard announced.settled > announced.told.settled else { return }
+    let isMuch = announced.settled - announced.told.settled >= Self.tellingCount
+    guard isMuch || context.now - announced.told.at >= Self.tellingInterval else { return }
+    sendPrune()
+  }
+
+  /// When something about announcements is to be done next.
+  var announcementsTime: Duration? {
+    let telling =
+      announced.settled > announced.told.settled ? announced.told.at + Self.tellingInterval : nil
+    guard let deadline = announced.deadline else { return telling }
+    return telling.map { min($0, deadline) } ?? deadline
+  }
+
+  private func sendPrune(forwards: Bool = false, own: Bool = false) {
+    announced.tell(now: context.now)
+    let prune = Prune(forwards: forwards, own: own, settled: announced.settled)
+    context.send(.prune) { prune.encode(to: &$0) }
+  }
+
+  /// Has the sender announce what others brought before.
+  ///
+  /// What it forwards, at once; what it writes itself, after some in a row.
+  func prune(_ groups: [IncomingGroup], known: Set<Int>) {
+    context.statistics.groupsKnown += UInt64(known.count)
+    guard context.features.contains(.mesh) else { return }
+    var forwards = false
+    for (index, group) in groups.enumerated() {
+      guard let document = group.documents.first, document.isLive else { continue }
+      if document.isForwarded {
+        forwards = forwards || known.contains(index)
+      } else {
+        knownOwnGroups = known.contains(index) ? knownOwnGroups + 1 : 0
+      }
+    }
+    let own = knownOwnGroups >= 3
+    if own { knownOwnGroups = 0 }
+    guard forwards || own else { return }
+    Probe.reached(own ? .prunedOwn : .prunedForwards)
+    sendPrune(forwards: forwards, own: own)
+  }
+
+  private var desk: PullDesk { context.shared.pulls }
+}
+
+extension AnnouncedDocument {
+  /// Names the change, at whatever session it is announced.
+  fileprivate var key: UInt64 {
+    var lanes = HashLanes(id.bytes.span.bytes, seed: HashLanes(collection).first ^ (hash ?? 0))
+    // The latest write alone: of the ones before it some senders tell and some do not.
+    if let latest = vector.elements.max(by: { $0.reading < $1.reading }) {
+      lanes = lanes.combined(
+        with: HashLanes(latest.writer.site.low, latest.reading.rawValue, seed: latest.writer.site.high))
+    }
+    return lanes.first
+  }
+}
+
+extension DocumentRequest {
+  /// The sender of an announcement lacks something of what it holds.
+  fileprivate init(_ announced: AnnouncedDocument) {
+    collection = announced.collection
+    id = announced.id
+    vector = announced.vector
+    isHeld = true
+  }
+}

@@ -1,0 +1,84 @@
+import CRDTCore
+
+/// What a sender has announced and this peer is not done with.
+struct AnnouncedGroups {
+  /// How far an announced group has come.
+  enum Standing: Equatable {
+    /// It may come from elsewhere.
+    case held(isBehind: Bool)
+    /// It was asked for.
+    case wanted
+    /// It was asked for in vain: a reconciliation later than this finds what there is.
+    case lost(round: UInt64)
+  }
+
+  struct Group {
+    /// Its place among all that were announced in the session, from 1.
+    let number: UInt64
+    /// Those of its documents that concern this peer.
+    let documents: [AnnouncedDocument]
+    /// Names of the documents' changes.
+    let keys: [UInt64]
+    let since: Duration
+    var deadline: Duration
+    var standing: Standing
+  }
+
+  /// In the order of their announcement.
+  private(set) var groups: [Group] = []
+  private(set) var received: UInt64 = 0
+  private(set) var documentCount = 0
+  /// When the next group is to be looked at.
+  private(set) var deadline: Duration?
+  /// What the sender was told of ``settled``, and when.
+  private(set) var told: (settled: UInt64, at: Duration) = (0, .zero)
+
+  /// How many announced groups are done with, up to the first that is not.
+  var settled: UInt64 { (groups.first?.number).map { $0 - 1 } ?? received }
+
+  mutating func countOne() -> UInt64 {
+    received += 1
+    return received
+  }
+
+  mutating func append(_ group: Group) {
+    groups.append(group)
+    documentCount += group.documents.count
+    deadline = min(deadline ?? group.deadline, group.deadline)
+  }
+
+  /// Has every group that waits for another session looked at now.
+  mutating func hurry(now: Duration) {
+    for index in groups.indices where groups[index].standing == .held(isBehind: true) {
+      groups[index].deadline = now
+      deadline = now
+    }
+  }
+
+  /// Looks at the groups whose time has come, one after the other.
+  ///
+  /// `body` gives a group its next standing and deadline; `nil` when it is done with.
+  mutating func look(
+    now: Duration, _ body: (Group) throws -> (Standing, deadline: Duration)?
+  ) rethrows {
+    var kept: [Group] = []
+    kept.reserveCapacity(groups.count)
+    var next: Duration?
+    for var group in groups {
+      if group.deadline <= now {
+        guard let (standing, deadline) = try body(group) else {
+          documentCount -= group.documents.count
+          continue
+        }
+        group.standing = standing
+        group.deadline = deadline
+      }
+      next = min(next ?? group.deadline, group.deadline)
+      kept.append(group)
+    }
+    groups = kept
+    deadline = next
+  }
+
+  mutating func tell(now: Duration) { told = (settled, now) }
+}

@@ -1,0 +1,121 @@
+import Synchronization
+
+/// Who asks for what is announced: of several sessions that could bring a change, one does.
+///
+/// A session that is told of a change waits while another may bring it, or has asked for it; at its deadline it asks
+/// itself. The desk knows hashes and times, no documents. All calls come back at once, and call nothing.
+///
+/// Source: Leitão, Pereira and Rodrigues, "Epidemic Broadcast Trees", 2007, begun with lazy links.
+final class PullDesk: Sendable {
+  /// What a session is to do about a change that is not here.
+  enum Decision: Equatable {
+    case want
+    /// Look again after this long, or, where it waits for one that has asked, when nudged.
+    case wait(Duration, isBehind: Bool)
+  }
+
+  /// How long changes are waited for, whatever the round trips.
+  static let holds: ClosedRange<Duration> = .milliseconds(20) ... .seconds(1)
+  /// How long changes are waited for while others have some that are not applied yet.
+  static let patience = Duration.seconds(5)
+  /// Changes that all sessions together may wait for.
+  static let pendingLimit = 65_536
+
+  fileprivate struct Member {
+    /// `nil` while it is not known.
+    var roundTrip: Duration?
+    var progressedAt: Duration
+    /// Whether groups have come in that are not applied.
+    var isApplying = false
+    var pending = 0
+
+    /// Long enough for it to have brought what it has on its way.
+    var hold: Duration {
+      min(max((roundTrip ?? .milliseconds(50)) * 2, PullDesk.holds.lowerBound), PullDesk.holds.upperBound)
+    }
+  }
+
+  fileprivate struct State {
+    var members: [UInt64: Member] = [:]
+    /// Which session has asked for a change.
+    var wanted: [UInt64: UInt64] = [:]
+    var pending = 0
+  }
+
+  private let state = Mutex(State())
+
+  func join(_ session: UInt64, now: Duration) {
+    state.withLock { $0.members[session] = Member(progressedAt: now) }
+  }
+
+  /// Takes note of what a session has of its peer.
+  func note(_ session: UInt64, roundTrip: Duration?, progressedAt: Duration, isApplying: Bool) {
+    state.withLock { state in
+      state.members[session]?.roundTrip = roundTrip
+      state.members[session]?.progressedAt = progressedAt
+      state.members[session]?.isApplying = isApplying
+    }
+  }
+
+  /// Forgets a session.
+  ///
+  /// - Returns: Those that wait for changes, some of which it may have asked for.
+  func leave(_ session: UInt64) -> [UInt64] {
+    state.withLock { state in
+      guard let member = state.members.removeValue(forKey: session) else { return [] }
+      state.pending -= member.pending
+      state.wanted = state.wanted.filter { $0.value != session }
+      return state.members.filter { $0.value.pending > 0 }.keys.sorted()
+    }
+  }
+
+  /// Makes room for changes to wait for; `false` when there is none.
+  func admit(_ count: Int, of session: UInt64) -> Bool {
+    state.withLock { state in
+      guard state.pending + count <= Self.pendingLimit, state.members[session] != nil else { return false }
+      state.pending += count
+      state.members[session]?.pending += count
+      return true
+    }
+  }
+
+  /// Gives room back, and what the session had asked for.
+  func dismiss(_ keys: [UInt64], of session: UInt64) {
+    state.withLock { state in
+      for key in keys where state.wanted[key] == session { state.wanted[key] = nil }
+      guard state.members[session] != nil else { return }
+      state.pending -= keys.count
+      state.members[session]?.pending -= keys.count
+    }
+  }
+
+  /// Decides about changes that are not here, of which a session was told.
+  ///
+  /// The session has `waited` for so long already; `nil` for news.
+  func decide(_ keys: [UInt64], for session: UInt64, waited: Duration?, now: Duration) -> Decision {
+    state.withLock { state in
+      if let hold = state.holdBehindOthers(keys, session, now) { return .wait(hold, isBehind: true) }
+      let others = state.members.filter { $0.key != session }.values
+      let mayCome =
+        if let waited { waited < Self.patience && others.contains(where: \.isApplying) } else { true }
+      if mayCome, let hold = others.map(\.hold).max() { return .wait(hold, isBehind: false) }
+      for key in keys { state.wanted[key] = session }
+      return .want
+    }
+  }
+}
+
+extension PullDesk.State {
+  /// How long to wait for those that have asked for all of the changes; `nil` when one is not asked for, or its session
+  /// brings nothing.
+  fileprivate func holdBehindOthers(_ keys: [UInt64], _ session: UInt64, _ now: Duration) -> Duration? {
+    var hold = Duration.zero
+    for key in keys {
+      guard let owner = wanted[key], owner != session, let member = members[owner],
+        now - member.progressedAt < max(PullDesk.holds.upperBound, member.hold) || member.isApplying
+      else { return nil }
+      hold = max(hold, member.hold)
+    }
+    return hold
+  }
+}

@@ -1,0 +1,98 @@
+import CRDTCore
+import DocStore
+
+/// What an announcement of a live change tells, beside the change.
+struct News {
+  let hash: UInt64
+  /// The document has come to be of this peer's own interest.
+  let isNewlyHeld: Bool
+  /// It does not match the other peer's interest any more.
+  let leaves: Bool
+}
+
+extension Supply {
+  /// What to keep of a change so that it can be announced; `nil` where the peer takes no announcements.
+  func news(of change: Change, matches: Bool, isHeld: Bool) -> News? {
+    guard context.features.contains(.mesh), let summary = change.afterSummary else { return nil }
+    let wasHeld =
+      isHeld && change.before != nil
+      && ownInterest(change.collection)?.matches(change.id, change.before) ?? false
+    return News(
+      hash: Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary).low,
+      isNewlyHeld: isHeld && !wasHeld, leaves: !matches)
+  }
+
+  /// Announces a live group in place of sending it, where the peer is likely to get it from elsewhere.
+  ///
+  /// A group that may go out in any order only when the peer has all before it is announced too, while it may lack
+  /// something: what answers the peer brings along what belongs to it.
+  ///
+  /// - Returns: `false` when it is to be sent.
+  func announce(_ group: LiveGroup) throws(SyncError) -> Bool {
+    guard context.features.contains(.mesh) else { return false }
+    let isLazy = group.isForwarded ? !announcing.sendsForwards : !announcing.sendsOwn
+    guard isLazy || group.mustKeepOrder && announcing.firstOpen != nil,
+      announcing.openDocuments + group.documents.count <= context.tuning.announcedDocuments
+    else { return false }
+    var documents: [AnnouncedDocument] = []
+    var announcedBytes = 0
+    var sentBytes = 0
+    for document in group.documents {
+      guard let news = document.news else { return false }
+      guard let cleared = gatekeeper?.clear(document.collection.name) else { continue }
+      let announced = try announcement(cleared, of: document, news)
+      announcedBytes += announced.byteCount
+      sentBytes += announced.id.bytes.count + 3 + (document.successor?.count ?? document.record.bytes.count)
+      documents.append(announced)
+    }
+    guard !documents.isEmpty else {
+      recent.remove(group.sequence)
+      return true
+    }
+    if announcedBytes >= sentBytes, !group.mustKeepOrder { return false }
+    announcing.add(documents, sequence: group.sequence)
+    context.statistics.groupsAnnounced += 1
+    return true
+  }
+
+  private func announcement(
+    _ cleared: consuming Cleared, of document: LiveDocument, _ news: News
+  ) throws(SyncError) -> AnnouncedDocument {
+    let vector: VersionVector
+    do {
+      vector = try document.record.withView { view throws(CodecError) in
+        try view.vector(sites: document.sites)
+      }
+    } catch {
+      throw SyncError(store: error)
+    }
+    let base = document.base
+    let added = VersionVector(vector.elements.filter { $0.reading > base[$0.writer] })
+    return AnnouncedDocument(
+      cleared, id: document.id, vector: news.isNewlyHeld ? vector : added,
+      hash: added.isEmpty ? news.hash : nil, isHeld: news.isNewlyHeld, leaves: news.leaves)
+  }
+
+  /// Sends the announcements that have gathered.
+  func flushAnnouncements() {
+    let waiting = announcing.takeWaiting()
+    guard !waiting.isEmpty else { return }
+    for part in waiting.parts(of: 48 << 10, size: { $0.reduce(4) { $0 + $1.byteCount + 64 } }) {
+      context.send(.announce) { Announcement(Array(part)).encode(to: &$0) }
+    }
+  }
+
+  func take(_ prune: Prune) throws(SyncError) {
+    guard context.features.contains(.mesh) else { return }
+    try announcing.take(prune)
+  }
+}
+
+extension LiveGroup {
+  /// What the receiver is told of a document.
+  func flags(of document: LiveDocument) -> UInt8 {
+    let held = document.isHeld ? GroupEncoder.heldFlag : 0
+    guard document.news != nil else { return held }
+    return held | GroupEncoder.liveFlag | (isForwarded ? GroupEncoder.forwardedFlag : 0)
+  }
+}

@@ -1,0 +1,127 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+import TestKit
+import Testing
+
+/// Random histories of five peers on every topology, some of which announce: at rest nobody is owed anything.
+@Suite struct MeshConvergenceTests {
+  enum Topology: CaseIterable {
+    case chain, ring, star, tree, complete
+
+    func links(_ count: Int) -> [(Int, Int)] {
+      switch self {
+      case .chain: (1..<count).map { ($0 - 1, $0) }
+      case .ring: (0..<count).map { ($0, ($0 + 1) % count) }
+      case .star: (1..<count).map { (0, $0) }
+      case .tree: (1..<count).map { (($0 - 1) / 2, $0) }
+      case .complete: (0..<count).flatMap { a in (a + 1..<max(count, a + 1)).map { (a, $0) } }
+      }
+    }
+  }
+
+  /// Which of five peers announce.
+  enum Mixture: CaseIterable {
+    case all, some, none
+
+    func has(_ name: String) -> Bool {
+      switch self {
+      case .all: true
+      case .some: name != "p1" && name != "p4"
+      case .none: false
+      }
+    }
+  }
+
+  /// Writes, deletes, evictions and cuts in a drawn order; then all links, and rest.
+  private func run(_ topology: Topology, _ mixture: Mixture, seed: UInt64, events: Int = 70) throws
+    -> [String]
+  {
+    let network = TestNetwork(seed: seed)
+    network.features = { mixture.has($0) ? .mesh : [] }
+    var random = SeededGenerator(seed: seed &+ 7)
+    let peers = try (0..<5).map { try network.addPeer("p\($0)") }
+    for peer in peers {
+      try peer.subscribe(random.oneIn(4) ? "SELECT * FROM things WHERE n > 2" : "SELECT * FROM things")
+    }
+    let links = topology.links(5)
+    var open: [Int: Endpoint] = [:]
+    func connect(_ index: Int) throws {
+      guard open[index] == nil else { return }
+      open[index] = try network.connect(peers[links[index].0], peers[links[index].1]).0
+    }
+    for index in links.indices { try connect(index) }
+    for _ in 0..<events {
+      let index = random.int(below: links.count)
+      switch random.int(below: 12) {
+      case 0: if let end = open.removeValue(forKey: index) { network.cut(end) }
+      case 1: try connect(index)
+      case 2: try network.run(steps: random.int(below: 400))
+      case 3: try random.pick(peers).evict("d\(random.int(below: 8))")
+      default:
+        try random.pick(peers).write { transaction in
+          let numbers = Set((0...random.int(below: 3)).map { _ in random.int(below: 8) })
+          for number in numbers.sorted() {
+            let id = try DocumentID("d\(number)")
+            if random.oneIn(9) {
+              try transaction.remove(id, in: "things")
+            } else {
+              let pad = Value.string(String(repeating: "x", count: random.int(below: 200)))
+              try transaction.upsert(
+                ["n": .int(Int64(random.int(below: 6))), "pad": pad], id: id, into: "things")
+            }
+          }
+        }
+        try network.run(steps: random.int(below: 40))
+      }
+    }
+    for index in links.indices { try connect(index) }
+    try network.settle()
+    return try network.debts().map(\.description) + network.endpoints.compactMap { $0.closed?.description }
+  }
+
+  @Test(arguments: Topology.allCases, Mixture.allCases)
+  func `at rest nobody is owed a document, whoever announces`(topology: Topology, mixture: Mixture) throws {
+    for seed in 1...4 as ClosedRange<UInt64> {
+      let wrong = try run(topology, mixture, seed: seed)
+      #expect(wrong.isEmpty, "seed \(seed): \(wrong.prefix(3))")
+    }
+  }
+
+  @Test func `the test sees announcements that are forgotten, and meets what it is for`() throws {
+    let planted = Probe.Plan(defects: [.announcementForgotten])
+    let wrong = try Probe.$plan.withValue(planted) {
+      try (1...4 as ClosedRange<UInt64>).flatMap { try run(.ring, .all, seed: $0) }
+    }
+    #expect(!wrong.isEmpty)
+    let plan = Probe.Plan()
+    let clean = try Probe.$plan.withValue(plan) {
+      try (1...4 as ClosedRange<UInt64>).flatMap { try run(.ring, .all, seed: $0) }
+    }
+    #expect(clean.isEmpty)
+    for point in [Probe.Point.pulledLate, .prunedForwards] { #expect(plan.reached[point] != nil, "\(point)") }
+  }
+
+  @Test(arguments: 1...24 as ClosedRange<UInt64>)
+  func `it holds with subscriptions, scopes and default data that differ`(seed: UInt64) throws {
+    var history = try History(seed: seed)
+    history.network.features = { seed % 3 == 0 && $0 != "p0" ? [] : .mesh }
+    if seed % 4 == 0 {
+      history.network.maximumPiece = 40
+      history.network.configure = {
+        $0.liveQueueBytes = 900; $0.initialWindowBytes = 1
+      }
+    }
+    try history.run(events: 60)
+    let wrong = try history.finish()
+    #expect(wrong.isEmpty, "\(wrong.prefix(5))")
+  }
+
+  @Test(arguments: 301...308 as ClosedRange<UInt64>)
+  func `no peer of a chain that announces shows part of a transaction`(seed: UInt64) throws {
+    var history = try AtomicHistory(seed: seed, peers: 4)
+    history.network.features = { _ in .mesh }
+    let wrong = try history.run(events: 60)
+    #expect(wrong.isEmpty, "\(wrong.prefix(4))")
+  }
+}

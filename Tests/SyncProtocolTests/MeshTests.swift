@@ -1,0 +1,127 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+import TestKit
+import Testing
+
+/// What comes from others is announced and asked for once; whatever is cut, nothing is lost.
+@Suite struct MeshTests {
+  /// A group of peers that all subscribe to all, joined by links of 1 to 50 ms.
+  private struct Mesh {
+    let timed: TimedNetwork
+    let peers: [TestPeer]
+    var random: SeededGenerator
+    var written: [Int]
+
+    init(seed: UInt64, peers count: Int, links: [(Int, Int)]) throws {
+      timed = TimedNetwork(seed: seed)
+      timed.network.features = { _ in .mesh }
+      var random = SeededGenerator(seed: seed)
+      peers = try (0..<count).map { [timed] in try timed.network.addPeer("p\($0)") }
+      for peer in peers { try peer.subscribe("SELECT * FROM things") }
+      for (a, b) in links {
+        try timed.connect(peers[a], peers[b], roundTrip: .milliseconds(1 + random.int(below: 50)))
+      }
+      self.random = random
+      written = Array(repeating: 0, count: count)
+      try timed.run(for: .seconds(2))
+    }
+
+    /// A transaction of one to three documents at one of the peers.
+    mutating func write(documents: Int, at writer: Int? = nil) throws {
+      let index = writer ?? random.int(below: peers.count)
+      written[index] += 1
+      let text = Value.string(String(repeating: "x", count: 200 + random.int(below: 100)))
+      var ids: Set<Int> = []
+      for _ in 0...random.int(below: 3) { ids.insert(random.int(below: documents)) }
+      try peers[index].write { [written] transaction in
+        for id in ids.sorted() {
+          try transaction.upsert(
+            ["text": text, "by": .int(Int64(index)), "n": .int(Int64(written[index]))],
+            id: try DocumentID("d\(id)"), into: "things")
+        }
+      }
+    }
+
+    var sessions: [(from: TestPeer, statistics: SyncStatistics)] {
+      timed.network.endpoints.map { ($0.peer, $0.session.statistics) }
+    }
+
+    func sum(_ value: (SyncStatistics) -> UInt64) -> Int {
+      sessions.reduce(0) { $0 + Int(value($1.statistics)) }
+    }
+
+    func check(sourceLocation: SourceLocation = #_sourceLocation) throws {
+      let debts = try timed.network.debts().map(\.description)
+      #expect(debts.isEmpty, "\(debts.prefix(3))", sourceLocation: sourceLocation)
+      #expect(timed.network.endpoints.allSatisfy { $0.closed == nil }, sourceLocation: sourceLocation)
+      let first = try peers[0].documents()
+      for peer in peers { #expect(try peer.documents() == first, sourceLocation: sourceLocation) }
+    }
+  }
+
+  private static func complete(_ count: Int) -> [(Int, Int)] {
+    (0..<count).flatMap { a in (a + 1..<max(count, a + 1)).map { (a, $0) } }
+  }
+
+  @Test func `five peers, each linked to each, bring each other every transaction once`() throws {
+    var mesh = try Mesh(seed: 1, peers: 5, links: Self.complete(5))
+    for _ in 0..<1_000 {
+      try mesh.write(documents: 2_000)
+      try mesh.timed.run(for: .milliseconds(mesh.random.int(below: 12)))
+    }
+    try mesh.timed.run(for: .seconds(5))
+    try mesh.check()
+    let received = mesh.sum(\.groupsReceived)
+    let known = mesh.sum(\.groupsKnown)
+    // Each transaction once over each link from who wrote it, and little else.
+    for (index, peer) in mesh.peers.enumerated() {
+      for end in peer.endpoints {
+        let sent = Int(end.session.statistics.groupsSent)
+        #expect(sent >= mesh.written[index])
+        #expect(sent * 20 <= mesh.written[index] * 21, "\(peer.name): \(sent) of \(mesh.written[index])")
+      }
+    }
+    #expect(known * 20 <= received, "\(known) of \(received)")
+  }
+
+  @Test func `a chain forwards at once after the first transactions`() throws {
+    var mesh = try Mesh(seed: 2, peers: 4, links: [(0, 1), (1, 2), (2, 3)])
+    for _ in 0..<20 {
+      try mesh.write(documents: 2_000)
+      try mesh.timed.run(for: .milliseconds(200))
+    }
+    try mesh.timed.run(for: .seconds(3))
+    let announced = mesh.sum(\.groupsAnnounced)
+    for _ in 0..<50 {
+      try mesh.write(documents: 2_000)
+      try mesh.timed.run(for: .milliseconds(20))
+    }
+    try mesh.timed.run(for: .seconds(3))
+    try mesh.check()
+    #expect(announced > 0)
+    #expect(mesh.sum(\.groupsAnnounced) == announced)
+    #expect(mesh.sum(\.groupsKnown) == 0)
+  }
+
+  @Test func `a link that brings nothing any more is replaced`() throws {
+    var mesh = try Mesh(seed: 3, peers: 4, links: [(0, 1), (0, 2), (1, 3), (2, 3)])
+    for _ in 0..<10 {
+      try mesh.write(documents: 100, at: 0)
+      try mesh.timed.run(for: .milliseconds(300))
+    }
+    // One of the two depends on 3's other neighbour by now: whichever goes, the other takes over.
+    for silent in [1, 2] {
+      let link = try #require(mesh.peers[silent].endpoints.first { $0.other?.peer === mesh.peers[3] })
+      // The bytes of the link go nowhere, and neither end hears of it.
+      link.bytesUntilCut = 0
+      try mesh.write(documents: 100, at: 0)
+      try mesh.timed.run(for: .seconds(3))
+      #expect(try mesh.peers[3].documents() == mesh.peers[0].documents(), "without \(silent)")
+      mesh.timed.cut(link)
+      try mesh.timed.connect(mesh.peers[silent], mesh.peers[3], roundTrip: .milliseconds(10))
+      try mesh.timed.run(for: .seconds(3))
+    }
+    try mesh.check()
+  }
+}
