@@ -178,7 +178,7 @@ struct FieldPatch: ~Escapable {
   ) -> EncodedDocument? {
     var latest = max(life.reading, floor.reading)
     for place in 1..<(count + 1) { latest = max(latest, writers[place].latest) }
-    let reading = max(stamping.reading, latest.next)
+    let reading = stamping.reading(after: latest)
     var summary = summary
     let siteHash = stamping.siteHash
     // Another store's mark in a record that was taken over is not this store's.

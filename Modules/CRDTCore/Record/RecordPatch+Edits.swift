@@ -72,7 +72,7 @@ extension RecordPatch {
     let keys = tables.keys
     var summary = summary
     return PatchWriters.with(view, adding: 1, own: stamping.site, tables.sites) { writers, reader in
-      let reading = max(stamping.reading, writers.latest.next)
+      let reading = stamping.reading(after: writers.latest)
       let birth = writers.own > 0 ? writers[writers.own].birth : reading
       let place = writers.advance(stamping.site, born: birth, to: reading, &tables.sites, &summary)
       writers.setOwn(place)

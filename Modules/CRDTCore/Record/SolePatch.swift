@@ -24,7 +24,7 @@ enum SolePatch {
     guard let writer = Writer.read(view, base, &reader), sites[writer.ordinal] == stamping.site,
       place.dead <= RecordLayout.deadLimit(view.metadataOffset)
     else { return nil }
-    let reading = max(stamping.reading, max(base, writer.latest).next)
+    let reading = stamping.reading(after: max(base, writer.latest))
     var formerReading = base
     let isMade = unsafe withUnsafeTemporaryAllocation(byteCount: metadataBytes, alignment: 8) { room in
       guard let start = room.baseAddress else { return false }

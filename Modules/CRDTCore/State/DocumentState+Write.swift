@@ -3,22 +3,32 @@ package struct Stamping: Sendable {
   package let site: SiteID
   /// The transaction's clock reading; a document whose own history is ahead goes on from there.
   package let reading: ClockReading
+  /// The highest reading that the site gave out above its clock and that may be on record nowhere here any more.
+  private let beyond: ClockReading
   /// What the site counts in summaries, and the stamp of site and reading: the same for all of a transaction's writes.
   let siteHash: HashLanes
   private let readingHash: HashLanes
 
   @inline(__always)
-  package init(site: SiteID, reading: ClockReading) {
-    self.init(site: site, siteHash: StateHash.site(site), reading: reading)
+  package init(site: SiteID, reading: ClockReading, beyond: ClockReading = .zero) {
+    self.init(site: site, siteHash: StateHash.site(site), reading: reading, beyond: beyond)
   }
 
   /// The same for one who writes again and again, and so keeps the site's hash.
   @inline(__always)
-  init(site: SiteID, siteHash: HashLanes, reading: ClockReading) {
+  init(site: SiteID, siteHash: HashLanes, reading: ClockReading, beyond: ClockReading = .zero) {
     self.site = site
     self.reading = reading
+    self.beyond = beyond
     self.siteHash = siteHash
     readingHash = StateHash.stamp(reading, siteHash)
+  }
+
+  /// When a write on a document of that history is: where the history is ahead of the clock, after it, and after
+  /// all that the site ever wrote in that future, so that no two of its writes have one name.
+  @inline(__always)
+  func reading(after latest: ClockReading) -> ClockReading {
+    latest < reading ? reading : max(latest, beyond).next
   }
 
   /// The hash of a stamp of the site, which as a rule is at the transaction's reading.
@@ -64,7 +74,7 @@ extension DocumentState {
 
   private mutating func pen(_ stamping: Stamping) -> Pen {
     let seen = max(vector.latest, life.reading, floor.reading)
-    let reading = max(stamping.reading, seen.next)
+    let reading = stamping.reading(after: seen)
     let birth = ownBirth ?? reading
     ownBirth = birth
     vector.advance(Writer(site: stamping.site, birth: birth), to: reading)

@@ -19,6 +19,12 @@ struct SiteReadings {
 }
 
 extension StoreState {
+  /// The highest reading of a site that was met with; zero where none was.
+  func reading(of site: SiteID) -> ClockReading {
+    guard let ordinal = sites.ordinal(of: site), Int(ordinal) < readings.count else { return .zero }
+    return readings[Int(ordinal)]
+  }
+
   /// Takes over what a transaction has met with.
   mutating func note(_ seen: SiteReadings) {
     for (site, reading) in seen.bySite {

@@ -49,8 +49,16 @@ extension WriteTransaction {
     // What is listed goes with the document, so that is what it is found by.
     pages.numbers = .none
     var standing: Standing?
-    switch try pages.visitRow(path, { standing = Standing(of: $0, copy: isCapturing) }) {
-    case .found: return standing
+    var vector: VersionVector?
+    let sites = sites
+    let visit = try pages.visitRow(path) { row in
+      standing = Standing(of: row, copy: isCapturing)
+      vector = try? RecordView(row.record).vector(sites: sites)
+    }
+    switch visit {
+    case .found:
+      if let vector { noteLeaving(vector) }
+      return standing
     case .damaged: return try pages.stray(path, isCapturing) ?? Standing(isKnown: true, number: .none)
     case .unknown:
       // Each id has its row and each row its id, unless an id is damaged.

@@ -233,9 +233,22 @@ public final class WriteTransaction {
   func stamping() -> Stamping {
     if let stamp { return stamp }
     let reading = state.log.clock.tick(now: settings.options.now())
-    let stamping = Stamping(site: settings.site, reading: reading)
+    let stamping = Stamping(site: settings.site, reading: reading, beyond: beyond)
     stamp = stamping
     return stamping
+  }
+
+  /// The highest reading of this site's that is known and may be on record nowhere.
+  private var beyond: ClockReading {
+    max(state.reading(of: settings.site), seen.bySite[settings.site] ?? .zero)
+  }
+
+  /// Remembers a write of this site's that is above its clock, and about to leave the store.
+  func noteLeaving(_ vector: VersionVector) {
+    let own = vector.elements.lazy.filter { $0.writer.site == self.settings.site }.map(\.reading).max()
+    guard let own, own > state.log.clock.latest else { return }
+    seen.note(settings.site, own)
+    if let stamp { self.stamp = Stamping(site: stamp.site, reading: stamp.reading, beyond: beyond) }
   }
 
   /// Whether a peer's document may be taken in, as far as the times in it go.
