@@ -102,7 +102,7 @@ let package = Package(
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    tests("ToolTests", using: ["dunlin", "TestKit"]),
+    tests("ToolTests", using: ["dunlin", "DunlinKit", "TestKit"]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(

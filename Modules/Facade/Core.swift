@@ -52,11 +52,13 @@ final class Core: Sendable {
     observers = ObserverHub(engine: engine, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
-    let session = SessionConfiguration(
+    var session = SessionConfiguration(
       kind: configuration.peerKind, peerName: configuration.peerName, appID: identity.appID,
       compressionLevel: configuration.compressionLevel)
+    session.answersRemoteQueries = configuration.answersRemoteQueries
     let network = PeerNetwork(
-      setup: SessionDriver.Setup(store: store, gate: scopes, configuration: session), options: options)
+      setup: SessionDriver.Setup(store: store, gate: scopes, configuration: session, engine: engine),
+      options: options)
     self.network = network
     presence = PresenceBoard(network)
     subscriptions = SubscriptionRegistry(store: store, reporter: reporter) { network.subscribe(to: $0) }
@@ -114,6 +116,8 @@ final class Core: Sendable {
   }
 
   // MARK: - Sync
+
+  var isOpen: Bool { state.withLock { $0.isOpen } }
 
   var isSyncActive: Bool { state.withLock { $0.isSyncing } }
 

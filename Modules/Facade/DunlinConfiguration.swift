@@ -32,12 +32,15 @@ public struct DunlinConfiguration: Sendable {
   public var compressionLevel: Int
   /// How long an asynchronous transaction may be idle before it is rolled back.
   public var transactionDeadline: Duration
+  /// Whether this peer runs SELECTs for the peers that it is connected to; sync scopes do not restrict those.
+  public var answersRemoteQueries: Bool
 
   /// Makes a configuration.
   public init(
     peerKind: DunlinPeerKind = .small, peerName: String = "", logger: Logger? = nil,
     failureHandler: (@Sendable (DunlinError) -> Void)? = nil, mapBytes: Int = 64 << 30,
-    compressionLevel: Int = 1, transactionDeadline: Duration = .seconds(30)
+    compressionLevel: Int = 1, transactionDeadline: Duration = .seconds(30),
+    answersRemoteQueries: Bool = true
   ) {
     self.peerKind = peerKind
     self.peerName = peerName
@@ -46,5 +49,6 @@ public struct DunlinConfiguration: Sendable {
     self.mapBytes = mapBytes
     self.compressionLevel = compressionLevel
     self.transactionDeadline = transactionDeadline
+    self.answersRemoteQueries = answersRemoteQueries
   }
 }

@@ -8,6 +8,8 @@ public enum Action: Sendable {
   case close(SyncError)
   /// Tell whoever listens.
   case event(SyncEvent)
+  /// Do what statements between peers ask for.
+  case query(QueryAction)
   /// Call `Session.tick` after this long, even if nothing else happens; zero means at once.
   case wake(after: Duration)
   /// Call `Session.nudged` of these other sessions of the store.

@@ -26,6 +26,11 @@ public struct SessionConfiguration: Sendable {
   /// Random bits; the session uses them where two sessions must not coincide.
   public var random: @Sendable () -> UInt64
 
+  /// Whether this peer runs statements for others.
+  public var answersRemoteQueries = true
+  /// How much a statement that it runs for another may take.
+  public var remoteQueryLimits = RemoteQueryLimits()
+
   /// The protocol versions offered; for tests of the negotiation.
   package var versions: ClosedRange<UInt16> = SyncLimits.versions
   /// The abilities offered; for tests of every mixture.

@@ -28,6 +28,8 @@ package enum SyncLimits {
   package static let listedDocuments = 32
   /// The parts into which a range is split.
   package static let splitParts = 16
+  /// Statements that are run for one peer at a time.
+  package static let remoteQueries = 4
   /// Questions that a peer may have open.
   package static let questions = 1_024
   /// Documents that a peer may have asked for and not got, each with the elements of its vector.

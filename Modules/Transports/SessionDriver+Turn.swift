@@ -95,6 +95,12 @@ extension SessionDriver {
     for chunk in input.chunks {
       guard perform(session.receive(chunk, now: clock.now)) else { return false }
     }
+    for question in input.questions {
+      guard perform(tell(question)) else { return false }
+    }
+    for piece in input.queried {
+      guard perform(session.queried(piece, now: clock.now)) else { return false }
+    }
     if input.closing, !perform(session.close(now: clock.now)) { return false }
     if let error = input.linkEnd {
       end(.link(error))
@@ -115,6 +121,7 @@ extension SessionDriver {
       case .apply(let batch): apply(batch)
       case .close(let error): end = error
       case .event(let event): tell(event)
+      case .query(let action): perform(action)
       case .wake(let delay):
         if delay > .zero { timer.wake(after: delay) } else { turn.wantsMore = true }
       case .nudge(let sessions): setup.nudges.nudge(sessions)

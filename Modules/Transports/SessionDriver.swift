@@ -24,16 +24,27 @@ public final class SessionDriver: Sendable {
     let clock: TransportClock
     let shared = SessionShared()
     let nudges = SessionNudges()
+    let engine: Engine?
 
     /// Collects what sessions need.
+    ///
+    /// - Parameters:
+    ///   - store: What is synced.
+    ///   - gate: What may leave and come in.
+    ///   - configuration: What this peer is.
+    ///   - clock: The time that sessions go by.
+    ///   - engine: Runs statements for other peers; without one none are.
     public init(
       store: Store, gate: any SyncGate, configuration: SessionConfiguration,
-      clock: TransportClock = .continuous
+      clock: TransportClock = .continuous, engine: Engine? = nil
     ) {
       self.store = store
       self.gate = gate
+      var configuration = configuration
+      if engine == nil { configuration.answersRemoteQueries = false }
       self.configuration = configuration
       self.clock = clock
+      self.engine = engine
     }
   }
 
@@ -42,8 +53,8 @@ public final class SessionDriver: Sendable {
     var end: SessionEnd?
     var inboundEnded = false
     var outboundEnded = false
-    /// Whether a batch is on its way through the store.
-    var isApplying = false
+    /// Batches on their way through the store, and statements that run for the peer.
+    var work = 0
     var lingering: Task<Void, Never>?
     var waiter: CheckedContinuation<SessionEnd, Never>?
   }
@@ -57,6 +68,7 @@ public final class SessionDriver: Sendable {
   let turn: SessionTurn
   private let onEvent: @Sendable (SyncEvent) -> Void
   private let state = NIOLockedValueBox(State())
+  let questions = NIOLockedValueBox(OpenQuestions())
 
   /// Prepares a session; nothing happens before `run`.
   ///
@@ -134,7 +146,7 @@ public final class SessionDriver: Sendable {
     }
   }
 
-  private func post(_ change: (inout SessionInbox.Input) -> Void) {
+  func post(_ change: (inout SessionInbox.Input) -> Void) {
     if inbox.post(change) { callTurn() }
   }
 
@@ -144,7 +156,7 @@ public final class SessionDriver: Sendable {
 
   /// Applies a batch, of which the session hands out one at a time and hears once it is durable.
   func apply(_ batch: ApplyBatch) {
-    state.withLockedValue { $0.isApplying = true }
+    beginWork()
     let outcome = NIOLockedValueBox(ApplyOutcome())
     setup.store.enqueue(origin: .session(id)) { transaction in
       let applied = try batch.apply(in: transaction)
@@ -156,8 +168,15 @@ public final class SessionDriver: Sendable {
   }
 
   private func applied(_ batch: AppliedBatch) {
-    state.withLockedValue { $0.isApplying = false }
     post { $0.applied.append(batch) }
+    endWork()
+  }
+
+  /// Notes that something has begun that the session's end waits for.
+  func beginWork() { state.withLockedValue { $0.work += 1 } }
+
+  func endWork() {
+    state.withLockedValue { $0.work -= 1 }
     endIfQuiet()
   }
 
@@ -166,6 +185,8 @@ public final class SessionDriver: Sendable {
   /// Ends the session; for whoever has the turn, which is not given back.
   func end(_ end: SessionEnd) {
     inbox.discard()
+    endQuestions()
+    turn.session.cancelQueries()
     state.withLockedValue { $0.end = end }
     switch end {
     case .link:
@@ -194,7 +215,7 @@ public final class SessionDriver: Sendable {
     lingering?.cancel()
     line.close(LinkError(.closed, "The session is over"))
     let (waiter, end) = state.withLockedValue { state in
-      guard !state.isApplying, let end = state.end, let waiter = state.waiter else {
+      guard state.work == 0, let end = state.end, let waiter = state.waiter else {
         return (nil as CheckedContinuation<SessionEnd, Never>?, nil as SessionEnd?)
       }
       state.waiter = nil

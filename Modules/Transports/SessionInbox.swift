@@ -19,6 +19,10 @@ package final class SessionInbox: Sendable {
     package var policyChanged = false
     /// What the session waits for at another one has come to something.
     package var nudged = false
+    /// What became of statements between the peers, in the order in which it did.
+    var questions: [QuestionInput] = []
+    /// What statements found that run for the peer.
+    var queried: [QueryJob.Piece] = []
     /// A moment has come at which the session wanted to be called.
     package var isDue = false
     package var chunks: [[UInt8]] = []

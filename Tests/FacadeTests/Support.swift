@@ -10,14 +10,18 @@ struct Peer {
   let log: RecordedLog
   let directory: TemporaryDirectory
 
-  init(_ name: String = "tablet", kind: DunlinPeerKind = .small, appID: String = "tests") throws {
+  init(
+    _ name: String = "tablet", kind: DunlinPeerKind = .small, appID: String = "tests",
+    answersRemoteQueries: Bool = true
+  ) throws {
     directory = try TemporaryDirectory()
     let log = RecordedLog()
     self.log = log
     dunlin = try Dunlin(
       path: directory.file("db"), identity: .unsafeDevelopment(appID: appID),
       configuration: DunlinConfiguration(
-        peerKind: kind, peerName: name, logger: log.logger, failureHandler: { log.failed($0) }))
+        peerKind: kind, peerName: name, logger: log.logger, failureHandler: { log.failed($0) },
+        answersRemoteQueries: answersRemoteQueries))
   }
 
   var store: DunlinStore { dunlin.store }

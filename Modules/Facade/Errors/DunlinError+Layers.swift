@@ -15,6 +15,7 @@ extension DunlinError {
     case let error as CodecError: DunlinError(error)
     case let error as SyncError: DunlinError(error)
     case let error as LinkError: DunlinError(error)
+    case let error as RemoteQueryError: DunlinError(error)
     case let error as ScopeError: DunlinError(error)
     default: error
     }
@@ -95,6 +96,11 @@ extension DunlinError {
       default: .other
       }
     self.init(code, error.message, underlying: error)
+  }
+
+  init(_ error: RemoteQueryError) {
+    // The codes are those of queries, as the other peer has them.
+    self.init(Code(rawValue: error.code.rawValue), error.message, underlying: error)
   }
 
   init(_ error: ScopeError) {

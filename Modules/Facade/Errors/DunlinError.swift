@@ -130,6 +130,8 @@ extension DunlinError.Code {
   public static let timeout = Self(rawValue: "timeout")
   /// The two peers have no protocol version in common, belong to different applications, or are copies.
   public static let incompatiblePeer = Self(rawValue: "incompatiblePeer")
+  /// The other peer runs no statements for others.
+  public static let denied = Self(rawValue: "denied")
   /// What a peer sent is not allowed by the protocol.
   public static let malformed = Self(rawValue: "malformed")
   /// The task was cancelled.

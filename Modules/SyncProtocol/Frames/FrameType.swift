@@ -22,4 +22,8 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case announce = 0x16
   case prune = 0x19
   case run = 0x1B
+  case ask = 0x22
+  case rows = 0x23
+  case answered = 0x24
+  case stopAsk = 0x25
 }

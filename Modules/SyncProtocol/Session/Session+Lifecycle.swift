@@ -51,6 +51,7 @@ extension Session {
       if let deadline = pulling.deadline(patience), now >= deadline {
         throw SyncError(.timeout, "The peer has answered nothing that it was asked for \(patience)")
       }
+      statements.checkTime(now)
       if now - context.lastSent >= silence / 3 {
         let nonce = context.configuration.random()
         context.send(.ping) { $0.writeFixed(nonce) }

@@ -101,6 +101,7 @@ extension Session {
       try takeForSupply(type, &reader)
     case .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted, .announce:
       try takeForIntake(type, &reader, frameBytes: frameBytes)
+    case .ask, .rows, .answered, .stopAsk: try takeQuery(type, &reader)
     case .ping:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       context.send(.pong) { $0.writeFixed(nonce) }
@@ -149,7 +150,7 @@ extension Session {
       let prune = try whole(&reader) { (reader) throws(CodecError) in try Prune(from: &reader) }
       try run { () throws(SyncError) in try supply.take(prune) }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
-      .filterWanted, .announce:
+      .filterWanted, .announce, .ask, .rows, .answered, .stopAsk:
       return
     }
   }
@@ -198,13 +199,13 @@ extension Session {
       }
       try run { () throws(SyncError) in try take(announcement) }
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
-      .acknowledge, .prune:
+      .acknowledge, .prune, .ask, .rows, .answered, .stopAsk:
       return
     }
   }
 
   /// Decodes a payload to its end.
-  private func whole<T>(
+  func whole<T>(
     _ reader: inout ByteReader, _ body: (inout ByteReader) throws(CodecError) -> T
   ) throws(FrameFailure) -> T {
     do throws(CodecError) {
@@ -220,7 +221,7 @@ extension Session {
     do { return try body() } catch { throw .codec(error) }
   }
 
-  private func run(_ body: () throws(SyncError) -> Void) throws(FrameFailure) {
+  func run(_ body: () throws(SyncError) -> Void) throws(FrameFailure) {
     do { try body() } catch { throw .session(error) }
   }
 }

@@ -25,6 +25,7 @@ public final class Session {
   let context: SessionContext
   let intake: Intake
   let supply: Supply
+  let statements: QueryDesk
   var state = State.idle
   var input = FrameBuffer()
   /// Where in the peer's stream the next frame begins.
@@ -55,10 +56,14 @@ public final class Session {
     let intake = Intake(context)
     self.intake = intake
     supply = Supply(context) { intake.interest.matcher(for: $0) }
+    statements = QueryDesk(context)
     policyEpoch = gate.epoch
   }
 
   deinit { _ = context.shared.leave(id) }
+
+  /// How frames to this peer are written.
+  package var frameForm: FrameForm { context.frameForm }
 
   /// What the session has moved so far.
   public var statistics: SyncStatistics { context.statistics }
@@ -166,7 +171,7 @@ public final class Session {
   }
 
   /// Runs one input, then whatever work it made possible.
-  private func step(_ now: Duration, _ body: () throws(SyncError) -> Void) -> [Action] {
+  func step(_ now: Duration, _ body: () throws(SyncError) -> Void) -> [Action] {
     guard begin(now) else { return [] }
     do throws(SyncError) {
       try body()
@@ -205,6 +210,7 @@ public final class Session {
     try supply.work(budget: &budget)
     supply.flushAnnouncements()
     intake.tellSettled()
+    statements.work(pieceBytes: supply.outgoing.window.pieceBytes)
     intake.sendAcknowledgement()
     noteProgress()
   }
@@ -233,6 +239,7 @@ public final class Session {
           lastReceived + context.configuration.silence, context.lastSent + context.configuration.silence / 3,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
           intake.announcementsTime,
+          statements.deadline,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }

@@ -157,6 +157,7 @@ package final class SimDriver {
         applyNext()
       case .close(let error): try closed(error)
       case .event(let event): take(event)
+      case .query: break
       case .wake(let delay): wake(delay)
       case .nudge(let sessions): peer.nudge(sessions)
       }

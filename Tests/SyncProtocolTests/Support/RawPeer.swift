@@ -74,6 +74,7 @@ final class RawPeer {
       case .apply(let batch): batches.append(batch)
       case .close(let error): closed = error
       case .event(let event): events.append(event)
+      case .query: break
       case .wake(let delay): if delay == .zero { perform(session.tick(now: now)) }
       case .nudge(let sessions): nudged += sessions
       }

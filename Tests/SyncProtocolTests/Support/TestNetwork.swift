@@ -27,6 +27,16 @@ final class Endpoint {
   var holdsApplies = false
   /// Every byte that was ever sent.
   var sentBytes = 0
+  /// What came of the statements that this end has asked the other one to run.
+  var answers: [UInt64: (rows: [QueryRow], end: QueryEnd?)] = [:]
+  /// Statements that this end is to run.
+  private var jobs: [QueryJob] = []
+  private(set) var jobCount = 0
+  /// Leaves statements lying that are to be run.
+  var holdsJobs = false
+  /// Whether rows are taken as they come.
+  var takesRows = true
+  private var received: [UInt64: UInt64] = [:]
   private var subscriptionsChanged = false
 
   init(_ peer: TestPeer, id: UInt64, network: TestNetwork, configuration: SessionConfiguration) {
@@ -60,6 +70,7 @@ final class Endpoint {
       case .event(let event): events.append(event)
       case .wake(let delay): if delay == .zero { isAwake = true } else { wakeAt = network.now + delay }
       case .nudge(let sessions): network.nudge(sessions, of: peer)
+      case .query(let action): try perform(action)
       }
     }
   }
@@ -70,6 +81,26 @@ final class Endpoint {
   func tick() throws {
     if let wakeAt, wakeAt <= network.now { self.wakeAt = nil }
     try perform(session.tick(now: network.now))
+  }
+
+  private func perform(_ action: QueryAction) throws {
+    switch action {
+    case .run(let job):
+      jobs.append(job)
+      jobCount += 1
+    case .rows(let number, let rows, let received):
+      answers[number, default: ([], nil)].rows += rows
+      self.received[number] = received
+      if takesRows { try perform(session.tookRows(of: number, through: received, now: network.now)) }
+    case .ended(let number, let end): answers[number, default: ([], nil)].end = end
+    }
+  }
+
+  /// Takes all rows that have come.
+  func takeRows() throws {
+    for (number, received) in received.sorted(by: { $0.key < $1.key }) {
+      try perform(session.tookRows(of: number, through: received, now: network.now))
+    }
   }
 
   /// What can be done for this end now.
@@ -93,6 +124,15 @@ final class Endpoint {
           try peer.store.write(origin: .session(session.id)) { try batch.apply(in: $0) }.0
         }
         try perform(session.applied(batch.ticket, result, now: network.now))
+      }
+    }
+    if !holdsJobs, !jobs.isEmpty {
+      steps.append { [self] in
+        let engine = Engine(
+          store: peer.store, parameters: SystemParameters(), environment: EngineEnvironment(now: { 0 }))
+        var pieces: [QueryJob.Piece] = []
+        jobs.removeFirst().run(on: engine) { pieces.append($0) }
+        for piece in pieces { try perform(session.queried(piece, now: network.now)) }
       }
     }
     if isAwake {

@@ -50,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
     for endpoint in connect { dunlin.connect(host: endpoint.host, port: endpoint.port) }
     for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
     try dunlin.startSync()
-    for port in dunlin.listeningPorts { print("listening on port \(port)") }
+    for port in dunlin.listeningPorts { show("listening on port \(port)") }
     await untilInterrupted(dunlin)
     for subscription in subscriptions { subscription.cancel() }
     try dunlin.close()

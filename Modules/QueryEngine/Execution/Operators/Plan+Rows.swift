@@ -22,16 +22,45 @@ extension Plan {
     _ projector: Projector, _ context: StatementContext
   ) throws -> [SortedRow] {
     var rows: [SortedRow] = []
+    try forEachRow(in: source, collection, projector, context) { row in
+      rows.append(SortedRow(row: row))
+      return true
+    }
+    return rows
+  }
+
+  /// The rows in the order in which they are found, between OFFSET and LIMIT.
+  private func forEachRow(
+    in source: borrowing some RecordSource & ~Copyable, _ collection: DocStore.Collection,
+    _ projector: Projector, _ context: StatementContext, _ body: (Row) throws -> Bool
+  ) throws {
     var skipped = 0
+    var count = 0
     try forEachMatch(in: source, collection, context) { id, record in
       guard skipped >= offset else {
         skipped += 1
         return true
       }
-      rows.append(SortedRow(row: try projector.row(id, record)))
-      return rows.count != limit
+      count += 1
+      return try body(try projector.row(id, record)) && count != limit
     }
-    return rows
+  }
+
+  /// Whether each row is known when its document is visited.
+  var findsRowsInTurn: Bool {
+    if case .countAll = projection { return false }
+    if case .virtual = access { return false }
+    return order.isEmpty && !distinct && !isCovering
+  }
+
+  /// Calls `body` with the rows of a plan that finds them in turn, until it returns `false`.
+  func forEachRow(
+    in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext,
+    _ body: (Row) throws -> Bool
+  ) throws {
+    guard limit != 0, let collection = try source.collection(self.collection) else { return }
+    let projector = Projector(projection, collection.keys, context, namesDocuments: projection.namesDocuments)
+    try forEachRow(in: source, collection, projector, context, body)
   }
 
   private func orderedRows(

@@ -1,0 +1,84 @@
+import CRDTCore
+public import SyncProtocol
+import Transports
+
+/// How much a statement that another peer runs may take; that peer has limits too, and the lesser ones count.
+public typealias DunlinRemoteQueryLimits = RemoteQueryLimits
+
+/// A statement that another peer runs, and its rows as they come.
+///
+/// Each iteration runs it anew. Rows come as fast as they are taken; who leaves the loop ends the statement there.
+public struct DunlinRemoteQuery: AsyncSequence, Sendable {
+  public typealias Element = DunlinQueryResultItem
+
+  let core: Core
+  let peer: String
+  let question: QueryQuestion
+
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(query: self) }
+
+  /// Takes the rows one by one.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let query: DunlinRemoteQuery
+    private var rows: RemoteRows?
+    private var isOver = false
+
+    init(query: DunlinRemoteQuery) { self.query = query }
+
+    /// Waits for the next row; `nil` behind the last one.
+    ///
+    /// - Throws: `unreachable` when the peer is not connected, `closed` when the connection is lost; `denied` when the
+    ///   peer answers nobody; `unsupported`, `syntax`, `argument` and the other codes of queries; `limit` and
+    ///   `timeout` behind the rows that came before; `cancelled`.
+    public mutating func next() async throws -> DunlinQueryResultItem? {
+      guard !isOver else { return nil }
+      do {
+        if rows == nil { rows = try query.begin() }
+        guard let row = try await rows?.next() else {
+          isOver = true
+          return nil
+        }
+        return DunlinQueryResultItem(row)
+      } catch {
+        isOver = true
+        throw DunlinError.translating(error)
+      }
+    }
+  }
+
+  private func begin() throws -> RemoteRows {
+    guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
+    guard let rows = core.network.ask(question, of: peer) else {
+      throw DunlinError(.unreachable, "the peer is not connected", context: ["peer": peer])
+    }
+    return rows
+  }
+}
+
+extension DunlinSync {
+  /// Has another peer run a SELECT on what it holds, with no copy of it here.
+  ///
+  /// - Parameters:
+  ///   - query: SELECT, or EXPLAIN of one; it may join, group and sort. Collections of the system are refused.
+  ///   - peer: A peer that is connected, from the presence graph.
+  ///   - arguments: The values of its parameters.
+  ///   - limits: How long it may take and how large its answer may be.
+  /// - Returns: The rows, as they come; nothing is asked before the first is.
+  /// - Throws: `unsupportedValue`, `limit` for what cannot be asked.
+  public func query(
+    _ query: String, on peer: DunlinPeer, arguments: [String: Any?] = [:],
+    limits: DunlinRemoteQueryLimits = DunlinRemoteQueryLimits()
+  ) throws -> DunlinRemoteQuery {
+    try translatingErrors {
+      let question = try QueryQuestion(query, arguments: Value.fields(arguments), limits: limits)
+      return DunlinRemoteQuery(core: core, peer: peer.id, question: question)
+    }
+  }
+}
+
+extension DunlinQueryResultItem {
+  init(_ row: QueryRow) {
+    documentID = row.id
+    fields = row.values
+  }
+}

@@ -1,0 +1,210 @@
+package import CRDTCore
+
+/// How much a statement that another peer runs may take; both peers have limits, and the lesser ones count.
+public struct RemoteQueryLimits: Hashable, Sendable {
+  /// How long the other peer may be at it.
+  public var time: Duration
+  /// Rows of the answer.
+  public var rows: Int
+  /// Bytes of the answer.
+  public var bytes: Int
+
+  /// The defaults are what a peer grants.
+  public init(time: Duration = .seconds(30), rows: Int = 10_000, bytes: Int = 16 << 20) {
+    self.time = time
+    self.rows = rows
+    self.bytes = bytes
+  }
+
+  /// The lesser of each.
+  func lesser(_ other: RemoteQueryLimits) -> RemoteQueryLimits {
+    RemoteQueryLimits(
+      time: min(time, other.time), rows: min(rows, other.rows), bytes: min(bytes, other.bytes))
+  }
+}
+
+/// A statement for the other peer to run.
+package struct QueryQuestion: Hashable, Sendable {
+  package let text: String
+  package let arguments: [String: Value]
+  package private(set) var limits: RemoteQueryLimits
+
+  /// Bytes of the text and of the arguments that one frame holds.
+  package static let textBytes = 16 << 10
+  package static let argumentBytes = 64 << 10
+
+  /// Makes a question.
+  ///
+  /// - Throws: `limit` for more than a frame holds.
+  package init(
+    _ text: String, arguments: [String: Value] = [:], limits: RemoteQueryLimits = RemoteQueryLimits()
+  ) throws(RemoteQueryError) {
+    self.text = text
+    self.arguments = arguments
+    self.limits = RemoteQueryLimits(
+      time: max(limits.time, .zero), rows: max(limits.rows, 0), bytes: max(limits.bytes, 0))
+    guard text.utf8.count <= Self.textBytes else {
+      throw RemoteQueryError(.limit, "a statement for another peer has at most \(Self.textBytes) bytes")
+    }
+    var out = ByteWriter()
+    encodeArguments(to: &out)
+    guard out.count <= Self.argumentBytes else {
+      throw RemoteQueryError(
+        .limit, "the arguments for another peer take more than \(Self.argumentBytes) bytes")
+    }
+  }
+
+  /// The same question with other limits.
+  func within(_ limits: RemoteQueryLimits) -> QueryQuestion {
+    var copy = self
+    copy.limits = limits
+    return copy
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeString(text)
+    encodeArguments(to: &out)
+    out.writeVarint(UInt64(limits.time.milliseconds))
+    out.writeVarint(UInt64(limits.rows))
+    out.writeVarint(UInt64(limits.bytes))
+  }
+
+  private func encodeArguments(to out: inout ByteWriter) {
+    out.writeVarint(arguments.count)
+    for (name, value) in arguments.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+      out.writeString(name)
+      ValueCodec.write(value, to: &out)
+    }
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    text = try reader.readString(limit: Self.textBytes)
+    let start = reader.offset
+    var arguments: [String: Value] = [:]
+    var previous: String?
+    for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+      let name = try reader.readString()
+      if let previous, !previous.utf8.lexicographicallyPrecedes(name.utf8) {
+        throw CodecError(.malformed, "the arguments of a statement are not in ascending order", at: start)
+      }
+      previous = name
+      arguments[name] = try ValueCodec.read(&reader)
+    }
+    guard reader.offset - start <= Self.argumentBytes else {
+      throw CodecError(.limit, "the arguments of a statement are too long", at: start)
+    }
+    self.arguments = arguments
+    let milliseconds = try reader.readVarint()
+    limits = RemoteQueryLimits(
+      time: .milliseconds(Int64(clamping: min(milliseconds, 1 << 40))),
+      rows: Int(clamping: try reader.readVarint()), bytes: Int(clamping: try reader.readVarint()))
+  }
+}
+
+/// One row of another peer's answer.
+public struct QueryRow: Hashable, Sendable {
+  /// The document that the row stands for, where it stands for one.
+  package let id: DocumentID?
+  package let values: [String: Value]
+  /// What it took among the bytes of the answer.
+  package let byteCount: Int
+
+  /// Writes a row as a blob: id (empty where there is none), then the columns as one canonical map.
+  static func encode(_ id: DocumentID?, _ values: [String: Value], to out: inout ByteWriter) {
+    var row = ByteWriter()
+    row.writeBlob(id?.bytes ?? [])
+    ValueCodec.write(.map(values), to: &row)
+    out.writeBlob(row.bytes)
+  }
+
+  /// Reads a row's content; with its length before it, it took `byteCount`.
+  init(_ content: RawSpan, byteCount: Int) throws(CodecError) {
+    var reader = ByteReader(content)
+    let id = try reader.readBlob()
+    self.id = try id.byteCount == 0 ? nil : DocumentID(validating: id)
+    guard case .map(let values) = try ValueCodec.read(&reader) else {
+      throw reader.failure(.malformed, "a row is not a map")
+    }
+    try reader.expectEnd()
+    self.values = values
+    self.byteCount = byteCount
+  }
+}
+
+/// How another peer's answer ended.
+public struct QueryEnd: Hashable, Sendable {
+  /// What went wrong; `nil` when the rows are all there are.
+  package let error: RemoteQueryError?
+  package let rows: Int
+  /// How long the other peer was at it.
+  package let time: Duration
+
+  package init(error: RemoteQueryError?, rows: Int, time: Duration) {
+    self.error = error
+    self.rows = rows
+    self.time = time
+  }
+
+  static let codeBytes = 64
+  static let messageBytes = 4_096
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeString(error?.code.rawValue ?? "")
+    out.writeString(error?.message ?? "")
+    out.writeVarint(UInt64(rows))
+    out.writeVarint(UInt64(time.milliseconds))
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    let code = try reader.readString(limit: Self.codeBytes)
+    let message = try reader.readString(limit: Self.messageBytes)
+    error = code.isEmpty ? nil : RemoteQueryError(RemoteQueryError.Code(rawValue: code), message)
+    rows = Int(clamping: try reader.readVarint())
+    time = .milliseconds(Int64(clamping: min(try reader.readVarint(), 1 << 40)))
+  }
+}
+
+/// Why another peer's answer is not all of it.
+public struct RemoteQueryError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What went wrong: the codes of queries, and these.
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The other peer does not answer statements.
+    public static let denied = Code(rawValue: "denied")
+    /// More rows or bytes than one of the peers allows, or too many statements at a time.
+    public static let limit = Code(rawValue: "limit")
+    /// It took longer than one of the peers allows.
+    public static let timeout = Code(rawValue: "timeout")
+    /// No SELECT, or the other peer's release knows no remote statements.
+    public static let unsupported = Code(rawValue: "unsupported")
+    /// The statement was ended before its end.
+    public static let cancelled = Code(rawValue: "cancelled")
+    /// The other peer's store failed.
+    public static let storage = Code(rawValue: "io")
+    /// The connection is over, or there is none.
+    public static let closed = Code(rawValue: "closed")
+  }
+
+  public let code: Code
+  /// One sentence without a full stop; never a document's contents.
+  public let message: String
+
+  public init(_ code: Code, _ message: String) {
+    self.code = code
+    self.message = message
+  }
+
+  public var description: String { "\(message) (\(code.rawValue))" }
+}
+
+extension Duration {
+  /// Whole milliseconds; 0 of a negative time.
+  var milliseconds: Int64 {
+    let (seconds, attoseconds) = components
+    guard seconds >= 0, seconds < 1 << 40 else { return seconds < 0 ? 0 : 1 << 50 }
+    return seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+  }
+}

@@ -1,0 +1,117 @@
+import CRDTCore
+import DocStore
+package import QueryEngine
+import Synchronization
+
+/// A statement of the other peer, to be run on a thread that may take its time.
+///
+/// What it finds is handed out in pieces while it looks, and a snapshot is held no longer than that: how fast the
+/// peer takes the rows makes no difference to it.
+public final class QueryJob: Sendable {
+  /// Bytes of rows that are handed out at once.
+  private static let pieceBytes = 64 << 10
+
+  /// What a job has found, or how it ended.
+  package struct Piece: Sendable {
+    let number: UInt64
+    var bytes: [UInt8] = []
+    var end: QueryEnd?
+  }
+
+  private enum Course {
+    case waiting
+    case running(StatementContext)
+    case cancelled
+  }
+
+  let number: UInt64
+  let question: QueryQuestion
+  private let course = Mutex(Course.waiting)
+
+  init(number: UInt64, question: QueryQuestion) {
+    self.number = number
+    self.question = question
+  }
+
+  /// Ends the job soon, from any thread.
+  func cancel() {
+    course.withLock { course in
+      if case .running(let context) = course { context.cancel() }
+      course = .cancelled
+    }
+  }
+
+  /// Runs the statement on the caller's thread.
+  ///
+  /// - Parameters:
+  ///   - engine: Reads its store.
+  ///   - deliver: Takes pieces for `Session.queried`, in order; the last one ends the answer.
+  package func run(on engine: Engine, _ deliver: (Piece) -> Void) {
+    let start = engine.environment.now()
+    var rows = 0
+    var failure: RemoteQueryError?
+    do {
+      try run(on: engine, rows: &rows, deliver)
+    } catch let error as RemoteQueryError {
+      failure = error
+    } catch let error as QueryError {
+      failure = RemoteQueryError(.init(rawValue: error.code.rawValue), error.remoteMessage)
+    } catch let error as StoreError where error.code == .deadline {
+      failure = RemoteQueryError(
+        .timeout, "the statement read for longer than the peer's store lets one read")
+    } catch {
+      failure = RemoteQueryError(.storage, "The peer's store failed")
+    }
+    let time = Duration.nanoseconds(Int64(clamping: engine.environment.now() - start))
+    deliver(Piece(number: number, end: QueryEnd(error: failure, rows: rows, time: time)))
+  }
+
+  private func run(on engine: Engine, rows: inout Int, _ deliver: (Piece) -> Void) throws {
+    let statement = try DQL.parse(question.text)
+    guard statement.isQuery else {
+      throw RemoteQueryError(.unsupported, "only SELECT and EXPLAIN of one are run for another peer")
+    }
+    guard statement.collectionsRead.allSatisfy(CollectionName.maySync) else {
+      throw RemoteQueryError(.unsupported, "collections of the system are not read for another peer")
+    }
+    let limits = question.limits
+    let context = StatementContext(engine.environment, timeout: limits.time, memoryBytes: 64 << 20)
+    let begins = course.withLock { course in
+      guard case .waiting = course else { return false }
+      course = .running(context)
+      return true
+    }
+    guard begins else { throw RemoteQueryError(.cancelled, "the statement was cancelled") }
+    var out = ByteWriter()
+    var (count, bytes) = (0, 0)
+    defer { rows = count }
+    try engine.store.read { transaction in
+      try engine.forEachRow(
+        of: statement, arguments: question.arguments, in: transaction, context: context
+      ) { row in
+        let before = out.count
+        QueryRow.encode(row.id, try row.values(), to: &out)
+        guard count < limits.rows, bytes + out.count - before <= limits.bytes else {
+          let what = count < limits.rows ? "\(limits.bytes) bytes" : "\(limits.rows) rows"
+          if before > 0 { deliver(Piece(number: number, bytes: Array(out.bytes[..<before]))) }
+          throw RemoteQueryError(.limit, "the answer has more than \(what)")
+        }
+        count += 1
+        bytes += out.count - before
+        if out.count >= Self.pieceBytes {
+          deliver(Piece(number: number, bytes: out.bytes))
+          out = ByteWriter()
+        }
+        return true
+      }
+    }
+    if out.count > 0 { deliver(Piece(number: number, bytes: out.bytes)) }
+  }
+}
+
+extension QueryError {
+  /// The message with the place in the text, which the other peer has.
+  fileprivate var remoteMessage: String {
+    position.map { "\(message) (line \($0.line), column \($0.column))" } ?? message
+  }
+}

@@ -1,0 +1,66 @@
+import CRDTCore
+
+/// What a session asks of its driver for statements between peers.
+public enum QueryAction: Sendable {
+  /// Run the job where it may take its time, and hand its pieces to `Session.queried`.
+  case run(QueryJob)
+  /// Rows that came for the question of that number, with the bytes of its answer received so far.
+  case rows(UInt64, [QueryRow], received: UInt64)
+  /// The answer to the question of that number is over.
+  case ended(UInt64, QueryEnd)
+}
+
+extension Session {
+  /// Asks the other peer to run a statement; its `number` is above those of all earlier ones of this session.
+  package func ask(_ number: UInt64, _ question: QueryQuestion, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      guard case .open = state else { return statements.refuse(asked: number) }
+      statements.ask(number, question)
+    }
+  }
+
+  /// Ends a question.
+  package func stopAsking(_ number: UInt64, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in statements.stop(number) }
+  }
+
+  /// Says how many bytes of an answer's rows have been taken in all, so that more may come.
+  package func tookRows(of number: UInt64, through taken: UInt64, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in statements.grant(number, through: taken) }
+  }
+
+  /// Takes what a job has found.
+  package func queried(_ piece: QueryJob.Piece, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in statements.take(piece) }
+  }
+
+  /// Ends all statements that run for the other peer, when nobody will hear of them any more.
+  package func cancelQueries() { statements.cancel() }
+
+  /// Frames of statements between peers; where the two have not settled on them, they are skipped.
+  func takeQuery(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
+    guard context.features.contains(.remoteQueries) else { return }
+    switch type {
+    case .ask:
+      let (number, question) = try whole(&reader) { (reader) throws(CodecError) in
+        (try reader.readVarint(), try QueryQuestion(from: &reader))
+      }
+      try run { () throws(SyncError) in try statements.take(number, question) }
+    case .rows:
+      try whole(&reader) { (reader) throws(CodecError) in try statements.takeRows(&reader) }
+    case .answered:
+      let (number, end) = try whole(&reader) { (reader) throws(CodecError) in
+        (try reader.readVarint(), try QueryEnd(from: &reader))
+      }
+      try run { () throws(SyncError) in try statements.takeEnd(number, end) }
+    case .stopAsk:
+      let (number, taken) = try whole(&reader) { (reader) throws(CodecError) -> (UInt64, UInt64?) in
+        let number = try reader.readVarint()
+        guard try reader.readFlag() else { return (number, nil) }
+        return (number, try reader.readVarint())
+      }
+      try run { () throws(SyncError) in try statements.takeControl(number, taken: taken) }
+    default: return
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import CRDTCore
+import NIOConcurrencyHelpers
+package import SyncProtocol
+
+extension PeerNetwork {
+  /// Asks a connected peer to run a statement.
+  ///
+  /// - Parameters:
+  ///   - question: The statement.
+  ///   - peer: The text of the peer's site.
+  /// - Returns: The rows to come; `nil` when the peer is not connected.
+  package func ask(_ question: QueryQuestion, of peer: String) -> RemoteRows? {
+    let driver = state.withLockedValue { state in
+      state.sessions.values.filter { $0.connection.peer?.site.description == peer }
+        .min { $0.connection.id < $1.connection.id }?.driver
+    }
+    return driver?.ask(question)
+  }
+}

@@ -1,0 +1,265 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+import ScopePolicy
+import SyncProtocol
+import TestKit
+import Testing
+
+/// Statements that one peer runs for another.
+@Suite struct RemoteQueryTests {
+  let network = TestNetwork()
+
+  /// An asker and a peer with documents, connected.
+  private func pair(
+    documents: Int = 0, _ configure: (inout SessionConfiguration) -> Void = { _ in }
+  ) throws -> (asker: Endpoint, answering: Endpoint) {
+    let asker = try network.addPeer("asker")
+    let answering = try network.addPeer("answering")
+    if documents > 0 {
+      try answering.write { transaction in
+        for index in 0..<documents {
+          try transaction.upsert(
+            ["n": .int(Int64(index)), "text": .string(String(repeating: "x", count: 90))],
+            id: DocumentID("d\(index)"), into: "things")
+        }
+      }
+    }
+    let ends = try network.connect(asker, answering)
+    try network.settle()
+    return ends
+  }
+
+  private func ask(
+    _ asker: Endpoint, _ text: String, _ arguments: [String: Value] = [:],
+    limits: RemoteQueryLimits = RemoteQueryLimits(), number: UInt64 = 1
+  ) throws {
+    let question = try QueryQuestion(text, arguments: arguments, limits: limits)
+    try asker.perform(asker.session.ask(number, question, now: network.now))
+  }
+
+  @Test func `rows come with their documents' ids, and the end tells how many`() throws {
+    let (asker, _) = try pair(documents: 3_000)
+    try ask(asker, "SELECT * FROM things WHERE n >= :n", ["n": .int(1_000)])
+    try network.settle()
+    let answer = try #require(asker.answers[1])
+    #expect(answer.end?.error == nil && answer.end?.rows == 2_000)
+    #expect(Set(answer.rows.compactMap(\.id)).count == 2_000)
+    #expect(answer.rows.allSatisfy { if case .int(1_000...)? = $0.values["n"] { true } else { false } })
+    // Nothing of it is stored.
+    #expect(try asker.peer.documents().isEmpty)
+    try ask(asker, "SELECT COUNT(*) AS c FROM things", number: 2)
+    try ask(asker, "SELECT n FROM things ORDER BY n DESC LIMIT 2 OFFSET 1", number: 3)
+    try ask(asker, "SELECT n % 2 AS k, COUNT(*) AS c FROM things GROUP BY n % 2 ORDER BY k", number: 4)
+    try ask(asker, "SELECT n FROM things LIMIT 3 OFFSET 2990", number: 5)
+    try network.settle()
+    #expect(asker.answers[2]?.rows.map(\.values) == [["c": .int(3_000)]])
+    #expect(asker.answers[3]?.rows.map { $0.values["n"] } == [.int(2_998), .int(2_997)])
+    #expect(asker.answers[4]?.rows.map { $0.values["c"] } == [.int(1_500), .int(1_500)])
+    #expect(asker.answers[5]?.rows.count == 3)
+    try ask(asker, "EXPLAIN SELECT * FROM things WHERE n = 1", number: 6)
+    try ask(asker, "SELECT * FROM nothing", number: 7)
+    try network.settle()
+    #expect(asker.answers[6]?.rows.first?.values["plan"] != nil)
+    #expect(asker.answers[7]?.rows.isEmpty == true && asker.answers[7]?.end?.error == nil)
+  }
+
+  @Test(arguments: [
+    ("UPDATE things SET n = 1", "unsupported"), ("DELETE FROM things", "unsupported"),
+    ("INSERT INTO things DOCUMENTS ({'n': 1})", "unsupported"), ("EVICT FROM things", "unsupported"),
+    ("EXPLAIN DELETE FROM things", "unsupported"), ("PROFILE SELECT * FROM things", "unsupported"),
+    ("ALTER SYSTEM SET DQL_RESTRICT_SUBSCRIPTIONS = false", "unsupported"),
+    ("SHOW DQL_RESTRICT_SUBSCRIPTIONS", "unsupported"),
+    ("CREATE INDEX i ON things (n)", "unsupported"), ("SELECT * FROM system:indexes", "unsupported"),
+    ("SELECT * FROM __presence", "unsupported"),
+    ("SELECT * FROM things WHERE _id IN (SELECT _id FROM system:collections)", "unsupported"),
+    ("EXPLAIN SELECT * FROM system:indexes", "unsupported"), ("SELECT FROM", "syntax"),
+    ("SELECT * FROM things WHERE n = :n", "argument"), ("SELECT nosuch(n) FROM things", "unknownFunction"),
+  ])
+  func `what is no query of documents is refused and changes nothing`(text: String, code: String) throws {
+    let (asker, answering) = try pair(documents: 5)
+    let before = try answering.peer.documents()
+    try ask(asker, text)
+    try network.settle()
+    #expect(asker.answers[1]?.end?.error?.code.rawValue == code, "\(text)")
+    #expect(asker.answers[1]?.rows.isEmpty == true)
+    #expect(try answering.peer.documents() == before)
+    #expect(asker.closed == nil && answering.closed == nil)
+  }
+
+  @Test func `the lesser limits count, and what came within them is kept`() throws {
+    let (asker, _) = try pair(documents: 500)
+    try ask(asker, "SELECT * FROM things", limits: RemoteQueryLimits(rows: 20))
+    try ask(asker, "SELECT * FROM things", limits: RemoteQueryLimits(bytes: 5_000), number: 2)
+    try ask(asker, "SELECT * FROM things", limits: RemoteQueryLimits(time: .zero), number: 3)
+    try network.settle()
+    #expect(asker.answers[1]?.end?.error?.code == .limit && asker.answers[1]?.rows.count == 20)
+    #expect(asker.answers[2]?.end?.error?.code == .limit)
+    #expect((20...60).contains(asker.answers[2]?.rows.count ?? 0))
+    #expect(asker.answers[3]?.end?.error?.code == .timeout)
+  }
+
+  @Test func `the limits of the peer that answers count too`() throws {
+    network.configure = { $0.remoteQueryLimits = RemoteQueryLimits(rows: 7) }
+    let (asker, _) = try pair(documents: 50)
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    #expect(asker.answers[1]?.end?.error?.code == .limit && asker.answers[1]?.rows.count == 7)
+  }
+
+  @Test func `a reader that takes nothing is sent little, and the rest when it takes`() throws {
+    let (asker, answering) = try pair(documents: 5_000)
+    asker.takesRows = false
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    let sent = answering.sentBytes
+    #expect(sent < 200 << 10)
+    // Changes do not wait for the reader.
+    try asker.peer.subscribe("SELECT * FROM others")
+    try answering.peer.put("o", ["n": .int(1)], in: "others")
+    try network.settle()
+    #expect(try asker.peer.document("o", in: "others") != nil)
+    asker.takesRows = true
+    try asker.takeRows()
+    try network.settle()
+    #expect(asker.answers[1]?.rows.count == 5_000 && asker.answers[1]?.end?.error == nil)
+  }
+
+  @Test func `a row longer than what may be on its way arrives`() throws {
+    let (asker, answering) = try pair()
+    let text = String(repeating: "0123456789", count: 200_000)
+    try answering.peer.put("long", ["text": .string(text)])
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    #expect(asker.answers[1]?.rows.first?.values["text"] == .string(text))
+  }
+
+  @Test func `who stops gets no more, and the peer has room for others`() throws {
+    let (asker, answering) = try pair(documents: 5_000)
+    asker.takesRows = false
+    for number in 1...4 { try ask(asker, "SELECT * FROM things", number: UInt64(number)) }
+    try network.settle()
+    try ask(asker, "SELECT * FROM things", number: 5)
+    try network.settle()
+    #expect(asker.answers[5]?.end?.error?.code == .limit)
+    for number in 1...4 { try asker.perform(asker.session.stopAsking(UInt64(number), now: network.now)) }
+    try network.settle()
+    asker.takesRows = true
+    try ask(asker, "SELECT * FROM things", number: 6)
+    try network.settle()
+    #expect(asker.answers[6]?.rows.count == 5_000)
+    #expect((1...4).allSatisfy { asker.answers[$0]?.end == nil })
+    #expect(answering.closed == nil)
+  }
+
+  @Test func `a peer that does not answer says so`() throws {
+    network.configure = { $0.answersRemoteQueries = false }
+    let (asker, answering) = try pair(documents: 5)
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    #expect(asker.answers[1]?.end?.error?.code == .denied)
+    #expect(answering.jobCount == 0)
+  }
+
+  @Test func `a peer of a release without it is not asked`() throws {
+    network.configure = { $0.features.remove(.remoteQueries) }
+    let (asker, _) = try pair(documents: 5)
+    try ask(asker, "SELECT * FROM things")
+    #expect(asker.answers[1]?.end?.error?.code == .unsupported)
+  }
+
+  @Test func `scopes do not restrict what a query reads`() throws {
+    let (asker, answering) = try pair(documents: 5)
+    try answering.peer.scopes.set(.map(["things": .string("LocalPeerOnly")]))
+    try asker.peer.subscribe("SELECT * FROM things")
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    #expect(asker.answers[1]?.rows.count == 5)
+    #expect(try asker.peer.documents().isEmpty)
+  }
+
+  @Test func `a peer that is silent about a statement is given up on`() throws {
+    let (asker, answering) = try pair(documents: 5)
+    answering.holdsJobs = true
+    try ask(asker, "SELECT * FROM things", limits: RemoteQueryLimits(time: .seconds(2)))
+    try network.settle()
+    #expect(asker.answers[1]?.end == nil)
+    try network.wait(.seconds(13))
+    #expect(asker.answers[1]?.end?.error?.code == .timeout)
+    try network.settle()
+    answering.holdsJobs = false
+    try network.settle()
+    #expect(asker.closed == nil && answering.closed == nil)
+  }
+
+  @Test func `messages read back, and shortened ones are refused`() throws {
+    let question = try QueryQuestion(
+      "SELECT * FROM c WHERE a = :a", arguments: ["a": .int(1), "b": .string("x")],
+      limits: RemoteQueryLimits(time: .milliseconds(1_500), rows: 10, bytes: 1_000))
+    let end = QueryEnd(
+      error: RemoteQueryError(.limit, "too much"), rows: 10, time: .milliseconds(12))
+    var writer = ByteWriter()
+    question.encode(to: &writer)
+    let questionBytes = writer.bytes
+    writer = ByteWriter()
+    end.encode(to: &writer)
+    let endBytes = writer.bytes
+    var reader = ByteReader(questionBytes.span.bytes)
+    #expect(try QueryQuestion(from: &reader) == question)
+    reader = ByteReader(endBytes.span.bytes)
+    #expect(try QueryEnd(from: &reader) == end)
+    for count in questionBytes.indices {
+      let part = Array(questionBytes[..<count])
+      #expect(throws: CodecError.self) {
+        var reader = ByteReader(part.span.bytes)
+        _ = try QueryQuestion(from: &reader)
+      }
+    }
+    for count in endBytes.indices {
+      let part = Array(endBytes[..<count])
+      #expect(throws: CodecError.self) {
+        var reader = ByteReader(part.span.bytes)
+        _ = try QueryEnd(from: &reader)
+      }
+    }
+  }
+
+  @Test func `too long a statement is refused before it is sent`() {
+    #expect(throws: RemoteQueryError.self) { try QueryQuestion(String(repeating: "x", count: 17 << 10)) }
+    #expect(throws: RemoteQueryError.self) {
+      try QueryQuestion("SELECT :a", arguments: ["a": .bytes(Array(repeating: 0, count: 65 << 10))])
+    }
+  }
+
+  @Test(
+    arguments: [
+      [1, 3, 1, 0xFF, 0xFF], [1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+      [1, 2, 0, 3],
+    ] as [[UInt8]])
+  func `rows that are none end the session`(payload: [UInt8]) throws {
+    let (asker, answering) = try pair()
+    answering.holdsJobs = true
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    let frame = FrameCodec.frame(.rows, in: asker.session.frameForm) { $0.write(payload) }
+    try asker.perform(asker.session.receive(frame, now: network.now))
+    #expect([.malformed, .truncated].contains(asker.closed?.code))
+  }
+
+  @Test func `more rows than were asked for end the answer and not the session`() throws {
+    let (asker, answering) = try pair()
+    answering.holdsJobs = true
+    try ask(asker, "SELECT * FROM things", limits: RemoteQueryLimits(rows: 2))
+    try network.settle()
+    var row = ByteWriter()
+    row.writeBlob([])
+    ValueCodec.write(.map(["n": .int(1)]), to: &row)
+    let frame = FrameCodec.frame(.rows, in: asker.session.frameForm) { out in
+      out.writeVarint(1)
+      for _ in 0..<3 { out.writeBlob(row.bytes) }
+    }
+    try asker.perform(asker.session.receive(frame, now: network.now))
+    #expect(asker.answers[1]?.end?.error?.code == .limit)
+    #expect(asker.closed == nil)
+  }
+}

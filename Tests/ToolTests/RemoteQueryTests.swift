@@ -1,0 +1,54 @@
+import DunlinKit
+import Foundation
+import TestKit
+import Testing
+
+/// A statement that another process runs.
+@Suite(.timeLimit(.minutes(1))) struct RemoteQueryTests {
+  @Test func `a served store answers the queries of another process, and its end ends them`() async throws {
+    let directory = try TemporaryDirectory()
+    let served = directory.file("served")
+    let text = String(repeating: "x", count: 400)
+    let lines = (0..<3_000).map { #"{"_id":"f\#($0)","n":\#($0),"text":"\#(text)"}"# }
+    let imported = try Tool.run(
+      ["import", served, "flights", "-"], in: directory.path, input: lines.joined(separator: "\n"))
+    try #require(imported.status == 0, "\(imported.errors)")
+    let server = Tool.process(["serve", served, "--app", "tests", "--listen", "127.0.0.1:0"])
+    let output = Pipe()
+    server.standardOutput = output
+    try server.run()
+    defer { if server.isRunning { server.terminate() } }
+    let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    let port = try #require(Int(said.split(separator: " ").last?.filter(\.isNumber) ?? ""), "\(said)")
+
+    let dunlin = try Dunlin(path: directory.file("asker"), identity: .unsafeDevelopment(appID: "tests"))
+    dunlin.connect(host: "127.0.0.1", port: port)
+    try dunlin.startSync()
+    var found: DunlinPeer?
+    for await graph in dunlin.presence.graphs {
+      found = graph.remotePeers.first
+      if found != nil { break }
+    }
+    let peer = try #require(found)
+    var numbers = 0
+    for try await row in try dunlin.sync.query(
+      "SELECT n FROM flights WHERE n >= :low", on: peer, arguments: ["low": 1_000])
+    {
+      numbers += row["n"].int ?? 0
+    }
+    #expect(numbers == (1_000..<3_000).reduce(0, +))
+
+    // The other process dies while its answer is read.
+    var seen = 0
+    let query = try dunlin.sync.query("SELECT * FROM flights", on: peer)
+    let error = await #expect(throws: DunlinError.self) {
+      for try await _ in query {
+        seen += 1
+        if seen == 1 { kill(server.processIdentifier, SIGKILL) }
+      }
+    }
+    #expect(error?.code == .closed)
+    #expect(seen < 3_000)
+    try dunlin.close()
+  }
+}
