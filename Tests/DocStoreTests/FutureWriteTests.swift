@@ -43,7 +43,7 @@ import Testing
         try here.store.write { tx in
           try change(2 * round, tx)
           try tx.evict(DocumentID("x"), in: "cars")
-          try tx.merge(wire: wire.span.bytes, id: DocumentID("x"), in: "cars")
+          _ = try tx.merge(wire: wire.span.bytes, id: DocumentID("x"), in: "cars")
           try change(2 * round + 1, tx)
         }
       } else {

@@ -72,6 +72,11 @@ final class Oracles {
 
   func died(_ peer: SimPeer) {}
 
+  /// A peer is about to write documents: it may tell of them as soon as they are durable.
+  func willWrite(_ edits: [EditPlan], at peer: SimPeer) {
+    for edit in edits { shadows[peer.number].everKnown.insert(edit.document) }
+  }
+
   func committed(_ commit: Commit, at peer: SimPeer, _ store: Store) throws {
     for change in commit.changes {
       guard let name = name(change.id, in: change.collection.name) else {

@@ -37,6 +37,7 @@ extension World {
   private func write(_ edits: [EditPlan], at peer: SimPeer) {
     guard peer.isRunning else { return }
     let transaction = ledger.begin(edits, at: peer)
+    oracles.willWrite(edits, at: peer)
     peer.write(origin: .user) { body in
       for edit in edits { try edit.apply(in: body, entry: transaction, writer: peer.number) }
     } completion: { [ledger] result in
