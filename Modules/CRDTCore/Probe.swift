@@ -11,6 +11,8 @@ package enum Probe {
     case damagedRecordSent
     /// A store that was put back goes on under the site it had.
     case siteNotRenewed
+    /// A run's changes are taken in whatever they were made on, and whatever they come to.
+    case runUnchecked
     /// Documents of a group are stored before it is known whether those after them fit.
     case groupStoredInParts
     /// What was announced is not asked for when it does not come from elsewhere.
@@ -19,6 +21,10 @@ package enum Probe {
 
   /// What a campaign must have reached at least once, or it has proved less than it seems.
   package enum Point: String, CaseIterable, Sendable {
+    /// A run of alike changes was merged.
+    case runMerged
+    /// A run of alike changes did not fit, and was asked for one by one.
+    case runLeftOut
     /// Two peers disagreed about a document whose names agree, and compared again.
     case repaired
     /// Two stores of one site met.

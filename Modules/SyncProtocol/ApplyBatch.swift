@@ -13,7 +13,7 @@ public struct ApplyBatch: Sendable {
   }
 
   /// Documents in all groups.
-  public var documentCount: Int { groups.reduce(0) { $0 + $1.documents.count } }
+  public var documentCount: Int { groups.reduce(0) { $0 + $1.documentCount } }
 
   /// Merges the groups, each whole or not at all.
   ///

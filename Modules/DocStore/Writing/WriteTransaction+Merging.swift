@@ -25,6 +25,9 @@ package struct PreparedMerge {
   package let result: MergeResult
   fileprivate let change: WriteTransaction.PreparedChange?
   fileprivate let times: MergeTimes
+
+  /// Of the state that storing it will come to, where that is another.
+  package var summary: Summary? { change?.summary }
 }
 
 /// When a peer's document was written, and by whom.
@@ -73,7 +76,7 @@ extension WriteTransaction {
       }
       var result = MergeResult.unchanged
       try change(id, in: collection, as: .other, "merge", mayBeNew: true) { existing, tables in
-        let (outcome, document) = try join(wire, draft, existing, &tables, &times, choose)
+        let (outcome, document) = try join(wire, draft, existing, &tables, &times, true, choose)
         result = outcome
         return document
       }
@@ -84,11 +87,13 @@ extension WriteTransaction {
 
   /// Merges a peer's document with the one here and stores nothing, so that others can be looked at first.
   ///
-  /// - Parameters: As those of the form that stores.
+  /// - Parameters: As those of the form that stores; without `checkingResult`, what a successor announces to come to
+  ///   is not compared with what it comes to.
   /// - Returns: What it came to, for ``store(_:)``.
   /// - Throws: As the form that stores.
   package func prepare(
-    wire: RawSpan, id: DocumentID, in collection: String, choosing choose: MergeChoice = { _, _ in .join }
+    wire: RawSpan, id: DocumentID, in collection: String, checkingResult: Bool = true,
+    choosing choose: MergeChoice = { _, _ in .join }
   ) throws -> PreparedMerge {
     try withCodecErrors {
       var times = try MergeTimes(wire)
@@ -98,7 +103,7 @@ extension WriteTransaction {
       }
       var result = MergeResult.unchanged
       let change = try prepareChange(id, in: collection, as: .other, "merge") { existing, tables in
-        let (outcome, document) = try join(wire, nil, existing, &tables, &times, choose)
+        let (outcome, document) = try join(wire, nil, existing, &tables, &times, checkingResult, choose)
         result = outcome
         return document
       }
@@ -118,8 +123,7 @@ extension WriteTransaction {
 
   private func join(
     _ wire: RawSpan, _ draft: RecordDraft?, _ existing: StoredDocument?, _ tables: inout RecordTables,
-    _ times: inout MergeTimes,
-    _ choose: MergeChoice
+    _ times: inout MergeTimes, _ checkingResult: Bool, _ choose: MergeChoice
   ) throws -> (MergeResult, EncodedDocument?) {
     let outcome: MergeOutcome
     switch (try choose(existing, tables.sites), existing) {
@@ -129,7 +133,8 @@ extension WriteTransaction {
     case (.join, nil) where draft != nil:
       outcome = draft.map { .changed($0.document) } ?? .unchanged
     case (.join, _), (.repair, nil):
-      outcome = try DocumentCodec.merge(wire: wire, existing: existing, own: settings.site, tables: &tables)
+      outcome = try DocumentCodec.merge(
+        wire: wire, existing: existing, own: settings.site, tables: &tables, checkingResult: checkingResult)
     }
     switch outcome {
     case .unchanged: return (.unchanged, nil)

@@ -32,6 +32,9 @@ extension WriteTransaction {
     fileprivate let step: ChangeStep
     fileprivate var standing: Standing
     fileprivate let document: EncodedDocument
+
+    /// Of what the document becomes.
+    var summary: Summary { document.summary }
   }
 
   typealias Making = (StoredDocument?, inout RecordTables) throws -> EncodedDocument?

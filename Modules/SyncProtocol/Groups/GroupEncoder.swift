@@ -14,11 +14,19 @@ struct GroupEncoder {
   /// Memory that is kept from one group to the next.
   private static let keptBytes = 1 << 20
 
-  private(set) var documentCount = 0
+  /// What follows a count of no documents: runs, then documents.
+  static let runsForm: UInt8 = 1
+
+  private var bodyCount = 0
   private var body = ByteWriter(capacity: 4_096)
   private var previous: String?
+  private var runCount = 0
+  private var runDocuments = 0
+  private var runs = ByteWriter()
+  private var previousOfRuns: String?
 
-  var byteCount: Int { body.count }
+  var documentCount: Int { bodyCount + runDocuments }
+  var byteCount: Int { body.count + runs.count }
   var isEmpty: Bool { documentCount == 0 }
 
   /// Begins anew.
@@ -28,8 +36,11 @@ struct GroupEncoder {
     } else {
       body.bytes.removeAll(keepingCapacity: true)
     }
-    documentCount = 0
+    bodyCount = 0
     previous = nil
+    guard runCount > 0 else { return }
+    runs = ByteWriter()
+    (runCount, runDocuments, previousOfRuns) = (0, 0, nil)
   }
 
   /// Adds what `base` lacks of a document.
@@ -65,7 +76,7 @@ struct GroupEncoder {
       length.writeVarint(count)
       body.bytes.replaceSubrange(head..<head + 2, with: length.bytes)
     }
-    documentCount += 1
+    bodyCount += 1
     return nil
   }
 
@@ -73,7 +84,7 @@ struct GroupEncoder {
   mutating func append(_ cleared: consuming Cleared, id: RawSpan, flags: UInt8, wire: [UInt8]) {
     writeHead(cleared, id: id, flags: flags)
     body.writeBlob(wire)
-    documentCount += 1
+    bodyCount += 1
   }
 
   private mutating func writeHead(_ cleared: consuming Cleared, id: RawSpan, flags: UInt8) {
@@ -83,12 +94,40 @@ struct GroupEncoder {
     body.write(flags)
   }
 
+  /// Adds alike changes.
+  mutating func append(_ cleared: consuming Cleared, _ run: OutgoingRun) {
+    runs.writeCollection(cleared.collection, after: &previousOfRuns)
+    runs.write(run.flags)
+    run.write(to: &runs)
+    runCount += 1
+    runDocuments += run.members.count
+  }
+
+  /// What stands before the documents.
+  private var head: [UInt8] {
+    var out = ByteWriter(capacity: 16 + runs.count)
+    if runCount > 0 {
+      out.writeVarint(0)
+      out.write(Self.runsForm)
+      out.writeVarint(runCount)
+      out.write(runs.bytes)
+    }
+    out.writeVarint(bodyCount)
+    return out.bytes
+  }
+
   /// Appends the group, after its length, to a stream of groups.
   func write(to stream: inout [UInt8]) {
     var out = ByteWriter()
     swap(&out.bytes, &stream)
-    out.writeVarint(varintBytes(documentCount) + body.count)
-    out.writeVarint(documentCount)
+    if runCount == 0 {
+      out.writeVarint(varintBytes(bodyCount) + body.count)
+      out.writeVarint(bodyCount)
+    } else {
+      let head = head
+      out.writeVarint(head.count + body.count)
+      out.write(head)
+    }
     out.write(body.bytes)
     swap(&out.bytes, &stream)
   }
@@ -96,10 +135,5 @@ struct GroupEncoder {
   private func varintBytes(_ value: Int) -> Int { max(1, (Int.bitWidth - value.leadingZeroBitCount + 6) / 7) }
 
   /// The group alone, as a transfer of its own.
-  var bytes: [UInt8] {
-    var out = ByteWriter(capacity: body.count + 8)
-    out.writeVarint(documentCount)
-    out.write(body.bytes)
-    return out.bytes
-  }
+  var bytes: [UInt8] { head + body.bytes }
 }

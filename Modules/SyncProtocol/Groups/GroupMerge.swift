@@ -23,11 +23,21 @@ struct GroupMerge {
 
   func run(_ outcome: inout ApplyOutcome) throws {
     var steps: [Step?] = []
-    if group.documents.count > 1, group.documents.contains(where: { !$0.isSelfContained }),
+    guard let runs = try prepareRuns() else {
+      Probe.reached(.runLeftOut)
+      return outcome.missing.append(try versions(steps))
+    }
+    if group.documents.count + runs.count > 1, group.documents.contains(where: { !$0.isSelfContained }),
       !Probe.defect(.groupStoredInParts), try !prepare(&steps)
     {
       Probe.reached(.groupLeftOut)
       return outcome.missing.append(try versions(steps))
+    }
+    for merge in runs {
+      guard try transaction.store(merge) else {
+        throw SyncError(.malformed, "a group names a document twice")
+      }
+      outcome.changedDocuments += 1
     }
     for (index, document) in group.documents.enumerated() {
       if index < steps.count, let step = steps[index], try transaction.store(step.merge) {
@@ -43,13 +53,30 @@ struct GroupMerge {
         }
       }
       if result == .missingBase {
-        guard group.documents.count == 1 || Probe.defect(.groupStoredInParts) else {
+        guard group.documentCount == 1 || Probe.defect(.groupStoredInParts) else {
           throw SyncError(.malformed, "a group has contradictory forms of one document")
         }
         outcome.missing.append([try version(document, known)])
       }
       note(result, of: document, over: known, &outcome)
     }
+  }
+
+  /// Merges the runs, and stores nothing.
+  ///
+  /// - Returns: `nil` when one of them does not fit.
+  private func prepareRuns() throws -> [PreparedMerge]? {
+    var merges: [PreparedMerge] = []
+    for run in group.runs {
+      switch try RunMerge(run: run, transaction: transaction).prepare() {
+      case .missingBase: return nil
+      case .known: break
+      case .prepared(let some):
+        Probe.reached(.runMerged)
+        merges += some
+      }
+    }
+    return merges
   }
 
   /// Merges what may not fit, and stores nothing.
@@ -109,9 +136,17 @@ struct GroupMerge {
 
   /// What to ask for in place of the group.
   private func versions(_ steps: [Step?]) throws -> [DocumentVersion] {
-    try group.documents.enumerated().map { index, document in
-      try version(document, index < steps.count ? steps[index]?.known : nil)
+    var versions: [DocumentVersion] = []
+    for run in group.runs {
+      for id in run.ids {
+        let vector = try transaction.vector(of: id, in: run.collection)
+        versions.append(DocumentVersion(collection: run.collection, id: id, vector: vector))
+      }
     }
+    for (index, document) in group.documents.enumerated() {
+      versions.append(try version(document, index < steps.count ? steps[index]?.known : nil))
+    }
+    return versions
   }
 
   private func version(_ document: IncomingDocument, _ known: Knowledge?) throws -> DocumentVersion {

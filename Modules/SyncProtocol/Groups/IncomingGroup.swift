@@ -21,18 +21,36 @@ struct IncomingGroup: Sendable {
   /// Bytes that may hold several groups.
   let block: [UInt8]
   private(set) var documents: [IncomingDocument]
+  let runs: [IncomingRun]
   let byteCount: Int
+
+  /// Documents, those in runs among them.
+  var documentCount: Int { runs.reduce(documents.count) { $0 + $1.ids.count } }
+
+  /// Calls `body` with the collection and the id of each document, those in runs first.
+  func forEachName(_ body: (String, DocumentID) throws -> Void) rethrows {
+    for run in runs { for id in run.ids { try body(run.collection, id) } }
+    for document in documents { try body(document.collection, document.id) }
+  }
 
   /// Reads the group that lies in `range` of `block`, all but the documents' entries.
   ///
   /// Documents of collections that `accepts` denies are left out.
   init(
-    _ block: [UInt8], _ range: Range<Int>, accepts: (String) -> Bool
+    _ block: [UInt8], _ range: Range<Int>, features: Features = [], accepts: (String) -> Bool
   ) throws(CodecError) {
     var reader = ByteReader(block.span.bytes.extracting(range))
-    let count = try reader.readCount(minimumBytes: 6)
-    guard count >= 1, count <= SyncLimits.groupDocuments else {
-      throw reader.failure(.limit, "a group of \(count) documents")
+    var count = try reader.readCount(minimumBytes: 6)
+    var runs: [IncomingRun] = []
+    var runDocuments = 0
+    if count == 0, features.contains(.runs) {
+      runs = try Self.readRuns(&reader)
+      runDocuments = runs.reduce(0) { $0 + $1.ids.count }
+      runs.removeAll { !accepts($0.collection) }
+      count = try reader.readCount(minimumBytes: 6)
+    }
+    guard count + runDocuments >= 1, count + runDocuments <= SyncLimits.groupDocuments else {
+      throw reader.failure(.limit, "a group of \(count + runDocuments) documents")
     }
     var documents: [IncomingDocument] = []
     documents.reserveCapacity(count)
@@ -63,8 +81,10 @@ struct IncomingGroup: Sendable {
     try reader.expectEnd()
     self.block = block
     self.documents = documents
+    self.runs = runs
     byteCount = range.count
   }
+
   /// Makes records of documents that may be new here, while the writer is busy with others.
   mutating func makeDrafts(with drafter: inout RecordDrafter) {
     let block = block
@@ -73,5 +93,23 @@ struct IncomingGroup: Sendable {
       documents[index].draft = drafter.draft(
         block.span.bytes.extracting(document.wire), in: document.collection)
     }
+  }
+
+  private static func readRuns(_ reader: inout ByteReader) throws(CodecError) -> [IncomingRun] {
+    guard try reader.readByte() == GroupEncoder.runsForm else {
+      throw reader.failure(.malformed, "a group is of an unknown form")
+    }
+    let count = try reader.readCount(minimumBytes: 42)
+    guard count > 0 else { throw reader.failure(.malformed, "a group has no runs") }
+    var runs: [IncomingRun] = []
+    var documents = 0
+    var previous: String?
+    for _ in 0..<count {
+      let run = try IncomingRun(
+        from: &reader, after: &previous, limit: SyncLimits.groupDocuments - documents)
+      documents += run.ids.count
+      runs.append(run)
+    }
+    return runs
   }
 }

@@ -48,8 +48,9 @@ extension Intake {
   /// Tells of the documents of applied groups that were evicted before.
   func tellReturned(_ groups: [IncomingGroup]) throws(SyncError) {
     guard !evictedNames.isEmpty else { return }
-    let names = groups.flatMap(\.documents).map { DocumentName(collection: $0.collection, id: $0.id) }
-      .filter(evictedNames.contains)
+    var names: [DocumentName] = []
+    for group in groups { group.forEachName { names.append(DocumentName(collection: $0, id: $1)) } }
+    names = names.filter(evictedNames.contains)
     guard !names.isEmpty else { return }
     // Once: a second return is an answer to this notice.
     evictedNames.subtract(names)

@@ -82,14 +82,15 @@ extension Intake {
   private func take(group block: [UInt8], _ range: Range<Int>) throws(SyncError) {
     var group: IncomingGroup
     do throws(CodecError) {
-      group = try IncomingGroup(block, range) { collection in accepts(collection) }
+      group = try IncomingGroup(block, range, features: context.features) { collection in accepts(collection)
+      }
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
     group.makeDrafts(with: &drafter)
     receivedGroups += 1
     context.statistics.groupsReceived += 1
-    context.statistics.documentsReceived += UInt64(group.documents.count)
+    context.statistics.documentsReceived += UInt64(group.documentCount)
     ready.append(group)
     unappliedBytes += group.byteCount
     try checkRoom()
@@ -122,14 +123,14 @@ extension Intake {
       let group = ready.removeFirst()
     {
       let isTooMuch =
-        documents + group.documents.count > context.tuning.applyDocuments
+        documents + group.documentCount > context.tuning.applyDocuments
         || bytes + group.byteCount > context.tuning.applyBytes
       if isTooMuch, !groups.isEmpty {
         ready.prepend(group)
         break
       }
       groups.append(group)
-      documents += group.documents.count
+      documents += group.documentCount
       bytes += group.byteCount
     }
     applying = (nextTicket, groups)

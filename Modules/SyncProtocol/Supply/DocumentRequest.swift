@@ -71,6 +71,8 @@ struct LiveDocument {
   var news: News?
 
   var key: DocumentKey { DocumentKey(collection: collection.id, id: id) }
+  /// What the receiver is told of it.
+  var flags: UInt8 { isHeld ? GroupEncoder.heldFlag : 0 }
 }
 
 /// What one transaction changed of the peer's interest.

@@ -45,6 +45,15 @@ final class GroupBatch {
     context.tellOversize(key, in: collection.name, byteCount: tooLarge)
   }
 
+  /// Adds alike changes.
+  func append(_ run: OutgoingRun) {
+    guard let cleared = context.gatekeeper?.clear(run.collection) else { return }
+    let before = group.byteCount
+    group.append(cleared, run)
+    documents += run.members.count
+    bytes += group.byteCount - before
+  }
+
   /// Adds a document that is encoded already.
   func append(_ document: LiveDocument, wire: [UInt8], flags: UInt8) {
     guard let cleared = context.gatekeeper?.clear(document.collection.name) else { return }

@@ -155,18 +155,18 @@ extension Supply {
     if try announce(group) { return }
     batch.begin(sequence: group.sequence, mayOvertake: !group.mustKeepOrder)
     do throws(CodecError) {
-      for document in group.documents {
-        let flags = group.flags(of: document)
-        if let successor = document.successor, !isRoundActive, group.round == round,
-          !contention.contains(document.key)
-        {
-          batch.append(document, wire: successor, flags: flags)
+      let (runs, rest) = try self.runs(of: group)
+      for run in runs { batch.append(run) }
+      for document in rest {
+        if let successor = document.successor, maySucceed(document, of: group) {
+          batch.append(document, wire: successor, flags: group.flags(of: document))
           continue
         }
         try document.record.withView { view throws(CodecError) in
           try batch.append(
             document.id.bytes.span.bytes, view, base: document.base, of: document.collection,
-            RecordTables(keys: document.collection.keys, sites: document.sites), flags: flags)
+            RecordTables(keys: document.collection.keys, sites: document.sites),
+            flags: group.flags(of: document))
         }
       }
     } catch {
@@ -174,6 +174,22 @@ extension Supply {
     }
     let isSent = batch.finish()
     if !isSent || group.isSelfContained && !outgoing.hasTransfers { recent.remove(group.sequence) }
+  }
+
+  /// Whether the peer has, or gets before, just what a change was made on.
+  private func maySucceed(_ document: LiveDocument, of group: LiveGroup) -> Bool {
+    !isRoundActive && group.round == round && !contention.contains(document.key)
+  }
+
+  private func runs(
+    of group: LiveGroup
+  ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
+    let count = group.documents.count
+    // A run does not tell what a receiver of announcements counts.
+    guard context.features.contains(.runs), !context.features.contains(.mesh), count >= OutgoingRun.minimum,
+      count <= context.tuning.splitDocuments, group.byteCount <= context.tuning.splitBytes
+    else { return ([], group.documents) }
+    return try OutgoingRun.gather(group.documents) { maySucceed($0, of: group) }
   }
 
   /// Forgets recent transactions that the peer has acknowledged.

@@ -1,0 +1,222 @@
+/// What many successors share: one write, by one writer at one reading, on entries of the same keys and kinds.
+package struct RunHead: Hashable, Sendable {
+  /// Bytes of the longest shape.
+  package static let shapeBytes = 16 << 10
+
+  package let site: SiteID
+  package let reading: ClockReading
+  private let life: SuccessorHead.Life
+  /// The entries without the values: counts, keys and kinds, as they stand in a successor.
+  private let shape: [UInt8]
+  /// Values of one document.
+  package let valueCount: Int
+
+  fileprivate init(
+    site: SiteID, reading: ClockReading, life: SuccessorHead.Life, shape: [UInt8], valueCount: Int
+  ) {
+    self.site = site
+    self.reading = reading
+    self.life = life
+    self.shape = shape
+    self.valueCount = valueCount
+  }
+
+  package func write(to out: inout ByteWriter) {
+    out.write(site)
+    out.writeFixed(reading.rawValue)
+    out.write(life.rawValue)
+    out.writeBlob(shape)
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    let start = reader.offset
+    site = try reader.readSite()
+    reading = ClockReading(rawValue: try reader.readFixed())
+    guard site != .zero, reading > .zero, reading <= .latestAccepted,
+      let life = SuccessorHead.Life(rawValue: try reader.readByte())
+    else { throw CodecError(.malformed, "a run has no writer, time or life", at: start) }
+    self.life = life
+    let bytes = try reader.readBlob()
+    guard bytes.byteCount <= Self.shapeBytes else {
+      throw reader.failure(.limit, "a run's shape takes \(bytes.byteCount) bytes")
+    }
+    let shape = unsafe bytes.withUnsafeBytes { unsafe Array($0) }
+    var walk = ShapeWalk()
+    var entries = ByteReader(shape.span.bytes)
+    try walk.children(&entries, depth: 0) { (_, _, _) throws(CodecError) in }
+    guard entries.isAtEnd else { throw reader.failure(.malformed, "a run's shape has bytes left over") }
+    self.shape = shape
+    valueCount = walk.valueCount
+  }
+
+  /// Appends one document's entries, with its values taken off the front of the columns.
+  ///
+  /// - Parameters:
+  ///   - block: Where the columns lie.
+  ///   - columns: What is left of each; there are ``valueCount``.
+  ///   - out: Gets what ``appendSuccessor(_:onto:sites:to:)`` takes.
+  /// - Throws: A `CodecError` where a column holds no such value.
+  package func appendEntries(
+    _ block: RawSpan, columns: inout [Range<Int>], to out: inout ByteWriter
+  ) throws(CodecError) {
+    var walk = ShapeWalk()
+    var entries = ByteReader(shape.span.bytes)
+    var start = 0
+    try walk.children(&entries, depth: 0) { (index, kind, place) throws(CodecError) in
+      out.write(shape[start..<place.offset])
+      start = place.offset
+      var values = ByteReader(block.extracting(columns[index]))
+      try ShapeWalk.skip(kind, &values, depth: place.depth)
+      let end = columns[index].lowerBound + values.offset
+      out.write(block.extracting(columns[index].lowerBound..<end))
+      columns[index] = end..<columns[index].upperBound
+    }
+    out.write(shape[start...])
+  }
+
+  /// Appends the successor that a document's entries are of the state that stands here.
+  ///
+  /// What it becomes is not told: who merges it does not compare that, but all results of a run with their sum.
+  ///
+  /// - Returns: `false`, with nothing appended, where the state is later than the write.
+  /// - Throws: A `CodecError` when the record is damaged.
+  package func appendSuccessor(
+    _ entries: RawSpan, onto document: StoredDocument, sites: SiteTable, to out: inout ByteWriter
+  ) throws(CodecError) -> Bool {
+    let (vector, latest) = try RecordView(document.record).history(sites: sites)
+    guard reading > latest else { return false }
+    let place = vector.elements.lastIndex { $0.writer.site == site }
+    SuccessorHead(
+      life: life, step: WireStep(from: document.summary, to: .zero),
+      author: place.map { SuccessorHead.Author.known(place: $0 + 1) } ?? .new(site), reading: reading,
+      after: latest
+    ).write(to: &out)
+    out.write(entries)
+    return true
+  }
+}
+
+/// A successor taken apart into what a run shares and what is its own.
+package struct RunPart {
+  package let head: RunHead
+  package let step: WireStep
+  /// Where its values lie in the successor's bytes, in the order of the shape.
+  package let values: [Range<Int>]
+
+  /// Takes apart what led from a state of the vector `base` to one of `vector`.
+  ///
+  /// - Returns: `nil` where its writer cannot be told by the site alone, or the shape is too long.
+  /// - Throws: A `CodecError` when the bytes are no successor.
+  package init?(
+    _ successor: RawSpan, from base: VersionVector, to vector: VersionVector
+  ) throws(CodecError) {
+    guard let succession = Succession(from: base, latest: .zero, to: vector) else { return nil }
+    let site = succession.writer.site
+    let place = base.elements.lastIndex { $0.writer.site == site }
+    switch succession.author {
+    case .new: guard place == nil else { return nil }
+    case .known(let known): guard place == known - 1 else { return nil }
+    }
+    var reader = ByteReader(successor)
+    let head = try SuccessorHead(from: &reader)
+    step = head.step
+    var shape = ByteWriter(capacity: 64)
+    var values: [Range<Int>] = []
+    var start = reader.offset
+    var walk = ShapeWalk()
+    try walk.children(&reader, depth: 0, skipping: true) { (_, kind, place) throws(CodecError) in
+      shape.write(successor.extracting(start..<place.offset))
+      var value = ByteReader(successor, offset: place.offset)
+      try ShapeWalk.skip(kind, &value, depth: place.depth)
+      values.append(place.offset..<value.offset)
+      start = value.offset
+    }
+    shape.write(successor.extracting(start..<reader.offset))
+    guard reader.isAtEnd, shape.count <= RunHead.shapeBytes else { return nil }
+    self.values = values
+    self.head = RunHead(
+      site: site, reading: succession.reading, life: head.life, shape: shape.bytes, valueCount: values.count)
+  }
+}
+
+/// A walk over the entries of a successor, with the values or without.
+private struct ShapeWalk {
+  /// Where a value stands, or would.
+  struct Place {
+    let offset: Int
+    let depth: Int
+  }
+
+  private(set) var valueCount = 0
+
+  /// Calls `body` with the number, the kind and the place of each value.
+  mutating func children(
+    _ reader: inout ByteReader, depth: Int, skipping: Bool = false,
+    _ body: (Int, UInt8, Place) throws(CodecError) -> Void
+  ) throws(CodecError) {
+    guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
+    for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+      _ = try reader.readBlob()
+      let kind = try reader.readByte()
+      switch kind {
+      case WireWriter.emptyKind | WireWriter.childrenFlag, WireWriter.mapKind:
+        try children(&reader, depth: depth + 1, skipping: skipping, body)
+      case WireWriter.removedKind: break
+      default:
+        try body(valueCount, kind, Place(offset: reader.offset, depth: depth + 1))
+        valueCount += 1
+        if skipping { try Self.skip(kind, &reader, depth: depth + 1) }
+      }
+    }
+  }
+
+  /// Reads past a value.
+  static func skip(_ kind: UInt8, _ reader: inout ByteReader, depth: Int) throws(CodecError) {
+    switch kind {
+    case WireWriter.counterKind:
+      _ = try reader.readSignedVarint()
+      if try reader.readIndex(through: 1) == 1 { _ = try reader.readSignedVarint() }
+    case SuccessorReader.incrementKind: _ = try reader.readSignedVarint()
+    default:
+      guard let tag = ValueCodec.Tag(rawValue: kind), tag != .map, tag != .counter else {
+        throw reader.failure(.malformed, "an entry has an unknown kind")
+      }
+      _ = try ValueCodec.readContent(tag, &reader, depth: depth)
+    }
+  }
+}
+
+/// The names of states, summed over the documents of a run.
+package struct RunCheck: Hashable, Sendable {
+  private var base: UInt64 = 0
+  private var result: UInt32 = 0
+
+  package init() {}
+
+  /// Takes in a document's step.
+  package mutating func add(_ step: WireStep) {
+    base = (base &+ step.base) & 0xFFFF_FFFF_FFFF
+    result &+= step.result
+  }
+
+  /// Takes in the state that a document has, and the one that it is to have.
+  package mutating func add(from base: Summary, to result: Summary) {
+    add(WireStep(from: base, to: result))
+  }
+
+  package func hasSameBase(as other: RunCheck) -> Bool { base == other.base }
+  package func hasSameResult(as other: RunCheck) -> Bool { result == other.result }
+
+  package func write(to out: inout ByteWriter) {
+    out.writeFixed(UInt16(truncatingIfNeeded: base >> 32))
+    out.writeFixed(UInt32(truncatingIfNeeded: base))
+    out.writeFixed(result)
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    let high: UInt16 = try reader.readFixed()
+    let low: UInt32 = try reader.readFixed()
+    base = UInt64(high) << 32 | UInt64(low)
+    result = try reader.readFixed()
+  }
+}

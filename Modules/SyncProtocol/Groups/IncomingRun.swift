@@ -1,0 +1,87 @@
+import CRDTCore
+
+/// Alike changes from the peer, as single writes on top of states that are here.
+struct IncomingRun: Sendable {
+  let collection: String
+  let head: RunHead
+  let check: RunCheck
+  /// By ascending id bytes.
+  let ids: [DocumentID]
+  /// The entries of each document's successor, one after the other, and where each ends.
+  private let entries: [UInt8]
+  private let ends: [Int]
+
+  /// Reads a run, values and all; `limit` is how many documents it may have.
+  ///
+  /// - Throws: A `CodecError` for anything but what a sender writes.
+  init(from reader: inout ByteReader, after previous: inout String?, limit: Int) throws(CodecError) {
+    collection = try reader.readCollection(after: &previous)
+    let flags = try reader.readByte()
+    guard flags & ~GroupEncoder.heldFlag == 0 else {
+      throw reader.failure(.malformed, "a run has unknown flags")
+    }
+    head = try RunHead(from: &reader)
+    check = try RunCheck(from: &reader)
+    let count = try reader.readCount(minimumBytes: 3)
+    guard count > 0, count <= limit else { throw reader.failure(.limit, "a run of \(count) documents") }
+    ids = try Self.readIDs(count, &reader)
+    var columns: [Range<Int>] = []
+    for _ in 0..<head.valueCount {
+      let bytes = try reader.readCount()
+      columns.append(reader.offset..<reader.offset + bytes)
+      _ = try reader.readBytes(bytes)
+    }
+    var entries = ByteWriter(capacity: columns.reduce(count * 16) { $0 + $1.count })
+    var ends: [Int] = []
+    ends.reserveCapacity(count)
+    for _ in 0..<count {
+      try head.appendEntries(reader.bytes, columns: &columns, to: &entries)
+      guard entries.count <= SyncLimits.groupBytes else {
+        throw reader.failure(.limit, "a run unfolds to more than a group may have")
+      }
+      ends.append(entries.count)
+    }
+    guard columns.allSatisfy(\.isEmpty) else {
+      throw reader.failure(.malformed, "a run has values left over")
+    }
+    self.entries = entries.bytes
+    self.ends = ends
+  }
+
+  private static func readIDs(
+    _ count: Int, _ reader: inout ByteReader
+  ) throws(CodecError) -> [DocumentID] {
+    var ids: [DocumentID] = []
+    ids.reserveCapacity(count)
+    var bytes: [UInt8] = []
+    for _ in 0..<count {
+      let start = reader.offset
+      guard let shared = Int(exactly: try reader.readVarint()), shared <= bytes.count else {
+        throw CodecError(.malformed, "an id shares more than there is", at: start)
+      }
+      let rest = try reader.readBlob()
+      // Above the one before, and sharing no more than it says.
+      let isAbove =
+        ids.isEmpty
+        || rest.byteCount > 0 && (shared == bytes.count || rest.first > bytes[shared])
+      guard isAbove else { throw CodecError(.malformed, "the ids of a run do not rise", at: start) }
+      bytes.removeSubrange(shared...)
+      unsafe rest.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
+      do { ids.append(try DocumentID(validating: bytes.span.bytes)) } catch {
+        throw CodecError(error.code, error.message, at: start)
+      }
+    }
+    return ids
+  }
+
+  /// Hands the entries of a document's successor to `body`.
+  func withEntries<R>(of member: Int, _ body: (RawSpan) throws -> R) rethrows -> R {
+    let start = member == 0 ? 0 : ends[member - 1]
+    return try body(entries.span.bytes.extracting(start..<ends[member]))
+  }
+}
+
+extension RawSpan {
+  /// The first byte, of which there must be one.
+  fileprivate var first: UInt8 { unsafe unsafeLoadUnaligned(fromByteOffset: 0, as: UInt8.self) }
+}

@@ -1,0 +1,84 @@
+import CRDTCore
+import DocStore
+
+/// Live changes that are alike: one writer's writes of one time to the same fields of documents of one collection.
+struct OutgoingRun {
+  /// Fewer are not worth a run's head.
+  static let minimum = 8
+
+  struct Member {
+    let id: [UInt8]
+    /// Holds the values.
+    let successor: [UInt8]
+    let part: RunPart
+  }
+
+  let collection: String
+  let flags: UInt8
+  let head: RunHead
+  var members: [Member] = []
+
+  /// Takes runs out of documents that have successors, in the order of their first members.
+  ///
+  /// - Returns: The runs, and the documents that are in none, in their order.
+  static func gather(
+    _ documents: [LiveDocument], isEligible: (LiveDocument) -> Bool
+  ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
+    struct Key: Hashable {
+      let collection: UInt32
+      let flags: UInt8
+      let head: RunHead
+    }
+    var places: [Key: Int] = [:]
+    var runs: [OutgoingRun] = []
+    var chosen: [Int?] = []
+    chosen.reserveCapacity(documents.count)
+    for document in documents {
+      guard isEligible(document), let successor = document.successor else {
+        chosen.append(nil)
+        continue
+      }
+      let vector = try document.record.withView { view throws(CodecError) in
+        try view.vector(sites: document.sites)
+      }
+      guard let part = try RunPart(successor.span.bytes, from: document.base, to: vector) else {
+        chosen.append(nil)
+        continue
+      }
+      let key = Key(collection: document.collection.id, flags: document.flags, head: part.head)
+      let place = places[key] ?? runs.count
+      if place == runs.count {
+        places[key] = place
+        runs.append(
+          OutgoingRun(collection: document.collection.name, flags: document.flags, head: part.head))
+      }
+      runs[place].members.append(Member(id: document.id.bytes, successor: successor, part: part))
+      chosen.append(place)
+    }
+    let rest = zip(documents, chosen).filter { _, place in
+      place.map { runs[$0].members.count < minimum } ?? true
+    }
+    return (runs.filter { $0.members.count >= minimum }, rest.map { $0.0 })
+  }
+
+  /// Appends all but the collection and the flags: head, checks, ids, then the values column by column.
+  func write(to out: inout ByteWriter) {
+    let members = members.sorted { $0.id.span.bytes.compare($1.id.span.bytes) < 0 }
+    head.write(to: &out)
+    var check = RunCheck()
+    for member in members { check.add(member.part.step) }
+    check.write(to: &out)
+    out.writeVarint(members.count)
+    var previous: [UInt8] = []
+    for member in members {
+      let shared = zip(previous, member.id).prefix { $0 == $1 }.count
+      out.writeVarint(shared)
+      out.writeBlob(member.id[shared...])
+      previous = member.id
+    }
+    for column in 0..<head.valueCount {
+      out.writeVarint(members.reduce(0) { $0 + $1.part.values[column].count })
+      for member in members { out.write(member.successor[member.part.values[column]]) }
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import CRDTCore
+import DocStore
+
+/// Merges a run in a write transaction: all of it or nothing, in two steps.
+///
+/// Each document's successor is made anew on top of the state that stands here. The sum of those states' names must be
+/// the one that the run announces, and so must that of the states they come to.
+struct RunMerge {
+  let run: IncomingRun
+  let transaction: WriteTransaction
+
+  enum Outcome {
+    /// All of it fits, and can be stored.
+    case prepared([PreparedMerge])
+    /// All of it is here already.
+    case known
+    case missingBase
+  }
+
+  func prepare() throws -> Outcome {
+    guard let collection = try transaction.collection(run.collection) else { return .missingBase }
+    let sites = transaction.sites
+    var here = RunCheck()
+    var wires = ByteWriter(capacity: run.ids.count * 48)
+    var ends: [Int] = []
+    ends.reserveCapacity(run.ids.count)
+    var isLater = true
+    for (member, id) in run.ids.enumerated() {
+      let isHere: Void? = try transaction.withRecord(collection, id) { record, summary in
+        here.add(from: summary, to: summary)
+        guard isLater else { return }
+        let standing = StoredDocument(record.bytes, summary: summary)
+        isLater = try run.withEntries(of: member) { entries in
+          try run.head.appendSuccessor(entries, onto: standing, sites: sites, to: &wires)
+        }
+        ends.append(wires.count)
+      }
+      guard isHere != nil else { return .missingBase }
+    }
+    if here.hasSameResult(as: run.check) { return .known }
+    guard isLater, here.hasSameBase(as: run.check) || Probe.defect(.runUnchecked) else { return .missingBase }
+    return try merge(wires.bytes, ends)
+  }
+
+  private func merge(_ wires: [UInt8], _ ends: [Int]) throws -> Outcome {
+    var merges: [PreparedMerge] = []
+    merges.reserveCapacity(ends.count)
+    var check = RunCheck()
+    var start = 0
+    for (id, end) in zip(run.ids, ends) {
+      let wire = wires.span.bytes.extracting(start..<end)
+      start = end
+      let merge: PreparedMerge
+      do {
+        merge = try transaction.prepare(wire: wire, id: id, in: run.collection, checkingResult: false)
+      } catch {
+        do throws(CodecError) {
+          try WireDocument.validate(wire)
+        } catch {
+          throw SyncError(error, in: "a run in \(run.collection)", base: 0)
+        }
+        throw error
+      }
+      guard let summary = merge.summary else { return .missingBase }
+      check.add(from: summary, to: summary)
+      merges.append(merge)
+    }
+    return check.hasSameResult(as: run.check) || Probe.defect(.runUnchecked)
+      ? .prepared(merges) : .missingBase
+  }
+}
