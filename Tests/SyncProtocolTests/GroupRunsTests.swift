@@ -38,7 +38,7 @@ import Testing
     network.configure = {
       $0.initialWindowBytes = 8 << 10
       $0.tuning.groupRuns = limit
-      $0.tuning.recordsPerCall = 1 + Int(seed)
+      $0.tuning.recordsPerCall = Int(seed)
     }
     let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
     try b.subscribe("SELECT * FROM things", "SELECT * FROM others")

@@ -51,8 +51,8 @@ extension Supply {
       from: StoredPlace(collection: collection.id, number: walk.number), through: walkThrough)
     {
       guard budget > 0, hasRoomToAdd else { return false }
-      budget -= 1
       walk.number = gap.lowerBound
+      let before = budget
       var isPaused = false
       try transaction.forEachIntactRecord(in: collection, numbers: gap, damaged: context.tellDamaged) {
         number, id, summary, record in
@@ -69,6 +69,8 @@ extension Supply {
       }
       if isPaused { return false }
       walk.number = gap.upperBound.next
+      // A gap without documents costs something too; one with them must not take what the first would need.
+      if budget == before { budget -= 1 }
     }
     return true
   }
