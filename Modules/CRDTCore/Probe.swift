@@ -17,6 +17,50 @@ package enum Probe {
     case groupStoredInParts
     /// What was announced is not asked for when it does not come from elsewhere.
     case announcementForgotten
+    /// A change of the gate's answers does not lead to another look at what may flow.
+    case policyChangeIgnored
+    /// What leaves does not pass the gate.
+    case gateNotAsked
+    /// What a peer evicts under a subscription is not asked for again.
+    case evictionNotAnswered
+    /// A sender's call to compare anew is passed over.
+    case renewIgnored
+    /// What a sender offers is not asked for.
+    case offersIgnored
+    /// What came from a peer is not sent on.
+    case notForwarded
+    /// What is written while peers compare is not sent.
+    case commitMissedInRound
+    /// A document that leaves a query is not sent in its last state.
+    case leaveNotTold
+    /// Documents of one transaction are sent one by one.
+    case groupSentInParts
+    /// A sender goes on with the first subscriptions that it heard of.
+    case interestKept
+    /// What was applied is not acknowledged.
+    case acknowledgementLost
+    /// Quiet links are not kept alive.
+    case pingNotSent
+    /// A peer that has death certificates does not ask what others hold.
+    case certificatesNotAskedFor
+    /// Two contents of one version are joined, not settled.
+    case repairSkipped
+    /// A change is applied to whatever stands there.
+    case successorNotChecked
+    /// What the other peer lacks is not sent back.
+    case debtForgotten
+    /// A group that does not fit is not asked for in another form.
+    case missingBaseIgnored
+    /// With the record of a deletion that is evicted its certificate goes, too.
+    case evictedDeletionForgotten
+    /// Commits are told before they are durable.
+    case toldBeforeDurable
+    /// Observers do not follow what comes from peers.
+    case observerMissesMerges
+    /// The life of a merged document is the one that came last.
+    case lifeTakenBlindly
+    /// Writes are stamped by the wall clock alone.
+    case wallClockAlone
   }
 
   /// What a campaign must have reached at least once, or it has proved less than it seems.

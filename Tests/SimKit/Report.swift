@@ -9,6 +9,7 @@ package struct Report {
   package private(set) var operations = 0
   package private(set) var events = 0
   package private(set) var reached: Set<Probe.Point> = []
+  package private(set) var met: Set<Sometimes> = []
 
   package init() {}
 
@@ -18,6 +19,7 @@ package struct Report {
     events += outcome.tally.events
     if outcome.violation != nil { violations += 1 }
     reached.formUnion(outcome.reached.keys)
+    met.formUnion(outcome.met)
   }
 
   package var seconds: Double { Date().timeIntervalSince(start) }
@@ -25,9 +27,15 @@ package struct Report {
   /// One line for a log.
   package var line: String {
     let rate = Int(Double(operations) / max(seconds, 0.001))
-    let points = Probe.Point.allCases.count
+    let points = Probe.Point.allCases.count + Sometimes.allCases.count
     return
       "seeds \(seeds), operations \(operations) (\(rate)/s), events \(events), violations \(violations), "
-      + "points \(reached.count)/\(points), \(Int(seconds * 10)) tenths of a second"
+      + "points \(reached.count + met.count)/\(points), in \(Int(seconds)) s"
+  }
+
+  /// Points that no seed has reached.
+  package var missed: [String] {
+    Probe.Point.allCases.filter { !reached.contains($0) }.map(\.rawValue)
+      + Sometimes.allCases.filter { !met.contains($0) }.map(\.rawValue)
   }
 }

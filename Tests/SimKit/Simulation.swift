@@ -10,6 +10,7 @@ package struct Simulation {
     package let tally: Tally
     /// How often each point of interest was reached.
     package let reached: [Probe.Point: Int]
+    package let met: Set<Sometimes>
   }
 
   /// Where stores are made: in memory, where there is such a place.
@@ -54,7 +55,8 @@ package struct Simulation {
       violation = Violation(.errors, "\(error)")
     }
     return Outcome(
-      violation: violation, trace: world?.trace.text ?? "", tally: world?.tally ?? Tally(), reached: reached()
-    )
+      violation: violation, trace: world?.trace.text ?? "", tally: world?.tally ?? Tally(),
+      reached: reached(),
+      met: world?.reached ?? [])
   }
 }

@@ -24,6 +24,12 @@ struct SimulateCommand: ParsableCommand {
   @Option(help: "Plants this defect.")
   var defect: String?
 
+  @Flag(help: "Plants every defect, one after the other, and fails when one is not found.")
+  var defects = false
+
+  @Flag(help: "Fails when a point was not reached that many seeds together must reach.")
+  var points = false
+
   @Option(help: "Plays the script in this file.")
   var replay: String?
 
@@ -50,6 +56,7 @@ struct SimulateCommand: ParsableCommand {
   }
 
   mutating func run() throws {
+    if defects { return try findDefects() }
     let scripts: AnySequence<Script>
     if let replay {
       scripts = AnySequence([try Script(json: try Data(contentsOf: URL(fileURLWithPath: replay)))])
@@ -70,7 +77,30 @@ struct SimulateCommand: ParsableCommand {
       if !all { break }
     }
     print(report.line)
-    if report.violations > 0 { throw ExitCode.failure }
+    let missed = report.missed
+    if points, !missed.isEmpty { print("not reached: \(missed.joined(separator: ", "))") }
+    if report.violations > 0 || points && !missed.isEmpty { throw ExitCode.failure }
+  }
+
+  /// Plants each defect in seeds that keep every promise without it.
+  private func findDefects() throws {
+    let all = Probe.Defect.allCases.filter { !DefectSearch.excluded.contains($0) }
+    var found = 0
+    for defect in all {
+      let start = Date()
+      guard let finding = DefectSearch(defect).find(limit: max(count, 400), size: size) else {
+        print("\(defect.rawValue): not found")
+        continue
+      }
+      found += 1
+      let time = Int(Date().timeIntervalSince(start) * 10)
+      print(
+        "\(defect.rawValue): seed \(finding.seed), \(finding.violation.invariant), \(time) tenths of a second"
+      )
+      fflush(nil)
+    }
+    print("defects \(found)/\(all.count)")
+    if found < all.count { throw ExitCode.failure }
   }
 
   private func play(_ script: Script, isTold: Bool? = nil) -> Simulation.Outcome {

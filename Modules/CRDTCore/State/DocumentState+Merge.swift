@@ -11,7 +11,8 @@ extension DocumentState {
     floor = max(floor, incoming.floor)
     Self.merge(incoming.root, into: &root, seen: vector, above: floor)
     vector.join(incoming.vector)
-    if (incoming.life, incoming.isAlive ? 1 : 0) > (life, isAlive ? 1 : 0) {
+    if (incoming.life, incoming.isAlive ? 1 : 0) > (life, isAlive ? 1 : 0) || Probe.defect(.lifeTakenBlindly)
+    {
       life = incoming.life
       lifeBirth = incoming.lifeBirth
       isAlive = incoming.isAlive

@@ -36,6 +36,7 @@ extension WriteTransaction {
   /// Leaves a certificate for a tombstone that is being evicted: that a document was deleted is no local
   /// matter, and no peer may bring it back.
   func certifyEvicted(_ path: RawSpan, at index: Int, _ access: PageAccess) throws {
+    guard !Probe.defect(.evictedDeletionForgotten) else { return }
     let pages = DocumentPages(access: access, tables: tables)
     var life: Stamp?
     try withTables(of: index) { recordTables in

@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// Who carries out what is written to a store.
 package enum StoreDrive: Hashable, Sendable {
   /// A thread of the store's own.
@@ -40,13 +42,14 @@ extension Writer {
     if batch == nil {
       guard let job = queue.withLock({ $0.take() }) else { return false }
       batch = execute(job)
+      if let batch, Probe.defect(.toldBeforeDurable) { announce(batch) }
     }
     if let batch, batch.stage == .executed, stage >= .committed {
       batch.stage = .committed
       if !commit(batch) { self.batch = nil }
     }
     if let batch, stage == .announced {
-      announce(batch)
+      if !Probe.defect(.toldBeforeDurable) { announce(batch) }
       self.batch = nil
     }
     if batch == nil { queue.withLock { $0.idle() } }

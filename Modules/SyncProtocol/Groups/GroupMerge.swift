@@ -31,6 +31,7 @@ struct GroupMerge {
       !Probe.defect(.groupStoredInParts), try !prepare(&steps)
     {
       Probe.reached(.groupLeftOut)
+      if Probe.defect(.missingBaseIgnored) { return }
       return outcome.missing.append(try versions(steps))
     }
     for merge in runs {
@@ -109,6 +110,7 @@ struct GroupMerge {
     // After a successor both have the same state; what did not fit is asked for.
     guard result != .missingBase, let known, case .vectors(_, let vector) = document.basis else { return }
     // Default data has no vector, so that a difference in it shows only when it is sent back.
+    guard !Probe.defect(.debtForgotten) else { return }
     let isDefault = vector.isEmpty && !document.isReply
     guard isDefault || known.isCertified || !vector.dominates(known.vector ?? VersionVector()) else { return }
     outcome.owed.append(
@@ -179,13 +181,13 @@ extension IncomingDocument {
     switch basis {
     case .state(let step):
       known = Knowledge()
-      return step.fits(existing.summary) ? .join : .leave
+      return step.fits(existing.summary) || Probe.defect(.successorNotChecked) ? .join : .leave
     case .vectors(let base, let vector):
       let here = try record.vector(sites: sites)
       known = Knowledge(vector: here, isCertified: !record.isAlive && here.isEmpty)
       guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
       // The same version of another content is settled, not joined.
-      guard here == vector else { return .join }
+      guard here == vector, !Probe.defect(.repairSkipped) else { return .join }
       Probe.reached(.repaired)
       return .repair
     }

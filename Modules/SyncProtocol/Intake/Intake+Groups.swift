@@ -199,7 +199,7 @@ extension Intake {
   }
 
   func sendAcknowledgement() {
-    guard isAcknowledgementDue else { return }
+    guard isAcknowledgementDue, !Probe.defect(.acknowledgementLost) else { return }
     isAcknowledgementDue = false
     let acknowledged = acknowledged
     context.send(.acknowledge) { acknowledged.encode(to: &$0) }

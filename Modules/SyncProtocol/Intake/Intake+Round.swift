@@ -94,7 +94,9 @@ extension Intake {
   }
 
   /// The sender asks to be compared with anew, or this peer has reason to.
-  func renew() { due = .everything }
+  func renew() {
+    if !Probe.defect(.renewIgnored) { due = .everything }
+  }
 
   /// What a local commit means for what this peer is owed.
   ///
@@ -108,7 +110,9 @@ extension Intake {
       switch change.kind {
       case .evict:
         // What did not match here may match at the sender, whose copy was too old to be of interest until now.
-        guard gatekeeper.mayAccept(change.collection.name) else { continue }
+        guard gatekeeper.mayAccept(change.collection.name), !Probe.defect(.evictionNotAnswered) else {
+          continue
+        }
         guard gatekeeper.maySend(change.collection.name) else {
           due.add(change.collection.name)
           continue
@@ -147,6 +151,7 @@ extension Intake {
 
   /// Documents that the sender may know in a newer state than the one held here.
   func take(_ offers: [DocumentOffer]) throws(SyncError) {
+    guard !Probe.defect(.offersIgnored) else { return }
     sendWants(try differing(offers.map { ($0.collection, $0.item) }), round: 0, isGroup: false)
   }
 }

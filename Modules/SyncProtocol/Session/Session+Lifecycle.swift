@@ -52,7 +52,7 @@ extension Session {
         throw SyncError(.timeout, "The peer has answered nothing that it was asked for \(patience)")
       }
       statements.checkTime(now)
-      if now - context.lastSent >= silence / 3 {
+      if now - context.lastSent >= silence / 3, !Probe.defect(.pingNotSent) {
         let nonce = context.configuration.random()
         context.send(.ping) { $0.writeFixed(nonce) }
       }

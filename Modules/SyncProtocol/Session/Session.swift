@@ -218,6 +218,7 @@ public final class Session {
   private func noteUpdatedPolicy() {
     guard context.gate.epoch != policyEpoch else { return }
     policyEpoch = context.gate.epoch
+    guard !Probe.defect(.policyChangeIgnored) else { return }
     guard case .open = state else { return }
     supply.renew()
     intake.renew()

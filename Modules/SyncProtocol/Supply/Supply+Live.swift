@@ -10,6 +10,8 @@ extension Supply {
   func committed(_ commit: Commit, holds: (Change) -> Bool) throws(SyncError) -> Set<DocumentKey> {
     lastCommitted = max(lastCommitted, commit.sequence)
     guard generation != nil, !interest.isEmpty else { return [] }
+    if commit.origin != .user, Probe.defect(.notForwarded) { return [] }
+    if isRoundActive, Probe.defect(.commitMissedInRound) { return [] }
     let isOwn = commit.origin == .session(context.id)
     // Groups are changed where they stand: taken out and put back, each would be copied for each of its documents.
     var groups: [LiveGroup] = []
@@ -20,7 +22,7 @@ extension Supply {
       guard concerns(change.collection.name), let matcher = interest.matcher(for: change.collection) else {
         continue
       }
-      let matched = matcher.matches(change.id, change.before)
+      let matched = matcher.matches(change.id, change.before) && !Probe.defect(.leaveNotTold)
       let matches = matcher.matches(change.id, change.after)
       if !matches, matched || isOwn { watch.insert(change.key) }
       guard !isOwn, change.kind == .write, let after = change.after else { continue }
@@ -30,7 +32,7 @@ extension Supply {
           context.tellOversize(change.key, in: change.collection.name, byteCount: after.bytes.count)
           continue
         }
-        let place = places[change.group] ?? groups.count
+        let place = Probe.defect(.groupSentInParts) ? groups.count : places[change.group] ?? groups.count
         if place == groups.count {
           places[change.group] = place
           groups.append(

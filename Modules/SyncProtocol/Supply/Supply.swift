@@ -80,7 +80,7 @@ final class Supply {
       return
     }
     partialInterest = nil
-    interest = Interest(partial.queries)
+    if generation == nil || !Probe.defect(.interestKept) { interest = Interest(partial.queries) }
     generation = frame.generation
     watch = WatchList(context.tuning)
     endRound()

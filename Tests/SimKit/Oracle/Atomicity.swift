@@ -8,7 +8,11 @@ struct Atomicity {
 
   init(_ script: Script) {
     rules = script.rules
-    isChecked = rules.hasFixedInterests && rules.keepsDeletions && rules.hasFixedScopes
+    // A writer that is put back gets of its own transactions what others have, and they may have parts.
+    let wantsAll = script.peers.allSatisfy { $0.subscriptions.allSatisfy { $0.form == .all } }
+    isChecked =
+      rules.hasFixedInterests && rules.keepsDeletions && rules.hasFixedScopes
+      && (rules.hasNoCopies || wantsAll)
     shown = script.peers.map { _ in [:] }
     fresh = script.peers.map { _ in [] }
   }

@@ -19,6 +19,7 @@ package final class Ledger {
     let isMarked = edits.count > 1 && marks < Self.markLimit
     if isMarked { marks += 1 }
     let transaction = LedgerTransaction(transactions.count, at: peer.number, mark: isMarked ? marks : nil)
+    transaction.documents = edits.map(\.document)
     transactions.append(transaction)
     for edit in edits { evictedBy[peer.number]?.remove(edit.document) }
     return transaction
@@ -31,13 +32,23 @@ package final class Ledger {
     }
   }
 
-  func willEvict(_ documents: [DocumentName], at peer: SimPeer) {
-    evicted.formUnion(documents)
-    evictedBy[peer.number, default: []].formUnion(documents)
+  func willEvict(_ documents: [DocumentName]) { evicted.formUnion(documents) }
+
+  /// An eviction is durable, which was asked for when there were so many transactions.
+  func didEvict(_ documents: [DocumentName], at peer: SimPeer, since number: Int) {
+    let later = transactions[number...].filter { $0.peer == peer.number }
+    let written = Set(later.flatMap(\.documents))
+    evictedBy[peer.number, default: []].formUnion(Set(documents).subtracting(written))
+  }
+
+  /// The first transaction of a peer whose end is open; the next one where there is none.
+  func firstOpen(of peer: Int) -> Int {
+    transactions.first { $0.peer == peer && $0.outcome == .open }?.number ?? transactions.count
   }
 
   /// What a peer did from a number on may be lost: its store was put back to what it was before.
   func doubt(_ peer: Int, since number: Int) {
+    evictedBy[peer] = []
     for transaction in transactions where transaction.peer == peer && transaction.number >= number {
       if transaction.outcome == .acknowledged { transaction.outcome = .open }
     }
@@ -58,6 +69,8 @@ package final class LedgerTransaction {
   /// What it leaves in each document that keeps marks.
   let mark: Int?
   var outcome = Outcome.open
+  /// What it writes, or tries to.
+  var documents: [DocumentName] = []
   /// Documents that bear the mark.
   private(set) var members: Set<DocumentName> = []
   private(set) var increments: [(document: DocumentName, by: Int64)] = []

@@ -53,6 +53,12 @@ final class Oracles {
           "\(peer.name) has \(name) at \(now.vector.text) after a restart, before \(known.vector.text)")
       }
     }
+    for transaction in peer.world.ledger.transactions
+    where transaction.peer == peer.number && transaction.outcome == .open {
+      guard let mark = transaction.mark, !transaction.members.isEmpty else { continue }
+      let isThere = transaction.members.contains { found.documents[$0]?.marks.contains(mark) == true }
+      peer.world.reach(isThere ? .doubtfulWasDurable : .doubtfulWasLost)
+    }
     try adopt(found, at: peer)
   }
 
@@ -89,6 +95,9 @@ final class Oracles {
       case .write:
         guard let after = change.after else { continue }
         let known = try Shadow.Known(after, change.afterSummary ?? .zero, change)
+        if peer.world.tellsFrames {
+          peer.world.narrate("\(peer.name) has \(name) at \(known.vector.text), by \(commit.origin)")
+        }
         try check(known, of: name, at: peer)
         shadows[peer.number].documents[name] = known
         shadows[peer.number].everKnown.insert(name)

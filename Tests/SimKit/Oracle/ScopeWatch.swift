@@ -30,9 +30,15 @@ struct ScopeWatch {
       if found.isContent || !isKnown(bytes, found, shadows[receiver.number]) {
         throw Violation(
           .scopes,
-          "\(sender.name) sends of c\(found.collection) to \(receiver.name), where its scope forbids that")
+          "\(sender.name) sends of c\(found.collection) to \(receiver.name), where its scope forbids that: "
+            + FrameKind.text(bytes) + ", " + Self.text(bytes, around: found.end))
       }
     }
+  }
+
+  private static func text(_ bytes: [UInt8], around place: Int) -> String {
+    let part = bytes[max(place - 12, 0)..<min(place + 12, bytes.count)]
+    return String(decoding: part.map { (32...126).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
   }
 
   /// Whether the receiver has the document of an id: it may be asked for what it told of itself.

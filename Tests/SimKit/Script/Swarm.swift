@@ -18,7 +18,7 @@ package struct Swarm {
     case deletions, counters, defaults, types, pads, transactions, evictions, subscriptions, scopes,
       liveScopes,
       kills, pauses, cuts, stalls, clocks, forgetting, copies, indexes, observers, tuning, slowLinks, losses,
-      smallFrames, predicates, compression, bigPeers, silence, jumps
+      smallFrames, predicates, compression, bigPeers, silence, jumps, limits
   }
 
   /// The script of a seed, in which `size` percent of the usual happens.
@@ -53,6 +53,10 @@ package struct Swarm {
     script.rules.hasNoEvictions = !has(.evictions)
     script.rules.hasNoCopies = !has(.copies)
     for number in script.peers.indices { drawPeer(number) }
+    if has(.limits) {
+      let limit = draws.int(in: 1_500...4_000)
+      for number in script.peers.indices { script.peers[number].hardDocumentBytes = limit }
+    }
     if has(.copies), draws.oneIn(2) { addCopy() }
   }
 
@@ -75,6 +79,8 @@ package struct Swarm {
     if has(.losses) { plan.loss = draws.int(below: 100) }
     plan.frameBytes =
       has(.smallFrames) ? draws.logarithmic(in: 20...600) : draws.logarithmic(in: 600...64 << 10)
+    // What is on its way for long comes in parts.
+    plan.frameBytes = max(min(plan.frameBytes, plan.bytesPerSecond / 4), 20)
     return plan
   }
 
@@ -133,7 +139,7 @@ package struct Swarm {
 
   private mutating func drawEvents(_ size: Int) {
     draws = Stream(script.seed, .events)
-    let count = draws.logarithmic(in: 40...400) * size / 100
+    let count = draws.logarithmic(in: 40...1_000) * size / 100
     // Bursts, and long quiet times, so that a step of a protocol meets the next one or a wholly settled world.
     let gap = draws.logarithmic(in: 500...400_000)
     var now: SimTime = 0
@@ -243,7 +249,7 @@ package struct Swarm {
     let present = kinds.filter { $0.1.map(has) ?? true }
     var kind = present[draws.index(by: present.map(\.2))].0
     // What keeps marks is never deleted.
-    if kind == .delete, !document.isErasable { kind = .set }
+    if kind == .delete || kind == .pad && has(.limits), !document.isErasable { kind = .set }
     let value = kind == .pad ? draws.logarithmic(in: 10...6_000) : draws.int(in: 1...12)
     return EditPlan(document, kind, value)
   }

@@ -71,6 +71,7 @@ package final class Line {
     let frame = waiting.removeFirst(plan.frameBytes)
     var copies = 1
     while plan.loss > 0, copies < 8, draws.int(below: 1_000) < plan.loss { copies += 1 }
+    if copies > 1 { world.reach(.sentAgain) }
     isSending = true
     let time = SimTime(copies * frame.count) * 1_000_000 / SimTime(max(plan.bytesPerSecond, 1))
     // A frame that is lost is missed after about a round trip.
@@ -106,6 +107,7 @@ package final class Line {
   /// Delivers what has come, unless the line stands still.
   private func deliverStalled() {
     guard world.now >= stalledUntil else {
+      world.reach(.stalled)
       guard !isWaiting else { return }
       isWaiting = true
       return world.after(stalledUntil - world.now) { [weak self] in
@@ -121,6 +123,7 @@ package final class Line {
     if frame.isEnd { return connection.finished(side) }
     let count = connection.admits(frame.bytes.count, on: self)
     arrivedBytes += count
+    if count < frame.bytes.count { world.reach(.brokeWithinFrame) }
     connection.arrive(count == frame.bytes.count ? frame.bytes : Array(frame.bytes.prefix(count)), at: side)
     connection.checkCut(self)
   }

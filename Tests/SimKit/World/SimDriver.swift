@@ -16,6 +16,8 @@ package final class SimDriver {
   private var applying: [ApplyBatch] = []
   private var isApplying = false
   private var isPumpDue = false
+  /// Turns in which the session did nothing but ask for another one.
+  private var idleTurns = 0
   private var isWoken = false
   private var deadlines: [Duration] = []
   private(set) var isOver = false
@@ -145,6 +147,7 @@ package final class SimDriver {
 
   private func perform(_ actions: [Action]) throws {
     world.tally.operations += 1
+    try checkProgress(actions)
     for action in actions where !isOver {
       try peer.effect()
       switch action {
@@ -165,13 +168,28 @@ package final class SimDriver {
     if inbox.writable { awake() }
   }
 
+  /// A session that asks to be called at once, again and again, and does nothing, would keep a processor busy.
+  private func checkProgress(_ actions: [Action]) throws {
+    let isIdle =
+      !actions.isEmpty
+      && actions.allSatisfy { if case .wake(let delay) = $0 { delay <= .zero } else { false } }
+    idleTurns = isIdle ? idleTurns + 1 : 0
+    guard idleTurns > 50_000 else { return }
+    throw Violation(
+      .progress, "\(peer.name) on \(connection.link.name) goes round in circles and sends nothing")
+  }
+
   private func take(_ event: SyncEvent) {
     switch event {
     case .connected(let info):
       met = info
       connection.link.noteUse()
-    case .caughtUp(let generation): caughtUp = generation
-    case .oversize, .refused, .groupSplit, .damaged, .groupsForgotten, .overflow: break
+    case .caughtUp(let generation):
+      caughtUp = generation
+      world.reach(.caughtUp)
+    case .overflow: world.reach(.overflowed)
+    case .oversize: world.reach(.tooLargeToSend)
+    default: break
     }
     world.oracles.heard(event, by: self)
   }
@@ -225,6 +243,7 @@ package final class SimDriver {
   // MARK: - The end
 
   private func closed(_ error: SyncError) throws {
+    if error.code == .timeout { world.reach(.silenceWasNoticed) }
     try world.oracles.closed(self, error)
     end("\(error)")
     if error.code == .cloned { try peer.renewSite() }

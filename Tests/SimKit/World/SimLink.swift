@@ -53,6 +53,7 @@ package final class SimLink {
     }
     let connection = Connection(nextConnection, link: self)
     nextConnection += 1
+    if !connections.isEmpty { world.reach(.twoConnectionsAtOnce) }
     world.tally.connections += 1
     connections.append(connection)
     world.narrate("\(name) connects (\(connection.number))")
@@ -157,6 +158,11 @@ package final class Connection {
 
   func cut(_ line: Int, after count: Int, _ heard: ScriptEvent.Hearing) {
     guard pendingCut == nil, !isBroken else { return }
+    switch heard {
+    case .nobody: world.reach(.brokeUnheard)
+    case .onlyA, .onlyB: world.reach(.brokeHeardByOne)
+    case .both: break
+    }
     guard count > 0 else { return fail(heard) }
     pendingCut = (line, lines[line].arrivedBytes + count, heard)
   }

@@ -10,6 +10,7 @@ extension SimPeer {
     defer { store.tombstoneLifetime = lifetime }
     store.tombstoneLifetime = .zero
     try store.collect()
+    world.reach(.forgotten)
     try distribute()
     try world.oracles.collected(self, store)
   }
@@ -17,6 +18,7 @@ extension SimPeer {
   func makeIndex(_ collection: Int) throws {
     guard isRunning, let store else { return }
     do {
+      world.reach(.indexed)
       try store.createIndex(
         IndexDefinition(name: "i\(collection)", collection: "c\(collection)", fields: [IndexField(["n"])]))
     } catch let error as StoreError where error.code == .indexExists {
@@ -29,7 +31,7 @@ extension SimPeer {
     guard isRunning else { return }
     try? FileManager.default.removeItem(atPath: backup)
     try FileManager.default.copyItem(atPath: files, toPath: backup)
-    backedUpAt = world.ledger.transactions.count
+    backedUpAt = world.ledger.firstOpen(of: number)
   }
 
   /// Ends the process and starts it again with the files that were put aside.
@@ -38,7 +40,8 @@ extension SimPeer {
     try die()
     let manager = FileManager.default
     if inPlace {
-      for name in try manager.contentsOfDirectory(atPath: backup).sorted() {
+      // With its side file put back, too, a store has no way to tell; nor have those who meet it.
+      for name in try manager.contentsOfDirectory(atPath: backup).sorted() where name != "instance" {
         let old = try Data(contentsOf: URL(fileURLWithPath: "\(backup)/\(name)"))
         try old.write(to: URL(fileURLWithPath: "\(files)/\(name)"))
       }
@@ -46,6 +49,7 @@ extension SimPeer {
       try manager.removeItem(atPath: files)
       try manager.copyItem(atPath: backup, toPath: files)
     }
+    world.reach(.restored)
     world.ledger.doubt(number, since: place)
     world.oracles.replaced(self)
     trustsCopies = unnoticed
@@ -69,6 +73,7 @@ extension SimPeer {
     try FileManager.default.copyItem(atPath: source.files, toPath: files)
     trustsCopies = unnoticed
     try start()
+    world.reach(.copied)
     for link in world.links where link.a === self || link.b === self { link.dialSoon() }
   }
 }

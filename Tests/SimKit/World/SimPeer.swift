@@ -85,6 +85,7 @@ package final class SimPeer {
     options.numberCapacity = 1 << 10
     options.recentIDs = 16
     options.trustsCopies = trustsCopies
+    options.trustsCopies = trustsCopies
     let store = try Store.open(at: files, options: options)
     self.store = store
     starts += 1
@@ -111,6 +112,9 @@ package final class SimPeer {
     let downFor = dying?.downFor ?? 0
     dying = nil
     world.tally.deaths += 1
+    if drivers.contains(where: { $0.connection.lines.contains { !$0.isIdle } }) {
+      world.reach(.killedWithBytesUnderWay)
+    }
     world.narrate("\(name) is killed")
     listener?.cancel()
     listener = nil
@@ -142,11 +146,13 @@ package final class SimPeer {
   }
 
   /// A place at which the process may die.
-  func effect() throws {
+  func effect(_ point: Sometimes = .killedBetweenActions) throws {
     guard var next = dying else { return }
     next.effects -= 1
     dying = next
-    if next.effects <= 0 { throw Death(peer: self) }
+    guard next.effects <= 0 else { return }
+    world.reach(point)
+    throw Death(peer: self)
   }
 
   /// Lets something happen on one of the process's threads.
@@ -169,7 +175,10 @@ package final class SimPeer {
     if effects <= 0 { throw Death(peer: self) }
   }
 
-  func pause(for time: SimTime) { pausedUntil = max(pausedUntil, world.now + time) }
+  func pause(for time: SimTime) {
+    world.reach(.paused)
+    pausedUntil = max(pausedUntil, world.now + time)
+  }
 
   // MARK: - Sessions
 
@@ -201,11 +210,17 @@ package final class SimPeer {
   func subscribe(to plans: [SubscriptionPlan]) throws {
     subscriptions = plans
     queries = try plans.map { try SubscriptionQuery(dql: $0.text) }
+    if !drivers.isEmpty { world.reach(.subscribedInSession) }
+    if drivers.contains(where: { $0.met != nil && $0.caughtUp == nil }) {
+      world.reach(.subscribedWhileCatchingUp)
+    }
     for driver in drivers { driver.subscribe(queries) }
     world.noteActivity()
   }
 
   func scope(_ numbers: [Int]) throws {
+    if !drivers.isEmpty { world.reach(.scopeChangedInSession) }
+    if zip(scopeNumbers, numbers).contains(where: { $0 != 0 && $1 == 0 }) { world.reach(.scopeOpened) }
     scopeNumbers = numbers
     if try applyScopes(numbers) { for driver in drivers { driver.policyChanged() } }
     world.noteActivity()
@@ -258,7 +273,12 @@ package final class SimPeer {
 
   private func carryOn(to stage: CommitStage) throws {
     guard let store else { return }
-    try effect()
+    switch stage {
+    case .executed: try effect(.killedBeforeExecution)
+    case .committed: try effect(.killedWhenExecuted)
+    case .announced: try effect(.killedWhenDurable)
+    }
+    if stage == .executed, openWrites > 1 { world.reach(.commitsShared) }
     let hasMoved = store.step(upTo: stage)
     guard stage != .announced, hasMoved || stage != .executed else {
       isWriterBusy = false
@@ -266,7 +286,6 @@ package final class SimPeer {
       if openWrites > 0 { drive() }
       return
     }
-    try effect()
     later(&draws) { [unowned self] in try carryOn(to: stage == .executed ? .committed : .announced) }
   }
 
@@ -278,6 +297,7 @@ package final class SimPeer {
     for commit in commits {
       world.tally.commits += 1
       world.trace.add(world.now, number, 2, commit.sequence)
+      if !observers.isEmpty { world.reach(.observed) }
       for index in observers.indices { try observers[index].follow(commit, at: self) }
       try world.oracles.committed(commit, at: self, store)
     }

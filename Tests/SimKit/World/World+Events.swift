@@ -19,8 +19,11 @@ extension World {
     case .kill(let number, let effects, let heard, let downFor):
       try peers[number].willDie(after: effects, heard, downFor: downFor)
     case .pause(let number, let time): peers[number].pause(for: time)
-    case .jump(let number, let milliseconds): peers[number].clock.jump(by: milliseconds)
+    case .jump(let number, let milliseconds):
+      reach(milliseconds < 0 ? .clockWentBack : .clockFarAhead)
+      peers[number].clock.jump(by: milliseconds)
     case .freeze(let number, let time):
+      reach(.clockStood)
       peers[number].clock.freeze()
       after(time) { [unowned self] in peers[number].clock.thaw() }
     case .forget(let number): try peers[number].collect()
@@ -40,19 +43,26 @@ extension World {
     oracles.willWrite(edits, at: peer)
     peer.write(origin: .user) { body in
       for edit in edits { try edit.apply(in: body, entry: transaction, writer: peer.number) }
-    } completion: { [ledger] result in
+    } completion: { [unowned self] result in
+      if case .failure = result { reach(.transactionRefused) }
       ledger.end(transaction, result, at: peer)
     }
   }
 
   private func evict(_ documents: [DocumentName], at peer: SimPeer) {
     guard peer.isRunning, !documents.isEmpty else { return }
-    ledger.willEvict(documents, at: peer)
+    for document in documents {
+      let isWanted = peer.subscriptions.contains { $0.selects(document) != false }
+      reach(isWanted ? .evictedUnderSubscription : .evictedWithoutSubscription)
+    }
+    ledger.willEvict(documents)
+    let number = ledger.transactions.count
     peer.write(origin: .user) { body in
       for document in documents {
         try body.evict(try DocumentID(document.value), in: document.collectionName)
       }
-    } completion: { _ in
+    } completion: { [ledger] result in
+      if case .success = result { ledger.didEvict(documents, at: peer, since: number) }
     }
   }
 

@@ -1,0 +1,13 @@
+/// What a campaign of many seeds must have met at least once, or it has proved less than it seems: beside the points
+/// that the code itself names.
+package enum Sometimes: String, CaseIterable, Sendable {
+  case killedBetweenActions, killedBeforeExecution, killedWhenExecuted, killedWhenDurable,
+    killedWithBytesUnderWay
+  case doubtfulWasDurable, doubtfulWasLost
+  case brokeWithinFrame, brokeUnheard, brokeHeardByOne, silenceWasNoticed, twoConnectionsAtOnce, stalled,
+    sentAgain
+  case paused, clockWentBack, clockStood, clockFarAhead
+  case scopeChangedInSession, scopeOpened, subscribedInSession, subscribedWhileCatchingUp
+  case evictedUnderSubscription, evictedWithoutSubscription, transactionRefused, commitsShared
+  case overflowed, tooLargeToSend, restored, copied, forgotten, indexed, observed, caughtUp, metAgain
+}
