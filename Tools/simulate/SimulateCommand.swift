@@ -30,6 +30,9 @@ struct SimulateCommand: ParsableCommand {
   @Flag(help: "Fails when a point was not reached that many seeds together must reach.")
   var points = false
 
+  @Option(help: "Has all peers offer these optional abilities, too: a number whose bits they are.")
+  var offer: UInt64 = 0
+
   @Option(help: "Plays the script in this file.")
   var replay: String?
 
@@ -65,7 +68,8 @@ struct SimulateCommand: ParsableCommand {
       scripts = AnySequence((seed..<seed + count).lazy.map { Swarm.script(seed: $0, size: size) })
     }
     var report = Report()
-    for script in scripts {
+    for var script in scripts {
+      for number in script.peers.indices where offer > 0 { script.peers[number].offeredFeatures = offer }
       if let seconds, report.seconds > seconds { break }
       let outcome = play(script)
       report.add(outcome)

@@ -59,6 +59,8 @@ package struct PeerPlan: Codable, Hashable, Sendable {
   package var slowness = 100
   /// Draws the numbers that shape sessions; zero leaves them as they are.
   package var tuning = 0
+  /// Optional abilities that it offers beside those of the release.
+  package var offeredFeatures: UInt64?
   /// Optional abilities that it does not offer.
   package var withheldFeatures: UInt64 = 0
   /// Observed queries, by number.

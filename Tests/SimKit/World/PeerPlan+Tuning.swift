@@ -3,6 +3,7 @@ import SyncProtocol
 extension PeerPlan {
   /// Draws the numbers that shape a session.
   func tune(_ configuration: inout SessionConfiguration) {
+    configuration.features.formUnion(Features(rawValue: offeredFeatures ?? 0))
     configuration.features.subtract(Features(rawValue: withheldFeatures))
     guard tuning != 0 else { return }
     var draws = Stream(UInt64(tuning), .shape)

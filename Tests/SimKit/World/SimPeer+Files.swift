@@ -36,7 +36,7 @@ extension SimPeer {
 
   /// Ends the process and starts it again with the files that were put aside.
   func restore(inPlace: Bool, unnoticed: Bool) throws {
-    guard store != nil, let place = backedUpAt else { return }
+    guard let site = store?.site, let place = backedUpAt else { return }
     try die()
     let manager = FileManager.default
     if inPlace {
@@ -53,7 +53,10 @@ extension SimPeer {
     world.ledger.doubt(number, since: place)
     world.oracles.replaced(self)
     trustsCopies = unnoticed
+    world.oracles.areCopiesUnnoticed = world.oracles.areCopiesUnnoticed || unnoticed
     try start()
+    // Files of a process that was killed, put back to a moment of its own life, are like those it left.
+    if store?.site == site { world.oracles.areCopiesUnnoticed = true }
   }
 
   /// Takes a new site, since another store writes as the same one.
@@ -72,6 +75,7 @@ extension SimPeer {
       atPath: URL(fileURLWithPath: files).deletingLastPathComponent().path, withIntermediateDirectories: true)
     try FileManager.default.copyItem(atPath: source.files, toPath: files)
     trustsCopies = unnoticed
+    world.oracles.areCopiesUnnoticed = world.oracles.areCopiesUnnoticed || unnoticed
     try start()
     world.reach(.copied)
     for link in world.links where link.a === self || link.b === self { link.dialSoon() }

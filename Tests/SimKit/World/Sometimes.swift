@@ -8,6 +8,6 @@ package enum Sometimes: String, CaseIterable, Sendable {
     sentAgain
   case paused, clockWentBack, clockStood, clockFarAhead
   case scopeChangedInSession, scopeOpened, subscribedInSession, subscribedWhileCatchingUp
-  case evictedUnderSubscription, evictedWithoutSubscription, transactionRefused, commitsShared
+  case evictedUnderSubscription, evictedWithoutSubscription, commitsShared
   case overflowed, tooLargeToSend, restored, copied, forgotten, indexed, observed, caughtUp, metAgain
 }

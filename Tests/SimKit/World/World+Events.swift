@@ -43,8 +43,7 @@ extension World {
     oracles.willWrite(edits, at: peer)
     peer.write(origin: .user) { body in
       for edit in edits { try edit.apply(in: body, entry: transaction, writer: peer.number) }
-    } completion: { [unowned self] result in
-      if case .failure = result { reach(.transactionRefused) }
+    } completion: { [ledger] result in
       ledger.end(transaction, result, at: peer)
     }
   }
