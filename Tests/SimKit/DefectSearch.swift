@@ -7,6 +7,8 @@ package struct DefectSearch {
     .groupStoredInParts: 94, .policyChangeIgnored: 82, .gateNotAsked: 1, .evictionNotAnswered: 7,
     .renewIgnored: 7, .offersIgnored: 35, .notForwarded: 1, .commitMissedInRound: 1, .leaveNotTold: 35,
     .groupSentInParts: 7, .interestKept: 30, .acknowledgementLost: 7, .pingNotSent: 2,
+    .repairSkipped: 18, .debtForgotten: 18, .missingBaseIgnored: 18, .toldBeforeDurable: 1,
+    .observerMissesMerges: 3, .lifeTakenBlindly: 3, .wallClockAlone: 9,
   ]
 
   /// Defects that no script can bring out: what they need does not happen in it.
