@@ -1,7 +1,7 @@
 /// When each frame of one direction of an emulated link arrives: a pure function of what was sent when.
 ///
-/// Frames occupy the line one after another; a lost frame occupies it again after the resend delay, and the frames
-/// behind it wait, because the link is ordered.
+/// Frames occupy the line one after another. A lost frame occupies it once more and arrives the resend delay later; the
+/// frames behind it are sent meanwhile and wait for it at the other end, because the link is ordered.
 struct LinkSchedule: Sendable {
   /// A frame and its arrival.
   struct Delivery: Equatable, Sendable {
@@ -12,6 +12,7 @@ struct LinkSchedule: Sendable {
   private let profile: LinkProfile
   private var random: SplitMix64
   private var lineFree: Duration = .zero
+  private var lastArrival: Duration = .zero
   private var sentBytes = 0
   /// The moment at which the link breaks, once the frame that reaches the limit is known.
   private(set) var breaks: Duration?
@@ -39,7 +40,7 @@ struct LinkSchedule: Sendable {
       offset += count
       sentBytes += count
       if let limit = profile.disconnectAfterBytes, sentBytes >= limit {
-        breaks = max(now, lineFree) + profile.latency
+        breaks = max(max(now, lineFree) + profile.latency, lastArrival)
       }
     }
     return deliveries
@@ -48,13 +49,17 @@ struct LinkSchedule: Sendable {
   private mutating func arrival(of count: Int, at now: Duration) -> Duration {
     let onLine = time(of: count)
     lineFree = max(lineFree, now) + onLine
+    var heard = lineFree
     // A line that loses everything would never deliver; 64 losses in a row end the bad luck.
     var losses = 0
     while profile.loss > 0, losses < 64, Double.random(in: 0..<1, using: &random) < profile.loss {
-      lineFree += profile.resendDelay + onLine
+      // The frames behind it use the line meanwhile; they wait at the other end.
+      lineFree += onLine
+      heard = max(heard + profile.resendDelay + onLine, lineFree)
       losses += 1
     }
-    return lineFree + profile.latency
+    lastArrival = max(lastArrival, heard + profile.latency)
+    return lastArrival
   }
 
   private func time(of count: Int) -> Duration {
