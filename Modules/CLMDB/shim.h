@@ -1,6 +1,13 @@
 #include <lmdb.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
+
+/* Whether the process may make a file so long. */
+static inline _Bool dunlin_may_reach(int64_t length) {
+  struct rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || (rlim_t)length <= limit.rlim_cur;
+}
 
 /* Tells the processor which memory is likely to be read soon. It reads nothing, so that any address will do. */
 static inline void dunlin_prefetch(uintptr_t address, size_t count) {

@@ -8,8 +8,8 @@ import CLMDB
 
 /// Keeps room on the disk for transactions that make room: evicting a document writes new pages first.
 ///
-/// Either the file has enough free pages, or the disk gives it some beyond its end. Where it does not, only what
-/// makes room is let through. A file system that cannot reserve anything has no reserve.
+/// Either the file has enough free pages, or the disk gives it some beyond its end. A transaction that would leave
+/// neither is let through only if it makes room. A file system that cannot reserve anything has no reserve.
 struct DiskReserve {
   /// Whether the disk is full.
   private(set) var isMissing = false
@@ -18,16 +18,17 @@ struct DiskReserve {
   /// Stands in for the system's answer, for tests.
   private let fault: (@Sendable () -> Int32)?
 
-  private static let pages = 16...1_024
+  /// Enough for an eviction of some documents twice: what the last commit has freed is not to be had for the next.
+  private static let pages = 40...1_024
 
   init(_ fault: (@Sendable () -> Int32)?) { self.fault = fault }
 
-  /// Sees to the reserve before a transaction.
+  /// Sees to the reserve before a commit.
   ///
   /// - Parameters:
   ///   - descriptor: The data file.
-  ///   - pageCount: Pages that it has.
-  ///   - usedPages: Those of them that are in use.
+  ///   - pageCount: Pages that it has, or will have.
+  ///   - usedPages: Those of them that are in use then.
   mutating func secure(_ descriptor: Int32, pageCount: Int, usedPages: Int) {
     let wanted = min(max(pageCount / 16, Self.pages.lowerBound), Self.pages.upperBound)
     guard pageCount - usedPages < wanted, securedPages < pageCount + wanted else {
@@ -47,6 +48,8 @@ struct DiskReserve {
   private func reserve(_ descriptor: Int32, from page: Int, _ count: Int) -> Int32 {
     if let rc = fault?(), rc != 0 { return rc }
     let (offset, length) = (page * Environment.pageBytes, count * Environment.pageBytes)
+    // The system gives room beyond such a limit too, and lets nobody write there.
+    guard dunlin_may_reach(Int64(offset + length)) else { return ENOSPC }
     #if canImport(Darwin)
       var room = fstore_t(
         fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,

@@ -324,8 +324,12 @@ public final class WriteTransaction {
 
   /// Ends the body's part; what comes after is the commit.
   ///
+  /// - Parameter keepsReserve: Whether a full disk could still be made room on with so many pages in use.
+  /// - Returns: What the job came to, and the store's state after it.
   /// - Throws: What forbids the commit, also where the body passed over it.
-  func finish() throws(StoreError) -> (FinishedJob, StoreState) {
+  func finish(
+    _ keepsReserve: (_ tablePages: Int) throws(StoreError) -> Bool
+  ) throws(StoreError) -> (FinishedJob, StoreState) {
     let access = try pagesToWrite("commit")
     defer { isOver = true }
     try closeGroup(access)
@@ -345,7 +349,7 @@ public final class WriteTransaction {
     if changes.lastSequence > 0 || keepsTime { try state.log.write(access, tables) }
     state.note(seen)
     try state.flush(access, tables)
-    try checkRoom(access)
+    try checkRoom(access, keepsReserve)
     job.oversize = sizes.filter { $0.sizeClass == .hard && $0.isStored }.map(\.document)
     return (job, state)
   }
@@ -357,13 +361,17 @@ public final class WriteTransaction {
   var engineFailure: StoreError? { doom }
 
   /// Keeps the last pages for transactions that make room.
-  private func checkRoom(_ access: PageAccess) throws(StoreError) {
+  private func checkRoom(
+    _ access: PageAccess, _ keepsReserve: (_ tablePages: Int) throws(StoreError) -> Bool
+  ) throws(StoreError) {
     let pages = try tables.pageCount(access)
     if pages > settings.pageLimit, pages > startPages {
       throw StoreError(.full, "The store has reached its size limit", operation: "commit")
     }
-    guard settings.isDiskFull, changes.lastSequence > 0 || pages > startPages else { return }
-    if pages > startPages || !(makesRoom || pages < startPages) {
+    // What changes nothing is no write; what makes room may use the last of it.
+    guard changes.lastSequence > 0 || pages > startPages else { return }
+    if pages <= startPages, makesRoom || pages < startPages { return }
+    if !(try keepsReserve(pages)) {
       throw StoreError(.full, "The disk is full: only evicting has room", operation: "commit")
     }
   }
@@ -375,7 +383,5 @@ struct WriterSettings: Sendable {
   var site: SiteID
   let options: StoreOptions
   var pageLimit: Int
-  /// Whether the disk has no room but for making room.
-  var isDiskFull = false
   let sizes: SizeLimits
 }

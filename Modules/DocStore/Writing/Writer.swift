@@ -189,7 +189,6 @@ final class Writer: @unchecked Sendable {
     let old = state
     do {
       let batch = try CommitBatch(environment, before: old)
-      try secureRoom(batch.access, environment)
       do {
         batch.finished.append((first, try execute(first, batch.access, environment)))
       } catch {
@@ -239,12 +238,13 @@ final class Writer: @unchecked Sendable {
     keeper.catchUp(state.log)
   }
 
-  /// Looks whether a full disk could still be made room on, before anything is written.
-  private func secureRoom(_ access: PageAccess, _ environment: Environment) throws(StoreError) {
+  /// Whether a full disk could still be made room on, were a transaction committed that leaves so many pages in use.
+  private func keepsReserve(_ tablePages: Int, _ environment: Environment) throws(StoreError) -> Bool {
+    let usedPages = tablePages + Environment.metaPages
     reserve.secure(
-      try environment.dataDescriptor(), pageCount: try environment.pageCount(),
-      usedPages: try environment.tables.pageCount(access) + Environment.metaPages)
-    settings.isDiskFull = reserve.isMissing
+      try environment.dataDescriptor(), pageCount: max(try environment.pageCount(), usedPages),
+      usedPages: usedPages)
+    return !reserve.isMissing
   }
 
   private func noteStatistics() {
@@ -302,7 +302,9 @@ final class Writer: @unchecked Sendable {
     defer { transaction.end() }
     do {
       try job.run(transaction)
-      let (outcome, state) = try transaction.finish()
+      let (outcome, state) = try transaction.finish { pages throws(StoreError) in
+        try keepsReserve(pages, environment)
+      }
       self.state = state
       for finding in transaction.sizes where finding.isStored {
         settings.sizes.report(finding, settings.options)
