@@ -77,16 +77,17 @@ import Testing
           limit.rlim_cur = bytes.map { rlim_t($0) } ?? limit.rlim_max
           setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
         }
+        func large(_ count: Int) -> [String: Value] { ["data": .bytes(Array(repeating: 7, count: count))] }
         // Inside a page, so that the last write is cut short.
         limit(1 << 20 + 1_000)
-        for n in 0..<100 { try store.put("\(n)", fill(3_000)) }
+        for n in 0..<100 { try store.put("\(n)", large(3_000)) }
         var count = 100
         // Writes of forty pages, the last of which would fit.
-        while code(of: { try store.put("\(count)", fill(160_000)) }) == nil { count += 1 }
+        while code(of: { try store.put("\(count)", large(160_000)) }) == nil { count += 1 }
         #expect(100...105 ~= count)
         var refusal: StoreError.Code?
         while refusal == nil, count < 400 {
-          refusal = code { try store.put("\(count)", fill(3_000)) }
+          refusal = code { try store.put("\(count)", large(3_000)) }
           if refusal == nil { count += 1 }
         }
         #expect(refusal == .full)
