@@ -28,8 +28,8 @@ public struct DunlinConfiguration: Sendable {
   public var failureHandler: (@Sendable (DunlinError) -> Void)?
   /// Address space reserved for the data; the file grows as needed up to about this size.
   public var mapBytes: Int
-  /// zlib's level on the wire, 0 (none) to 9: 1 for local networks, 6 and up for slow links.
-  public var compressionLevel: Int
+  /// zlib's level on the wire, 0 (none) to 9; `nil` goes by how fast each link is.
+  public var compressionLevel: Int?
   /// How long an asynchronous transaction may be idle before it is rolled back.
   public var transactionDeadline: Duration
   /// Whether this peer runs SELECTs for the peers that it is connected to; sync scopes do not restrict those.
@@ -39,7 +39,7 @@ public struct DunlinConfiguration: Sendable {
   public init(
     peerKind: DunlinPeerKind = .small, peerName: String = "", logger: Logger? = nil,
     failureHandler: (@Sendable (DunlinError) -> Void)? = nil, mapBytes: Int = 64 << 30,
-    compressionLevel: Int = 1, transactionDeadline: Duration = .seconds(30),
+    compressionLevel: Int? = nil, transactionDeadline: Duration = .seconds(30),
     answersRemoteQueries: Bool = true
   ) {
     self.peerKind = peerKind

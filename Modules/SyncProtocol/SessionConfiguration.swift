@@ -8,8 +8,8 @@ public struct SessionConfiguration: Sendable {
   public var peerName: String
   /// Peers of different applications refuse each other.
   public var appID: String
-  /// zlib's level, 0 (none) to 9; other values are taken as 1.
-  public var compressionLevel: Int
+  /// zlib's level, 0 (none) to 9, other values are taken as 1; `nil` goes by how fast the link is.
+  public var compressionLevel: Int?
   /// Documents above this many canonical bytes are never sent.
   public var hardDocumentBytes: Int
   /// How long the peer may take to say hello.
@@ -35,14 +35,16 @@ public struct SessionConfiguration: Sendable {
   package var versions: ClosedRange<UInt16> = SyncLimits.versions
   /// The abilities offered; for tests of every mixture.
   package var features: Features = .supported
+  /// Whether the driver packs pieces of large groups for the session, on other threads.
+  package var packsOutside = false
   /// Numbers that shape behaviour; for tests and simulations.
   package var tuning = SyncTuning()
 
   public init(
-    kind: PeerKind, peerName: String = "", appID: String = "", compressionLevel: Int = 1,
+    kind: PeerKind, peerName: String = "", appID: String = "", compressionLevel: Int? = nil,
     hardDocumentBytes: Int = Limits.hardDocumentBytes, helloDeadline: Duration = .seconds(10),
     silence: Duration = .seconds(30), stall: Duration = .seconds(60), liveQueueBytes: Int = 16 << 20,
-    initialWindowBytes: Int = 32 << 10,
+    initialWindowBytes: Int = 128 << 10,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) {
     self.kind = kind

@@ -22,8 +22,20 @@ package enum SyncLimits {
   package static let groupDocuments = 65_536
   /// Plain bytes that a sender leaves unacknowledged, beside one group.
   package static let plainWindowBytes = 16 << 20
+  /// Plain bytes that a receiver offers to take while some wait to be applied.
+  package static let creditBytes = 8 << 20
   /// Bounds of the bytes in flight.
-  package static let windowBytes: ClosedRange<Int> = (8 << 10)...(8 << 20)
+  package static let windowBytes: ClosedRange<Int> = 1_536...(8 << 20)
+  /// The least that is sent as one piece while there is more.
+  package static let pieceBytes = 256
+  /// A hello that takes longer than this tells of a long or slow link.
+  package static let longHello = Duration.milliseconds(10)
+  /// Bytes in flight on such a link before anything is known of its rate.
+  package static let longLinkWindowBytes = 4 << 10
+  /// Bytes a second below which a link counts as slow.
+  package static let slowLinkRate = 200_000.0
+  /// Plain bytes of a group in the stream of small ones on a slow link.
+  package static let slowSmallGroupBytes = 16 << 10
   /// A range with at most this many documents at either end is listed.
   package static let listedDocuments = 32
   /// The parts into which a range is split.

@@ -83,6 +83,9 @@ extension SessionDriver {
       let actions = session.applied(batch.ticket, batch.result, now: clock.now)
       guard perform(actions) else { return false }
     }
+    for piece in input.packed {
+      guard perform(session.packed(piece, now: clock.now)) else { return false }
+    }
     if let queries = input.subscriptions {
       guard perform(session.subscriptionsChanged(queries, now: clock.now)) else { return false }
     }
@@ -119,6 +122,7 @@ extension SessionDriver {
       switch action {
       case .send(let bytes): pieces.append(bytes)
       case .apply(let batch): apply(batch)
+      case .pack(let job): PackPool.run(job) { [weak self] piece in self?.post { $0.packed.append(piece) } }
       case .close(let error): end = error
       case .event(let event): tell(event)
       case .query(let action): perform(action)

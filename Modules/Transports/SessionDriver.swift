@@ -42,6 +42,7 @@ public final class SessionDriver: Sendable {
       self.gate = gate
       var configuration = configuration
       if engine == nil { configuration.answersRemoteQueries = false }
+      configuration.packsOutside = true
       self.configuration = configuration
       self.clock = clock
       self.engine = engine

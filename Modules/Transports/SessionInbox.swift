@@ -15,6 +15,7 @@ package final class SessionInbox: Sendable {
     /// The last commit that was dropped, because too much waited.
     package var lostThrough: UInt64?
     package var applied: [AppliedBatch] = []
+    package var packed: [PackedPiece] = []
     package var subscriptions: [SubscriptionQuery]?
     package var policyChanged = false
     /// What the session waits for at another one has come to something.

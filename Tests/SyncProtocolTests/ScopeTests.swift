@@ -200,4 +200,43 @@ import Testing
     #expect(Set(prints).count == prints.count)
     #expect(try print(["a": .bigPeerOnly], .big) == print([:], .big))
   }
+
+  /// Ways of being in the middle of something when the policy changes.
+  enum Middle: CaseIterable { case transfer, smallGroup, queue }
+
+  @Test(arguments: Middle.allCases)
+  func `nothing of a forbidden group leaves after the change, and the rest flows on`(middle: Middle) throws {
+    let network = TestNetwork()
+    network.configure = {
+      $0.initialWindowBytes = 2 << 10; $0.compressionLevel = 0; $0.features = [.compactFrames]
+    }
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    let size = middle == .smallGroup ? 40_000 : middle == .transfer ? 200_000 : 1_000
+    for index in 0..<(middle == .queue ? 40 : 2) {
+      try a.put("d\(index)", ["text": .string(String(repeating: "secret", count: size / 6))])
+    }
+    try a.put("open", ["text": .string("anything")], in: "open")
+    try b.subscribe("SELECT * FROM things", "SELECT * FROM open")
+    let (sender, receiver) = try network.connect(a, b)
+    receiver.holdsApplies = true
+    try network.run(steps: 40)
+    receiver.holdsApplies = true
+    let held = try b.documents().count
+    try a.scopes.set(["things": .localPeerOnly])
+    var after: [UInt8] = []
+    network.onSend = { end, bytes in if end === sender { after += bytes } }
+    try sender.perform(sender.session.policyChanged(now: network.now))
+    receiver.holdsApplies = false
+    try network.settle()
+    #expect(!String(decoding: after, as: UTF8.self).contains("secret"))
+    #expect(try b.documents(in: "open").count == 1)
+    #expect(try b.documents().count <= held + 8)
+    #expect(receiver.closed == nil)
+    // Allowed again, all of it comes.
+    try a.scopes.set([:] as [String: SyncScope])
+    try sender.perform(sender.session.policyChanged(now: network.now))
+    try network.settle()
+    #expect(try b.documents() == a.documents())
+  }
 }

@@ -14,7 +14,7 @@ package struct Features: OptionSet, Hashable, Sendable {
   package static let runs = Features(rawValue: 1 << 2)
   /// Announcing what others may have brought, to be pulled.
   package static let mesh = Features(rawValue: 1 << 3)
-  /// Large documents in slices from which a later transfer goes on.
+  /// Large groups that go on where an earlier link broke.
   package static let slices = Features(rawValue: 1 << 4)
   /// Large components in parts that become visible at once.
   package static let staging = Features(rawValue: 1 << 5)

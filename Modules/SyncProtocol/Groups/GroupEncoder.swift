@@ -17,6 +17,8 @@ struct GroupEncoder {
   /// What follows a count of no documents: runs, then documents.
   static let runsForm: UInt8 = 1
 
+  /// Where the documents are from; perhaps also where one is from that was left out.
+  private(set) var collections = CollectionSet()
   private var bodyCount = 0
   private var body = ByteWriter(capacity: 4_096)
   private var previous: String?
@@ -37,6 +39,7 @@ struct GroupEncoder {
       body.bytes.removeAll(keepingCapacity: true)
     }
     bodyCount = 0
+    collections = CollectionSet()
     previous = nil
     guard runCount > 0 else { return }
     runs = ByteWriter()
@@ -88,6 +91,7 @@ struct GroupEncoder {
   }
 
   private mutating func writeHead(_ cleared: consuming Cleared, id: RawSpan, flags: UInt8) {
+    if cleared.collection != previous { collections.insert(cleared.collection) }
     body.writeCollection(cleared.collection, after: &previous)
     body.writeVarint(id.byteCount)
     body.write(id)
@@ -96,6 +100,7 @@ struct GroupEncoder {
 
   /// Adds alike changes.
   mutating func append(_ cleared: consuming Cleared, _ run: OutgoingRun) {
+    collections.insert(cleared.collection)
     runs.writeCollection(cleared.collection, after: &previousOfRuns)
     runs.write(run.flags)
     run.write(to: &runs)

@@ -11,6 +11,10 @@ struct IncomingTransfer {
 extension Intake {
   /// Takes a piece of the stream of small groups.
   func take(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
+    if head.packing == nil {
+      try checkDropping()
+      stream = []
+    }
     try unpacker.expand(head, content, into: &stream)
     note(packed: content.byteCount, plain: head.plainBytes)
     let before = receivedGroups
@@ -22,20 +26,25 @@ extension Intake {
 
   /// Takes a piece of a large group.
   func take(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    var current: IncomingTransfer
-    if let transfer {
-      current = transfer
-    } else {
-      current = IncomingTransfer(number: lastTransfer + 1, totalBytes: head.totalBytes)
-    }
-    transfer = nil
-    guard head.transfer == current.number, head.totalBytes == current.totalBytes,
-      head.offset == current.bytes.count
-    else {
-      throw SyncError(.malformed, "a chunk does not continue its group")
-    }
+    guard head.packing != nil else { return try drop(head.transfer, frameBytes: frameBytes) }
+    var current = try begin(head.transfer, totalBytes: head.totalBytes, offset: head.offset)
     try unpacker.expand(head, content, onto: &current.bytes)
     note(packed: content.byteCount, plain: head.plainBytes)
+    try take(current, Receipt(wireBytes: UInt64(frameBytes), plainBytes: UInt64(head.plainBytes)))
+  }
+
+  /// The transfer that a piece goes on with, or begins; taken out, so that its bytes are not copied.
+  func begin(_ number: UInt64, totalBytes: Int, offset: Int) throws(SyncError) -> IncomingTransfer {
+    let current = transfer ?? IncomingTransfer(number: lastTransfer + 1, totalBytes: totalBytes)
+    transfer = nil
+    guard number == current.number, totalBytes == current.totalBytes, offset == current.bytes.count else {
+      throw SyncError(.malformed, "a chunk does not continue its group")
+    }
+    return current
+  }
+
+  /// Goes on with a transfer that has got longer.
+  func take(_ current: IncomingTransfer, _ receipt: Receipt) throws(SyncError) {
     let isWhole = current.bytes.count == current.totalBytes
     if isWhole {
       lastTransfer = current.number
@@ -44,9 +53,24 @@ extension Intake {
       transfer = current
       try checkRoom()
     }
-    acknowledge(
-      Receipt(wireBytes: UInt64(frameBytes), plainBytes: UInt64(head.plainBytes)), at: receivedGroups,
-      isSettled: !isWhole)
+    acknowledge(receipt, at: receivedGroups, isSettled: !isWhole)
+  }
+
+  /// Forgets a large group that the sender may not go on with.
+  private func drop(_ number: UInt64, frameBytes: Int) throws(SyncError) {
+    try checkDropping()
+    guard let transfer, transfer.number == number else {
+      throw SyncError(.malformed, "a chunk drops a group that was not begun")
+    }
+    lastTransfer = number
+    self.transfer = nil
+    acknowledge(Receipt(wireBytes: UInt64(frameBytes), plainBytes: 0), at: receivedGroups, isSettled: true)
+  }
+
+  private func checkDropping() throws(SyncError) {
+    guard context.features.contains(.compactFrames) else {
+      throw SyncError(.malformed, "a piece has unknown flags")
+    }
   }
 
   private func note(packed: Int, plain: Int) {
@@ -201,7 +225,10 @@ extension Intake {
   func sendAcknowledgement() {
     guard isAcknowledgementDue, !Probe.defect(.acknowledgementLost) else { return }
     isAcknowledgementDue = false
-    let acknowledged = acknowledged
+    var acknowledged = acknowledged
+    if context.features.contains(.compactFrames) {
+      acknowledged.room = UInt64(max(0, SyncLimits.creditBytes - unappliedBytes))
+    }
     context.send(.acknowledge) { acknowledged.encode(to: &$0) }
   }
 }

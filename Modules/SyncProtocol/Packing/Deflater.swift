@@ -6,11 +6,13 @@ import CZlib
 /// zlib keeps a pointer to its state's address, hence a class around memory that never moves.
 final class Deflater {
   private let stream: UnsafeMutablePointer<z_stream>
+  private var level: Int
 
   /// Makes a compressor.
   ///
   /// - Throws: `storage` when zlib gets no memory or is of another version than the headers.
   init(level: Int) throws(SyncError) {
+    self.level = level
     unsafe stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
     // SAFETY: the pointer is valid until deinit; negative window bits mean raw deflate.
@@ -28,6 +30,21 @@ final class Deflater {
     unsafe stream.deallocate()
   }
 
+  /// Changes how hard it tries, between two pieces.
+  func set(level: Int) throws(SyncError) {
+    guard level != self.level else { return }
+    self.level = level
+    var room: UInt64 = 0
+    let rc = unsafe withUnsafeMutableBytes(of: &room) { output in
+      // SAFETY: nothing waits in the compressor after a flush, so that zlib writes nothing; it looks for the room.
+      unsafe stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      unsafe stream.pointee.avail_out = UInt32(output.count)
+      defer { unsafe stream.pointee.next_out = nil }
+      return unsafe deflateParams(stream, Int32(level), Z_DEFAULT_STRATEGY)
+    }
+    guard rc == Z_OK else { throw SyncError(.storage, "zlib refuses a level (\(rc))") }
+  }
+
   /// Compresses the next piece of the session's stream; the last four bytes of the flush are left out.
   func compressNext(_ plain: RawSpan) throws(SyncError) -> [UInt8] {
     var packed = try run(plain, flush: Z_SYNC_FLUSH)
@@ -37,8 +54,9 @@ final class Deflater {
   }
 
   /// Compresses a piece that decodes on its own, given the plain bytes before it.
-  func compressAlone(_ plain: RawSpan, after dictionary: RawSpan) throws(SyncError) -> [UInt8] {
+  func compressAlone(_ plain: RawSpan, after dictionary: RawSpan, level: Int) throws(SyncError) -> [UInt8] {
     unsafe deflateReset(stream)
+    try set(level: level)
     if dictionary.byteCount > 0 {
       // SAFETY: zlib copies the dictionary during the call.
       let rc = unsafe dictionary.withUnsafeBytes { bytes in

@@ -1,69 +1,83 @@
 import CRDTCore
 
+/// What was done to a piece's plain bytes: the flags of its head.
+enum PiecePacking: UInt8 {
+  case deflated = 0
+  case stored = 1
+
+  /// Alone in a frame: the group that was begun is not continued.
+  static let abortFlag: UInt8 = 2
+}
+
 /// A piece of the stream of small groups: packed with what came before it, or stored.
 struct FragmentHead: Hashable {
-  static let storedFlag: UInt8 = 1
-
-  var isStored: Bool
+  /// `nil` when the incomplete group at the stream's end is to be dropped.
+  var packing: PiecePacking?
   var plainBytes: Int
 
   func encode(to out: inout ByteWriter) {
-    out.write(isStored ? Self.storedFlag : 0)
+    guard let packing else { return out.write(PiecePacking.abortFlag) }
+    out.write(packing.rawValue)
     out.writeVarint(plainBytes)
   }
 
-  init(isStored: Bool, plainBytes: Int) {
-    self.isStored = isStored
+  init(_ packing: PiecePacking?, plainBytes: Int) {
+    self.packing = packing
     self.plainBytes = plainBytes
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
-    let flags = try reader.readByte()
-    guard flags & ~Self.storedFlag == 0 else {
-      throw reader.failure(.malformed, "a fragment has unknown flags")
+    guard let packing = try reader.readPacking() else {
+      self.init(nil, plainBytes: 0)
+      try reader.expectEnd()
+      return
     }
-    isStored = flags & Self.storedFlag != 0
-    plainBytes = try reader.readPlainBytes()
-    guard !isStored || plainBytes == reader.remaining else {
+    self.init(packing, plainBytes: try reader.readPlainBytes())
+    guard packing != .stored || plainBytes == reader.remaining else {
       throw reader.failure(.malformed, "a stored fragment is not as long as it announces")
     }
   }
 }
 
-/// A piece of one large group, which decodes from the plain bytes before it alone.
+/// A piece of one large group.
 struct ChunkHead: Hashable {
-  var isStored: Bool
+  /// `nil` when the group is to be dropped.
+  var packing: PiecePacking?
   /// Counts the large groups of this direction, from 1.
   var transfer: UInt64
   /// Plain bytes of the whole group.
-  var totalBytes: Int
+  var totalBytes = 0
   /// Where in the group this piece begins.
-  var offset: Int
-  var plainBytes: Int
+  var offset = 0
+  var plainBytes = 0
 
   func encode(to out: inout ByteWriter) {
-    out.write(isStored ? FragmentHead.storedFlag : 0)
+    out.write(packing?.rawValue ?? PiecePacking.abortFlag)
     out.writeVarint(transfer)
+    guard packing != nil else { return }
     out.writeVarint(totalBytes)
     out.writeVarint(offset)
     out.writeVarint(plainBytes)
   }
 
-  init(isStored: Bool, transfer: UInt64, totalBytes: Int, offset: Int, plainBytes: Int) {
-    self.isStored = isStored
+  init(_ packing: PiecePacking, transfer: UInt64, totalBytes: Int, offset: Int, plainBytes: Int) {
+    self.packing = packing
     self.transfer = transfer
     self.totalBytes = totalBytes
     self.offset = offset
     self.plainBytes = plainBytes
   }
 
+  /// Says that a transfer is not continued.
+  init(dropping transfer: UInt64) { self.transfer = transfer }
+
   init(from reader: inout ByteReader) throws(CodecError) {
-    let flags = try reader.readByte()
-    guard flags & ~FragmentHead.storedFlag == 0 else {
-      throw reader.failure(.malformed, "a chunk has unknown flags")
-    }
-    isStored = flags & FragmentHead.storedFlag != 0
+    packing = try reader.readPacking()
     transfer = try reader.readVarint()
+    guard let packing else {
+      try reader.expectEnd()
+      return
+    }
     let total = try reader.readVarint()
     let offset = try reader.readVarint()
     guard total <= UInt64(SyncLimits.groupBytes) else {
@@ -77,13 +91,23 @@ struct ChunkHead: Hashable {
     guard plainBytes > 0, plainBytes <= totalBytes - self.offset else {
       throw reader.failure(.malformed, "a chunk lies outside its group")
     }
-    guard !isStored || plainBytes == reader.remaining else {
+    guard packing != .stored || plainBytes == reader.remaining else {
       throw reader.failure(.malformed, "a stored chunk is not as long as it announces")
     }
   }
 }
 
 extension ByteReader {
+  /// - Returns: `nil` for what drops a group.
+  fileprivate mutating func readPacking() throws(CodecError) -> PiecePacking? {
+    let flags = try readByte()
+    if flags == PiecePacking.abortFlag { return nil }
+    guard let packing = PiecePacking(rawValue: flags) else {
+      throw failure(.malformed, "a piece has unknown flags")
+    }
+    return packing
+  }
+
   fileprivate mutating func readPlainBytes() throws(CodecError) -> Int {
     let count = try readVarint()
     guard count <= UInt64(Limits.fragmentBytes) else {

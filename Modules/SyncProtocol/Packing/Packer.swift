@@ -4,92 +4,87 @@ import CRDTCore
 final class Packer {
   /// How much plain text before a chunk helps to compress it.
   static let dictionaryBytes = 32 << 10
-  private let level: Int
+  /// Pieces of fewer bytes are not worth handing to another thread.
+  static let jobBytes = 16 << 10
+  var policy: PackingPolicy
+  var form = FrameForm.long
   private var stream: Deflater?
-  private var alone: Deflater?
-  /// Fragments to send stored, because the last packed one did not shrink.
+  private let bench = PackBench()
+  /// Pieces to send stored, because the last packed one did not shrink.
   private var storedRun = 0
 
-  init(level: Int) { self.level = (0...9).contains(level) ? level : 1 }
+  /// A piece in its frame.
+  struct Piece {
+    let frame: [UInt8]
+    /// Without the frame around it.
+    let packedBytes: Int
+  }
+
+  init(level: Int?) { policy = PackingPolicy(level: level) }
 
   /// Packs the next piece of the stream of small groups into a frame.
   ///
   /// Whether it is stored is settled before the compressor sees it: what one end's window holds, the
   /// other's must hold too.
-  func fragment(_ plain: RawSpan, _ form: FrameForm) throws(SyncError) -> (frame: [UInt8], packedBytes: Int) {
-    if level == 0 || storedRun > 0 {
-      storedRun = max(storedRun - 1, 0)
-      return (fragment(plain, form, isStored: true, plainBytes: plain.byteCount), plain.byteCount)
+  func fragment(_ plain: RawSpan, rate: Double?) throws(SyncError) -> Piece {
+    if storedRun > 0 {
+      storedRun -= 1
+      return fragment(plain, .stored, plainBytes: plain.byteCount)
     }
-    let deflater: Deflater
-    if let stream { deflater = stream } else { deflater = try Deflater(level: level) }
-    stream = deflater
-    let packed = try deflater.compressNext(plain)
-    if packed.count * 20 > plain.byteCount * 19, plain.byteCount > 1_024 { storedRun = 15 }
-    return (fragment(packed.span.bytes, form, isStored: false, plainBytes: plain.byteCount), packed.count)
+    switch policy.choice(rate: rate) {
+    case .stored: return fragment(plain, .stored, plainBytes: plain.byteCount)
+    case .deflated(let level):
+      let deflater: Deflater
+      if let stream { deflater = stream } else { deflater = try Deflater(level: level) }
+      stream = deflater
+      try deflater.set(level: level)
+      let packed = try deflater.compressNext(plain)
+      skipNext(packed: packed.count, plain: plain.byteCount)
+      return fragment(packed.span.bytes, .deflated, plainBytes: plain.byteCount)
+    }
   }
 
-  private func fragment(
-    _ content: RawSpan, _ form: FrameForm, isStored: Bool, plainBytes: Int
-  ) -> [UInt8] {
-    FrameCodec.frame(.fragment, in: form, payloadBytes: content.byteCount + 4) { out in
-      FragmentHead(isStored: isStored, plainBytes: plainBytes).encode(to: &out)
+  private func fragment(_ content: RawSpan, _ packing: PiecePacking, plainBytes: Int) -> Piece {
+    let frame = FrameCodec.frame(.fragment, in: form, payloadBytes: content.byteCount + 4) { out in
+      FragmentHead(packing, plainBytes: plainBytes).encode(to: &out)
       out.write(content)
     }
+    return Piece(frame: frame, packedBytes: content.byteCount)
   }
 
-  /// Packs the bytes of a large group from `offset` on into a frame.
+  /// A piece of a large group, packed or to be packed elsewhere.
+  enum Chunk {
+    /// `nil` when packing does not make it smaller.
+    case packed([UInt8]?)
+    case job(level: Int)
+  }
+
+  /// Packs the bytes of a large group from `offset` on, or leaves that to others if it may.
   func chunk(
-    of group: RawSpan, transfer: UInt64, offset: Int, plainBytes: Int, _ form: FrameForm
-  ) throws(SyncError) -> (frame: [UInt8], packedBytes: Int) {
+    of group: RawSpan, offset: Int, plainBytes: Int, rate: Double?, mayLeave: Bool
+  ) throws(SyncError) -> Chunk {
     let plain = group.extracting(offset..<offset + plainBytes)
-    var packed: [UInt8]?
-    if level > 0 {
-      let deflater: Deflater
-      if let alone { deflater = alone } else { deflater = try Deflater(level: level) }
-      alone = deflater
+    switch policy.choice(rate: rate) {
+    case .stored: return .packed(nil)
+    case .deflated(let level):
+      if mayLeave, plainBytes >= Self.jobBytes { return .job(level: level) }
       let before = group.extracting(max(0, offset - Self.dictionaryBytes)..<offset)
-      let attempt = try deflater.compressAlone(plain, after: before)
-      if attempt.count < plainBytes { packed = attempt }
+      return .packed(try bench.pack(plain, after: before, level: level))
     }
-    let head = ChunkHead(
-      isStored: packed == nil, transfer: transfer, totalBytes: group.byteCount, offset: offset,
-      plainBytes: plainBytes)
-    let frame = FrameCodec.frame(.chunk, in: form, payloadBytes: (packed?.count ?? plainBytes) + 16) { out in
+  }
+
+  /// The frame of a packed piece; `packed` is `nil` for one that goes as it is.
+  func frame(_ head: ChunkHead, _ packed: [UInt8]?, of group: RawSpan) -> Piece {
+    let plain = group.extracting(head.offset..<head.offset + head.plainBytes)
+    let count = packed?.count ?? head.plainBytes
+    let frame = FrameCodec.frame(.chunk, in: form, payloadBytes: count + 16) { out in
       head.encode(to: &out)
       if let packed { out.write(packed) } else { out.write(plain) }
     }
-    return (frame, packed?.count ?? plainBytes)
-  }
-}
-
-/// The other end of a packer.
-final class Unpacker {
-  private var stream: Inflater?
-  private var alone: Inflater?
-
-  /// Appends a fragment's plain bytes.
-  func expand(_ head: FragmentHead, _ content: RawSpan, into output: inout [UInt8]) throws(SyncError) {
-    if head.isStored {
-      unsafe content.withUnsafeBytes { unsafe output.append(contentsOf: $0) }
-      return
-    }
-    let inflater: Inflater
-    if let stream { inflater = stream } else { inflater = try Inflater() }
-    stream = inflater
-    try inflater.expandNext(content, plainCount: head.plainBytes, into: &output)
+    return Piece(frame: frame, packedBytes: count)
   }
 
-  /// Appends a chunk's plain bytes to those of its group before it.
-  func expand(_ head: ChunkHead, _ content: RawSpan, onto group: inout [UInt8]) throws(SyncError) {
-    if head.isStored {
-      unsafe content.withUnsafeBytes { unsafe group.append(contentsOf: $0) }
-      return
-    }
-    let inflater: Inflater
-    if let alone { inflater = alone } else { inflater = try Inflater() }
-    alone = inflater
-    let dictionary = Array(group.suffix(Packer.dictionaryBytes))
-    try inflater.expandAlone(content, after: dictionary.span.bytes, plainCount: head.plainBytes, into: &group)
+  private func skipNext(packed: Int, plain: Int) {
+    if packed * 20 > plain * 19, plain > 1_024 { storedRun = 15 }
   }
 }

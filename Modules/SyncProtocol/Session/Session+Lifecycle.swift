@@ -27,6 +27,7 @@ extension Session {
     }
     guard hello.site != context.store.site else { return doubtSite() }
     context.settle(on: context.configuration.features.intersection(hello.features))
+    supply.outgoing.begin(helloDelay: context.now - startedAt)
     open(
       with: PeerInfo(
         kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version))

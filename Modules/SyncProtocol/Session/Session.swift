@@ -33,6 +33,8 @@ public final class Session {
   var sending = StallWatch()
   var pulling = StallWatch()
   var lastReceived: Duration = .zero
+  /// When this peer said hello.
+  var startedAt: Duration = .zero
   var policyEpoch: UInt64
   private var queries: [SubscriptionQuery] = []
   /// When the driver will call, whatever happens.
@@ -87,6 +89,7 @@ public final class Session {
     step(now) { () throws(SyncError) in
       guard case .idle = state else { return }
       lastReceived = now
+      startedAt = now
       state = .awaitingHello(deadline: now + context.configuration.helloDeadline)
       try sendHello()
     }
@@ -147,9 +150,17 @@ public final class Session {
     }
   }
 
+  /// Takes what packing a piece came to.
+  public func packed(_ piece: PackedPiece, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in
+      guard case .open = state else { return }
+      try supply.outgoing.take(piece)
+    }
+  }
+
   /// Takes note that the gate's answers have changed: what was withheld may flow now.
   public func policyChanged(now: Duration) -> [Action] {
-    step(now) { () throws(SyncError) in noteUpdatedPolicy() }
+    step(now) { () throws(SyncError) in try noteUpdatedPolicy() }
   }
 
   /// Lets time pass: call it after each ``Action/wake(after:)``, and whenever it suits.
@@ -201,7 +212,7 @@ public final class Session {
   }
 
   private func work() throws(SyncError) {
-    if context.gate.epoch != policyEpoch { noteUpdatedPolicy() }
+    if context.gate.epoch != policyEpoch { try noteUpdatedPolicy() }
     var budget = context.recordsPerCall
     try lookAtAnnouncements()
     if supply.isDrained { try intake.askAgain() }
@@ -210,16 +221,17 @@ public final class Session {
     try supply.work(budget: &budget)
     supply.flushAnnouncements()
     intake.tellSettled()
-    statements.work(pieceBytes: supply.outgoing.window.pieceBytes)
+    statements.work(pieceBytes: supply.outgoing.window.pieceBytes(LinkTurns.pieceSpan))
     intake.sendAcknowledgement()
     noteProgress()
   }
 
-  private func noteUpdatedPolicy() {
+  private func noteUpdatedPolicy() throws(SyncError) {
     guard context.gate.epoch != policyEpoch else { return }
     policyEpoch = context.gate.epoch
     guard !Probe.defect(.policyChangeIgnored) else { return }
     guard case .open = state else { return }
+    try supply.revoke()
     supply.renew()
     intake.renew()
   }

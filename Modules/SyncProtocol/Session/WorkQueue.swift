@@ -6,6 +6,9 @@ struct WorkQueue<Element> {
   var isEmpty: Bool { head == elements.count }
   var count: Int { elements.count - head }
 
+  /// The one that `removeFirst` takes.
+  var first: Element? { head < elements.count ? elements[head] : nil }
+
   mutating func append(_ element: Element) { elements.append(element) }
 
   mutating func removeFirst() -> Element? {

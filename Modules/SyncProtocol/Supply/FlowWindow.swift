@@ -1,46 +1,103 @@
-/// How much may be on its way unacknowledged: about half a second of what the link and the receiver take.
+/// How much may be on its way unacknowledged: what the link and the receiver take in a round trip and a little more.
 ///
-/// The rate is that of acknowledgements, so a slow disk at the other end counts like a slow link.
+/// The rate is that of acknowledgements, so a slow disk at the other end counts like a slow link. What the window
+/// holds beyond the round trip waits on the line, and so does everything that is sent after it: hence so little.
+///
+/// Source of the principle: Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 2016.
 struct FlowWindow {
   /// Link time that the window holds, beside the round trip.
-  static let span = Duration.milliseconds(500)
-  /// Acknowledgements are gathered for this long before they count as a rate.
+  static let queueSpan = Duration.milliseconds(150)
+  /// Acknowledgements are gathered for this long, or a round trip, before they count as a rate.
   static let sampleSpan = Duration.milliseconds(50)
+  /// An acknowledgement that is later than the earliest by more than this ends the fast start.
+  static let startDelay = Duration.milliseconds(100)
+  /// How long the least round trip counts before a newer, far longer one takes its place.
+  static let roundTripSpan = Duration.seconds(10)
+
   private(set) var windowBytes: Int
   private(set) var sent = Acknowledgement()
   private(set) var acknowledged = Acknowledgement()
-  private var sampleStart: Duration
+  /// Bytes a second, as last sampled.
+  private(set) var rate: Double?
+  /// The frame that was acknowledged soonest.
+  private var soonest: Passage?
+  /// Whether the window still grows with each acknowledgement, because nothing has slowed down yet.
+  private(set) var isStarting = true
+  /// What the receiver has room for, in plain bytes beyond what it has acknowledged, where it says so.
+  private var credit = SyncLimits.plainWindowBytes
+  /// When the bytes of the current sample began to count; `nil` until the first acknowledgement after idleness.
+  private var sampleStart: Duration?
   private var sampleBytes: UInt64 = 0
   private var wasFull = false
-  /// Bytes a second, as last sampled.
-  private var rate: Double?
-  /// A frame whose acknowledgement tells the delay beside the link's own work on what was in flight.
-  private var probe: (wireBytes: UInt64, at: Duration, bytesInFlight: Int)?
-  private var delay: Duration?
+  /// When everything was acknowledged last.
+  private var idleSince: Duration = .zero
+  /// A frame whose acknowledgement tells a round trip.
+  private var probe: (wireBytes: UInt64, bytesInFlight: Int, at: Duration)?
+  /// Samples of the fast start, one after another, that got no more through.
+  private var plateaus = 0
+  /// The same since then.
+  private var recent: (soonest: Passage?, since: Duration)
+
+  /// How long a frame took until it was acknowledged, and what was on the line until it was over.
+  private struct Passage {
+    let delay: Duration
+    let bytesInFlight: Int
+
+    /// The way alone, without the time on the line.
+    ///
+    /// No more is taken off than half of what the window adds, so that a rate measured too low cannot make the
+    /// window ever smaller.
+    func roundTrip(_ rate: Double?) -> Duration {
+      guard let rate, rate >= 1 else { return delay }
+      let onLine = Duration.seconds(Double(bytesInFlight) / rate)
+      return max(delay - min(onLine, FlowWindow.queueSpan / 2), .microseconds(10))
+    }
+  }
 
   init(bytes: Int, now: Duration) {
     windowBytes = min(max(bytes, SyncLimits.windowBytes.lowerBound), SyncLimits.windowBytes.upperBound)
-    sampleStart = now
+    recent = (nil, now)
   }
+
+  /// The least time from a frame's sending to its acknowledgement, less its time on the line.
+  var roundTrip: Duration? { soonest?.roundTrip(rate) }
 
   var wireBytesInFlight: Int { Int(clamping: sent.wireBytes &- acknowledged.wireBytes) }
   var plainBytesInFlight: Int { Int(clamping: sent.plainBytes &- acknowledged.plainBytes) }
-  var hasRoom: Bool { wireBytesInFlight < windowBytes && plainBytesInFlight < SyncLimits.plainWindowBytes }
+  var hasRoom: Bool { wireBytesInFlight < windowBytes && plainBytesInFlight < credit }
 
-  /// Plain bytes of a piece: about a tenth of a second of the link, packed to half.
-  var pieceBytes: Int { min(max(windowBytes / 3, 4 << 10), SyncLimits.smallGroupBytes) }
+  /// Whether a frame of about that many bytes fits whole; one always does when nothing is in flight.
+  func hasRoom(for wireBytes: Int) -> Bool {
+    guard plainBytesInFlight < credit else { return wireBytesInFlight == 0 && credit > 0 }
+    return wireBytesInFlight == 0 || wireBytesInFlight + wireBytes <= windowBytes
+  }
+
+  /// Bytes on the wire of a piece that occupies the link for `span`.
+  func pieceBytes(_ span: Duration) -> Int {
+    // Several pieces fit the window, or it would be idle for a round trip after each.
+    let part = windowBytes / 4
+    // Little at first on what may be a slow link: the first acknowledgement tells the round trip.
+    guard let rate else {
+      return max(windowBytes <= SyncLimits.longLinkWindowBytes * 2 ? part : part * 2, SyncLimits.pieceBytes)
+    }
+    return min(max(Int(rate * (span / .seconds(1))), SyncLimits.pieceBytes), max(part, SyncLimits.pieceBytes))
+  }
 
   mutating func didSend(wireBytes: Int, plainBytes: Int, groups: Int, now: Duration) {
-    if wireBytesInFlight == 0 {
-      sampleStart = now
-      sampleBytes = 0
+    if wireBytesInFlight == 0, now > idleSince {
+      // The first acknowledgement is a round trip away, which is no part of the rate.
+      sampleStart = nil
+      wasFull = false
     }
     sent.wireBytes += UInt64(wireBytes)
     sent.plainBytes += UInt64(plainBytes)
     sent.groups += UInt64(groups)
-    if probe == nil { probe = (sent.wireBytes, now, wireBytesInFlight) }
+    if probe == nil { probe = (sent.wireBytes, wireBytesInFlight, now) }
     if !hasRoom { wasFull = true }
   }
+
+  /// Whether the link was ready for more than the window allowed.
+  mutating func noteFull() { wasFull = true }
 
   /// Takes the receiver's totals.
   ///
@@ -50,33 +107,70 @@ struct FlowWindow {
       totals.plainBytes >= acknowledged.plainBytes, totals.plainBytes <= sent.plainBytes,
       totals.groups >= acknowledged.groups, totals.groups <= sent.groups
     else { throw SyncError(.malformed, "an acknowledgement of what was not sent") }
-    sampleBytes += totals.wireBytes - acknowledged.wireBytes
+    let news = totals.wireBytes - acknowledged.wireBytes
     acknowledged = totals
+    if let room = totals.room { credit = Int(min(room, UInt64(SyncLimits.plainWindowBytes))) }
+    if wireBytesInFlight == 0 { idleSince = now + .milliseconds(1) }
     if let probe, totals.wireBytes >= probe.wireBytes {
-      if let rate, rate >= 1 {
-        let work = Duration.seconds(Double(probe.bytesInFlight) / rate)
-        let rest = max(now - probe.at - work, .zero)
-        delay = min(delay ?? rest, rest)
-      }
       self.probe = nil
+      note(Passage(delay: now - probe.at, bytesInFlight: probe.bytesInFlight), now)
     }
-    adapt(now)
+    guard news > 0 else { return }
+    if isStarting, wasFull { resize(to: Double(windowBytes) + Double(news)) }
+    guard let start = sampleStart else {
+      sampleStart = now
+      sampleBytes = 0
+      return
+    }
+    sampleBytes += news
+    adapt(now, since: start)
   }
 
-  private mutating func adapt(_ now: Duration) {
-    let elapsed = now - sampleStart
-    guard elapsed >= Self.sampleSpan else { return }
+  private mutating func note(_ passage: Passage, _ now: Duration) {
+    if let soonest, isStarting, wasFull, passage.delay > soonest.delay + Self.startDelay {
+      isStarting = false
+    }
+    soonest = earlier(soonest, passage)
+    recent.soonest = earlier(recent.soonest, passage)
+    guard now - recent.since >= Self.roundTripSpan, let latest = recent.soonest else { return }
+    // What this window itself keeps waiting on the line is no sign of a longer way.
+    if let roundTrip, latest.roundTrip(rate) > roundTrip + Self.queueSpan + .milliseconds(20) {
+      soonest = latest
+    }
+    recent = (nil, now)
+  }
+
+  private func earlier(_ a: Passage?, _ b: Passage) -> Passage {
+    guard let a, a.roundTrip(rate) <= b.roundTrip(rate) else { return b }
+    return a
+  }
+
+  private mutating func adapt(_ now: Duration, since start: Duration) {
+    let elapsed = now - start
+    guard elapsed >= max(Self.sampleSpan, min(roundTrip ?? .zero, .seconds(2))) else { return }
     if wasFull {
       let measured = Double(sampleBytes) / (elapsed / .seconds(1))
-      rate = rate.map { ($0 + measured) / 2 } ?? measured
-      let holds = (Self.span + min(delay ?? .zero, .seconds(2))) / .seconds(1)
-      let target = (rate ?? measured) * holds
-      let bounded = min(max(target, Double(windowBytes) / 2), Double(windowBytes) * 4)
-      windowBytes = min(
-        max(Int(bounded), SyncLimits.windowBytes.lowerBound), SyncLimits.windowBytes.upperBound)
+      if isStarting {
+        // A sender that gets more through with each sample has not met the link's limit.
+        plateaus = measured < (rate ?? 0) * 1.25 ? plateaus + 1 : 0
+        isStarting = plateaus < 2
+        rate = max(rate ?? measured, measured)
+      } else {
+        rate = rate.map { $0 < measured ? ($0 + measured) / 2 : ($0 * 7 + measured) / 8 } ?? measured
+      }
+      if !isStarting {
+        let target =
+          (rate ?? measured) * ((Self.queueSpan + min(roundTrip ?? .zero, .seconds(2))) / .seconds(1))
+        resize(to: min(max(target, Double(windowBytes) / 2), Double(windowBytes) * 2))
+      }
     }
     sampleStart = now
     sampleBytes = 0
     wasFull = !hasRoom
+  }
+
+  private mutating func resize(to bytes: Double) {
+    windowBytes = min(
+      max(Int(bytes), SyncLimits.windowBytes.lowerBound), SyncLimits.windowBytes.upperBound)
   }
 }

@@ -3,35 +3,51 @@ import CRDTCore
 /// Groups on their way: small ones packed into fragments, large ones cut into chunks between them.
 final class Outgoing {
   /// A large group that is being sent, or waits.
-  private struct Transfer {
+  struct Transfer {
+    let number: UInt64
     let bytes: [UInt8]
     let documents: Int
     let sequence: UInt64
+    let collections: CollectionSet
+    /// What was packed of it, or is being packed.
     var offset = 0
   }
 
   /// A small group in the stream, by where it ends.
-  private struct SmallGroup {
-    let end: UInt64
+  struct SmallGroup {
+    var end: UInt64
     let documents: Int
     let sequence: UInt64
+    let collections: CollectionSet
   }
 
-  private let context: SessionContext
-  private let packer: Packer
-  private(set) var window: FlowWindow
-  private var stream: [UInt8] = []
-  /// Bytes of the stream that were sent before those in `stream`.
-  private var streamStart: UInt64 = 0
-  private var smallGroups = WorkQueue<SmallGroup>()
-  private var transfers = WorkQueue<Transfer>()
-  private var transferNumber: UInt64 = 0
+  let context: SessionContext
+  let packer: Packer
+  var window: FlowWindow
+  /// Plain bytes of small groups; those before `streamHead` have been sent.
+  var stream: [UInt8] = []
+  var streamHead = 0
+  /// Bytes of the stream that were sent.
+  var streamStart: UInt64 = 0
+  var smallGroups = WorkQueue<SmallGroup>()
+  /// Whether a part of the first of them was sent.
+  var isFirstBegun = false
+  var transfers = WorkQueue<Transfer>()
+  /// Pieces of large groups in their order, up to the last one that is being packed.
+  var packing = PackingLine()
+  /// Numbers large groups as they are queued.
+  var lastQueued: UInt64 = 0
+  /// The group of which a part has gone out and not the end.
+  var openTransfer: UInt64?
+  /// Counts large groups as they begin to go out.
+  var transferNumber: UInt64 = 0
   /// Log sequences of the groups that went out whole and are not acknowledged, in their order on the wire.
-  private var unacknowledged = WorkQueue<UInt64>()
-  private(set) var waitingTransferBytes = 0
+  var unacknowledged = WorkQueue<UInt64>()
+  var waitingTransferBytes = 0
   /// Groups taken and groups gone out, by channel, so that one can wait for all there were.
   private(set) var taken = Progress()
-  private(set) var gone = Progress()
+  var gone = Progress()
+  var turns = LinkTurns()
 
   struct Progress: Equatable {
     var small: UInt64 = 0
@@ -46,9 +62,18 @@ final class Outgoing {
     window = FlowWindow(bytes: context.configuration.initialWindowBytes, now: context.now)
   }
 
-  var hasTransfers: Bool { !transfers.isEmpty }
-  var streamBytes: Int { stream.count }
-  var isIdle: Bool { stream.isEmpty && transfers.isEmpty }
+  /// Learns how long the peer's hello took to come: a long way is begun on with little.
+  func begin(helloDelay: Duration) {
+    packer.form = context.frameForm
+    packer.policy.isLongLink = helloDelay > SyncLimits.longHello
+    guard helloDelay > SyncLimits.longHello else { return }
+    window = FlowWindow(
+      bytes: min(context.configuration.initialWindowBytes, SyncLimits.longLinkWindowBytes), now: context.now)
+  }
+
+  var hasTransfers: Bool { !transfers.isEmpty || !packing.isEmpty }
+  var streamBytes: Int { stream.count - streamHead }
+  var isIdle: Bool { streamBytes == 0 && transfers.isEmpty && packing.isEmpty }
 
   /// Takes a group.
   ///
@@ -57,79 +82,29 @@ final class Outgoing {
   ///   - sequence: The commit that it carries; 0 when it is not a live one.
   ///   - mayOvertake: Whether it may go out before large groups that are waiting.
   func add(_ group: borrowing GroupEncoder, sequence: UInt64 = 0, mayOvertake: Bool = true) {
-    guard group.byteCount + 8 > SyncLimits.smallGroupBytes || !mayOvertake && hasTransfers else {
+    guard group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers else {
       group.write(to: &stream)
       taken.small += 1
       smallGroups.append(
         SmallGroup(
-          end: streamStart + UInt64(stream.count), documents: group.documentCount, sequence: sequence))
+          end: streamStart + UInt64(streamBytes), documents: group.documentCount, sequence: sequence,
+          collections: group.collections))
       return
     }
     let bytes = group.bytes
     waitingTransferBytes += bytes.count
     taken.large += 1
-    transfers.append(Transfer(bytes: bytes, documents: group.documentCount, sequence: sequence))
+    lastQueued += 1
+    transfers.append(
+      Transfer(
+        number: lastQueued, bytes: bytes, documents: group.documentCount, sequence: sequence,
+        collections: group.collections))
   }
 
-  /// Sends one fragment and one chunk, as far as there are any.
-  ///
-  /// - Returns: The plain bytes that went out.
-  func sendNext() throws(SyncError) -> Int {
-    let fragment = try sendFragment()
-    guard window.hasRoom || fragment == 0 else { return fragment }
-    return fragment + (try sendChunk())
-  }
-
-  private func sendFragment() throws(SyncError) -> Int {
-    guard !stream.isEmpty else { return 0 }
-    let count = min(stream.count, window.pieceBytes)
-    let piece = Array(stream[..<count])
-    let packed = try packer.fragment(piece.span.bytes, context.frameForm)
-    if count == stream.count { stream.removeAll(keepingCapacity: true) } else { stream.removeFirst(count) }
-    streamStart += UInt64(count)
-    var groups = 0
-    while let group = smallGroups.removeFirst() {
-      guard group.end <= streamStart else {
-        smallGroups.prepend(group)
-        break
-      }
-      groups += 1
-      gone.small += 1
-      context.statistics.documentsSent += UInt64(group.documents)
-      unacknowledged.append(group.sequence)
-    }
-    finish(packed.frame, packed: packed.packedBytes, plain: count, groups: groups)
-    return count
-  }
-
-  private func sendChunk() throws(SyncError) -> Int {
-    guard var transfer = transfers.removeFirst() else { return 0 }
-    if transfer.offset == 0 { transferNumber += 1 }
-    let count = min(transfer.bytes.count - transfer.offset, window.pieceBytes)
-    let bytes = transfer.bytes
-    let packed = try packer.chunk(
-      of: bytes.span.bytes, transfer: transferNumber, offset: transfer.offset, plainBytes: count,
-      context.frameForm)
-    transfer.offset += count
-    let isWhole = transfer.offset == transfer.bytes.count
-    if isWhole {
-      waitingTransferBytes -= transfer.bytes.count
-      gone.large += 1
-      context.statistics.documentsSent += UInt64(transfer.documents)
-      unacknowledged.append(transfer.sequence)
-    } else {
-      transfers.prepend(transfer)
-    }
-    finish(packed.frame, packed: packed.packedBytes, plain: count, groups: isWhole ? 1 : 0)
-    return count
-  }
-
-  private func finish(_ frame: [UInt8], packed: Int, plain: Int, groups: Int) {
-    context.statistics.groupsSent += UInt64(groups)
-    context.statistics.packedBytesSent += UInt64(packed)
-    context.statistics.plainBytesSent += UInt64(plain)
-    context.send(frame)
-    window.didSend(wireBytes: frame.count, plainBytes: plain, groups: groups, now: context.now)
+  /// The largest group that goes into the stream: on a slow link less, so that others need not wait behind it.
+  private var smallGroupBytes: Int {
+    guard let rate = window.rate, rate < SyncLimits.slowLinkRate else { return SyncLimits.smallGroupBytes }
+    return SyncLimits.slowSmallGroupBytes
   }
 
   /// Takes the receiver's totals.
@@ -142,7 +117,27 @@ final class Outgoing {
   /// The least sequence of a live group that is not acknowledged.
   func firstUnacknowledged() -> UInt64? {
     let sequences =
-      unacknowledged.map { $0 } + smallGroups.map(\.sequence) + transfers.map(\.sequence)
+      unacknowledged.map { $0 } + smallGroups.map(\.sequence) + packing.sequences
+      + transfers.map(\.sequence)
     return sequences.filter { $0 > 0 }.min()
+  }
+}
+
+/// The collections of a group's documents; nearly always one.
+struct CollectionSet {
+  private var first: String?
+  private var others: [String] = []
+
+  mutating func insert(_ name: String) {
+    guard let first else {
+      self.first = name
+      return
+    }
+    if first != name, !others.contains(name) { others.append(name) }
+  }
+
+  func contains(where isForbidden: (String) -> Bool) -> Bool {
+    guard let first else { return false }
+    return isForbidden(first) || others.contains(where: isForbidden)
   }
 }

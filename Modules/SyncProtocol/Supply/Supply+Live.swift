@@ -120,6 +120,12 @@ extension Supply {
     overflow()
   }
 
+  /// Takes back what is on its way and may not leave any more.
+  func revoke() throws(SyncError) {
+    guard let gatekeeper else { return }
+    try outgoing.revoke { !gatekeeper.maySend($0) }
+  }
+
   /// Has the peer compare all anew.
   func renew() {
     guard generation != nil else { return }

@@ -133,7 +133,7 @@ extension Supply {
   }
 
   var hasRoomToAdd: Bool {
-    outgoing.streamBytes < outgoing.window.pieceBytes
+    outgoing.streamBytes < outgoing.fragmentBytes
       && outgoing.waitingTransferBytes < context.tuning.bytesPerCall
   }
 

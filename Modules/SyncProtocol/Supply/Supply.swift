@@ -94,8 +94,10 @@ final class Supply {
   }
 
   var hasWork: Bool {
-    !questions.isEmpty
-      || outgoing.window.hasRoom && (!outgoing.isIdle || hasLive || isRoundActive && canProduce)
+    !questions.isEmpty || outgoing.canSend
+      || outgoing.window.hasRoom
+        && (hasLive && outgoing.waitingTransferBytes < context.tuning.waitingBytes
+          || isRoundActive && canProduce && hasRoomToAdd)
   }
 
   /// Whether the peer has applied everything that was ever on its way to it.
@@ -116,13 +118,14 @@ final class Supply {
   func work(budget: inout Int) throws(SyncError) {
     try answerQuestions(budget: &budget)
     var plain = context.bytesPerCall
-    while plain > 0, outgoing.window.hasRoom {
+    while plain > 0, outgoing.window.hasRoom || outgoing.canSend {
       try fill(budget: &budget)
       let sent = try outgoing.sendNext()
       turn &+= 1
       if sent == 0 { break }
       plain -= sent
     }
+    outgoing.noteEnd(isExhausted: plain <= 0)
     if let settledAfter, outgoing.gone.covers(settledAfter) {
       self.settledAfter = nil
       context.send(.settled) { $0.writeVarint(round) }
@@ -131,7 +134,7 @@ final class Supply {
 
   /// Gathers groups until a piece is full: live changes first, every fourth time the reconciliation.
   private func fill(budget: inout Int) throws(SyncError) {
-    while outgoing.streamBytes < outgoing.window.pieceBytes {
+    while outgoing.streamBytes < outgoing.fragmentBytes {
       if turn % 4 != 3, try addLive() { continue }
       if try addOfRound(budget: &budget) { continue }
       if try addLive() { continue }

@@ -155,6 +155,12 @@ package final class SimDriver {
         try world.willSend(bytes, from: peer, over: connection)
         connection.send(bytes, from: side)
         inbox.writable = true
+      case .pack(let job):
+        // Other threads take their time, and overtake each other.
+        peer.later(&draws) { [weak self] in
+          guard let self, !self.isOver, self.peer.isRunning else { return }
+          try self.perform(self.session.packed(job.run(with: PackBench()), now: self.now))
+        }
       case .apply(let batch):
         applying.append(batch)
         applyNext()

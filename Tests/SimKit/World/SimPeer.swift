@@ -189,6 +189,7 @@ package final class SimPeer {
       hardDocumentBytes: hardDocumentBytes, silence: .milliseconds(plan.silence),
       liveQueueBytes: plan.liveQueueBytes, initialWindowBytes: plan.windowBytes,
       random: { random.with { $0.next() } })
+    configuration.packsOutside = nextSession % 2 == 0
     plan.tune(&configuration)
     return configuration
   }

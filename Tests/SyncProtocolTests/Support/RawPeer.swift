@@ -72,6 +72,7 @@ final class RawPeer {
           frames.append((type, Array(bytes[bounds.payload])))
         }
       case .apply(let batch): batches.append(batch)
+      case .pack(let job): perform(session.packed(job.run(with: PackBench()), now: now))
       case .close(let error): closed = error
       case .event(let event): events.append(event)
       case .query: break

@@ -12,6 +12,8 @@ final class Endpoint {
   weak var other: Endpoint?
   var commits: [Commit] = []
   var applies: [ApplyBatch] = []
+  /// Pieces to be packed, which are done in any order.
+  var packs: [PackJob] = []
   /// Bytes that this end has sent and the other has not received.
   var outbound: [UInt8] = []
   var isAwake = false
@@ -63,6 +65,7 @@ final class Endpoint {
         sentBytes += bytes.count
         network.onSend?(self, bytes)
       case .apply(let batch): applies.append(batch)
+      case .pack(let job): packs.append(job)
       case .close(let error):
         closed = error
         // What a driver does, which then dials again.
@@ -135,6 +138,12 @@ final class Endpoint {
         for piece in pieces { try perform(session.queried(piece, now: network.now)) }
       }
     }
+    if !packs.isEmpty {
+      steps.append { [self] in
+        let job = packs.remove(at: network.random.int(below: packs.count))
+        try perform(session.packed(job.run(with: PackBench()), now: network.now))
+      }
+    }
     if isAwake {
       steps.append { [self] in
         isAwake = false
@@ -170,7 +179,7 @@ final class Endpoint {
 final class TestNetwork {
   var random: SeededGenerator
   let clock = ManualClock()
-  private(set) var now: Duration = .seconds(1)
+  var now: Duration = .seconds(1)
   private(set) var peers: [TestPeer] = []
   private(set) var endpoints: [Endpoint] = []
   /// How far time jumps when nothing can happen before; below what a session waits with a sign of life.
@@ -223,6 +232,7 @@ final class TestNetwork {
       kind: peer.kind, peerName: peer.name, appID: "test", silence: .seconds(900), random: { 42 })
     configuration.hardDocumentBytes = peer.store.hardDocumentBytes
     configuration.features = features(peer.name)
+    configuration.packsOutside = nextID % 2 == 0
     configure(&configuration)
     defer { nextID += 1 }
     return Endpoint(peer, id: nextID, network: self, configuration: configuration)

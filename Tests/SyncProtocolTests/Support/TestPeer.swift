@@ -190,3 +190,13 @@ final class LogLines: Sendable {
 
   var all: [String] { lines.withLock { $0 } }
 }
+
+extension TestPeer {
+  /// Whether a document lives here.
+  func exists(_ id: String, in collection: String = "things") throws -> Bool {
+    try store.read { transaction in
+      guard let known = try transaction.collection(collection) else { return false }
+      return try transaction.withRecord(known, try DocumentID(id)) { record, _ in record.isAlive } ?? false
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/// How pieces are to be packed: pinned by the application, or by how fast the link has shown itself.
+struct PackingPolicy {
+  enum Choice: Equatable {
+    case stored
+    case deflated(level: Int)
+  }
+
+  /// The compressor has to have held the link back for this long before pieces are stored.
+  static let patience = Duration.milliseconds(100)
+  /// Storing is judged after this long, and tried again this long after it was of no use.
+  private static let trial = Duration.milliseconds(150)
+  private static let pause = Duration.seconds(5)
+
+  /// zlib's level, where the application has set one.
+  let pinned: Int?
+  /// The peer's hello took long: the link may be slow.
+  var isLongLink = false
+  private var heldBack: (since: Duration, plainBytes: UInt64)?
+  private var storing: (since: Duration, plainBytes: UInt64, formerRate: Double)?
+  private var nextTrial: Duration = .zero
+
+  init(level: Int?) { pinned = level.map { (0...9).contains($0) ? $0 : 1 } }
+
+  /// How the next piece is packed, given the bytes that the link moves in a second, where they are known.
+  func choice(rate: Double?) -> Choice {
+    if let pinned { return pinned == 0 ? .stored : .deflated(level: pinned) }
+    if storing != nil { return .stored }
+    guard let rate else { return .deflated(level: isLongLink ? 9 : 1) }
+    switch rate {
+    case ..<1e6: return .deflated(level: 9)
+    case ..<10e6: return .deflated(level: 6)
+    default: return .deflated(level: 1)
+    }
+  }
+
+  /// Learns at the end of each call whether there was more to pack, with room for it on the link.
+  ///
+  /// - Parameters:
+  ///   - isHeldBack: There was, so the link waited for the compressor.
+  ///   - isIdle: Nothing waits, and nothing is on its way.
+  ///   - plainBytes: All that was sent so far.
+  ///   - rate: Bytes that the link moves in a second, where that is known.
+  ///   - now: The time.
+  mutating func note(isHeldBack: Bool, isIdle: Bool, plainBytes: UInt64, rate: Double?, now: Duration) {
+    guard pinned == nil else { return }
+    if let storing {
+      if isIdle { return self.storing = nil }
+      let elapsed = now - storing.since
+      guard elapsed >= Self.trial else { return }
+      let moved = Double(plainBytes - storing.plainBytes) / (elapsed / .seconds(1))
+      self.storing = nil
+      if moved < storing.formerRate {
+        nextTrial = now + Self.pause
+      } else {
+        self.storing = (now, plainBytes, storing.formerRate)
+      }
+      return
+    }
+    guard isHeldBack, now >= nextTrial, (rate ?? .infinity) >= 10e6 else { return heldBack = nil }
+    guard let heldBack else { return heldBack = (now, plainBytes) }
+    let elapsed = now - heldBack.since
+    guard elapsed >= Self.patience else { return }
+    storing = (now, plainBytes, Double(plainBytes - heldBack.plainBytes) / (elapsed / .seconds(1)))
+    self.heldBack = nil
+  }
+}

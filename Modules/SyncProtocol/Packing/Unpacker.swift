@@ -1,0 +1,35 @@
+import CRDTCore
+
+/// The other end of a packer.
+final class Unpacker {
+  private var stream: Inflater?
+  private var alone: Inflater?
+
+  /// Appends a fragment's plain bytes.
+  func expand(_ head: FragmentHead, _ content: RawSpan, into output: inout [UInt8]) throws(SyncError) {
+    switch head.packing {
+    case nil: return
+    case .stored?: unsafe content.withUnsafeBytes { unsafe output.append(contentsOf: $0) }
+    case .deflated?:
+      let inflater: Inflater
+      if let stream { inflater = stream } else { inflater = try Inflater() }
+      stream = inflater
+      try inflater.expandNext(content, plainCount: head.plainBytes, into: &output)
+    }
+  }
+
+  /// Appends a chunk's plain bytes to those of its group before it.
+  func expand(_ head: ChunkHead, _ content: RawSpan, onto group: inout [UInt8]) throws(SyncError) {
+    switch head.packing {
+    case nil: return
+    case .stored?: unsafe content.withUnsafeBytes { unsafe group.append(contentsOf: $0) }
+    case .deflated?:
+      let inflater: Inflater
+      if let alone { inflater = alone } else { inflater = try Inflater() }
+      alone = inflater
+      let dictionary = Array(group.suffix(Packer.dictionaryBytes))
+      try inflater.expandAlone(
+        content, after: dictionary.span.bytes, plainCount: head.plainBytes, into: &group)
+    }
+  }
+}

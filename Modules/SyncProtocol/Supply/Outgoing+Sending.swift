@@ -1,0 +1,139 @@
+import CRDTCore
+
+extension Outgoing {
+  /// Whether something that waits here may go out now.
+  var canSend: Bool {
+    streamBytes > 0 && window.hasRoom || mayChunk
+  }
+
+  /// Plain bytes of the next fragment.
+  var fragmentBytes: Int { plainBytes(turns.fragments, LinkTurns.pieceSpan) }
+
+  /// Plain bytes of the next chunk: half as long on the link while small groups want to pass.
+  private var chunkBytes: Int { plainBytes(turns.chunks, turns.chunkSpan(context.now)) }
+
+  private var mayChunk: Bool {
+    !transfers.isEmpty && !packing.isFull && window.hasRoom(for: chunkWireBytes + packing.reservedBytes)
+  }
+
+  private var chunkWireBytes: Int {
+    guard let transfer = transfers.first else { return 0 }
+    return turns.chunks.wireBytes(min(transfer.bytes.count - transfer.offset, chunkBytes))
+  }
+
+  private func plainBytes(_ ratio: PackingRatio, _ span: Duration) -> Int {
+    min(max(ratio.plainBytes(window.pieceBytes(span)), SyncLimits.pieceBytes), SyncLimits.smallGroupBytes)
+  }
+
+  /// Sends one fragment or one chunk, as far as there are any and the window has room.
+  ///
+  /// - Returns: The plain bytes that went out.
+  func sendNext() throws(SyncError) -> Int {
+    let mayChunk = mayChunk
+    if !transfers.isEmpty, !mayChunk, !packing.isFull { window.noteFull() }
+    guard streamBytes > 0, window.hasRoom else { return mayChunk ? try sendChunk() : 0 }
+    if mayChunk, turns.isChunkDue { return try sendChunk() }
+    return try sendFragment()
+  }
+
+  private func sendFragment() throws(SyncError) -> Int {
+    let most = streamStart + UInt64(min(streamBytes, fragmentBytes))
+    var count = Int(most - streamStart)
+    var groups = 0
+    // A piece ends with a group where one ends in it, so that few are ever begun and not whole.
+    while let group = smallGroups.first, group.end <= most {
+      _ = smallGroups.removeFirst()
+      groups += 1
+      gone.small += 1
+      context.statistics.documentsSent += UInt64(group.documents)
+      unacknowledged.append(group.sequence)
+      count = Int(group.end - streamStart)
+    }
+    isFirstBegun = groups == 0
+    let piece = Array(stream[streamHead..<streamHead + count])
+    let packed = try packer.fragment(piece.span.bytes, rate: window.rate)
+    streamHead += count
+    if streamHead == stream.count {
+      stream.removeAll(keepingCapacity: true)
+      streamHead = 0
+    } else if streamHead >= 1 << 16, streamHead * 2 >= stream.count {
+      stream.removeFirst(streamHead)
+      streamHead = 0
+    }
+    streamStart += UInt64(count)
+    turns.didSendFragment(
+      plain: count, wire: packed.frame.count, besideTransfers: hasTransfers, now: context.now)
+    finish(packed.frame, packed: packed.packedBytes, plain: count, groups: groups)
+    return count
+  }
+
+  /// Puts the next piece of a large group into line, packed or to be packed, and sends what is ready.
+  private func sendChunk() throws(SyncError) -> Int {
+    guard var transfer = transfers.removeFirst() else { return 0 }
+    let bytes = transfer.bytes
+    let range = transfer.offset..<transfer.offset + min(bytes.count - transfer.offset, chunkBytes)
+    let chunk = try packer.chunk(
+      of: bytes.span.bytes, offset: range.lowerBound, plainBytes: range.count, rate: window.rate,
+      mayLeave: context.configuration.packsOutside)
+    var content: PackingLine.Content?
+    switch chunk {
+    case .packed(let packed): content = PackingLine.Content(packed: packed)
+    case .job(let level):
+      context.ask(.pack(PackJob(ticket: packing.nextTicket, group: bytes, range: range, level: level)))
+    }
+    transfer.offset = range.upperBound
+    let isWhole = transfer.offset == bytes.count
+    packing.append(
+      PackingLine.Entry(
+        transfer.number, bytes, range, collections: transfer.collections,
+        end: isWhole ? (transfer.documents, transfer.sequence) : nil,
+        reservedBytes: turns.chunks.wireBytes(range.count), content: content))
+    if !isWhole { transfers.prepend(transfer) }
+    sendPacked()
+    return range.count
+  }
+
+  /// Takes what packing a piece elsewhere came to.
+  func take(_ piece: PackedPiece) throws(SyncError) {
+    let packed = try piece.result.get()
+    packing.take(piece.ticket, packed)
+    sendPacked()
+  }
+
+  /// Sends the pieces at the front of the line that are packed.
+  private func sendPacked() {
+    while let entry = packing.removeFirst(), let content = entry.content {
+      if entry.range.lowerBound == 0 { transferNumber += 1 }
+      openTransfer = entry.end == nil ? entry.transfer : nil
+      if let end = entry.end {
+        waitingTransferBytes -= entry.group.count
+        gone.large += 1
+        context.statistics.documentsSent += UInt64(end.documents)
+        unacknowledged.append(end.sequence)
+      }
+      let groups = entry.end == nil ? 0 : 1
+      let head = ChunkHead(
+        content.packing, transfer: transferNumber, totalBytes: entry.group.count,
+        offset: entry.range.lowerBound, plainBytes: entry.range.count)
+      let piece = packer.frame(head, content.packed, of: entry.group.span.bytes)
+      turns.didSendChunk(plain: entry.range.count, wire: piece.frame.count)
+      finish(piece.frame, packed: piece.packedBytes, plain: entry.range.count, groups: groups)
+    }
+  }
+
+  /// Says at the end of a call whether more could have gone out, had it been packed.
+  func noteEnd(isExhausted: Bool) {
+    packer.policy.note(
+      isHeldBack: (isExhausted || packing.isFull) && window.hasRoom,
+      isIdle: isIdle && window.wireBytesInFlight == 0,
+      plainBytes: window.sent.plainBytes, rate: window.rate, now: context.now)
+  }
+
+  private func finish(_ frame: [UInt8], packed: Int, plain: Int, groups: Int) {
+    context.statistics.groupsSent += UInt64(groups)
+    context.statistics.packedBytesSent += UInt64(packed)
+    context.statistics.plainBytesSent += UInt64(plain)
+    context.send(frame)
+    window.didSend(wireBytes: frame.count, plainBytes: plain, groups: groups, now: context.now)
+  }
+}
