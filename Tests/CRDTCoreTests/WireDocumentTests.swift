@@ -61,7 +61,7 @@ import Testing
   }
 
   /// Maps inside maps, each with a key too long for the key table after the inner map.
-  @Test(.timeLimit(.minutes(1))) func `reading small nested maps whose keys cannot have ids takes one pass`()
+  @Test(.timeLimit(.minutes(5))) func `reading small nested maps whose keys cannot have ids takes one pass`()
     throws
   {
     let long = String(repeating: "z", count: 100)
@@ -89,7 +89,7 @@ import Testing
     #expect(throws: CodecError.self) { try b.merge(wire) }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(5)))
   func `a vector of very many writers is read in little more than linear time`() throws {
     let elements = (1...40_000 as ClosedRange<UInt64>).map { number in
       VersionVector.Element(

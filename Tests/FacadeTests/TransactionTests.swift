@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Statements, transactions and what they leave behind.
-@Suite(.timeLimit(.minutes(1))) struct TransactionTests {
+@Suite(.timeLimit(.minutes(5))) struct TransactionTests {
   let peer: Peer
   var store: DunlinStore { peer.store }
 

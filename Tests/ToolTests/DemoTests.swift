@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(2)), arguments: [SIGINT, SIGTERM])
+  @Test(.timeLimit(.minutes(5)), arguments: [SIGINT, SIGTERM])
   func `interrupted, it ends its peers and leaves no file behind`(signal: Int32) throws {
     let demo = Tool.process(["demo"], environment: ["TMPDIR": directory.path])
     let output = Pipe()

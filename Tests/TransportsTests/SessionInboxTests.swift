@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import Transports
 
-@Suite(.timeLimit(.minutes(1))) struct SessionInboxTests {
+@Suite(.timeLimit(.minutes(5))) struct SessionInboxTests {
   @Test func `commits that nobody looks at are dropped beyond a bound, and that is told`() async throws {
     let peer = try TestPeer("peer")
     let inbox = SessionInbox()

@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import Transports
 
-@Suite(.timeLimit(.minutes(1))) struct TCPLinkTests {
+@Suite(.timeLimit(.minutes(5))) struct TCPLinkTests {
   /// Both ends of a connection over loopback, and what keeps them.
   private func connected(
     _ options: TCPOptions = TCPOptions()
