@@ -60,7 +60,9 @@ package struct ByteReader: ~Escapable {
   /// A count of things that take at least `minimumBytes` each, checked against what is left.
   package mutating func readCount(minimumBytes: Int = 1) throws(CodecError) -> Int {
     let count = try readVarint()
-    guard count <= UInt64(remaining / max(minimumBytes, 1)) else {
+    // A division costs more than all the rest.
+    let most = minimumBytes <= 1 ? remaining : remaining / minimumBytes
+    guard count <= UInt64(most) else {
       throw failure(.truncated, "a count exceeds the input")
     }
     return Int(count)

@@ -31,6 +31,8 @@ public struct SessionConfiguration: Sendable {
   /// How much a statement that it runs for another may take.
   public var remoteQueryLimits = RemoteQueryLimits()
 
+  /// Whether both ends of the link are on one machine.
+  package var isLocal = false
   /// The protocol versions offered; for tests of the negotiation.
   package var versions: ClosedRange<UInt16> = SyncLimits.versions
   /// The abilities offered; for tests of every mixture.

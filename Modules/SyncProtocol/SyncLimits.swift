@@ -36,6 +36,10 @@ package enum SyncLimits {
   package static let slowLinkRate = 200_000.0
   /// Plain bytes of a group in the stream of small ones on a slow link.
   package static let slowSmallGroupBytes = 16 << 10
+  /// Bytes in flight at first where both ends are on one machine.
+  package static let localWindowBytes = 2 << 20
+  /// Plain bytes from which on a piece of the small groups is bulk, unless it begins with a live change.
+  package static let bulkPieceBytes = 4 << 10
   /// A range with at most this many documents at either end is listed.
   package static let listedDocuments = 32
   /// The parts into which a range is split.

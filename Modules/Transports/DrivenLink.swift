@@ -3,6 +3,9 @@ protocol DrivenLink: AnyObject, Sendable {
   /// Where the link's own work is done, and its user's.
   var executor: any SessionExecutor { get }
 
+  /// Whether both ends are on one machine.
+  var isLocal: Bool { get }
+
   /// Hands everything that arrives to `user` from now on, what has arrived before first; call it once.
   ///
   /// The link lets go of its user when both directions have ended.

@@ -4,6 +4,8 @@ import NIOPosix
 /// Drives a link that knows how to wait only, with a task for each direction.
 final class LinkPump: DrivenLink {
   let executor: any SessionExecutor = LoopExecutor(loop: TCP.group.next())
+  /// A link that knows how to wait only may be an emulated one.
+  let isLocal = false
   private let link: any Link
   private let outbox = LinkOutbox()
   private let room = Latch()

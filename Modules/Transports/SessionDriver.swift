@@ -89,10 +89,11 @@ public final class SessionDriver: Sendable {
     self.onEvent = onEvent
     line = (link as? any DrivenLink) ?? LinkPump(link)
     timer = SessionTimer(clock: setup.clock)
+    var configuration = setup.configuration
+    configuration.isLocal = line.isLocal
     turn = SessionTurn(
       Session(
-        id: id, store: setup.store, gate: setup.gate, shared: setup.shared,
-        configuration: setup.configuration))
+        id: id, store: setup.store, gate: setup.gate, shared: setup.shared, configuration: configuration))
     // The first turn is the start's, which finds it here.
     _ = inbox.post { $0.subscriptions = subscriptions }
   }

@@ -74,6 +74,8 @@ public final class TCPLink: Link {
 extension TCPLink: DrivenLink {
   var executor: any SessionExecutor { LoopExecutor(loop: channel.eventLoop) }
 
+  var isLocal: Bool { channel.remoteAddress?.isLoopback ?? false }
+
   func attach(_ user: any LinkUser) { onLoop { $0.attach(user) } }
 
   func write(_ pieces: [[UInt8]]) {

@@ -192,6 +192,17 @@ extension SocketAddress {
   }
 }
 
+extension SocketAddress {
+  /// Whether what is sent there stays on this machine.
+  var isLoopback: Bool {
+    switch self {
+    case .v4: ipAddress?.hasPrefix("127.") ?? false
+    case .v6: ipAddress == "::1" || ipAddress?.hasPrefix("::ffff:127.") ?? false
+    case .unixDomainSocket: true
+    }
+  }
+}
+
 /// Host and port as people write them; an IPv6 address stands in brackets.
 func hostPort(_ host: String, _ port: Int) -> String {
   host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

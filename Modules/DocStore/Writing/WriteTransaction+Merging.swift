@@ -111,6 +111,35 @@ extension WriteTransaction {
     }
   }
 
+  /// Merges what was written on top of the state that stands here, and stores nothing.
+  ///
+  /// - Parameters:
+  ///   - id: The document's id.
+  ///   - collection: The collection's name.
+  ///   - wire: Memory for the successor.
+  ///   - make: Makes the successor of what stands here; `false` when there is none.
+  /// - Returns: What it came to; `nil` when there is no document or no successor.
+  /// - Throws: As the form that stores.
+  package func prepare(
+    id: DocumentID, in collection: String, by wire: inout ByteWriter,
+    making make: (StoredDocument, SiteTable, inout ByteWriter) throws -> Bool
+  ) throws -> PreparedMerge? {
+    try withCodecErrors {
+      var times = MergeTimes(ofUniform: VersionVector())
+      var result = MergeResult.unchanged
+      let change = try prepareChange(id, in: collection, as: .other, "merge") { existing, tables in
+        wire.bytes.removeAll(keepingCapacity: true)
+        guard let existing, try make(existing, tables.sites, &wire) else { return nil }
+        let (outcome, document) = try join(
+          wire.bytes.span.bytes, nil, existing, &tables, &times, false
+        ) { _, _ in .join }
+        result = outcome
+        return document
+      }
+      return change.map { PreparedMerge(result: result, change: $0, times: times) }
+    }
+  }
+
   /// Stores what ``prepare(wire:id:in:choosing:)`` made in this transaction.
   ///
   /// - Returns: `false`, with nothing done, when the document was written meanwhile: it is to be merged anew.

@@ -63,22 +63,28 @@ struct OutgoingRun {
 
   /// Appends all but the collection and the flags: head, checks, ids, then the values column by column.
   func write(to out: inout ByteWriter) {
-    let members = members.sorted { $0.id.span.bytes.compare($1.id.span.bytes) < 0 }
+    let order = order
     head.write(to: &out)
     var check = RunCheck()
     for member in members { check.add(member.part.step) }
     check.write(to: &out)
     out.writeVarint(members.count)
     var previous: [UInt8] = []
-    for member in members {
-      let shared = zip(previous, member.id).prefix { $0 == $1 }.count
+    for place in order {
+      let id = members[place].id
+      let shared = zip(previous, id).prefix { $0 == $1 }.count
       out.writeVarint(shared)
-      out.writeBlob(member.id[shared...])
-      previous = member.id
+      out.writeBlob(id[shared...])
+      previous = id
     }
     for column in 0..<head.valueCount {
       out.writeVarint(members.reduce(0) { $0 + $1.part.values[column].count })
-      for member in members { out.write(member.successor[member.part.values[column]]) }
+      for place in order { out.write(members[place].successor[members[place].part.values[column]]) }
     }
+  }
+
+  /// Places of the members by ascending ids; members themselves are much to move about.
+  private var order: [Int] {
+    members.indices.sorted { members[$0].id.span.bytes.compare(members[$1].id.span.bytes) < 0 }
   }
 }

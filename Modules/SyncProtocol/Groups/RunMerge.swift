@@ -18,6 +18,35 @@ struct RunMerge {
   }
 
   func prepare() throws -> Outcome {
+    if let merges = try? prepareAtOnce() { return .prepared(merges) }
+    return try prepareInSteps()
+  }
+
+  /// Merges each document as it is read, as if all that the run builds on were here, which it nearly always is.
+  ///
+  /// - Returns: `nil` when it is not.
+  /// - Throws: Whatever that came to; what is wrong is found out step by step.
+  private func prepareAtOnce() throws -> [PreparedMerge]? {
+    var check = RunCheck()
+    var wire = ByteWriter(capacity: 256)
+    var merges: [PreparedMerge] = []
+    merges.reserveCapacity(run.ids.count)
+    for (member, id) in run.ids.enumerated() {
+      var former = Summary.zero
+      let merge = try transaction.prepare(id: id, in: run.collection, by: &wire) { standing, sites, wire in
+        former = standing.summary
+        return try run.withEntries(of: member) { entries in
+          try run.head.appendSuccessor(entries, onto: standing, sites: sites, to: &wire)
+        }
+      }
+      guard let merge, let summary = merge.summary else { return nil }
+      check.add(from: former, to: summary)
+      merges.append(merge)
+    }
+    return check == run.check ? merges : nil
+  }
+
+  private func prepareInSteps() throws -> Outcome {
     guard let collection = try transaction.collection(run.collection) else { return .missingBase }
     let sites = transaction.sites
     var here = RunCheck()

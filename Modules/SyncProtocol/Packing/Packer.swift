@@ -20,18 +20,18 @@ final class Packer {
     let packedBytes: Int
   }
 
-  init(level: Int?) { policy = PackingPolicy(level: level) }
+  init(level: Int?, isLocal: Bool) { policy = PackingPolicy(level: level, isLocal: isLocal) }
 
   /// Packs the next piece of the stream of small groups into a frame.
   ///
   /// Whether it is stored is settled before the compressor sees it: what one end's window holds, the
   /// other's must hold too.
-  func fragment(_ plain: RawSpan, rate: Double?) throws(SyncError) -> Piece {
+  func fragment(_ plain: RawSpan, rate: Double?, isBulk: Bool) throws(SyncError) -> Piece {
     if storedRun > 0 {
       storedRun -= 1
       return fragment(plain, .stored, plainBytes: plain.byteCount)
     }
-    switch policy.choice(rate: rate) {
+    switch policy.choice(rate: rate, isBulk: isBulk) {
     case .stored: return fragment(plain, .stored, plainBytes: plain.byteCount)
     case .deflated(let level):
       let deflater: Deflater
@@ -61,10 +61,10 @@ final class Packer {
 
   /// Packs the bytes of a large group from `offset` on, or leaves that to others if it may.
   func chunk(
-    of group: RawSpan, offset: Int, plainBytes: Int, rate: Double?, mayLeave: Bool
+    of group: RawSpan, offset: Int, plainBytes: Int, rate: Double?, isBulk: Bool, mayLeave: Bool
   ) throws(SyncError) -> Chunk {
     let plain = group.extracting(offset..<offset + plainBytes)
-    switch policy.choice(rate: rate) {
+    switch policy.choice(rate: rate, isBulk: isBulk) {
     case .stored: return .packed(nil)
     case .deflated(let level):
       if mayLeave, plainBytes >= Self.jobBytes { return .job(level: level) }

@@ -13,17 +13,25 @@ struct PackingPolicy {
 
   /// zlib's level, where the application has set one.
   let pinned: Int?
+  /// Whether both ends are on one machine, where packing much costs more than it saves.
+  let isLocal: Bool
   /// The peer's hello took long: the link may be slow.
   var isLongLink = false
   private var heldBack: (since: Duration, plainBytes: UInt64)?
   private var storing: (since: Duration, plainBytes: UInt64, formerRate: Double)?
   private var nextTrial: Duration = .zero
 
-  init(level: Int?) { pinned = level.map { (0...9).contains($0) ? $0 : 1 } }
+  init(level: Int?, isLocal: Bool) {
+    pinned = level.map { (0...9).contains($0) ? $0 : 1 }
+    self.isLocal = isLocal
+  }
 
   /// How the next piece is packed, given the bytes that the link moves in a second, where they are known.
-  func choice(rate: Double?) -> Choice {
+  ///
+  /// A piece `isBulk` that is one of many, so that the link would wait for the compressor.
+  func choice(rate: Double?, isBulk: Bool) -> Choice {
     if let pinned { return pinned == 0 ? .stored : .deflated(level: pinned) }
+    if isLocal { return isBulk ? .stored : .deflated(level: 1) }
     if storing != nil { return .stored }
     guard let rate else { return .deflated(level: isLongLink ? 9 : 1) }
     switch rate {
@@ -42,7 +50,7 @@ struct PackingPolicy {
   ///   - rate: Bytes that the link moves in a second, where that is known.
   ///   - now: The time.
   mutating func note(isHeldBack: Bool, isIdle: Bool, plainBytes: UInt64, rate: Double?, now: Duration) {
-    guard pinned == nil else { return }
+    guard pinned == nil, !isLocal else { return }
     if let storing {
       if isIdle { return self.storing = nil }
       let elapsed = now - storing.since

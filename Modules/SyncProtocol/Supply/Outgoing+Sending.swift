@@ -22,7 +22,9 @@ extension Outgoing {
   }
 
   private func plainBytes(_ ratio: PackingRatio, _ span: Duration) -> Int {
-    min(max(ratio.plainBytes(window.pieceBytes(span)), SyncLimits.pieceBytes), SyncLimits.smallGroupBytes)
+    // On one machine it is only the receiver that can be slow, and small pieces make it slower.
+    if context.configuration.isLocal { return SyncLimits.smallGroupBytes }
+    return min(max(ratio.plainBytes(window.pieceBytes(span)), SyncLimits.pieceBytes), SyncLimits.smallGroupBytes)
   }
 
   /// Sends one fragment or one chunk, as far as there are any and the window has room.
@@ -40,6 +42,7 @@ extension Outgoing {
     let most = streamStart + UInt64(min(streamBytes, fragmentBytes))
     var count = Int(most - streamStart)
     var groups = 0
+    let isLive = smallGroups.first.map { $0.sequence > 0 } ?? false
     // A piece ends with a group where one ends in it, so that few are ever begun and not whole.
     while let group = smallGroups.first, group.end <= most {
       _ = smallGroups.removeFirst()
@@ -51,7 +54,8 @@ extension Outgoing {
     }
     isFirstBegun = groups == 0
     let piece = Array(stream[streamHead..<streamHead + count])
-    let packed = try packer.fragment(piece.span.bytes, rate: window.rate)
+    let packed = try packer.fragment(
+      piece.span.bytes, rate: window.rate, isBulk: count >= SyncLimits.bulkPieceBytes && !isLive)
     streamHead += count
     if streamHead == stream.count {
       stream.removeAll(keepingCapacity: true)
@@ -74,6 +78,7 @@ extension Outgoing {
     let range = transfer.offset..<transfer.offset + min(bytes.count - transfer.offset, chunkBytes)
     let chunk = try packer.chunk(
       of: bytes.span.bytes, offset: range.lowerBound, plainBytes: range.count, rate: window.rate,
+      isBulk: transfer.sequence == 0 && transfer.documents > 1,
       mayLeave: context.configuration.packsOutside)
     var content: PackingLine.Content?
     switch chunk {

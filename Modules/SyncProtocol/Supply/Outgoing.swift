@@ -58,8 +58,10 @@ final class Outgoing {
 
   init(_ context: SessionContext) {
     self.context = context
-    packer = Packer(level: context.configuration.compressionLevel)
-    window = FlowWindow(bytes: context.configuration.initialWindowBytes, now: context.now)
+    let configuration = context.configuration
+    packer = Packer(level: configuration.compressionLevel, isLocal: configuration.isLocal)
+    let bytes = configuration.isLocal ? SyncLimits.localWindowBytes : configuration.initialWindowBytes
+    window = FlowWindow(bytes: bytes, now: context.now)
   }
 
   /// Learns how long the peer's hello took to come: a long way is begun on with little.

@@ -1,0 +1,65 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+import Testing
+
+@Suite struct LocalLinkTests {
+  /// What a session sent of documents, plain and packed, since `before`.
+  private static func sent(
+    _ session: Session, since before: SyncStatistics = SyncStatistics()
+  ) -> (plain: UInt64, packed: UInt64) {
+    let now = session.statistics
+    return (now.plainBytesSent - before.plainBytesSent, now.packedBytesSent - before.packedBytesSent)
+  }
+
+  private static func pair(
+    level: Int? = nil, isLocal: Bool, oneByOne: Bool
+  ) throws -> (network: TestNetwork, a: TestPeer, sender: Session) {
+    let network = TestNetwork()
+    network.configure = {
+      $0.isLocal = isLocal
+      $0.compressionLevel = level
+    }
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    let text = String(repeating: "many documents ", count: 20)
+    for part in 0..<(oneByOne ? 500 : 1) {
+      try a.store.write { transaction in
+        for index in 0..<(oneByOne ? 1 : 500) {
+          try transaction.upsert(
+            ["text": .string("\(text)\(index)")], id: DocumentID("d\(part)-\(index)"), into: "things")
+        }
+      }
+    }
+    try b.subscribe("SELECT * FROM things")
+    let (sender, _) = try network.connect(a, b)
+    try network.settle()
+    #expect(try b.documents() == a.documents())
+    return (network, a, sender.session)
+  }
+
+  @Test(arguments: [true, false])
+  func `a first sync on one machine goes as it is, and small changes after it packed`(oneByOne: Bool) throws {
+    let (network, a, sender) = try Self.pair(isLocal: true, oneByOne: oneByOne)
+    let bulk = Self.sent(sender)
+    // The last piece may be a small one.
+    #expect(bulk.packed * 10 > bulk.plain * 9)
+    let before = sender.statistics
+    try a.store.write { transaction in
+      for index in 0..<20 {
+        try transaction.upsert(
+          ["text": .string(String(repeating: "new ", count: 20))], id: DocumentID("e\(index)"), into: "things"
+        )
+      }
+    }
+    try network.settle()
+    let live = Self.sent(sender, since: before)
+    #expect(live.packed * 2 < live.plain)
+  }
+
+  @Test func `a level that was asked for holds on one machine, too`() throws {
+    let (_, _, sender) = try Self.pair(level: 1, isLocal: true, oneByOne: false)
+    let bulk = Self.sent(sender)
+    #expect(bulk.packed * 4 < bulk.plain)
+  }
+}
