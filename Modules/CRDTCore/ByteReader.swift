@@ -40,7 +40,20 @@ package struct ByteReader: ~Escapable {
   }
 
   /// LEB128, refused when longer than its value needs, so that every value has one encoding.
+  @inline(__always)
   package mutating func readVarint() throws(CodecError) -> UInt64 {
+    // Most take one byte.
+    if offset < bytes.byteCount {
+      let byte = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
+      if byte < 0x80 {
+        offset += 1
+        return UInt64(byte)
+      }
+    }
+    return try readLongVarint()
+  }
+
+  private mutating func readLongVarint() throws(CodecError) -> UInt64 {
     var value: UInt64 = 0
     var shift: UInt64 = 0
     while true {

@@ -61,6 +61,10 @@ public struct DocumentID: Hashable, Sendable, Comparable {
   /// Takes canonical bytes from disk or the network, refusing any others.
   public init(validating span: RawSpan) throws(CodecError) {
     guard span.byteCount <= Limits.documentIDBytes else { throw CodecError(.limit, "an _id is too long") }
+    if let text = Self.string(in: span), text.isPlainText {
+      self.bytes = unsafe span.withUnsafeBytes { unsafe Array($0) }
+      return
+    }
     let value = try Self.decode(span)
     let bytes = unsafe span.withUnsafeBytes { unsafe Array($0) }
     guard let canonical = try? DocumentID(value), canonical.bytes == bytes else {

@@ -139,6 +139,34 @@ package enum ValueCodec {
     }
   }
 
+  /// Passes over what follows a value's tag, all of which must be canonical.
+  ///
+  /// - Returns: `false`, anywhere in it, for what cannot be told without reading it.
+  static func passPlain(_ tag: Tag, _ reader: inout ByteReader, depth: Int) throws(CodecError) -> Bool {
+    switch tag {
+    case .null, .no, .yes: break
+    case .int: _ = try reader.readVarint()
+    case .double: _ = try readDouble(&reader)
+    case .bytes: _ = try reader.readBlob()
+    case .string:
+      let start = reader.offset
+      guard try reader.readBlob().isPlainText else {
+        throw CodecError(.malformed, "a string is not UTF-8", at: start)
+      }
+    case .array:
+      try checkDepth(depth, reader)
+      for _ in 0..<(try reader.readCount()) {
+        let start = reader.offset
+        guard let tag = Tag(rawValue: try reader.readByte()) else {
+          throw CodecError(.malformed, "a value has an unknown type", at: start)
+        }
+        guard try passPlain(tag, &reader, depth: depth + 1) else { return false }
+      }
+    case .map, .counter, .attachment: return false
+    }
+    return true
+  }
+
   private static func checkDepth(_ depth: Int, _ reader: borrowing ByteReader) throws(CodecError) {
     guard depth <= Limits.depth else { throw reader.failure(.limit, "a value is nested too deep") }
   }

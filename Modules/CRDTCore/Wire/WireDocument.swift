@@ -38,10 +38,24 @@ package enum WireDocument {
   }
 
   /// What a document can be merged with, without reading its entries.
-  package static func basis(_ bytes: RawSpan) throws(CodecError) -> WireBasis {
+  ///
+  /// - Parameters:
+  ///   - bytes: A wire document.
+  ///   - like: What another came to that is likely to be the same, so that both share their memory.
+  /// - Returns: A state's name for a successor, else the base and what the document includes.
+  /// - Throws: A `CodecError` when the head is malformed.
+  package static func basis(_ bytes: RawSpan, like: WireBasis? = nil) throws(CodecError) -> WireBasis {
     if SuccessorHead.announces(bytes) {
       var reader = ByteReader(bytes)
       return .state(try SuccessorHead(from: &reader).step)
+    }
+    if isUniform(bytes) {
+      var reader = ByteReader(bytes)
+      let life = try WireReader.readUniformHead(&reader)
+      if let like, case .vectors(let base, let vector) = like, base.isEmpty, vector.isSole(life) {
+        return like
+      }
+      return .vectors(base: VersionVector(), vector: VersionVector(birth: life))
     }
     let (base, vector) = try vectors(bytes)
     return .vectors(base: base, vector: vector)
@@ -80,6 +94,11 @@ package enum WireDocument {
   /// mentions nothing but beside what it builds on.
   package static func times(_ bytes: RawSpan) throws(CodecError) -> (vector: VersionVector, life: Stamp) {
     guard !SuccessorHead.announces(bytes) else { return (VersionVector(), .zero) }
+    if isUniform(bytes) {
+      var reader = ByteReader(bytes)
+      let life = try WireReader.readUniformHead(&reader)
+      return (VersionVector(birth: life), life)
+    }
     let head = try WireReader.readHead(bytes)
     return (head.vector, head.life)
   }
@@ -151,6 +170,21 @@ package enum WireBasis: Sendable {
 }
 
 extension VersionVector {
+  /// What a document includes that was written at once: its birth, unless it is default data.
+  init(birth: Stamp) {
+    self.init()
+    if birth.reading > .zero {
+      advance(Writer(site: birth.site, birth: birth.reading), to: birth.reading)
+    }
+  }
+
+  /// Whether a document of this vector was written at once and then.
+  fileprivate func isSole(_ birth: Stamp) -> Bool {
+    guard elements.count == 1, birth.reading > .zero else { return false }
+    return elements[0].writer == Writer(site: birth.site, birth: birth.reading)
+      && elements[0].reading == birth.reading
+  }
+
   /// Appends the vector on its own, with absolute sites and readings.
   package func encode(to out: inout ByteWriter) {
     out.writeVarint(elements.count)

@@ -41,6 +41,25 @@ struct WireReader: ~Escapable {
   /// Only what stands before the entries: the vectors and the life.
   static func readHead(_ bytes: RawSpan) throws(CodecError) -> DocumentState { try WireReader(bytes).state }
 
+  /// Reads all that stands before the entries of a document that was written at once.
+  ///
+  /// - Returns: When it came to life, and so the only write that it includes; zero for default data.
+  static func readUniformHead(_ reader: inout ByteReader) throws(CodecError) -> Stamp {
+    let flags = try reader.readByte()
+    guard flags & ~WireWriter.knownFlags == 0 else {
+      throw reader.failure(.unsupportedVersion, "a document has unknown flags")
+    }
+    guard flags == WireWriter.aliveFlag | WireWriter.uniformFlag else {
+      throw CodecError(.malformed, "a uniform document has parts of another")
+    }
+    let reading = try reader.accept(ClockReading(rawValue: try reader.readFixed()))
+    let stamp = Stamp(reading: reading, site: try reader.readSite())
+    guard (reading == .zero) == (stamp.site == .zero) else {
+      throw reader.failure(.malformed, "a life has no site")
+    }
+    return stamp
+  }
+
   private mutating func readUniformHead() throws(CodecError) {
     state.life.site = try reader.readSite()
     let isDefault = state.life.reading == .zero

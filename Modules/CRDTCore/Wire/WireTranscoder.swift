@@ -67,15 +67,8 @@ enum WireTranscoder {
     fromUniform wire: RawSpan, tables: inout RecordTables
   ) throws(CodecError) -> EncodedDocument? {
     guard wire.byteCount > 0, wire.byte(at: 0) & WireWriter.uniformFlag != 0 else { return nil }
-    var reader = ByteReader(wire, offset: 1)
-    guard wire.byte(at: 0) == WireWriter.aliveFlag | WireWriter.uniformFlag else {
-      throw CodecError(.malformed, "a uniform document has parts of another")
-    }
-    let reading = try reader.accept(ClockReading(rawValue: try reader.readFixed()))
-    let stamp = Stamp(reading: reading, site: try reader.readSite())
-    guard (reading == .zero) == (stamp.site == .zero) else {
-      throw reader.failure(.malformed, "a life has no site")
-    }
+    var reader = ByteReader(wire)
+    let stamp = try WireReader.readUniformHead(&reader)
     var assembler = UniformAssembler(stamp: stamp, tables: tables)
     guard let root = try assembler.map(&reader, path: StateHash.root, depth: 0) else { return nil }
     guard reader.isAtEnd else { throw reader.failure(.malformed, "a document has bytes left over") }
@@ -185,11 +178,31 @@ private struct UniformAssembler {
       try reader.checkUTF8(utf8, at: start)
       summary.add(entry.combined(with: StateHash.bytes(utf8, .string)))
       return builder.stringSlot(utf8)
-    case .null, .no, .yes, .double, .bytes, .array, .map, .counter, .attachment:
-      let value = try ValueCodec.readContent(tag, &reader, depth: depth)
-      summary.add(entry.combined(with: StateHash.value(value)))
-      return builder.slot(value)
+    case .array:
+      var rest = reader
+      if try ValueCodec.passPlain(tag, &rest, depth: depth) {
+        // As it stands here, so it is hashed and kept.
+        let bytes = reader.bytes.extracting(start..<rest.offset)
+        reader = rest
+        summary.add(entry.combined(with: StateHash.bytes(bytes, .array)))
+        return builder.heapSlot(.array, bytes)
+      }
+      return try other(tag, &reader, entry, depth: depth)
+    case .double:
+      let value = try ValueCodec.readDouble(&reader)
+      summary.add(entry.combined(with: StateHash.bits(ValueCodec.canonicalBits(value), .double)))
+      return builder.doubleSlot(value)
+    case .null, .no, .yes, .bytes, .map, .counter, .attachment:
+      return try other(tag, &reader, entry, depth: depth)
     }
+  }
+
+  private mutating func other(
+    _ tag: ValueCodec.Tag, _ reader: inout ByteReader, _ entry: HashLanes, depth: Int
+  ) throws(CodecError) -> UInt64 {
+    let value = try ValueCodec.readContent(tag, &reader, depth: depth)
+    summary.add(entry.combined(with: StateHash.value(value)))
+    return builder.slot(value)
   }
 }
 

@@ -37,8 +37,8 @@ struct ChangeList {
     }
   }
 
-  /// What this transaction did to a document so far.
-  func touch(of key: DocumentKey) -> Touch {
+  /// What this transaction did to a document so far; changes nothing, and so is not handed a copy of all.
+  mutating func touch(of key: DocumentKey) -> Touch {
     let hash = key.mixed
     guard let place = places.place(of: hash, where: { drafts[touches[$0].draft].key == key }) else {
       return Touch(hash: hash)

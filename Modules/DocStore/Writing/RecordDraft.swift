@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 
 /// The record of a peer's document, made before its write transaction: right where the document is new.
 package struct RecordDraft: Sendable {
@@ -12,9 +12,17 @@ package struct RecordDraft: Sendable {
 /// document that needs no others can be made anywhere; the first one that does is left to the writer, with all
 /// of its collection that come before the writer has done it.
 package struct RecordDrafter {
+  /// The dictionaries of a collection; `nil` where the writer has to do it all.
+  private struct Dictionaries {
+    let collection: String
+    var tables: RecordTables?
+  }
+
   private let store: Store
   private var catalogue: Catalogue
-  private var tables: [String: RecordTables?] = [:]
+  private var known: [String: RecordTables?] = [:]
+  /// Those of the last document, out of which nothing has to be looked up for the next.
+  private var active: Dictionaries?
 
   /// Larger documents are as well made by the writer: they would take their memory twice while they wait.
   private static let maximumBytes = 16 << 10
@@ -24,32 +32,58 @@ package struct RecordDrafter {
     catalogue = store.writer.catalogue
   }
 
+  /// Takes note of what the writer has numbered; before any group of documents.
+  package mutating func refresh() {
+    let latest = store.writer.catalogue
+    guard latest !== catalogue else { return }
+    catalogue = latest
+    known.removeAll(keepingCapacity: true)
+    active = nil
+  }
+
   /// The record of a document, for ``WriteTransaction/merge(wire:id:in:draft:choosing:)``.
   ///
+  /// - Parameters:
+  ///   - wire: A wire document.
+  ///   - collection: Its collection's name.
+  ///   - vector: What it includes, as it says itself.
   /// - Returns: `nil` where the writer has to make it, for whatever reason.
-  package mutating func draft(_ wire: RawSpan, in collection: String) -> RecordDraft? {
+  package mutating func draft(
+    _ wire: RawSpan, in collection: String, _ vector: VersionVector
+  ) -> RecordDraft? {
     guard wire.byteCount <= Self.maximumBytes, WireDocument.isUniform(wire) else { return nil }
-    let latest = store.writer.catalogue
-    if latest !== catalogue {
-      catalogue = latest
-      tables.removeAll(keepingCapacity: true)
-    }
-    if tables[collection] == nil {
-      tables[collection] = catalogue.byName[collection].map {
-        RecordTables(keys: $0.keys, sites: catalogue.sites)
-      }
-    }
-    guard var known = tables[collection] ?? nil else { return nil }
-    let names = (known.keys.count, known.sites.sites.count)
+    if active?.collection != collection { activate(collection) }
+    guard let names = active?.tables?.names else { return nil }
     do throws(CodecError) {
-      guard let document = try DocumentCodec.record(ofUniform: wire, tables: &known) else { return nil }
-      guard (known.keys.count, known.sites.sites.count) == names else {
-        tables[collection] = .some(nil)
+      guard let document = try active?.tables?.record(ofUniform: wire) else { return nil }
+      guard active?.tables?.names == names else {
+        active?.tables = nil
         return nil
       }
-      return RecordDraft(document: document, times: try MergeTimes(wire))
+      return RecordDraft(document: document, times: MergeTimes(ofUniform: vector))
     } catch {
+      // What the writer makes of it, it says.
+      if active?.tables?.names != names { active?.tables = nil }
       return nil
     }
+  }
+
+  private mutating func activate(_ collection: String) {
+    if let active { known[active.collection] = .some(active.tables) }
+    if let tables = known[collection] {
+      active = Dictionaries(collection: collection, tables: tables)
+      return
+    }
+    let tables = catalogue.byName[collection].map { RecordTables(keys: $0.keys, sites: catalogue.sites) }
+    active = Dictionaries(collection: collection, tables: tables)
+  }
+}
+
+extension RecordTables {
+  /// How many names there are of either kind.
+  fileprivate var names: Int { keys.count + sites.sites.count }
+
+  fileprivate mutating func record(ofUniform wire: RawSpan) throws(CodecError) -> EncodedDocument? {
+    try DocumentCodec.record(ofUniform: wire, tables: &self)
   }
 }

@@ -41,6 +41,13 @@ struct MergeTimes: Sendable {
   /// In place of both, the one write that a successor is.
   var author: (site: SiteID, reading: ClockReading)?
 
+  /// Those of a document that was written at once.
+  init(ofUniform vector: VersionVector) {
+    self.vector = vector
+    life = vector.elements.first.map { Stamp(reading: $0.reading, site: $0.writer.site) } ?? .zero
+    latest = life.reading
+  }
+
   init(_ wire: RawSpan) throws(CodecError) {
     (vector, life) = try WireDocument.times(wire)
     latest = max(vector.latest, life.reading)

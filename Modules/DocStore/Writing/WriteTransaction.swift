@@ -253,6 +253,8 @@ public final class WriteTransaction {
 
   /// Whether a peer's document may be taken in, as far as the times in it go.
   func isAccepted(_ latest: ClockReading) -> Bool {
+    // What is not above the clock has been looked at before.
+    if latest <= state.log.clock.latest { return true }
     if HybridClock.accepts(latest, now: settings.options.now()) { return true }
     settings.options.write(
       .error, "A peer's document is from a time more than a hundred years ahead; it is not taken in")
@@ -271,6 +273,7 @@ public final class WriteTransaction {
 
   /// Takes note of the times in a peer's data.
   func observe(_ reading: ClockReading) {
+    if reading <= state.log.clock.latest { return }
     if !state.log.clock.observe(reading, now: settings.options.now()) {
       settings.options.write(
         .warning,

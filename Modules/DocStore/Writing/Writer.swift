@@ -78,6 +78,7 @@ final class Writer: @unchecked Sendable {
 
   func start() throws(StoreError) {
     guard settings.options.drive == .thread else { return }
+    AllocatorHint.given
     let started = try StoreThread { self.run() }
     started.detach()
     thread.withLock { $0 = started }

@@ -27,8 +27,8 @@ struct GroupMerge {
       Probe.reached(.runLeftOut)
       return outcome.missing.append(try versions(steps))
     }
-    if group.documents.count + runs.count > 1, group.documents.contains(where: { !$0.isSelfContained }),
-      !Probe.defect(.groupStoredInParts), try !prepare(&steps)
+    if group.documents.count + runs.count > 1, group.hasDependents, !Probe.defect(.groupStoredInParts),
+      try !prepare(&steps)
     {
       Probe.reached(.groupLeftOut)
       if Probe.defect(.missingBaseIgnored) { return }
@@ -40,27 +40,34 @@ struct GroupMerge {
       }
       outcome.changedDocuments += 1
     }
-    for (index, document) in group.documents.enumerated() {
+    for index in group.documents.indices {
       if index < steps.count, let step = steps[index], try transaction.store(step.merge) {
-        note(step.merge.result, of: document, over: step.known, &outcome)
-        continue
+        note(step.merge.result, of: group.documents[index], over: step.known, &outcome)
+      } else {
+        try merge(group.documents[index], &outcome)
       }
-      var known: Knowledge?
-      let result = try checking(document) { wire in
-        try transaction.merge(
-          wire: wire, id: document.id, in: document.collection, draft: document.draft
-        ) {
-          try document.way(over: $0, $1, &known)
-        }
-      }
-      if result == .missingBase {
-        guard group.documentCount == 1 || Probe.defect(.groupStoredInParts) else {
-          throw SyncError(.malformed, "a group has contradictory forms of one document")
-        }
-        outcome.missing.append([try version(document, known)])
-      }
-      note(result, of: document, over: known, &outcome)
     }
+  }
+
+  /// Merges and stores one document.
+  private func merge(_ document: IncomingDocument, _ outcome: inout ApplyOutcome) throws {
+    var known: Knowledge?
+    let wire = group.block.span.bytes.extracting(document.wire)
+    let result: MergeResult
+    do {
+      result = try transaction.merge(
+        wire: wire, id: document.id, in: document.collection, draft: document.draft
+      ) { existing, sites in try document.way(over: existing, sites, &known) }
+    } catch {
+      throw damage(of: wire, in: document.collection) ?? error
+    }
+    if result == .missingBase {
+      guard group.documentCount == 1 || Probe.defect(.groupStoredInParts) else {
+        throw SyncError(.malformed, "a group has contradictory forms of one document")
+      }
+      outcome.missing.append([try version(document, known)])
+    }
+    note(result, of: document, over: known, &outcome)
   }
 
   /// Merges the runs, and stores nothing.
@@ -86,15 +93,19 @@ struct GroupMerge {
   private func prepare(_ steps: inout [Step?]) throws -> Bool {
     steps.reserveCapacity(group.documents.count)
     for document in group.documents {
-      if document.isSelfContained {
+      if document.basis.isSelfContained {
         steps.append(nil)
         continue
       }
       var known: Knowledge?
-      let merge = try checking(document) { wire in
-        try transaction.prepare(wire: wire, id: document.id, in: document.collection) {
+      let wire = group.block.span.bytes.extracting(document.wire)
+      let merge: PreparedMerge
+      do {
+        merge = try transaction.prepare(wire: wire, id: document.id, in: document.collection) {
           try document.way(over: $0, $1, &known)
         }
+      } catch {
+        throw damage(of: wire, in: document.collection) ?? error
       }
       steps.append(Step(merge: merge, known: known))
       if merge.result == .missingBase { return false }
@@ -119,18 +130,13 @@ struct GroupMerge {
         isHeld: document.isHeld))
   }
 
-  /// Tells a document that is damaged on the wire from one that is damaged here.
-  private func checking<R>(_ document: IncomingDocument, _ body: (RawSpan) throws -> R) throws -> R {
-    let wire = group.block.span.bytes.extracting(document.wire)
-    do {
-      return try body(wire)
+  /// What is wrong with a document on the wire; `nil` where the damage is here.
+  private func damage(of wire: RawSpan, in collection: String) -> SyncError? {
+    do throws(CodecError) {
+      try WireDocument.validate(wire)
+      return nil
     } catch {
-      do throws(CodecError) {
-        try WireDocument.validate(wire)
-      } catch {
-        throw SyncError(error, in: "a document of \(document.collection)", base: 0)
-      }
-      throw error
+      return SyncError(error, in: "a document of \(collection)", base: 0)
     }
   }
 
@@ -165,18 +171,20 @@ private struct Knowledge {
   var isCertified = false
 }
 
-extension IncomingDocument {
+extension WireBasis {
   /// Whether it can be merged with whatever is here.
-  fileprivate var isSelfContained: Bool {
-    if case .vectors(let base, _) = basis { base.isEmpty } else { false }
+  var isSelfContained: Bool {
+    if case .vectors(let base, _) = self { base.isEmpty } else { false }
   }
+}
 
+extension IncomingDocument {
   /// What to do with it, and what is known of it here.
   fileprivate func way(
     over existing: StoredDocument?, _ sites: SiteTable, _ known: inout Knowledge?
   ) throws(CodecError) -> MergeWay {
     known = nil
-    guard let existing else { return isSelfContained ? .join : .leave }
+    guard let existing else { return basis.isSelfContained ? .join : .leave }
     let record = RecordView(existing.record)
     switch basis {
     case .state(let step):

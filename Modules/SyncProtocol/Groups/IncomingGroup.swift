@@ -23,6 +23,8 @@ struct IncomingGroup: Sendable {
   private(set) var documents: [IncomingDocument]
   let runs: [IncomingRun]
   let byteCount: Int
+  /// Whether one of the documents fits some states only.
+  let hasDependents: Bool
 
   /// Documents, those in runs among them.
   var documentCount: Int { runs.reduce(documents.count) { $0 + $1.ids.count } }
@@ -55,8 +57,11 @@ struct IncomingGroup: Sendable {
     var documents: [IncomingDocument] = []
     documents.reserveCapacity(count)
     var previous: String?
+    var hasDependents = false
+    var accepted: (collection: String, isAccepted: Bool)?
     for _ in 0..<count {
       let collection = try reader.readCollection(after: &previous)
+      if accepted?.collection != collection { accepted = (collection, accepts(collection)) }
       let id = try reader.readDocumentID()
       let flags = try reader.readByte()
       guard flags & ~GroupEncoder.knownFlags == 0 else {
@@ -64,13 +69,14 @@ struct IncomingGroup: Sendable {
       }
       let wire = try reader.readBlob()
       let start = range.lowerBound + reader.offset - wire.byteCount
-      guard accepts(collection) else { continue }
+      guard accepted?.isAccepted ?? false else { continue }
       let basis: WireBasis
       do {
-        basis = try WireDocument.basis(wire)
+        basis = try WireDocument.basis(wire, like: documents.last?.basis)
       } catch {
         throw CodecError(error.code, error.message, at: reader.offset - wire.byteCount + error.offset)
       }
+      if !basis.isSelfContained { hasDependents = true }
       documents.append(
         IncomingDocument(
           collection: collection, id: id, wire: start..<start + wire.byteCount,
@@ -83,15 +89,17 @@ struct IncomingGroup: Sendable {
     self.documents = documents
     self.runs = runs
     byteCount = range.count
+    self.hasDependents = hasDependents
   }
 
   /// Makes records of documents that may be new here, while the writer is busy with others.
   mutating func makeDrafts(with drafter: inout RecordDrafter) {
     let block = block
+    drafter.refresh()
     for index in documents.indices {
-      let document = documents[index]
+      guard case .vectors(_, let vector) = documents[index].basis else { continue }
       documents[index].draft = drafter.draft(
-        block.span.bytes.extracting(document.wire), in: document.collection)
+        block.span.bytes.extracting(documents[index].wire), in: documents[index].collection, vector)
     }
   }
 

@@ -35,7 +35,12 @@ extension Intake {
 
   /// The transfer that a piece goes on with, or begins; taken out, so that its bytes are not copied.
   func begin(_ number: UInt64, totalBytes: Int, offset: Int) throws(SyncError) -> IncomingTransfer {
-    let current = transfer ?? IncomingTransfer(number: lastTransfer + 1, totalBytes: totalBytes)
+    if transfer == nil {
+      transfer = IncomingTransfer(number: lastTransfer + 1, totalBytes: totalBytes)
+      // Whatever a peer announces, no more than what an honest one nearly always sends.
+      transfer?.bytes.reserveCapacity(min(totalBytes, 1 << 20))
+    }
+    let current = transfer ?? IncomingTransfer(number: 0, totalBytes: 0)
     transfer = nil
     guard number == current.number, totalBytes == current.totalBytes, offset == current.bytes.count else {
       throw SyncError(.malformed, "a chunk does not continue its group")
