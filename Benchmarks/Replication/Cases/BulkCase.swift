@@ -73,6 +73,21 @@ struct BulkCase {
     }
     try scan(pair, &report)
     try pair.quit()
+    try runPacked(&report, raw: raw.pull, in: directory)
+  }
+
+  /// The first sync again, packed as over a network.
+  private func runPacked(_ report: inout Report, raw: Double, in directory: URL) throws {
+    let name = "\(corpus.collection), packed"
+    let pair = try Pair(level: 1, in: directory)
+    try pair.sender.ask(.load(path: corpus.path, collection: corpus.collection, batch: 1_000))
+    let seconds = try pair.pull(corpus.collection, count: corpus.documents).figure("pullSeconds")
+    try pair.checkDigests(corpus)
+    report.add("\(name): replicate to an empty peer", Double(corpus.documents) / seconds, .perSecond)
+    report.add("\(name): replicate, rate by that of raw LMDB", raw / seconds, .times)
+    let sent = try pair.wireBytes(corpus.collection)
+    report.add("\(name): on the wire, both ways", sent, .bytes)
+    try pair.quit()
   }
 
   /// The same by LMDB, zlib and a socket.
@@ -122,9 +137,9 @@ struct BulkCase {
     var seconds: [Double] = []
     for (perTransaction, words) in Self.transactions {
       let before = try pair.wireBytes(collection)
-      let start = Measures.nanoseconds
-      try pair.sender.ask(
+      let reply = try pair.sender.ask(
         .updateField(collection: collection, field: field, count: updates, perTransaction: perTransaction))
+      let start = reply.times.first ?? 0
       changes += updates
       let end = try pair.receiver.ask(.wait(collection: collection, changes: changes)).times.first ?? 0
       let bytes = try pair.wireBytes(collection) - before

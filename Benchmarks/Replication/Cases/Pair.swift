@@ -7,12 +7,14 @@ final class Pair {
   let receiver: PeerProcess
   private let directory: URL
 
-  init(_ kind: PeerKind = .dunlin, in parent: URL) throws {
+  /// Starts both; `level` is zlib's, `nil` what the library chooses.
+  init(_ kind: PeerKind = .dunlin, level: Int? = nil, in parent: URL) throws {
     directory = parent.appendingPathComponent("pair-\(UInt64.random(in: 0...UInt64.max))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    sender = try PeerProcess(kind, path: directory.appendingPathComponent("sender").path, name: "sender")
+    sender = try PeerProcess(
+      kind, path: directory.appendingPathComponent("sender").path, name: "sender", level: level)
     receiver = try PeerProcess(
-      kind, path: directory.appendingPathComponent("receiver").path, name: "receiver")
+      kind, path: directory.appendingPathComponent("receiver").path, name: "receiver", level: level)
   }
 
   deinit { try? FileManager.default.removeItem(at: directory) }

@@ -2,7 +2,8 @@ import BenchmarkSupport
 
 /// What the benchmark asks of a peer's process, one JSON line each.
 enum Request: Codable, Sendable {
-  case open(path: String, name: String)
+  /// Opens a store; `level` is zlib's, `nil` what the library chooses.
+  case open(path: String, name: String, level: Int?)
   case listen
   /// Imports JSON Lines in batches of `batch`.
   case load(path: String, collection: String, batch: Int)

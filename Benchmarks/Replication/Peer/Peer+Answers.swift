@@ -31,7 +31,9 @@ extension Peer: PeerService {
     case .commitOneByOne(let collection, let count, let gap):
       reply = try await commitOneByOne(collection, count: count, gap: .milliseconds(gap))
     case .updateField(let collection, let field, let count, let perTransaction):
-      try await updateField(field, of: collection, count: count, perTransaction: perTransaction)
+      reply.times = [
+        try await updateField(field, of: collection, count: count, perTransaction: perTransaction)
+      ]
     case .writeLarge(let id, let bytes): reply = try await writeLarge(id, canonicalBytes: bytes)
     case .holds(let collection, let id): reply.figures["holds"] = try holds(collection, id) ? 1 : 0
     case .scan(let collection, let predicate, let rounds):

@@ -73,25 +73,31 @@ extension Peer {
   }
 
   /// Sets one field of `count` documents to a value that none of them has.
-  func updateField(_ field: String, of collection: String, count: Int, perTransaction: Int) async throws {
+  ///
+  /// - Returns: When the first transaction began.
+  func updateField(
+    _ field: String, of collection: String, count: Int, perTransaction: Int
+  ) async throws -> Double {
     var ids: [DocumentID] = []
     try store.read { transaction in
       guard let found = try transaction.collection(collection) else { return }
       try transaction.forEachRecord(in: found) { id, _, record in
         if record.isAlive { ids.append(try DocumentID(validating: id)) }
-        return ids.count < count
+        return true
       }
     }
-    guard ids.count == count else { throw BenchmarkError("\(collection) has less than \(count) documents") }
+    ids = try spread(count, of: ids)
     let base = Int64.random(in: 1_000_000...2_000_000)
-    for start in stride(from: 0, to: count, by: perTransaction) {
-      let part = Array(ids[start..<min(start + perTransaction, count)])
+    let start = Measures.nanoseconds
+    for first in stride(from: 0, to: count, by: perTransaction) {
+      let part = Array(ids[first..<min(first + perTransaction, count)])
       try await store.write { transaction in
         for (offset, id) in part.enumerated() {
-          try transaction.update(id, in: collection, [.set([field], .int(base + Int64(start + offset)))])
+          try transaction.update(id, in: collection, [.set([field], .int(base + Int64(first + offset)))])
         }
       }
     }
+    return start
   }
 
   /// Writes a document of exactly so many canonical bytes, and a small one after it.

@@ -24,7 +24,7 @@ final class Peer: Sendable {
     let oversize = Mutex<[String]>([])
   }
 
-  init(path: String, name: String) throws {
+  init(path: String, name: String, level: Int? = nil) throws {
     var options = StoreOptions()
     options.log = { [notes] level, line in
       if level >= .warning { notes.warnings.withLock { $0.append(line) } }
@@ -36,7 +36,8 @@ final class Peer: Sendable {
     network = PeerNetwork(
       setup: SessionDriver.Setup(
         store: store, gate: SyncScopes(),
-        configuration: SessionConfiguration(kind: .small, peerName: name, appID: "benchmark")),
+        configuration: SessionConfiguration(
+          kind: .small, peerName: name, appID: "benchmark", compressionLevel: level)),
       options: networkOptions)
     try network.start()
     let events = network.events()

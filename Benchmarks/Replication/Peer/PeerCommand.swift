@@ -41,10 +41,10 @@ struct PeerCommand: AsyncParsableCommand {
   }
 
   private func answer(_ request: Request, _ opened: inout (any PeerService)?) async throws -> Reply {
-    if case .open(let path, let name) = request {
+    if case .open(let path, let name, let level) = request {
       opened =
         switch kind {
-        case .dunlin: try Peer(path: path, name: name)
+        case .dunlin: try Peer(path: path, name: name, level: level)
         case .raw: try RawPeer(path: path)
         }
       return Reply()

@@ -9,13 +9,13 @@ final class PeerProcess {
   private var buffer: [UInt8] = []
 
   /// Starts this program again as a peer with a store in `path`.
-  init(_ kind: PeerKind, path: String, name: String) throws {
+  init(_ kind: PeerKind, path: String, name: String, level: Int? = nil) throws {
     process.executableURL = Bundle.main.executableURL
     process.arguments = ["peer", "--kind", kind.rawValue]
     process.standardInput = input
     process.standardOutput = output
     try process.run()
-    try ask(.open(path: path, name: name))
+    try ask(.open(path: path, name: name, level: level))
   }
 
   deinit { if process.isRunning { process.terminate() } }
