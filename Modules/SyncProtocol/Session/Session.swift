@@ -278,6 +278,7 @@ public final class Session {
     context.peer = peer
     state = .open
     context.shared.pulls.join(id, now: context.now)
+    context.shared.encoding.join(id)
     context.tell(.connected(peer))
     intake.subscribe(to: Interest(queries))
   }

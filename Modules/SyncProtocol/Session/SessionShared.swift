@@ -4,6 +4,8 @@
 public final class SessionShared: Sendable {
   /// Who asks whom for what is announced.
   let pulls = PullDesk()
+  /// What several send of the same changes.
+  let encoding = SharedEncoding()
 
   /// Makes the shared part; a store has one, however many sessions.
   public init() {}
@@ -11,5 +13,8 @@ public final class SessionShared: Sendable {
   /// Forgets a session whose link is gone.
   ///
   /// - Returns: Sessions to be nudged, since they waited for it.
-  public func leave(_ session: UInt64) -> [UInt64] { pulls.leave(session) }
+  public func leave(_ session: UInt64) -> [UInt64] {
+    encoding.leave(session)
+    return pulls.leave(session)
+  }
 }

@@ -71,7 +71,9 @@ extension Supply {
       collection: change.collection, id: change.id, record: after, sites: change.sites, base: base,
       isHeld: isHeld, news: news)
     if !base.isEmpty, group.round != nil, !contention.countDown(change.key) {
-      document.successor = try successor(change)
+      document.successor = try context.shared.encoding.form(of: change) { () throws(SyncError) in
+        try successor(change)
+      }
     }
     group.byteCount += after.bytes.count + 256 + (document.successor?.count ?? 0)
     group.documents.append(document)
