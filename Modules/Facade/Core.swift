@@ -61,7 +61,9 @@ final class Core: Sendable {
       options: options)
     self.network = network
     presence = PresenceBoard(network)
-    subscriptions = SubscriptionRegistry(store: store, reporter: reporter) { network.subscribe(to: $0) }
+    subscriptions = SubscriptionRegistry(store: store, reporter: reporter) {
+      network.subscribe(to: $0, evicting: $1)
+    }
     tellOfThemselves(network)
     try parameters.govern(store)
     try govern(parameters)

@@ -6,10 +6,15 @@ public struct ApplyBatch: Sendable {
   /// Names the batch in `Session.applied`.
   public let ticket: UInt64
   let groups: [IncomingGroup]
+  /// Documents that are no longer wanted here.
+  let leaving: [LeaveDesk.Candidate]
+  private let desk: LeaveDesk
 
-  init(ticket: UInt64, groups: [IncomingGroup]) {
+  init(ticket: UInt64, groups: [IncomingGroup], leaving: [LeaveDesk.Candidate] = [], desk: LeaveDesk) {
     self.ticket = ticket
     self.groups = groups
+    self.leaving = leaving
+    self.desk = desk
   }
 
   /// Documents in all groups.
@@ -23,12 +28,19 @@ public struct ApplyBatch: Sendable {
   ///   committed.
   public func apply(in transaction: WriteTransaction) throws -> ApplyOutcome {
     var outcome = ApplyOutcome()
+    let hasLeft = try transaction.hasLeavingNotes()
     for (index, group) in groups.enumerated() {
+      let group = hasLeft ? try desk.without(left: group, in: transaction) : group
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
       try transaction.beginGroup()
       try GroupMerge(group, in: transaction).run(&outcome)
       if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
+    if !groups.isEmpty {
+      let owed = Set(outcome.owed.map { DocumentName(collection: $0.version.collection, id: $0.version.id) })
+      try desk.look(at: transaction) { !owed.contains($0) }
+    }
+    try desk.evict(leaving, in: transaction)
     return outcome
   }
 }

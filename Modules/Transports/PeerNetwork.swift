@@ -134,10 +134,15 @@ public final class PeerNetwork: Sendable {
   // MARK: - What sessions share
 
   /// Replaces what is pulled from every peer.
-  public func subscribe(to queries: [SubscriptionQuery]) {
+  ///
+  /// - Parameters:
+  ///   - queries: What documents are wanted.
+  ///   - evicting: Those of the queries whose documents are evicted when they match none any more.
+  public func subscribe(to queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery> = []) {
     // Under the lock, so that every session ends with the newest set.
     state.withLockedValue { state in
       state.subscriptions = queries
+      setup.shared.follow(queries, evicting: evicting, of: setup.store)
       for session in state.sessions.values { session.driver.subscribe(to: queries) }
     }
   }

@@ -165,4 +165,59 @@ import Testing
     try clock.pass(days: 8, store)
     #expect(try notes() == [:])
   }
+
+  @Test func `too many notes make the older half be forgotten`() throws {
+    let clock = DayClock()
+    let fixture = try StoreFixture(clock: clock)
+    let store = fixture.store
+    let limit = 65_536
+    try store.put("a", [:])
+    for half in 0..<2 {
+      try store.write { tx in
+        for index in 0..<limit / 2 {
+          _ = try tx.setLeavingNote([UInt8(half)], for: DocumentID("\(half) \(index)"), in: "cars")
+        }
+      }
+      clock.advance(days: 1)
+    }
+    #expect(try store.write { try $0.setLeavingNote([2], for: DocumentID("b"), in: "cars") }.0)
+    var counts = [0, 0, 0]
+    try store.read { tx in
+      try tx.forEachLeavingNote { note in
+        counts[Int(note.bytes[0])] += 1
+        return true
+      }
+    }
+    #expect(counts == [0, limit / 2, 1])
+  }
+
+  @Test func `who has the last word in a transaction sees its changes and adds to it, or undoes it`() throws {
+    struct Veto: Error {}
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let listener = store.atEndOfTransactions { tx in
+      for change in tx.pendingChanges where change.collection.name == "cars" {
+        guard change.id != (try DocumentID("no")) else { throw Veto() }
+        let kind: UInt8 = change.after == nil ? 2 : change.before == nil ? 0 : 1
+        _ = try tx.setLeavingNote([kind], for: change.id, in: "cars")
+      }
+    }
+    func note(_ id: String) throws -> [UInt8]? {
+      try store.write { tx in
+        guard let cars = try tx.collection("cars") else { return nil }
+        return try tx.leavingNote(for: DocumentID(id), in: cars)
+      }.0
+    }
+    try store.put("a", [:])
+    #expect(try note("a") == [0])
+    try store.put("a", ["n": .int(1)])
+    #expect(try note("a") == [1])
+    #expect(throws: Veto.self) { try store.put("no", [:]) }
+    #expect(try store.count(in: "cars") == 1)
+    try store.write { _ = try $0.evict(DocumentID("a"), in: "cars") }
+    #expect(try note("a") == [2])
+    listener.cancel()
+    try store.put("no", [:])
+    #expect(try note("no") == nil)
+  }
 }

@@ -166,6 +166,33 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func `a subscription evicts by itself what leaves it`() async throws {
+    let shop = try Peer("shop")
+    let tasks = dunlin.store["tasks"]
+    let all = shop.dunlin.store["tasks"].findAll().subscribe()
+    for id in ["t1", "t2"] { try shop.dunlin.store["tasks"].upsert(["_id": id, "status": "new"]) }
+    let todo = tasks.find("status != 'done'").subscribe(onLeave: .evict)
+    let same = try dunlin.sync.registerSubscription(
+      query: "SELECT * FROM tasks WHERE status != 'done'", onLeave: .evict)
+    #expect([todo, same].allSatisfy { $0.onLeave == .evict })
+    #expect(all.onLeave == .keep)
+    try peer.connect(to: shop)
+    try await peer.wait(for: "tasks") { $0.count == 2 }
+
+    // Done here: the shop has it before it goes.
+    try tasks.upsert(["_id": "t1", "status": "done"])
+    try await peer.wait(for: "tasks") { $0.count == 1 }
+    #expect(try shop.dunlin.store["tasks"].find("status == 'done'").exec().map(\.id) == ["t1"])
+    // Done there.
+    try shop.dunlin.store["tasks"].upsert(["_id": "t2", "status": "done"])
+    try await peer.wait(for: "tasks") { $0.isEmpty }
+    #expect(try shop.dunlin.store["tasks"].findAll().exec().count == 2)
+    // And back again.
+    try shop.dunlin.store["tasks"].upsert(["_id": "t2", "status": "new"])
+    try await peer.wait(for: "tasks") { $0.count == 1 }
+    for subscription in [all, todo, same] { subscription.cancel() }
+  }
+
   @Test func `a soft delete syncs as a change and is evicted later`() throws {
     struct Note: Codable {
       let _id: String

@@ -27,7 +27,9 @@ extension WriteTransaction {
 
   /// Keeps a note on a document; the transaction is no commit for that.
   ///
-  /// - Returns: `false`, with nothing kept, when there are too many, or the collection is unknown here.
+  /// Where there are too many, the older half is forgotten.
+  ///
+  /// - Returns: `false`, with nothing kept, when the collection is unknown here.
   package func setLeavingNote(_ note: [UInt8], for id: DocumentID, in collection: String) throws -> Bool {
     precondition(note.count <= Self.leavingNoteBytes, "a note is too long")
     let access = try pagesToWrite("setLeavingNote")
@@ -36,7 +38,7 @@ extension WriteTransaction {
     if try access.entryCount(tables.leaving) >= Self.leavingLimit,
       try !access.contains(tables.leaving, path.rawBytes)
     {
-      return false
+      try forgetOlderNotes(access)
     }
     var value = ByteWriter(capacity: note.count + 8)
     value.writeFixed(livedTime())
@@ -59,6 +61,24 @@ extension WriteTransaction {
     return try update { () throws(StoreError) in try access.delete(tables.leaving, path.rawBytes) }
   }
 
+  /// The note on a document; `nil` when there is none, or it is damaged.
+  package func leavingNote(for id: DocumentID, in collection: Collection) throws -> [UInt8]? {
+    try reading { try $0.leavingNote(for: id, in: collection) }
+  }
+
+  /// Whether there are any notes.
+  package func hasLeavingNotes() throws -> Bool { try pages().hasLeavingNotes() }
+
+  private func forgetOlderNotes(_ access: PageAccess) throws {
+    var notes: [(time: UInt64, key: [UInt8])] = []
+    try access.scan(tables.leaving, from: [UInt8]().rawBytes) { key, stored in
+      notes.append((StagedPart.time(stored) ?? 0, key.copied))
+      return true
+    }
+    notes.sort { $0.time < $1.time }
+    try forget(notes.prefix(notes.count / 2).map(\.key), access)
+  }
+
   /// Forgets notes that are older than `horizon`, as the log's entries.
   func collectLeavingNotes(_ access: PageAccess, before horizon: UInt64) throws {
     guard horizon > 0, try access.entryCount(tables.leaving) > 0 else { return }
@@ -67,6 +87,10 @@ extension WriteTransaction {
       if StagedPart.time(stored).map({ $0 < horizon }) ?? true { keys.append(key.copied) }
       return true
     }
+    try forget(keys, access)
+  }
+
+  private func forget(_ keys: [[UInt8]], _ access: PageAccess) throws(StoreError) {
     try update { () throws(StoreError) in
       for key in keys { try access.delete(tables.leaving, key.rawBytes) }
     }
@@ -76,13 +100,11 @@ extension WriteTransaction {
 extension ReadTransaction {
   /// The note on a document; `nil` when there is none, or it is damaged.
   package borrowing func leavingNote(for id: DocumentID, in collection: Collection) throws -> [UInt8]? {
-    let pages = try pages
-    let path = DocumentPath.key(collection.id, id.bytes)
-    let found = try pages.access.withValue(pages.tables.leaving, path.rawBytes) { stored in
-      try? SmallRecord.open(stored, at: path.rawBytes, table: "leaving")
-    }
-    return (found ?? nil).map { Array($0.dropFirst(8)) }
+    try pages.leavingNote(for: id, in: collection)
   }
+
+  /// Whether there are any notes.
+  package borrowing func hasLeavingNotes() throws -> Bool { try pages.hasLeavingNotes() }
 
   /// All notes, those that are damaged left out, to `body` until it returns `false`.
   package borrowing func forEachLeavingNote(_ body: (LeavingNote) throws -> Bool) throws {
@@ -99,4 +121,16 @@ extension ReadTransaction {
           bytes: Array(value[8...])))
     }
   }
+}
+
+extension DocumentPages {
+  fileprivate func leavingNote(for id: DocumentID, in collection: Collection) throws -> [UInt8]? {
+    let path = DocumentPath.key(collection.id, id.bytes)
+    let found = try access.withValue(tables.leaving, path.rawBytes) { stored in
+      try? SmallRecord.open(stored, at: path.rawBytes, table: "leaving")
+    }
+    return (found ?? nil).map { Array($0.dropFirst(8)) }
+  }
+
+  fileprivate func hasLeavingNotes() throws(StoreError) -> Bool { try access.entryCount(tables.leaving) > 0 }
 }

@@ -14,6 +14,7 @@ final class Writer: @unchecked Sendable {
   private(set) var settings: WriterSettings
   let listeners = CommitListeners()
   let siteListeners = StoreListeners<IdentityChange>()
+  let lastWords = LastWords()
   /// Who the store is now, and what made it so in this session.
   let identity: Monitor<(current: StoreIdentity, change: IdentityChange?)>
   let queue = Monitor(JobQueue())
@@ -299,10 +300,12 @@ final class Writer: @unchecked Sendable {
   private func execute(_ job: Job, _ access: PageAccess, _ environment: Environment) throws -> FinishedJob {
     let pages = DocumentPages(access: access, tables: environment.tables, numbers: environment.numbers)
     let transaction = try WriteTransaction(
-      pages, state: state, origin: job.origin, settings: settings, isCapturing: !listeners.isEmpty)
+      pages, state: state, origin: job.origin, settings: settings,
+      isCapturing: !(listeners.isEmpty && lastWords.isEmpty))
     defer { transaction.end() }
     do {
       try job.run(transaction)
+      try lastWords.call(transaction)
       let (outcome, state) = try transaction.finish { pages throws(StoreError) in
         try keepsReserve(pages, environment)
       }

@@ -90,14 +90,16 @@ public struct DunlinPendingCursorOperation: Sendable {
   ///
   /// Sort, limit and offset do not apply to it. A query that is not valid is logged and handed to the
   /// configuration's failure handler; the subscription is then a cancelled one.
+  /// - Parameter onLeave: What becomes of a document here that does not match any more.
   /// - Returns: The subscription; keep it, and cancel it before you let go of it.
-  public func subscribe() -> DunlinSubscription {
+  public func subscribe(onLeave: DunlinLeavePolicy = .keep) -> DunlinSubscription {
     core.reporter.orReport("subscribe", DunlinSubscription.none(text: finding.text)) {
       try translatingErrors {
         try finding.checked()
         return try core.subscriptions.register(
           SubscriptionQuery(
-            collection: finding.collection, builder: finding.text, arguments: finding.arguments))
+            collection: finding.collection, builder: finding.text, arguments: finding.arguments),
+          onLeave: onLeave)
       }
     }
   }

@@ -82,7 +82,8 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
       try translatingErrors {
         try core.subscriptions.register(
           SubscriptionQuery(
-            collection: collection, builder: Self.query, arguments: ["id": id.checked().value]))
+            collection: collection, builder: Self.query, arguments: ["id": id.checked().value]),
+          onLeave: .keep)
       }
     }
   }

@@ -1,5 +1,17 @@
 import Synchronization
 
+/// What becomes of a document here that does not match a subscription any more.
+public enum DunlinLeavePolicy: Hashable, Sendable {
+  /// It stays, in the state in which it left.
+  case keep
+  /// It is evicted, once nothing is lost by that: when a peer has all that is known of it here and keeps it, and
+  /// every connected peer that follows it has been told that it left.
+  ///
+  /// This takes a connection. A document stays that another subscription matches, that matched one that keeps, that
+  /// was deleted, that is too large to be sent, or that was written here and that no peer subscribes to.
+  case evict
+}
+
 /// A query whose results this peer pulls from others; keep it as long as they are wanted.
 ///
 /// Cancel it before you let go of it: one that is let go of is cancelled all the same, with a logged warning.
@@ -8,13 +20,17 @@ public final class DunlinSubscription: Sendable {
   public let queryText: String
   /// The collection that it pulls from; empty for one that was never valid.
   public let collectionName: String
+  /// What becomes of a document here that does not match any more.
+  public let onLeave: DunlinLeavePolicy
   private let cancelling: Mutex<(@Sendable (_ wasLost: Bool) -> Void)?>
 
   init(
-    queryText: String, collectionName: String, cancelling: (@Sendable (_ wasLost: Bool) -> Void)?
+    queryText: String, collectionName: String, onLeave: DunlinLeavePolicy = .keep,
+    cancelling: (@Sendable (_ wasLost: Bool) -> Void)?
   ) {
     self.queryText = queryText
     self.collectionName = collectionName
+    self.onLeave = onLeave
     self.cancelling = Mutex(cancelling)
   }
 

@@ -12,15 +12,17 @@ public struct DunlinSync: Sendable {
   ///   - query: `SELECT * FROM collection [WHERE …]`; with the system parameter `DQL_RESTRICT_SUBSCRIPTIONS` at
   ///     false also with ORDER BY and LIMIT, which make no difference to what is pulled.
   ///   - arguments: The values of its parameters.
+  ///   - onLeave: What becomes of a document here that does not match any more.
   /// - Returns: The subscription; keep it, and cancel it before you let go of it.
   /// - Throws: `syntax`, `argument`; `unsupported` for any other statement; `limit`, `closed`.
   public func registerSubscription(
-    query: String, arguments: [String: Any?] = [:]
+    query: String, arguments: [String: Any?] = [:], onLeave: DunlinLeavePolicy = .keep
   ) throws -> DunlinSyncSubscription {
     try translatingErrors {
       let isRestricted = try core.engine.parameters.restrictsSubscriptions
       return try core.subscriptions.register(
-        SubscriptionQuery(dql: query, arguments: Value.fields(arguments), isRestricted: isRestricted))
+        SubscriptionQuery(dql: query, arguments: Value.fields(arguments), isRestricted: isRestricted),
+        onLeave: onLeave)
     }
   }
 

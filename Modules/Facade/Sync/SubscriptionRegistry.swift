@@ -9,6 +9,7 @@ import Synchronization
 final class SubscriptionRegistry: Sendable {
   private struct Entry {
     let query: SubscriptionQuery
+    let onLeave: DunlinLeavePolicy
     weak var subscription: DunlinSubscription?
   }
 
@@ -23,18 +24,24 @@ final class SubscriptionRegistry: Sendable {
       var seen: Set<SubscriptionQuery> = []
       return entries.sorted { $0.key < $1.key }.map(\.value.query).filter { seen.insert($0).inserted }
     }
+
+    /// The queries for which every subscription to them evicts.
+    var evicting: Set<SubscriptionQuery> {
+      Set(queries).subtracting(entries.values.filter { $0.onLeave == .keep }.map(\.query))
+    }
   }
 
   private let store: Store
   private let reporter: Reporter
-  private let apply: @Sendable ([SubscriptionQuery]) -> Void
+  private let apply: @Sendable ([SubscriptionQuery], Set<SubscriptionQuery>) -> Void
   private let state = Mutex(State())
   /// Held from a change until it is applied, so that sets are applied in their order.
   private let changing = Mutex<Void>(())
   private let queue = DispatchQueue(label: "dunlin.subscriptions")
 
   init(
-    store: Store, reporter: Reporter, apply: @escaping @Sendable (_ queries: [SubscriptionQuery]) -> Void
+    store: Store, reporter: Reporter,
+    apply: @escaping @Sendable (_ queries: [SubscriptionQuery], _ evicting: Set<SubscriptionQuery>) -> Void
   ) {
     self.store = store
     self.reporter = reporter
@@ -47,21 +54,23 @@ final class SubscriptionRegistry: Sendable {
   }
 
   /// - Throws: `limit` when there are as many as a peer answers; `closed`.
-  func register(_ query: SubscriptionQuery) throws(DunlinError) -> DunlinSubscription {
+  func register(
+    _ query: SubscriptionQuery, onLeave: DunlinLeavePolicy
+  ) throws(DunlinError) -> DunlinSubscription {
     let id = state.withLock { state in
       defer { state.nextID += 1 }
       return state.nextID
     }
-    let subscription = DunlinSubscription(queryText: query.text, collectionName: query.collection) {
-      [weak self] wasLost in self?.end(id, wasLost: wasLost)
-    }
+    let subscription = DunlinSubscription(
+      queryText: query.text, collectionName: query.collection, onLeave: onLeave
+    ) { [weak self] wasLost in self?.end(id, wasLost: wasLost) }
     let failure = change { state -> DunlinError? in
       guard !state.isClosed else { return DunlinError(.closed, "the database is closed") }
       let queries = state.queries
       guard queries.count < Limits.subscriptionsPerPeer || queries.contains(query) else {
         return DunlinError(.limit, "a peer has at most \(Limits.subscriptionsPerPeer) subscriptions")
       }
-      state.entries[id] = Entry(query: query, subscription: subscription)
+      state.entries[id] = Entry(query: query, onLeave: onLeave, subscription: subscription)
       if state.listener == nil {
         state.listener = store.onCommit { [weak self] in self?.noteEvictions(in: $0) }
       }
@@ -102,13 +111,13 @@ final class SubscriptionRegistry: Sendable {
 
   private func change<R: Sendable>(_ body: (inout sending State) -> sending R) -> R {
     changing.withLock { _ in
-      let (result, queries) = state.withLock { state in
-        let before = state.queries
+      let (result, change) = state.withLock { state in
+        let (before, evictedBefore) = (state.queries, state.evicting)
         let result = body(&state)
-        let after = state.queries
-        return (result, before == after ? nil : after)
+        let (after, evicting) = (state.queries, state.evicting)
+        return (result, before == after && evictedBefore == evicting ? nil : (after, evicting))
       }
-      if let queries { apply(queries) }
+      if let change { apply(change.0, change.1) }
       return result
     }
   }

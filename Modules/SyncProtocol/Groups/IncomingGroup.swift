@@ -92,6 +92,11 @@ struct IncomingGroup: Sendable {
     self.hasDependents = hasDependents
   }
 
+  /// Leaves out documents, not those in runs.
+  mutating func removeDocuments(where body: (IncomingDocument) throws -> Bool) rethrows {
+    try documents.removeAll(where: body)
+  }
+
   /// Makes records of documents that may be new here, while the writer is busy with others.
   mutating func makeDrafts(with drafter: inout RecordDrafter) {
     let block = block

@@ -150,8 +150,10 @@ extension Intake {
   private func readStandings(
     _ body: ((AnnouncedDocument) throws -> Standing) throws -> Void
   ) throws(SyncError) {
+    let leaves = context.shared.leaves
     try context.read { transaction in
       let sites = transaction.sites
+      let hasLeft = try transaction.hasLeavingNotes()
       try body { document in
         guard let collection = try transaction.collection(document.collection) else {
           return Standing(isLacking: !document.leaves)
@@ -164,7 +166,15 @@ extension Intake {
             isLacking: !(vector.dominates(document.vector) && isSame ?? true), vector: vector, isKnown: true,
             isAhead: !document.vector.dominates(vector) || vector.isEmpty && isSame != true)
         }
-        return found ?? Standing(isLacking: !document.leaves)
+        if let found { return found }
+        if hasLeft,
+          let left = leaves.vectorLeft(
+            try transaction.leavingNote(for: document.id, in: collection), in: document.collection),
+          left.dominates(document.vector)
+        {
+          return Standing(isLacking: false, vector: left)
+        }
+        return Standing(isLacking: !document.leaves)
       }
     }
   }

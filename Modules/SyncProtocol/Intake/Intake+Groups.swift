@@ -163,7 +163,18 @@ extension Intake {
       bytes += group.byteCount
     }
     applying = (nextTicket, groups)
-    context.ask(.apply(ApplyBatch(ticket: nextTicket, groups: groups)))
+    context.ask(.apply(ApplyBatch(ticket: nextTicket, groups: groups, desk: context.shared.leaves)))
+    nextTicket += 1
+  }
+
+  /// Lets go of documents that have left all subscriptions, while nothing is to be applied.
+  func letGo() {
+    guard applying == nil, ready.isEmpty else { return }
+    let leaving = context.shared.leaves.take(for: context.id)
+    guard !leaving.isEmpty else { return }
+    applying = (nextTicket, [])
+    context.ask(
+      .apply(ApplyBatch(ticket: nextTicket, groups: [], leaving: leaving, desk: context.shared.leaves)))
     nextTicket += 1
   }
 
@@ -182,6 +193,10 @@ extension Intake {
     switch result {
     case .success(let value): outcome = value
     case .failure(let error): throw SyncError(store: error)
+    }
+    guard !applying.groups.isEmpty else {
+      context.shared.leaves.finished(context.id)
+      return []
     }
     appliedGroups += UInt64(applying.groups.count)
     context.statistics.documentsChanged += UInt64(outcome.changedDocuments)

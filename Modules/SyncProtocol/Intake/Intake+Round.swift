@@ -109,6 +109,8 @@ extension Intake {
       guard interest.covers(change.collection.name) else { continue }
       switch change.kind {
       case .evict:
+        // What left the subscriptions is not wanted back.
+        guard commit.origin == .user else { continue }
         // What did not match here may match at the sender, whose copy was too old to be of interest until now.
         guard gatekeeper.mayAccept(change.collection.name), !Probe.defect(.evictionNotAnswered) else {
           continue

@@ -81,8 +81,10 @@ extension Intake {
     let now = items.prefix(max(budget, 1))
     budget -= now.count
     let gatekeeper = context.gatekeeper
+    let leaves = context.shared.leaves
     wants += try context.read { transaction in
       let known = try transaction.collection(collection)
+      let hasLeft = try transaction.hasLeavingNotes()
       let sites = transaction.sites
       var wants: [DocumentWant] = []
       for item in now {
@@ -99,6 +101,12 @@ extension Intake {
           ) { _, record, summary in
             isSame = Fingerprint.hash(id: item.id.bytes.span.bytes, summary: summary) == item.hash
             if !isSame { version.vector = try record.vector(sites: sites) }
+          }
+          if hasLeft, !isSame, version.vector.isEmpty,
+            let left = leaves.vectorLeft(
+              try transaction.leavingNote(for: item.id, in: known), in: collection)
+          {
+            version.vector = left
           }
         }
         if !isSame { wants.append(DocumentWant(version, gatekeeper)) }

@@ -219,6 +219,8 @@ public final class Session {
     try intake.work(budget: &budget)
     intake.applyNext()
     try supply.work(budget: &budget)
+    supply.noteConfirmed()
+    intake.letGo()
     supply.flushAnnouncements()
     intake.tellSettled()
     statements.work(pieceBytes: supply.outgoing.window.pieceBytes(LinkTurns.pieceSpan))
@@ -279,6 +281,7 @@ public final class Session {
     state = .open
     context.shared.pulls.join(id, now: context.now)
     context.shared.encoding.join(id)
+    context.shared.leaves.join(id)
     context.tell(.connected(peer))
     intake.subscribe(to: Interest(queries))
   }

@@ -1,3 +1,6 @@
+package import DocStore
+package import QueryEngine
+
 /// What the sessions of one store know together.
 ///
 /// Each part is behind a lock of its own, and calls nothing under it.
@@ -6,6 +9,8 @@ public final class SessionShared: Sendable {
   let pulls = PullDesk()
   /// What several send of the same changes.
   let encoding = SharedEncoding()
+  /// Lets go of what has left subscriptions.
+  let leaves = LeaveDesk()
 
   /// Makes the shared part; a store has one, however many sessions.
   public init() {}
@@ -15,6 +20,14 @@ public final class SessionShared: Sendable {
   /// - Returns: Sessions to be nudged, since they waited for it.
   public func leave(_ session: UInt64) -> [UInt64] {
     encoding.leave(session)
+    leaves.leave(session)
     return pulls.leave(session)
+  }
+
+  /// Says what the store subscribes to, and of which queries documents are let go of that leave them.
+  ///
+  /// It has an effect also without any session: what leaves by a local write is marked.
+  package func follow(_ queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery>, of store: Store) {
+    leaves.follow(queries, evicting: evicting, of: store)
   }
 }

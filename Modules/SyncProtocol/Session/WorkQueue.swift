@@ -11,6 +11,8 @@ struct WorkQueue<Element> {
 
   mutating func append(_ element: Element) { elements.append(element) }
 
+  mutating func append(contentsOf others: [Element]) { elements += others.map { $0 } }
+
   mutating func removeFirst() -> Element? {
     guard head < elements.count else { return nil }
     let element = elements[head]

@@ -131,6 +131,8 @@ extension Supply {
   /// Has the peer compare all anew.
   func renew() {
     guard generation != nil else { return }
+    hasSettled = false
+    context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)
   }
 

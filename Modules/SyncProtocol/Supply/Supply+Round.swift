@@ -12,6 +12,7 @@ extension Supply {
       walkThrough = transaction.lastNumber
       return transaction.sequence
     }
+    settledSequence = sequence
     index = GroupRuns(through: sequence, limit: context.tuning.groupRuns)
     recent = RecentGroups(after: min(sequence, announcing.firstOpen.map { $0 - 1 } ?? .max))
   }

@@ -51,6 +51,10 @@ final class Supply {
   var watch: WatchList
   var contention: Contention
   var announcing = Announcing()
+  /// Whether all that the interest concerned was sent once, by the rules of now.
+  var hasSettled = false
+  /// The last commit that a reconciliation which is settled takes in.
+  var settledSequence: UInt64 = 0
   private var turn = 0
 
   /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself.
@@ -84,6 +88,8 @@ final class Supply {
     generation = frame.generation
     watch = WatchList(context.tuning)
     endRound()
+    hasSettled = false
+    context.shared.leaves.note(context.id, interest, gatekeeper)
   }
 
   var gatekeeper: Gatekeeper? { context.gatekeeper }
@@ -128,6 +134,7 @@ final class Supply {
     outgoing.noteEnd(isExhausted: plain <= 0)
     if let settledAfter, outgoing.gone.covers(settledAfter) {
       self.settledAfter = nil
+      hasSettled = true
       context.send(.settled) { $0.writeVarint(round) }
     }
   }

@@ -12,11 +12,13 @@ final class TestPeer {
   let name: String
   let kind: PeerKind
   let scopes = SyncScopes()
-  let shared = SessionShared()
+  private(set) var shared = SessionShared()
   private let directory: TemporaryDirectory
   private let clock: ManualClock
   private(set) var store: Store
   private(set) var queries: [SubscriptionQuery] = []
+  /// Those of the queries that let go of what leaves them.
+  private var evicting: Set<SubscriptionQuery> = []
   private(set) var endpoints: [Endpoint] = []
   private var listener: CommitListener?
   private let commits = CommitLog()
@@ -65,6 +67,17 @@ final class TestPeer {
     listen()
   }
 
+  /// Ends the process and starts it again, with the same subscriptions.
+  func restart() throws {
+    listener?.cancel()
+    store.crash()
+    _ = commits.take()
+    store = try Store.open(at: directory.file("store"), options: options)
+    shared = SessionShared()
+    shared.follow(queries, evicting: evicting, of: store)
+    listen()
+  }
+
   private func listen() {
     listener = store.onCommit { [commits] commit in commits.append(commit) }
   }
@@ -87,7 +100,13 @@ final class TestPeer {
   }
 
   func subscribe(_ texts: String...) throws {
-    queries = try texts.map { try SubscriptionQuery(dql: $0) }
+    try subscribe(texts, evicting: [])
+  }
+
+  func subscribe(_ texts: [String], evicting letGo: [String]) throws {
+    evicting = Set(try letGo.map { try SubscriptionQuery(dql: $0) })
+    queries = try (texts + letGo).map { try SubscriptionQuery(dql: $0) }
+    shared.follow(queries, evicting: evicting, of: store)
     for endpoint in endpoints { endpoint.subscribe() }
   }
 
