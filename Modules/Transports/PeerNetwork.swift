@@ -1,6 +1,7 @@
 public import Logging
 import NIOConcurrencyHelpers
 public import QueryEngine
+import SyncProtocol
 
 /// All connections of one store: listens, connects, and runs a session on each link.
 ///

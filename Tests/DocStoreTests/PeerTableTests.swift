@@ -203,10 +203,10 @@ import Testing
       }
     }
     func note(_ id: String) throws -> [UInt8]? {
-      try store.write { tx in
+      try store.read { tx -> [UInt8]? in
         guard let cars = try tx.collection("cars") else { return nil }
         return try tx.leavingNote(for: DocumentID(id), in: cars)
-      }.0
+      }
     }
     try store.put("a", [:])
     #expect(try note("a") == [0])

@@ -138,7 +138,7 @@ extension WriteTransaction {
         wire.bytes.removeAll(keepingCapacity: true)
         guard let existing, try make(existing, tables.sites, &wire) else { return nil }
         let (outcome, document) = try join(
-          wire.bytes.span.bytes, nil, existing, &tables, &times, false
+          wire.bytes.rawBytes, nil, existing, &tables, &times, false
         ) { _, _ in .join }
         result = outcome
         return document

@@ -85,6 +85,9 @@ struct OutgoingRun {
 
   /// Places of the members by ascending ids; members themselves are much to move about.
   private var order: [Int] {
-    members.indices.sorted { members[$0].id.span.bytes.compare(members[$1].id.span.bytes) < 0 }
+    members.indices.sorted { first, second in
+      let (first, second) = (members[first].id, members[second].id)
+      return first.span.bytes.compare(second.span.bytes) < 0
+    }
   }
 }

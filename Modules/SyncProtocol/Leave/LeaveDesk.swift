@@ -1,6 +1,6 @@
 import CRDTCore
-package import DocStore
-package import QueryEngine
+import DocStore
+import QueryEngine
 import Synchronization
 
 /// Lets go of documents that have left subscriptions which evict: once for all sessions of a store.

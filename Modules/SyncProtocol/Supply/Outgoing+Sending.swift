@@ -24,7 +24,8 @@ extension Outgoing {
   private func plainBytes(_ ratio: PackingRatio, _ span: Duration) -> Int {
     // On one machine it is only the receiver that can be slow, and small pieces make it slower.
     if context.configuration.isLocal { return SyncLimits.smallGroupBytes }
-    return min(max(ratio.plainBytes(window.pieceBytes(span)), SyncLimits.pieceBytes), SyncLimits.smallGroupBytes)
+    return min(
+      max(ratio.plainBytes(window.pieceBytes(span)), SyncLimits.pieceBytes), SyncLimits.smallGroupBytes)
   }
 
   /// Sends one fragment or one chunk, as far as there are any and the window has room.
