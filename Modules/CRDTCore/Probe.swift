@@ -45,7 +45,7 @@ package enum Probe {
     case certificatesNotAskedFor
     /// Two contents of one version are joined, not settled.
     case repairSkipped
-    /// A change is applied to whatever stands there.
+    /// A change is applied to whatever stands there, and whatever it comes to.
     case successorNotChecked
     /// What the other peer lacks is not sent back.
     case debtForgotten
@@ -77,6 +77,10 @@ package enum Probe {
     case laterSelfMet
     /// A group was left out because one of its documents does not fit what is here.
     case groupLeftOut
+    /// A change was left out because it was made on another state than stands here.
+    case successorLeftOut
+    /// A deletion was evicted, and left a certificate.
+    case deletionCertified
     /// An announced change was asked for when it was announced.
     case pulledAtOnce
     /// An announced change was asked for after another peer had not brought it.

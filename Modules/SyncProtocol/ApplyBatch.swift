@@ -22,7 +22,8 @@ public struct ApplyBatch: Sendable {
 
   /// Merges the groups, each whole or not at all.
   ///
-  /// A group that builds on what is not here is left out, and the outcome says so.
+  /// A group that builds on what is not here is left out, and the outcome says so. A document whose record is damaged
+  /// here is passed over.
   ///
   /// - Throws: `malformed` for a document that is none; what the store throws. The transaction must then not be
   ///   committed.
@@ -55,6 +56,8 @@ public struct ApplyOutcome: Sendable {
   var missing: [[DocumentVersion]] = []
   /// Documents of which the peer, as of its delta, lacks something.
   var owed: [OwedDocument] = []
+  /// Records that nothing can be merged with.
+  var damaged: Set<DamagedRecord> = []
 
   public init() {}
 }

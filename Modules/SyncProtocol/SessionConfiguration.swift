@@ -14,7 +14,8 @@ public struct SessionConfiguration: Sendable {
   public var hardDocumentBytes: Int
   /// How long the peer may take to say hello.
   public var helloDeadline: Duration
-  /// After a third of this without a frame a ping is sent; after all of it the link is taken for dead.
+  /// After a third of this, or of what the peer has in its place, without a frame a ping is sent; after all of it the
+  /// link is taken for dead.
   public var silence: Duration
   /// How long the peer may leave everything unacknowledged, or unanswered, before it is given up; one that was slow
   /// before gets more.
@@ -33,6 +34,10 @@ public struct SessionConfiguration: Sendable {
 
   /// Whether both ends of the link are on one machine.
   package var isLocal = false
+
+  /// What a peer that says nothing of its silence has.
+  public static let usualSilence = Duration.seconds(30)
+
   /// The protocol versions offered; for tests of the negotiation.
   package var versions: ClosedRange<UInt16> = SyncLimits.versions
   /// The abilities offered; for tests of every mixture.
@@ -45,7 +50,7 @@ public struct SessionConfiguration: Sendable {
   public init(
     kind: PeerKind, peerName: String = "", appID: String = "", compressionLevel: Int? = nil,
     hardDocumentBytes: Int = Limits.hardDocumentBytes, helloDeadline: Duration = .seconds(10),
-    silence: Duration = .seconds(30), stall: Duration = .seconds(60), liveQueueBytes: Int = 16 << 20,
+    silence: Duration = Self.usualSilence, stall: Duration = .seconds(60), liveQueueBytes: Int = 16 << 20,
     initialWindowBytes: Int = 128 << 10,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) {

@@ -85,6 +85,38 @@ import Testing
     #expect(try b.document("d6")?["text"] == .string("live"))
   }
 
+  @Test(arguments: [["d3"], ["d2", "d3", "d4"], (1...12).map { "d\($0)" }])
+  func `is passed over by what others change, and the rest of the transaction comes`(ids: [String]) throws {
+    let network = TestNetwork()
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    for number in 1...40 {
+      try a.put("d\(number)", ["text": .string("the words of d\(number)."), "n": .int(0)])
+    }
+    try b.subscribe(Self.query)
+    let (_, end) = try network.connect(a, b)
+    try network.settle()
+    #expect(try b.damage("the words of d3.", by: "The words of d3.") >= 1)
+    for round in 1...3 {
+      try a.write { transaction in
+        for id in ids {
+          try transaction.update(try DocumentID(id), in: "things", [.set(["n"], .int(Int64(round)))])
+        }
+      }
+      try network.settle()
+      for id in ids where id != "d3" { #expect(try b.document(id)?["n"] == .int(Int64(round))) }
+    }
+    #expect(try b.document("d3")?["n"] == .int(0))
+    #expect(try told(end) == [try DocumentID("d3")])
+    #expect(network.endpoints.allSatisfy { $0.closed == nil })
+    // Nor does it keep the peers from meeting again.
+    network.cut(end)
+    try network.connect(a, b)
+    try a.put("d41", ["text": .string("new")])
+    try network.settle()
+    #expect(network.endpoints.allSatisfy { $0.closed == nil })
+    #expect(try b.document("d41") != nil)
+  }
+
   @Test func `would be sent without the check`() throws {
     try Probe.$plan.withValue(Probe.Plan(defects: [.damagedRecordSent])) {
       let (network, a, b) = try peers(transactions: (1...40).map { ["d\($0)"] })

@@ -13,9 +13,9 @@ import Testing
     var random: SeededGenerator
     var written: [Int]
 
-    init(seed: UInt64, peers count: Int, links: [(Int, Int)]) throws {
+    init(seed: UInt64, peers count: Int, links: [(Int, Int)], features: Features = .mesh) throws {
       timed = TimedNetwork(seed: seed)
-      timed.network.features = { _ in .mesh }
+      timed.network.features = { _ in features }
       var random = SeededGenerator(seed: seed)
       peers = try (0..<count).map { [timed] in try timed.network.addPeer("p\($0)") }
       for peer in peers { try peer.subscribe("SELECT * FROM things") }
@@ -83,6 +83,29 @@ import Testing
       }
     }
     #expect(known * 20 <= received, "\(known) of \(received)")
+  }
+
+  @Test func `alike changes go column by column, and are known when they come twice`() throws {
+    var mesh = try Mesh(seed: 7, peers: 4, links: Self.complete(4), features: [.mesh, .runs])
+    let ids = try (0..<20).map { try DocumentID("d\($0)") }
+    try mesh.peers[0].write { transaction in
+      for id in ids { try transaction.upsert(["n": .int(-1)], id: id, into: "things") }
+    }
+    try mesh.timed.run(for: .seconds(3))
+    for round in 0..<120 {
+      try mesh.peers[mesh.random.int(below: 4)].write { transaction in
+        for id in ids { try transaction.update(id, in: "things", [.set(["n"], .int(Int64(round)))]) }
+      }
+      try mesh.timed.run(for: .milliseconds(100 + mesh.random.int(below: 100)))
+    }
+    try mesh.timed.run(for: .seconds(5))
+    try mesh.check()
+    let received = mesh.sum(\.groupsReceived)
+    let known = mesh.sum(\.groupsKnown)
+    #expect(known * 20 <= received, "\(known) of \(received)")
+    // Each of the twelve ways carries 120 of them at most once, in at most twenty bytes a change and some head.
+    let bytes = mesh.sum(\.plainBytesSent)
+    #expect(bytes < 4 * 120 * 20 * 20, "\(bytes) bytes")
   }
 
   @Test func `a chain forwards at once after the first transactions`() throws {

@@ -54,7 +54,7 @@ import Testing
     Hello(
       versions: 1...3, features: [.compactFrames, .runs], kind: .big, appID: "app", peerName: "cloud",
       site: SiteID(high: 9, low: 8),
-      logEpoch: 77, highest: ClockReading(rawValue: 12))
+      logEpoch: 77, highest: ClockReading(rawValue: 12), silence: .milliseconds(2_500))
   }
 
   @Test func `a hello reads back`() throws {

@@ -37,8 +37,9 @@ import Testing
     }
   }
 
-  @Test func `10,000 changes of one field take at most 20 bytes each`() throws {
-    let (network, a, b, ids) = try pair(1_000)
+  @Test(arguments: [false, true])
+  func `10,000 changes of one field take at most 20 bytes each`(besideAnnouncements: Bool) throws {
+    let (network, a, b, ids) = try pair(1_000) { if besideAnnouncements { $0.features.insert(.mesh) } }
     let end = try #require(a.endpoints.first)
     for round in 0..<3 {
       let before = end.sentBytes

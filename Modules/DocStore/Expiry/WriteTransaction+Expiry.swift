@@ -50,6 +50,7 @@ extension WriteTransaction {
       }
     }
     guard let life else { return }
+    Probe.reached(.deletionCertified)
     try update { () throws(StoreError) in try putCertificate(at: Certificate.key(path), life) }
   }
 

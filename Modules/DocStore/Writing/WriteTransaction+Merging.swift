@@ -170,7 +170,8 @@ extension WriteTransaction {
       outcome = draft.map { .changed($0.document) } ?? .unchanged
     case (.join, _), (.repair, nil):
       outcome = try DocumentCodec.merge(
-        wire: wire, existing: existing, own: settings.site, tables: &tables, checkingResult: checkingResult)
+        wire: wire, existing: existing, own: settings.site, tables: &tables,
+        checkingResult: checkingResult && !Probe.defect(.successorNotChecked))
     }
     switch outcome {
     case .unchanged: return (.unchanged, nil)

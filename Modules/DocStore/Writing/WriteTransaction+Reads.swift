@@ -43,6 +43,18 @@ extension WriteTransaction {
     }
   }
 
+  /// Looks whether a document's record stands as it was written.
+  ///
+  /// - Returns: `nil` when it does, or when the document is unknown here.
+  package func damage(of id: DocumentID, in collection: String) throws -> DamagedRecord? {
+    guard let known = try self.collection(collection) else { return nil }
+    return try reading { pages in
+      var number: DocumentNumber?
+      guard case .damaged = try pages.lookUp(known.id, id, { number = $0.number }) else { return nil }
+      return DamagedRecord(collection: collection, id: id, number: number)
+    }
+  }
+
   /// A copy of a document's record, which may be a tombstone.
   public func record(_ collection: Collection, _ id: DocumentID) throws -> Record? {
     try withRecord(collection, id) { record, _ in Record(copying: record) }

@@ -15,10 +15,12 @@ package struct Hello: Hashable, Sendable {
   package var logEpoch: UInt64
   /// The highest reading that the site has given out, where it says so.
   package var highest: ClockReading?
+  /// After this long without a frame this peer takes the link for dead, where that is not the usual time.
+  package var silence: Duration?
 
   package init(
     versions: ClosedRange<UInt16>, features: Features = [], kind: PeerKind, appID: String, peerName: String,
-    site: SiteID, logEpoch: UInt64, highest: ClockReading? = nil
+    site: SiteID, logEpoch: UInt64, highest: ClockReading? = nil, silence: Duration? = nil
   ) {
     self.versions = versions
     self.features = features
@@ -28,6 +30,7 @@ package struct Hello: Hashable, Sendable {
     self.site = site
     self.logEpoch = logEpoch
     self.highest = highest
+    self.silence = silence
   }
 
   private enum Tag: UInt64 {
@@ -38,6 +41,7 @@ package struct Hello: Hashable, Sendable {
     case site = 5
     case logEpoch = 6
     case highest = 7
+    case silence = 8
   }
 
   package func encode(to out: inout ByteWriter) {
@@ -51,6 +55,7 @@ package struct Hello: Hashable, Sendable {
     Self.field(.site, &out) { $0.write(site) }
     Self.field(.logEpoch, &out) { $0.writeFixed(logEpoch) }
     if let highest { Self.field(.highest, &out) { $0.writeFixed(highest.rawValue) } }
+    if let silence { Self.field(.silence, &out) { $0.writeVarint(silence.wholeMilliseconds) } }
   }
 
   private static func field(_ tag: Tag, _ out: inout ByteWriter, _ body: (inout ByteWriter) -> Void) {
@@ -87,7 +92,7 @@ package struct Hello: Hashable, Sendable {
     self.init(
       versions: low...high, features: fields.features, kind: kind, appID: appID, peerName: fields.peerName,
       site: site,
-      logEpoch: epoch, highest: fields.highest)
+      logEpoch: epoch, highest: fields.highest, silence: fields.silence)
   }
 
   private struct Fields {
@@ -98,6 +103,7 @@ package struct Hello: Hashable, Sendable {
     var site: SiteID?
     var logEpoch: UInt64?
     var highest: ClockReading?
+    var silence: Duration?
 
     mutating func take(_ tag: UInt64, _ content: RawSpan) throws(CodecError) {
       guard let tag = Tag(rawValue: tag) else { return }
@@ -112,6 +118,7 @@ package struct Hello: Hashable, Sendable {
       case .site: site = try reader.readSite()
       case .logEpoch: logEpoch = try reader.readFixed()
       case .highest: highest = ClockReading(rawValue: try reader.readFixed())
+      case .silence: silence = .milliseconds(UInt32(clamping: try reader.readVarint()))
       }
       guard reader.isAtEnd else { throw reader.failure(.malformed, "a field is too long") }
     }
@@ -126,5 +133,12 @@ package struct Hello: Hashable, Sendable {
       }
       return name
     }
+  }
+}
+
+extension Duration {
+  fileprivate var wholeMilliseconds: UInt64 {
+    let (seconds, attoseconds) = components
+    return UInt64(clamping: seconds) * 1_000 + UInt64(clamping: attoseconds / 1_000_000_000_000_000)
   }
 }

@@ -11,6 +11,8 @@ struct GroupEncoder {
   /// The commit came from another peer.
   static let forwardedFlag: UInt8 = 8
   static let knownFlags: UInt8 = 15
+  /// Those that a run may have: it never answers anything.
+  static let runFlags: UInt8 = heldFlag | liveFlag | forwardedFlag
   /// Memory that is kept from one group to the next.
   private static let keptBytes = 1 << 20
 

@@ -6,6 +6,8 @@ import DocStore
 /// Whether a delta or a successor fits is certain only when it has been merged. So those are merged first and
 /// kept; when all of them fit, everything is stored. A whole document always fits, and neither does it matter to
 /// others whether one that is alone does: those are merged and stored at once. Each record is read once.
+///
+/// What is damaged here cannot be merged with: it is passed over, and the rest of its group is taken in.
 struct GroupMerge {
   private let group: IncomingGroup
   private let transaction: WriteTransaction
@@ -23,16 +25,16 @@ struct GroupMerge {
 
   func run(_ outcome: inout ApplyOutcome) throws {
     var steps: [Step?] = []
-    guard let runs = try prepareRuns() else {
+    guard let runs = try prepareRuns(&outcome) else {
       Probe.reached(.runLeftOut)
-      return outcome.missing.append(try versions(steps))
+      return outcome.missing.append(try versions(steps, &outcome))
     }
     if group.documents.count + runs.count > 1, group.hasDependents, !Probe.defect(.groupStoredInParts),
-      try !prepare(&steps)
+      try !prepare(&steps, &outcome)
     {
       Probe.reached(.groupLeftOut)
       if Probe.defect(.missingBaseIgnored) { return }
-      return outcome.missing.append(try versions(steps))
+      return outcome.missing.append(try versions(steps, &outcome))
     }
     for merge in runs {
       guard try transaction.store(merge) else {
@@ -59,6 +61,7 @@ struct GroupMerge {
         wire: wire, id: document.id, in: document.collection, draft: document.draft
       ) { existing, sites in try document.way(over: existing, sites, &known) }
     } catch {
+      if try isDamagedHere(document.id, in: document.collection, error, &outcome) { return }
       throw damage(of: wire, in: document.collection) ?? error
     }
     if result == .missingBase {
@@ -73,10 +76,18 @@ struct GroupMerge {
   /// Merges the runs, and stores nothing.
   ///
   /// - Returns: `nil` when one of them does not fit.
-  private func prepareRuns() throws -> [PreparedMerge]? {
+  private func prepareRuns(_ outcome: inout ApplyOutcome) throws -> [PreparedMerge]? {
     var merges: [PreparedMerge] = []
     for run in group.runs {
-      switch try RunMerge(run: run, transaction: transaction).prepare() {
+      let result: RunMerge.Outcome
+      do {
+        result = try RunMerge(run: run, transaction: transaction).prepare()
+      } catch let error as StoreError where error.code == .corrupt {
+        // One by one those that stand can be told from those that do not.
+        guard try hasDamage(run) else { throw error }
+        result = .missingBase
+      }
+      switch result {
       case .missingBase: return nil
       case .known: break
       case .prepared(let some):
@@ -90,7 +101,7 @@ struct GroupMerge {
   /// Merges what may not fit, and stores nothing.
   ///
   /// - Returns: `false` as soon as something does not fit.
-  private func prepare(_ steps: inout [Step?]) throws -> Bool {
+  private func prepare(_ steps: inout [Step?], _ outcome: inout ApplyOutcome) throws -> Bool {
     steps.reserveCapacity(group.documents.count)
     for document in group.documents {
       if document.basis.isSelfContained {
@@ -105,6 +116,10 @@ struct GroupMerge {
           try document.way(over: $0, $1, &known)
         }
       } catch {
+        if try isDamagedHere(document.id, in: document.collection, error, &outcome) {
+          steps.append(nil)
+          continue
+        }
         throw damage(of: wire, in: document.collection) ?? error
       }
       steps.append(Step(merge: merge, known: known))
@@ -140,19 +155,59 @@ struct GroupMerge {
     }
   }
 
+  // MARK: - What is damaged here
+
+  /// Runs what reads the record of a document.
+  ///
+  /// - Returns: `nil` where that is damaged, of which the outcome takes note.
+  private func passingDamage<R>(
+    _ id: DocumentID, in collection: String, _ outcome: inout ApplyOutcome, _ body: () throws -> R
+  ) throws -> R? {
+    do {
+      return try body()
+    } catch {
+      guard try isDamagedHere(id, in: collection, error, &outcome) else { throw error }
+      return nil
+    }
+  }
+
+  /// Whether an error came of a document's record, of which the outcome takes note.
+  private func isDamagedHere(
+    _ id: DocumentID, in collection: String, _ error: any Error, _ outcome: inout ApplyOutcome
+  ) throws -> Bool {
+    guard let error = error as? StoreError, error.code == .corrupt,
+      let damage = try transaction.damage(of: id, in: collection)
+    else { return false }
+    outcome.damaged.insert(damage)
+    return true
+  }
+
+  private func hasDamage(_ run: IncomingRun) throws -> Bool {
+    try run.ids.contains { try transaction.damage(of: $0, in: run.collection) != nil }
+  }
+
   // MARK: - What to ask for
 
   /// What to ask for in place of the group.
-  private func versions(_ steps: [Step?]) throws -> [DocumentVersion] {
+  private func versions(
+    _ steps: [Step?], _ outcome: inout ApplyOutcome
+  ) throws -> [DocumentVersion] {
     var versions: [DocumentVersion] = []
     for run in group.runs {
       for id in run.ids {
-        let vector = try transaction.vector(of: id, in: run.collection)
+        let vector = try passingDamage(id, in: run.collection, &outcome) {
+          try transaction.vector(of: id, in: run.collection)
+        }
+        guard let vector else { continue }
         versions.append(DocumentVersion(collection: run.collection, id: id, vector: vector))
       }
     }
     for (index, document) in group.documents.enumerated() {
-      versions.append(try version(document, index < steps.count ? steps[index]?.known : nil))
+      let known = index < steps.count ? steps[index]?.known : nil
+      let asked = try passingDamage(document.id, in: document.collection, &outcome) {
+        try version(document, known)
+      }
+      if let asked { versions.append(asked) }
     }
     return versions
   }
@@ -189,7 +244,9 @@ extension IncomingDocument {
     switch basis {
     case .state(let step):
       known = Knowledge()
-      return step.fits(existing.summary) || Probe.defect(.successorNotChecked) ? .join : .leave
+      if step.fits(existing.summary) || Probe.defect(.successorNotChecked) { return .join }
+      Probe.reached(.successorLeftOut)
+      return .leave
     case .vectors(let base, let vector):
       let here = try record.vector(sites: sites)
       known = Knowledge(vector: here, isCertified: !record.isAlive && here.isEmpty)

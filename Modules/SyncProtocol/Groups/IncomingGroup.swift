@@ -29,6 +29,11 @@ struct IncomingGroup: Sendable {
   /// Documents, those in runs among them.
   var documentCount: Int { runs.reduce(documents.count) { $0 + $1.ids.count } }
 
+  /// Whether it is a commit that was not asked for, of a sender that takes announcements.
+  var isLive: Bool { runs.first?.isLive ?? documents.first?.isLive ?? false }
+  /// Whether another peer brought the commit.
+  var isForwarded: Bool { runs.first?.isForwarded ?? documents.first?.isForwarded ?? false }
+
   /// Calls `body` with the collection and the id of each document, those in runs first.
   func forEachName(_ body: (String, DocumentID) throws -> Void) rethrows {
     for run in runs { for id in run.ids { try body(run.collection, id) } }

@@ -3,6 +3,9 @@ import CRDTCore
 /// Alike changes from the peer, as single writes on top of states that are here.
 struct IncomingRun: Sendable {
   let collection: String
+  /// Whether it is a commit that was not asked for, and whether another peer brought it; told with announcements.
+  let isLive: Bool
+  let isForwarded: Bool
   let head: RunHead
   let check: RunCheck
   /// By ascending id bytes.
@@ -17,9 +20,11 @@ struct IncomingRun: Sendable {
   init(from reader: inout ByteReader, after previous: inout String?, limit: Int) throws(CodecError) {
     collection = try reader.readCollection(after: &previous)
     let flags = try reader.readByte()
-    guard flags & ~GroupEncoder.heldFlag == 0 else {
+    guard flags & ~GroupEncoder.runFlags == 0 else {
       throw reader.failure(.malformed, "a run has unknown flags")
     }
+    isLive = flags & GroupEncoder.liveFlag != 0
+    isForwarded = flags & GroupEncoder.forwardedFlag != 0
     head = try RunHead(from: &reader)
     check = try RunCheck(from: &reader)
     let count = try reader.readCount(minimumBytes: 3)

@@ -18,11 +18,12 @@ struct OutgoingRun {
   let head: RunHead
   var members: [Member] = []
 
-  /// Takes runs out of documents that have successors, in the order of their first members.
+  /// Takes runs out of documents that have successors, in the order of their first members; `flags` is what the
+  /// receiver is told of each.
   ///
   /// - Returns: The runs, and the documents that are in none, in their order.
   static func gather(
-    _ documents: [LiveDocument], isEligible: (LiveDocument) -> Bool
+    _ documents: [LiveDocument], flags: (LiveDocument) -> UInt8, isEligible: (LiveDocument) -> Bool
   ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
     struct Key: Hashable {
       let collection: UInt32
@@ -45,12 +46,12 @@ struct OutgoingRun {
         chosen.append(nil)
         continue
       }
-      let key = Key(collection: document.collection.id, flags: document.flags, head: part.head)
+      let key = Key(collection: document.collection.id, flags: flags(document), head: part.head)
       let place = places[key] ?? runs.count
       if place == runs.count {
         places[key] = place
         runs.append(
-          OutgoingRun(collection: document.collection.name, flags: document.flags, head: part.head))
+          OutgoingRun(collection: document.collection.name, flags: key.flags, head: part.head))
       }
       runs[place].members.append(Member(id: document.id.bytes, successor: successor, part: part))
       chosen.append(place)

@@ -158,11 +158,19 @@ extension Intake {
         guard let collection = try transaction.collection(document.collection) else {
           return Standing(isLacking: !document.leaves)
         }
-        let found = try transaction.withRecord(collection, document.id) { record, summary in
+        var found: Standing?
+        // What is damaged here cannot be merged with.
+        try transaction.visitIntactRecord(
+          collection, document.id,
+          damaged: {
+            found = Standing(isLacking: false)
+            context.tellDamaged($0)
+          }
+        ) { _, record, summary in
           let vector = try record.vector(sites: sites)
           let hash = Fingerprint.hash(id: document.id.bytes.span.bytes, summary: summary).low
           let isSame = document.hash.map { $0 == hash }
-          return Standing(
+          found = Standing(
             isLacking: !(vector.dominates(document.vector) && isSame ?? true), vector: vector, isKnown: true,
             isAhead: !document.vector.dominates(vector) || vector.isEmpty && isSame != true)
         }
@@ -208,11 +216,12 @@ extension Intake {
   /// What it forwards, at once; what it writes itself, after some in a row.
   func prune(_ groups: [IncomingGroup], known: Set<Int>) {
     context.statistics.groupsKnown += UInt64(known.count)
-    guard context.features.contains(.mesh) else { return }
+    // What can come no other way is not to be announced, even if it came twice.
+    guard context.features.contains(.mesh), desk.hasOthers(than: context.id) else { return }
     var forwards = false
     for (index, group) in groups.enumerated() {
-      guard let document = group.documents.first, document.isLive else { continue }
-      if document.isForwarded {
+      guard group.isLive else { continue }
+      if group.isForwarded {
         forwards = forwards || known.contains(index)
       } else {
         knownOwnGroups = known.contains(index) ? knownOwnGroups + 1 : 0

@@ -201,6 +201,7 @@ extension Intake {
     appliedGroups += UInt64(applying.groups.count)
     context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
     context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
+    for record in outcome.damaged { context.tellDamaged(record) }
     for versions in outcome.missing {
       sendWants(versions.map { DocumentWant($0, context.gatekeeper) }, round: 0, isGroup: true)
     }

@@ -48,6 +48,11 @@ final class PullDesk: Sendable {
     state.withLock { $0.members[session] = Member(progressedAt: now) }
   }
 
+  /// Whether a change may come by another session.
+  func hasOthers(than session: UInt64) -> Bool {
+    state.withLock { $0.members.count > ($0.members[session] == nil ? 0 : 1) }
+  }
+
   /// Takes note of what a session has of its peer.
   func note(_ session: UInt64, roundTrip: Duration?, progressedAt: Duration, isApplying: Bool) {
     state.withLock { state in

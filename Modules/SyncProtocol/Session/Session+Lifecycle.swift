@@ -8,7 +8,8 @@ extension Session {
       versions: configuration.versions, features: configuration.features, kind: configuration.kind,
       appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
-      logEpoch: context.store.epoch, highest: try context.read { try $0.highestReading() })
+      logEpoch: context.store.epoch, highest: try context.read { try $0.highestReading() },
+      silence: configuration.silence == SessionConfiguration.usualSilence ? nil : configuration.silence)
     context.send(.hello) { hello.encode(to: &$0) }
   }
 
@@ -28,6 +29,7 @@ extension Session {
     guard hello.site != context.store.site else { return doubtSite() }
     context.settle(on: context.configuration.features.intersection(hello.features))
     supply.outgoing.begin(helloDelay: context.now - startedAt)
+    context.peerSilence = hello.silence ?? SessionConfiguration.usualSilence
     open(
       with: PeerInfo(
         kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version))
@@ -53,7 +55,7 @@ extension Session {
         throw SyncError(.timeout, "The peer has answered nothing that it was asked for \(patience)")
       }
       statements.checkTime(now)
-      if now - context.lastSent >= silence / 3, !Probe.defect(.pingNotSent) {
+      if now - context.lastSent >= context.pingInterval, !Probe.defect(.pingNotSent) {
         let nonce = context.configuration.random()
         context.send(.ping) { $0.writeFixed(nonce) }
       }

@@ -251,7 +251,7 @@ public final class Session {
       }
       next =
         [
-          lastReceived + context.configuration.silence, context.lastSent + context.configuration.silence / 3,
+          lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
           intake.announcementsTime,
           statements.deadline,

@@ -11,6 +11,8 @@ final class SessionContext {
   var stepLength = StepLength.long
   var now: Duration = .zero
   var lastSent: Duration = .zero
+  /// After this long without a frame the peer takes the link for dead.
+  var peerSilence = SessionConfiguration.usualSilence
   var peer: PeerInfo? {
     didSet { gatekeeper = peer.map { Gatekeeper(gate: gate, peer: $0.kind) } }
   }
@@ -36,6 +38,9 @@ final class SessionContext {
   }
 
   var tuning: SyncTuning { configuration.tuning }
+
+  /// How long a quiet link may be quiet in this direction: the peer has little to answer while it sends something long.
+  var pingInterval: Duration { min(configuration.silence / 3, max(peerSilence / 3, .milliseconds(500))) }
 
   /// What both sides are able to do; nothing before hello.
   private(set) var features: Features = []

@@ -48,6 +48,8 @@ struct RequestGroup {
   var requests: [DocumentRequest]
   /// Whether they were announced: the peer writes none of them itself.
   var isPull = false
+  /// What binds them until the answer is applied, where the peer has left out a group of them.
+  var binding: UInt64?
 }
 
 /// Why a document goes out, and so what it builds on.
@@ -71,8 +73,6 @@ struct LiveDocument {
   var news: News?
 
   var key: DocumentKey { DocumentKey(collection: collection.id, id: id) }
-  /// What the receiver is told of it.
-  var flags: UInt8 { isHeld ? GroupEncoder.heldFlag : 0 }
 }
 
 /// What one transaction changed of the peer's interest.

@@ -81,7 +81,7 @@ final class Outgoing {
   ///
   /// - Parameters:
   ///   - group: Documents that become visible together.
-  ///   - sequence: The commit that it carries; 0 when it is not a live one.
+  ///   - sequence: The commit that it carries, or what binds an answer; 0 when it is neither.
   ///   - mayOvertake: Whether it may go out before large groups that are waiting.
   func add(_ group: borrowing GroupEncoder, sequence: UInt64 = 0, mayOvertake: Bool = true) {
     guard group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers else {
@@ -118,10 +118,14 @@ final class Outgoing {
 
   /// The least sequence of a live group that is not acknowledged.
   func firstUnacknowledged() -> UInt64? {
-    let sequences =
-      unacknowledged.map { $0 } + smallGroups.map(\.sequence) + packing.sequences
-      + transfers.map(\.sequence)
-    return sequences.filter { $0 > 0 }.min()
+    sequences.filter { (1..<RecentGroups.firstBinding).contains($0) }.min()
+  }
+
+  /// What binds the groups that are not acknowledged and were asked for as a whole.
+  var bindings: [UInt64] { sequences.filter { $0 >= RecentGroups.firstBinding } }
+
+  private var sequences: [UInt64] {
+    unacknowledged.map { $0 } + smallGroups.map(\.sequence) + packing.sequences + transfers.map(\.sequence)
   }
 }
 

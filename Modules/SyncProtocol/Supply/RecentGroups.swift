@@ -2,7 +2,12 @@ import CRDTCore
 import DocStore
 
 /// The transactions that a receiver may have in part only, should one of their documents be sent alone.
+///
+/// Beside them, what a receiver has left out and asked for as a whole: that is bound until the answer is applied.
 struct RecentGroups {
+  /// Where the names of what was asked for begin, above all sequences.
+  static let firstBinding: UInt64 = 1 << 63
+  private var nextBinding = RecentGroups.firstBinding
   private var records: [UInt64: [DocumentRun]] = [:]
   private var sequences: [StoredPlace: [UInt64]] = [:]
   private(set) var through: UInt64 = 0
@@ -41,6 +46,29 @@ struct RecentGroups {
   private mutating func insert(_ sequence: UInt64, _ members: [DocumentRun]) {
     records[sequence] = members
     for place in members.places { sequences[place, default: []].append(sequence) }
+  }
+
+  /// Binds documents that the receiver asked for as a whole.
+  ///
+  /// - Returns: What the binding is called, as a transaction is by its sequence.
+  mutating func bind(_ places: [StoredPlace]) -> UInt64 {
+    let name = nextBinding
+    nextBinding += 1
+    insert(name, places.map { DocumentRun(collection: $0.collection, numbers: $0.number...$0.number) })
+    return name
+  }
+
+  /// Forgets what was asked for and is not among `open`.
+  mutating func removeBindings(except open: Set<UInt64>) {
+    for name in records.keys where name >= Self.firstBinding && !open.contains(name) { remove(name) }
+  }
+
+  /// Only what was asked for, and what is committed after a sequence.
+  func begun(after sequence: UInt64) -> RecentGroups {
+    var begun = RecentGroups(after: sequence)
+    begun.nextBinding = nextBinding
+    for (name, members) in records where name >= Self.firstBinding { begun.insert(name, members) }
+    return begun
   }
 
   /// Forgets a transaction that the receiver has whole, or gets whole before anything sent from now on.

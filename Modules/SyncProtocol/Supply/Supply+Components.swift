@@ -213,12 +213,12 @@ extension Supply {
   /// Answers requests outside of a reconciliation, with what recent transactions bind to them.
   func answer(_ group: RequestGroup) throws(SyncError) {
     let concerned = try concernedCollections()
-    forgetConfirmed()
+    forgetConfirmed(answering: group.binding)
     try context.read { transaction in
       try refreshRecent(transaction, concerned)
       oversize = try transaction.oversizeKeys()
       var sources = Sources(self)
-      batch.begin(mayOvertake: false)
+      batch.begin(sequence: group.binding ?? 0, mayOvertake: false)
       var places: [StoredPlace] = []
       for request in group.requests {
         guard let source = try sources.source(request.collection, transaction) else { continue }

@@ -197,18 +197,25 @@ extension Supply {
     of group: LiveGroup
   ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
     let count = group.documents.count
-    // A run does not tell what a receiver of announcements counts.
-    guard context.features.contains(.runs), !context.features.contains(.mesh), count >= OutgoingRun.minimum,
+    guard context.features.contains(.runs), count >= OutgoingRun.minimum,
       count <= context.tuning.splitDocuments, group.byteCount <= context.tuning.splitBytes
     else { return ([], group.documents) }
-    return try OutgoingRun.gather(group.documents) { maySucceed($0, of: group) }
+    return try OutgoingRun.gather(group.documents, flags: group.flags(of:)) { maySucceed($0, of: group) }
   }
 
-  /// Forgets recent transactions that the peer has acknowledged.
-  func forgetConfirmed() {
-    let confirmed = outgoing.firstUnacknowledged() ?? .max
-    let waiting = (live.map(\.sequence) + heldBack.map(\.sequence)).min() ?? .max
-    recent.remove(before: min(confirmed, waiting, announcing.firstOpen ?? .max, lastCommitted &+ 1))
+  /// Forgets recent transactions that the peer has acknowledged, and what it asked for and has.
+  ///
+  /// What is about to be answered is not forgotten.
+  func forgetConfirmed(answering binding: UInt64? = nil) {
+    recent.remove(before: min(firstUnconfirmed ?? .max, lastCommitted &+ 1))
+    let open = requests.map { $0.binding } + [binding]
+    recent.removeBindings(except: Set(open.compactMap(\.self) + outgoing.bindings))
+  }
+
+  /// The least sequence of a live group that waits, is under way or is announced: the peer may yet leave it out.
+  var firstUnconfirmed: UInt64? {
+    let waiting = live.map(\.sequence) + heldBack.map(\.sequence)
+    return [outgoing.firstUnacknowledged(), waiting.min(), announcing.firstOpen].compactMap { $0 }.min()
   }
 
   // MARK: - Offers

@@ -14,7 +14,8 @@ extension Supply {
     }
     settledSequence = sequence
     index = GroupRuns(through: sequence, limit: context.tuning.groupRuns)
-    recent = RecentGroups(after: min(sequence, announcing.firstOpen.map { $0 - 1 } ?? .max))
+    // What is under way binds, too: the peer may leave it out and be sent a part of it in answer to something else.
+    recent = recent.begun(after: min(sequence, firstUnconfirmed.map { $0 - 1 } ?? .max))
   }
 
   /// Forgets the reconciliation; the peer begins another one if it needs to.
@@ -59,15 +60,32 @@ extension Supply {
       roundCost += cost
       for request in relevant { wanted.append(request) }
     } else {
-      enqueue(relevant, isGroup: isGroup, isPull: isPull)
+      let binding = isGroup && !isPull && relevant.count > 1 ? try bind(relevant) : nil
+      enqueue(relevant, isGroup: isGroup, isPull: isPull, binding: binding)
     }
   }
 
-  func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false) {
+  /// Binds what the peer has left out and asks for as a whole.
+  private func bind(_ asked: [DocumentRequest]) throws(SyncError) -> UInt64 {
+    let places = try context.read { transaction in
+      try asked.compactMap { request -> StoredPlace? in
+        guard let collection = try transaction.collection(request.collection) else { return nil }
+        var number: DocumentNumber?
+        try transaction.visitIntactRecord(collection, request.id, damaged: context.tellDamaged) {
+          found, _, _ in
+          number = found
+        }
+        return number.map { StoredPlace(collection: collection.id, number: $0) }
+      }
+    }
+    return recent.bind(places)
+  }
+
+  func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false, binding: UInt64? = nil) {
     guard !asked.isEmpty else { return }
     requestCost += asked.reduce(0) { $0 + $1.cost }
     if isGroup {
-      requests.append(RequestGroup(requests: asked, isPull: isPull))
+      requests.append(RequestGroup(requests: asked, isPull: isPull, binding: binding))
     } else {
       for request in asked { requests.append(RequestGroup(requests: [request], isPull: isPull)) }
     }

@@ -1,0 +1,46 @@
+/// What a session holds in memory that grows with what peers do: for tests that hold it to bounds.
+package struct SessionFootprint: Hashable, Sendable {
+  /// Bytes of commits that wait to be sent, as the queue's limit counts them.
+  package var liveBytes = 0
+  /// Plain bytes of groups that are encoded and have not gone out.
+  package var waitingBytes = 0
+  /// Plain bytes that came in and are not applied.
+  package var unappliedBytes = 0
+  /// Documents that the peer has asked for or told of.
+  package var requests = 0
+  /// Documents that were announced, by either side, and are not settled.
+  package var announcements = 0
+  /// Questions, answers and pieces of work on either side of a reconciliation.
+  package var tasks = 0
+
+  /// Whether nothing waits.
+  package var isEmpty: Bool { self == SessionFootprint() }
+}
+
+extension Session {
+  package var footprint: SessionFootprint {
+    var footprint = SessionFootprint()
+    footprint.liveBytes = supply.liveBytes
+    footprint.waitingBytes = supply.outgoing.streamBytes + supply.outgoing.waitingTransferBytes
+    footprint.unappliedBytes = intake.pendingBytes
+    footprint.requests = supply.pendingRequests
+    footprint.announcements = intake.announced.documentCount + supply.announcing.openDocuments
+    footprint.tasks = intake.pendingTasks + supply.pendingTasks
+    return footprint
+  }
+}
+
+extension Intake {
+  fileprivate var pendingBytes: Int { unappliedBytes + stream.count + (transfer?.bytes.count ?? 0) }
+
+  fileprivate var pendingTasks: Int {
+    tasks.count + open.count + questions.count + wants.count + haves.count + evictedBefore.count
+      + unsettled.count + pulls.count
+  }
+}
+
+extension Supply {
+  fileprivate var pendingRequests: Int { requests.count + wanted.count + deferred.count + heldBack.count }
+
+  fileprivate var pendingTasks: Int { questions.count + answers.count + streamWalks.count }
+}
