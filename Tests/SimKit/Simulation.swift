@@ -17,6 +17,8 @@ package struct Simulation {
   package let directory: String
   /// Whether a narrator hears of every frame, too.
   package var tellsFrames = false
+  /// Whether what peers keep to themselves has other contents.
+  package var hasOtherSecrets = false
 
   package init() {
     let place = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory()
@@ -47,6 +49,7 @@ package struct Simulation {
       let made = try World(script, directory: directory)
       made.narrator = narrator
       made.tellsFrames = tellsFrames
+      made.hasOtherSecrets = hasOtherSecrets
       world = made
       try made.run()
     } catch let found as Violation {

@@ -24,8 +24,24 @@ struct SimulateCommand: ParsableCommand {
   @Option(help: "Plants this defect.")
   var defect: String?
 
-  @Flag(help: "Plants every defect, one after the other, and fails when one is not found.")
+  @Flag(help: "Plants every defect, or only the one of --defect, and fails when it is not found.")
   var defects = false
+
+  @Flag(
+    help: "Plays each seed twice, with other contents in what peers keep to themselves: nobody may notice.")
+  var pairs = false
+
+  @Option(help: "Of all defects only the even or the odd ones: 0 or 1.")
+  var half: Int?
+
+  @Option(parsing: .upToNextOption, help: "Seeds that break a promise, as is known; they count as such.")
+  var known: [UInt64] = []
+
+  @Option(help: "Writes what the seeds came to into this file.")
+  var report: String?
+
+  @Option(parsing: .upToNextOption, help: "Plays nothing, and adds up the reports in these files.")
+  var sum: [String] = []
 
   @Flag(help: "Fails when a point was not reached that many seeds together must reach.")
   var points = false
@@ -60,6 +76,8 @@ struct SimulateCommand: ParsableCommand {
 
   mutating func run() throws {
     if defects { return try findDefects() }
+    if !sum.isEmpty { return try addUp() }
+    if pairs { return try playPairs() }
     let scripts: AnySequence<Script>
     if let replay {
       scripts = AnySequence([try Script(json: try Data(contentsOf: URL(fileURLWithPath: replay)))])
@@ -67,48 +85,88 @@ struct SimulateCommand: ParsableCommand {
       let size = size
       scripts = AnySequence((seed..<seed + count).lazy.map { Swarm.script(seed: $0, size: size) })
     }
-    var report = Report()
+    var total = Report()
     for var script in scripts {
       for number in script.peers.indices where offer > 0 { script.peers[number].offeredFeatures = offer }
-      if let seconds, report.seconds > seconds { break }
+      if let seconds, total.seconds > seconds { break }
+      let start = Date()
       let outcome = play(script)
-      report.add(outcome)
+      let isKnown = replay == nil && known.contains(script.seed)
+      total.add(outcome, isKnown: isKnown, seconds: Date().timeIntervalSince(start))
       if trace { print("seed \(script.seed): \(outcome.trace)") }
+      if isKnown, outcome.violation == nil { print("seed \(script.seed) holds, and is listed as known") }
       guard let violation = outcome.violation else { continue }
-      print("seed \(script.seed): \(violation)")
+      print("seed \(script.seed): \(isKnown ? "known, " : "")\(violation)")
       fflush(nil)
+      if isKnown { continue }
       if shrink { shrinkAndPrint(script, violation) }
       if !all { break }
     }
-    print(report.line)
-    let missed = report.missed
+    if let report {
+      try JSONEncoder().encode(total).write(to: URL(fileURLWithPath: report))
+    }
+    try conclude(total)
+  }
+
+  private func addUp() throws {
+    var total = Report()
+    for file in sum {
+      total.add(
+        try JSONDecoder().decode(Report.self, from: try Data(contentsOf: URL(fileURLWithPath: file))))
+    }
+    try conclude(total)
+  }
+
+  private func playPairs() throws {
+    var violations = 0
+    let defects = planted
+    for seed in seed..<seed + count {
+      guard let violation = PairedRun().violation(seed: seed, size: size, defects: defects) else { continue }
+      let isKnown = known.contains(seed)
+      if !isKnown { violations += 1 }
+      print("pair of seed \(seed): \(isKnown ? "known, " : "")\(violation)")
+      fflush(nil)
+    }
+    print("pairs \(count), violations \(violations)")
+    if violations > 0 { throw ExitCode.failure }
+  }
+
+  private func conclude(_ total: Report) throws {
+    print(total.line)
+    let missed = total.missed
     if points, !missed.isEmpty { print("not reached: \(missed.joined(separator: ", "))") }
-    if report.violations > 0 || points && !missed.isEmpty { throw ExitCode.failure }
+    if total.violations > 0 || points && !missed.isEmpty { throw ExitCode.failure }
   }
 
   /// Plants each defect in seeds that keep every promise without it.
   private func findDefects() throws {
-    let all = Probe.Defect.allCases.filter { !DefectSearch.excluded.contains($0) }
+    var all = Probe.Defect.allCases.filter { defect == nil ? !DefectSearch.unfound.contains($0) : true }
+    if let defect { all.removeAll { $0.rawValue != defect } }
+    if let half { all = all.enumerated().filter { $0.offset % 2 == half }.map(\.element) }
     var found = 0
+    var search = DefectSearch(size: size)
     for defect in all {
       let start = Date()
-      guard let finding = DefectSearch(defect).find(limit: max(count, 400), size: size) else {
+      guard let finding = search.find(defect, limit: count) else {
         print("\(defect.rawValue): not found")
+        fflush(nil)
         continue
       }
       found += 1
-      let time = Int(Date().timeIntervalSince(start) * 10)
-      print(
-        "\(defect.rawValue): seed \(finding.seed), \(finding.violation.invariant), \(time) tenths of a second"
-      )
+      let seconds = String(format: "%.1f", Date().timeIntervalSince(start))
+      print("\(defect.rawValue): seed \(finding.seed), \(finding.violation.invariant), \(seconds) s")
       fflush(nil)
     }
     print("defects \(found)/\(all.count)")
     if found < all.count { throw ExitCode.failure }
   }
 
+  private var planted: Set<Probe.Defect> {
+    Set([defect.flatMap { Probe.Defect(rawValue: $0) }].compactMap { $0 })
+  }
+
   private func play(_ script: Script, isTold: Bool? = nil) -> Simulation.Outcome {
-    let defects = Set([defect.flatMap { Probe.Defect(rawValue: $0) }].compactMap { $0 })
+    let defects = planted
     var simulation = Simulation()
     simulation.tellsFrames = frames
     return simulation.run(

@@ -58,7 +58,9 @@ struct Atomicity {
     _ transaction: LedgerTransaction, _ mark: Int, _ peer: SimPeer, _ ledger: Ledger
   ) throws {
     let concerned = transaction.members.filter { name in
-      guard !ledger.evicted.contains(name) else { return false }
+      guard !ledger.evicted.contains(name), rules.rotten?.contains(name.collection) != true else {
+        return false
+      }
       return transaction.peer == peer.number || peer.subscriptions.contains { $0.selects(name) == true }
     }
     // What scopes keep back on one way may come on another, collection by collection.

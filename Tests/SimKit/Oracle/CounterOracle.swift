@@ -14,7 +14,9 @@ struct CounterOracle {
     var doubtful: [DocumentName: [Int64]] = [:]
     for transaction in world.ledger.transactions where transaction.outcome != .refused {
       for (name, amount) in transaction.increments
-      where !name.isErasable && !world.ledger.evicted.contains(name) {
+      where !name.isErasable && !world.ledger.evicted.contains(name)
+        && world.script.rules.rotten?.contains(name.collection) != true
+      {
         if transaction.outcome == .acknowledged {
           certain[name, default: 0] += amount
         } else {

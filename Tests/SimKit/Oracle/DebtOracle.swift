@@ -23,7 +23,9 @@ struct DebtOracle {
 
   private func check(from sender: SimPeer, to receiver: SimPeer) throws {
     for collection in Set(receiver.subscriptions.map(\.collection)).sorted()
-    where sender.maySend(collection, to: receiver) {
+    where sender.maySend(collection, to: receiver)
+      && !sender.rotten.union(receiver.rotten).contains(collection)
+    {
       let plans = receiver.subscriptions.filter { $0.collection == collection }
       let name = "c\(collection)"
       guard let here = stores[sender.number][name] else { continue }
@@ -98,7 +100,7 @@ struct DocumentCopy {
 }
 
 extension SimPeer {
-  /// All collections as they stand.
+  /// All collections as they stand, what is left of deleted documents included.
   func states() throws -> [String: CollectionState] {
     guard let store else { return [:] }
     return try store.read { transaction in
@@ -116,6 +118,13 @@ extension SimPeer {
             isAlive: record.isAlive,
             isOversize: oversize.contains("\(info.name)/\(key.value)"), tables: tables)
           return true
+        }
+        for id in world.oracles.ids(in: info.name) where state.documents[id] == nil && rotten.isEmpty {
+          try transaction.withRecord(collection, id) { record, summary in
+            state.documents[id] = DocumentCopy(
+              record: Record(copying: record), summary: summary, vector: try record.vector(sites: sites),
+              isAlive: record.isAlive, isOversize: false, tables: tables)
+          }
         }
         states[info.name] = state
       }

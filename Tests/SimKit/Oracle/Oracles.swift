@@ -13,7 +13,7 @@ final class Oracles {
   var areCopiesUnnoticed = false
   private var contents: [StateName: Summary] = [:]
   private var atomicity: Atomicity
-  private let scopes: ScopeWatch
+  private var scopes: ScopeWatch
 
   /// One document at one vector, which is one state wherever it is.
   private struct StateName: Hashable {
@@ -39,18 +39,22 @@ final class Oracles {
 
   func name(_ id: DocumentID, in collection: String) -> DocumentName? { names[collection]?[id] }
 
+  /// The ids that documents of a collection may have.
+  func ids(in collection: String) -> [DocumentID] { names[collection].map { $0.keys.sorted() } ?? [] }
+
   // MARK: - As it happens
 
   /// A store was opened: all that was told durable must be there.
   func started(_ peer: SimPeer, _ store: Store) throws {
     let found = try Shadow(store, self)
-    for (name, known) in shadows[peer.number].documents {
+    for (name, known) in shadows[peer.number].documents where !peer.rotten.contains(name.collection) {
+      // Its eviction may have become durable just before the end, and what was written after it.
+      let isEvicted = peer.world.ledger.evicted.contains(name)
       guard let now = found.documents[name] else {
-        // Its eviction may have become durable just before the end.
-        if peer.world.ledger.evicted.contains(name) { continue }
+        if isEvicted { continue }
         throw Violation(.durability, "\(peer.name) has lost \(name) over a restart")
       }
-      guard now.vector.dominates(known.vector) || script.rules.keepsDeletions == false else {
+      guard now.vector.dominates(known.vector) || isEvicted || !script.rules.keepsDeletions else {
         throw Violation(
           .durability,
           "\(peer.name) has \(name) at \(now.vector.text) after a restart, before \(known.vector.text)")
@@ -66,15 +70,19 @@ final class Oracles {
   }
 
   /// Files were exchanged: what is there now is what is known.
-  func replaced(_ peer: SimPeer) { shadows[peer.number].documents = [:] }
+  func replaced(_ peer: SimPeer) {
+    shadows[peer.number].documents = [:]
+    shadows[peer.number].deaths = [:]
+  }
 
   /// Deletions were forgotten.
   func collected(_ peer: SimPeer, _ store: Store) throws { try adopt(try Shadow(store, self), at: peer) }
 
   private func adopt(_ shadow: Shadow, at peer: SimPeer) throws {
-    let known = shadows[peer.number].everKnown
+    let old = shadows[peer.number]
     shadows[peer.number] = shadow
-    shadows[peer.number].everKnown.formUnion(known)
+    shadows[peer.number].everKnown.formUnion(old.everKnown)
+    shadows[peer.number].deaths = old.deaths
     atomicity.reset(peer.number, shadow)
     if !areCopiesUnnoticed { try atomicity.checkAll(peer, peer.world.ledger) }
   }
@@ -93,7 +101,9 @@ final class Oracles {
       }
       switch change.kind {
       case .evict:
-        shadows[peer.number].documents[name] = nil
+        if let known = shadows[peer.number].documents.removeValue(forKey: name), !known.isAlive {
+          shadows[peer.number].deaths[name] = known.vector
+        }
         atomicity.forget(name, at: peer.number)
       case .write:
         guard let after = change.after else { continue }
@@ -121,11 +131,11 @@ final class Oracles {
         throw Violation(
           .monotony, "\(peer.name) goes from \(before.vector.text) back to \(known.vector.text) in \(name)")
       }
-      if !before.isAlive, known.isAlive, before.vector.dominates(known.vector), script.rules.hasNoDefaults,
-        script.rules.keepsDeletions
-      {
-        throw Violation(.resurrection, "\(peer.name) shows \(name) again without a later write")
-      }
+    }
+    if known.isAlive, let death = shadows[peer.number].death(of: name), death.dominates(known.vector),
+      script.rules.hasNoDefaults, script.rules.keepsDeletions
+    {
+      throw Violation(.resurrection, "\(peer.name) shows \(name) again without a later write")
     }
     guard script.rules.hasNoDefaults, script.rules.keepsDeletions, script.rules.hasNoCopies else { return }
     let state = StateName(document: name, vector: known.vector, isAlive: known.isAlive)
@@ -158,13 +168,26 @@ final class Oracles {
 
   /// Judges a world that has come to rest.
   func judge(_ world: World) throws {
+    for link in world.links { try link.checkSites() }
     guard !areCopiesUnnoticed else { return }
     try atomicity.judge(world)
     try DebtOracle(world).check()
     try CounterOracle(world).check()
     for peer in world.peers {
       try checkEvictions(at: peer)
+      try checkRest(of: peer)
       for observer in peer.observers { try observer.check(at: peer) }
+    }
+  }
+
+  /// At rest nothing waits, and nobody holds old pages.
+  private func checkRest(of peer: SimPeer) throws {
+    for driver in peer.drivers { try driver.checkRest() }
+    guard let statistics = try peer.store?.statistics() else { return }
+    guard statistics.readerCount <= 1, statistics.waitingWriters == 0 else {
+      throw Violation(
+        .bounds,
+        "\(peer.name) keeps \(statistics.readerCount) snapshots open, \(statistics.waitingWriters) wait")
     }
   }
 
@@ -191,10 +214,18 @@ struct Shadow {
   }
 
   var documents: [DocumentName: Known] = [:]
+  /// What was known of deleted documents when they were evicted.
+  var deaths: [DocumentName: VersionVector] = [:]
   /// Also those that it has had and let go.
   var everKnown: Set<DocumentName> = []
 
   init() {}
+
+  /// What is known of a document that is known to be deleted.
+  func death(of name: DocumentName) -> VersionVector? {
+    guard let known = documents[name] else { return deaths[name] }
+    return known.isAlive ? nil : known.vector
+  }
 
   /// Reads a store as it stands.
   init(_ store: Store, _ oracles: Oracles) throws {
@@ -203,7 +234,7 @@ struct Shadow {
       let sites = transaction.sites
       for info in try transaction.collections() {
         guard let collection = try transaction.collection(info.name) else { continue }
-        try transaction.forEachRecord(in: collection, verify: true) { id, summary, record in
+        try transaction.forEachIntactRecord(in: collection, damaged: { _ in }) { _, id, summary, record in
           guard let name = oracles.name(try DocumentID(validating: id), in: info.name) else { return true }
           found[name] = try Known(record, summary, sites, collection.keys)
           return true
@@ -212,6 +243,24 @@ struct Shadow {
       return found
     }
     everKnown = Set(documents.keys)
+  }
+}
+
+extension Store {
+  /// The names of all documents, removed ones too.
+  func documentNames() throws -> Set<DocumentName> {
+    try read { transaction in
+      var names: Set<DocumentName> = []
+      for info in try transaction.collections() {
+        guard let collection = try transaction.collection(info.name), let number = Int(info.name.dropFirst())
+        else { continue }
+        try transaction.forEachRecord(in: collection) { id, _, _ in
+          if let name = DocumentName(id, number) { names.insert(name) }
+          return true
+        }
+      }
+      return names
+    }
   }
 }
 

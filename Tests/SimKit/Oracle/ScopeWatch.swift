@@ -7,27 +7,33 @@ import SyncProtocol
 struct ScopeWatch {
   private let script: Script
   private let hasScopes: Bool
+  /// Documents that each peer has told of.
+  private var told: [Set<DocumentName>]
 
   init(_ script: Script) {
     self.script = script
     hasScopes = !script.rules.hasNoScopes
+    told = script.peers.map { _ in [] }
   }
 
-  func check(_ bytes: [UInt8], from sender: SimPeer, over connection: Connection, _ shadows: [Shadow]) throws
-  {
+  mutating func check(
+    _ bytes: [UInt8], from sender: SimPeer, over connection: Connection, _ shadows: [Shadow]
+  ) throws {
     guard hasScopes, sender.plan.compressionLevel == 0, bytes.count > 8 else { return }
     let side = connection.peer(0) === sender ? 0 : 1
     let receiver = connection.peer(1 - side)
     var index = 0
     while let found = bytes.firstMarker(from: index) {
       index = found.end
+      if !found.isContent, let number = Int(String(decoding: bytes.digits(from: found.end), as: UTF8.self)) {
+        told[sender.number].insert(DocumentName(found.collection, number))
+      }
       guard found.collection < script.rules.collections, !sender.maySend(found.collection, to: receiver)
       else {
         continue
       }
-      // What was let go before the scope forbade it may still be under way.
-      guard connection.scopesAtStart[side] == sender.scopeNumbers else { continue }
-      if found.isContent || !isKnown(bytes, found, shadows[receiver.number]) {
+      let known = shadows[receiver.number].everKnown.union(told[receiver.number])
+      if try found.isContent || !(isKnown(bytes, found, known) || isStored(bytes, found, receiver)) {
         throw Violation(
           .scopes,
           "\(sender.name) sends of c\(found.collection) to \(receiver.name), where its scope forbids that: "
@@ -41,20 +47,22 @@ struct ScopeWatch {
     return String(decoding: part.map { (32...126).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self)
   }
 
-  /// Whether the receiver has the document of an id: it may be asked for what it told of itself.
-  private func isKnown(_ bytes: [UInt8], _ found: Marker, _ shadow: Shadow) -> Bool {
-    var number = 0
-    var index = found.end
-    while index < bytes.count, (48...57).contains(bytes[index]) {
-      number = number * 10 + Int(bytes[index] - 48)
-      index += 1
-    }
+  /// Whether the receiver has it by now: what is durable may be told of a moment before its commit is.
+  private func isStored(_ bytes: [UInt8], _ found: Marker, _ receiver: SimPeer) throws -> Bool {
+    guard let store = receiver.store else { return false }
+    return isKnown(bytes, found, try store.documentNames())
+  }
+
+  /// Whether the receiver has the document of an id, or one whose id begins so: it may be asked for what it told of
+  /// itself, and about ranges by whose shortened ends it told where its own begin.
+  private func isKnown(_ bytes: [UInt8], _ found: Marker, _ known: Set<DocumentName>) -> Bool {
+    let digits = bytes.digits(from: found.end)
     // Of several digits that stand side by side not all need to be the number's.
-    while number > 0 {
-      if shadow.everKnown.contains(DocumentName(found.collection, number)) { return true }
-      number /= 10
+    return known.contains { name in
+      guard name.collection == found.collection else { return false }
+      let number = "\(name.number)".utf8
+      return number.starts(with: digits) || digits.starts(with: number)
     }
-    return shadow.everKnown.contains(DocumentName(found.collection, 0))
   }
 }
 
@@ -67,6 +75,11 @@ private struct Marker {
 }
 
 extension [UInt8] {
+  /// The decimal digits at a place, the first nine.
+  fileprivate func digits(from place: Int) -> ArraySlice<UInt8> {
+    self[place...].prefix(9).prefix { (48...57).contains($0) }
+  }
+
   /// The next `~id3~` or `~by3~`.
   fileprivate func firstMarker(from start: Int) -> Marker? {
     let tilde = UInt8(ascii: "~")

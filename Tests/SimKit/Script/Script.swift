@@ -31,6 +31,8 @@ package struct Rules: Codable, Hashable, Sendable {
   package var keepsDeletions = true
   /// No store is put back or copied.
   package var hasNoCopies = true
+  /// Collections of which some peer's records rot: what nobody has whole any more cannot get anywhere.
+  package var rotten: Set<Int>?
   /// No default data, whose differences vectors do not tell.
   package var hasNoDefaults = true
   /// Nothing is evicted.

@@ -40,6 +40,8 @@ package struct ScriptEvent: Codable, Hashable, Sendable {
     /// A peer that was not there starts with a copy of another one's files.
     case clone(of: Int, as: Int, unnoticed: Bool)
     case index(peer: Int, collection: Int)
+    /// A disk rots: the texts of all records of a collection are not what was written.
+    case rot(peer: Int, collection: Int)
     /// The document limit of a peer.
     case limit(peer: Int, bytes: Int)
   }
@@ -77,7 +79,7 @@ extension ScriptEvent.What {
     case .write(let peer, _), .evict(let peer, _), .evictMatching(let peer, _), .subscribe(let peer, _),
       .scope(let peer, _), .kill(let peer, _, _, _), .pause(let peer, _), .jump(let peer, _),
       .freeze(let peer, _), .forget(let peer), .backup(let peer), .restore(let peer, _, _),
-      .index(let peer, _), .limit(let peer, _):
+      .index(let peer, _), .rot(let peer, _), .limit(let peer, _):
       [peer]
     case .clone(let source, let copy, _): [source, copy]
     case .cut, .down, .stall: []

@@ -1,5 +1,6 @@
 import CRDTCore
 import ScopePolicy
+import SyncProtocol
 
 /// Draws a script from a seed: who there is, which half of all that can happen does in it, and how often.
 ///
@@ -18,13 +19,23 @@ package struct Swarm {
     case deletions, counters, defaults, types, pads, transactions, evictions, subscriptions, scopes,
       liveScopes,
       kills, pauses, cuts, stalls, clocks, forgetting, copies, indexes, observers, tuning, slowLinks, losses,
-      smallFrames, predicates, compression, bigPeers, silence, jumps, limits, abilities
+      smallFrames, predicates, compression, bigPeers, silence, jumps, limits, abilities, announcements,
+      alikeChanges, rot
   }
 
   /// The script of a seed, in which `size` percent of the usual happens.
-  package static func script(seed: UInt64, size: Int = 100) -> Script {
+  ///
+  /// With `hasSecrets` somebody keeps a collection to itself, from the beginning to the end.
+  package static func script(seed: UInt64, size: Int = 100, hasSecrets: Bool = false) -> Script {
     var swarm = Swarm(seed)
+    if hasSecrets {
+      swarm.features.formUnion([.scopes])
+      swarm.features.subtract([.liveScopes, .copies])
+    }
     swarm.drawShape()
+    if hasSecrets, let secret = SyncScope.allCases.firstIndex(of: .localPeerOnly) {
+      swarm.script.peers[0].scopes[0] = secret
+    }
     swarm.drawEvents(size)
     return swarm.script
   }
@@ -102,7 +113,9 @@ package struct Swarm {
       plan.liveQueueBytes = draws.logarithmic(in: 500...1 << 20)
       plan.windowBytes = draws.logarithmic(in: 1...32 << 10)
     }
-    if has(.abilities), draws.oneIn(2) { plan.withheldFeatures = draws.next() & 0x1FF }
+    if has(.abilities), draws.oneIn(2) { plan.withheldFeatures = draws.next() & 0x3FF }
+    // Nearly all of them, so that there are peers that both can.
+    if has(.announcements), !draws.oneIn(6) { plan.offeredFeatures = Features.mesh.rawValue }
     if has(.observers) { plan.observed = (0..<draws.int(in: 1...2)).map { _ in draws.int(below: 4) } }
     script.peers[number] = plan
   }
@@ -150,10 +163,19 @@ package struct Swarm {
       let kind = weights[draws.index(by: weights.map(\.weight))].kind
       if let what = draw(kind) { script.events.append(ScriptEvent(at: now, what)) }
     }
+    // Seldom: what rots is promised little of.
+    if has(.rot), has(.jumps), !has(.copies), script.events.count > 1 {
+      let collection = draws.int(below: script.rules.collections)
+      script.rules.rotten = [collection]
+      let place = script.events[draws.int(below: script.events.count)].at
+      let peer = draws.int(below: script.peers.count)
+      script.events.append(ScriptEvent(at: place, .rot(peer: peer, collection: collection)))
+      script.events.sort { $0.at < $1.at }
+    }
     if let copy {
       let place = script.events[draws.int(below: max(script.events.count, 1))].at
       let source = draws.int(below: copy)
-      script.events.append(ScriptEvent(at: place, .clone(of: source, as: copy, unnoticed: false)))
+      script.events.append(ScriptEvent(at: place, .clone(of: source, as: copy, unnoticed: draws.oneIn(4))))
       script.events.sort { $0.at < $1.at }
     }
   }
@@ -230,6 +252,7 @@ package struct Swarm {
 
   /// One change to each of some documents.
   private mutating func drawTransaction() -> [EditPlan] {
+    if has(.alikeChanges), draws.oneIn(3) { return drawAlikeChanges() }
     var documents: Set<DocumentName> = []
     var edits: [EditPlan] = []
     for _ in 0..<draws.int(in: 2...8) {
@@ -237,6 +260,17 @@ package struct Swarm {
       if documents.insert(edit.document).inserted { edits.append(edit) }
     }
     return edits
+  }
+
+  /// The same change to many documents of one collection.
+  private mutating func drawAlikeChanges() -> [EditPlan] {
+    let collection = draws.int(below: script.rules.collections)
+    let count = min(script.rules.documents, draws.int(in: 6...24))
+    let first = draws.int(in: 0...script.rules.documents - count)
+    let kind = draws.oneIn(3) ? EditPlan.Kind.upsert : .set
+    return (first..<first + count).map {
+      EditPlan(DocumentName(collection, $0), kind, draws.int(in: 1...12))
+    }
   }
 
   private mutating func drawEdit() -> EditPlan {

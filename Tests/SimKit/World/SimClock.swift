@@ -32,7 +32,7 @@ final class SimClock: Sendable {
   }
 
   /// Time since the world began.
-  var monotonic: Duration { state.withLock { .microseconds($0.now + $0.now / 1_000_000 * drift) } }
+  var monotonic: Duration { state.withLock { .microseconds($0.now + $0.now * drift / 1_000_000) } }
 
   func set(_ now: SimTime) { state.withLock { $0.now = now } }
 

@@ -120,7 +120,8 @@ package final class SimDriver {
 
   private func pump() throws {
     isPumpDue = false
-    guard !isOver, peer.isRunning else { return }
+    guard !isOver else { return }
+    guard peer.isRunning else { return awake() }
     let input = inbox
     inbox = Inbox()
     inbox.isStarting = false
@@ -148,6 +149,7 @@ package final class SimDriver {
   private func perform(_ actions: [Action]) throws {
     world.tally.operations += 1
     try checkProgress(actions)
+    try checkBounds()
     for action in actions where !isOver {
       try peer.effect()
       switch action {
@@ -185,10 +187,35 @@ package final class SimDriver {
       .progress, "\(peer.name) on \(connection.link.name) goes round in circles and sends nothing")
   }
 
+  /// What one group can be at most: all documents there are, and as much again.
+  private var groupBytes: Int {
+    let rules = world.script.rules
+    return (256 << 10) + (16 << 10) * rules.collections * rules.documents
+  }
+
+  /// Memory does not grow with how much there is to say, or how slow the other end hears it.
+  private func checkBounds() throws {
+    let footprint = session.footprint
+    guard footprint.liveBytes <= peer.plan.liveQueueBytes + groupBytes,
+      footprint.waitingBytes <= SyncTuning().waitingBytes + groupBytes
+    else {
+      throw Violation(.bounds, "\(peer.name) on \(connection.link.name) holds \(footprint)")
+    }
+  }
+
+  /// At rest nothing waits for anything.
+  func checkRest() throws {
+    let footprint = session.footprint
+    guard footprint.isEmpty else {
+      throw Violation(.bounds, "\(peer.name) on \(connection.link.name) still holds \(footprint)")
+    }
+  }
+
   private func take(_ event: SyncEvent) {
     switch event {
     case .connected(let info):
       met = info
+      noteLaterWrites(of: info.site)
       connection.link.noteUse()
     case .caughtUp(let generation):
       caughtUp = generation
@@ -198,6 +225,15 @@ package final class SimDriver {
     default: break
     }
     world.oracles.heard(event, by: self)
+  }
+
+  /// Takes note when this peer has later writes of the other one's site than that has itself.
+  private func noteLaterWrites(of site: SiteID) {
+    guard let other = connection.peer(1 - side).store, other.site == site,
+      let met = try? peer.store?.read({ try $0.highestReading(of: site) }),
+      let own = try? other.read({ try $0.highestReading() })
+    else { return }
+    if met.milliseconds > own.milliseconds { connection.mustRenew[1 - side] = site }
   }
 
   private func wake(_ delay: Duration) {

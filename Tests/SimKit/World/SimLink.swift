@@ -1,3 +1,6 @@
+import CRDTCore
+import DocStore
+
 /// A line between two peers, over which one connection after the other is made.
 package final class SimLink {
   let number: Int
@@ -82,6 +85,19 @@ package final class SimLink {
     current?.lines[towardB ? 0 : 1].stall(until: world.now + time)
   }
 
+  /// Nobody goes on as a site of which the other end knew later writes.
+  func checkSites() throws {
+    for connection in connections {
+      for side in [0, 1] {
+        guard let site = connection.mustRenew[side], connection.peer(side).store?.site == site else {
+          continue
+        }
+        throw Violation(
+          .monotony, "\(connection.peer(side).name) goes on as \(site), of which \(name) knows later writes")
+      }
+    }
+  }
+
   /// Ends all faults but those that the ends have to notice by themselves.
   func heal() {
     downUntil = 0
@@ -98,8 +114,8 @@ package final class Connection {
   private(set) var lines: [Line] = []
   private var pendingCut: (line: Int, place: Int, heard: ScriptEvent.Hearing)?
   private(set) var isBroken = false
-  /// The scopes that each end had when the connection began.
-  private(set) var scopesAtStart: [[Int]] = []
+  /// The site that an end must not go on as.
+  var mustRenew: [SiteID?] = [nil, nil]
 
   init(_ number: Int, link: SimLink) {
     self.number = number
@@ -113,7 +129,6 @@ package final class Connection {
   /// Both ends begin.
   func open() {
     lines = [0, 1].map { Line(self, toward: 1 - $0) }
-    scopesAtStart = [link.a.scopeNumbers, link.b.scopeNumbers]
     for side in [0, 1] { ends[side] = peer(side).accept(self, side: side) }
   }
 

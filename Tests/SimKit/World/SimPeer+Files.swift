@@ -22,8 +22,26 @@ extension SimPeer {
       try store.createIndex(
         IndexDefinition(name: "i\(collection)", collection: "c\(collection)", fields: [IndexField(["n"])]))
     } catch let error as StoreError where error.code == .indexExists {
+    } catch let error as StoreError where error.code == .corrupt && !rotten.isEmpty {
     }
     try distribute()
+  }
+
+  /// Changes a letter in each record of a collection, beneath the store.
+  func rot(_ collection: Int) throws {
+    guard isRunning else { return }
+    let handle = try FileHandle(forUpdating: URL(fileURLWithPath: "\(files)/data.mdb"))
+    defer { try? handle.close() }
+    let data = try Data(contentsOf: URL(fileURLWithPath: "\(files)/data.mdb"))
+    var place = data.startIndex
+    while let found = data.range(of: Data("~by\(collection)~".utf8), in: place..<data.endIndex) {
+      try handle.seek(toOffset: UInt64(found.lowerBound + 2))
+      try handle.write(contentsOf: Data("Y".utf8))
+      place = found.upperBound
+    }
+    rotten.insert(collection)
+    stopObserving()
+    world.reach(.rotted)
   }
 
   /// Puts a copy of the files aside.

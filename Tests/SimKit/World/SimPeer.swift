@@ -19,6 +19,8 @@ package final class SimPeer {
   private let directory: String
   /// What the ledger held when the files were put aside last.
   var backedUpAt: Int?
+  /// Collections whose records have rotted.
+  var rotten: Set<Int> = []
   /// Whether the next opening does not look whether the files are a copy.
   var trustsCopies = false
   private(set) var store: Store?
@@ -95,11 +97,14 @@ package final class SimPeer {
     try applyScopes(scopeNumbers)
     queries = try subscriptions.map { try SubscriptionQuery(dql: $0.text) }
     listener = store.onCommit { [told] commit in told.with { $0.append(commit) } }
-    observers = try plan.observed.map { try Observer($0, store) }
+    observers = rotten.isEmpty ? try plan.observed.map { try Observer($0, store) } : []
     world.narrate("\(name) starts as \(store.site)")
     world.noteActivity()
     try world.oracles.started(self, store)
   }
+
+  /// Queries cannot read what has rotted.
+  func stopObserving() { observers = [] }
 
   func nudge(_ sessions: [UInt64]) {
     for driver in drivers where sessions.contains(driver.id) { driver.nudge() }

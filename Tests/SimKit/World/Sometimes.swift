@@ -9,5 +9,6 @@ package enum Sometimes: String, CaseIterable, Sendable {
   case paused, clockWentBack, clockStood, clockFarAhead
   case scopeChangedInSession, scopeOpened, subscribedInSession, subscribedWhileCatchingUp
   case evictedUnderSubscription, evictedWithoutSubscription, commitsShared
-  case overflowed, tooLargeToSend, restored, copied, forgotten, indexed, observed, caughtUp, metAgain
+  case overflowed, tooLargeToSend, restored, copied, forgotten, indexed, observed, caughtUp, metAgain,
+    rotted
 }

@@ -33,6 +33,7 @@ extension World {
     case .clone(let source, let copy, let unnoticed):
       try peers[copy].start(asCopyOf: peers[source], unnoticed: unnoticed)
     case .index(let number, let collection): try peers[number].makeIndex(collection)
+    case .rot(let number, let collection): try peers[number].rot(collection)
     case .limit(let number, let bytes): peers[number].limit(bytes)
     }
   }
@@ -41,8 +42,11 @@ extension World {
     guard peer.isRunning else { return }
     let transaction = ledger.begin(edits, at: peer)
     oracles.willWrite(edits, at: peer)
-    peer.write(origin: .user) { body in
-      for edit in edits { try edit.apply(in: body, entry: transaction, writer: peer.number) }
+    peer.write(origin: .user) { [script, hasOtherSecrets] body in
+      for edit in edits {
+        let isOther = hasOtherSecrets && script.keepsToItself(edit.document.collection, at: peer.number)
+        try edit.apply(in: body, entry: transaction, writer: peer.number, isOther: isOther)
+      }
     } completion: { [ledger] result in
       ledger.end(transaction, result, at: peer)
     }
@@ -74,13 +78,18 @@ extension World {
 
 extension EditPlan {
   /// Makes the change; each leaves the transaction's mark on what is not erasable.
-  func apply(in transaction: WriteTransaction, entry: LedgerTransaction, writer: Int) throws {
+  ///
+  /// With `isOther` it writes other texts and numbers, as long as those that it writes otherwise.
+  func apply(
+    in transaction: WriteTransaction, entry: LedgerTransaction, writer: Int, isOther: Bool
+  ) throws {
+    let marker = Self.marker(document.collection, writer, isOther: isOther)
     let id = try DocumentID(document.value)
     let collection = document.collectionName
     var fields: [String: Value] = [
       "kind": .string(document.isEven ? "even" : "odd"),
       "n": .int(Int64(value % 6)), "color": .string(["red", "blue", "green"][value % 3]),
-      "by": .string(Self.marker(document.collection, writer)),
+      "by": .string(marker),
     ]
     switch kind {
     case .upsert:
@@ -97,9 +106,10 @@ extension EditPlan {
     case .delete: try transaction.remove(id, in: collection)
     case .changeType: try edit(transaction, id, [.set(["any"], Self.values[value % Self.values.count])])
     case .pad:
-      fields["pad"] = .string(Self.marker(document.collection, writer) + String(repeating: "x", count: value))
+      fields["pad"] = .string(marker + String(repeating: isOther ? "y" : "x", count: value))
       try transaction.upsert(fields, id: id, into: collection, strategy: .merge)
-    case .nested: try edit(transaction, id, [.set(["map", "k\(value % 4)"], .int(Int64(value)))])
+    case .nested:
+      try edit(transaction, id, [.set(["map", "k\(value % 4)"], .int(Int64(isOther ? 17 - value : value)))])
     case .replaceMap: try edit(transaction, id, [.replace(["map"], .map(["only": .int(Int64(value))]))])
     }
     if let mark = entry.mark, !document.isErasable, kind != .insertDefault,
@@ -121,5 +131,7 @@ extension EditPlan {
   ]
 
   /// Stands in what a peer writes to a collection, so that it is seen in bytes.
-  static func marker(_ collection: Int, _ writer: Int) -> String { "~by\(collection)~\(writer)~" }
+  static func marker(_ collection: Int, _ writer: Int, isOther: Bool = false) -> String {
+    "~by\(collection)~\(writer)\(isOther ? "!" : "~")"
+  }
 }

@@ -21,6 +21,8 @@ package final class World {
   package var narrator: ((String) -> Void)?
   /// Tells of every frame, too.
   package var tellsFrames = false
+  /// Whether what peers keep to themselves has other contents than usual, as long as those.
+  package var hasOtherSecrets = false
   let oracles: Oracles
   private var agenda = Agenda()
   private var ties: Stream

@@ -1,0 +1,32 @@
+package import CRDTCore
+import ScopePolicy
+
+/// Plays a script twice, with other contents in what peers keep to themselves: whatever is sent must be the same to the
+/// last byte and at the same time, so that nobody learns anything of it.
+package struct PairedRun {
+  package init() {}
+
+  /// - Returns: What is wrong; `nil` when both runs hold and go the same way.
+  package func violation(seed: UInt64, size: Int = 100, defects: Set<Probe.Defect> = []) -> Violation? {
+    let script = Swarm.script(seed: seed, size: size, hasSecrets: true)
+    var simulation = Simulation()
+    let plain = simulation.run(script, defects: defects)
+    if let violation = plain.violation { return violation }
+    simulation.hasOtherSecrets = true
+    let other = simulation.run(script, defects: defects)
+    if let violation = other.violation { return violation }
+    guard plain.trace == other.trace else {
+      return Violation(.scopes, "what is sent depends on what may not be told")
+    }
+    return nil
+  }
+}
+
+extension Script {
+  /// Whether nothing of a collection ever leaves a peer, nor what that means for anything else.
+  func keepsToItself(_ collection: Int, at peer: Int) -> Bool {
+    let scopes = peers[peer].scopes
+    return rules.hasFixedScopes && rules.hasNoCopies && collection < scopes.count
+      && SyncScope.allCases[scopes[collection]] == .localPeerOnly
+  }
+}
