@@ -48,16 +48,18 @@ final class RemoteRowsBuffer: Sendable {
     var end: QueryEnd?
     var isStopped = false
 
-    /// What the other peer is to be told, if it is worth a frame.
+    /// What the other peer is to be told, if it is worth a frame, or it may be waiting for that.
     mutating func grant() -> UInt64? {
       let taken = received - waitingBytes
-      guard end == nil, !isStopped, taken - granted >= RemoteRowsBuffer.grantBytes else { return nil }
+      guard end == nil, !isStopped, taken > granted,
+        taken - granted >= RemoteRowsBuffer.grantBytes || waitingBytes == 0
+      else { return nil }
       granted = taken
       return taken
     }
   }
 
-  /// Half of the least that a peer sends ahead.
+  /// So much is worth a frame; on a slow link a peer sends less ahead.
   private static let grantBytes: UInt64 = 4 << 10
 
   let arrival = Latch()
