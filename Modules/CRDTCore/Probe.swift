@@ -95,9 +95,10 @@ package enum Probe {
 
   #if DEBUG || SIMULATION
     /// What is planted and counted in one task.
+    // SAFETY: `defects` never changes; `reached` is written by the one thread that simulates, and read after it.
     package final class Plan: @unchecked Sendable {
       package let defects: Set<Defect>
-      /// How often each point was reached; written by the one thread that simulates.
+      /// How often each point was reached.
       package var reached: [Point: Int] = [:]
 
       package init(defects: Set<Defect> = []) { self.defects = defects }
