@@ -6,13 +6,22 @@ public struct ApplyBatch: Sendable {
   /// Names the batch in `Session.applied`.
   public let ticket: UInt64
   let groups: [IncomingGroup]
+  /// Who sent them.
+  let sender: SiteID
+  /// How far this peer had followed the sender before these groups, to be kept with them.
+  let cursor: [UInt8]?
   /// Documents that are no longer wanted here.
   let leaving: [LeaveDesk.Candidate]
   private let desk: LeaveDesk
 
-  init(ticket: UInt64, groups: [IncomingGroup], leaving: [LeaveDesk.Candidate] = [], desk: LeaveDesk) {
+  init(
+    ticket: UInt64, groups: [IncomingGroup], sender: SiteID, cursor: [UInt8]? = nil,
+    leaving: [LeaveDesk.Candidate] = [], desk: LeaveDesk
+  ) {
     self.ticket = ticket
     self.groups = groups
+    self.sender = sender
+    self.cursor = cursor
     self.leaving = leaving
     self.desk = desk
   }
@@ -29,6 +38,8 @@ public struct ApplyBatch: Sendable {
   ///   committed.
   public func apply(in transaction: WriteTransaction) throws -> ApplyOutcome {
     var outcome = ApplyOutcome()
+    transaction.noteSender(sender)
+    if let cursor { try transaction.setCursor(cursor, of: sender) }
     let hasLeft = try transaction.hasLeavingNotes()
     for (index, group) in groups.enumerated() {
       let group = hasLeft ? try desk.without(left: group, in: transaction) : group
@@ -52,8 +63,12 @@ public struct ApplyOutcome: Sendable {
   public internal(set) var changedDocuments = 0
   /// Places of the groups that were applied and changed nothing.
   var known: Set<Int> = []
+  /// Documents that the store did not take, such as those from the far future.
+  var refusedDocuments = 0
   /// The groups left out, as what to ask for in their place.
   var missing: [[DocumentVersion]] = []
+  /// Documents that came to the peer's version by a delta, and to another content: they are asked for whole.
+  var differing: [DocumentVersion] = []
   /// Documents of which the peer, as of its delta, lacks something.
   var owed: [OwedDocument] = []
   /// Records that nothing can be merged with.
@@ -62,7 +77,7 @@ public struct ApplyOutcome: Sendable {
   public init() {}
 }
 
-/// A document of which there is more here than the peer announced.
+/// A document of which there is more here than the peer announced, or other content.
 struct OwedDocument: Sendable {
   /// What the peer has of it.
   let version: DocumentVersion

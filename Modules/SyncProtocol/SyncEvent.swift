@@ -37,6 +37,6 @@ public enum SyncEvent: Hashable, Sendable {
   case damaged(collection: String, id: DocumentID?)
   /// There are too many transactions to keep track of: those up to this one may arrive in parts.
   case groupsForgotten(through: UInt64)
-  /// Local commits came faster than the link; the difference is found by reconciliation instead.
+  /// Local commits came faster than the link; the log tells what they were, or reconciliation finds the difference.
   case overflow
 }

@@ -36,6 +36,14 @@ package struct SyncTuning: Hashable, Sendable {
   package var watchedDocuments = 1 << 18
   /// Documents that a sender has announced and the receiver is not done with; more are sent.
   package var announcedDocuments = 8_192
+  /// Documents that a receiver tells of one by one when it resumes; more are found by comparing.
+  package var notices = 4_096
+  /// Commits of a sender after which a receiver that follows compares all again.
+  package var doubtfulCommits: UInt64 = 1 << 20
+  /// Documents that changed since a receiver's cursor, beyond which it is to compare.
+  package var walkedDocuments = 1 << 16
+  /// Documents of transactions that left a receiver's interest since its cursor, beyond which it is to compare.
+  package var leavingDocuments = 1_024
 
   package init() {}
 }

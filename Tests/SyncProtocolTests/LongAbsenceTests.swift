@@ -28,6 +28,8 @@ import Testing
     try meanwhile(b)
     network.clock.advance(by: 27 * Self.day)
     try a.forget()
+    // Nobody is told of a commit a month later.
+    for peer in [a, b] { try peer.distribute() }
     #expect(try a.store.read { try $0.certificateCount() } == 1)
     return (network, a, b)
   }

@@ -79,6 +79,11 @@ struct SuccessorHead {
   }
 }
 
+extension Summary {
+  /// Short enough to be sent along, and long enough to tell two contents of one version apart.
+  package var check: UInt32 { UInt32(truncatingIfNeeded: high) }
+}
+
 /// From which state a successor leads to which.
 package struct WireStep: Hashable, Sendable {
   /// 48 bits of the base's summary.
@@ -88,7 +93,7 @@ package struct WireStep: Hashable, Sendable {
 
   init(from base: Summary, to result: Summary) {
     self.base = Self.name(of: base)
-    self.result = Self.check(of: result)
+    self.result = result.check
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
@@ -105,11 +110,10 @@ package struct WireStep: Hashable, Sendable {
   }
 
   private static func name(of base: Summary) -> UInt64 { base.low & 0xFFFF_FFFF_FFFF }
-  private static func check(of result: Summary) -> UInt32 { UInt32(truncatingIfNeeded: result.high) }
 
   func starts(from state: Summary) -> Bool { base == Self.name(of: state) }
 
-  func leads(to state: Summary) -> Bool { result == Self.check(of: state) }
+  package func leads(to state: Summary) -> Bool { result == state.check }
 
   /// Whether the write can be merged with a state of that summary, or is in it already with nothing else.
   package func fits(_ state: Summary) -> Bool { starts(from: state) || leads(to: state) }

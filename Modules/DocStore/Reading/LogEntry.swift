@@ -41,8 +41,10 @@ package struct LogEntry: ~Copyable {
 
   /// Hands the documents that are as this entry left them to `body`, in place, until it returns `false`.
   ///
-  /// One that changed later is passed over: a later entry names it. So is one that left, and a damaged one.
+  /// One that changed later is passed over: a later entry names it. So is one that left, and a damaged one, of which
+  /// `damaged` is told.
   package borrowing func forEachMember(
+    damaged: (DamagedRecord) -> Void = { _ in },
     _ body: (
       _ collection: UInt32, _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary,
       _ record: borrowing RecordView
@@ -51,11 +53,24 @@ package struct LogEntry: ~Copyable {
     let (sequence, reader) = (sequence, reader)
     try pages.forEachRow(of: record.runs) { collection, row in
       try reader?.check()
-      guard row.sequence <= sequence, row.isIntact(in: collection), RecordView(row.record).verify() else {
+      guard row.isIntact(in: collection) else {
+        damaged(damage(collection, nil, row.number))
+        return true
+      }
+      guard row.sequence <= sequence else { return true }
+      guard RecordView(row.record).verify() else {
+        damaged(damage(collection, DocumentID(trusted: row.id.copied), row.number))
         return true
       }
       return try body(collection, row.number, row.id, row.summary, RecordView(row.record))
     }
+  }
+
+  private borrowing func damage(
+    _ collection: UInt32, _ id: DocumentID?, _ number: DocumentNumber
+  ) -> DamagedRecord {
+    let name = reader?.catalogue.collection(collection)?.name
+    return DamagedRecord(collection: name ?? "\(collection)", id: id, number: number)
   }
 }
 

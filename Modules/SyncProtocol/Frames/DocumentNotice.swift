@@ -54,18 +54,23 @@ package struct WantList: Hashable, Sendable {
   package var isGroup: Bool
   /// Whether the receiver is to be sent from now on what would be announced.
   package var isGraft: Bool
+  /// Whether the next list goes on with what must become visible together.
+  package var goesOn: Bool
   package var wants: [DocumentWant]
 
-  package init(round: UInt64, isGroup: Bool, isGraft: Bool = false, wants: [DocumentWant]) {
+  package init(
+    round: UInt64, isGroup: Bool, isGraft: Bool = false, goesOn: Bool = false, wants: [DocumentWant]
+  ) {
     self.round = round
     self.isGroup = isGroup
     self.isGraft = isGraft
+    self.goesOn = goesOn
     self.wants = wants
   }
 
   package func encode(to out: inout ByteWriter) {
     out.writeVarint(round)
-    out.write((isGroup ? 1 : 0) | (isGraft ? 2 : 0) as UInt8)
+    out.write((isGroup ? 1 : 0) | (isGraft ? 2 : 0) | (goesOn ? 4 : 0) as UInt8)
     out.writeVarint(wants.count)
     var previous: String?
     for want in wants {
@@ -79,9 +84,10 @@ package struct WantList: Hashable, Sendable {
   package init(from reader: inout ByteReader) throws(CodecError) {
     round = try reader.readVarint()
     let flags = try reader.readByte()
-    guard flags & ~3 == 0 else { throw reader.failure(.malformed, "wants have unknown flags") }
+    guard flags & ~7 == 0 else { throw reader.failure(.malformed, "wants have unknown flags") }
     isGroup = flags & 1 != 0
     isGraft = flags & 2 != 0
+    goesOn = flags & 4 != 0
     wants = []
     var previous: String?
     for _ in 0..<(try reader.readCount(minimumBytes: 5)) {

@@ -19,7 +19,10 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case filter = 0x11
   case bye = 0x12
   case seen = 0x13
+  case resume = 0x14
+  case resumed = 0x15
   case announce = 0x16
+  case mark = 0x17
   case prune = 0x19
   case run = 0x1B
   case ask = 0x22

@@ -5,20 +5,27 @@ import QueryEngine
 struct InterestFrame {
   static let firstFlag: UInt8 = 1
   static let lastFlag: UInt8 = 2
+  /// Collections whose queries are what they were are not compared again.
+  static let continuedFlag: UInt8 = 4
 
   var generation: UInt64
   var isFirst: Bool
   var isLast: Bool
+  var isContinued: Bool
   var queries: [SubscriptionQuery]
   var byteCount: Int
 
   /// Makes the frames that carry encoded queries.
-  static func frames(generation: UInt64, _ queries: [[UInt8]], _ form: FrameForm) -> [[UInt8]] {
+  static func frames(
+    generation: UInt64, _ queries: [[UInt8]], isContinued: Bool, _ form: FrameForm
+  ) -> [[UInt8]] {
     let parts = queries.isEmpty ? [[][...]] : queries.parts(of: 96 << 10) { $0.count + 4 }
     return parts.enumerated().map { index, part in
       FrameCodec.frame(.interest, in: form) { out in
         out.writeVarint(generation)
-        out.write((index == 0 ? firstFlag : 0) | (index == parts.count - 1 ? lastFlag : 0))
+        out.write(
+          (index == 0 ? firstFlag : 0) | (index == parts.count - 1 ? lastFlag : 0)
+            | (isContinued ? continuedFlag : 0))
         out.writeVarint(part.count)
         for query in part { out.writeBlob(query) }
       }
@@ -28,9 +35,10 @@ struct InterestFrame {
   init(from reader: inout ByteReader) throws(CodecError) {
     generation = try reader.readVarint()
     let flags = try reader.readByte()
-    guard flags <= 3 else { throw reader.failure(.malformed, "an interest has unknown flags") }
+    guard flags <= 7 else { throw reader.failure(.malformed, "an interest has unknown flags") }
     isFirst = flags & Self.firstFlag != 0
     isLast = flags & Self.lastFlag != 0
+    isContinued = flags & Self.continuedFlag != 0
     let count = try reader.readCount(minimumBytes: 4)
     guard count <= Limits.subscriptionsPerPeer else {
       throw reader.failure(

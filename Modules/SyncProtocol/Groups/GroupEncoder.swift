@@ -10,7 +10,9 @@ struct GroupEncoder {
   static let liveFlag: UInt8 = 4
   /// The commit came from another peer.
   static let forwardedFlag: UInt8 = 8
-  static let knownFlags: UInt8 = 15
+  /// After the flags follows a check of the sender's state.
+  static let checkFlag: UInt8 = 16
+  static let knownFlags: UInt8 = 31
   /// Those that a run may have: it never answers anything.
   static let runFlags: UInt8 = heldFlag | liveFlag | forwardedFlag
   /// Memory that is kept from one group to the next.
@@ -48,15 +50,16 @@ struct GroupEncoder {
     (runCount, runDocuments, previousOfRuns) = (0, 0, nil)
   }
 
-  /// Adds what `base` lacks of a document.
+  /// Adds what `base` lacks of a document, perhaps with a check of all of it.
   ///
   /// - Returns: Its size, with nothing added, when it takes more than `limit` bytes; else `nil`.
   mutating func append(
     _ cleared: consuming Cleared, id: RawSpan, flags: UInt8 = 0, record: borrowing RecordView,
-    base: VersionVector, tables: RecordTables, limit: Int
+    base: VersionVector, check: UInt32?, tables: RecordTables, limit: Int
   ) throws(CodecError) -> Int? {
     let (start, former) = (body.count, previous)
-    writeHead(cleared, id: id, flags: flags)
+    writeHead(cleared, id: id, flags: flags | (check == nil ? 0 : Self.checkFlag))
+    if let check { body.writeFixed(check) }
     let head = body.count
     // Most documents take two bytes for their length; of others it is moved into place.
     body.writeFixed(UInt16(0))

@@ -44,7 +44,7 @@ struct GroupMerge {
     }
     for index in group.documents.indices {
       if index < steps.count, let step = steps[index], try transaction.store(step.merge) {
-        note(step.merge.result, of: group.documents[index], over: step.known, &outcome)
+        try note(step.merge.result, of: group.documents[index], over: step.known, &outcome)
       } else {
         try merge(group.documents[index], &outcome)
       }
@@ -70,7 +70,7 @@ struct GroupMerge {
       }
       outcome.missing.append([try version(document, known)])
     }
-    note(result, of: document, over: known, &outcome)
+    try note(result, of: document, over: known, &outcome)
   }
 
   /// Merges the runs, and stores nothing.
@@ -131,18 +131,44 @@ struct GroupMerge {
   private func note(
     _ result: MergeResult, of document: IncomingDocument, over known: Knowledge?,
     _ outcome: inout ApplyOutcome
-  ) {
-    if result == .changed { outcome.changedDocuments += 1 }
+  ) throws {
+    switch result {
+    case .changed: outcome.changedDocuments += 1
+    case .unchanged: if !document.isKnown(known) { outcome.refusedDocuments += 1 }
+    case .missingBase: break
+    }
     // After a successor both have the same state; what did not fit is asked for.
-    guard result != .missingBase, let known, case .vectors(_, let vector) = document.basis else { return }
+    guard result != .missingBase, let known, case .vectors(let base, let vector) = document.basis else {
+      return
+    }
     // Default data has no vector, so that a difference in it shows only when it is sent back.
     guard !Probe.defect(.debtForgotten) else { return }
     let isDefault = vector.isEmpty && !document.isReply
-    guard isDefault || known.isCertified || !vector.dominates(known.vector ?? VersionVector()) else { return }
+    if !isDefault, !known.isCertified, vector.dominates(known.vector ?? VersionVector()) {
+      guard try hasOtherContent(document, vector) else { return }
+      // By the whole of the peer's state both are settled; that was it already where there is no base.
+      guard base.isEmpty else {
+        return outcome.differing.append(
+          DocumentVersion(collection: document.collection, id: document.id))
+      }
+    }
     outcome.owed.append(
       OwedDocument(
         version: DocumentVersion(collection: document.collection, id: document.id, vector: vector),
         isHeld: document.isHeld))
+  }
+
+  /// Whether what stands here now is of the version of the peer's document, and of another content.
+  private func hasOtherContent(_ document: IncomingDocument, _ vector: VersionVector) throws -> Bool {
+    guard let check = document.check, let collection = try transaction.collection(document.collection) else {
+      return false
+    }
+    let sites = transaction.sites
+    let isOther = try transaction.withRecord(collection, document.id) { record, summary in
+      guard summary.check != check else { return false }
+      return try record.vector(sites: sites) == vector
+    }
+    return isOther ?? false
   }
 
   /// What is wrong with a document on the wire; `nil` where the damage is here.
@@ -224,6 +250,8 @@ private struct Knowledge {
   var vector: VersionVector?
   /// Whether only the time of its deletion was known, which no vector tells the peer.
   var isCertified = false
+  /// Whether what a successor leads to stood here.
+  var isSame = false
 }
 
 extension WireBasis {
@@ -234,6 +262,12 @@ extension WireBasis {
 }
 
 extension IncomingDocument {
+  /// Whether all of it was here before; what did not change anything although it was not, was refused.
+  fileprivate func isKnown(_ known: Knowledge?) -> Bool {
+    guard case .vectors(_, let vector) = basis else { return known?.isSame ?? false }
+    return vector.isEmpty || known?.isCertified == true || known?.vector?.dominates(vector) == true
+  }
+
   /// What to do with it, and what is known of it here.
   fileprivate func way(
     over existing: StoredDocument?, _ sites: SiteTable, _ known: inout Knowledge?
@@ -243,7 +277,7 @@ extension IncomingDocument {
     let record = RecordView(existing.record)
     switch basis {
     case .state(let step):
-      known = Knowledge()
+      known = Knowledge(isSame: step.leads(to: existing.summary))
       if step.fits(existing.summary) || Probe.defect(.successorNotChecked) { return .join }
       Probe.reached(.successorLeftOut)
       return .leave

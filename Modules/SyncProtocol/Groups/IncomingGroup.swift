@@ -11,6 +11,8 @@ struct IncomingDocument: Sendable {
   let isReply: Bool
   let isLive: Bool
   let isForwarded: Bool
+  /// A check of the sender's state, where it told one.
+  let check: UInt32?
   let basis: WireBasis
   /// Its record, where that could be made before the write transaction.
   var draft: RecordDraft?
@@ -72,6 +74,7 @@ struct IncomingGroup: Sendable {
       guard flags & ~GroupEncoder.knownFlags == 0 else {
         throw reader.failure(.malformed, "a document has unknown flags")
       }
+      let check: UInt32? = flags & GroupEncoder.checkFlag != 0 ? try reader.readFixed() : nil
       let wire = try reader.readBlob()
       let start = range.lowerBound + reader.offset - wire.byteCount
       guard accepted?.isAccepted ?? false else { continue }
@@ -87,7 +90,7 @@ struct IncomingGroup: Sendable {
           collection: collection, id: id, wire: start..<start + wire.byteCount,
           isHeld: flags & GroupEncoder.heldFlag != 0, isReply: flags & GroupEncoder.replyFlag != 0,
           isLive: flags & GroupEncoder.liveFlag != 0,
-          isForwarded: flags & GroupEncoder.forwardedFlag != 0, basis: basis))
+          isForwarded: flags & GroupEncoder.forwardedFlag != 0, check: check, basis: basis))
     }
     try reader.expectEnd()
     self.block = block

@@ -15,8 +15,10 @@ extension Intake {
     var isLacking: Bool
     /// What this peer includes.
     var vector = VersionVector()
-    /// Whether this peer knows the document at all.
-    var isKnown = false
+    /// Whether that includes what was announced.
+    var isIncluded = false
+    /// Whether it is of this peer's interest: default data has no vector that would tell the sender so.
+    var isHeld = false
     /// Whether this peer has what the sender's state lacks.
     var isAhead = false
   }
@@ -25,6 +27,10 @@ extension Intake {
   ///
   /// - Returns: What the sender lacks.
   func take(_ announcement: Announcement) throws(SyncError) -> [DocumentRequest] {
+    guard context.features.contains(.mesh) else {
+      try ask(for: announcement.groups)
+      return []
+    }
     let groups = announcement.groups.map { group in
       AnnouncedGroups.Group(
         number: announced.countOne(), documents: group.filter { concerns($0.collection) },
@@ -39,6 +45,29 @@ extension Intake {
     }
     sendPulls()
     return owed
+  }
+
+  /// Asks at once for what is lacking here of each group, as one.
+  private func ask(for groups: [[AnnouncedDocument]]) throws(SyncError) {
+    try readStandings { standing in
+      for group in groups {
+        let wants = try group.filter { concerns($0.collection) }.compactMap { document -> DocumentWant? in
+          let standing = try standing(document)
+          return standing.isLacking ? want(document, standing) : nil
+        }
+        if !wants.isEmpty { pulls.append(wants) }
+      }
+    }
+    sendPulls(isGraft: false)
+  }
+
+  private func want(_ document: AnnouncedDocument, _ standing: Standing) -> DocumentWant {
+    // The same version of another content is settled by the whole of the sender's state.
+    let isWhole = standing.isLacking && standing.isIncluded && !standing.vector.isEmpty
+    return DocumentWant(
+      DocumentVersion(
+        collection: document.collection, id: document.id, vector: isWhole ? VersionVector() : standing.vector),
+      isHeld: standing.isHeld || isWhole, context.gatekeeper)
   }
 
   private func concerns(_ collection: String) -> Bool {
@@ -85,7 +114,7 @@ extension Intake {
         let standings = try group.documents.map(standing)
         let isSettled = zip(group.documents, standings).allSatisfy { document, standing in
           // A state that no vector tells apart is settled by whatever answered.
-          !standing.isLacking || group.standing == .wanted && document.hash != nil && standing.isKnown
+          !standing.isLacking || group.standing == .wanted && document.hash != nil && standing.isIncluded
         }
         guard isSettled || Probe.defect(.announcementForgotten) else {
           return decide(group, standings, isNew: false)
@@ -119,24 +148,21 @@ extension Intake {
     case .wait(let hold, let isBehind): return (.held(isBehind: isBehind), context.now + hold)
     case .want:
       Probe.reached(isNew ? .pulledAtOnce : .pulledLate)
-      pulls.append(
-        zip(group.documents, standings).map { document, standing in
-          DocumentWant(
-            DocumentVersion(collection: document.collection, id: document.id, vector: standing.vector),
-            context.gatekeeper)
-        })
+      pulls.append(zip(group.documents, standings).map(want))
       // What is asked for is looked at often: those behind it go by what this session says of it.
       return (.wanted, context.now + PullDesk.holds.upperBound / 4)
     }
   }
 
   /// Asks for what was decided on, each group as one.
-  private func sendPulls() {
+  private func sendPulls(isGraft: Bool = true) {
     let waiting = pulls
     pulls = []
     context.statistics.groupsPulled += UInt64(waiting.count)
-    sendWants(waiting.filter { $0.count == 1 }.flatMap(\.self), round: 0, isGroup: false, isGraft: true)
-    for wants in waiting where wants.count > 1 { sendWants(wants, round: 0, isGroup: true, isGraft: true) }
+    sendWants(waiting.filter { $0.count == 1 }.flatMap(\.self), round: 0, isGroup: false, isGraft: isGraft)
+    for wants in waiting where wants.count > 1 {
+      sendWants(wants, round: 0, isGroup: true, isGraft: isGraft)
+    }
   }
 
   /// What is to be sent back of documents that the sender holds and has less of.
@@ -151,6 +177,8 @@ extension Intake {
     _ body: ((AnnouncedDocument) throws -> Standing) throws -> Void
   ) throws(SyncError) {
     let leaves = context.shared.leaves
+    var interest = interest
+    defer { self.interest = interest }
     try context.read { transaction in
       let sites = transaction.sites
       let hasLeft = try transaction.hasLeavingNotes()
@@ -158,6 +186,7 @@ extension Intake {
         guard let collection = try transaction.collection(document.collection) else {
           return Standing(isLacking: !document.leaves)
         }
+        let matcher = interest.matcher(for: collection)
         var found: Standing?
         // What is damaged here cannot be merged with.
         try transaction.visitIntactRecord(
@@ -167,11 +196,17 @@ extension Intake {
             context.tellDamaged($0)
           }
         ) { _, record, summary in
+          let id = document.id.bytes.span.bytes
           let vector = try record.vector(sites: sites)
-          let hash = Fingerprint.hash(id: document.id.bytes.span.bytes, summary: summary).low
-          let isSame = document.hash.map { $0 == hash }
+          let isSame = document.hash.map { $0 == Fingerprint.hash(id: id, summary: summary).low }
+          let isHeld = matcher?.matches(id, record) ?? false
+          let isIncluded = vector.dominates(document.vector)
+          // Of another version the contents are others anyway.
+          let tellsContent = document.isHeld || document.vector.isEmpty || document.vector == vector
+          let isLacking = !isIncluded || isSame == false && tellsContent
           found = Standing(
-            isLacking: !(vector.dominates(document.vector) && isSame ?? true), vector: vector, isKnown: true,
+            isLacking: isLacking && (isHeld || !document.leaves), vector: vector, isIncluded: isIncluded,
+            isHeld: isHeld,
             isAhead: !document.vector.dominates(vector) || vector.isEmpty && isSame != true)
         }
         if let found { return found }

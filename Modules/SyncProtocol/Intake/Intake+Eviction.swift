@@ -36,13 +36,29 @@ extension Intake {
     guard !evictedBefore.isEmpty else { return }
     let names = evictedBefore
     evictedBefore = []
-    ask(
-      forEvicted: try states(of: names).map { name, state in
-        DocumentWant(
-          DocumentVersion(
-            collection: name.collection, id: name.id, vector: state?.vector ?? VersionVector()),
-          isHeld: state?.isMatch ?? false, context.gatekeeper)
-      })
+    ask(forEvicted: try wants(forEvicted: names))
+  }
+
+  /// What to ask for in place of what was evicted, quoting what has come back since.
+  ///
+  /// What left the subscriptions is not wanted back.
+  func wants(forEvicted names: [DocumentName]) throws(SyncError) -> [DocumentWant] {
+    guard !names.isEmpty else { return [] }
+    let leaves = context.shared.leaves
+    let wanted = try context.read { transaction in
+      guard try transaction.hasLeavingNotes() else { return names }
+      return try names.filter { name in
+        guard let collection = try transaction.collection(name.collection) else { return true }
+        let note = try transaction.leavingNote(for: name.id, in: collection)
+        return leaves.vectorLeft(note, in: name.collection) == nil
+      }
+    }
+    return try states(of: wanted).map { name, state in
+      DocumentWant(
+        DocumentVersion(
+          collection: name.collection, id: name.id, vector: state?.vector ?? VersionVector()),
+        isHeld: state?.isMatch ?? false, context.gatekeeper)
+    }
   }
 
   /// Tells of the documents of applied groups that were evicted before.

@@ -162,19 +162,30 @@ extension Intake {
       documents += group.documentCount
       bytes += group.byteCount
     }
+    handOut(groups)
+  }
+
+  /// Hands groups to the driver, and with them the cursor that holds before them.
+  func handOut(_ groups: [IncomingGroup]) {
+    guard let peer = context.peer else { return }
+    let cursor = takeCursor()
     applying = (nextTicket, groups)
-    context.ask(.apply(ApplyBatch(ticket: nextTicket, groups: groups, desk: context.shared.leaves)))
+    let batch = ApplyBatch(
+      ticket: nextTicket, groups: groups, sender: peer.site, cursor: cursor?.bytes,
+      desk: context.shared.leaves)
+    context.ask(.apply(batch))
     nextTicket += 1
   }
 
   /// Lets go of documents that have left all subscriptions, while nothing is to be applied.
   func letGo() {
-    guard applying == nil, ready.isEmpty else { return }
+    guard let peer = context.peer, applying == nil, ready.isEmpty else { return }
     let leaving = context.shared.leaves.take(for: context.id)
     guard !leaving.isEmpty else { return }
     applying = (nextTicket, [])
-    context.ask(
-      .apply(ApplyBatch(ticket: nextTicket, groups: [], leaving: leaving, desk: context.shared.leaves)))
+    let batch = ApplyBatch(
+      ticket: nextTicket, groups: [], sender: peer.site, leaving: leaving, desk: context.shared.leaves)
+    context.ask(.apply(batch))
     nextTicket += 1
   }
 
@@ -199,15 +210,19 @@ extension Intake {
       return []
     }
     appliedGroups += UInt64(applying.groups.count)
+    if outcome.refusedDocuments > 0 { following.isSpoiled = true }
     context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
     context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
     for record in outcome.damaged { context.tellDamaged(record) }
     for versions in outcome.missing {
       sendWants(versions.map { DocumentWant($0, context.gatekeeper) }, round: 0, isGroup: true)
     }
+    sendWants(
+      outcome.differing.map { DocumentWant(whole: $0.id, in: $0.collection, isHeld: true) }, round: 0,
+      isGroup: false)
     prune(applying.groups, known: outcome.known)
     try tellReturned(applying.groups)
-    settle()
+    if !applying.groups.isEmpty { settle() }
     noteProgress()
     return outcome.owed
   }

@@ -6,10 +6,11 @@ extension Intake {
   func beginRound() throws(SyncError) {
     let due = due
     self.due = .nothing
-    if due == .everything { isCaughtUpDue = true }
+    isFullRound = due == .everything
+    if isFullRound { isCaughtUpDue = true }
     round += 1
     // A filter that the sender waits for outlasts the reconciliation in which it was asked for.
-    let filters = tasks.map { $0 }.filter(\.isFilter)
+    let filters = tasks.map { $0 }.filter(\.outlastsRounds)
     tasks.removeAll()
     for task in filters { tasks.append(task) }
     open = [:]
@@ -23,7 +24,9 @@ extension Intake {
       phase = .done
       return tellCaughtUp()
     }
-    oversize = try context.read { try $0.oversizeKeys() }
+    let sequence: UInt64
+    (oversize, sequence) = try context.read { (try $0.oversizeKeys(), $0.sequence) }
+    if isFullRound { noteFullRound(at: sequence) }
     phase = .asking
     for name in names { tasks.append(.fingerprint(RangeScan(KeyRange(collection: name)), theirs: nil)) }
   }
@@ -85,9 +88,10 @@ extension Intake {
     guard case .applying(let group) = phase, appliedGroups >= group else { return }
     phase = .done
     tellCaughtUp()
+    if isFullRound, due == .nothing { noteCompared() }
   }
 
-  private func tellCaughtUp() {
+  func tellCaughtUp() {
     guard isCaughtUpDue, due == .nothing else { return }
     isCaughtUpDue = false
     context.tell(.caughtUp(generation: generation))
@@ -96,12 +100,22 @@ extension Intake {
   /// The sender asks to be compared with anew, or this peer has reason to.
   func renew() {
     if !Probe.defect(.renewIgnored) { due = .everything }
+    switch phase {
+    // Where the cursor stood does not matter any more; the sender may not know yet what is asked for.
+    case .resuming:
+      sendInterest()
+      phase = .idle
+    case .following: phase = .idle
+    case .idle, .asking, .settling, .applying, .done: break
+    }
+    following.interestPrint = interestPrint(interest)
   }
 
   /// What a local commit means for what this peer is owed.
   ///
   /// A change for which `isSent` goes to the sender anyway, marked as held here.
   func committed(_ commit: Commit, isSent: (Change) -> Bool) throws(SyncError) {
+    following.told = max(following.told, commit.sequence)
     guard commit.origin != .session(context.id), let gatekeeper = context.gatekeeper else { return }
     var evicted: [DocumentWant] = []
     var notices: [DocumentHave] = []
@@ -133,7 +147,11 @@ extension Intake {
         notices.append(try have(cleared, change, after, summary))
       }
     }
-    guard phase != .idle else { return }
+    switch phase {
+    // What is compared first, or found in this store's log, is not told before.
+    case .idle, .resuming: return
+    case .asking, .following, .settling, .applying, .done: break
+    }
     sendHaves(notices, round: 0)
     evict(evicted)
   }

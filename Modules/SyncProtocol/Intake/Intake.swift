@@ -5,7 +5,7 @@ import QueryEngine
 /// The receiving half of a session: owns this peer's interest, finds out what is missing, and applies
 /// what comes in.
 ///
-/// It keeps nothing on disk: after a cut the next session compares anew what is here.
+/// After a cut the next session goes on from the cursor that is in the store, or compares anew what is here.
 final class Intake {
   /// Where the current reconciliation stands.
   enum Phase: Equatable {
@@ -13,6 +13,10 @@ final class Intake {
     case idle
     /// Questions are open or waiting.
     case asking
+    /// The sender was asked to go on from a cursor; perhaps once more, with the interest before it.
+    case resuming(SyncCursor, isRepeated: Bool)
+    /// It goes on, through this sequence of its own.
+    case following(through: UInt64)
     /// All is asked and wanted; the sender is to say when all of it has gone out.
     case settling
     /// The sender has said so; done when this many groups are applied.
@@ -49,6 +53,8 @@ final class Intake {
   var round: UInt64 = 0
   /// What is to be reconciled next.
   var due = Due.nothing
+  /// The current reconciliation compares everything.
+  var isFullRound = false
   /// The application is to be told when all is in.
   var isCaughtUpDue = false
   var tasks = WorkQueue<IntakeTask>()
@@ -61,7 +67,7 @@ final class Intake {
   /// Documents too large to be synced: neither end counts them.
   var oversize: Set<DocumentKey> = []
 
-  /// Collections that the sender has a filter of.
+  /// Collections of which the sender has been sent a filter under the present interest.
   var filtered: Set<String> = []
   /// Evicted documents that are asked for once more when nothing is on its way to the sender.
   var evictedBefore: [DocumentName] = []
@@ -85,6 +91,7 @@ final class Intake {
   var unsettled = WorkQueue<(group: UInt64, receipt: Receipt)>()
   var acknowledged = Acknowledgement()
   var isAcknowledgementDue = false
+  var following = Following()
   /// How many frames of the sender have come.
   var answers: UInt64 = 0
 
@@ -109,7 +116,7 @@ final class Intake {
   var isRoundAllowed: Bool {
     switch phase {
     case .idle, .done: true
-    case .asking, .settling, .applying: false
+    case .asking, .resuming, .following, .settling, .applying: false
     }
   }
 
@@ -121,29 +128,45 @@ final class Intake {
     guard applying == nil, ready.isEmpty else { return false }
     switch phase {
     case .asking: return !open.isEmpty
-    case .settling: return true
+    case .settling, .resuming: return true
+    case .following: return tasks.isEmpty
     case .idle, .applying, .done: return false
     }
   }
 
   /// Takes what this peer subscribes to from now on, and tells the sender.
+  ///
+  /// A collection of which the same is asked for as before goes on as it stands; the others are compared.
   func subscribe(to interest: Interest) {
+    let changed = isAllCompared ? interest.names(changedFrom: self.interest) : nil
     self.interest = interest
     generation += 1
     filtered = []
     tasks.removeAll()
-    sendInterest()
+    following.interestPrint = interestPrint(interest)
+    // Who never asked for anything need not say so.
+    if !interest.isEmpty || generation > 1 || !context.features.contains(.cursors) {
+      sendInterest(isContinued: changed != nil)
+    }
     phase = .idle
-    due = .everything
+    due = changed.map { .collections($0) } ?? .everything
+    isCaughtUpDue = true
   }
 
-  private func sendInterest() {
+  /// Whether the sender and this peer have nothing to find out about what is asked for now.
+  private var isAllCompared: Bool {
+    context.features.contains(.cursors) && phase == .done && due == .nothing && tasks.isEmpty
+  }
+
+  func sendInterest(isContinued: Bool = false) {
     let blobs = interest.queries.map { query in
       var out = ByteWriter()
       query.encode(to: &out)
       return out.bytes
     }
-    for frame in InterestFrame.frames(generation: generation, blobs, context.frameForm) {
+    for frame in InterestFrame.frames(
+      generation: generation, blobs, isContinued: isContinued, context.frameForm)
+    {
       context.send(frame)
     }
   }
@@ -189,9 +212,11 @@ final class Intake {
       of: 48 << 10,
       size: { $0.vector.elements.count * 34 + 64 + $0.id.bytes.count + $0.collection.utf8.count })
     {
-      context.send(.want) { out in
-        WantList(round: round, isGroup: isGroup, isGraft: isGraft, wants: Array(part)).encode(to: &out)
-      }
+      following.asksSent += 1
+      let list = WantList(
+        round: round, isGroup: isGroup, isGraft: isGraft, goesOn: isGroup && part.endIndex < wants.endIndex,
+        wants: Array(part))
+      context.send(.want) { list.encode(to: &$0) }
     }
   }
 
@@ -200,6 +225,7 @@ final class Intake {
       of: 48 << 10,
       size: { $0.vector.elements.count * 34 + 80 + $0.id.bytes.count + $0.collection.utf8.count })
     {
+      following.asksSent += 1
       context.send(.have) { DocumentHave.encode(Array(part), round: round, to: &$0) }
     }
   }

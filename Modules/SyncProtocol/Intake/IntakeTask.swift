@@ -13,9 +13,15 @@ enum IntakeTask {
   case rest(collection: String, ArraySlice<DocumentHash>)
   /// Make the filter of the ids held in a collection: count them, then set their bits.
   case filter(RangeScan, IDFilter?, cursor: [UInt8])
+  /// Tell what happened here since a sequence, of which so many documents were told already.
+  case ownLog(after: UInt64, told: Int)
 
-  var isFilter: Bool {
-    if case .filter = self { true } else { false }
+  /// Whether it goes on when a reconciliation begins.
+  var outlastsRounds: Bool {
+    switch self {
+    case .filter, .ownLog: true
+    case .fingerprint, .items, .leftovers, .rest: false
+    }
   }
 }
 
@@ -28,6 +34,7 @@ extension Intake {
       try runLeftovers(range, listed, from: cursor, budget: &budget)
     case .rest(let collection, let items): try runRest(collection, items, budget: &budget)
     case .filter(let scan, let filter, let cursor): try runFilter(scan, filter, from: cursor, budget: &budget)
+    case .ownLog(let sequence, let told): try runOwnLog(after: sequence, told: told, budget: &budget)
     }
   }
 

@@ -36,6 +36,9 @@ struct AnnouncedGroups {
   /// How many announced groups are done with, up to the first that is not.
   var settled: UInt64 { (groups.first?.number).map { $0 - 1 } ?? received }
 
+  /// Whether something that was announced is neither here nor asked for.
+  var isOpen: Bool { groups.contains { $0.standing != .wanted } }
+
   mutating func countOne() -> UInt64 {
     received += 1
     return received

@@ -36,13 +36,14 @@ struct Announcing {
     firstOpen = open.map(\.sequence).min()
   }
 
-  /// Takes a group to be announced.
-  mutating func add(_ documents: [AnnouncedDocument], sequence: UInt64) {
+  /// Takes a group to be announced; one that `isCounted` the peer is to settle.
+  mutating func add(_ documents: [AnnouncedDocument], sequence: UInt64, isCounted: Bool = true) {
+    waiting.append(documents)
+    guard isCounted else { return }
     announced += 1
     open.append((documents.count, sequence))
     openDocuments += documents.count
     firstOpen = min(firstOpen ?? sequence, sequence)
-    waiting.append(documents)
   }
 
   /// Hands out what waits.

@@ -5,23 +5,49 @@ import QueryEngine
 /// What a peer subscribes to: the union of its queries, collection by collection.
 struct Interest {
   let queries: [SubscriptionQuery]
+  /// Names it: the same for the same queries in any order, at every peer.
+  let hash: UInt64
   private var collections: [String: CollectionInterest] = [:]
+  /// The queries of each collection, by what they select.
+  private let known: [String: Set<CompiledPredicate>]
 
-  init() { queries = [] }
+  init() { self.init([]) }
 
   /// Takes queries; of those that ask for the same in different words one is asked.
   init(_ queries: [SubscriptionQuery]) {
     self.queries = queries
+    hash = Self.hash(queries)
     var known: [String: Set<CompiledPredicate>] = [:]
     for query in queries where known[query.collection, default: []].insert(query.compiled).inserted {
       collections[query.collection, default: CollectionInterest()].predicates.insert(query.compiled)
     }
+    self.known = known
+  }
+
+  private static func hash(_ queries: [SubscriptionQuery]) -> UInt64 {
+    let encoded = queries.map { query in
+      var out = ByteWriter()
+      query.encode(to: &out)
+      return out.bytes
+    }
+    var lanes = HashLanes("interest", seed: 1)
+    var previous: [UInt8]?
+    for bytes in encoded.sorted(by: { $0.lexicographicallyPrecedes($1) }) where bytes != previous {
+      lanes = lanes.combined(with: HashLanes(bytes.span.bytes))
+      previous = bytes
+    }
+    return lanes.first
   }
 
   var isEmpty: Bool { collections.isEmpty }
 
   /// The collections of all queries that can be synced, in order.
   var names: [String] { collections.keys.filter(CollectionName.maySync).sorted() }
+
+  /// The collections of which something else is asked for than in another interest.
+  func names(changedFrom other: Interest) -> Set<String> {
+    Set(names.filter { known[$0] != other.known[$0] })
+  }
 
   func covers(_ collection: String) -> Bool { collections[collection] != nil }
 

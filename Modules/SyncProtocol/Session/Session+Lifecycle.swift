@@ -30,7 +30,7 @@ extension Session {
     context.settle(on: context.configuration.features.intersection(hello.features))
     supply.outgoing.begin(helloDelay: context.now - startedAt)
     context.peerSilence = hello.silence ?? SessionConfiguration.usualSilence
-    open(
+    try open(
       with: PeerInfo(
         kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version))
     try tellLaterWrites(than: hello)

@@ -11,7 +11,7 @@ extension Session {
   }
 
   func take(_ announcement: Announcement) throws(SyncError) {
-    guard context.features.contains(.mesh) else { return }
+    guard !context.features.isDisjoint(with: [.mesh, .cursors]) else { return }
     reply(try intake.take(announcement))
   }
 

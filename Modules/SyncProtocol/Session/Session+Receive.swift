@@ -97,15 +97,19 @@ extension Session {
     context.roundTrip.didReceive(type, now: context.now)
     switch type {
     case .hello, .bye: return
-    case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune:
+    case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune, .resume:
       try takeForSupply(type, &reader)
-    case .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted, .announce:
+    case .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted, .resumed, .mark,
+      .announce:
       try takeForIntake(type, &reader, frameBytes: frameBytes)
     case .ask, .rows, .answered, .stopAsk: try takeQuery(type, &reader)
     case .ping:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       context.send(.pong) { $0.writeFixed(nonce) }
-    case .pong, .run: return
+    case .run: return
+    case .pong:
+      let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
+      supply.answered(nonce)
     case .seen:
       let reading = try whole(&reader) { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self)
       }
@@ -118,7 +122,10 @@ extension Session {
     switch type {
     case .interest:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
+      // What was sent as data, under the interest before, and is not wanted any more, has told the peer nothing.
+      let isUncertain = supply.generation != nil && !supply.isDrained
       try run { () throws(SyncError) in try supply.take(frame) }
+      if isUncertain { intake.renew() }
     case .compare:
       let (round, questions) = try whole(&reader) { (reader) throws(CodecError) in
         let round = try reader.readVarint()
@@ -149,10 +156,28 @@ extension Session {
     case .prune:
       let prune = try whole(&reader) { (reader) throws(CodecError) in try Prune(from: &reader) }
       try run { () throws(SyncError) in try supply.take(prune) }
+    case .resume:
+      let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumeFrame(from: &reader) }
+      try run { () throws(SyncError) in try resume(frame) }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
-      .filterWanted, .announce, .ask, .rows, .answered, .stopAsk:
+      .filterWanted, .resumed, .mark, .announce, .ask, .rows, .answered, .stopAsk:
       return
     }
+  }
+
+  /// The peer goes on from a cursor, under an interest that it has just sent, or had in an earlier session.
+  private func resume(_ frame: ResumeFrame) throws(SyncError) {
+    guard let peer = context.peer, context.features.contains(.cursors) else {
+      throw SyncError(.outOfOrder, "A cursor without the ability to follow one")
+    }
+    if supply.generation != frame.generation || supply.interest.hash != frame.interest {
+      guard let known = context.shared.interests.interest(frame.interest, of: peer.site) else {
+        let answer = ResumedFrame(generation: frame.generation, verdict: .unknownInterest)
+        return context.send(.resumed) { answer.encode(to: &$0) }
+      }
+      supply.serve(known, generation: frame.generation)
+    }
+    try supply.resume(frame)
   }
 
   /// Frames from the peer as a sender.
@@ -193,13 +218,19 @@ extension Session {
         return try reader.readCollection(after: &previous)
       }
       intake.makeFilter(collection)
+    case .resumed:
+      let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumedFrame(from: &reader) }
+      try run { () throws(SyncError) in try intake.take(frame) }
     case .announce:
       let announcement = try whole(&reader) { (reader) throws(CodecError) in
         try Announcement(from: &reader)
       }
       try run { () throws(SyncError) in try take(announcement) }
+    case .mark:
+      let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
+      intake.take(frame)
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
-      .acknowledge, .prune, .ask, .rows, .answered, .stopAsk:
+      .acknowledge, .resume, .prune, .ask, .rows, .answered, .stopAsk:
       return
     }
   }

@@ -130,12 +130,13 @@ public final class Session {
     }
   }
 
-  /// Takes note that commits up to `sequence` were dropped untold: both directions are compared anew.
+  /// Takes note that commits up to a sequence were not told: they are found in the store's log, or by comparing.
+  ///
+  /// A driver that cannot keep up drops commits and calls this before the next one.
   package func lostCommits(through sequence: UInt64, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
-      supply.lostCommits(through: sequence)
-      intake.renew()
+      try supply.lostCommits(through: sequence)
     }
   }
 
@@ -217,11 +218,18 @@ public final class Session {
     try lookAtAnnouncements()
     if supply.isDrained { try intake.askAgain() }
     try intake.work(budget: &budget)
+    if supply.isDrained { intake.noteDrained() }
+    intake.noteFollowed()
     intake.applyNext()
+    intake.saveCursor()
+    supply.isApplying = intake.applying != nil
     try supply.work(budget: &budget)
     supply.noteConfirmed()
     intake.letGo()
-    supply.flushAnnouncements()
+    if let place = supply.log.fellBehindAt {
+      supply.log.fellBehindAt = nil
+      intake.tellAgain(after: place)
+    }
     intake.tellSettled()
     statements.work(pieceBytes: supply.outgoing.window.pieceBytes(LinkTurns.pieceSpan))
     intake.sendAcknowledgement()
@@ -253,8 +261,7 @@ public final class Session {
         [
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
-          intake.announcementsTime,
-          statements.deadline,
+          intake.announcementsTime, intake.cursorTime, supply.markTime, statements.deadline,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }
@@ -264,6 +271,7 @@ public final class Session {
 
   /// Ends the session, telling the peer why unless the peer ended it.
   private func fail(_ error: SyncError) {
+    if case .open = state { intake.saveLastCursor() }
     if error.code != .peerClosed {
       context.send(.bye) { out in
         out.writeString(error.code.rawValue)
@@ -276,13 +284,13 @@ public final class Session {
   }
 
   /// Begins the conversation proper, now that both sides are known.
-  func open(with peer: PeerInfo) {
+  func open(with peer: PeerInfo) throws(SyncError) {
     context.peer = peer
     state = .open
     context.shared.pulls.join(id, now: context.now)
     context.shared.encoding.join(id)
     context.shared.leaves.join(id)
     context.tell(.connected(peer))
-    intake.subscribe(to: Interest(queries))
+    try intake.begin(Interest(queries))
   }
 }

@@ -48,6 +48,14 @@ final class SessionContext {
   /// The largest document that may be sent.
   var documentLimit: Int { min(configuration.hardDocumentBytes, SyncLimits.documentBytes) }
 
+  /// Stands for all that may be sent to this peer, by the gate and by size; never 0.
+  var policyPrint: UInt64 {
+    guard let peer else { return 0 }
+    let limits = HashLanes(
+      UInt64(clamping: documentLimit), UInt64(clamping: store.hardDocumentBytes), seed: 4)
+    return max(HashLanes(gate.fingerprint(toward: peer.kind), 0, seed: 5).combined(with: limits).first, 1)
+  }
+
   func send(_ frame: [UInt8]) {
     statistics.framesSent += 1
     statistics.bytesSent += UInt64(frame.count)

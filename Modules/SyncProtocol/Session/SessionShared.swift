@@ -11,6 +11,8 @@ public final class SessionShared: Sendable {
   let encoding = SharedEncoding()
   /// Lets go of what has left subscriptions.
   let leaves = LeaveDesk()
+  /// What peers subscribed to.
+  let interests = InterestCache()
 
   /// Makes the shared part; a store has one, however many sessions.
   public init() {}

@@ -64,6 +64,8 @@ struct LiveDocument {
   let collection: Collection
   let id: DocumentID
   let record: Record
+  /// Of the record, where the peer may come to another.
+  let summary: Summary?
   let sites: SiteTable
   let base: VersionVector
   let isHeld: Bool

@@ -30,16 +30,19 @@ final class GroupBatch {
   }
 
   /// Adds what `base` lacks of a document, unless the gate keeps it here or it is too large.
+  ///
+  /// With its `summary` the receiver finds out whether both come to the same.
   func append(
     _ id: RawSpan, _ record: borrowing RecordView, base: VersionVector, of collection: Collection,
-    _ tables: RecordTables, flags: UInt8
+    _ tables: RecordTables, flags: UInt8, summary: Summary?
   ) throws(CodecError) {
     guard let cleared = context.gatekeeper?.clear(collection.name) else { return }
     makeRoom()
     let before = group.byteCount
     // A removed one has no size: that it is removed must travel, whatever it held.
     let tooLarge = try group.append(
-      cleared, id: id, flags: flags, record: record, base: base, tables: tables,
+      cleared, id: id, flags: flags, record: record, base: base,
+      check: context.features.contains(.cursors) ? summary?.check : nil, tables: tables,
       limit: record.isAlive ? context.documentLimit : SyncLimits.documentBytes)
     guard let tooLarge else { return count(from: before) }
     let key = DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))

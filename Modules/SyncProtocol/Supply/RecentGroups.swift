@@ -80,9 +80,9 @@ struct RecentGroups {
     }
   }
 
-  /// Forgets all transactions before one.
-  mutating func remove(before sequence: UInt64) {
-    for known in records.keys where known < sequence { remove(known) }
+  /// Forgets all transactions before one that come after `first`.
+  mutating func remove(after first: UInt64, before sequence: UInt64) {
+    for known in records.keys where known > first && known < sequence { remove(known) }
   }
 
   /// Calls `body` with each document that shares a transaction with one, and that itself.

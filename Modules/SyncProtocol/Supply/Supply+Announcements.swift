@@ -80,6 +80,10 @@ extension Supply {
     for part in waiting.parts(of: 48 << 10, size: { $0.reduce(4) { $0 + $1.byteCount + 64 } }) {
       context.send(.announce) { Announcement(Array(part)).encode(to: &$0) }
     }
+    guard context.features.contains(.cursors),
+      let nonce = log.pace.sent(waiting.reduce(0) { $0 + $1.byteCount }, nonce: context.configuration.random)
+    else { return }
+    context.send(.ping) { $0.writeFixed(nonce) }
   }
 
   func take(_ prune: Prune) throws(SyncError) {

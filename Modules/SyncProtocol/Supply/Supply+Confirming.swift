@@ -6,7 +6,8 @@ extension Supply {
     let leaves = context.shared.leaves
     guard generation != nil, leaves.isInUse else { return }
     guard !interest.isEmpty else { return leaves.note(context.id, confirmed: .max) }
-    guard hasSettled, !isRoundActive, settledAfter == nil, !isAwaitingRound, requests.isEmpty, isDrained
+    guard hasSettled, !isRoundActive, settledAfter == nil, !isAwaitingRound, requests.isEmpty, isDrained,
+      !log.isAnnouncing, log.closing == nil
     else { return }
     leaves.note(context.id, confirmed: max(settledSequence, lastCommitted, 1))
   }

@@ -11,6 +11,7 @@ extension Supply {
     let isMatch = source.matcher.matches(id, record)
     var flags = source.flags(id, record)
     var base = VersionVector()
+    var told: Summary?
     switch inclusion {
     case .whole:
       guard isMatch else { return }
@@ -20,8 +21,10 @@ extension Supply {
       if let hash = request.hash, hash == Fingerprint.hash(id: id, summary: summary) { return }
       // Equal vectors with other content call for the whole state, by which the receiver settles it.
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
+      told = summary
       if request.isReply { flags |= GroupEncoder.replyFlag }
     }
-    try batch.append(id, record, base: base, of: source.collection, source.tables, flags: flags)
+    try batch.append(
+      id, record, base: base, of: source.collection, source.tables, flags: flags, summary: told)
   }
 }

@@ -22,12 +22,13 @@ extension Supply {
       guard concerns(change.collection.name), let matcher = interest.matcher(for: change.collection) else {
         continue
       }
+      log.isMoved = true
       let matched = matcher.matches(change.id, change.before) && !Probe.defect(.leaveNotTold)
       let matches = matcher.matches(change.id, change.after)
       if !matches, matched || isOwn { watch.insert(change.key) }
       guard !isOwn, change.kind == .write, let after = change.after else { continue }
       if matches || matched {
-        guard !isAwaitingRound else { continue }
+        guard !isAwaitingRound, !log.isBehind else { continue }
         if change.oversize {
           context.tellOversize(change.key, in: change.collection.name, byteCount: after.bytes.count)
           continue
@@ -49,9 +50,9 @@ extension Supply {
         offers.append(offer)
       }
     }
-    for (_, place) in places.sorted(by: { $0.key < $1.key }) { enqueue(groups[place]) }
+    for (_, place) in places.sorted(by: { $0.key < $1.key }) { try enqueue(groups[place]) }
     send(offers)
-    return sent
+    return log.isBehind ? [] : sent
   }
 
   private func append(
@@ -68,8 +69,9 @@ extension Supply {
     if !base.isEmpty { group.isSelfContained = false }
     if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
     var document = LiveDocument(
-      collection: change.collection, id: change.id, record: after, sites: change.sites, base: base,
-      isHeld: isHeld, news: news)
+      collection: change.collection, id: change.id, record: after,
+      summary: base.isEmpty ? nil : change.afterSummary, sites: change.sites, base: base, isHeld: isHeld,
+      news: news)
     if !base.isEmpty, group.round != nil, !contention.countDown(change.key) {
       document.successor = try context.shared.encoding.form(of: change) { () throws(SyncError) in
         try successor(change)
@@ -97,29 +99,14 @@ extension Supply {
     }
   }
 
-  private func enqueue(_ group: LiveGroup) {
+  private func enqueue(_ group: LiveGroup) throws(SyncError) {
+    guard !log.isBehind, !isAwaitingRound else { return }
     if liveBytes + group.byteCount > context.configuration.liveQueueBytes, liveBytes > 0 {
-      return overflow()
+      context.tell(.overflow)
+      return try fallBehind(from: group.sequence - 1)
     }
     liveBytes += group.byteCount
     live.append(group)
-  }
-
-  /// Drops what waits: the peer is told to compare instead.
-  private func overflow() {
-    live.removeAll()
-    heldBack.removeAll()
-    liveBytes = 0
-    isAwaitingRound = true
-    context.tell(.overflow)
-    renew()
-  }
-
-  /// Takes note that commits up to `sequence` were not told.
-  func lostCommits(through sequence: UInt64) {
-    lastCommitted = max(lastCommitted, sequence)
-    guard generation != nil, !interest.isEmpty else { return }
-    overflow()
   }
 
   /// Takes back what is on its way and may not leave any more.
@@ -131,6 +118,9 @@ extension Supply {
   /// Has the peer compare all anew.
   func renew() {
     guard generation != nil else { return }
+    log.followed = nil
+    log.waiting = nil
+    log.walk = nil
     hasSettled = false
     context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)
@@ -142,19 +132,20 @@ extension Supply {
   func addLive() throws(SyncError) -> Bool {
     guard outgoing.waitingTransferBytes < context.tuning.waitingBytes else { return false }
     if !isRoundActive {
+      // A walk waits for these, and not the other way round: they bring along what binds them.
       if let group = requests.removeFirst() {
         requestCost -= group.requests.reduce(0) { $0 + $1.cost }
         try answer(group)
         return true
       }
-      if let group = heldBack.removeFirst() {
+      if log.walk == nil, let group = heldBack.removeFirst() {
         liveBytes -= group.byteCount
         try send(group)
         return true
       }
     }
     guard let group = live.removeFirst() else { return false }
-    if isRoundActive && group.mustKeepOrder {
+    if isRoundActive || log.walk != nil, group.mustKeepOrder {
       heldBack.append(group)
       return true
     }
@@ -164,6 +155,7 @@ extension Supply {
   }
 
   private func send(_ group: LiveGroup) throws(SyncError) {
+    if try announceBound(group) { return }
     if try announce(group) { return }
     batch.begin(sequence: group.sequence, mayOvertake: !group.mustKeepOrder)
     do throws(CodecError) {
@@ -178,7 +170,7 @@ extension Supply {
           try batch.append(
             document.id.bytes.span.bytes, view, base: document.base, of: document.collection,
             RecordTables(keys: document.collection.keys, sites: document.sites),
-            flags: group.flags(of: document))
+            flags: group.flags(of: document), summary: document.summary)
         }
       }
     } catch {
@@ -207,9 +199,11 @@ extension Supply {
   ///
   /// What is about to be answered is not forgotten.
   func forgetConfirmed(answering binding: UInt64? = nil) {
-    recent.remove(before: min(firstUnconfirmed ?? .max, lastCommitted &+ 1))
     let open = requests.map { $0.binding } + [binding]
     recent.removeBindings(except: Set(open.compactMap(\.self) + outgoing.bindings))
+    // Of what was only announced since a cursor the receiver may have any part.
+    guard log.walk == nil else { return }
+    recent.remove(after: log.resumedThrough, before: min(firstUnconfirmed ?? .max, lastCommitted &+ 1))
   }
 
   /// The least sequence of a live group that waits, is under way or is announced: the peer may yet leave it out.
@@ -223,12 +217,16 @@ extension Supply {
   /// A document that came to be here, or changed, without matching: the peer may hold a copy that does.
   private func offer(_ change: Change) -> DocumentOffer? {
     let isWatched = watch.contains(change.key)
-    guard isWatched || change.before == nil, let summary = change.afterSummary,
+    guard isWatched || log.isResumed || change.before == nil, let summary = change.afterSummary,
       let cleared = gatekeeper?.clear(change.collection.name)
     else { return nil }
     let hash = Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary)
     let offer = DocumentOffer(cleared, item: DocumentHash(id: change.id, hash: hash))
-    guard !isWatched else { return offer }
+    return isWatched ? offer : self.offer(offer)
+  }
+
+  /// Whether to make an offer now.
+  func offer(_ offer: DocumentOffer) -> DocumentOffer? {
     switch watch.decide(offer) {
     case .offer: return offer
     case .wait, .pass: return nil
@@ -243,7 +241,7 @@ extension Supply {
     send(try watch.take(frame))
   }
 
-  private func send(_ offers: [DocumentOffer]) {
+  func send(_ offers: [DocumentOffer]) {
     let cleared = offers.filter { gatekeeper?.maySend($0.collection) ?? false }
     for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 20 })
     {

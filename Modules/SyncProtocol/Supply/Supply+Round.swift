@@ -14,8 +14,14 @@ extension Supply {
     }
     settledSequence = sequence
     index = GroupRuns(through: sequence, limit: context.tuning.groupRuns)
+    comparedAt = sequence
+    log.policyPrint = context.policyPrint
+    // What changed and was not queued is still to be found, whatever the peer compares.
+    if !log.isBehind { log.walk = nil }
+    log.resumedThrough = 0
     // What is under way binds, too: the peer may leave it out and be sent a part of it in answer to something else.
-    recent = recent.begun(after: min(sequence, firstUnconfirmed.map { $0 - 1 } ?? .max))
+    let bound = firstUnconfirmed.map { $0 - 1 } ?? .max
+    recent = recent.begun(after: min(sequence, bound, log.walk?.place ?? .max))
   }
 
   /// Forgets the reconciliation; the peer begins another one if it needs to.
@@ -36,12 +42,25 @@ extension Supply {
 
   /// Takes the peer's wants; those outside of a reconciliation wait for its end.
   func take(_ list: WantList) throws(SyncError) {
+    log.asksTaken += 1
     if list.isGraft { announcing.graft() }
-    try take(
-      list.wants.map { DocumentRequest($0) }, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
+    guard partialWants.isEmpty || list.isGroup && list.round == 0 else {
+      throw SyncError(.outOfOrder, "Wants that belong together are not in order")
+    }
+    let wants = partialWants + list.wants
+    partialWants = []
+    guard list.goesOn, list.isGroup, list.round == 0 else {
+      return try take(
+        wants.map { DocumentRequest($0) }, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
+    }
+    guard wants.count <= SyncLimits.groupDocuments else {
+      throw SyncError(.limit, "The peer asks for too many documents at once")
+    }
+    partialWants = wants
   }
 
   func take(_ haves: [DocumentHave], round: UInt64) throws(SyncError) {
+    log.asksTaken += 1
     try take(haves.map { DocumentRequest($0) }, round: round, isGroup: false)
   }
 

@@ -34,7 +34,14 @@ final class Supply {
   var walkThrough = DocumentNumber(0)
   /// What has to go out before the peer is told that all is settled.
   var settledAfter: Outgoing.Progress?
+  /// The sequence when it began.
+  var comparedAt: UInt64 = 0
   var oversize: Set<DocumentKey> = []
+
+  /// Where the receiver stands in this store's log.
+  var log = LogPlace()
+  /// Whether a batch of the peer's is being applied here: what comes of it may have to be sent back.
+  var isApplying = false
 
   // Live changes.
   var live = WorkQueue<LiveGroup>()
@@ -42,6 +49,8 @@ final class Supply {
   /// Live groups that wait for the end of the reconciliation.
   var heldBack = WorkQueue<LiveGroup>()
   var requests = WorkQueue<RequestGroup>()
+  /// Wants that are to be answered together, of which more are to come.
+  var partialWants: [DocumentWant] = []
   /// What the requests that wait are worth in memory, and those of the current reconciliation.
   var requestCost = 0
   var roundCost = 0
@@ -84,12 +93,29 @@ final class Supply {
       return
     }
     partialInterest = nil
-    if generation == nil || !Probe.defect(.interestKept) { interest = Interest(partial.queries) }
-    generation = frame.generation
-    watch = WatchList(context.tuning)
+    if generation == nil || !Probe.defect(.interestKept) {
+      serve(Interest(partial.queries), generation: frame.generation, isContinued: frame.isContinued)
+    }
+    if let peer = context.peer { context.shared.interests.insert(interest, of: peer.site) }
+  }
+
+  /// Serves the peer under an interest from now on.
+  ///
+  /// One that is continued differs in some collections from the one before, and those only are compared.
+  func serve(_ interest: Interest, generation: UInt64, isContinued: Bool = false) {
+    let changed = interest.names(changedFrom: self.interest)
+    self.interest = interest
+    self.generation = generation
     endRound()
     hasSettled = false
     context.shared.leaves.note(context.id, interest, gatekeeper)
+    // What the peer may hold, and up to where it was served, still holds for what has not changed.
+    guard !isContinued else {
+      for name in watch.askAgain(changed: changed) { context.send(.filterWanted) { $0.writeString(name) } }
+      return
+    }
+    log = LogPlace(asksTaken: log.asksTaken)
+    watch = WatchList(context.tuning)
   }
 
   var gatekeeper: Gatekeeper? { context.gatekeeper }
@@ -100,7 +126,7 @@ final class Supply {
   }
 
   var hasWork: Bool {
-    !questions.isEmpty || outgoing.canSend
+    !questions.isEmpty || outgoing.canSend || log.walk != nil && canWalk
       || outgoing.window.hasRoom
         && (hasLive && outgoing.waitingTransferBytes < context.tuning.waitingBytes
           || isRoundActive && canProduce && hasRoomToAdd)
@@ -108,11 +134,13 @@ final class Supply {
 
   /// Whether the peer has applied everything that was ever on its way to it.
   var isDrained: Bool {
-    live.isEmpty && heldBack.isEmpty && outgoing.isIdle && announcing.firstOpen == nil
+    live.isEmpty && heldBack.isEmpty && log.walk == nil && outgoing.isIdle && announcing.firstOpen == nil
       && outgoing.window.acknowledged.groups == outgoing.window.sent.groups
   }
 
-  var hasLive: Bool { !live.isEmpty || !isRoundActive && (!requests.isEmpty || !heldBack.isEmpty) }
+  var hasLive: Bool {
+    !live.isEmpty || !isRoundActive && (!requests.isEmpty || log.walk == nil && !heldBack.isEmpty)
+  }
 
   /// Whether the reconciliation has something to do that does not wait for the peer.
   private var canProduce: Bool {
@@ -123,6 +151,8 @@ final class Supply {
   /// Does what waits, as far as the budget of records and the window go.
   func work(budget: inout Int) throws(SyncError) {
     try answerQuestions(budget: &budget)
+    try walkLog(budget: &budget)
+    flushAnnouncements()
     var plain = context.bytesPerCall
     while plain > 0, outgoing.window.hasRoom || outgoing.canSend {
       try fill(budget: &budget)
@@ -136,7 +166,12 @@ final class Supply {
       self.settledAfter = nil
       hasSettled = true
       context.send(.settled) { $0.writeVarint(round) }
+      // A later one need not have been of everything.
+      log.followed = log.followed ?? comparedAt
     }
+    flushAnnouncements()
+    closeAnnouncements()
+    try setMark()
   }
 
   /// Gathers groups until a piece is full: live changes first, every fourth time the reconciliation.

@@ -36,6 +36,36 @@ struct WatchList {
 
   func contains(_ key: DocumentKey) -> Bool { watchesAll || hashes.contains(key.hash64) }
 
+  /// Has all documents that do not match offered when they change: nobody knows which of them the peer holds.
+  mutating func insertAll() {
+    watchesAll = true
+    hashes = []
+  }
+
+  /// Whether offers wait for a filter.
+  var isWaiting: Bool { !waitingFor.isEmpty }
+
+  /// The collections whose offers wait for a filter.
+  private var waitingFor: [String] {
+    filters.filter { _, filter in
+      switch filter {
+      case .asked, .partial: true
+      case .unasked, .known: false
+      }
+    }
+    .keys.sorted()
+  }
+
+  /// Takes note of an interest that has `changed` in some collections: the peer answers nothing that it was asked before.
+  ///
+  /// - Returns: The collections of which the peer is to be asked for a filter again.
+  mutating func askAgain(changed: Set<String>) -> [String] {
+    let names = waitingFor
+    for name in changed { filters[name] = nil }
+    for name in names { filters[name] = .asked }
+    return names
+  }
+
   /// What to do about a document that is new here and does not match.
   enum Decision {
     case offer
@@ -70,7 +100,8 @@ struct WatchList {
     switch filters[frame.collection] {
     case .asked: bytes = []
     case .partial(let known): bytes = known
-    case .unasked, .known, nil: throw SyncError(.outOfOrder, "A filter that was not asked for")
+    // It was asked for under an interest before this one.
+    case .unasked, .known, nil: return []
     }
     guard frame.offset == bytes.count else {
       throw SyncError(.malformed, "A filter's parts are not in order")

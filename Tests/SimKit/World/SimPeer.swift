@@ -87,7 +87,6 @@ package final class SimPeer {
     options.numberCapacity = 1 << 10
     options.recentIDs = 16
     options.trustsCopies = trustsCopies
-    options.trustsCopies = trustsCopies
     let store = try Store.open(at: files, options: options)
     self.store = store
     starts += 1

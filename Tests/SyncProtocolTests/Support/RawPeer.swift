@@ -16,12 +16,26 @@ final class RawPeer {
   var batches: [ApplyBatch] = []
   var nudged: [UInt64] = []
 
-  init(_ configure: (inout SessionConfiguration) -> Void = { _ in }) throws {
-    network = TestNetwork()
-    peer = try network.addPeer("subject")
+  convenience init(_ configure: (inout SessionConfiguration) -> Void = { _ in }) throws {
+    let network = TestNetwork()
+    self.init(network, try network.addPeer("subject"), id: 1, configure)
+  }
+
+  /// A later session of the same subject.
+  convenience init(on earlier: RawPeer) {
+    self.init(earlier.network, earlier.peer, id: earlier.session.id + 1)
+  }
+
+  private init(
+    _ network: TestNetwork, _ peer: TestPeer, id: UInt64,
+    _ configure: (inout SessionConfiguration) -> Void = { _ in }
+  ) {
+    self.network = network
+    self.peer = peer
     var configuration = SessionConfiguration(kind: .small, peerName: "subject", appID: "test", random: { 42 })
+    configuration.features = .tested
     configure(&configuration)
-    session = Session(id: 1, store: peer.store, gate: peer.scopes, configuration: configuration)
+    session = Session(id: id, store: peer.store, gate: peer.scopes, configuration: configuration)
     perform(session.subscriptionsChanged(peer.queries, now: now))
   }
 
@@ -86,7 +100,7 @@ final class RawPeer {
   func apply() throws {
     while !batches.isEmpty {
       let batch = batches.removeFirst()
-      let result = Result { try peer.store.write(origin: .session(1)) { try batch.apply(in: $0) }.0 }
+      let result = Result { try peer.store.write(origin: .session(session.id)) { try batch.apply(in: $0) }.0 }
       perform(session.applied(batch.ticket, result, now: now))
     }
   }

@@ -87,6 +87,15 @@ final class TestPeer {
     store.close()
   }
 
+  /// Forgets what its sessions had in memory, as a restart does.
+  func forgetSessions() {
+    shared = SessionShared()
+    shared.follow(queries, evicting: evicting, of: store)
+  }
+
+  /// Commits that have happened, for who plays the sessions itself.
+  func takeCommits() -> [Commit] { commits.take() }
+
   func join(_ endpoint: Endpoint) { endpoints.append(endpoint) }
 
   func leave(_ endpoint: Endpoint) { endpoints.removeAll { $0 === endpoint } }
@@ -99,11 +108,9 @@ final class TestPeer {
     }
   }
 
-  func subscribe(_ texts: String...) throws {
-    try subscribe(texts, evicting: [])
-  }
+  func subscribe(_ texts: String...) throws { try subscribe(texts) }
 
-  func subscribe(_ texts: [String], evicting letGo: [String]) throws {
+  func subscribe(_ texts: [String], evicting letGo: [String] = []) throws {
     evicting = Set(try letGo.map { try SubscriptionQuery(dql: $0) })
     queries = try (texts + letGo).map { try SubscriptionQuery(dql: $0) }
     shared.follow(queries, evicting: evicting, of: store)

@@ -1,0 +1,110 @@
+package import CRDTCore
+
+/// A receiver asks to go on where its cursor stands in the sender's log.
+package struct ResumeFrame: Hashable, Sendable {
+  /// The number of the interest from now on.
+  package var generation: UInt64
+  /// Names the interest, which the sender may remember.
+  package var interest: UInt64
+  /// The sender's sequence up to which the receiver has all that concerns it.
+  package var sequence: UInt64
+  /// See ``check(commit:policy:)``.
+  package var check: UInt32
+
+  package init(generation: UInt64, interest: UInt64, sequence: UInt64, check: UInt32) {
+    self.generation = generation
+    self.interest = interest
+    self.sequence = sequence
+    self.check = check
+  }
+
+  /// Stands for the commit at the cursor and for the policy under which the log was followed: a log that was restored,
+  /// or that withheld something else, has another one.
+  package static func check(commit: UInt32, policy: UInt64) -> UInt32 {
+    UInt32(truncatingIfNeeded: HashLanes(UInt64(commit), policy, seed: 1).first)
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeVarint(generation)
+    out.writeFixed(interest)
+    out.writeVarint(sequence)
+    out.writeFixed(check)
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    generation = try reader.readVarint()
+    interest = try reader.readFixed()
+    sequence = try reader.readVarint()
+    check = try reader.readFixed()
+  }
+}
+
+/// A sender says whether it goes on from a receiver's cursor.
+package struct ResumedFrame: Hashable, Sendable {
+  package enum Verdict: UInt8, Hashable, Sendable {
+    /// What the receiver may lack since its cursor follows.
+    case follows = 0
+    /// The interest is not known here: the receiver is to send it, and to ask again.
+    case unknownInterest = 1
+    /// The log no longer goes back to the cursor, or is another one: the receiver is to compare.
+    case restart = 2
+  }
+
+  package var generation: UInt64
+  package var verdict: Verdict
+  /// The sender's sequence through which what follows goes; 0 where nothing follows.
+  package var sequence: UInt64
+
+  package init(generation: UInt64, verdict: Verdict, sequence: UInt64 = 0) {
+    self.generation = generation
+    self.verdict = verdict
+    self.sequence = sequence
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeVarint(generation)
+    out.write(verdict.rawValue)
+    out.writeVarint(sequence)
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    generation = try reader.readVarint()
+    guard let verdict = Verdict(rawValue: try reader.readByte()) else {
+      throw reader.failure(.malformed, "an answer to a cursor is of an unknown kind")
+    }
+    self.verdict = verdict
+    sequence = try reader.readVarint()
+  }
+}
+
+/// A sender says that all that concerns the receiver up to a sequence has gone out.
+package struct MarkFrame: Hashable, Sendable {
+  package var sequence: UInt64
+  /// The low word of the id of the commit there.
+  package var commitCheck: UInt32
+  /// Stands for what the sender may send to such a peer.
+  package var policyPrint: UInt64
+  /// How many of the receiver's wants and haves, as frames of the session, have been answered with all there is.
+  package var asksTaken: UInt64
+
+  package init(sequence: UInt64, commitCheck: UInt32, policyPrint: UInt64, asksTaken: UInt64) {
+    self.sequence = sequence
+    self.commitCheck = commitCheck
+    self.policyPrint = policyPrint
+    self.asksTaken = asksTaken
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeVarint(sequence)
+    out.writeFixed(commitCheck)
+    out.writeFixed(policyPrint)
+    out.writeVarint(asksTaken)
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    sequence = try reader.readVarint()
+    commitCheck = try reader.readFixed()
+    policyPrint = try reader.readFixed()
+    asksTaken = try reader.readVarint()
+  }
+}

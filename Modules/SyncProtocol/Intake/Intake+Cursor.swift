@@ -1,0 +1,337 @@
+import CRDTCore
+import DocStore
+
+/// What a receiver knows of its way along the sender's log.
+struct Following {
+  /// A mark, and what had come before it.
+  struct Mark {
+    let frame: MarkFrame
+    let groups: UInt64
+    /// What the sender had acknowledged by then of this peer's log: what it had to answer came before the mark.
+    var own: UInt64
+  }
+
+  /// Frames with wants and haves that were sent: what was asked for, and what may be answered.
+  var asksSent: UInt64 = 0
+  /// The last mark that the sender has set.
+  var mark: Mark?
+  /// The cursor that is in the store, or on its way there.
+  var stored: SyncCursor?
+  var storedAt: Duration?
+  /// The sender's sequence when all was last compared; `nil` when that was just now.
+  var compared: UInt64?
+  /// The last commit of this store that the session was told of.
+  var told: UInt64 = 0
+  /// The last commit up to which the sender has all it has to know of this store.
+  var own: UInt64 = 0
+  /// Something was refused since all was compared: it must come again, so no cursor may pass it.
+  var isSpoiled = false
+  /// Stands for what is asked for, and what is let in.
+  var interestPrint: UInt64 = 0
+}
+
+/// Goes on where the last session of the same two peers stopped.
+///
+/// What the receiver keeps is a cursor: a place in the sender's log, written in one transaction with data that it
+/// covers, or later. The sender keeps nothing, and goes from that place on through its log.
+extension Intake {
+  /// How often a cursor is written that no data takes along.
+  static var cursorInterval: Duration { .seconds(5) }
+
+  /// Begins to pull: from where the cursor stands, or, without one that fits, with comparing all.
+  func begin(_ interest: Interest) throws(SyncError) {
+    guard context.features.contains(.cursors), !interest.isEmpty, let cursor = try storedCursor(interest)
+    else {
+      return subscribe(to: interest)
+    }
+    self.interest = interest
+    generation += 1
+    following.interestPrint = interestPrint(interest)
+    following.stored = cursor
+    following.compared = cursor.compared
+    following.own = cursor.own
+    isCaughtUpDue = true
+    resume(cursor, isRepeated: false)
+  }
+
+  private func resume(_ cursor: SyncCursor, isRepeated: Bool) {
+    phase = .resuming(cursor, isRepeated: isRepeated)
+    let frame = ResumeFrame(
+      generation: generation, interest: interest.hash, sequence: cursor.sequence,
+      check: ResumeFrame.check(commit: cursor.commitCheck, policy: cursor.policyPrint))
+    context.send(.resume) { frame.encode(to: &$0) }
+  }
+
+  /// Stands for what this peer asks for, and for what of it it lets in and takes.
+  func interestPrint(_ interest: Interest) -> UInt64 {
+    let gatekeeper = context.gatekeeper
+    let accepted = interest.names.filter { gatekeeper?.mayAccept($0) ?? false }
+    let limits = HashLanes(
+      UInt64(clamping: context.documentLimit), UInt64(clamping: context.store.hardDocumentBytes), seed: 2)
+    // A store that takes a new site may have the same versions of other contents as its twin: it compares all.
+    return accepted.reduce(HashLanes(interest.hash, context.store.epoch, seed: 3)) {
+      $0.combined(with: HashLanes($1))
+    }
+    .combined(with: limits).first
+  }
+
+  /// The cursor in the store, if it is one in the sender's present log, of the same interest, and if this store's
+  /// own log goes back to it.
+  private func storedCursor(_ interest: Interest) throws(SyncError) -> SyncCursor? {
+    guard let peer = context.peer else { return nil }
+    let print = interestPrint(interest)
+    return try context.read { transaction in
+      guard let bytes = try transaction.cursor(of: peer.site), let cursor = SyncCursor(bytes),
+        cursor.epoch == peer.logEpoch, cursor.interest == print,
+        cursor.own >= transaction.logStart, cursor.own <= transaction.sequence
+      else { return nil }
+      return cursor
+    }
+  }
+
+  /// The sender says whether it goes on from the cursor.
+  func take(_ frame: ResumedFrame) throws(SyncError) {
+    guard frame.generation == generation, case .resuming(let cursor, let isRepeated) = phase else { return }
+    switch frame.verdict {
+    case .follows:
+      guard frame.sequence >= cursor.sequence else {
+        throw SyncError(.malformed, "The peer goes on before the cursor")
+      }
+      phase = .following(through: frame.sequence)
+      if frame.sequence == cursor.sequence {
+        // Nothing happened there: as good as a mark.
+        let mark = MarkFrame(
+          sequence: cursor.sequence, commitCheck: cursor.commitCheck, policyPrint: cursor.policyPrint,
+          asksTaken: 0)
+        following.mark = Following.Mark(frame: mark, groups: receivedGroups, own: cursor.own)
+      }
+      tasks.append(.ownLog(after: cursor.own, told: 0))
+    case .unknownInterest where !isRepeated:
+      sendInterest()
+      resume(cursor, isRepeated: true)
+    case .unknownInterest, .restart:
+      phase = .idle
+      due = .everything
+    }
+  }
+
+  func take(_ frame: MarkFrame) {
+    following.mark = Following.Mark(frame: frame, groups: receivedGroups, own: following.own)
+  }
+
+  // MARK: - The rule
+
+  /// Whether all that a mark speaks of is here, and the sender has answered all that it was asked.
+  private func isSettled(_ mark: Following.Mark) -> Bool {
+    // What was sent before the mark is applied; what it lacked of a base was asked for.
+    guard appliedGroups >= mark.groups else { return false }
+    // No ask is open, and none is about to be made: it may be because of what came before the mark.
+    guard following.asksSent == mark.frame.asksTaken, wants.isEmpty, haves.isEmpty, evictedBefore.isEmpty,
+      tasks.isEmpty
+    else { return false }
+    // What was announced before it is here, or asked for.
+    return !announced.isOpen
+  }
+
+  /// The cursor that holds now: the one place where it is settled how far this peer has followed.
+  ///
+  /// A receiver that always has something open keeps its older one, which is never wrong.
+  var cursorCandidate: SyncCursor? {
+    guard phase == .done, due == .nothing, !following.isSpoiled,
+      let mark = following.mark, isSettled(mark), let peer = context.peer
+    else { return nil }
+    return SyncCursor(
+      epoch: peer.logEpoch, sequence: mark.frame.sequence, commitCheck: mark.frame.commitCheck,
+      policyPrint: mark.frame.policyPrint, interest: following.interestPrint, own: mark.own,
+      compared: following.compared ?? mark.frame.sequence)
+  }
+
+  /// Notes that what followed the cursor is all here.
+  func noteFollowed() {
+    guard case .following(let through) = phase, let mark = following.mark, mark.frame.sequence >= through,
+      isSettled(mark)
+    else { return }
+    phase = .done
+    tellCaughtUp()
+    // A cursor is never the last word: at times all is compared, behind what the application waits for.
+    if let compared = following.compared, through - min(compared, through) > context.tuning.doubtfulCommits {
+      due = .everything
+    }
+  }
+
+  /// Takes note that the sender has received, and applied, all that this peer ever queued for it.
+  ///
+  /// A change that goes there, marked as held here, is a question too: what the sender has beyond it comes back,
+  /// and is here only when a mark has come after the acknowledgement.
+  func noteDrained() { following.own = max(following.own, following.told) }
+
+  /// Begins to compare everything, as far as cursors go.
+  func noteFullRound(at sequence: UInt64) {
+    following.own = max(following.own, sequence)
+    following.isSpoiled = false
+  }
+
+  /// Notes that all was compared and is here.
+  func noteCompared() { following.compared = nil }
+
+  // MARK: - Writing it
+
+  /// The cursor that is to be written with the next batch, if it says anything new.
+  func takeCursor() -> SyncCursor? {
+    guard context.features.contains(.cursors), let cursor = cursorCandidate, cursor != following.stored else {
+      return nil
+    }
+    following.stored = cursor
+    following.storedAt = context.now
+    following.compared = cursor.compared
+    return cursor
+  }
+
+  /// When a cursor is to be written although no data takes it along.
+  var cursorTime: Duration? {
+    guard context.features.contains(.cursors), applying == nil, ready.isEmpty, let cursor = cursorCandidate,
+      cursor != following.stored
+    else { return nil }
+    return following.storedAt.map { $0 + Self.cursorInterval } ?? context.now
+  }
+
+  /// Writes the cursor, if it is time.
+  func saveCursor() {
+    guard let time = cursorTime, time <= context.now else { return }
+    handOut([])
+  }
+
+  /// Writes the cursor before the session ends.
+  func saveLastCursor() {
+    guard cursorTime != nil else { return }
+    handOut([])
+  }
+
+  // MARK: - This peer's own log
+
+  /// Tells the sender what it may answer: what was written here or came from others since the cursor, and what
+  /// left.
+  func runOwnLog(after start: UInt64, told: Int, budget: inout Int) throws(SyncError) {
+    guard let peer = context.peer else { return }
+    var scan = OwnLogScan(after: start, budget: budget, room: max(context.tuning.notices - told, 0))
+    var interest = interest
+    let gatekeeper = context.gatekeeper
+    try context.read { try scan.run($0, sender: LogOrigin(peer: peer.site), &interest, gatekeeper) }
+    self.interest = interest
+    budget = scan.budget
+    for name in scan.unsaid.sorted() { due.add(name) }
+    if scan.isIncomplete { due = .everything }
+    sendHaves(scan.notices, round: 0)
+    let wants = try wants(forEvicted: scan.evicted)
+    evict(wants)
+    guard scan.isDone else {
+      return tasks.prepend(.ownLog(after: scan.place, told: told + scan.notices.count))
+    }
+    following.own = max(following.own, scan.place)
+    // What needed no word is as good as told.
+    let own = following.own
+    if following.asksSent == following.mark?.frame.asksTaken { following.mark?.own = own }
+    following.told = max(following.told, scan.place)
+  }
+}
+
+/// A walk along this peer's own log that finds what a sender has to be told.
+private struct OwnLogScan {
+  private(set) var place: UInt64
+  private(set) var budget: Int
+  private var room: Int
+  private(set) var notices: [DocumentHave] = []
+  private(set) var evicted: [DocumentName] = []
+  /// Collections of which something may not be told, or is too much: they are to be compared.
+  private(set) var unsaid: Set<String> = []
+  /// Something left that nobody knows the name of any more.
+  private(set) var isIncomplete = false
+  private(set) var isDone = false
+
+  init(after place: UInt64, budget: Int, room: Int) {
+    self.place = place
+    self.budget = budget
+    self.room = room
+  }
+
+  mutating func run(
+    _ transaction: borrowing ReadTransaction, sender: LogOrigin, _ interest: inout Interest,
+    _ gatekeeper: Gatekeeper?
+  ) throws {
+    guard let gatekeeper else { return }
+    var state = self
+    var wanted = interest
+    var isPaused = false
+    let sites = transaction.sites
+    let names = try Self.names(transaction, wanted, gatekeeper)
+    try transaction.changes(after: place) { entry in
+      // Entries of one commit are taken together: the place is a commit's.
+      guard state.budget > 0 || entry.sequence == state.place else {
+        isPaused = true
+        return false
+      }
+      state.budget -= 1
+      state.place = entry.sequence
+      if entry.kind == .evicted {
+        state.takeEvicted(entry, names, gatekeeper)
+      } else if entry.origin != sender {
+        try entry.forEachMember { collection, _, id, summary, record in
+          state.budget -= 1
+          guard let known = names[collection], let matcher = wanted.matcher(for: known),
+            matcher.matches(id, record)
+          else { return true }
+          guard state.room > 0, let cleared = gatekeeper.clear(known.name) else {
+            state.unsaid.insert(known.name)
+            return true
+          }
+          state.room -= 1
+          state.notices.append(
+            DocumentHave(
+              cleared, id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary),
+              vector: try record.vector(sites: sites)))
+          return true
+        }
+      }
+      return true
+    }
+    state.isDone = !isPaused
+    if state.isDone { state.place = max(state.place, transaction.sequence) }
+    interest = wanted
+    self = state
+  }
+
+  private mutating func takeEvicted(
+    _ entry: borrowing LogEntry, _ names: [UInt32: Collection], _ gatekeeper: Gatekeeper
+  ) {
+    if !entry.isEvictionComplete { isIncomplete = true }
+    for key in entry.evicted {
+      guard let collection = names[key.collection] else { continue }
+      if room > 0, gatekeeper.maySend(collection.name) {
+        room -= 1
+        evicted.append(DocumentName(collection: collection.name, id: key.id))
+      } else {
+        unsaid.insert(collection.name)
+      }
+    }
+  }
+
+  /// The collections that this peer pulls from the sender, by number.
+  private static func names(
+    _ transaction: borrowing ReadTransaction, _ interest: Interest, _ gatekeeper: Gatekeeper
+  ) throws -> [UInt32: Collection] {
+    var names: [UInt32: Collection] = [:]
+    for name in interest.names where gatekeeper.mayAccept(name) {
+      if let collection = try transaction.collection(name) { names[collection.id] = collection }
+    }
+    return names
+  }
+}
+
+extension Intake {
+  /// Tells the sender once more what happened here after a commit: what was to be sent to it is announced instead, or was
+  /// not noticed here at all.
+  func tellAgain(after sequence: UInt64) {
+    guard context.features.contains(.cursors), !interest.isEmpty else { return renew() }
+    tasks.append(.ownLog(after: sequence, told: 0))
+  }
+}
