@@ -57,6 +57,16 @@ package enum Probe {
     case toldBeforeDurable
     /// Observers do not follow what comes from peers.
     case observerMissesMerges
+    /// A cursor is written although what was asked for is not here.
+    case cursorAhead
+    /// A mark is set although what it speaks of has not gone out.
+    case markAhead
+    /// What was written here since a cursor is not told to who could answer it.
+    case ownLogNotTold
+    /// A cursor holds whatever the sender's policy has become.
+    case policyPrintForgotten
+    /// What was evicted since a cursor is not asked for again.
+    case evictionsForgotten
     /// The life of a merged document is the one that came last.
     case lifeTakenBlindly
     /// Writes are stamped by the wall clock alone.
@@ -87,6 +97,14 @@ package enum Probe {
     case pulledLate
     /// An announced change was asked for in vain.
     case announcementLost
+    /// A receiver went on from its cursor.
+    case cursorFollowed
+    /// A cursor no longer fitted the sender's log or its policy.
+    case cursorRefused
+    /// A sender no longer knew what a returning receiver is interested in.
+    case interestRepeated
+    /// Changes came faster than the link, and were announced from the log.
+    case fellBehind
     /// What a peer forwards was known: it announces again.
     case prunedForwards
     /// What a peer writes itself was known: it announces that too.

@@ -248,7 +248,7 @@ import Testing
     raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
     raw.start()
     var hello = RawPeer.hello
-    hello.features = .tested
+    hello.features = .supported
     raw.send(.hello) { hello.encode(to: &$0) }
     raw.send(.answer) { out in
       out.writeVarint(1)
@@ -310,7 +310,7 @@ import Testing
       try raw.peer.write { try $0.setCursor(bytes, of: RawPeer.hello.site) }
       let again = RawPeer(on: raw)
       var hello = RawPeer.hello
-      hello.features = .tested
+      hello.features = .supported
       again.perform(again.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
       again.start()
       again.send(.hello) { hello.encode(to: &$0) }

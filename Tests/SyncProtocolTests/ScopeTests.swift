@@ -124,7 +124,7 @@ import Testing
   }
 
   /// Nothing of what a receiver may not send is in what it asks: no fingerprint, no vector, no filter, no id of its own.
-  @Test(arguments: 1...8 as ClosedRange<UInt64>, [Features.tested, []])
+  @Test(arguments: 1...8 as ClosedRange<UInt64>, [Features.supported, []])
   func `what is known of hidden documents does not show in questions`(
     seed: UInt64, features: Features
   ) throws {

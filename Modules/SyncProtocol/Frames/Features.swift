@@ -28,5 +28,5 @@ package struct Features: OptionSet, Hashable, Sendable {
   package static let blindQuestions = Features(rawValue: 1 << 9)
 
   /// What this release offers.
-  package static let supported: Features = [.compactFrames, .runs, .blindQuestions, .remoteQueries]
+  package static let supported: Features = [.compactFrames, .cursors, .runs, .blindQuestions, .remoteQueries]
 }

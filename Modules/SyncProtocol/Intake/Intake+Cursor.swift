@@ -94,6 +94,7 @@ extension Intake {
     guard frame.generation == generation, case .resuming(let cursor, let isRepeated) = phase else { return }
     switch frame.verdict {
     case .follows:
+      Probe.reached(.cursorFollowed)
       guard frame.sequence >= cursor.sequence else {
         throw SyncError(.malformed, "The peer goes on before the cursor")
       }
@@ -107,9 +108,11 @@ extension Intake {
       }
       tasks.append(.ownLog(after: cursor.own, told: 0))
     case .unknownInterest where !isRepeated:
+      Probe.reached(.interestRepeated)
       sendInterest()
       resume(cursor, isRepeated: true)
     case .unknownInterest, .restart:
+      Probe.reached(.cursorRefused)
       phase = .idle
       due = .everything
     }
@@ -123,6 +126,7 @@ extension Intake {
 
   /// Whether all that a mark speaks of is here, and the sender has answered all that it was asked.
   private func isSettled(_ mark: Following.Mark) -> Bool {
+    if Probe.defect(.cursorAhead) { return true }
     // What was sent before the mark is applied; what it lacked of a base was asked for.
     guard appliedGroups >= mark.groups else { return false }
     // No ask is open, and none is about to be made: it may be because of what came before the mark.
@@ -273,8 +277,8 @@ private struct OwnLogScan {
       state.budget -= 1
       state.place = entry.sequence
       if entry.kind == .evicted {
-        state.takeEvicted(entry, names, gatekeeper)
-      } else if entry.origin != sender {
+        if !Probe.defect(.evictionsForgotten) { state.takeEvicted(entry, names, gatekeeper) }
+      } else if entry.origin != sender, !Probe.defect(.ownLogNotTold) {
         try entry.forEachMember { collection, _, id, summary, record in
           state.budget -= 1
           guard let known = names[collection], let matcher = wanted.matcher(for: known),

@@ -51,6 +51,7 @@ final class SessionContext {
   /// Stands for all that may be sent to this peer, by the gate and by size; never 0.
   var policyPrint: UInt64 {
     guard let peer else { return 0 }
+    if Probe.defect(.policyPrintForgotten) { return 1 }
     let limits = HashLanes(
       UInt64(clamping: documentLimit), UInt64(clamping: store.hardDocumentBytes), seed: 4)
     return max(HashLanes(gate.fingerprint(toward: peer.kind), 0, seed: 5).combined(with: limits).first, 1)

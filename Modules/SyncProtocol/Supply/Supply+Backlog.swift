@@ -1,3 +1,4 @@
+import CRDTCore
 import DocStore
 
 /// Changes that came faster than the link are not kept in memory: the log has them, and they are announced from there.
@@ -16,6 +17,7 @@ extension Supply {
     guard context.features.contains(.cursors), isKnown, try context.read({ start >= $0.logStart }) else {
       return compareInstead()
     }
+    Probe.reached(.fellBehind)
     log.walk = LogWalk(after: start, isBacklog: true, documents: log.walk?.documents ?? 0)
     log.waiting = nil
     log.fellBehindAt = min(start, log.fellBehindAt ?? .max)

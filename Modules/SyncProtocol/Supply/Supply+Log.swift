@@ -339,7 +339,7 @@ extension Supply {
       log.waiting = LogPlace.Mark(
         sequence: max(followed, lastCommitted), asksTaken: log.asksTaken, after: outgoing.taken)
     }
-    guard let mark = log.waiting, outgoing.gone.covers(mark.after) else { return }
+    guard let mark = log.waiting, outgoing.gone.covers(mark.after) || Probe.defect(.markAhead) else { return }
     log.waiting = nil
     log.isMoved = false
     log.marked = mark

@@ -1,10 +1,15 @@
 import SyncProtocol
 
 extension PeerPlan {
+  /// The optional abilities that it offers.
+  var features: Features {
+    Features.supported.union(Features(rawValue: offeredFeatures ?? 0))
+      .subtracting(Features(rawValue: withheldFeatures))
+  }
+
   /// Draws the numbers that shape a session.
   func tune(_ configuration: inout SessionConfiguration) {
-    configuration.features.formUnion(Features(rawValue: offeredFeatures ?? 0))
-    configuration.features.subtract(Features(rawValue: withheldFeatures))
+    configuration.features = features
     guard tuning != 0 else { return }
     var draws = Stream(UInt64(tuning), .shape)
     var tuning = SyncTuning()
@@ -18,6 +23,11 @@ extension PeerPlan {
     if draws.oneIn(4) { tuning.waitingOffers = draws.int(in: 1...20) }
     if draws.oneIn(4) { tuning.contendedDocuments = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.successorRecordBytes = draws.logarithmic(in: 1...10_000) }
+    if draws.oneIn(4) { tuning.walkedDocuments = draws.int(in: 1...40) }
+    if draws.oneIn(4) { tuning.leavingDocuments = draws.int(in: 1...8) }
+    if draws.oneIn(4) { tuning.announcedDocuments = draws.int(in: 1...20) }
+    if draws.oneIn(4) { tuning.notices = draws.int(in: 1...8) }
+    if draws.oneIn(4) { tuning.doubtfulCommits = UInt64(draws.int(in: 1...200)) }
     configuration.tuning = tuning
   }
 }

@@ -33,7 +33,7 @@ final class RawPeer {
     self.network = network
     self.peer = peer
     var configuration = SessionConfiguration(kind: .small, peerName: "subject", appID: "test", random: { 42 })
-    configuration.features = .tested
+    configuration.features = .supported
     configure(&configuration)
     session = Session(id: id, store: peer.store, gate: peer.scopes, configuration: configuration)
     perform(session.subscriptionsChanged(peer.queries, now: now))

@@ -191,7 +191,7 @@ final class TestNetwork {
   var onSend: ((Endpoint, [UInt8]) -> Void)?
   var configure: (inout SessionConfiguration) -> Void = { _ in }
   /// What a peer offers, by its name.
-  var features: (String) -> Features = { _ in .tested }
+  var features: (String) -> Features = { _ in .supported }
 
   init(seed: UInt64 = 1) { random = SeededGenerator(seed: seed) }
 
