@@ -145,7 +145,10 @@ struct GroupMerge {
     guard !Probe.defect(.debtForgotten) else { return }
     let isDefault = vector.isEmpty && !document.isReply
     if !isDefault, !known.isCertified, vector.dominates(known.vector ?? VersionVector()) {
-      guard try hasOtherContent(document, vector) else { return }
+      let isOther = try passingDamage(document.id, in: document.collection, &outcome) {
+        try hasOtherContent(document, vector)
+      }
+      guard isOther ?? false else { return }
       // By the whole of the peer's state both are settled; that was it already where there is no base.
       guard base.isEmpty else {
         return outcome.differing.append(

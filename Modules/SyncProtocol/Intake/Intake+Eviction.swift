@@ -34,7 +34,9 @@ extension Intake {
   /// Asks once more for what was evicted, now that the sender has all that was on its way to it.
   func askAgain() throws(SyncError) {
     guard !evictedBefore.isEmpty else { return }
-    let names = evictedBefore
+    let names = evictedBefore.filter { mayTell($0.collection) }
+    // What may not be named any more is found by comparing.
+    for name in evictedBefore where !mayTell(name.collection) { due.add(name.collection) }
     evictedBefore = []
     ask(forEvicted: try wants(forEvicted: names))
   }

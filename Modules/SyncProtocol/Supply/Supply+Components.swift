@@ -227,13 +227,13 @@ extension Supply {
         let isKnown = try transaction.visitIntactRecord(
           source.collection, request.id, damaged: context.tellDamaged
         ) { number, record, summary in
-          if let number {
-            let place = StoredPlace(collection: source.collection.id, number: number)
-            places.append(place)
-            deferred[place] = .requested(request)
-          } else {
-            try include(.requested(request), request.id.bytes.span.bytes, summary, record, source)
-          }
+          let id = request.id.bytes.span.bytes
+          guard let number else { return try include(.requested(request), id, summary, record, source) }
+          // What does not go out calls for nothing else: two peers could answer each other with the rest for ever.
+          guard goesOut(.requested(request), id, summary, record, source) else { return }
+          let place = StoredPlace(collection: source.collection.id, number: number)
+          places.append(place)
+          deferred[place] = .requested(request)
         }
         if !isKnown, request.isHeld { watch.insert(key) }
       }

@@ -7,18 +7,11 @@ extension Supply {
     _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source
   ) throws {
-    if !oversize.isEmpty, oversize.contains(source.key(of: id)) { return }
-    let isMatch = source.matcher.matches(id, record)
+    guard goesOut(inclusion, id, summary, record, source) else { return }
     var flags = source.flags(id, record)
     var base = VersionVector()
     var told: Summary?
-    switch inclusion {
-    case .whole:
-      guard isMatch else { return }
-    case .requested(let request):
-      if !isMatch { watch.insert(source.key(of: id)) }
-      guard isMatch || request.isHeld else { return }
-      if let hash = request.hash, hash == Fingerprint.hash(id: id, summary: summary) { return }
+    if case .requested(let request) = inclusion {
       // Equal vectors with other content call for the whole state, by which the receiver settles it.
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
       told = summary
@@ -26,5 +19,20 @@ extension Supply {
     }
     try batch.append(
       id, record, base: base, of: source.collection, source.tables, flags: flags, summary: told)
+  }
+
+  /// Whether a document goes out at all, for the reason given.
+  func goesOut(
+    _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
+    _ source: Source
+  ) -> Bool {
+    if !oversize.isEmpty, oversize.contains(source.key(of: id)) { return false }
+    let isMatch = source.matcher.matches(id, record)
+    switch inclusion {
+    case .whole: return isMatch
+    case .requested(let request):
+      if !isMatch { watch.insert(source.key(of: id)) }
+      return (isMatch || request.isHeld) && request.hash != Fingerprint.hash(id: id, summary: summary)
+    }
   }
 }

@@ -131,7 +131,7 @@ extension Supply {
   /// - Returns: `false` when there is none.
   func addLive() throws(SyncError) -> Bool {
     guard outgoing.waitingTransferBytes < context.tuning.waitingBytes else { return false }
-    if !isRoundActive {
+    if canAnswer {
       // A walk waits for these, and not the other way round: they bring along what binds them.
       if let group = requests.removeFirst() {
         requestCost -= group.requests.reduce(0) { $0 + $1.cost }
@@ -145,7 +145,7 @@ extension Supply {
       }
     }
     guard let group = live.removeFirst() else { return false }
-    if isRoundActive || log.walk != nil, group.mustKeepOrder {
+    if !canAnswer || log.walk != nil, group.mustKeepOrder {
       heldBack.append(group)
       return true
     }

@@ -196,7 +196,8 @@ extension Supply {
       count += 1
       guard let source = try sources.source(key.collection, transaction) else { continue }
       // All that can be left here is the certificate of a deletion, which the receiver may lack.
-      try transaction.withRecord(source.collection, key.id) { record, summary in
+      try transaction.visitIntactRecord(source.collection, key.id, damaged: context.tellDamaged) {
+        _, record, summary in
         guard !record.isAlive, try record.vector(sites: source.tables.sites).isEmpty else { return }
         if let offer = offer(key.id.bytes.span.bytes, summary, source) { walk.offers.append(offer) }
       }

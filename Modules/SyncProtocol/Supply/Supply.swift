@@ -34,6 +34,8 @@ final class Supply {
   var walkThrough = DocumentNumber(0)
   /// What has to go out before the peer is told that all is settled.
   var settledAfter: Outgoing.Progress?
+  /// How many groups had gone out by then.
+  var settledGroups: UInt64 = 0
   /// The sequence when it began.
   var comparedAt: UInt64 = 0
   var oversize: Set<DocumentKey> = []
@@ -139,7 +141,15 @@ final class Supply {
   }
 
   var hasLive: Bool {
-    !live.isEmpty || !isRoundActive && (!requests.isEmpty || log.walk == nil && !heldBack.isEmpty)
+    !live.isEmpty || canAnswer && (!requests.isEmpty || log.walk == nil && !heldBack.isEmpty)
+  }
+
+  /// Whether documents may go out with no more than recent transactions bind to them.
+  ///
+  /// Not during a reconciliation, nor before all that it has sent is acknowledged: by then the peer has asked for what
+  /// it has left out of that, as a whole, which binds it.
+  var canAnswer: Bool {
+    !isRoundActive && settledAfter == nil && outgoing.window.acknowledged.groups >= settledGroups
   }
 
   /// Whether the reconciliation has something to do that does not wait for the peer.
@@ -164,6 +174,7 @@ final class Supply {
     outgoing.noteEnd(isExhausted: plain <= 0)
     if let settledAfter, outgoing.gone.covers(settledAfter) {
       self.settledAfter = nil
+      settledGroups = outgoing.window.sent.groups
       hasSettled = true
       context.send(.settled) { $0.writeVarint(round) }
       // A later one need not have been of everything.

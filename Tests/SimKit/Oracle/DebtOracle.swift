@@ -26,6 +26,8 @@ struct DebtOracle {
     where sender.maySend(collection, to: receiver)
       && !sender.rotten.union(receiver.rotten).contains(collection)
     {
+      // Of a deletion that the receiver has forgotten, who goes on from a cursor does not speak again.
+      let hasCursors = sender.plan.features.intersection(receiver.plan.features).contains(.cursors)
       let plans = receiver.subscriptions.filter { $0.collection == collection }
       let name = "c\(collection)"
       guard let here = stores[sender.number][name] else { continue }
@@ -34,14 +36,13 @@ struct DebtOracle {
       let matchesThere = try there?.matching(plans) ?? []
       for (id, mine) in here.documents.sorted(by: { $0.key < $1.key }) where !mine.isOversize {
         guard matchesHere.contains(id) || matchesThere.contains(id) else { continue }
-        let theirs = there?.documents[id]
-        // A deletion that the receiver has forgotten since: who goes on from a cursor does not speak of it again.
-        if let theirs, theirs.isForgotten,
-          sender.plan.features.intersection(receiver.plan.features).contains(.cursors)
+        if hasCursors, let document = world.oracles.name(id, in: name), receiver.forgotten.contains(document)
         {
           continue
         }
-        guard let reason = try debt(mine, theirs) else { continue }
+        // Who must not tell what it holds cannot be answered with a deletion of which no more than that is known.
+        if mine.isCertificate, !receiver.maySend(collection, to: sender) { continue }
+        guard let reason = try debt(mine, there?.documents[id]) else { continue }
         throw Violation(
           .convergence, "\(sender.name) owes \(receiver.name) \(name)/\(id.value): \(reason)")
       }
@@ -87,8 +88,8 @@ struct DocumentCopy {
   let isOversize: Bool
   let tables: RecordTables
 
-  /// Nothing is left of it but the certificate of its deletion.
-  var isForgotten: Bool { !isAlive && vector.isEmpty }
+  /// Whether all that is known is that it was deleted.
+  var isCertificate: Bool { !isAlive && vector.isEmpty }
 
   /// Whether merging another peer's state would change this one.
   func gains(from other: DocumentCopy) throws -> Bool {

@@ -76,7 +76,15 @@ final class Oracles {
   }
 
   /// Deletions were forgotten.
-  func collected(_ peer: SimPeer, _ store: Store) throws { try adopt(try Shadow(store, self), at: peer) }
+  ///
+  /// - Returns: The documents whose deletion is not known any more.
+  func collected(_ peer: SimPeer, _ store: Store) throws -> Set<DocumentName> {
+    let before = shadows[peer.number]
+    try adopt(try Shadow(store, self), at: peer)
+    let known = shadows[peer.number].documents
+    let dead = before.documents.filter { !$0.value.isAlive && known[$0.key]?.vector != $0.value.vector }
+    return Set(dead.keys).union(before.deaths.keys)
+  }
 
   private func adopt(_ shadow: Shadow, at peer: SimPeer) throws {
     let old = shadows[peer.number]

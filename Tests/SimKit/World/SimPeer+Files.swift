@@ -12,7 +12,7 @@ extension SimPeer {
     try store.collect()
     world.reach(.forgotten)
     try distribute()
-    try world.oracles.collected(self, store)
+    forgotten.formUnion(try world.oracles.collected(self, store))
   }
 
   func makeIndex(_ collection: Int) throws {

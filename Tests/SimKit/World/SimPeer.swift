@@ -21,6 +21,8 @@ package final class SimPeer {
   var backedUpAt: Int?
   /// Collections whose records have rotted.
   var rotten: Set<Int> = []
+  /// Documents of whose deletion it knows nothing any more.
+  var forgotten: Set<DocumentName> = []
   /// Whether the next opening does not look whether the files are a copy.
   var trustsCopies = false
   private(set) var store: Store?
