@@ -105,6 +105,8 @@ package enum Probe {
     case interestRepeated
     /// Changes came faster than the link, and were announced from the log.
     case fellBehind
+    /// Much was not asked of a peer while another one brought it.
+    case bulkPostponed
     /// What a peer forwards was known: it announces again.
     case prunedForwards
     /// What a peer writes itself was known: it announces that too.

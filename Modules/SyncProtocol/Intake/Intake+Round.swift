@@ -13,6 +13,7 @@ extension Intake {
     let filters = tasks.map { $0 }.filter(\.outlastsRounds)
     tasks.removeAll()
     for task in filters { tasks.append(task) }
+    releaseBulk()
     open = [:]
     questions = []
     wants = []
@@ -51,6 +52,12 @@ extension Intake {
     case (.split(let parts), .some):
       let bounds = parts.dropLast().map(\.to)
       guard bounds.allSatisfy({ $0 != range.from && range.contains($0) }) else { throw Self.outside }
+      if range.isWhole {
+        let count = parts.reduce(0 as UInt64) {
+          $0.addingReportingOverflow($1.fingerprint.count).partialValue
+        }
+        guard mayAskForMuch(of: range.collection, count: count) else { break }
+      }
       tasks.append(.fingerprint(RangeScan(range, bounds: bounds), theirs: parts.map(\.fingerprint)))
     case (.rest(let items, _), .none):
       guard items.allSatisfy({ range.contains($0.id.bytes) }) else { throw Self.outside }
@@ -87,6 +94,7 @@ extension Intake {
   func noteProgress() {
     guard case .applying(let group) = phase, appliedGroups >= group else { return }
     phase = .done
+    releaseBulk()
     tellCaughtUp()
     if isFullRound, due == .nothing { noteCompared() }
   }

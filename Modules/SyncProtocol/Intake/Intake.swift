@@ -101,6 +101,7 @@ final class Intake {
   var pulls: [[DocumentWant]] = []
   /// When a piece of a group last came in.
   var progressedAt = Duration.zero
+  var bulk = PostponedBulk()
   /// Groups in a row that the sender wrote and this peer knew.
   var knownOwnGroups = 0
 
@@ -109,7 +110,7 @@ final class Intake {
     drafter = RecordDrafter(context.store)
   }
 
-  var hasWork: Bool { !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed }
+  var hasWork: Bool { !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed || isBulkDue }
 
   private var canAsk: Bool { open.count + questions.count < context.tuning.rangesInFlight }
 
@@ -180,9 +181,10 @@ final class Intake {
   /// Does what waits, as far as the budget of records goes, then sends what has gathered.
   func work(budget: inout Int) throws(SyncError) {
     if due != .nothing, isRoundAllowed { try beginRound() }
+    takeUpBulk()
     while budget > 0, canAsk, let task = tasks.removeFirst() { try run(task, budget: &budget) }
     flush()
-    if phase == .asking, tasks.isEmpty, open.isEmpty {
+    if phase == .asking, tasks.isEmpty, open.isEmpty, bulk.collections.isEmpty {
       phase = .settling
       context.send(.asked) { $0.writeVarint(round) }
     }

@@ -60,7 +60,12 @@ extension Intake {
 
   /// Asks about a range of which this is held here, telling as much of it as may be told.
   private func compare(_ range: KeyRange, _ mine: Fingerprint) {
-    if mine.count == 0 { return ask(range, holding: mine, .everything(nextRequest, range)) }
+    if mine.count == 0 {
+      guard range.isWhole else { return ask(range, holding: mine, .everything(nextRequest, range)) }
+      if asksBeforeMuch { return ask(range, holding: mine, .tell(nextRequest, range)) }
+      guard mayAskForMuch(of: range.collection, count: nil) else { return }
+      return ask(range, holding: mine, .everything(nextRequest, range))
+    }
     if let cleared = context.gatekeeper?.clear(range.collection) {
       return ask(
         range, holding: mine, RangeQuestion(cleared, request: nextRequest, range: range, holding: mine))

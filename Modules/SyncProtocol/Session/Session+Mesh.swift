@@ -8,6 +8,7 @@ extension Session {
     context.shared.pulls.note(
       id, roundTrip: context.roundTrip.shortest, progressedAt: intake.progressedAt,
       isApplying: intake.receivedGroups > intake.appliedGroups)
+    intake.noteBulk()
   }
 
   func take(_ announcement: Announcement) throws(SyncError) {

@@ -171,7 +171,10 @@ public final class Session {
 
   /// Looks again at what waits for other sessions of the store, one of which has come to something.
   public func nudged(now: Duration) -> [Action] {
-    step(now) { () throws(SyncError) in intake.announced.hurry(now: now) }
+    step(now) { () throws(SyncError) in
+      intake.announced.hurry(now: now)
+      intake.hurryBulk()
+    }
   }
 
   /// Takes note that the link has room again.
@@ -261,7 +264,7 @@ public final class Session {
         [
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
-          intake.announcementsTime, intake.cursorTime, supply.markTime, statements.deadline,
+          intake.announcementsTime, intake.bulkTime, intake.cursorTime, supply.markTime, statements.deadline,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }

@@ -9,6 +9,8 @@ public final class SessionShared: Sendable {
   let pulls = PullDesk()
   /// What several send of the same changes.
   let encoding = SharedEncoding()
+  /// Who brings much.
+  let bulk = BulkDesk()
   /// Lets go of what has left subscriptions.
   let leaves = LeaveDesk()
   /// What peers subscribed to.
@@ -23,7 +25,7 @@ public final class SessionShared: Sendable {
   public func leave(_ session: UInt64) -> [UInt64] {
     encoding.leave(session)
     leaves.leave(session)
-    return pulls.leave(session)
+    return Set(pulls.leave(session) + bulk.leave(session)).sorted()
   }
 
   /// Says what the store subscribes to, and of which queries documents are let go of that leave them.
