@@ -18,7 +18,7 @@ import Testing
       writer: Writer(site: SiteID(high: 1, low: 2), birth: ClockReading(rawValue: 1_000)),
       reading: ClockReading(rawValue: 1_234))
   ])
-  private let hash = Summary(high: 3, low: 4)
+  private let hash: UInt64 = 0x0000_0003_0000_0004
 
   private func cleared(_ name: String) throws -> Cleared {
     guard let cleared = gatekeeper.clear(name) else { throw CodecError(.unknownName, "the gate is closed") }

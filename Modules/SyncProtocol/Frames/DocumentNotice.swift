@@ -106,15 +106,15 @@ package struct WantList: Hashable, Sendable {
 package struct DocumentHave: Hashable, Sendable {
   package var collection: String
   package var id: DocumentID
-  package var hash: Summary
+  package var hash: UInt64
   package var vector: VersionVector
 
   /// Makes a notice of what the gate lets through.
-  package init(_ cleared: consuming Cleared, id: DocumentID, hash: Summary, vector: VersionVector) {
+  package init(_ cleared: consuming Cleared, id: DocumentID, hash: UInt64, vector: VersionVector) {
     self.init(collection: cleared.collection, id: id, hash: hash, vector: vector)
   }
 
-  private init(collection: String, id: DocumentID, hash: Summary, vector: VersionVector) {
+  private init(collection: String, id: DocumentID, hash: UInt64, vector: VersionVector) {
     self.collection = collection
     self.id = id
     self.hash = hash
@@ -129,7 +129,7 @@ package struct DocumentHave: Hashable, Sendable {
     for have in haves {
       out.writeCollection(have.collection, after: &previous)
       out.writeBlob(have.id.bytes)
-      out.writeSummary(have.hash)
+      out.writeFixed(have.hash)
       have.vector.encode(to: &out)
     }
   }
@@ -140,11 +140,11 @@ package struct DocumentHave: Hashable, Sendable {
     let round = try reader.readVarint()
     var haves: [DocumentHave] = []
     var previous: String?
-    for _ in 0..<(try reader.readCount(minimumBytes: 20)) {
+    for _ in 0..<(try reader.readCount(minimumBytes: 12)) {
       let collection = try reader.readCollection(after: &previous)
       haves.append(
         DocumentHave(
-          collection: collection, id: try reader.readDocumentID(), hash: try reader.readSummary(),
+          collection: collection, id: try reader.readDocumentID(), hash: try reader.readFixed(),
           vector: try VersionVector(from: &reader)))
     }
     return (round, haves)
@@ -172,16 +172,16 @@ package struct DocumentOffer: Hashable, Sendable {
     for offer in offers {
       out.writeCollection(offer.collection, after: &previous)
       out.writeBlob(offer.item.id.bytes)
-      out.writeSummary(offer.item.hash)
+      out.writeFixed(offer.item.hash)
     }
   }
 
   package static func decode(from reader: inout ByteReader) throws(CodecError) -> [DocumentOffer] {
     var offers: [DocumentOffer] = []
     var previous: String?
-    for _ in 0..<(try reader.readCount(minimumBytes: 19)) {
+    for _ in 0..<(try reader.readCount(minimumBytes: 11)) {
       let collection = try reader.readCollection(after: &previous)
-      let item = DocumentHash(id: try reader.readDocumentID(), hash: try reader.readSummary())
+      let item = DocumentHash(id: try reader.readDocumentID(), hash: try reader.readFixed())
       offers.append(DocumentOffer(collection: collection, item: item))
     }
     return offers

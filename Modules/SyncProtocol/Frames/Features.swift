@@ -22,8 +22,6 @@ package struct Features: OptionSet, Hashable, Sendable {
   package static let remoteQueries = Features(rawValue: 1 << 6)
   /// A packer for slow links that is denser than deflate.
   package static let densePacking = Features(rawValue: 1 << 7)
-  /// Fingerprints with short bounds and hashes.
-  package static let shortFingerprints = Features(rawValue: 1 << 8)
   /// Questions that do not tell what the receiver holds.
   package static let blindQuestions = Features(rawValue: 1 << 9)
 

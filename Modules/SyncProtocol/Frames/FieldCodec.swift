@@ -1,11 +1,6 @@
-package import CRDTCore
+import CRDTCore
 
 extension ByteWriter {
-  package mutating func writeSummary(_ summary: Summary) {
-    writeFixed(summary.high)
-    writeFixed(summary.low)
-  }
-
   /// A collection's name; empty where it is the previous one's.
   mutating func writeCollection(_ name: String, after previous: inout String?) {
     writeString(name == previous ? "" : name)
@@ -14,10 +9,6 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-  package mutating func readSummary() throws(CodecError) -> Summary {
-    Summary(high: try readFixed(), low: try readFixed())
-  }
-
   /// A string of at most `limit` bytes.
   mutating func readString(limit: Int) throws(CodecError) -> String {
     let start = offset

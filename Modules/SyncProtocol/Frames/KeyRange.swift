@@ -26,21 +26,21 @@ package struct KeyRange: Hashable, Sendable {
 /// How many documents a range holds, and the sum of their hashes.
 package struct Fingerprint: Hashable, Sendable {
   package var count: UInt64 = 0
-  package var sum: Summary = .zero
+  package var sum: UInt64 = 0
 
-  package init(count: UInt64 = 0, sum: Summary = .zero) {
+  package init(count: UInt64 = 0, sum: UInt64 = 0) {
     self.count = count
     self.sum = sum
   }
 
-  package mutating func add(_ hash: Summary) {
+  package mutating func add(_ hash: UInt64) {
     count &+= 1
-    sum = sum &+ hash
+    sum &+= hash
   }
 
   /// What stands for one document in a sum: its state, tied to its id.
-  package static func hash(id: RawSpan, summary: Summary) -> Summary {
+  package static func hash(id: RawSpan, summary: Summary) -> UInt64 {
     let lanes = HashLanes(id).combined(with: HashLanes(summary.high, summary.low))
-    return Summary(high: lanes.first, low: lanes.second)
+    return lanes.first ^ lanes.second
   }
 }

@@ -55,7 +55,7 @@ package struct RangeQuestion: Hashable, Sendable {
     out.writeBlob(range.to)
     if case .compare(let fingerprint) = mode {
       out.writeVarint(fingerprint.count)
-      out.writeSummary(fingerprint.sum)
+      out.writeFixed(fingerprint.sum)
     }
   }
 
@@ -68,7 +68,7 @@ package struct RangeQuestion: Hashable, Sendable {
     let to = try reader.readBytesArray(limit: Limits.documentIDBytes)
     range = KeyRange(collection: collection, from: from, to: to)
     switch mode {
-    case 0: self.mode = .compare(Fingerprint(count: try reader.readVarint(), sum: try reader.readSummary()))
+    case 0: self.mode = .compare(Fingerprint(count: try reader.readVarint(), sum: try reader.readFixed()))
     case 1: self.mode = .rest
     case 2: self.mode = .tell
     default: throw reader.failure(.malformed, "a question is of an unknown kind")
@@ -79,9 +79,9 @@ package struct RangeQuestion: Hashable, Sendable {
 /// A document's id and the hash of its state.
 package struct DocumentHash: Hashable, Sendable {
   package var id: DocumentID
-  package var hash: Summary
+  package var hash: UInt64
 
-  package init(id: DocumentID, hash: Summary) {
+  package init(id: DocumentID, hash: UInt64) {
     self.id = id
     self.hash = hash
   }
@@ -151,10 +151,12 @@ package struct RangeAnswer: Hashable, Sendable {
     case .split(let parts):
       out.write(2 as UInt8)
       out.writeVarint(parts.count)
-      for part in parts {
-        out.writeBlob(part.to)
+      var previous: [UInt8] = []
+      for (index, part) in parts.enumerated() {
+        if index < parts.count - 1 { out.writeRising(part.to, after: previous) }
+        previous = part.to
         out.writeVarint(part.fingerprint.count)
-        out.writeSummary(part.fingerprint.sum)
+        out.writeFixed(part.fingerprint.sum)
       }
     case .stream: out.write(3 as UInt8)
     case .rest(let items, let isLast):
@@ -166,9 +168,11 @@ package struct RangeAnswer: Hashable, Sendable {
 
   private static func encode(_ items: [DocumentHash], to out: inout ByteWriter) {
     out.writeVarint(items.count)
+    var previous: [UInt8] = []
     for item in items {
-      out.writeBlob(item.id.bytes)
-      out.writeSummary(item.hash)
+      out.writeRising(item.id.bytes, after: previous)
+      previous = item.id.bytes
+      out.writeFixed(item.hash)
     }
   }
 
@@ -190,29 +194,24 @@ package struct RangeAnswer: Hashable, Sendable {
 
   private static func items(_ reader: inout ByteReader) throws(CodecError) -> [DocumentHash] {
     var items: [DocumentHash] = []
-    for _ in 0..<(try reader.readCount(minimumBytes: 18)) {
-      let id = try reader.readDocumentID()
-      guard items.last.map({ $0.id < id }) ?? true else {
-        throw reader.failure(.malformed, "ids are not in order")
-      }
-      items.append(DocumentHash(id: id, hash: try reader.readSummary()))
+    var bytes: [UInt8] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 11)) {
+      items.append(DocumentHash(id: try reader.readRisingID(&bytes), hash: try reader.readFixed()))
     }
     return items
   }
 
   private static func parts(_ reader: inout ByteReader) throws(CodecError) -> [Part] {
-    let count = try reader.readCount(minimumBytes: 18)
+    let count = try reader.readCount(minimumBytes: 9)
     guard count >= 1, count <= SyncLimits.splitParts else {
       throw reader.failure(.limit, "a range is split into \(count) parts")
     }
     var parts: [Part] = []
+    var to: [UInt8] = []
     for index in 0..<count {
-      let to = try reader.readBytesArray(limit: Limits.documentIDBytes)
-      guard to.isEmpty == (index == count - 1),
-        parts.last.map({ $0.to.lexicographicallyPrecedes(to) || to.isEmpty }) ?? true
-      else { throw reader.failure(.malformed, "a range's parts are not in order") }
+      if index < count - 1 { try reader.readRising(&to) } else { to = [] }
       parts.append(
-        Part(to: to, fingerprint: Fingerprint(count: try reader.readVarint(), sum: try reader.readSummary())))
+        Part(to: to, fingerprint: Fingerprint(count: try reader.readVarint(), sum: try reader.readFixed())))
     }
     return parts
   }

@@ -60,21 +60,7 @@ struct IncomingRun: Sendable {
     ids.reserveCapacity(count)
     var bytes: [UInt8] = []
     for _ in 0..<count {
-      let start = reader.offset
-      guard let shared = Int(exactly: try reader.readVarint()), shared <= bytes.count else {
-        throw CodecError(.malformed, "an id shares more than there is", at: start)
-      }
-      let rest = try reader.readBlob()
-      // Above the one before, and sharing no more than it says.
-      let isAbove =
-        ids.isEmpty
-        || rest.byteCount > 0 && (shared == bytes.count || rest.first > bytes[shared])
-      guard isAbove else { throw CodecError(.malformed, "the ids of a run do not rise", at: start) }
-      bytes.removeSubrange(shared...)
-      unsafe rest.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-      do { ids.append(try DocumentID(validating: bytes.span.bytes)) } catch {
-        throw CodecError(error.code, error.message, at: start)
-      }
+      ids.append(try reader.readRisingID(&bytes))
     }
     return ids
   }
@@ -84,9 +70,4 @@ struct IncomingRun: Sendable {
     let start = member == 0 ? 0 : ends[member - 1]
     return try body(entries.span.bytes.extracting(start..<ends[member]))
   }
-}
-
-extension RawSpan {
-  /// The first byte, of which there must be one.
-  fileprivate var first: UInt8 { unsafe unsafeLoadUnaligned(fromByteOffset: 0, as: UInt8.self) }
 }

@@ -73,9 +73,7 @@ struct OutgoingRun {
     var previous: [UInt8] = []
     for place in order {
       let id = members[place].id
-      let shared = zip(previous, id).prefix { $0 == $1 }.count
-      out.writeVarint(shared)
-      out.writeBlob(id[shared...])
+      out.writeRising(id, after: previous)
       previous = id
     }
     for column in 0..<head.valueCount {

@@ -198,7 +198,7 @@ extension Intake {
         ) { _, record, summary in
           let id = document.id.bytes.span.bytes
           let vector = try record.vector(sites: sites)
-          let isSame = document.hash.map { $0 == Fingerprint.hash(id: id, summary: summary).low }
+          let isSame = document.hash.map { $0 == Fingerprint.hash(id: id, summary: summary) }
           let isHeld = matcher?.matches(id, record) ?? false
           let isIncluded = vector.dominates(document.vector)
           // Of another version the contents are others anyway.

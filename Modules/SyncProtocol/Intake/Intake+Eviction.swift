@@ -86,7 +86,7 @@ extension Intake {
 
   private struct HeldState {
     let vector: VersionVector
-    let hash: Summary
+    let hash: UInt64
     let isMatch: Bool
   }
 

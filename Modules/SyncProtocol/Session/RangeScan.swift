@@ -27,7 +27,7 @@ struct RangeScan {
   var whole: Fingerprint {
     fingerprints.reduce(into: Fingerprint()) { sum, part in
       sum.count &+= part.count
-      sum.sum = sum.sum &+ part.sum
+      sum.sum &+= part.sum
     }
   }
 

@@ -8,7 +8,7 @@ struct DocumentRequest {
   /// What the peer has.
   let vector: VersionVector
   /// The peer's state, where it told of it: nothing is owed when it is the same here.
-  var hash: Summary?
+  var hash: UInt64?
   /// Whether the peer holds the document under its interest.
   var isHeld: Bool
   /// Whether the peer's own document is being answered.

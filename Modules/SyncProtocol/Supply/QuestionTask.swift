@@ -55,8 +55,8 @@ extension Supply {
     let parts = answers.parts(of: 64 << 10) { answer in
       switch answer.body {
       case .equal, .stream: 12
-      case .items(let items, _), .rest(let items, _): items.reduce(24) { $0 + $1.id.bytes.count + 18 }
-      case .split(let parts): parts.reduce(24) { $0 + $1.to.count + 27 }
+      case .items(let items, _), .rest(let items, _): items.reduce(24) { $0 + $1.id.bytes.count + 11 }
+      case .split(let parts): parts.reduce(24) { $0 + $1.to.count + 19 }
       }
     }
     for part in parts {
@@ -133,7 +133,7 @@ extension Supply {
         guard !matcher.matches(id, record) else { return true }
         items.append(
           DocumentHash(id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary)))
-        bytes += id.byteCount + 18
+        bytes += id.byteCount + 11
         return true
       }
     }

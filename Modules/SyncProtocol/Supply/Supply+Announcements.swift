@@ -18,7 +18,7 @@ extension Supply {
       isHeld && change.before != nil
       && ownInterest(change.collection)?.matches(change.id, change.before) ?? false
     return News(
-      hash: Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary).low,
+      hash: Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary),
       isNewlyHeld: isHeld && !wasHeld, leaves: !matches)
   }
 

@@ -243,7 +243,7 @@ extension Supply {
 
   func send(_ offers: [DocumentOffer]) {
     let cleared = offers.filter { gatekeeper?.maySend($0.collection) ?? false }
-    for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 20 })
+    for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 12 })
     {
       context.send(.offer) { DocumentOffer.encode(Array(part), to: &$0) }
     }

@@ -265,7 +265,7 @@ extension Supply {
     guard let cleared = gatekeeper?.clear(source.collection.name) else { return nil }
     return AnnouncedDocument(
       cleared, id: DocumentID(trusted: id.copied), vector: try record.vector(sites: source.tables.sites),
-      hash: Fingerprint.hash(id: id, summary: summary).low,
+      hash: Fingerprint.hash(id: id, summary: summary),
       leaves: !source.matcher.matches(id, record))
   }
 

@@ -35,10 +35,10 @@ struct GoldenMessages {
         reading: ClockReading(rawValue: 1_300))
     ])
     let id = try DocumentID("abc")
-    let item = DocumentHash(id: id, hash: Summary(high: 7, low: 8))
+    let item = DocumentHash(id: id, hash: 0x0000_0007_0000_0008)
     question = RangeQuestion(
       try cleared(), request: 1, range: KeyRange(collection: "cars", from: [3, 65], to: [3, 90]),
-      holding: Fingerprint(count: 200, sum: Summary(high: 1, low: 2)))
+      holding: Fingerprint(count: 200, sum: 0x0000_0001_0000_0002))
     want = WantList(
       round: 3, isGroup: true, wants: [DocumentWant(try cleared(), id: id, vector: vector, isHeld: true)])
     have = DocumentHave(try cleared(), id: id, hash: item.hash, vector: vector)

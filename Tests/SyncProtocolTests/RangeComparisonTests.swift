@@ -1,0 +1,82 @@
+import CRDTCore
+import DocStore
+import SyncProtocol
+import Testing
+
+/// Ranges are compared by counts and sums: few bytes, however much is in sync.
+@Suite struct RangeComparisonTests {
+  @Test func `one difference among many documents costs little on the wire`() throws {
+    let network = TestNetwork()
+    // Without cursors everything is compared.
+    network.features = { _ in Features.tested.subtracting(.cursors) }
+    let (sender, receiver) = (try network.addPeer("sender"), try network.addPeer("receiver"))
+    func id(_ number: Int) throws -> DocumentID {
+      // 24 letters, spread like random ones.
+      let word = String(UInt64(number) &* 0x9E37_79B9_7F4A_7C15 | 1 << 63, radix: 16)
+      return try DocumentID(word + "12345678")
+    }
+    try sender.write { transaction in
+      for number in 0..<10_000 { try transaction.upsert(["n": .int(1)], id: id(number), into: "things") }
+    }
+    try receiver.subscribe("SELECT * FROM things")
+    let (_, first) = try network.connect(sender, receiver)
+    try network.settle()
+    network.cut(first)
+    try sender.write { try $0.update(id(4_321), in: "things", [.set(["n"], .int(2))]) }
+    var bytes: [FrameKind: Int] = [:]
+    network.onSend = { _, frame in
+      guard let bounds = try? FrameCodec.next(in: frame.span.bytes, at: 0) else { return }
+      bytes[FrameKind(bounds.type), default: 0] += frame.count
+    }
+    let (_, second) = try network.connect(sender, receiver)
+    try network.settle()
+    #expect(second.caughtUp == 1)
+    #expect(try sender.documents() == receiver.documents())
+    // Three splits of 16 parts, and a listing of at most 32 documents.
+    #expect(bytes[.comparison, default: 0] < 3 * (16 * 15 + 50) + 32 * 34)
+    #expect(bytes.values.reduce(0, +) < 2_000)
+  }
+
+  private enum FrameKind: Hashable {
+    case comparison, other
+
+    init(_ type: UInt8) {
+      self = [FrameType.compare.rawValue, FrameType.answer.rawValue].contains(type) ? .comparison : .other
+    }
+  }
+
+  /// A range split in two at `bound`, and the bytes that say so.
+  private func split(at bounds: [(shared: UInt8, rest: [UInt8])]) -> [UInt8] {
+    var bytes: [UInt8] = [1, 2, UInt8(bounds.count + 1)]
+    for bound in bounds {
+      bytes += [bound.shared, UInt8(bound.rest.count)] + bound.rest + [5] + [UInt8](repeating: 7, count: 8)
+    }
+    return bytes + [5] + [UInt8](repeating: 7, count: 8)
+  }
+
+  @Test func `bounds that rise are read`() throws {
+    let bytes = split(at: [(0, [3, 65, 66]), (2, [67]), (3, [1]), (0, [4])])
+    var reader = ByteReader(bytes.span.bytes)
+    guard case .split(let parts) = try RangeAnswer(from: &reader).body else {
+      Issue.record("no split was read")
+      return
+    }
+    #expect(parts.map(\.to) == [[3, 65, 66], [3, 65, 67], [3, 65, 67, 1], [4], []])
+  }
+
+  @Test(
+    arguments: [
+      [(1, [3])],  // shares what is not there
+      [(0, [])], [(0, [3]), (1, [])],  // not above
+      [(0, [3, 65]), (1, [64])], [(0, [3, 65]), (1, [65, 66])],  // below, or sharing more than it says
+      [(0, [3]), (0, [3, 65])],
+      [(0, [UInt8](repeating: 1, count: 200)), (200, [UInt8](repeating: 1, count: 57))],  // too long
+    ] as [[(UInt8, [UInt8])]])
+  func `bounds written in another way are refused`(bounds: [(UInt8, [UInt8])]) {
+    let bytes = split(at: bounds.map { (shared: $0.0, rest: $0.1) })
+    #expect(throws: CodecError.self) {
+      var reader = ByteReader(bytes.span.bytes)
+      _ = try RangeAnswer(from: &reader)
+    }
+  }
+}
