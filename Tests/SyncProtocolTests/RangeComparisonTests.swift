@@ -8,7 +8,7 @@ import Testing
   @Test func `one difference among many documents costs little on the wire`() throws {
     let network = TestNetwork()
     // Without cursors everything is compared.
-    network.features = { _ in Features.tested.subtracting(.cursors) }
+    network.features = { _ in Features.supported.subtracting(.cursors) }
     let (sender, receiver) = (try network.addPeer("sender"), try network.addPeer("receiver"))
     func id(_ number: Int) throws -> DocumentID {
       // 24 letters, spread like random ones.

@@ -14,7 +14,7 @@ struct LogPlace {
   var isResumed = false
   /// The walk from the receiver's cursor, while it goes on.
   var walk: LogWalk?
-  /// Where it ended: transactions up to there were announced, and the receiver may have some in part only.
+  /// Transactions up to there were announced, and the receiver may have some in part only.
   var resumedThrough: UInt64 = 0
   /// The last mark: what it said, what had gone out by then, and when.
   var marked: Mark?
@@ -90,6 +90,7 @@ extension Supply {
     let answer = ResumedFrame(generation: frame.generation, verdict: verdict, sequence: end ?? 0)
     context.send(.resumed) { answer.encode(to: &$0) }
     guard let end else { return }
+    hasBegun = true
     log.policyPrint = policy
     log.isResumed = true
     settledSequence = end
@@ -112,6 +113,14 @@ extension Supply {
     log.isAnnouncing = false
     log.closing = nonce
     context.send(.ping) { $0.writeFixed(nonce) }
+  }
+
+  /// Lets go of what binds announced transactions, once the receiver has asked for what it lacks of them and has it.
+  func settleAnnouncements() {
+    guard log.resumedThrough > 0, log.walk == nil, !log.isAnnouncing, log.closing == nil, requests.isEmpty,
+      partialWants.isEmpty, isDrained
+    else { return }
+    log.resumedThrough = 0
   }
 
   /// Takes the receiver's answer to a ping.
@@ -182,7 +191,7 @@ extension Supply {
       log.walk = walk
     } else {
       log.followed = max(log.followed ?? 0, end)
-      log.resumedThrough = end
+      log.resumedThrough = max(log.resumedThrough, end)
     }
   }
 
@@ -309,6 +318,7 @@ extension Supply {
   private func announceFromLog(_ documents: [AnnouncedDocument], sequence: UInt64) {
     context.statistics.groupsAnnounced += 1
     announcing.add(documents, sequence: sequence, isCounted: context.features.contains(.mesh))
+    log.resumedThrough = max(log.resumedThrough, sequence)
     log.isAnnouncing = true
   }
 

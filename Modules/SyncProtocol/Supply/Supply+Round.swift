@@ -6,6 +6,7 @@ extension Supply {
     endRound()
     round = number
     isRoundActive = true
+    hasBegun = true
     isAwaitingRound = false
     let sequence = try context.read { transaction in
       oversize = try transaction.oversizeKeys()

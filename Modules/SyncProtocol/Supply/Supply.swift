@@ -58,6 +58,8 @@ final class Supply {
   var roundCost = 0
   /// Changes came too fast: nothing is queued until the peer begins to reconcile.
   var isAwaitingRound = false
+  /// Whether it is known what the peer has under its interest: it is compared, or followed from its cursor.
+  var hasBegun = false
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   var contention: Contention
@@ -116,6 +118,7 @@ final class Supply {
       for name in watch.askAgain(changed: changed) { context.send(.filterWanted) { $0.writeString(name) } }
       return
     }
+    hasBegun = false
     log = LogPlace(asksTaken: log.asksTaken)
     watch = WatchList(context.tuning)
   }
@@ -146,10 +149,11 @@ final class Supply {
 
   /// Whether documents may go out with no more than recent transactions bind to them.
   ///
-  /// Not during a reconciliation, nor before all that it has sent is acknowledged: by then the peer has asked for what
+  /// Not before it is known what the peer has, during a reconciliation, nor before all that it has sent is acknowledged: by then the peer has asked for what
   /// it has left out of that, as a whole, which binds it.
   var canAnswer: Bool {
-    !isRoundActive && settledAfter == nil && outgoing.window.acknowledged.groups >= settledGroups
+    hasBegun && !isRoundActive && settledAfter == nil
+      && outgoing.window.acknowledged.groups >= settledGroups
   }
 
   /// Whether the reconciliation has something to do that does not wait for the peer.
@@ -182,6 +186,7 @@ final class Supply {
     }
     flushAnnouncements()
     closeAnnouncements()
+    settleAnnouncements()
     try setMark()
   }
 

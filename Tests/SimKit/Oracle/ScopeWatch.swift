@@ -22,6 +22,15 @@ struct ScopeWatch {
     guard hasScopes, sender.plan.compressionLevel == 0, bytes.count > 8 else { return }
     let side = connection.peer(0) === sender ? 0 : 1
     let receiver = connection.peer(1 - side)
+    try check(text: bytes, of: bytes, from: sender, to: receiver, shadows)
+    for id in try FrameKind.namesInFull(bytes) {
+      try check(text: id, of: bytes, from: sender, to: receiver, shadows)
+    }
+  }
+
+  private mutating func check(
+    text bytes: [UInt8], of frame: [UInt8], from sender: SimPeer, to receiver: SimPeer, _ shadows: [Shadow]
+  ) throws {
     var index = 0
     while let found = bytes.firstMarker(from: index) {
       index = found.end
@@ -37,7 +46,7 @@ struct ScopeWatch {
         throw Violation(
           .scopes,
           "\(sender.name) sends of c\(found.collection) to \(receiver.name), where its scope forbids that: "
-            + FrameKind.text(bytes) + ", " + Self.text(bytes, around: found.end))
+            + FrameKind.text(frame) + ", " + Self.text(bytes, around: found.end))
       }
     }
   }

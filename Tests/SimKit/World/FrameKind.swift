@@ -1,3 +1,4 @@
+import CRDTCore
 import SyncProtocol
 
 /// What can be told of frames by looking at them.
@@ -11,6 +12,23 @@ enum FrameKind {
     case 14: bytes[0] == 9 && pings.contains(bytes[1])
     default: false
     }
+  }
+
+  /// The ids and bounds in an answer, which writes no more of each than what differs from the one before.
+  static func namesInFull(_ bytes: [UInt8]) throws -> [[UInt8]] {
+    guard let frame = try FrameCodec.next(in: bytes.span.bytes, at: 0) else { return [] }
+    var reader = ByteReader(bytes.span.bytes.extracting(frame.payload))
+    guard frame.type == FrameType.answer.rawValue else { return [] }
+    _ = try reader.readVarint()
+    var names: [[UInt8]] = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+      switch try RangeAnswer(from: &reader).body {
+      case .split(let parts): names += parts.map(\.to)
+      case .items(let items, _), .rest(let items, _): names += items.map(\.id.bytes)
+      case .equal, .stream: break
+      }
+    }
+    return names
   }
 
   /// A frame in one word and its length, for who reads along.
