@@ -50,6 +50,8 @@ struct RequestGroup {
   var isPull = false
   /// What binds them until the answer is applied, where the peer has left out a group of them.
   var binding: UInt64?
+  /// How many had come before.
+  var number: UInt64 = 0
 }
 
 /// Why a document goes out, and so what it builds on.

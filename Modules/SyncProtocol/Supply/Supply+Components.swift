@@ -218,6 +218,7 @@ extension Supply {
       try refreshRecent(transaction, concerned)
       oversize = try transaction.oversizeKeys()
       var sources = Sources(self)
+      if try isAnswered(group, &sources, transaction) { return }
       batch.begin(sequence: group.binding ?? 0, mayOvertake: false)
       var places: [StoredPlace] = []
       for request in group.requests {
@@ -241,6 +242,19 @@ extension Supply {
       try include(bundle(around: places), &sources, transaction, budget: &budget)
       batch.finish()
     }
+  }
+
+  /// Whether all that a group asks for went out whole since it came, beside what another asked for.
+  private func isAnswered(
+    _ group: RequestGroup, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    guard requests.mayBeAnswered(group) else { return false }
+    for request in group.requests {
+      guard let source = try sources.source(request.collection, transaction) else { continue }
+      let key = DocumentKey(collection: source.collection.id, id: request.id)
+      guard requests.isAnswered(key, of: group) else { return false }
+    }
+    return true
   }
 
   private func takeDeferred(_ place: StoredPlace) -> Inclusion? {

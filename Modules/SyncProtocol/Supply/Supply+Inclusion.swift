@@ -16,6 +16,8 @@ extension Supply {
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
       told = summary
       if request.isReply { flags |= GroupEncoder.replyFlag }
+    } else if !isRoundActive, !requests.isEmpty {
+      requests.noteWhole(source.key(of: id))
     }
     try batch.append(
       id, record, base: base, of: source.collection, source.tables, flags: flags, summary: told)

@@ -200,8 +200,9 @@ extension Supply {
   ///
   /// What is about to be answered is not forgotten.
   func forgetConfirmed(answering binding: UInt64? = nil) {
-    let open = requests.map { $0.binding } + [binding]
-    recent.removeBindings(except: Set(open.compactMap(\.self) + outgoing.bindings))
+    var open = requests.bindings.union(outgoing.bindings)
+    if let binding { open.insert(binding) }
+    recent.removeBindings(except: open)
     // Of what was only announced since a cursor the receiver may have any part.
     guard log.walk == nil else { return }
     recent.remove(after: log.resumedThrough, before: min(firstUnconfirmed ?? .max, lastCommitted &+ 1))

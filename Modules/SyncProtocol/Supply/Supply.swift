@@ -50,7 +50,7 @@ final class Supply {
   var liveBytes = 0
   /// Live groups that wait for the end of the reconciliation.
   var heldBack = WorkQueue<LiveGroup>()
-  var requests = WorkQueue<RequestGroup>()
+  var requests = RequestQueue()
   /// Wants that are to be answered together, of which more are to come.
   var partialWants: [DocumentWant] = []
   /// What the requests that wait are worth in memory, and those of the current reconciliation.
