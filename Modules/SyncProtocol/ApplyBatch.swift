@@ -13,17 +13,24 @@ public struct ApplyBatch: Sendable {
   /// Documents that are no longer wanted here.
   let leaving: [LeaveDesk.Candidate]
   private let desk: LeaveDesk
+  private let components: ComponentStage
+  private let features: Features
+  /// Collections of which documents come in.
+  private let accepted: Set<String>
 
   init(
     ticket: UInt64, groups: [IncomingGroup], sender: SiteID, cursor: [UInt8]? = nil,
-    leaving: [LeaveDesk.Candidate] = [], desk: LeaveDesk
+    leaving: [LeaveDesk.Candidate] = [], accepted: Set<String> = [], for context: SessionContext
   ) {
     self.ticket = ticket
     self.groups = groups
     self.sender = sender
     self.cursor = cursor
     self.leaving = leaving
-    self.desk = desk
+    desk = context.shared.leaves
+    components = context.shared.components
+    features = context.features
+    self.accepted = accepted
   }
 
   /// Documents in all groups.
@@ -45,7 +52,11 @@ public struct ApplyBatch: Sendable {
       let group = hasLeft ? try desk.without(left: group, in: transaction) : group
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
       try transaction.beginGroup()
-      try GroupMerge(group, in: transaction).run(&outcome)
+      if group.part != nil {
+        guard let step = group.step, try take(group, step, in: transaction, &outcome) else { continue }
+      } else {
+        try GroupMerge(group, in: transaction).run(&outcome)
+      }
       if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
     if !groups.isEmpty {
@@ -54,6 +65,45 @@ public struct ApplyBatch: Sendable {
     }
     try desk.evict(leaving, in: transaction)
     return outcome
+  }
+}
+
+extension ApplyBatch {
+  /// Puts a part of a large group aside, or publishes the whole with the last one.
+  ///
+  /// Where there is no room for all parts, those that are here become visible, and each that follows.
+  ///
+  /// - Returns: Whether anything was to be merged.
+  private func take(
+    _ group: IncomingGroup, _ step: ComponentStep, in transaction: WriteTransaction,
+    _ outcome: inout ApplyOutcome
+  ) throws -> Bool {
+    if step.part.part == 0 {
+      try StagedComponent.collect(transaction) { $0 != step.id && components.isUsed($0) }
+    }
+    // What was accepted when it came in may not be any more.
+    var group = group
+    group.removeDocuments { !accepted.contains($0.collection) }
+    let component = StagedComponent(
+      step.id, features: features, accepts: { accepted.contains($0) },
+      select: { try desk.without(left: $0, in: transaction) })
+    guard !components.isTorn(step.id) else {
+      try component.publish(with: group, in: transaction, &outcome)
+      return true
+    }
+    if !step.part.isLast {
+      if try component.put(group, as: step.part.part, in: transaction) { return false }
+      components.noteTorn(step.id)
+      outcome.torn = try component.extent(with: group, in: transaction)
+    }
+    guard try component.isWhole(before: step.part.part, in: transaction) else {
+      // What came in so long ago is forgotten, or its session is.
+      try transaction.unstage(step.id)
+      outcome.hasLostParts = true
+      return false
+    }
+    try component.publish(with: group, in: transaction, &outcome)
+    return true
   }
 }
 
@@ -73,6 +123,10 @@ public struct ApplyOutcome: Sendable {
   var owed: [OwedDocument] = []
   /// Records that nothing can be merged with.
   var damaged: Set<DamagedRecord> = []
+  /// What had come of a group when there was no room for more of its parts.
+  var torn: GroupExtent?
+  /// Whether parts of a group were forgotten before the last one came: it is to be looked for.
+  var hasLostParts = false
 
   public init() {}
 }

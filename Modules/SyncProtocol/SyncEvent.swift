@@ -29,7 +29,8 @@ public enum SyncEvent: Hashable, Sendable {
   case oversize(collection: String, id: DocumentID, byteCount: Int)
   /// An incoming document was dropped; told once a collection and session.
   case refused(collection: String, reason: String)
-  /// A group was too large to be sent whole and went out in parts.
+  /// A group was too large to be sent whole and went out in parts, or there was no room here to put its parts aside:
+  /// it becomes visible part by part. Of one that comes in the numbers say what had come by then.
   case groupSplit(documents: Int, byteCount: Int)
   /// A record here is damaged: it was neither sent nor counted; told once a document and session.
   ///

@@ -50,13 +50,13 @@ extension WriteTransaction {
     return true
   }
 
-  /// Forgets all parts.
-  package func unstage(_ id: StagingID) throws {
+  /// Forgets parts, all of them by default.
+  package func unstage(_ id: StagingID, parts: ClosedRange<UInt32> = 0...UInt32.max) throws {
     let access = try pagesToWrite("unstage")
     makesRoom = true
     var keys: [[UInt8]] = []
-    try access.scan(tables.staging, from: id.key().rawBytes) { key, _ in
-      guard StagingID(key) == id else { return false }
+    try access.scan(tables.staging, from: id.key(parts.lowerBound).rawBytes) { key, _ in
+      guard StagingID(key) == id, id.key(parts.upperBound).rawBytes.compare(key) >= 0 else { return false }
       keys.append(key.copied)
       return true
     }
@@ -71,6 +71,23 @@ extension WriteTransaction {
   package func forEachStaged(of id: StagingID, _ body: (UInt32, [UInt8]) throws -> Bool) throws {
     try reading { pages in try pages.forEachStaged(of: id, body) }
   }
+
+  /// Which parts were put aside, in their order.
+  package func stagedParts(of id: StagingID) throws -> [UInt32] {
+    let access = try pagesToWrite("stagedParts")
+    var parts: [UInt32] = []
+    try access.scan(tables.staging, from: id.key().rawBytes) { key, _ in
+      guard StagingID(key) == id else { return false }
+      var name = ByteReader(key.extracting(16..<key.byteCount))
+      guard let part: UInt32 = try? name.readFixed() else { throw SmallRecord.damaged("staging") }
+      parts.append(part)
+      return true
+    }
+    return parts
+  }
+
+  /// What parts were put aside of.
+  package func stagedIDs() throws -> Set<StagingID> { try reading { try $0.stagedIDs() } }
 
   /// Forgets what no part came of for a lived day.
   func collectStaged(_ access: PageAccess) throws {
@@ -90,18 +107,19 @@ extension ReadTransaction {
   }
 
   /// What parts were put aside of.
-  package borrowing func stagedIDs() throws -> Set<StagingID> {
-    let pages = try pages
+  package borrowing func stagedIDs() throws -> Set<StagingID> { try pages.stagedIDs() }
+}
+
+extension DocumentPages {
+  fileprivate func stagedIDs() throws -> Set<StagingID> {
     var found: Set<StagingID> = []
-    try pages.access.scan(pages.tables.staging, from: [UInt8]().rawBytes) { key, _ in
+    try access.scan(tables.staging, from: [UInt8]().rawBytes) { key, _ in
       if let id = StagingID(key) { found.insert(id) }
       return true
     }
     return found
   }
-}
 
-extension DocumentPages {
   fileprivate func forEachStaged(of id: StagingID, _ body: (UInt32, [UInt8]) throws -> Bool) throws {
     try access.scan(tables.staging, from: id.key().rawBytes) { key, stored in
       guard StagingID(key) == id else { return false }

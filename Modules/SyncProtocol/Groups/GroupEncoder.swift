@@ -20,6 +20,8 @@ struct GroupEncoder {
 
   /// What follows a count of no documents: runs, then documents.
   static let runsForm: UInt8 = 1
+  /// What follows a count of no documents: which part of a large group it is, then documents.
+  static let partForm: UInt8 = 2
 
   /// Where the documents are from; perhaps also where one is from that was left out.
   private(set) var collections = CollectionSet()
@@ -30,6 +32,9 @@ struct GroupEncoder {
   private var runDocuments = 0
   private var runs = ByteWriter()
   private var previousOfRuns: String?
+
+  /// Which part of a large group it is, if it is one.
+  var part: ComponentPart?
 
   var documentCount: Int { bodyCount + runDocuments }
   var byteCount: Int { body.count + runs.count }
@@ -45,6 +50,7 @@ struct GroupEncoder {
     bodyCount = 0
     collections = CollectionSet()
     previous = nil
+    part = nil
     guard runCount > 0 else { return }
     runs = ByteWriter()
     (runCount, runDocuments, previousOfRuns) = (0, 0, nil)
@@ -121,6 +127,10 @@ struct GroupEncoder {
       out.write(Self.runsForm)
       out.writeVarint(runCount)
       out.write(runs.bytes)
+    } else if let part {
+      out.writeVarint(0)
+      out.write(Self.partForm)
+      part.encode(to: &out)
     }
     out.writeVarint(bodyCount)
     return out.bytes
@@ -130,7 +140,7 @@ struct GroupEncoder {
   func write(to stream: inout [UInt8]) {
     var out = ByteWriter()
     swap(&out.bytes, &stream)
-    if runCount == 0 {
+    if runCount == 0, part == nil {
       out.writeVarint(varintBytes(bodyCount) + body.count)
       out.writeVarint(bodyCount)
     } else {

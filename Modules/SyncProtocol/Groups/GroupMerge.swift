@@ -73,6 +73,18 @@ struct GroupMerge {
     try note(result, of: document, over: known, &outcome)
   }
 
+  /// Whether all that the documents build on is here.
+  func hasBases(_ outcome: inout ApplyOutcome) throws -> Bool {
+    for document in group.documents {
+      guard case .vectors(let base, _) = document.basis, !base.isEmpty else { continue }
+      let here = try passingDamage(document.id, in: document.collection, &outcome) {
+        try transaction.vector(of: document.id, in: document.collection)
+      }
+      if let here, !here.dominates(base) { return false }
+    }
+    return true
+  }
+
   /// Merges the runs, and stores nothing.
   ///
   /// - Returns: `nil` when one of them does not fit.
@@ -218,6 +230,8 @@ struct GroupMerge {
   // MARK: - What to ask for
 
   /// What to ask for in place of the group.
+  func versions(_ outcome: inout ApplyOutcome) throws -> [DocumentVersion] { try versions([], &outcome) }
+
   private func versions(
     _ steps: [Step?], _ outcome: inout ApplyOutcome
   ) throws -> [DocumentVersion] {

@@ -24,9 +24,16 @@ struct IncomingGroup: Sendable {
   let block: [UInt8]
   private(set) var documents: [IncomingDocument]
   let runs: [IncomingRun]
-  let byteCount: Int
   /// Whether one of the documents fits some states only.
   let hasDependents: Bool
+  /// Where the group lies in the block.
+  let range: Range<Int>
+  /// Which part of a large group it is, if it is one.
+  let part: ComponentPart?
+  /// Where it goes as a part.
+  var step: ComponentStep?
+
+  var byteCount: Int { range.count }
 
   /// Documents, those in runs among them.
   var documentCount: Int { runs.reduce(documents.count) { $0 + $1.ids.count } }
@@ -52,13 +59,19 @@ struct IncomingGroup: Sendable {
     var count = try reader.readCount(minimumBytes: 6)
     var runs: [IncomingRun] = []
     var runDocuments = 0
-    if count == 0, features.contains(.runs) {
-      runs = try Self.readRuns(&reader)
-      runDocuments = runs.reduce(0) { $0 + $1.ids.count }
-      runs.removeAll { !accepts($0.collection) }
+    var part: ComponentPart?
+    if count == 0, !features.isDisjoint(with: [.runs, .staging]) {
+      switch try reader.readByte() {
+      case GroupEncoder.runsForm where features.contains(.runs):
+        runs = try Self.readRuns(&reader)
+        runDocuments = runs.reduce(0) { $0 + $1.ids.count }
+        runs.removeAll { !accepts($0.collection) }
+      case GroupEncoder.partForm where features.contains(.staging): part = try ComponentPart(from: &reader)
+      default: throw reader.failure(.malformed, "a group is of an unknown form")
+      }
       count = try reader.readCount(minimumBytes: 6)
     }
-    guard count + runDocuments >= 1, count + runDocuments <= SyncLimits.groupDocuments else {
+    guard count + runDocuments >= 1 || part != nil, count + runDocuments <= SyncLimits.groupDocuments else {
       throw reader.failure(.limit, "a group of \(count + runDocuments) documents")
     }
     var documents: [IncomingDocument] = []
@@ -85,6 +98,9 @@ struct IncomingGroup: Sendable {
         throw CodecError(error.code, error.message, at: reader.offset - wire.byteCount + error.offset)
       }
       if !basis.isSelfContained { hasDependents = true }
+      if part != nil, case .state = basis {
+        throw reader.failure(.malformed, "a part of a group has a successor")
+      }
       documents.append(
         IncomingDocument(
           collection: collection, id: id, wire: start..<start + wire.byteCount,
@@ -96,8 +112,9 @@ struct IncomingGroup: Sendable {
     self.block = block
     self.documents = documents
     self.runs = runs
-    byteCount = range.count
     self.hasDependents = hasDependents
+    self.range = range
+    self.part = part
   }
 
   /// Leaves out documents, not those in runs.
@@ -117,9 +134,6 @@ struct IncomingGroup: Sendable {
   }
 
   private static func readRuns(_ reader: inout ByteReader) throws(CodecError) -> [IncomingRun] {
-    guard try reader.readByte() == GroupEncoder.runsForm else {
-      throw reader.failure(.malformed, "a group is of an unknown form")
-    }
     let count = try reader.readCount(minimumBytes: 42)
     guard count > 0 else { throw reader.failure(.malformed, "a group has no runs") }
     var runs: [IncomingRun] = []

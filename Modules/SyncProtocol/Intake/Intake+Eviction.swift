@@ -65,13 +65,20 @@ extension Intake {
 
   /// Tells of the documents of applied groups that were evicted before.
   func tellReturned(_ groups: [IncomingGroup]) throws(SyncError) {
-    guard !evictedNames.isEmpty else { return }
+    guard !evictedNames.isEmpty || !returning.isEmpty else { return }
     var names: [DocumentName] = []
-    for group in groups { group.forEachName { names.append(DocumentName(collection: $0, id: $1)) } }
-    names = names.filter(evictedNames.contains)
+    for group in groups {
+      group.forEachName { collection, id in
+        let name = DocumentName(collection: collection, id: id)
+        // Once: a second return is an answer to this notice.
+        if evictedNames.remove(name) != nil { returning.append(name) }
+      }
+      // A part is not here before the last one is.
+      guard group.step?.part.isLast ?? true else { continue }
+      names += returning
+      returning = []
+    }
     guard !names.isEmpty else { return }
-    // Once: a second return is an answer to this notice.
-    evictedNames.subtract(names)
     var notices: [DocumentHave] = []
     for (name, state) in try states(of: names) {
       guard let state, state.isMatch else { continue }

@@ -116,7 +116,15 @@ extension Intake {
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
-    group.makeDrafts(with: &drafter)
+    if let part = group.part {
+      group.step = component.step(for: part) {
+        context.shared.components.makeName(for: context.id, context.configuration.random())
+      }
+      // Of a group of which a part did not come nothing is taken.
+      if group.step == nil { group.removeDocuments { _ in true } }
+    } else {
+      group.makeDrafts(with: &drafter)
+    }
     receivedGroups += 1
     context.statistics.groupsReceived += 1
     context.statistics.documentsReceived += UInt64(group.documentCount)
@@ -169,10 +177,15 @@ extension Intake {
   func handOut(_ groups: [IncomingGroup]) {
     guard let peer = context.peer else { return }
     let cursor = takeCursor()
+    // What was put aside is looked at again when it becomes visible.
+    let gatekeeper = context.gatekeeper
+    let accepted =
+      groups.contains { $0.step != nil }
+      ? interest.names.filter { gatekeeper?.mayAccept($0) ?? false } : []
     applying = (nextTicket, groups)
     let batch = ApplyBatch(
       ticket: nextTicket, groups: groups, sender: peer.site, cursor: cursor?.bytes,
-      desk: context.shared.leaves)
+      accepted: Set(accepted), for: context)
     context.ask(.apply(batch))
     nextTicket += 1
   }
@@ -184,7 +197,7 @@ extension Intake {
     guard !leaving.isEmpty else { return }
     applying = (nextTicket, [])
     let batch = ApplyBatch(
-      ticket: nextTicket, groups: [], sender: peer.site, leaving: leaving, desk: context.shared.leaves)
+      ticket: nextTicket, groups: [], sender: peer.site, leaving: leaving, for: context)
     context.ask(.apply(batch))
     nextTicket += 1
   }
@@ -212,9 +225,18 @@ extension Intake {
     appliedGroups += UInt64(applying.groups.count)
     if outcome.refusedDocuments > 0 { following.isSpoiled = true }
     context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
+    if let torn = outcome.torn {
+      context.tell(.groupSplit(documents: torn.documents, byteCount: torn.byteCount))
+    }
+    if outcome.hasLostParts { due = .everything }
     context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
     for record in outcome.damaged { context.tellDamaged(record) }
     for versions in outcome.missing {
+      guard versions.count <= SyncLimits.groupDocuments else {
+        // More than can be asked for by name is found by comparing.
+        for version in versions { due.add(version.collection) }
+        continue
+      }
       sendWants(versions.map { DocumentWant($0, context.gatekeeper) }, round: 0, isGroup: true)
     }
     sendWants(

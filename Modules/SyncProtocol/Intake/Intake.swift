@@ -73,6 +73,8 @@ final class Intake {
   var evictedBefore: [DocumentName] = []
   /// Documents evicted in this session whose return is told.
   var evictedNames: Set<DocumentName> = []
+  /// Those that are back with the last part of a group.
+  var returning: [DocumentName] = []
 
   let unpacker = Unpacker()
   var drafter: RecordDrafter
@@ -102,6 +104,7 @@ final class Intake {
   /// When a piece of a group last came in.
   var progressedAt = Duration.zero
   var bulk = PostponedBulk()
+  var component = IncomingComponent()
   /// Groups in a row that the sender wrote and this peer knew.
   var knownOwnGroups = 0
 

@@ -11,6 +11,8 @@ public final class SessionShared: Sendable {
   let encoding = SharedEncoding()
   /// Who brings much.
   let bulk = BulkDesk()
+  /// What is put aside of groups that come in parts.
+  let components = ComponentStage()
   /// Lets go of what has left subscriptions.
   let leaves = LeaveDesk()
   /// What peers subscribed to.
@@ -25,6 +27,7 @@ public final class SessionShared: Sendable {
   public func leave(_ session: UInt64) -> [UInt64] {
     encoding.leave(session)
     leaves.leave(session)
+    components.leave(session)
     return Set(pulls.leave(session) + bulk.leave(session)).sorted()
   }
 

@@ -13,6 +13,12 @@ final class GroupBatch {
   private var partCount = 0
   private var documents = 0
   private var bytes = 0
+  /// The number of the last group that went out in parts.
+  private var component: UInt64 = 0
+  /// Whether the group has changes that fit only one state, so that its parts cannot wait for each other.
+  private var hasSteps = false
+  /// Whether parts of the group went out that become visible with the last one: it may have no such changes.
+  private(set) var isStaged = false
 
   init(_ context: SessionContext, _ outgoing: Outgoing) {
     self.context = context
@@ -27,6 +33,7 @@ final class GroupBatch {
     self.sequence = sequence
     self.mayOvertake = mayOvertake
     (partCount, documents, bytes) = (0, 0, 0)
+    (hasSteps, isStaged) = (false, false)
   }
 
   /// Adds what `base` lacks of a document, unless the gate keeps it here or it is too large.
@@ -53,6 +60,7 @@ final class GroupBatch {
   func append(_ run: OutgoingRun) {
     guard let cleared = context.gatekeeper?.clear(run.collection) else { return }
     let before = group.byteCount
+    hasSteps = true
     group.append(cleared, run)
     documents += run.members.count
     bytes += group.byteCount - before
@@ -63,6 +71,7 @@ final class GroupBatch {
     guard let cleared = context.gatekeeper?.clear(document.collection.name) else { return }
     makeRoom()
     let before = group.byteCount
+    hasSteps = true
     group.append(cleared, id: document.id.bytes.span.bytes, flags: flags, wire: wire)
     count(from: before)
   }
@@ -74,12 +83,19 @@ final class GroupBatch {
 
   private func makeRoom() {
     if group.byteCount >= context.tuning.splitBytes || group.documentCount >= context.tuning.splitDocuments {
-      flush()
+      flush(isLast: false)
     }
   }
 
-  private func flush() {
-    guard !group.isEmpty else { return }
+  private func flush(isLast: Bool) {
+    if partCount == 0, !isLast, !hasSteps, context.features.contains(.staging) {
+      isStaged = true
+      component += 1
+    }
+    if isStaged {
+      group.part = ComponentPart(component: component, part: UInt64(partCount), isLast: isLast)
+    }
+    guard isStaged || !group.isEmpty else { return }
     outgoing.add(group, sequence: sequence, mayOvertake: mayOvertake && partCount == 0)
     group.removeAll()
     partCount += 1
@@ -90,8 +106,8 @@ final class GroupBatch {
   /// - Returns: Whether anything goes out.
   @discardableResult
   func finish() -> Bool {
-    flush()
-    if partCount > 1 { context.tell(.groupSplit(documents: documents, byteCount: bytes)) }
+    flush(isLast: true)
+    if partCount > 1, !isStaged { context.tell(.groupSplit(documents: documents, byteCount: bytes)) }
     return partCount > 0
   }
 }

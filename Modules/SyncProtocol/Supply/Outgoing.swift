@@ -84,7 +84,9 @@ final class Outgoing {
   ///   - sequence: The commit that it carries, or what binds an answer; 0 when it is neither.
   ///   - mayOvertake: Whether it may go out before large groups that are waiting.
   func add(_ group: borrowing GroupEncoder, sequence: UInt64 = 0, mayOvertake: Bool = true) {
-    guard group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers else {
+    let isLarge = group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers
+    // Parts keep their order, whatever their lengths.
+    guard isLarge || group.part != nil else {
       group.write(to: &stream)
       taken.small += 1
       smallGroups.append(

@@ -163,7 +163,7 @@ extension Supply {
       let (runs, rest) = try self.runs(of: group)
       for run in runs { batch.append(run) }
       for document in rest {
-        if let successor = document.successor, maySucceed(document, of: group) {
+        if let successor = document.successor, !batch.isStaged, maySucceed(document, of: group) {
           batch.append(document, wire: successor, flags: group.flags(of: document))
           continue
         }
@@ -183,7 +183,14 @@ extension Supply {
 
   /// Whether the peer has, or gets before, just what a change was made on.
   private func maySucceed(_ document: LiveDocument, of group: LiveGroup) -> Bool {
-    !isRoundActive && group.round == round && !contention.contains(document.key)
+    !isRoundActive && group.round == round && !contention.contains(document.key) && !isLarge(group)
+  }
+
+  /// Whether the group may go out in parts, which cannot build on single states.
+  private func isLarge(_ group: LiveGroup) -> Bool {
+    context.features.contains(.staging)
+      && (group.byteCount > context.tuning.splitBytes
+        || group.documents.count > context.tuning.splitDocuments)
   }
 
   private func runs(

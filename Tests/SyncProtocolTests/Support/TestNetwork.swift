@@ -199,9 +199,10 @@ final class TestNetwork {
 
   func addPeer(
     _ name: String, _ kind: PeerKind = .small, clock own: ManualClock? = nil,
-    hardDocumentBytes: Int = Limits.hardDocumentBytes
+    hardDocumentBytes: Int = Limits.hardDocumentBytes, stagedBytes: Int? = nil
   ) throws -> TestPeer {
-    let peer = try TestPeer(name, kind, clock: own ?? clock, hardDocumentBytes: hardDocumentBytes)
+    let peer = try TestPeer(
+      name, kind, clock: own ?? clock, hardDocumentBytes: hardDocumentBytes, stagedBytes: stagedBytes)
     peers.append(peer)
     return peer
   }

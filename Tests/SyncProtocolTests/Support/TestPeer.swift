@@ -30,7 +30,7 @@ final class TestPeer {
 
   init(
     _ name: String, _ kind: PeerKind, clock: ManualClock, hardDocumentBytes: Int = Limits.hardDocumentBytes,
-    disk: TemporaryDirectory? = nil
+    stagedBytes: Int? = nil, disk: TemporaryDirectory? = nil
   ) throws {
     self.name = name
     self.kind = kind
@@ -46,6 +46,7 @@ final class TestPeer {
     options.collectionInterval = nil
     // Copies are made of whole disks.
     options.trustsCopies = true
+    if let stagedBytes { options.stagedBytes = stagedBytes }
     self.options = options
     store = try Store.open(at: directory.file("store"), options: options)
     listen()
