@@ -15,6 +15,8 @@ package enum Probe {
     case runUnchecked
     /// Documents of a group are stored before it is known whether those after them fit.
     case groupStoredInParts
+    /// Parts of a large group become visible one by one.
+    case componentPublishedInParts
     /// What was announced is not asked for when it does not come from elsewhere.
     case announcementForgotten
     /// A change of the gate's answers does not lead to another look at what may flow.
@@ -87,6 +89,8 @@ package enum Probe {
     case laterSelfMet
     /// A group was left out because one of its documents does not fit what is here.
     case groupLeftOut
+    /// A group that came in parts became visible.
+    case stagedPublished
     /// A change was left out because it was made on another state than stands here.
     case successorLeftOut
     /// A deletion was evicted, and left a certificate.

@@ -87,7 +87,7 @@ extension ApplyBatch {
     let component = StagedComponent(
       step.id, features: features, accepts: { accepted.contains($0) },
       select: { try desk.without(left: $0, in: transaction) })
-    guard !components.isTorn(step.id) else {
+    guard !components.isTorn(step.id), !Probe.defect(.componentPublishedInParts) else {
       try component.publish(with: group, in: transaction, &outcome)
       return true
     }
@@ -102,6 +102,7 @@ extension ApplyBatch {
       outcome.hasLostParts = true
       return false
     }
+    Probe.reached(.stagedPublished)
     try component.publish(with: group, in: transaction, &outcome)
     return true
   }

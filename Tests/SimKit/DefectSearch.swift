@@ -69,6 +69,7 @@ package struct DefectSearch {
     case .siteNotRenewed: Probe.Point.laterSelfMet.rawValue
     case .runUnchecked: Probe.Point.runLeftOut.rawValue
     case .groupStoredInParts, .missingBaseIgnored: Probe.Point.groupLeftOut.rawValue
+    case .componentPublishedInParts: Probe.Point.stagedPublished.rawValue
     case .successorNotChecked: Probe.Point.successorLeftOut.rawValue
     case .announcementForgotten: Probe.Point.pulledAtOnce.rawValue
     case .repairSkipped: Probe.Point.repaired.rawValue

@@ -90,8 +90,9 @@ import Testing
     #expect(try b.document("over")?["more"] == .int(1))
   }
 
-  @Test func `a transaction too large for a receiver goes out in parts, and says so`() throws {
+  @Test func `a transaction too large for a receiver that puts nothing aside is cut up, and told`() throws {
     let network = TestNetwork()
+    network.features = { _ in Features.supported.subtracting(.staging) }
     let a = try network.addPeer("a")
     let b = try network.addPeer("b")
     try b.subscribe("SELECT * FROM things")

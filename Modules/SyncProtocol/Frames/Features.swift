@@ -26,5 +26,7 @@ package struct Features: OptionSet, Hashable, Sendable {
   package static let blindQuestions = Features(rawValue: 1 << 9)
 
   /// What this release offers.
-  package static let supported: Features = [.compactFrames, .cursors, .runs, .blindQuestions, .remoteQueries]
+  package static let supported: Features = [
+    .compactFrames, .cursors, .runs, .staging, .blindQuestions, .remoteQueries,
+  ]
 }

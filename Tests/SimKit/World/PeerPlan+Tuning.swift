@@ -7,8 +7,8 @@ extension PeerPlan {
       .subtracting(Features(rawValue: withheldFeatures))
   }
 
-  /// Draws the numbers that shape a session.
-  func tune(_ configuration: inout SessionConfiguration) {
+  /// Draws the numbers that shape a session with a peer.
+  func tune(_ configuration: inout SessionConfiguration, facing other: PeerPlan) {
     configuration.features = features
     guard tuning != 0 else { return }
     var draws = Stream(UInt64(tuning), .shape)
@@ -28,6 +28,11 @@ extension PeerPlan {
     if draws.oneIn(4) { tuning.announcedDocuments = draws.int(in: 1...20) }
     if draws.oneIn(4) { tuning.notices = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.doubtfulCommits = UInt64(draws.int(in: 1...200)) }
+    // Without parts that are put aside, what is cut shows in part: so it is promised.
+    if features.intersection(other.features).contains(.staging), draws.oneIn(2) {
+      tuning.splitDocuments = draws.int(in: 1...6)
+      if draws.oneIn(2) { tuning.splitBytes = draws.logarithmic(in: 50...4_000) }
+    }
     configuration.tuning = tuning
   }
 }

@@ -196,7 +196,8 @@ package final class SimPeer {
       liveQueueBytes: plan.liveQueueBytes, initialWindowBytes: plan.windowBytes,
       random: { random.with { $0.next() } })
     configuration.packsOutside = nextSession % 2 == 0
-    plan.tune(&configuration)
+    let ends = world.script.links[link]
+    plan.tune(&configuration, facing: world.script.peers[ends.a == number ? ends.b : ends.a])
     return configuration
   }
 
