@@ -17,10 +17,15 @@ public struct ApplyBatch: Sendable {
   private let features: Features
   /// Collections of which documents come in.
   private let accepted: Set<String>
+  /// Pieces of large groups to be put aside.
+  private let pieces: [StagedPiece]
+  /// What was put aside and is of no more use.
+  private let forgotten: [StagingID]
 
   init(
     ticket: UInt64, groups: [IncomingGroup], sender: SiteID, cursor: [UInt8]? = nil,
-    leaving: [LeaveDesk.Candidate] = [], accepted: Set<String> = [], for context: SessionContext
+    leaving: [LeaveDesk.Candidate] = [], accepted: Set<String> = [], pieces: [StagedPiece] = [],
+    forgotten: [StagingID] = [], for context: SessionContext
   ) {
     self.ticket = ticket
     self.groups = groups
@@ -31,6 +36,8 @@ public struct ApplyBatch: Sendable {
     components = context.shared.components
     features = context.features
     self.accepted = accepted
+    self.pieces = pieces
+    self.forgotten = forgotten
   }
 
   /// Documents in all groups.
@@ -59,6 +66,8 @@ public struct ApplyBatch: Sendable {
       }
       if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
+    for piece in pieces { try piece.put(in: transaction) }
+    for id in forgotten { try transaction.unstage(id) }
     if !groups.isEmpty {
       let owed = Set(outcome.owed.map { DocumentName(collection: $0.version.collection, id: $0.version.id) })
       try desk.look(at: transaction) { !owed.contains($0) }

@@ -24,6 +24,14 @@ package enum SyncLimits {
   package static let plainWindowBytes = 16 << 20
   /// Plain bytes that a receiver offers to take while some wait to be applied.
   package static let creditBytes = 8 << 20
+  /// Plain bytes of a group from which on its beginning is kept when the link breaks.
+  package static let stagedBytes = 4 << 10
+  /// Beginnings that are kept, and told to a peer.
+  package static let stagedTransfers = 4
+  /// For how long they are.
+  package static let stagedAge = Duration.seconds(24 * 3_600)
+  /// Bytes before a piece that a dense packer learns where they were not sent.
+  package static let learntBytes = 128 << 10
   /// Bounds of the bytes in flight.
   package static let windowBytes: ClosedRange<Int> = 1_536...(8 << 20)
   /// The least that is sent as one piece while there is more.
@@ -34,6 +42,10 @@ package enum SyncLimits {
   package static let longLinkWindowBytes = 4 << 10
   /// Bytes a second below which a link counts as slow.
   package static let slowLinkRate = 200_000.0
+  /// Bytes a second below which pieces are packed densely.
+  package static let denseLinkRate = 64_000.0
+  /// Plain bytes of a piece that is packed densely, which takes far longer than others do.
+  package static let densePieceBytes = 16 << 10
   /// Plain bytes of a group in the stream of small ones on a slow link.
   package static let slowSmallGroupBytes = 16 << 10
   /// Bytes in flight at first where both ends are on one machine.

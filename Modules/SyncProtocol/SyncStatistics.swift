@@ -13,6 +13,8 @@ public struct SyncStatistics: Hashable, Sendable {
   public var framesReceived: UInt64 = 0
   public var documentsSent: UInt64 = 0
   public var documentsReceived: UInt64 = 0
+  /// Plain bytes of large groups that an earlier link had brought and that were not sent again.
+  public var resumedBytes: UInt64 = 0
   /// Documents received that changed something here.
   public var documentsChanged: UInt64 = 0
   public var groupsSent: UInt64 = 0

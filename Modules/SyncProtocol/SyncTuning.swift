@@ -20,6 +20,10 @@ package struct SyncTuning: Hashable, Sendable {
   package var evictedDocuments = 1_000
   /// Bytes of encoded large groups that wait for their turn, beside one.
   package var waitingBytes = 16 << 20
+  /// A group that takes longer than this is sent so that another link can go on with it.
+  package var slowTransferSpan = Duration.seconds(1)
+  /// How often the store is given what has come of a large group.
+  package var stagingSpan = Duration.seconds(1)
   /// Plain bytes from which on a sender cuts a group in parts.
   package var splitBytes = 8 << 20
   /// Documents from which on a sender cuts a group in parts; at most ``SyncLimits/groupDocuments``.

@@ -25,6 +25,8 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case mark = 0x17
   case prune = 0x19
   case run = 0x1B
+  case staged = 0x20
+  case reuse = 0x21
   case ask = 0x22
   case rows = 0x23
   case answered = 0x24

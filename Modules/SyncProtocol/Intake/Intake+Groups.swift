@@ -6,15 +6,27 @@ struct IncomingTransfer {
   var number: UInt64
   var totalBytes: Int
   var bytes: [UInt8] = []
+  /// The staged transfer that it goes on with.
+  var resumed: StagedTransfer?
+  /// What the store has of it, where it puts it aside.
+  var kept: StagingID?
+  var keptBytes = 0
+  var keptParts: UInt32 = 0
+  /// When the store was last given some of it, or it began.
+  var keptAt: Duration
+
+  init(number: UInt64, totalBytes: Int, at now: Duration) {
+    self.number = number
+    self.totalBytes = totalBytes
+    keptAt = now
+  }
 }
 
 extension Intake {
   /// Takes a piece of the stream of small groups.
   func take(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    if head.packing == nil {
-      try checkDropping()
-      stream = []
-    }
+    try check(head.packing)
+    if head.packing == nil { stream = [] }
     try unpacker.expand(head, content, into: &stream)
     note(packed: content.byteCount, plain: head.plainBytes)
     let before = receivedGroups
@@ -26,6 +38,7 @@ extension Intake {
 
   /// Takes a piece of a large group.
   func take(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
+    try check(head.packing)
     guard head.packing != nil else { return try drop(head.transfer, frameBytes: frameBytes) }
     var current = try begin(head.transfer, totalBytes: head.totalBytes, offset: head.offset)
     try unpacker.expand(head, content, onto: &current.bytes)
@@ -36,11 +49,11 @@ extension Intake {
   /// The transfer that a piece goes on with, or begins; taken out, so that its bytes are not copied.
   func begin(_ number: UInt64, totalBytes: Int, offset: Int) throws(SyncError) -> IncomingTransfer {
     if transfer == nil {
-      transfer = IncomingTransfer(number: lastTransfer + 1, totalBytes: totalBytes)
+      transfer = IncomingTransfer(number: lastTransfer + 1, totalBytes: totalBytes, at: context.now)
       // Whatever a peer announces, no more than what an honest one nearly always sends.
       transfer?.bytes.reserveCapacity(min(totalBytes, 1 << 20))
     }
-    let current = transfer ?? IncomingTransfer(number: 0, totalBytes: 0)
+    let current = transfer ?? IncomingTransfer(number: 0, totalBytes: 0, at: context.now)
     transfer = nil
     guard number == current.number, totalBytes == current.totalBytes, offset == current.bytes.count else {
       throw SyncError(.malformed, "a chunk does not continue its group")
@@ -53,27 +66,48 @@ extension Intake {
     let isWhole = current.bytes.count == current.totalBytes
     if isWhole {
       lastTransfer = current.number
-      try take(group: current.bytes, 0..<current.bytes.count)
+      forgetStaged(current)
+      let group = try whole(current.bytes)
+      try take(group: group, 0..<group.count)
     } else {
+      var current = current
+      putAside(&current)
       transfer = current
       try checkRoom()
     }
     acknowledge(receipt, at: receivedGroups, isSettled: !isWhole)
   }
 
+  /// A large group as groups are, whatever way it came.
+  private func whole(_ group: [UInt8]) throws(SyncError) -> [UInt8] {
+    guard context.features.contains(.slices), ColumnGroup.isOne(group) else { return group }
+    do throws(CodecError) {
+      return try ColumnGroup.joined(group)
+    } catch {
+      throw SyncError(error, in: "a group", base: 0)
+    }
+  }
+
   /// Forgets a large group that the sender may not go on with.
   private func drop(_ number: UInt64, frameBytes: Int) throws(SyncError) {
-    try checkDropping()
     guard let transfer, transfer.number == number else {
       throw SyncError(.malformed, "a chunk drops a group that was not begun")
     }
     lastTransfer = number
     self.transfer = nil
+    forgetStaged(transfer)
     acknowledge(Receipt(wireBytes: UInt64(frameBytes), plainBytes: 0), at: receivedGroups, isSettled: true)
   }
 
-  private func checkDropping() throws(SyncError) {
-    guard context.features.contains(.compactFrames) else {
+  /// Refuses pieces of a kind that was not agreed on.
+  private func check(_ packing: PiecePacking?) throws(SyncError) {
+    let needed: Features
+    switch packing {
+    case .deflated?, .stored?: return
+    case .dense?: needed = .densePacking
+    case nil: needed = .compactFrames
+    }
+    guard context.features.contains(needed) else {
       throw SyncError(.malformed, "a piece has unknown flags")
     }
   }
@@ -152,7 +186,7 @@ extension Intake {
 
   /// Hands the next groups to the driver, unless some are with it.
   func applyNext() {
-    guard applying == nil, !ready.isEmpty else { return }
+    guard applying == nil, !ready.isEmpty || !pieces.isEmpty else { return }
     var groups: [IncomingGroup] = []
     var documents = 0
     var bytes = 0
@@ -185,14 +219,15 @@ extension Intake {
     applying = (nextTicket, groups)
     let batch = ApplyBatch(
       ticket: nextTicket, groups: groups, sender: peer.site, cursor: cursor?.bytes,
-      accepted: Set(accepted), for: context)
+      accepted: Set(accepted), pieces: pieces, forgotten: context.shared.stage.takeGarbage(), for: context)
+    pieces = []
     context.ask(.apply(batch))
     nextTicket += 1
   }
 
   /// Lets go of documents that have left all subscriptions, while nothing is to be applied.
   func letGo() {
-    guard let peer = context.peer, applying == nil, ready.isEmpty else { return }
+    guard let peer = context.peer, applying == nil, ready.isEmpty, pieces.isEmpty else { return }
     let leaving = context.shared.leaves.take(for: context.id)
     guard !leaving.isEmpty else { return }
     applying = (nextTicket, [])

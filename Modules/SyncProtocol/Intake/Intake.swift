@@ -81,6 +81,10 @@ final class Intake {
   /// Plain bytes of small groups, up to an incomplete one.
   var stream: [UInt8] = []
   var transfer: IncomingTransfer?
+  /// What the sender was told of, from earlier links.
+  var staged: [StagedTransfer] = []
+  /// What the store is to put aside with the next batch.
+  var pieces: [StagedPiece] = []
   var lastTransfer: UInt64 = 0
   var ready = WorkQueue<IncomingGroup>()
   /// Plain bytes of groups that wait or are being applied.
@@ -112,6 +116,9 @@ final class Intake {
     self.context = context
     drafter = RecordDrafter(context.store)
   }
+
+  // However the session ends, its link is over.
+  deinit { stageRest() }
 
   var hasWork: Bool { !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed || isBulkDue }
 

@@ -4,6 +4,7 @@ import CRDTCore
 enum PiecePacking: UInt8 {
   case deflated = 0
   case stored = 1
+  case dense = 4
 
   /// Alone in a frame: the group that was begun is not continued.
   static let abortFlag: UInt8 = 2
@@ -32,7 +33,7 @@ struct FragmentHead: Hashable {
       try reader.expectEnd()
       return
     }
-    self.init(packing, plainBytes: try reader.readPlainBytes())
+    self.init(packing, plainBytes: try reader.readPlainBytes(packing))
     guard packing != .stored || plainBytes == reader.remaining else {
       throw reader.failure(.malformed, "a stored fragment is not as long as it announces")
     }
@@ -87,7 +88,7 @@ struct ChunkHead: Hashable {
     guard offset < total else { throw reader.failure(.malformed, "a chunk lies outside its group") }
     totalBytes = Int(total)
     self.offset = Int(offset)
-    plainBytes = try reader.readPlainBytes()
+    plainBytes = try reader.readPlainBytes(packing)
     guard plainBytes > 0, plainBytes <= totalBytes - self.offset else {
       throw reader.failure(.malformed, "a chunk lies outside its group")
     }
@@ -108,11 +109,11 @@ extension ByteReader {
     return packing
   }
 
-  fileprivate mutating func readPlainBytes() throws(CodecError) -> Int {
+  fileprivate mutating func readPlainBytes(_ packing: PiecePacking) throws(CodecError) -> Int {
     let count = try readVarint()
-    guard count <= UInt64(Limits.fragmentBytes) else {
-      throw failure(
-        .limit, "a piece announces \(count) plain bytes, at most \(Limits.fragmentBytes) are allowed")
+    let limit = packing == .dense ? SyncLimits.densePieceBytes : Limits.fragmentBytes
+    guard count <= UInt64(limit) else {
+      throw failure(.limit, "a piece announces \(count) plain bytes, at most \(limit) are allowed")
     }
     return Int(count)
   }

@@ -10,6 +10,7 @@ final class Packer {
   var form = FrameForm.long
   private var stream: Deflater?
   private let bench = PackBench()
+  private lazy var dense = DenseCoder()
   /// Pieces to send stored, because the last packed one did not shrink.
   private var storedRun = 0
 
@@ -41,6 +42,7 @@ final class Packer {
       let packed = try deflater.compressNext(plain)
       skipNext(packed: packed.count, plain: plain.byteCount)
       return fragment(packed.span.bytes, .deflated, plainBytes: plain.byteCount)
+    case .dense: return fragment(packDense(plain).span.bytes, .dense, plainBytes: plain.byteCount)
     }
   }
 
@@ -54,22 +56,31 @@ final class Packer {
 
   /// A piece of a large group, packed or to be packed elsewhere.
   enum Chunk {
-    /// `nil` when packing does not make it smaller.
-    case packed([UInt8]?)
+    case packed(PackingLine.Content)
     case job(level: Int)
   }
 
-  /// Packs the bytes of a large group from `offset` on, or leaves that to others if it may.
+  /// Packs the bytes of a large group from `offset` on, or leaves that to others if it may; `goesNext` says that no
+  /// other piece goes out before it.
   func chunk(
-    of group: RawSpan, offset: Int, plainBytes: Int, rate: Double?, isBulk: Bool, mayLeave: Bool
+    of group: RawSpan, offset: Int, plainBytes: Int, rate: Double?, isBulk: Bool, mayLeave: Bool,
+    goesNext: Bool
   ) throws(SyncError) -> Chunk {
     let plain = group.extracting(offset..<offset + plainBytes)
-    switch policy.choice(rate: rate, isBulk: isBulk) {
-    case .stored: return .packed(nil)
+    var choice = chunkChoice(rate: rate, isBulk: isBulk)
+    if choice == .dense {
+      // The model goes by the order of the wire; of what does not shrink it learns nothing.
+      if storedRun > 0 { choice = .stored } else if !goesNext { choice = .deflated(level: 9) }
+    }
+    switch choice {
+    case .stored:
+      storedRun = max(storedRun - 1, 0)
+      return .packed(.piece(nil, .stored))
+    case .dense: return .packed(.piece(packDense(plain), .dense))
     case .deflated(let level):
       if mayLeave, plainBytes >= Self.jobBytes { return .job(level: level) }
       let before = group.extracting(max(0, offset - Self.dictionaryBytes)..<offset)
-      return .packed(try bench.pack(plain, after: before, level: level))
+      return .packed(.deflated(try bench.pack(plain, after: before, level: level)))
     }
   }
 
@@ -82,6 +93,32 @@ final class Packer {
       if let packed { out.write(packed) } else { out.write(plain) }
     }
     return Piece(frame: frame, packedBytes: count)
+  }
+
+  /// How a piece of a large group is packed: as over a slow link while the link may well be one.
+  private func chunkChoice(rate: Double?, isBulk: Bool) -> PackingPolicy.Choice {
+    policy.choice(rate: rate ?? (policy.isLongLink ? 0 : nil), isBulk: isBulk)
+  }
+
+  /// The most plain bytes of a piece.
+  func pieceLimit(rate: Double?) -> Int {
+    chunkChoice(rate: rate, isBulk: false) == .dense
+      ? SyncLimits.densePieceBytes : SyncLimits.smallGroupBytes
+  }
+
+  /// Learns bytes that are not sent because the peer has them, where it packs densely.
+  ///
+  /// - Returns: Whether it does, so that the other end must learn them, too.
+  func learn(_ plain: RawSpan, rate: Double?) -> Bool {
+    guard chunkChoice(rate: rate, isBulk: false) == .dense else { return false }
+    dense.learn(plain)
+    return true
+  }
+
+  private func packDense(_ plain: RawSpan) -> [UInt8] {
+    let packed = dense.pack(plain)
+    skipNext(packed: packed.count, plain: plain.byteCount)
+    return packed
   }
 
   private func skipNext(packed: Int, plain: Int) {

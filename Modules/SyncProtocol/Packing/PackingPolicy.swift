@@ -3,6 +3,7 @@ struct PackingPolicy {
   enum Choice: Equatable {
     case stored
     case deflated(level: Int)
+    case dense
   }
 
   /// The compressor has to have held the link back for this long before pieces are stored.
@@ -15,6 +16,8 @@ struct PackingPolicy {
   let pinned: Int?
   /// Whether both ends are on one machine, where packing much costs more than it saves.
   let isLocal: Bool
+  /// Whether both ends can pack densely.
+  var mayPackDense = false
   /// The peer's hello took long: the link may be slow.
   var isLongLink = false
   private var heldBack: (since: Duration, plainBytes: UInt64)?
@@ -35,6 +38,7 @@ struct PackingPolicy {
     if storing != nil { return .stored }
     guard let rate else { return .deflated(level: isLongLink ? 9 : 1) }
     switch rate {
+    case ..<SyncLimits.denseLinkRate: return mayPackDense ? .dense : .deflated(level: 9)
     case ..<1e6: return .deflated(level: 9)
     case ..<10e6: return .deflated(level: 6)
     default: return .deflated(level: 1)

@@ -4,12 +4,14 @@ import CRDTCore
 final class Unpacker {
   private var stream: Inflater?
   private var alone: Inflater?
+  private lazy var dense = DenseCoder()
 
   /// Appends a fragment's plain bytes.
   func expand(_ head: FragmentHead, _ content: RawSpan, into output: inout [UInt8]) throws(SyncError) {
     switch head.packing {
     case nil: return
     case .stored?: unsafe content.withUnsafeBytes { unsafe output.append(contentsOf: $0) }
+    case .dense?: try dense.expand(content, plainCount: head.plainBytes, into: &output)
     case .deflated?:
       let inflater: Inflater
       if let stream { inflater = stream } else { inflater = try Inflater() }
@@ -18,11 +20,15 @@ final class Unpacker {
     }
   }
 
+  /// Learns bytes that were here already.
+  func learn(_ plain: RawSpan) { dense.learn(plain) }
+
   /// Appends a chunk's plain bytes to those of its group before it.
   func expand(_ head: ChunkHead, _ content: RawSpan, onto group: inout [UInt8]) throws(SyncError) {
     switch head.packing {
     case nil: return
     case .stored?: unsafe content.withUnsafeBytes { unsafe group.append(contentsOf: $0) }
+    case .dense?: try dense.expand(content, plainCount: head.plainBytes, into: &group)
     case .deflated?:
       let inflater: Inflater
       if let alone { inflater = alone } else { inflater = try Inflater() }

@@ -102,6 +102,7 @@ extension Session {
     case .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted, .resumed, .mark,
       .announce:
       try takeForIntake(type, &reader, frameBytes: frameBytes)
+    case .staged, .reuse: try takeForTransfer(type, &reader, frameBytes: frameBytes)
     case .ask, .rows, .answered, .stopAsk: try takeQuery(type, &reader)
     case .ping:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
@@ -160,7 +161,7 @@ extension Session {
       let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumeFrame(from: &reader) }
       try run { () throws(SyncError) in try resume(frame) }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
-      .filterWanted, .resumed, .mark, .announce, .ask, .rows, .answered, .stopAsk:
+      .filterWanted, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk:
       return
     }
   }
@@ -230,7 +231,7 @@ extension Session {
       let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
       intake.take(frame)
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
-      .acknowledge, .resume, .prune, .ask, .rows, .answered, .stopAsk:
+      .acknowledge, .resume, .prune, .staged, .reuse, .ask, .rows, .answered, .stopAsk:
       return
     }
   }

@@ -294,6 +294,8 @@ public final class Session {
     context.shared.encoding.join(id)
     context.shared.leaves.join(id)
     context.tell(.connected(peer))
+    // First, so that the sender knows of it whatever it begins with.
+    try intake.tellStaged()
     try intake.begin(Interest(queries))
   }
 }

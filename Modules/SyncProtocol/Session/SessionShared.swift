@@ -17,6 +17,8 @@ public final class SessionShared: Sendable {
   let leaves = LeaveDesk()
   /// What peers subscribed to.
   let interests = InterestCache()
+  /// What arrived of large groups over links that broke.
+  package let stage = TransferStage()
 
   /// Makes the shared part; a store has one, however many sessions.
   public init() {}

@@ -2,10 +2,10 @@
 ///
 /// Source: Shreedhar and Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995.
 struct LinkTurns {
-  /// How long one piece may occupy the link.
-  static let pieceSpan = Duration.milliseconds(100)
-  /// The same of a chunk, while small groups come by.
-  static let shortSpan = Duration.milliseconds(50)
+  /// How long one piece may occupy the link; when that breaks, the piece is sent again.
+  static let pieceSpan = Duration.milliseconds(50)
+  /// What of the window chunks leave free while small groups come by.
+  static let spareSpan = Duration.milliseconds(25)
   /// For how long after a small group another one is expected.
   static let expectation = Duration.seconds(2)
   /// Large groups get one byte for this many of small ones.
@@ -22,9 +22,15 @@ struct LinkTurns {
   /// Whether a chunk goes before the fragment that waits.
   var isChunkDue: Bool { deficit > max(lastChunk, SyncLimits.pieceBytes) }
 
-  func chunkSpan(_ now: Duration) -> Duration {
-    guard let lastFragment, now - lastFragment < Self.expectation else { return Self.pieceSpan }
-    return Self.shortSpan
+  /// Bytes of the window that large groups leave to small ones while those come by, so that less waits on the line.
+  func sparedBytes(_ window: FlowWindow, _ now: Duration) -> Int {
+    guard let rate = window.rate, isExpecting(now) else { return 0 }
+    return min(Int(rate * (Self.spareSpan / .seconds(1))), window.windowBytes / 4)
+  }
+
+  private func isExpecting(_ now: Duration) -> Bool {
+    guard let lastFragment else { return false }
+    return now - lastFragment < Self.expectation
   }
 
   mutating func didSendFragment(plain: Int, wire: Int, besideTransfers: Bool, now: Duration) {

@@ -7,13 +7,15 @@ extension Outgoing {
   }
 
   /// Plain bytes of the next fragment.
-  var fragmentBytes: Int { plainBytes(turns.fragments, LinkTurns.pieceSpan) }
+  var fragmentBytes: Int { plainBytes(turns.fragments) }
 
-  /// Plain bytes of the next chunk: half as long on the link while small groups want to pass.
-  private var chunkBytes: Int { plainBytes(turns.chunks, turns.chunkSpan(context.now)) }
+  /// Plain bytes of the next chunk.
+  private var chunkBytes: Int { plainBytes(turns.chunks) }
 
   private var mayChunk: Bool {
-    !transfers.isEmpty && !packing.isFull && window.hasRoom(for: chunkWireBytes + packing.reservedBytes)
+    guard !transfers.isEmpty, !packing.isFull else { return false }
+    let spared = turns.sparedBytes(window, context.now)
+    return window.hasRoom(for: chunkWireBytes + packing.reservedBytes + spared)
   }
 
   private var chunkWireBytes: Int {
@@ -21,11 +23,12 @@ extension Outgoing {
     return turns.chunks.wireBytes(min(transfer.bytes.count - transfer.offset, chunkBytes))
   }
 
-  private func plainBytes(_ ratio: PackingRatio, _ span: Duration) -> Int {
+  private func plainBytes(_ ratio: PackingRatio) -> Int {
     // On one machine it is only the receiver that can be slow, and small pieces make it slower.
     if context.configuration.isLocal { return SyncLimits.smallGroupBytes }
     return min(
-      max(ratio.plainBytes(window.pieceBytes(span)), SyncLimits.pieceBytes), SyncLimits.smallGroupBytes)
+      max(ratio.plainBytes(window.pieceBytes(LinkTurns.pieceSpan)), SyncLimits.pieceBytes),
+      packer.pieceLimit(rate: window.rate))
   }
 
   /// Sends one fragment or one chunk, as far as there are any and the window has room.
@@ -75,18 +78,9 @@ extension Outgoing {
   /// Puts the next piece of a large group into line, packed or to be packed, and sends what is ready.
   private func sendChunk() throws(SyncError) -> Int {
     guard var transfer = transfers.removeFirst() else { return 0 }
+    if transfer.offset == 0 { transfer.stretches = peerStages.plan(transfer.bytes)[...] }
+    let (range, content) = try pack(&transfer)
     let bytes = transfer.bytes
-    let range = transfer.offset..<transfer.offset + min(bytes.count - transfer.offset, chunkBytes)
-    let chunk = try packer.chunk(
-      of: bytes.span.bytes, offset: range.lowerBound, plainBytes: range.count, rate: window.rate,
-      isBulk: transfer.sequence == 0 && transfer.documents > 1,
-      mayLeave: context.configuration.packsOutside)
-    var content: PackingLine.Content?
-    switch chunk {
-    case .packed(let packed): content = PackingLine.Content(packed: packed)
-    case .job(let level):
-      context.ask(.pack(PackJob(ticket: packing.nextTicket, group: bytes, range: range, level: level)))
-    }
     transfer.offset = range.upperBound
     let isWhole = transfer.offset == bytes.count
     packing.append(
@@ -96,7 +90,35 @@ extension Outgoing {
         reservedBytes: turns.chunks.wireBytes(range.count), content: content))
     if !isWhole { transfers.prepend(transfer) }
     sendPacked()
+    if case .reuse = content { return SyncLimits.pieceBytes }
     return range.count
+  }
+
+  /// The next piece of a large group, packed unless that is left to others.
+  private func pack(
+    _ transfer: inout Transfer
+  ) throws(SyncError) -> (range: Range<Int>, content: PackingLine.Content?) {
+    let bytes = transfer.bytes
+    if let stretch = transfer.stretches.first, stretch.range.lowerBound == transfer.offset {
+      transfer.stretches.removeFirst()
+      let learnt = Array(bytes[stretch.range].suffix(SyncLimits.learntBytes))
+      let isLearnt =
+        packing.isEmpty && context.features.contains(.densePacking)
+        && packer.learn(learnt.span.bytes, rate: window.rate)
+      return (stretch.range, .reuse(stretch, isLearnt: isLearnt))
+    }
+    let end = transfer.stretches.first?.range.lowerBound ?? bytes.count
+    let range = transfer.offset..<transfer.offset + min(end - transfer.offset, chunkBytes)
+    let chunk = try packer.chunk(
+      of: bytes.span.bytes, offset: range.lowerBound, plainBytes: range.count, rate: window.rate,
+      isBulk: transfer.sequence == 0 && transfer.documents > 1,
+      mayLeave: context.configuration.packsOutside, goesNext: packing.isEmpty)
+    switch chunk {
+    case .packed(let content): return (range, content)
+    case .job(let level):
+      context.ask(.pack(PackJob(ticket: packing.nextTicket, group: bytes, range: range, level: level)))
+      return (range, nil)
+    }
   }
 
   /// Takes what packing a piece elsewhere came to.
@@ -118,12 +140,25 @@ extension Outgoing {
         unacknowledged.append(end.sequence)
       }
       let groups = entry.end == nil ? 0 : 1
-      let head = ChunkHead(
-        content.packing, transfer: transferNumber, totalBytes: entry.group.count,
-        offset: entry.range.lowerBound, plainBytes: entry.range.count)
-      let piece = packer.frame(head, content.packed, of: entry.group.span.bytes)
-      turns.didSendChunk(plain: entry.range.count, wire: piece.frame.count)
-      finish(piece.frame, packed: piece.packedBytes, plain: entry.range.count, groups: groups)
+      switch content {
+      case .piece(let packed, let packing):
+        let head = ChunkHead(
+          packing, transfer: transferNumber, totalBytes: entry.group.count,
+          offset: entry.range.lowerBound, plainBytes: entry.range.count)
+        let piece = packer.frame(head, packed, of: entry.group.span.bytes)
+        turns.didSendChunk(plain: entry.range.count, wire: piece.frame.count)
+        finish(piece.frame, packed: piece.packedBytes, plain: entry.range.count, groups: groups)
+      case .reuse(let stretch, let isLearnt):
+        let frame = ReuseFrame(
+          transfer: transferNumber, totalBytes: entry.group.count, offset: entry.range.lowerBound,
+          stage: stretch.stage, first: stretch.first, count: stretch.count,
+          includesTail: stretch.includesTail, isLearnt: isLearnt,
+          hash: ContentParts.hash(of: entry.group[entry.range]))
+        context.statistics.resumedBytes += UInt64(entry.range.count)
+        finish(
+          FrameCodec.frame(.reuse, in: context.frameForm) { frame.encode(to: &$0) }, packed: 0, plain: 0,
+          groups: groups)
+      }
     }
   }
 

@@ -11,6 +11,8 @@ final class Outgoing {
     let collections: CollectionSet
     /// What was packed of it, or is being packed.
     var offset = 0
+    /// What of it the receiver has, from the next stretch on.
+    var stretches: ArraySlice<PeerStages.Stretch> = []
   }
 
   /// A small group in the stream, by where it ends.
@@ -48,6 +50,8 @@ final class Outgoing {
   private(set) var taken = Progress()
   var gone = Progress()
   var turns = LinkTurns()
+  /// What the receiver has of large groups whose links broke.
+  var peerStages = PeerStages()
 
   struct Progress: Equatable {
     var small: UInt64 = 0
@@ -67,6 +71,7 @@ final class Outgoing {
   /// Learns how long the peer's hello took to come: a long way is begun on with little.
   func begin(helloDelay: Duration) {
     packer.form = context.frameForm
+    packer.policy.mayPackDense = context.features.contains(.densePacking)
     packer.policy.isLongLink = helloDelay > SyncLimits.longHello
     guard helloDelay > SyncLimits.longHello else { return }
     window = FlowWindow(
@@ -95,7 +100,8 @@ final class Outgoing {
           collections: group.collections))
       return
     }
-    let bytes = group.bytes
+    let plain = group.bytes
+    let bytes = isSlow(plain.count) ? ColumnGroup.split(plain) ?? plain : plain
     waitingTransferBytes += bytes.count
     taken.large += 1
     lastQueued += 1
@@ -103,6 +109,15 @@ final class Outgoing {
       Transfer(
         number: lastQueued, bytes: bytes, documents: group.documentCount, sequence: sequence,
         collections: group.collections))
+  }
+
+  /// Whether a group takes so long that its link may well break meanwhile, or goes on where an earlier one did.
+  private func isSlow(_ byteCount: Int) -> Bool {
+    guard context.features.contains(.slices), !context.configuration.isLocal else { return false }
+    let span = context.tuning.slowTransferSpan
+    guard peerStages.isEmpty, span > .zero else { return true }
+    guard let rate = window.rate else { return packer.policy.isLongLink }
+    return Double(turns.chunks.wireBytes(byteCount)) > rate * (span / .seconds(1))
   }
 
   /// The largest group that goes into the stream: on a slow link less, so that others need not wait behind it.

@@ -29,11 +29,16 @@ struct PackingLine {
     }
   }
 
-  struct Content {
-    /// `nil` for a piece that goes as it is.
-    let packed: [UInt8]?
+  enum Content {
+    /// Packed bytes, or `nil` for a piece that goes as it is.
+    case piece([UInt8]?, PiecePacking)
+    /// The receiver has it.
+    case reuse(PeerStages.Stretch, isLearnt: Bool)
 
-    var packing: PiecePacking { packed == nil ? .stored : .deflated }
+    /// What deflating a piece came to.
+    static func deflated(_ packed: [UInt8]?) -> Content {
+      .piece(packed, packed == nil ? .stored : .deflated)
+    }
   }
 
   /// Pieces that are packed at the same time; more would only wait.
@@ -59,7 +64,7 @@ struct PackingLine {
   /// Takes what a job came to; what was removed meanwhile is nobody's any more.
   mutating func take(_ ticket: UInt64, _ packed: [UInt8]?) {
     guard let index = entries.firstIndex(where: { $0.ticket == ticket }) else { return }
-    entries[index].content = Content(packed: packed)
+    entries[index].content = .deflated(packed)
   }
 
   /// The first one, once it is packed.

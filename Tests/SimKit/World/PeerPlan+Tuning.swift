@@ -33,6 +33,7 @@ extension PeerPlan {
       tuning.splitDocuments = draws.int(in: 1...6)
       if draws.oneIn(2) { tuning.splitBytes = draws.logarithmic(in: 50...4_000) }
     }
+    if draws.oneIn(3) { (tuning.slowTransferSpan, tuning.stagingSpan) = (.zero, .zero) }
     configuration.tuning = tuning
   }
 }

@@ -1,0 +1,86 @@
+/// The interval of a binary arithmetic coder of 32 bits.
+///
+/// Source: Mahoney, "Adaptive Weighing of Context Models for Lossless Data Compression", 2005, section 2.
+private struct CodingInterval {
+  var low: UInt32 = 0
+  var high: UInt32 = .max
+
+  /// The last value that stands for a one, which is so probable with 12 bits.
+  func middle(_ probability: Int) -> UInt32 {
+    let span = high &- low
+    let part = UInt32(truncatingIfNeeded: probability)
+    return low &+ (span &>> 12) &* part &+ ((span & 0xFFF) &* part) &>> 12
+  }
+
+  mutating func narrow(_ bit: Int, at middle: UInt32) {
+    if bit == 1 { high = middle } else { low = middle &+ 1 }
+  }
+
+  /// Whether the first byte is settled.
+  var isSettled: Bool { (low ^ high) &>> 24 == 0 }
+
+  mutating func shift() {
+    low = low &<< 8
+    high = high &<< 8 | 0xFF
+  }
+}
+
+/// Writes bits as an arithmetic code.
+struct BitEncoder {
+  private(set) var bytes: [UInt8] = []
+  private var interval = CodingInterval()
+
+  /// Writes a bit, of which `probability` says with 12 bits how probable a one is.
+  mutating func write(_ bit: Int, _ probability: Int) {
+    interval.narrow(bit, at: interval.middle(probability))
+    while interval.isSettled {
+      bytes.append(UInt8(truncatingIfNeeded: interval.high &>> 24))
+      interval.shift()
+    }
+  }
+
+  /// Writes the fewest bytes that settle all bits; the reader takes what is missing as zeros.
+  mutating func finish() {
+    guard interval.low > 0 else { return }
+    for count in 1...4 {
+      let step = UInt64(1) << UInt64(32 - 8 * count)
+      let value = (UInt64(interval.low) + step - 1) / step * step
+      guard value <= UInt64(interval.high) else { continue }
+      for place in 0..<count { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(24 - 8 * place))) }
+      return
+    }
+  }
+}
+
+/// Reads the bits of an arithmetic code; past its end there are zeros.
+struct BitDecoder {
+  private let bytes: [UInt8]
+  private var position = 0
+  private var value: UInt32 = 0
+  private var interval = CodingInterval()
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    for _ in 0..<4 { shiftIn() }
+  }
+
+  /// Whether no byte is left that was not looked at.
+  var isAtEnd: Bool { position >= bytes.count }
+
+  private mutating func shiftIn() {
+    value = value &<< 8 | UInt32(position < bytes.count ? bytes[position] : 0)
+    position += 1
+  }
+
+  /// Reads a bit, of which `probability` says with 12 bits how probable a one is.
+  mutating func read(_ probability: Int) -> Int {
+    let middle = interval.middle(probability)
+    let bit = value <= middle ? 1 : 0
+    interval.narrow(bit, at: middle)
+    while interval.isSettled {
+      interval.shift()
+      shiftIn()
+    }
+    return bit
+  }
+}

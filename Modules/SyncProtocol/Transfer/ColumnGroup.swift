@@ -1,0 +1,111 @@
+import CRDTCore
+
+/// A large group with its documents taken apart: first what they say, then the stamps of all.
+///
+/// What is said stays the same bytes while a document gets a new life or a new writer, so that a later transfer of it finds
+/// again what an earlier one has brought.
+enum ColumnGroup {
+  /// What follows a count of no documents; others are in ``GroupEncoder``.
+  static let form: UInt8 = 3
+
+  /// Takes a group apart.
+  ///
+  /// - Returns: `nil` for a group of runs or a part of one, or when it would get too large.
+  static func split(_ group: [UInt8]) -> [UInt8]? {
+    var out = ByteWriter(capacity: group.count + group.count / 16)
+    var stamps = ByteWriter()
+    var reader = ByteReader(group.span.bytes)
+    do throws(CodecError) {
+      let count = try reader.readCount(minimumBytes: 6)
+      guard count > 0 else { return nil }
+      out.writeVarint(0)
+      out.write(form)
+      out.writeVarint(count)
+      for _ in 0..<count {
+        let start = reader.offset
+        try reader.skipName()
+        out.write(reader.bytes.extracting(start..<reader.offset))
+        let wire = try reader.readBlob()
+        guard let columns = try WireColumns(splitting: wire) else {
+          out.writeVarint(wire.byteCount)
+          out.write(wire)
+          stamps.writeVarint(0)
+          continue
+        }
+        out.writeBlob(columns.content)
+        stamps.writeBlob(columns.stamps)
+      }
+    } catch {
+      return nil
+    }
+    out.write(stamps.bytes)
+    return out.count <= SyncLimits.groupBytes ? out.bytes : nil
+  }
+
+  /// Whether a group is of this form.
+  static func isOne(_ group: [UInt8]) -> Bool { group.count > 2 && group[0] == 0 && group[1] == form }
+
+  /// Puts a group together again, in at most as many bytes as a group may have.
+  static func joined(_ group: [UInt8]) throws(CodecError) -> [UInt8] {
+    var reader = ByteReader(group.span.bytes, offset: 2)
+    let count = try reader.readCount(minimumBytes: 6)
+    // The stamps come after all of the content.
+    let first = reader.offset
+    for _ in 0..<count {
+      try reader.skipName()
+      _ = try reader.readBlob()
+    }
+    var stamps = ByteReader(group.span.bytes, offset: reader.offset)
+    reader = ByteReader(group.span.bytes, offset: first)
+    var out = ByteWriter(capacity: group.count)
+    out.writeVarint(count)
+    for _ in 0..<count {
+      let start = reader.offset
+      try reader.skipName()
+      out.write(reader.bytes.extracting(start..<reader.offset))
+      let content = try reader.readBlob()
+      let told = try stamps.readBlob()
+      if told.byteCount == 0 {
+        out.writeVarint(content.byteCount)
+        out.write(content)
+      } else {
+        out.writeBlob(try WireColumns.joined(content, told, limit: SyncLimits.groupBytes))
+      }
+      guard out.count <= SyncLimits.groupBytes else { throw reader.failure(.limit, "a group is too long") }
+    }
+    guard stamps.isAtEnd else { throw stamps.failure(.malformed, "a group has bytes left over") }
+    return out.bytes
+  }
+
+  /// The collections named so far in what may be only the beginning of a group.
+  static func collections(_ bytes: [UInt8]) -> [String]? {
+    var reader = ByteReader(bytes.span.bytes, offset: isOne(bytes) ? 2 : 0)
+    var names: [String] = []
+    var previous: String?
+    do throws(CodecError) {
+      for _ in 0..<(try reader.readVarint()) {
+        let name = try reader.readCollection(after: &previous)
+        if !names.contains(name) { names.append(name) }
+        _ = try reader.readBlob()
+        try reader.skipFlags()
+        _ = try reader.readBlob()
+      }
+    } catch {
+      // It ends in the middle of a document, which is what was to be expected.
+    }
+    return names.isEmpty ? nil : names
+  }
+}
+
+extension ByteReader {
+  /// Passes over a document's collection, id and flags.
+  fileprivate mutating func skipName() throws(CodecError) {
+    for _ in 0..<2 { _ = try readBlob() }
+    try skipFlags()
+  }
+
+  /// Passes over a document's flags, and the check that they may announce.
+  fileprivate mutating func skipFlags() throws(CodecError) {
+    if try readByte() & GroupEncoder.checkFlag != 0 { _ = try readBytes(4) }
+  }
+}

@@ -1,0 +1,99 @@
+import CRDTCore
+import DocStore
+
+extension Intake {
+  /// Tells the sender what earlier links have brought of large groups.
+  func tellStaged() throws(SyncError) {
+    guard context.features.contains(.slices), let peer = context.peer, let gatekeeper = context.gatekeeper
+    else { return }
+    let stage = context.shared.stage
+    try stage.load(from: context.store, at: context.now)
+    var notices: [StagedNotice] = []
+    for transfer in stage.transfers(at: context.now) {
+      guard let notice = StagedNotice(transfer, for: peer, gatekeeper) else { continue }
+      staged.append(transfer)
+      notices.append(notice)
+    }
+    guard !notices.isEmpty else { return }
+    context.send(.staged) { out in
+      out.writeVarint(notices.count)
+      for notice in notices { notice.encode(to: &out) }
+    }
+  }
+
+  /// Takes a stretch of a large group from what an earlier link has brought.
+  func take(_ frame: ReuseFrame, frameBytes: Int) throws(SyncError) {
+    guard frame.stage < staged.count,
+      let range = staged[frame.stage].range(
+        first: frame.first, count: frame.count, includesTail: frame.includesTail),
+      !range.isEmpty, range.count <= frame.totalBytes - frame.offset
+    else { throw SyncError(.malformed, "a stretch that was not staged") }
+    let source = staged[frame.stage]
+    let bytes = source.bytes[range]
+    guard ContentParts.hash(of: bytes) == frame.hash else {
+      // Two parts of one name: the next session sends all of it.
+      context.shared.stage.remove(source.number)
+      throw SyncError(.checksum, "a stretch is not what the peer means")
+    }
+    var current = try begin(frame.transfer, totalBytes: frame.totalBytes, offset: frame.offset)
+    current.bytes += bytes
+    current.resumed = source
+    if frame.isLearnt {
+      let learnt = Array(bytes.suffix(SyncLimits.learntBytes))
+      unpacker.learn(learnt.span.bytes)
+    }
+    context.statistics.resumedBytes += UInt64(bytes.count)
+    try take(current, Receipt(wireBytes: UInt64(frameBytes), plainBytes: 0))
+  }
+
+  /// Forgets what is whole now, or dropped.
+  func forgetStaged(_ transfer: IncomingTransfer) {
+    if let resumed = transfer.resumed { context.shared.stage.remove(resumed.number) }
+    guard let kept = transfer.kept else { return }
+    pieces.removeAll()
+    context.shared.stage.discard(kept)
+  }
+
+  /// Has the store put aside what has come of a large group that takes long.
+  func putAside(_ transfer: inout IncomingTransfer) {
+    guard context.features.contains(.slices), let peer = context.peer,
+      context.now - transfer.keptAt >= context.tuning.stagingSpan,
+      transfer.bytes.count - transfer.keptBytes >= SyncLimits.stagedBytes
+    else { return }
+    transfer.keptAt = context.now
+    let id: StagingID
+    if let kept = transfer.kept {
+      id = kept
+    } else {
+      id = context.shared.stage.makeName(context.configuration.random())
+      transfer.kept = id
+      var site = ByteWriter(capacity: 16)
+      site.write(peer.site)
+      pieces.append(StagedPiece(id: id, part: 0, bytes: site.bytes))
+    }
+    while transfer.keptBytes < transfer.bytes.count {
+      let end = min(transfer.keptBytes + WriteTransaction.stagedPartBytes, transfer.bytes.count)
+      transfer.keptParts += 1
+      pieces.append(
+        StagedPiece(id: id, part: transfer.keptParts, bytes: Array(transfer.bytes[transfer.keptBytes..<end])))
+      transfer.keptBytes = end
+    }
+  }
+
+  /// Keeps the beginning of a group whose link is over.
+  func stageRest() {
+    guard context.features.contains(.slices), let transfer, let peer = context.peer else { return }
+    let stage = context.shared.stage
+    guard
+      let rest = StagedTransfer(transfer.bytes, from: peer.site, kept: transfer.kept, at: context.now)
+    else {
+      if let kept = transfer.kept { stage.discard(kept) }
+      return
+    }
+    // Cut early, it may be less than what it was to go on from.
+    if let resumed = transfer.resumed, resumed.bytes.count <= rest.bytes.count {
+      stage.remove(resumed.number)
+    }
+    stage.keep(rest)
+  }
+}

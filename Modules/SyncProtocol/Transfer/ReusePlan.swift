@@ -1,0 +1,85 @@
+import CRDTCore
+
+/// What a receiver has staged, as its sender knows it.
+struct PeerStages {
+  private struct Stage {
+    let notice: StagedNotice
+    let places: [UInt64: Int]
+  }
+
+  private var stages: [Stage] = []
+
+  var isEmpty: Bool { stages.isEmpty }
+
+  /// Takes what the receiver tells once, at the beginning.
+  mutating func take(_ notices: [StagedNotice]) throws(SyncError) {
+    guard stages.isEmpty else { throw SyncError(.outOfOrder, "Staged transfers were told before") }
+    guard notices.count <= SyncLimits.stagedTransfers else {
+      throw SyncError(.limit, "Too many staged transfers")
+    }
+    stages = notices.map { notice in
+      Stage(
+        notice: notice,
+        places: Dictionary(
+          notice.names.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first }))
+    }
+  }
+
+  /// A stretch of a group that the receiver has.
+  struct Stretch {
+    let stage: Int
+    var range: Range<Int>
+    let first: Int
+    var count: Int
+    var includesTail = false
+  }
+
+  /// The stretches of a group that need not be sent, in order; all of the stage that has most of it.
+  ///
+  /// - Complexity: O(*n*) in the group's bytes, for each stage.
+  func plan(_ group: [UInt8]) -> [Stretch] {
+    var best: [Stretch] = []
+    var most = 0
+    for index in stages.indices {
+      let stretches = stretches(of: group, in: index)
+      let bytes = stretches.reduce(0) { $0 + $1.range.count }
+      if bytes > most { (best, most) = (stretches, bytes) }
+    }
+    return best
+  }
+
+  private func stretches(of group: [UInt8], in index: Int) -> [Stretch] {
+    let stage = stages[index]
+    var stretches: [Stretch] = []
+    var start = 0
+    if stage.notice.names.isEmpty, hasTail(stage, group, at: 0) {
+      return [
+        Stretch(stage: index, range: 0..<stage.notice.tailBytes, first: 0, count: 0, includesTail: true)
+      ]
+    }
+    for end in ContentParts.ends(in: group, grain: stage.notice.grain) {
+      defer { start = end }
+      guard let place = stage.places[ContentParts.name(of: group[start..<end])] else { continue }
+      if let last = stretches.last, last.range.upperBound == start, last.first + last.count == place {
+        stretches[stretches.count - 1].range = last.range.lowerBound..<end
+        stretches[stretches.count - 1].count += 1
+      } else {
+        stretches.append(Stretch(stage: index, range: start..<end, first: place, count: 1))
+      }
+      if place == stage.notice.names.count - 1, hasTail(stage, group, at: end) {
+        let last = stretches.count - 1
+        stretches[last].range = stretches[last].range.lowerBound..<end + stage.notice.tailBytes
+        stretches[last].includesTail = true
+        // The next part of this group begins inside the tail.
+        return stretches
+      }
+    }
+    return stretches
+  }
+
+  private func hasTail(_ stage: Stage, _ group: [UInt8], at start: Int) -> Bool {
+    let end = start + stage.notice.tailBytes
+    return stage.notice.tailBytes > 0 && end <= group.count
+      && ContentParts.name(of: group[start..<end]) == stage.notice.tailName
+  }
+}

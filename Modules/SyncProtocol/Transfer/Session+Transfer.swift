@@ -1,0 +1,26 @@
+import CRDTCore
+
+extension Session {
+  /// Frames of large groups that go on where an earlier link broke.
+  func takeForTransfer(
+    _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
+  ) throws(FrameFailure) {
+    guard context.features.contains(.slices) else {
+      throw .session(SyncError(.outOfOrder, "A frame that was not agreed on"))
+    }
+    if type == .staged {
+      let notices = try whole(&reader) { (reader) throws(CodecError) in
+        var notices: [StagedNotice] = []
+        for _ in 0..<(try reader.readCount(minimumBytes: 9)) {
+          notices.append(try StagedNotice(from: &reader))
+        }
+        return notices
+      }
+      try run { () throws(SyncError) in try supply.outgoing.peerStages.take(notices) }
+    } else {
+      let frame = try whole(&reader) { (reader) throws(CodecError) in try ReuseFrame(from: &reader) }
+      intake.answers += 1
+      try run { () throws(SyncError) in try intake.take(frame, frameBytes: frameBytes) }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import CRDTCore
+import DocStore
+
+/// A piece of a large group that is on its way, for the store to put aside.
+///
+/// The first part of a transfer is the site of the peer that sends it; the others are its bytes, in their order.
+struct StagedPiece: Sendable {
+  /// The high half of the names of all transfers in the store.
+  private static let mark: UInt64 = 0x7472_616E_7366_6572
+
+  let id: StagingID
+  let part: UInt32
+  let bytes: [UInt8]
+
+  static func name(_ low: UInt64) -> StagingID { StagingID(high: mark, low: low) }
+  static func isTransfer(_ id: StagingID) -> Bool { id.high == mark }
+
+  func put(in transaction: WriteTransaction) throws {
+    // Without room for it the rest is sent again after a restart.
+    _ = try transaction.stage(bytes, as: part, of: id)
+  }
+
+  /// Reads what an earlier process has put aside, as far as there is no gap.
+  static func transfer(
+    _ id: StagingID, in transaction: borrowing ReadTransaction, at now: Duration
+  ) throws -> StagedTransfer? {
+    var site: SiteID?
+    var bytes: [UInt8] = []
+    var next: UInt32 = 0
+    try transaction.forEachStaged(of: id) { part, piece in
+      guard part == next else { return false }
+      next += 1
+      if part == 0 {
+        var reader = ByteReader(piece.span.bytes)
+        site = try reader.readSite()
+      } else {
+        bytes += piece
+      }
+      return bytes.count <= SyncLimits.groupBytes
+    }
+    guard let site else { return nil }
+    return StagedTransfer(bytes, from: site, kept: id, at: now)
+  }
+}

@@ -1,0 +1,121 @@
+import CRDTCore
+
+/// What a receiver has of a large group, by the names of its parts.
+struct StagedNotice {
+  let grain: Int
+  var names: [UInt64]
+  /// What is behind the last whole part.
+  let tailBytes: Int
+  let tailName: UInt64
+
+  /// Names the parts of a transfer.
+  ///
+  /// - Returns: `nil` unless its bytes came from that very peer, or all of its collections may flow to it, since names of
+  ///   parts tell who has the same; and where its collections may not come in.
+  init?(_ transfer: StagedTransfer, for peer: PeerInfo, _ gatekeeper: Gatekeeper) {
+    guard transfer.collections.allSatisfy(gatekeeper.mayAccept),
+      transfer.site == peer.site || transfer.collections.allSatisfy(gatekeeper.maySend)
+    else { return nil }
+    grain = transfer.grain
+    var start = 0
+    names = []
+    for end in transfer.ends {
+      names.append(ContentParts.name(of: transfer.bytes[start..<end]))
+      start = end
+    }
+    tailBytes = transfer.bytes.count - start
+    tailName = ContentParts.name(of: transfer.bytes[start...])
+  }
+
+  func encode(to out: inout ByteWriter) {
+    out.write(UInt8(grain))
+    out.writeVarint(names.count)
+    for name in names { out.writeName(name) }
+    out.writeVarint(tailBytes)
+    out.writeName(tailName)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    grain = Int(try reader.readByte())
+    guard ContentParts.grains.contains(grain) else {
+      throw reader.failure(.malformed, "parts of an unknown size")
+    }
+    names = []
+    for _ in 0..<(try reader.readCount(minimumBytes: 6)) { names.append(try reader.readName()) }
+    let tail = try reader.readVarint()
+    guard tail <= UInt64(1 << (grain + 2)) else { throw reader.failure(.malformed, "a part is too long") }
+    tailBytes = Int(tail)
+    tailName = try reader.readName()
+  }
+}
+
+/// A stretch of a large group that the receiver has.
+struct ReuseFrame {
+  private static let learntFlag: UInt8 = 1
+  private static let tailFlag: UInt8 = 2
+
+  var transfer: UInt64
+  var totalBytes: Int
+  var offset: Int
+  /// Which of the staged transfers, in the order in which they were told.
+  var stage: Int
+  var first: Int
+  var count: Int
+  var includesTail: Bool
+  /// Whether both ends' dense packers learn the end of it.
+  var isLearnt: Bool
+  /// Of its bytes.
+  var hash: UInt64
+
+  func encode(to out: inout ByteWriter) {
+    out.write((isLearnt ? Self.learntFlag : 0) | (includesTail ? Self.tailFlag : 0))
+    out.writeVarint(transfer)
+    out.writeVarint(totalBytes)
+    out.writeVarint(offset)
+    out.writeVarint(stage)
+    out.writeVarint(first)
+    out.writeVarint(count)
+    out.writeFixed(hash)
+  }
+}
+
+extension ReuseFrame {
+  init(from reader: inout ByteReader) throws(CodecError) {
+    let flags = try reader.readByte()
+    guard flags & ~(Self.learntFlag | Self.tailFlag) == 0 else {
+      throw reader.failure(.malformed, "a stretch has unknown flags")
+    }
+    isLearnt = flags & Self.learntFlag != 0
+    includesTail = flags & Self.tailFlag != 0
+    transfer = try reader.readVarint()
+    totalBytes = try reader.readSmall()
+    offset = try reader.readSmall()
+    stage = try reader.readSmall()
+    first = try reader.readSmall()
+    count = try reader.readSmall()
+    hash = try reader.readFixed()
+    guard offset < totalBytes else { throw reader.failure(.malformed, "a stretch lies outside its group") }
+  }
+}
+
+extension ByteWriter {
+  /// Six bytes.
+  fileprivate mutating func writeName(_ name: UInt64) {
+    writeFixed(UInt16(truncatingIfNeeded: name >> 32))
+    writeFixed(UInt32(truncatingIfNeeded: name))
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func readName() throws(CodecError) -> UInt64 {
+    let high = try readFixed(as: UInt16.self)
+    return UInt64(high) << 32 | UInt64(try readFixed(as: UInt32.self))
+  }
+
+  /// A number no greater than the bytes of the largest group.
+  fileprivate mutating func readSmall() throws(CodecError) -> Int {
+    let value = try readVarint()
+    guard value <= UInt64(SyncLimits.groupBytes) else { throw failure(.limit, "a number is too large") }
+    return Int(value)
+  }
+}
