@@ -103,14 +103,16 @@ extension ApplyBatch {
     if !step.part.isLast {
       if try component.put(group, as: step.part.part, in: transaction) { return false }
       components.noteTorn(step.id)
-      outcome.torn = try component.extent(with: group, in: transaction)
     }
-    guard try component.isWhole(before: step.part.part, in: transaction) else {
-      // What came in so long ago is forgotten, or its session is.
+    guard try component.isWhole(before: step.part.part, in: transaction),
+      try component.isIntact(in: transaction)
+    else {
+      // What came in so long ago is forgotten, or its session is, or it was damaged.
       try transaction.unstage(step.id)
       outcome.hasLostParts = true
       return false
     }
+    if !step.part.isLast { outcome.torn = try component.extent(with: group, in: transaction) }
     Probe.reached(.stagedPublished)
     try component.publish(with: group, in: transaction, &outcome)
     return true

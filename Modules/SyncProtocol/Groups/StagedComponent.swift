@@ -115,6 +115,16 @@ struct StagedComponent {
     }
   }
 
+  /// Whether none of the parts was damaged since they were put aside.
+  func isIntact(in transaction: WriteTransaction) throws -> Bool {
+    do {
+      try transaction.forEachStaged(of: id) { _, _ in true }
+      return true
+    } catch let error as StoreError where error.code == .corrupt {
+      return false
+    }
+  }
+
   /// Hands each part to `body` until that returns `false`; it cannot write.
   private func forEachPart(
     in transaction: WriteTransaction, _ body: (IncomingGroup) throws -> Bool
