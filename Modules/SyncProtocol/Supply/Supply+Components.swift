@@ -224,7 +224,6 @@ extension Supply {
       for request in group.requests {
         guard let source = try sources.source(request.collection, transaction) else { continue }
         let key = DocumentKey(collection: source.collection.id, id: request.id)
-        if !group.isPull { contention.insert(key) }
         let isKnown = try transaction.visitIntactRecord(
           source.collection, request.id, damaged: context.tellDamaged
         ) { number, record, summary in
@@ -232,6 +231,7 @@ extension Supply {
           guard let number else { return try include(.requested(request), id, summary, record, source) }
           // What does not go out calls for nothing else: two peers could answer each other with the rest for ever.
           guard goesOut(.requested(request), id, summary, record, source) else { return }
+          if !group.isPull { contention.insert(key) }
           let place = StoredPlace(collection: source.collection.id, number: number)
           places.append(place)
           deferred[place] = .requested(request)
