@@ -37,6 +37,43 @@ import Testing
     #expect(bytes.values.reduce(0, +) < 2_000)
   }
 
+  @Test(arguments: [true, false])
+  func `documents that all change at both ends in large transactions merge`(byCursors: Bool) throws {
+    let network = TestNetwork()
+    network.features = { _ in byCursors ? .supported : Features.supported.subtracting(.cursors) }
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    let count = 2_000
+    func change(_ peer: TestPeer, _ field: String, by step: Int) throws {
+      // In another order at each end, so that all transactions hang together.
+      for start in stride(from: 0, to: count, by: 250) {
+        try peer.write { transaction in
+          for number in start..<start + 250 {
+            try transaction.update(
+              DocumentID("document-\(number * step % count)"), in: "things", [.set([field], .int(2))])
+          }
+        }
+      }
+    }
+    try a.write { transaction in
+      for number in 0..<count {
+        try transaction.upsert(["n": .int(1)], id: DocumentID("document-\(number)"), into: "things")
+      }
+    }
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
+    let (first, _) = try network.connect(a, b)
+    try network.settle()
+    network.cut(first)
+    try change(a, "x", by: 1)
+    try change(b, "y", by: 7)
+    let (second, _) = try network.connect(a, b)
+    try network.settle()
+    let documents = try a.documents()
+    #expect(documents.count == count)
+    #expect(documents.values.allSatisfy { $0 == ["n": .int(1), "x": .int(2), "y": .int(2)] })
+    #expect(try b.documents() == documents)
+    #expect(second.closed == nil)
+  }
+
   private enum FrameKind: Hashable {
     case comparison, other
 

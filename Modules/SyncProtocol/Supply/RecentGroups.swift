@@ -86,8 +86,12 @@ struct RecentGroups {
   }
 
   /// Calls `body` with each document that shares a transaction with one, and that itself.
-  func forEachNeighbour(of place: StoredPlace, _ body: (StoredPlace) -> Void) {
-    for sequence in sequences[place] ?? [] {
+  ///
+  /// A transaction that is among `seen` is passed over: its documents were told, all at once.
+  func forEachNeighbour(
+    of place: StoredPlace, seen: inout Set<UInt64>, _ body: (StoredPlace) -> Void
+  ) {
+    for sequence in sequences[place] ?? [] where seen.insert(sequence).inserted {
       for place in records[sequence]?.places ?? [] { body(place) }
     }
   }

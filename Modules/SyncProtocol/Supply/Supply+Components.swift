@@ -138,8 +138,11 @@ extension Supply {
   private func bundle(around places: [StoredPlace]) -> Bundle {
     var bundle = Bundle(places: Set(places))
     var open = places
+    var seen: Set<UInt64> = []
     while let place = open.popLast() {
-      recent.forEachNeighbour(of: place) { if bundle.places.insert($0).inserted { open.append($0) } }
+      recent.forEachNeighbour(of: place, seen: &seen) {
+        if bundle.places.insert($0).inserted { open.append($0) }
+      }
       guard let component = index.component(of: place), !pass.isSent[component],
         bundle.components.insert(component).inserted, !recent.isEmpty
       else { continue }

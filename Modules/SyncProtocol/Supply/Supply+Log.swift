@@ -244,8 +244,9 @@ extension Supply {
   private func closure(of places: [StoredPlace]) -> Set<StoredPlace> {
     var found = Set(places)
     var open = places
+    var seen: Set<UInt64> = []
     while let place = open.popLast() {
-      recent.forEachNeighbour(of: place) { if found.insert($0).inserted { open.append($0) } }
+      recent.forEachNeighbour(of: place, seen: &seen) { if found.insert($0).inserted { open.append($0) } }
     }
     return found
   }
