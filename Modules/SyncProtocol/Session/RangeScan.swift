@@ -3,7 +3,9 @@ import DocStore
 
 /// A walk over a range of a collection that computes what an interest matches in each part of it.
 ///
-/// It can stop anywhere and go on later, also on another snapshot: what changes in between is told live.
+/// It can stop anywhere and go on later, also on another snapshot: what changes in between is told live. A whole
+/// collection is visited in the order in which it is stored, which is many times faster than by ids: sums do not
+/// depend on the order.
 struct RangeScan {
   let range: KeyRange
   /// Exclusive upper bounds of all parts but the last.
@@ -13,15 +15,25 @@ struct RangeScan {
   private(set) var others: UInt64 = 0
   /// The first matches, up to the number that is worth listing and one more.
   private(set) var first: [DocumentHash] = []
+  /// Ids from all over the range, where it is a whole collection that is not cut yet.
+  private(set) var sample = IDSample()
   private(set) var isDone = false
-  private var cursor: [UInt8]
+  private var place: Place
+  /// The last document that there was at the first step: what is new since is told live.
+  private var last: DocumentNumber?
   private var part = 0
+
+  /// Where it goes on.
+  private enum Place {
+    case id([UInt8])
+    case number(DocumentNumber)
+  }
 
   init(_ range: KeyRange, bounds: [[UInt8]] = []) {
     self.range = range
     self.bounds = bounds
     fingerprints = Array(repeating: Fingerprint(), count: bounds.count + 1)
-    cursor = range.from
+    place = range.isWhole ? .number(DocumentNumber(1)) : .id(range.from)
   }
 
   var whole: Fingerprint {
@@ -44,25 +56,42 @@ struct RangeScan {
     }
     var state = self
     var left = budget
-    var paused = false
-    try transaction.forEachIntactRecord(
-      in: collection, from: cursor, to: range.to.isEmpty ? nil : range.to, damaged: damaged
-    ) { _, id, summary, record in
-      if left <= 0 {
-        state.cursor = id.copied
-        paused = true
-        return false
-      }
+    state.isDone = true
+    func take(_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) {
       left -= 1
       let isMatch =
         matcher.matches(id, record)
         && (oversize.isEmpty
           || !oversize.contains(DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))))
       state.take(id, summary, isMatch)
-      return true
+    }
+    func pause(at place: Place) -> Bool {
+      state.place = place
+      state.isDone = false
+      return false
+    }
+    switch place {
+    case .number(let first):
+      let last = last ?? transaction.lastNumber
+      state.last = last
+      guard first <= last else { break }
+      try transaction.forEachIntactRecord(in: collection, numbers: first...last, damaged: damaged) {
+        number, id, summary, record in
+        guard left > 0 else { return pause(at: .number(number)) }
+        take(id, summary, record)
+        return true
+      }
+    case .id(let first):
+      try transaction.forEachIntactRecord(
+        in: collection, from: first, to: range.to.isEmpty ? nil : range.to, damaged: damaged
+      ) { _, id, summary, record in
+        guard left > 0 else { return pause(at: .id(id.copied)) }
+        take(id, summary, record)
+        return true
+      }
     }
     budget = left
-    state.isDone = !paused
+    if state.isDone { state.first.sort { $0.id < $1.id } }
     self = state
   }
 
@@ -71,15 +100,55 @@ struct RangeScan {
       others &+= 1
       return
     }
-    while part < bounds.count {
-      let bound = bounds[part]
-      guard id.compare(bound.span.bytes) >= 0 else { break }
-      part += 1
+    switch place {
+    case .number:
+      var above = bounds.count
+      part = 0
+      while part < above {
+        let middle = (part + above) / 2
+        let bound = bounds[middle]
+        if id.compare(bound.span.bytes) >= 0 { part = middle + 1 } else { above = middle }
+      }
+      if bounds.isEmpty { sample.add(id) }
+    case .id:
+      while part < bounds.count {
+        let bound = bounds[part]
+        guard id.compare(bound.span.bytes) >= 0 else { break }
+        part += 1
+      }
     }
     let hash = Fingerprint.hash(id: id, summary: summary)
     fingerprints[part].add(hash)
     if first.count <= SyncLimits.listedDocuments {
       first.append(DocumentHash(id: DocumentID(trusted: id.copied), hash: hash))
+    }
+  }
+}
+
+/// Ids taken at even distances from a walk of any length, to cut what it went over into equal parts.
+struct IDSample {
+  private static let limit = 2_048
+  private var ids: [[UInt8]] = []
+  /// A power of two.
+  private var distance = 1
+  private var count = 0
+
+  mutating func add(_ id: RawSpan) {
+    defer { count &+= 1 }
+    guard count & (distance - 1) == 0 else { return }
+    ids.append(id.copied)
+    guard ids.count == Self.limit else { return }
+    ids = stride(from: 0, to: ids.count, by: 2).map { ids[$0] }
+    distance *= 2
+  }
+
+  /// Upper bounds of all parts but the last.
+  func bounds(parts: Int) -> [[UInt8]] {
+    let ids = ids.sorted { $0.lexicographicallyPrecedes($1) }
+    return (1..<parts).compactMap { part in
+      let place = part * ids.count / parts
+      guard place > (part - 1) * ids.count / parts else { return nil }
+      return SplitScan.separator(ids[place - 1], ids[place])
     }
   }
 }

@@ -6,6 +6,8 @@ enum QuestionTask {
   /// With what the receiver told of what it holds, if it did.
   case compare(RangeQuestion, Fingerprint?, RangeScan)
   case split(RangeQuestion, SplitScan)
+  /// A split at bounds that are known.
+  case parts(RangeQuestion, RangeScan)
   case rest(RangeQuestion, cursor: [UInt8])
 }
 
@@ -43,6 +45,7 @@ extension Supply {
       switch task {
       case .compare(let question, let theirs, let scan): try compare(question, theirs, scan, budget: &budget)
       case .split(let question, let scan): try split(question, scan, budget: &budget)
+      case .parts(let question, let scan): try tellParts(question, scan, budget: &budget)
       case .rest(let question, let cursor): try listRest(question, from: cursor, budget: &budget)
       }
       if answers.count >= 32 { flushAnswers() }
@@ -82,7 +85,11 @@ extension Supply {
     let mine = scan.whole
     guard mine != theirs else { return answers.append(.equal(question.request)) }
     guard mine.count <= UInt64(SyncLimits.listedDocuments) else {
-      return questions.prepend(.split(question, SplitScan(question.range, count: mine.count)))
+      guard question.range.isWhole else {
+        return questions.prepend(.split(question, SplitScan(question.range, count: mine.count)))
+      }
+      let bounds = scan.sample.bounds(parts: SyncLimits.splitParts)
+      return questions.prepend(.parts(question, RangeScan(question.range, bounds: bounds)))
     }
     guard let cleared = gatekeeper?.clear(question.range.collection) else {
       return answers.append(.nothing(for: question))
@@ -107,6 +114,21 @@ extension Supply {
       return answers.append(.nothing(for: question))
     }
     answers.append(RangeAnswer(cleared, request: question.request, body: .split(scan.parts)))
+  }
+
+  private func tellParts(_ question: RangeQuestion, _ scan: RangeScan, budget: inout Int) throws(SyncError) {
+    var scan = scan
+    var interest = interest
+    try context.read {
+      try scan.step($0, &interest, skipping: oversize, damaged: context.tellDamaged, budget: &budget)
+    }
+    self.interest = interest
+    guard scan.isDone else { return questions.prepend(.parts(question, scan)) }
+    guard let cleared = gatekeeper?.clear(question.range.collection) else {
+      return answers.append(.nothing(for: question))
+    }
+    let parts = zip(scan.bounds + [[]], scan.fingerprints).map { RangeAnswer.Part(to: $0, fingerprint: $1) }
+    answers.append(RangeAnswer(cleared, request: question.request, body: .split(parts)))
   }
 
   /// Lists what is held here and does not match: the receiver may hold older copies that do.
