@@ -13,7 +13,7 @@ struct MeasureCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "measure", abstract: "Run the measurements.")
 
   enum Case: String, ExpressibleByArgument, CaseIterable {
-    case orders, flights, meeting, latency, thresholds, slow, constrained
+    case orders, flights, meeting, merge, crowd, latency, thresholds, slow, constrained
   }
 
   @Option(help: "Documents of the bulk cases.")
@@ -72,6 +72,11 @@ struct MeasureCommand: AsyncParsableCommand {
     let updates = min(10_000, count / 2)
     let meeting =
       name == .meeting ? MeetingCase(corpus: try .orders(count, in: scratch), updates: updates) : nil
+    let merge = name == .merge ? MergeCase(corpus: try .orders(min(10_000, count), in: scratch)) : nil
+    let crowd =
+      name == .crowd
+      ? CrowdCase(corpus: try .orders(1_000, in: scratch), peers: short ? 8 : 100, commits: short ? 5 : 50)
+      : nil
     let bulk: BulkCase? =
       switch name {
       case .orders:
@@ -82,20 +87,22 @@ struct MeasureCommand: AsyncParsableCommand {
         BulkCase(
           corpus: try .flights(count, from: flights, in: scratch), field: "dep_delay",
           predicate: "origin == 'JFK' && dep_delay > 60", updates: updates)
-      case .meeting, .latency, .thresholds, .slow, .constrained: nil
+      case .meeting, .merge, .crowd, .latency, .thresholds, .slow, .constrained: nil
       }
     for round in 1...(short || [.slow, .constrained].contains(name) ? 1 : max(runs, 1)) {
       try? FileHandle.standardError.write(contentsOf: Data("\(name.rawValue), run \(round)\n".utf8))
       switch name {
       case .orders, .flights: try bulk?.run(&report, in: scratch)
       case .meeting: try meeting?.run(&report, in: scratch)
+      case .merge: try merge?.run(&report, in: scratch)
+      case .crowd: try crowd?.run(&report, in: scratch)
       case .latency: try LatencyCase(commits: short ? 200 : 2_000).run(&report, in: scratch)
       case .thresholds: try ThresholdCase(slow: false, includesLarge: true).run(&report, in: scratch)
       case .slow: try ThresholdCase(slow: true, includesLarge: !short).run(&report, in: scratch)
       case .constrained: try await ConstrainedCase(short: short).run(&report, in: scratch)
       }
     }
-    for corpus in [bulk?.corpus, meeting?.corpus] {
+    for corpus in [bulk?.corpus, meeting?.corpus, merge?.corpus, crowd?.corpus] {
       if let corpus { try? FileManager.default.removeItem(atPath: corpus.path) }
     }
   }

@@ -25,7 +25,7 @@ struct MeetingCase {
     try add(try pair.receiver.ask(.meet(port: port)), "meeting again, one document changed", &report)
     try pair.receiver.ask(.part(port: port))
     try merge(pair, port, &report)
-    try restore(pair, port, &report)
+    for differing in 0...1 { try restore(pair, differing: differing, &report) }
     try pair.quit()
   }
 
@@ -59,17 +59,19 @@ struct MeetingCase {
     try pair.receiver.ask(.part(port: port))
   }
 
-  /// The sender goes on from a copy of its store, so that no cursor holds, and one document differs.
-  private func restore(_ pair: Pair, _ port: Int, _ report: inout Report) throws {
-    let restored = try pair.restoredSender()
-    try update(restored, "amount", 1)
+  /// The sender goes on from a copy of its store, so that no cursor holds, and so many documents differ.
+  private func restore(_ pair: Pair, differing: Int, _ report: inout Report) throws {
+    let restored = try pair.restoredSender("restored-\(differing)")
+    if differing > 0 { try update(restored, "amount", differing) }
     let port = Int(try restored.ask(.listen).figure("port"))
     let meeting = try pair.receiver.ask(.meet(port: port))
-    try add(meeting, "meeting a restored peer, one document differs", &report)
+    let words = differing > 0 ? "one document differs" : "in sync"
+    try add(meeting, "meeting a restored peer, \(words)", &report)
     let states = try [restored, pair.receiver].map { try $0.ask(.state(collection: name)) }
     guard states[0].words["digest"] == states[1].words["digest"] else {
       throw BenchmarkError("\(name): the restored peer and the other do not hold the same")
     }
+    try pair.receiver.ask(.part(port: port))
     try restored.quit()
   }
 }

@@ -26,8 +26,8 @@ final class Pair {
   }
 
   /// A peer on a copy of the sender's store, which takes it for a restored one.
-  func restoredSender() throws -> PeerProcess {
-    let copy = directory.appendingPathComponent("restored")
+  func restoredSender(_ name: String) throws -> PeerProcess {
+    let copy = directory.appendingPathComponent(name)
     try FileManager.default.copyItem(at: directory.appendingPathComponent("sender"), to: copy)
     return try PeerProcess(.dunlin, path: copy.path, name: "sender")
   }

@@ -9,6 +9,7 @@ extension Peer: PeerService {
     let start = Measures.nanoseconds
     switch request {
     case .open, .quit: break
+    case .join: throw BenchmarkError("a single peer cannot be many")
     case .listen: reply.figures["port"] = Double(try network.listen() ?? 0)
     case .load(let path, let collection, let batch):
       reply.figures["documents"] = Double(try await load(path, into: collection, batch: batch))

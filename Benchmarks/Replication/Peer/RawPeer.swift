@@ -59,7 +59,8 @@ final class RawPeer: PeerService, @unchecked Sendable {
       reply.times = [try update(field, count: count, perTransaction: perTransaction)]
     case .state: reply = state
     case .writeLarge(let id, let bytes): try writeLarge(id, bytes, &reply)
-    case .subscribe, .meet, .part, .holds, .scan: throw BenchmarkError("a raw store has no answer to this")
+    case .subscribe, .join, .meet, .part, .holds, .scan:
+      throw BenchmarkError("a raw store has no answer to this")
     }
     return reply
   }
