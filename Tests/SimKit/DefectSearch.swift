@@ -4,12 +4,12 @@ package import CRDTCore
 package struct DefectSearch {
   /// Seeds that have found a defect.
   package static let recorded: [Probe.Defect: UInt64] = [
-    .damagedRecordSent: 7, .siteNotRenewed: 23, .groupStoredInParts: 51, .announcementForgotten: 19,
-    .gateNotAsked: 1, .evictionNotAnswered: 1, .renewIgnored: 22, .offersIgnored: 46, .notForwarded: 19,
+    .damagedRecordSent: 7, .siteNotRenewed: 51, .groupStoredInParts: 51, .announcementForgotten: 19,
+    .gateNotAsked: 1, .evictionNotAnswered: 1, .renewIgnored: 44, .offersIgnored: 46, .notForwarded: 19,
     .commitMissedInRound: 51, .leaveNotTold: 19, .groupSentInParts: 7, .interestKept: 30,
-    .acknowledgementLost: 4, .pingNotSent: 2, .repairSkipped: 69, .successorNotChecked: 7,
+    .acknowledgementLost: 4, .pingNotSent: 2, .repairSkipped: 55, .successorNotChecked: 11,
     .missingBaseIgnored: 42, .toldBeforeDurable: 1, .observerMissesMerges: 4, .lifeTakenBlindly: 7,
-    .wallClockAlone: 2,
+    .wallClockAlone: 2, .componentPublishedInParts: 7, .cursorAhead: 49, .policyPrintForgotten: 53,
   ]
 
   /// Defects that no seed has found so far: they are looked for by hand.
@@ -73,6 +73,8 @@ package struct DefectSearch {
     case .successorNotChecked: Probe.Point.successorLeftOut.rawValue
     case .announcementForgotten: Probe.Point.pulledAtOnce.rawValue
     case .repairSkipped: Probe.Point.repaired.rawValue
+    case .cursorAhead, .markAhead, .ownLogNotTold, .policyPrintForgotten, .evictionsForgotten:
+      Probe.Point.cursorFollowed.rawValue
     case .evictedDeletionForgotten: Probe.Point.deletionCertified.rawValue
     case .policyChangeIgnored: Sometimes.scopeChangedInSession.rawValue
     case .evictionNotAnswered: Sometimes.evictedUnderSubscription.rawValue
