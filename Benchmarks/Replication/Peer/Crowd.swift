@@ -2,6 +2,7 @@ import BenchmarkSupport
 import Foundation
 import QueryEngine
 import Synchronization
+import Transports
 
 /// Many peers in one process, each with a store and a network of its own.
 final class Crowd: PeerService {
