@@ -118,7 +118,7 @@ extension Supply {
   /// Has the peer compare all anew.
   func renew() {
     guard generation != nil else { return }
-    hasBegun = false
+    doubt()
     log.followed = nil
     log.waiting = nil
     log.walk = nil

@@ -102,7 +102,7 @@ extension Supply {
   }
 
   func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false, binding: UInt64? = nil) {
-    guard !asked.isEmpty else { return }
+    guard hasBegun, !asked.isEmpty else { return }
     requestCost += asked.reduce(0) { $0 + $1.cost }
     if isGroup {
       requests.append(RequestGroup(requests: asked, isPull: isPull, binding: binding))

@@ -118,9 +118,16 @@ final class Supply {
       for name in watch.askAgain(changed: changed) { context.send(.filterWanted) { $0.writeString(name) } }
       return
     }
-    hasBegun = false
+    doubt()
     log = LogPlace(asksTaken: log.asksTaken)
     watch = WatchList(context.tuning)
+  }
+
+  /// Takes what the peer has for unknown until it is compared: whatever it has asked for comes up again then.
+  func doubt() {
+    hasBegun = false
+    requests = RequestQueue()
+    requestCost = 0
   }
 
   var gatekeeper: Gatekeeper? { context.gatekeeper }

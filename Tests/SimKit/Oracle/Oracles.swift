@@ -109,8 +109,9 @@ final class Oracles {
       }
       switch change.kind {
       case .evict:
-        if let known = shadows[peer.number].documents.removeValue(forKey: name), !known.isAlive {
-          shadows[peer.number].deaths[name] = known.vector
+        // Of a living document nothing is kept, not even that it was dead once.
+        if let known = shadows[peer.number].documents.removeValue(forKey: name) {
+          shadows[peer.number].deaths[name] = known.isAlive ? nil : known.vector
         }
         atomicity.forget(name, at: peer.number)
       case .write:
