@@ -15,9 +15,9 @@ import Transports
     let port = try #require(try left.network.listen())
     right.network.connect(host: "127.0.0.1", port: port)
     try right.network.start()
-    try await right.wait { try right.documents("things") == left.documents("things") }
+    try await right.wait(with: left) { try right.documents("things") == left.documents("things") }
     try await right.set("things", 5, "name", .string("from the right"))
-    try await left.wait { try right.documents("things") == left.documents("things") }
+    try await left.wait(with: right) { try right.documents("things") == left.documents("things") }
     let connection = try #require(right.network.connections.first)
     #expect(connection.peer?.name == "left")
     #expect(connection.direction == .outgoing)

@@ -28,7 +28,7 @@ import Transports
       try await right.wait { try right.documents("things").count == 1_000 }
       #expect(try right.documents("things") == left.documents("things"))
       try await left.set("things", 7, "name", .string("new"))
-      try await right.wait { try right.documents("things") == left.documents("things") }
+      try await right.wait(with: left) { try right.documents("things") == left.documents("things") }
     }
     #expect(ends.1.sessionCode == .closed)
     #expect(ends.0.sessionCode == .peerClosed)
@@ -150,7 +150,7 @@ import Transports
     #expect(try right.documents("things").count < 300)
     let query = try everything("things")
     _ = try await session(left, right, over: MemoryLink.pair(), pulling: query) { _, _ in
-      try await right.wait { try right.documents("things") == left.documents("things") }
+      try await right.wait(with: left) { try right.documents("things") == left.documents("things") }
     }
     await left.end()
     await right.end()

@@ -30,8 +30,7 @@ final class TestPeer: Sendable {
     directory = try TemporaryDirectory()
     var storeOptions = StoreOptions()
     if let original {
-      try FileManager.default.copyItem(
-        atPath: original.directory.file("store"), toPath: directory.file("store"))
+      try Self.copy(original.directory.file("store"), to: directory.file("store"))
       storeOptions.trustsCopies = true
     }
     store = try Store.open(at: directory.file("store"), options: storeOptions)
@@ -44,6 +43,18 @@ final class TestPeer: Sendable {
     options.backoff = Backoff(initial: .milliseconds(5), longest: .milliseconds(50))
     options.logger = Logger(label: name) { _ in SwiftLogNoOpLogHandler() }
     network = PeerNetwork(setup: setup, options: options)
+  }
+
+  /// Copies the files of an open store, which may put one in another's place meanwhile.
+  private static func copy(_ files: String, to copy: String) throws {
+    for _ in 0..<100 {
+      do { return try FileManager.default.copyItem(atPath: files, toPath: copy) } catch CocoaError
+        .fileNoSuchFile
+      {
+        try? FileManager.default.removeItem(atPath: copy)
+      }
+    }
+    try FileManager.default.copyItem(atPath: files, toPath: copy)
   }
 
   /// Ends everything in the right order.
@@ -88,10 +99,12 @@ final class TestPeer: Sendable {
   }
 
   /// Waits until `condition` holds, looking after each commit.
-  func wait(until condition: @escaping @Sendable () throws -> Bool) async throws {
+  func wait(
+    with other: TestPeer? = nil, until condition: @escaping @Sendable () throws -> Bool
+  ) async throws {
     let (commits, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    let listener = store.onCommit { _ in continuation.yield() }
-    defer { listener.cancel() }
+    let listeners = [self, other].compactMap { $0?.store.onCommit { _ in continuation.yield() } }
+    defer { for listener in listeners { listener.cancel() } }
     continuation.yield()
     for await _ in commits where try condition() { return }
     throw CancellationError()
