@@ -17,7 +17,7 @@ enum Target {
       precondition(packed.count <= piece.count + piece.count / 8 + 16, "packing makes far more of it")
       var plain: [UInt8] = []
       do {
-        try unpacker.expand(packed.span.bytes, plainCount: piece.count, into: &plain)
+        try expand(packed, plainCount: piece.count, by: unpacker, into: &plain)
       } catch {
         preconditionFailure("what was packed is refused: \(error)")
       }
@@ -26,8 +26,14 @@ enum Target {
     packer.learn(input.span.bytes)
     var plain: [UInt8] = []
     let count = min(input.count * 4, 4_096)
-    if (try? unpacker.expand(input.span.bytes, plainCount: count, into: &plain)) != nil {
+    if (try? expand(input, plainCount: count, by: unpacker, into: &plain)) != nil {
       precondition(plain.count == count, "a piece expands to something else than it announces")
     }
+  }
+
+  private static func expand(
+    _ packed: [UInt8], plainCount: Int, by unpacker: DenseCoder, into plain: inout [UInt8]
+  ) throws(SyncError) {
+    try unpacker.expand(packed.span.bytes, plainCount: plainCount, into: &plain)
   }
 }
