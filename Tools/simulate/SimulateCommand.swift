@@ -126,6 +126,7 @@ struct SimulateCommand: ParsableCommand {
       if !isKnown { violations += 1 }
       print("pair of seed \(seed): \(isKnown ? "known, " : "")\(violation)")
       fflush(nil)
+      if shrink { shrinkAndPrint(Swarm.script(seed: seed, size: size, hasSecrets: true), violation) }
     }
     print("pairs \(count), violations \(violations)")
     if violations > 0 { throw ExitCode.failure }

@@ -220,7 +220,13 @@ extension Intake {
     var scan = OwnLogScan(after: start, budget: budget, room: max(context.tuning.notices - told, 0))
     var interest = interest
     let gatekeeper = context.gatekeeper
-    try context.read { try scan.run($0, sender: LogOrigin(peer: peer.site), &interest, gatekeeper) }
+    let isLogged = try context.read { transaction in
+      guard start >= transaction.logStart else { return false }
+      try scan.run(transaction, sender: LogOrigin(peer: peer.site), &interest, gatekeeper)
+      return true
+    }
+    // What the log no longer has is found by comparing.
+    guard isLogged else { return renew() }
     self.interest = interest
     budget = scan.budget
     for name in scan.unsaid.sorted() { due.add(name) }

@@ -158,7 +158,9 @@ extension Supply {
     var left = budget
     var isPaused = false
     var (counted, byteCount) = (0, 0)
-    let end = try context.read { transaction in
+    let end: UInt64? = try context.read { transaction in
+      // What the log no longer has is found by comparing.
+      guard walk.place >= transaction.logStart else { return nil }
       try refreshRecent(transaction, concerned)
       oversize = try transaction.oversizeKeys()
       var sources = Sources(self)
@@ -181,6 +183,7 @@ extension Supply {
       return transaction.sequence
     }
     budget = left
+    guard let end else { return compareInstead() }
     for group in walk.groups { announceFromLog(group, sequence: walk.first) }
     send(walk.offers)
     guard walk.leaving <= context.tuning.leavingDocuments,
