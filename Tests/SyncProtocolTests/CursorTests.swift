@@ -137,6 +137,20 @@ import Testing
     #expect(try pair.b.document("d4")?["n"] == .int(4))
   }
 
+  @Test func `who has much to tell compares at once`() throws {
+    let pair = try Pair()
+    pair.network.configure = { $0.tuning.notices = 3 }
+    for index in 0..<3 { try pair.b.put("d\(index)", ["n": .int(-1)]) }
+    let few = try pair.framesOfMeeting()
+    #expect(few.contains(.have) && !few.contains(.compare))
+    for index in 0..<4 { try pair.b.put("d\(index)", ["m": .int(-2)]) }
+    try pair.a.put("d3", ["n": .int(-3)])
+    let many = try pair.framesOfMeeting()
+    #expect(many.contains(.compare) && !many.contains(.resume))
+    let merged = try #require(try pair.b.document("d3"))
+    #expect(merged["n"] == .int(-3) && merged["m"] == .int(-2))
+  }
+
   @Test func `more evictions than are told of are found by comparing`() throws {
     let pair = try Pair()
     pair.network.configure = { $0.tuning.notices = 3 }

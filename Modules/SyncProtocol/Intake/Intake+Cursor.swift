@@ -76,16 +76,20 @@ extension Intake {
   }
 
   /// The cursor in the store, if it is one in the sender's present log, of the same interest, and if this store's
-  /// own log goes back to it.
+  /// own log goes back to it, with no more after it than the sender can be told of.
   private func storedCursor(_ interest: Interest) throws(SyncError) -> SyncCursor? {
     guard let peer = context.peer else { return nil }
     let print = interestPrint(interest)
+    var wanted = interest
+    let (gatekeeper, notices) = (context.gatekeeper, context.tuning.notices)
     return try context.read { transaction in
       guard let bytes = try transaction.cursor(of: peer.site), let cursor = SyncCursor(bytes),
         cursor.epoch == peer.logEpoch, cursor.interest == print,
         cursor.own >= transaction.logStart, cursor.own <= transaction.sequence
       else { return nil }
-      return cursor
+      var scan = OwnLogScan(after: cursor.own, budget: notices * 4, room: notices)
+      try scan.run(transaction, sender: LogOrigin(peer: peer.site), &wanted, gatekeeper)
+      return scan.isDone && !scan.isFull ? cursor : nil
     }
   }
 
@@ -257,6 +261,8 @@ private struct OwnLogScan {
   /// Something left that nobody knows the name of any more.
   private(set) var isIncomplete = false
   private(set) var isDone = false
+  /// More is to be told than there is room for.
+  private(set) var isFull = false
 
   init(after place: UInt64, budget: Int, room: Int) {
     self.place = place
@@ -290,7 +296,12 @@ private struct OwnLogScan {
           guard let known = names[collection], let matcher = wanted.matcher(for: known),
             matcher.matches(id, record)
           else { return true }
-          guard state.room > 0, let cleared = gatekeeper.clear(known.name) else {
+          guard state.room > 0 else {
+            state.isFull = true
+            state.unsaid.insert(known.name)
+            return true
+          }
+          guard let cleared = gatekeeper.clear(known.name) else {
             state.unsaid.insert(known.name)
             return true
           }
@@ -316,6 +327,7 @@ private struct OwnLogScan {
     if !entry.isEvictionComplete { isIncomplete = true }
     for key in entry.evicted {
       guard let collection = names[key.collection] else { continue }
+      if room == 0 { isFull = true }
       if room > 0, gatekeeper.maySend(collection.name) {
         room -= 1
         evicted.append(DocumentName(collection: collection.name, id: key.id))
