@@ -60,10 +60,10 @@ extension Intake {
       isApplying: receivedGroups > appliedGroups)
   }
 
-  /// Lets another session bring what it has.
+  /// Lets another session bring what it has, and waits for none any more.
   func releaseBulk() {
+    guard bulk.isHeld || !bulk.collections.isEmpty else { return }
     bulk.collections = [:]
-    guard bulk.isHeld else { return }
     bulk.isHeld = false
     let waiting = context.shared.bulk.leave(context.id)
     if !waiting.isEmpty { context.ask(.nudge(waiting)) }
