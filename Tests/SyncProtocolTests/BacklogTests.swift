@@ -23,6 +23,8 @@ import Testing
       network.configure = {
         $0.liveQueueBytes = 20_000
         $0.initialWindowBytes = 8 << 10
+        // A receiver that applies nothing waits for announcements, and time that `settle` lets pass, until it is given up.
+        $0.features.remove(.mesh)
         configure(&$0)
       }
       a = try network.addPeer("a")

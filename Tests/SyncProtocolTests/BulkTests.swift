@@ -15,7 +15,6 @@ import Testing
 
     init(seed: UInt64, peers: Int = 5, count: Int = 1_200, slow: Bool = false) throws {
       timed = TimedNetwork(seed: seed)
-      timed.network.features = { _ in Features.supported.union(.mesh) }
       if slow { timed.network.configure = { $0.initialWindowBytes = 8 << 10 } }
       full = try (0..<peers).map { [timed] in try timed.network.addPeer("full\($0)") }
       empty = try timed.network.addPeer("empty")

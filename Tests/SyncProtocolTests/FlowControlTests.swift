@@ -68,7 +68,9 @@ import Testing
   @Test func `changes that come faster than the link are found by comparing`() throws {
     let network = TestNetwork()
     network.configure = {
-      $0.liveQueueBytes = 20_000; $0.initialWindowBytes = 8 << 10
+      $0.liveQueueBytes = 20_000
+      $0.initialWindowBytes = 8 << 10
+      $0.features.remove(.mesh)
     }
     let a = try network.addPeer("a")
     let b = try network.addPeer("b")

@@ -13,7 +13,7 @@ import Testing
     var random: SeededGenerator
     var written: [Int]
 
-    init(seed: UInt64, peers count: Int, links: [(Int, Int)], features: Features = .mesh) throws {
+    init(seed: UInt64, peers count: Int, links: [(Int, Int)], features: Features = .supported) throws {
       timed = TimedNetwork(seed: seed)
       timed.network.features = { _ in features }
       var random = SeededGenerator(seed: seed)

@@ -27,6 +27,6 @@ package struct Features: OptionSet, Hashable, Sendable {
 
   /// What this release offers.
   package static let supported: Features = [
-    .compactFrames, .cursors, .runs, .slices, .staging, .remoteQueries, .densePacking, .blindQuestions,
+    .compactFrames, .cursors, .runs, .mesh, .slices, .staging, .remoteQueries, .densePacking, .blindQuestions,
   ]
 }
