@@ -276,11 +276,11 @@ extension RecordView {
         throw CodecError(
           .unknownName, "a site ordinal is not in the store's table", at: RecordLayout.baseSiteOffset)
       }
-      var vector = VersionVector()
-      if baseReading > .zero { vector.advance(Writer(site: site, birth: baseReading), to: baseReading) }
-      return vector
+      guard baseReading > .zero else { return VersionVector() }
+      let writer = Writer(site: site, birth: baseReading)
+      return VersionVector(ascending: [.init(writer: writer, reading: baseReading)])
     }
     var reader = ByteReader(metadata)
-    return try RecordMetadata(head: &reader, base: baseReading, sites: sites).vector
+    return try RecordHead.readVector(&reader, base: baseReading, sites: sites).vector
   }
 }

@@ -166,11 +166,11 @@ public struct Replica: Sendable {
     of document: ReplicatedDocument, after former: ReplicatedDocument
   ) throws(CodecError) -> [UInt8] {
     guard let record = document.record, let base = former.record else { return try encoding(of: document) }
-    var out = ByteWriter(capacity: 64)
-    let isOneWrite = try WireDocument.append(
-      successor: StoredDocument(try verified(record).bytes, summary: document.summary),
-      of: StoredDocument(try verified(base).bytes, summary: former.summary), tables: tables, to: &out)
-    return isOneWrite ? out.bytes : try delta(of: document, since: try vector(of: former))
+    let successor = try WireDocument.successor(
+      of: StoredDocument(try verified(base).bytes, summary: former.summary),
+      to: StoredDocument(try verified(record).bytes, summary: document.summary), tables: tables)
+    guard let successor else { return try delta(of: document, since: try vector(of: former)) }
+    return successor.bytes
   }
 
   /// Merges another replica's encoding or delta; in any order and any number of times it comes to the same.

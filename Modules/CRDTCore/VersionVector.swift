@@ -37,6 +37,9 @@ public struct VersionVector: Hashable, Sendable {
     for element in elements { advance(element.writer, to: element.reading) }
   }
 
+  /// Makes a vector of elements that ascend by their writers.
+  init(ascending elements: [Element]) { self.elements = elements }
+
   public var isEmpty: Bool { elements.isEmpty }
 
   /// The highest reading included of `writer`; zero when none is.
@@ -85,5 +88,5 @@ public struct VersionVector: Hashable, Sendable {
   }
 
   /// The greatest reading of all writers.
-  public var latest: ClockReading { elements.map(\.reading).max() ?? .zero }
+  public var latest: ClockReading { elements.reduce(.zero) { max($0, $1.reading) } }
 }

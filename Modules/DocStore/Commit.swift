@@ -65,7 +65,7 @@ public struct Commit: Sendable {
 }
 
 /// What a commit did to one document.
-public struct Change: Sendable {
+public final class Change: Sendable {
   public enum Kind: Hashable, Sendable {
     /// A local write or a merge.
     case write

@@ -76,8 +76,8 @@ extension SessionDriver {
     if let lost = input.lostThrough {
       guard perform(session.lostCommits(through: lost, now: clock.now)) else { return false }
     }
-    for commit in input.commits {
-      guard perform(session.committed(commit, now: clock.now)) else { return false }
+    for commits in input.commits.batches {
+      guard perform(session.committed(commits, now: clock.now)) else { return false }
     }
     for batch in input.applied {
       let actions = session.applied(batch.ticket, batch.result, now: clock.now)
@@ -135,5 +135,22 @@ extension SessionDriver {
     guard let end else { return true }
     self.end(.session(end))
     return false
+  }
+}
+
+extension [Commit] {
+  /// Small commits together; what a large one calls for goes out before the next is looked at.
+  fileprivate var batches: [[Commit]] {
+    var batches: [[Commit]] = []
+    var changes = Int.max
+    for commit in self {
+      if changes >= DriverLimits.batchedChanges {
+        batches.append([])
+        changes = 0
+      }
+      batches[batches.count - 1].append(commit)
+      changes += commit.changes.count
+    }
+    return batches
   }
 }

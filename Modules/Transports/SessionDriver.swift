@@ -258,7 +258,9 @@ enum DriverLimits {
   /// Bytes received that the session has not seen.
   static let unseenBytes = 1 << 20
   /// Bytes of commits that the session has not seen, beside one commit.
-  static let unseenCommitBytes = 4 << 20
+  static let unseenCommitBytes = 16 << 20
+  /// Changes in commits that a session is told of at once.
+  static let batchedChanges = 64
   /// Bytes that wait to be sent; above what a session has in flight, so that two peers never wait for each other.
   static let unsentBytes = 32 << 20
   /// How long an ended session waits for the peer to hang up.

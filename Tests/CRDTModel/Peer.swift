@@ -107,10 +107,8 @@ package struct Peer {
   /// The one write that led here from what `former` had; `nil` where it was not one.
   package func successor(of former: Peer, by route: CodecRoute = .shortest) throws -> [UInt8]? {
     guard let document, let before = former.document else { return nil }
-    var out = ByteWriter()
-    let isOneWrite = try WireDocument.append(
-      successor: document.stored, of: before.stored, tables: tables, to: &out, by: route)
-    return isOneWrite ? out.bytes : nil
+    return try WireDocument.successor(
+      of: before.stored, to: document.stored, tables: tables, by: route)?.bytes
   }
 
   @discardableResult

@@ -177,14 +177,13 @@ import Testing
     try there.store.put("a", ["n": .int(2)])
     let change = try #require(commits.all.last?.changes.first)
     let (before, after) = (try #require(change.before), try #require(change.after))
-    var wire = ByteWriter()
-    let isOneWrite = try WireDocument.append(
-      successor: StoredDocument(after.bytes.span.bytes, summary: #require(change.afterSummary)),
+    let successor = try WireDocument.successor(
       of: StoredDocument(before.bytes.span.bytes, summary: #require(change.beforeSummary)),
-      tables: RecordTables(keys: change.collection.keys, sites: change.sites), to: &wire)
-    #expect(isOneWrite)
+      to: StoredDocument(after.bytes.span.bytes, summary: #require(change.afterSummary)),
+      tables: RecordTables(keys: change.collection.keys, sites: change.sites))
+    let wire = try #require(successor).bytes
     let result = try here.store.write(origin: .session(1)) {
-      try $0.merge(wire: wire.bytes.span.bytes, id: DocumentID("a"), in: "cars")
+      try $0.merge(wire: wire.span.bytes, id: DocumentID("a"), in: "cars")
     }.0
     #expect(result == .changed)
     #expect(try Self.highest(there.store.site, here.store) == Self.latest(there.store))

@@ -291,7 +291,7 @@ import Testing
     #expect(stored.sequence == 41 && stored.commitCheck == 9 && stored.policyPrint == 8 && stored.epoch == 5)
     // What is told or asked for must be answered first.
     try raw.peer.put("x", ["n": .int(1)])
-    for commit in raw.peer.takeCommits() { raw.perform(raw.session.committed(commit, now: raw.now)) }
+    raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
     #expect(raw.sent(.have).count == 1)
     mark(raw, 42, asks: 0)
     raw.tick(after: .seconds(6))

@@ -38,13 +38,11 @@ import Testing
       let commit = try #require(seen.last)
       return try commit.changes.map { change in
         let (before, after) = (try #require(change.before), try #require(change.after))
-        var out = ByteWriter()
-        let isOneWrite = try WireDocument.append(
-          successor: StoredDocument(after.bytes.span.bytes, summary: #require(change.afterSummary)),
+        let successor = try WireDocument.successor(
           of: StoredDocument(before.bytes.span.bytes, summary: #require(change.beforeSummary)),
-          tables: RecordTables(keys: change.collection.keys, sites: change.sites), to: &out)
-        #expect(isOneWrite)
-        return (change.id, out.bytes)
+          to: StoredDocument(after.bytes.span.bytes, summary: #require(change.afterSummary)),
+          tables: RecordTables(keys: change.collection.keys, sites: change.sites))
+        return (change.id, try #require(successor).bytes)
       }
     }
 

@@ -17,9 +17,9 @@ import Testing
     for _ in 0..<3 {
       let found = try encoding.form(of: change) {
         count += 1
-        return form
+        return form.map { WireSuccessor(bytes: $0, base: VersionVector(), vector: VersionVector()) }
       }
-      #expect(found == form)
+      #expect(found?.bytes == form)
     }
     return count
   }
@@ -47,7 +47,7 @@ import Testing
     let first = try Self.change("x", sequence: 2)
     #expect(try Self.timesMade(encoding, first, form: [1]) == 1)
     for sequence in 3...10_000 as ClosedRange<UInt64> {
-      _ = try encoding.form(of: Self.change("x", sequence: sequence)) { [2] }
+      _ = try encoding.form(of: Self.change("x", sequence: sequence)) { nil }
     }
     #expect(try Self.timesMade(encoding, first, form: [1]) == 1)
   }

@@ -14,9 +14,9 @@ import Transports
       if inbox.post(commit) { turns.withLock { $0 += 1 } }
       most.withLock { $0 = max($0, inbox.commitBytes) }
     }
-    for start in 0..<20 { try await peer.fill("things", start * 1_000..<(start + 1) * 1_000) }
+    for start in 0..<40 { try await peer.fill("things", start * 1_000..<(start + 1) * 1_000) }
     #expect(turns.withLock { $0 } == 1)
-    #expect(most.withLock { $0 } <= 4 << 20)
+    #expect(most.withLock { $0 } <= 16 << 20)
     let input = try #require(inbox.take(keepingTurn: false))
     let lost = try #require(input.lostThrough)
     // What was kept goes on where the dropped ends, to the last commit.

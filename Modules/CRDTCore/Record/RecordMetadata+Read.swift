@@ -1,49 +1,81 @@
-extension RecordMetadata {
-  /// Reads the version vector and what follows it up to the floor.
-  init(head reader: inout ByteReader, base reading: ClockReading, sites: SiteTable) throws(CodecError) {
-    try self.init(head: &reader, parts: Self.readParts(&reader), base: reading, sites: sites)
-  }
+/// What stands before the marks of a record's metadata: the version vector and what is said once of a document.
+struct RecordHead {
+  let parts: RecordMetadata.Parts
+  let vector: VersionVector
+  let base: RecordMetadata.Mark
+  let ownWriter: Int
+  let life: RecordMetadata.Mark
+  let bareLife: Stamp?
+  let floor: Stamp
 
-  private static func readParts(_ reader: inout ByteReader) throws(CodecError) -> Parts {
-    let parts = Parts(rawValue: try reader.readByte())
-    guard parts.isSubset(of: .known) else {
-      throw reader.failure(.unsupportedVersion, "metadata has unknown parts")
-    }
-    return parts
-  }
-
-  private init(
-    head reader: inout ByteReader, parts: Parts, base reading: ClockReading, sites: SiteTable
-  ) throws(CodecError) {
-    var elements: [VersionVector.Element] = []
-    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
-      let site = try reader.readSite(sites)
-      let latest = try reader.readTime(from: reading)
-      let birth = try reader.readAge(at: latest)
-      elements.append(.init(writer: Writer(site: site, birth: birth), reading: latest))
-    }
-    vector = VersionVector(elements)
-    guard vector.elements == elements else {
-      throw reader.failure(.malformed, "writers are not in ascending order")
-    }
-    let writer = try reader.readIndex(through: elements.count)
-    base = Mark(writer: writer, reading: writer == 0 ? .zero : reading)
-    ownWriter = try reader.readIndex(through: elements.count)
+  init(_ reader: inout ByteReader, base reading: ClockReading, sites: SiteTable) throws(CodecError) {
+    (parts, vector) = try Self.readVector(&reader, base: reading, sites: sites)
+    let writer = try reader.readIndex(through: vector.elements.count)
+    base = RecordMetadata.Mark(writer: writer, reading: writer == 0 ? .zero : reading)
+    ownWriter = try reader.readIndex(through: vector.elements.count)
     if parts.contains(.bareLife) {
       guard !parts.contains(.life) else { throw reader.failure(.malformed, "a document has two lives") }
       let site = try reader.readSite(sites)
       bareLife = Stamp(reading: try reader.readTime(from: reading), site: site)
+      life = RecordMetadata.Mark(writer: 0, reading: .zero)
     } else {
-      life = parts.contains(.life) ? try mark(&reader) : base
+      bareLife = nil
+      life = parts.contains(.life) ? try vector.readMark(&reader) : base
     }
-    guard parts.contains(.floor) else { return }
-    let site = try reader.readSite(sites)
-    floor = Stamp(reading: try reader.readTime(from: reading), site: site)
+    if parts.contains(.floor) {
+      let site = try reader.readSite(sites)
+      floor = Stamp(reading: try reader.readTime(from: reading), site: site)
+    } else {
+      floor = .zero
+    }
   }
 
+  /// Reads the parts and the version vector.
+  static func readVector(
+    _ reader: inout ByteReader, base reading: ClockReading, sites: SiteTable
+  ) throws(CodecError) -> (parts: RecordMetadata.Parts, vector: VersionVector) {
+    let parts = RecordMetadata.Parts(rawValue: try reader.readByte())
+    guard parts.isSubset(of: .known) else {
+      throw reader.failure(.unsupportedVersion, "metadata has unknown parts")
+    }
+    let count = try reader.readCount(minimumBytes: 3)
+    var elements: [VersionVector.Element] = []
+    elements.reserveCapacity(count)
+    for place in 0..<count {
+      let site = try reader.readSite(sites)
+      let latest = try reader.readTime(from: reading)
+      let writer = Writer(site: site, birth: try reader.readAge(at: latest))
+      guard place == 0 || elements[place - 1].writer < writer else {
+        throw reader.failure(.malformed, "writers are not in ascending order")
+      }
+      elements.append(.init(writer: writer, reading: latest))
+    }
+    return (parts, VersionVector(ascending: elements))
+  }
+}
+
+extension VersionVector {
+  /// The reference of an entry that shows a map without a register of its own.
+  fileprivate var noRegister: Int { elements.count + 1 }
+
+  fileprivate func readMark(_ reader: inout ByteReader) throws(CodecError) -> RecordMetadata.Mark {
+    try readAge(of: try reader.readIndex(through: noRegister), &reader)
+  }
+
+  fileprivate func readAge(
+    of writer: Int, _ reader: inout ByteReader
+  ) throws(CodecError) -> RecordMetadata.Mark {
+    guard writer > 0, writer != noRegister else { return RecordMetadata.Mark(writer: writer, reading: .zero) }
+    return RecordMetadata.Mark(writer: writer, reading: try reader.readAge(at: elements[writer - 1].reading))
+  }
+}
+
+extension RecordMetadata {
   init(_ reader: inout ByteReader, base reading: ClockReading, tables: RecordTables) throws(CodecError) {
-    let parts = try Self.readParts(&reader)
-    try self.init(head: &reader, parts: parts, base: reading, sites: tables.sites)
+    let head = try RecordHead(&reader, base: reading, sites: tables.sites)
+    (vector, base, ownWriter) = (head.vector, head.base, head.ownWriter)
+    (life, bareLife, floor) = (head.life, head.bareLife, head.floor)
+    let parts = head.parts
     if parts.contains(.marks) { try readMarks(&reader) }
     if parts.contains(.counters) { try readCounters(&reader) }
     if parts.contains(.hidden) { try readHidden(&reader, tables.keys) }
@@ -60,7 +92,7 @@ extension RecordMetadata {
         throw reader.failure(.malformed, "an entry is out of range")
       }
       previous += distance + 1
-      marks.append((previous, try age(of: writer, &reader)))
+      marks.append((previous, try vector.readAge(of: writer, &reader)))
     }
   }
 
@@ -75,7 +107,7 @@ extension RecordMetadata {
   private mutating func readHidden(_ reader: inout ByteReader, _ keys: KeyTable) throws(CodecError) {
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
       let path = try path(&reader, keys)
-      let mark = try mark(&reader)
+      let mark = try vector.readMark(&reader)
       let writer = writer(mark)
       let content = try content(&reader)
       let stamp = Stamp(reading: mark.reading, site: writer.site)
@@ -87,26 +119,17 @@ extension RecordMetadata {
   private mutating func readFloors(_ reader: inout ByteReader, _ keys: KeyTable) throws(CodecError) {
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
       let path = try path(&reader, keys)
-      let mark = try mark(&reader)
+      let mark = try vector.readMark(&reader)
       let writer = writer(mark)
       let stamp = Stamp(reading: mark.reading, site: writer.site)
       floors.append(Floor(path: path, floor: Node.Floor(stamp: stamp, birth: writer.birth)))
     }
   }
 
-  private func mark(_ reader: inout ByteReader) throws(CodecError) -> Mark {
-    try age(of: try reader.readIndex(through: noRegister), &reader)
-  }
-
-  private func age(of writer: Int, _ reader: inout ByteReader) throws(CodecError) -> Mark {
-    guard writer > 0, writer != noRegister else { return Mark(writer: writer, reading: .zero) }
-    return Mark(writer: writer, reading: try reader.readAge(at: vector.elements[writer - 1].reading))
-  }
-
   private func counter(_ reader: inout ByteReader) throws(CodecError) -> CounterState {
     var state = CounterState(base: try reader.readSignedVarint())
     for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
-      let mark = try mark(&reader)
+      let mark = try vector.readMark(&reader)
       let amount = try reader.readSignedVarint()
       state.contributions.append(.init(writer: writer(mark), reading: mark.reading, amount: amount))
     }

@@ -154,7 +154,7 @@ extension RecordView {
   func history(sites: SiteTable) throws(CodecError) -> (vector: VersionVector, latest: ClockReading) {
     if isFresh { return (try vector(sites: sites), baseReading) }
     var reader = ByteReader(metadata)
-    let head = try RecordMetadata(head: &reader, base: baseReading, sites: sites)
+    let head = try RecordHead(&reader, base: baseReading, sites: sites)
     let life = head.bareLife?.reading ?? head.life.reading
     return (head.vector, max(head.vector.latest, life, head.floor.reading))
   }

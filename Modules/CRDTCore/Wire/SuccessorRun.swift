@@ -103,16 +103,16 @@ package struct RunPart {
   /// Where its values lie in the successor's bytes, in the order of the shape.
   package let values: [Range<Int>]
 
-  /// Takes apart what led from a state of the vector `base` to one of `vector`.
+  /// Takes a successor apart.
   ///
   /// - Returns: `nil` where its writer cannot be told by the site alone, or the shape is too long.
   /// - Throws: A `CodecError` when the bytes are no successor.
-  package init?(
-    _ successor: RawSpan, from base: VersionVector, to vector: VersionVector
-  ) throws(CodecError) {
-    guard let succession = Succession(from: base, latest: .zero, to: vector) else { return nil }
+  package init?(_ whole: WireSuccessor) throws(CodecError) {
+    guard let succession = Succession(from: whole.base, latest: .zero, to: whole.vector) else { return nil }
+    let bytes = whole.bytes
+    let successor = bytes.span.bytes
     let site = succession.writer.site
-    let place = base.elements.lastIndex { $0.writer.site == site }
+    let place = whole.base.elements.lastIndex { $0.writer.site == site }
     switch succession.author {
     case .new: guard place == nil else { return nil }
     case .known(let known): guard place == known - 1 else { return nil }

@@ -123,22 +123,20 @@ package enum WireDocument {
     }
   }
 
-  /// Appends the one write that led from a document's former state to the one it has, for a receiver that has just
-  /// the former.
+  /// The one write that led from a document's former state to the one it has, for a receiver that has just the former.
   ///
   /// What is written was merged with the former state here, and came out as it should.
   ///
-  /// - Returns: `false`, with nothing appended, where it was more than one writer's latest write, or the document
-  ///   started afresh.
+  /// - Returns: `nil` where it was more than one writer's latest write, or the document started afresh.
   /// - Throws: A `CodecError` when a record is damaged or the tables too old for it.
-  package static func append(
-    successor document: StoredDocument, of former: StoredDocument, tables: RecordTables,
-    to out: inout ByteWriter, by route: CodecRoute = .shortest
-  ) throws(CodecError) -> Bool {
+  package static func successor(
+    of former: StoredDocument, to document: StoredDocument, tables: RecordTables,
+    by route: CodecRoute = .shortest
+  ) throws(CodecError) -> WireSuccessor? {
     let view = RecordView(document.record)
     let (base, latest) = try RecordView(former.record).history(sites: tables.sites)
-    guard let succession = Succession(from: base, latest: latest, to: try view.vector(sites: tables.sites))
-    else { return false }
+    let vector = try view.vector(sites: tables.sites)
+    guard let succession = Succession(from: base, latest: latest, to: vector) else { return nil }
     let step = WireStep(from: former.summary, to: document.summary)
     var written = ByteWriter(capacity: 64)
     if route == .tree
@@ -148,16 +146,30 @@ package enum WireDocument {
       guard route != .patch,
         SuccessorWriter.append(
           succession, from: base, latest: latest, step: step, to: state, out: &written)
-      else { return false }
+      else { return nil }
     }
     var tables = tables
     guard
       case .changed(let merged) = try DocumentCodec.merge(
         wire: written.bytes.span.bytes, existing: former, own: .zero, tables: &tables),
       merged.summary == document.summary
-    else { return false }
-    out.write(written.bytes)
-    return true
+    else { return nil }
+    return WireSuccessor(bytes: written.bytes, base: base, vector: vector)
+  }
+}
+
+/// One write on top of a state, as it travels.
+package final class WireSuccessor: Sendable {
+  package let bytes: [UInt8]
+  /// What the state before includes.
+  package let base: VersionVector
+  /// What the state after it includes.
+  package let vector: VersionVector
+
+  package init(bytes: [UInt8], base: VersionVector, vector: VersionVector) {
+    self.bytes = bytes
+    self.base = base
+    self.vector = vector
   }
 }
 

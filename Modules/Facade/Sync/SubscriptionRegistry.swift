@@ -148,6 +148,7 @@ extension Change {
     guard query.collection == collection.name, let before else { return false }
     var matcher = query.matcher
     matcher.resolve(collection.keys)
+    let id = id
     return before.withView { $0.isAlive && matcher.matches(id.bytes.span.bytes, $0) }
   }
 }

@@ -63,8 +63,9 @@ struct LiveRerun: LiveContent {
   }
 
   private func isTouched(_ change: Change, _ matcher: RecordMatcher) -> Bool {
+    let id = change.id
     for case let record? in [change.before, change.after] {
-      let matches = record.withView { $0.isAlive && matcher.matches(change.id.bytes.span.bytes, $0) }
+      let matches = record.withView { $0.isAlive && matcher.matches(id.bytes.span.bytes, $0) }
       if matches { return true }
     }
     return false

@@ -36,11 +36,13 @@ struct GroupMerge {
       if Probe.defect(.missingBaseIgnored) { return }
       return outcome.missing.append(try versions(steps, &outcome))
     }
-    for merge in runs {
-      guard try transaction.store(merge) else {
-        throw SyncError(.malformed, "a group names a document twice")
+    for merges in runs {
+      for merge in merges {
+        guard try transaction.store(merge) else {
+          throw SyncError(.malformed, "a group names a document twice")
+        }
       }
-      outcome.changedDocuments += 1
+      outcome.changedDocuments += merges.count
     }
     for index in group.documents.indices {
       if index < steps.count, let step = steps[index], try transaction.store(step.merge) {
@@ -87,9 +89,9 @@ struct GroupMerge {
 
   /// Merges the runs, and stores nothing.
   ///
-  /// - Returns: `nil` when one of them does not fit.
-  private func prepareRuns(_ outcome: inout ApplyOutcome) throws -> [PreparedMerge]? {
-    var merges: [PreparedMerge] = []
+  /// - Returns: What each came to that is not here already; `nil` when one of them does not fit.
+  private func prepareRuns(_ outcome: inout ApplyOutcome) throws -> [[PreparedMerge]]? {
+    var merges: [[PreparedMerge]] = []
     for run in group.runs {
       let result: RunMerge.Outcome
       do {
@@ -104,7 +106,7 @@ struct GroupMerge {
       case .known: break
       case .prepared(let some):
         Probe.reached(.runMerged)
-        merges += some
+        merges.append(some)
       }
     }
     return merges

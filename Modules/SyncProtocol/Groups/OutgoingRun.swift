@@ -31,35 +31,35 @@ struct OutgoingRun {
       let head: RunHead
     }
     var places: [Key: Int] = [:]
+    var latest: (key: Key, place: Int)?
     var runs: [OutgoingRun] = []
     var chosen: [Int?] = []
     chosen.reserveCapacity(documents.count)
     for document in documents {
-      guard isEligible(document), let successor = document.successor else {
-        chosen.append(nil)
-        continue
-      }
-      let vector = try document.record.withView { view throws(CodecError) in
-        try view.vector(sites: document.sites)
-      }
-      guard let part = try RunPart(successor.span.bytes, from: document.base, to: vector) else {
+      guard isEligible(document), let successor = document.successor, let part = try RunPart(successor) else {
         chosen.append(nil)
         continue
       }
       let key = Key(collection: document.collection.id, flags: flags(document), head: part.head)
-      let place = places[key] ?? runs.count
+      let place: Int
+      if let latest, latest.key == key {
+        place = latest.place
+      } else {
+        place = places[key] ?? runs.count
+        (places[key], latest) = (place, (key, place))
+      }
       if place == runs.count {
-        places[key] = place
         runs.append(
           OutgoingRun(collection: document.collection.name, flags: key.flags, head: part.head))
+        runs[place].members.reserveCapacity(documents.count - chosen.count)
       }
-      runs[place].members.append(Member(id: document.id.bytes, successor: successor, part: part))
+      runs[place].members.append(Member(id: document.id.bytes, successor: successor.bytes, part: part))
       chosen.append(place)
     }
-    let rest = zip(documents, chosen).filter { _, place in
-      place.map { runs[$0].members.count < minimum } ?? true
+    let rest = documents.indices.filter { index in
+      chosen[index].map { runs[$0].members.count < minimum } ?? true
     }
-    return (runs.filter { $0.members.count >= minimum }, rest.map { $0.0 })
+    return (runs.filter { $0.members.count >= minimum }, rest.map { documents[$0] })
   }
 
   /// Appends all but the collection and the flags: head, checks, ids, then the values column by column.

@@ -121,13 +121,14 @@ extension Intake {
 
   /// What a local commit means for what this peer is owed.
   ///
-  /// A change for which `isSent` goes to the sender anyway, marked as held here.
-  func committed(_ commit: Commit, isSent: (Change) -> Bool) throws(SyncError) {
+  /// A change at a place for which `isSent` goes to the sender anyway, marked as held here.
+  func committed(_ commit: Commit, isSent: (Int) -> Bool) throws(SyncError) {
     following.told = max(following.told, commit.sequence)
-    guard commit.origin != .session(context.id), let gatekeeper = context.gatekeeper else { return }
+    guard commit.origin != .session(context.id), !interest.isEmpty, let gatekeeper = context.gatekeeper
+    else { return }
     var evicted: [DocumentWant] = []
     var notices: [DocumentHave] = []
-    for change in commit.changes {
+    for (index, change) in commit.changes.enumerated() {
       guard interest.covers(change.collection.name) else { continue }
       switch change.kind {
       case .evict:
@@ -145,7 +146,7 @@ extension Intake {
       case .write:
         guard let after = change.after, let summary = change.afterSummary, !holds(change, change.before),
           holds(change, after),
-          !isSent(change)
+          !isSent(index)
         else { continue }
         guard let cleared = gatekeeper.clear(change.collection.name) else {
           // The sender must not hear of it, so it has to list what it knows.
@@ -167,11 +168,11 @@ extension Intake {
   private func have(
     _ cleared: consuming Cleared, _ change: Change, _ record: Record, _ summary: Summary
   ) throws(SyncError) -> DocumentHave {
+    let id = change.id
     do {
       let vector = try record.withView { view throws(CodecError) in try view.vector(sites: change.sites) }
       return DocumentHave(
-        cleared, id: change.id,
-        hash: Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary), vector: vector)
+        cleared, id: id, hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary), vector: vector)
     } catch {
       throw SyncError(store: error)
     }

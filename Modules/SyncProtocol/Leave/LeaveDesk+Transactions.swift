@@ -28,7 +28,7 @@ extension LeaveDesk {
     at change: Change, _ name: DocumentName, _ rules: LeaveRules, _ hasNotes: Bool,
     _ transaction: WriteTransaction, _ isElsewhere: (DocumentName) -> Bool
   ) throws -> Candidate? {
-    let id = change.id.bytes.span.bytes
+    let id = name.id.bytes.span.bytes
     let note =
       hasNotes
       ? try transaction.leavingNote(for: change.id, in: change.collection).flatMap { LeavingState($0) } : nil

@@ -119,14 +119,16 @@ public final class Session {
     }
   }
 
-  /// Takes note of a commit of the store, whatever its origin; call it for each, in order.
+  /// Takes note of commits of the store, whatever their origin: each once, in order.
   ///
   /// Commits from before ``start(now:)`` need not be told, if the session is told of all later ones.
-  public func committed(_ commit: Commit, now: Duration) -> [Action] {
+  public func committed(_ commits: [Commit], now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
-      let sent = try supply.committed(commit) { intake.holds($0, $0.after) }
-      try intake.committed(commit) { sent.contains($0.key) }
+      for commit in commits {
+        let sent = try supply.committed(commit) { intake.holds($0, $0.after) }
+        try intake.committed(commit) { $0 < sent.count && sent[$0] }
+      }
     }
   }
 

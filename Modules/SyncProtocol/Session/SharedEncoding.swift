@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 package import DocStore
 import Synchronization
 
@@ -15,9 +15,9 @@ package final class SharedEncoding: Sendable {
   private struct State {
     var sessions: Set<UInt64> = []
     /// `nil` for a change that has no such form.
-    var forms: [Name: [UInt8]?] = [:]
+    var forms: [Name: WireSuccessor?] = [:]
     /// Those of before, among which is looked, too.
-    var former: [Name: [UInt8]?] = [:]
+    var former: [Name: WireSuccessor?] = [:]
   }
 
   /// Forms that are kept, twice.
@@ -42,13 +42,14 @@ package final class SharedEncoding: Sendable {
   /// - Returns: What `make` returns.
   /// - Throws: What `make` throws.
   package func form(
-    of change: Change, _ make: () throws(SyncError) -> [UInt8]?
-  ) throws(SyncError) -> [UInt8]? {
+    of change: Change, _ make: () throws(SyncError) -> WireSuccessor?
+  ) throws(SyncError) -> WireSuccessor? {
+    guard state.withLock({ $0.sessions.count > 1 }) else { return try make() }
     let name = Name(sequence: change.sequence, document: change.key)
     if let known = state.withLock({ $0.forms[name] ?? $0.former[name] }) { return known }
     let form = try make()
     state.withLock { state in
-      guard state.sessions.count > 1, form?.count ?? 0 <= Self.mostBytes else { return }
+      guard state.sessions.count > 1, form?.bytes.count ?? 0 <= Self.mostBytes else { return }
       if state.forms.count >= Self.most { (state.former, state.forms) = (state.forms, [:]) }
       state.forms[name] = .some(form)
     }

@@ -12,7 +12,9 @@ struct Contention {
 
   init(limit: Int) { self.limit = limit }
 
-  func contains(_ key: DocumentKey) -> Bool { !remaining.isEmpty && remaining[key] != nil }
+  func contains(_ key: @autoclosure () -> DocumentKey) -> Bool {
+    !remaining.isEmpty && remaining[key()] != nil
+  }
 
   mutating func insert(_ key: DocumentKey) {
     if remaining.count >= limit { remaining = [:] }
@@ -22,8 +24,10 @@ struct Contention {
   /// Counts one change of a document.
   ///
   /// - Returns: Whether it is to go out as a delta.
-  mutating func countDown(_ key: DocumentKey) -> Bool {
-    guard !remaining.isEmpty, let left = remaining[key] else { return false }
+  mutating func countDown(_ key: @autoclosure () -> DocumentKey) -> Bool {
+    guard !remaining.isEmpty else { return false }
+    let key = key()
+    guard let left = remaining[key] else { return false }
     remaining[key] = left > 1 ? left - 1 : nil
     return true
   }

@@ -63,20 +63,22 @@ enum Inclusion {
 
 /// A live change, evaluated when it was committed and encoded when the link has room.
 struct LiveDocument {
-  let collection: Collection
-  let id: DocumentID
+  let change: Change
+  /// What it was changed to.
   let record: Record
-  /// Of the record, where the peer may come to another.
-  let summary: Summary?
-  let sites: SiteTable
   let base: VersionVector
   let isHeld: Bool
   /// The one write that it was, for a peer that has just what the document was before.
-  var successor: [UInt8]?
+  let successor: WireSuccessor?
   /// What to announce; `nil` where the peer takes no announcements.
-  var news: News?
+  let news: News?
 
-  var key: DocumentKey { DocumentKey(collection: collection.id, id: id) }
+  var collection: Collection { change.collection }
+  var id: DocumentID { change.id }
+  var sites: SiteTable { change.sites }
+  var key: DocumentKey { change.key }
+  /// Of the record, where the peer may come to another.
+  var summary: Summary? { base.isEmpty ? nil : change.afterSummary }
 }
 
 /// What one transaction changed of the peer's interest.

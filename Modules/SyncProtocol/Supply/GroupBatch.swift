@@ -72,7 +72,8 @@ final class GroupBatch {
     makeRoom()
     let before = group.byteCount
     hasSteps = true
-    group.append(cleared, id: document.id.bytes.span.bytes, flags: flags, wire: wire)
+    let id = document.id
+    group.append(cleared, id: id.bytes.span.bytes, flags: flags, wire: wire)
     count(from: before)
   }
 

@@ -17,8 +17,9 @@ extension Supply {
     let wasHeld =
       isHeld && change.before != nil
       && ownInterest(change.collection)?.matches(change.id, change.before) ?? false
+    let id = change.id
     return News(
-      hash: Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary),
+      hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary),
       isNewlyHeld: isHeld && !wasHeld, leaves: !matches)
   }
 
@@ -42,7 +43,8 @@ extension Supply {
       guard let cleared = gatekeeper?.clear(document.collection.name) else { continue }
       let announced = try announcement(cleared, of: document, news)
       announcedBytes += announced.byteCount
-      sentBytes += announced.id.bytes.count + 3 + (document.successor?.count ?? document.record.bytes.count)
+      let body = document.successor?.bytes ?? document.record.bytes
+      sentBytes += announced.id.bytes.count + 3 + body.count
       documents.append(announced)
     }
     guard !documents.isEmpty else {

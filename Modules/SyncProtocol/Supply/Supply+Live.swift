@@ -6,8 +6,8 @@ extension Supply {
   ///
   /// What this peer `holds` under its own interest is marked so.
   ///
-  /// - Returns: Which documents are going out.
-  func committed(_ commit: Commit, holds: (Change) -> Bool) throws(SyncError) -> Set<DocumentKey> {
+  /// - Returns: Which of its changes are going out, by their places; empty where none is.
+  func committed(_ commit: Commit, holds: (Change) -> Bool) throws(SyncError) -> [Bool] {
     lastCommitted = max(lastCommitted, commit.sequence)
     guard generation != nil, !interest.isEmpty else { return [] }
     if commit.origin != .user, Probe.defect(.notForwarded) { return [] }
@@ -15,13 +15,17 @@ extension Supply {
     let isOwn = commit.origin == .session(context.id)
     // Groups are changed where they stand: taken out and put back, each would be copied for each of its documents.
     var groups: [LiveGroup] = []
-    var places: [Int: Int] = [:]
+    var places = GroupPlaces()
     var offers: [DocumentOffer] = []
-    var sent: Set<DocumentKey> = []
-    for change in commit.changes {
-      guard concerns(change.collection.name), let matcher = interest.matcher(for: change.collection) else {
-        continue
+    var sent: [Bool] = []
+    // Looked up once for changes that follow each other.
+    var concern: (collection: UInt32, matcher: CollectionInterest?)?
+    for (index, change) in commit.changes.enumerated() {
+      if concern?.collection != change.collection.id {
+        let matcher = concerns(change.collection.name) ? interest.matcher(for: change.collection) : nil
+        concern = (change.collection.id, matcher)
       }
+      guard let matcher = concern?.matcher else { continue }
       log.isMoved = true
       let matched = matcher.matches(change.id, change.before) && !Probe.defect(.leaveNotTold)
       let matches = matcher.matches(change.id, change.after)
@@ -33,9 +37,8 @@ extension Supply {
           context.tellOversize(change.key, in: change.collection.name, byteCount: after.bytes.count)
           continue
         }
-        let place = Probe.defect(.groupSentInParts) ? groups.count : places[change.group] ?? groups.count
+        let place = Probe.defect(.groupSentInParts) ? groups.count : places.place(of: change.group)
         if place == groups.count {
-          places[change.group] = place
           groups.append(
             LiveGroup(
               sequence: change.sequence, round: isRoundActive ? nil : round,
@@ -45,12 +48,13 @@ extension Supply {
         try append(
           change, after, matched: matched, isHeld: isHeld, news(of: change, matches: matches, isHeld: isHeld),
           to: &groups[place])
-        sent.insert(change.key)
+        if sent.isEmpty { sent = [Bool](repeating: false, count: commit.changes.count) }
+        sent[index] = true
       } else if let offer = offer(change) {
         offers.append(offer)
       }
     }
-    for (_, place) in places.sorted(by: { $0.key < $1.key }) { try enqueue(groups[place]) }
+    for group in groups { try enqueue(group) }
     send(offers)
     return log.isBehind ? [] : sent
   }
@@ -59,41 +63,44 @@ extension Supply {
     _ change: Change, _ after: Record, matched: Bool, isHeld: Bool, _ news: News?, to group: inout LiveGroup
   ) throws(SyncError) {
     var base = VersionVector()
+    var successor: WireSuccessor?
     if matched, let before = change.before {
-      do {
-        base = try before.withView { view throws(CodecError) in try view.vector(sites: change.sites) }
-      } catch {
-        throw SyncError(store: error)
+      if group.round != nil, !contention.countDown(change.key) {
+        successor = try context.shared.encoding.form(of: change) { () throws(SyncError) in
+          try self.successor(change)
+        }
       }
+      if let successor { base = successor.base } else { base = try vector(of: before, change.sites) }
+      // Of default data the peer may have another state.
+      if base.isEmpty { successor = nil }
     }
     if !base.isEmpty { group.isSelfContained = false }
     if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
-    var document = LiveDocument(
-      collection: change.collection, id: change.id, record: after,
-      summary: base.isEmpty ? nil : change.afterSummary, sites: change.sites, base: base, isHeld: isHeld,
-      news: news)
-    if !base.isEmpty, group.round != nil, !contention.countDown(change.key) {
-      document.successor = try context.shared.encoding.form(of: change) { () throws(SyncError) in
-        try successor(change)
-      }
+    group.byteCount += after.bytes.count + 256 + (successor?.bytes.count ?? 0)
+    group.documents.append(
+      LiveDocument(
+        change: change, record: after, base: base, isHeld: isHeld, successor: successor, news: news))
+  }
+
+  private func vector(of record: Record, _ sites: SiteTable) throws(SyncError) -> VersionVector {
+    do {
+      return try record.withView { view throws(CodecError) in try view.vector(sites: sites) }
+    } catch {
+      throw SyncError(store: error)
     }
-    group.byteCount += after.bytes.count + 256 + (document.successor?.count ?? 0)
-    group.documents.append(document)
   }
 
   /// The one write that a change was, if it was one, and the records are not so large that it is not worth trying.
-  private func successor(_ change: Change) throws(SyncError) -> [UInt8]? {
+  private func successor(_ change: Change) throws(SyncError) -> WireSuccessor? {
     guard let before = change.before, let after = change.after, let formerSummary = change.beforeSummary,
       let summary = change.afterSummary,
       before.bytes.count + after.bytes.count <= context.tuning.successorRecordBytes
     else { return nil }
-    var out = ByteWriter(capacity: 64)
     do {
-      let isOneWrite = try WireDocument.append(
-        successor: StoredDocument(after.bytes.span.bytes, summary: summary),
+      return try WireDocument.successor(
         of: StoredDocument(before.bytes.span.bytes, summary: formerSummary),
-        tables: RecordTables(keys: change.collection.keys, sites: change.sites), to: &out)
-      return isOneWrite ? out.bytes : nil
+        to: StoredDocument(after.bytes.span.bytes, summary: summary),
+        tables: RecordTables(keys: change.collection.keys, sites: change.sites))
     } catch {
       throw SyncError(store: error)
     }
@@ -164,12 +171,13 @@ extension Supply {
       for run in runs { batch.append(run) }
       for document in rest {
         if let successor = document.successor, !batch.isStaged, maySucceed(document, of: group) {
-          batch.append(document, wire: successor, flags: group.flags(of: document))
+          batch.append(document, wire: successor.bytes, flags: group.flags(of: document))
           continue
         }
+        let id = document.id
         try document.record.withView { view throws(CodecError) in
           try batch.append(
-            document.id.bytes.span.bytes, view, base: document.base, of: document.collection,
+            id.bytes.span.bytes, view, base: document.base, of: document.collection,
             RecordTables(keys: document.collection.keys, sites: document.sites),
             flags: group.flags(of: document), summary: document.summary)
         }
@@ -229,8 +237,9 @@ extension Supply {
     guard isWatched || log.isResumed || change.before == nil, let summary = change.afterSummary,
       let cleared = gatekeeper?.clear(change.collection.name)
     else { return nil }
-    let hash = Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary)
-    let offer = DocumentOffer(cleared, item: DocumentHash(id: change.id, hash: hash))
+    let id = change.id
+    let hash = Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
+    let offer = DocumentOffer(cleared, item: DocumentHash(id: id, hash: hash))
     return isWatched ? offer : self.offer(offer)
   }
 
@@ -256,5 +265,19 @@ extension Supply {
     {
       context.send(.offer) { DocumentOffer.encode(Array(part), to: &$0) }
     }
+  }
+}
+
+/// Where the groups of a commit stand among those that are gathered, each a new one where it is first asked for.
+private struct GroupPlaces {
+  private var places: [Int: Int] = [:]
+  private var latest: (group: Int, place: Int)?
+
+  mutating func place(of group: Int) -> Int {
+    if let latest, latest.group == group { return latest.place }
+    let place = places[group] ?? places.count
+    places[group] = place
+    latest = (group, place)
+    return place
   }
 }

@@ -136,7 +136,7 @@ package final class SimDriver {
   private var now: Duration { peer.clock.monotonic }
 
   private func feed(_ input: Inbox) throws {
-    for commit in input.commits { try perform(session.committed(commit, now: now)) }
+    if !input.commits.isEmpty { try perform(session.committed(input.commits, now: now)) }
     for (ticket, result) in input.applied { try perform(session.applied(ticket, result, now: now)) }
     if let queries = input.subscriptions { try perform(session.subscriptionsChanged(queries, now: now)) }
     if input.policyChanged { try perform(session.policyChanged(now: now)) }

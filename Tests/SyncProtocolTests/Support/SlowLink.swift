@@ -143,7 +143,7 @@ final class SlowLink {
       for peer in network.peers { try peer.distribute() }
       for (index, end) in ends.enumerated() {
         while !end.commits.isEmpty {
-          try end.perform(end.session.committed(end.commits.removeFirst(), now: time))
+          try end.perform(end.session.committed([end.commits.removeFirst()], now: time))
           isBusy = true
         }
         while !end.applies.isEmpty {

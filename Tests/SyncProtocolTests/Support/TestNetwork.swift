@@ -117,7 +117,7 @@ final class Endpoint {
       }
     }
     if !commits.isEmpty {
-      steps.append { [self] in try perform(session.committed(commits.removeFirst(), now: network.now)) }
+      steps.append { [self] in try perform(session.committed([commits.removeFirst()], now: network.now)) }
     }
     if !holdsApplies, let batch = applies.first {
       steps.append { [self] in

@@ -16,12 +16,10 @@ enum Target {
       }
     }
       + zip(samples.documents, samples.documents.dropFirst()).map { former, document in
-        var wire = ByteWriter()
-        _ = try? WireDocument.append(
-          successor: StoredDocument(document.record.span.bytes, summary: document.summary),
-          of: StoredDocument(former.record.span.bytes, summary: former.summary), tables: samples.tables,
-          to: &wire)
-        return wire.bytes
+        let successor = try? WireDocument.successor(
+          of: StoredDocument(former.record.span.bytes, summary: former.summary),
+          to: StoredDocument(document.record.span.bytes, summary: document.summary), tables: samples.tables)
+        return successor?.bytes ?? []
       }
   }()
 
