@@ -12,9 +12,13 @@ import Testing
     return bytes
   }
 
-  @Test(arguments: ["hello", "compare", "answer", "want", "have", "offer"])
+  @Test(arguments: [
+    "hello", "compare", "answer", "want", "have", "offer", "resume", "resumed", "mark", "announce", "prune",
+    "ask",
+  ])
   func `frames have the bytes that version 1 has`(name: String) throws {
     let frame = try #require(try GoldenMessages().frames.first { $0.name == name }).frame
+    Attachment.record(frame, named: "new-\(name)-v1.bin")
     #expect(try frame == golden("\(name)-v1"))
   }
 
@@ -37,6 +41,21 @@ import Testing
     }
     try read("offer") { reader throws(CodecError) in
       #expect(try DocumentOffer.decode(from: &reader) == [messages.offer])
+    }
+    try read("resume") { reader throws(CodecError) in
+      #expect(try ResumeFrame(from: &reader) == messages.resume)
+    }
+    try read("resumed") { reader throws(CodecError) in
+      #expect(try ResumedFrame(from: &reader) == messages.resumed)
+    }
+    try read("mark") { reader throws(CodecError) in #expect(try MarkFrame(from: &reader) == messages.mark) }
+    try read("announce") { reader throws(CodecError) in
+      #expect(try Announcement(from: &reader) == messages.announcement)
+    }
+    try read("prune") { reader throws(CodecError) in #expect(try Prune(from: &reader) == messages.prune) }
+    try read("ask") { reader throws(CodecError) in
+      #expect(try reader.readVarint() == 1)
+      #expect(try QueryQuestion(from: &reader) == messages.statement)
     }
   }
 

@@ -22,6 +22,14 @@ struct GoldenMessages {
   let have: DocumentHave
   let offer: DocumentOffer
   let answer: RangeAnswer
+  let announcement: Announcement
+  let statement: QueryQuestion
+  let resume = ResumeFrame(
+    generation: 2, interest: 0x0102_0304_0506_0708, sequence: 812,
+    check: ResumeFrame.check(commit: 0x9F3A_0001, policy: 7))
+  let resumed = ResumedFrame(generation: 2, verdict: .follows, sequence: 815)
+  let mark = MarkFrame(sequence: 815, commitCheck: 0x9F3A_0002, policyPrint: 7, asksTaken: 3)
+  let prune = Prune(forwards: true, settled: 300)
 
   init() throws {
     let gatekeeper = Gatekeeper(gate: Everyone(), peer: .small)
@@ -44,6 +52,13 @@ struct GoldenMessages {
     have = DocumentHave(try cleared(), id: id, hash: item.hash, vector: vector)
     offer = DocumentOffer(try cleared(), item: item)
     answer = RangeAnswer(try cleared(), request: 1, body: .items([item], others: 2))
+    announcement = Announcement([
+      [AnnouncedDocument(try cleared(), id: id, vector: vector, isHeld: true)],
+      [AnnouncedDocument(try cleared(), id: id, vector: VersionVector(), hash: item.hash, leaves: true)],
+    ])
+    statement = try QueryQuestion(
+      "SELECT * FROM cars WHERE color = :color", arguments: ["color": .string("red")],
+      limits: RemoteQueryLimits(time: .seconds(5), rows: 100, bytes: 1 << 20))
   }
 
   /// File names without version and extension, and the frames.
@@ -69,29 +84,19 @@ struct GoldenMessages {
       ("want", FrameCodec.frame(.want) { want.encode(to: &$0) }),
       ("have", FrameCodec.frame(.have) { DocumentHave.encode([have], round: 0, to: &$0) }),
       ("offer", FrameCodec.frame(.offer) { DocumentOffer.encode([offer], to: &$0) }),
+      ("resume", FrameCodec.frame(.resume, in: .compact) { resume.encode(to: &$0) }),
+      ("resumed", FrameCodec.frame(.resumed, in: .compact) { resumed.encode(to: &$0) }),
+      ("mark", FrameCodec.frame(.mark, in: .compact) { mark.encode(to: &$0) }),
+      ("announce", FrameCodec.frame(.announce, in: .compact) { announcement.encode(to: &$0) }),
+      ("prune", FrameCodec.frame(.prune, in: .compact) { prune.encode(to: &$0) }),
+      (
+        "ask",
+        FrameCodec.frame(.ask, in: .compact) { out in
+          out.writeVarint(1)
+          statement.encode(to: &out)
+        }
+      ),
     ]
-  }
-
-  /// What a sender sends to a receiver that has nothing: a group of two, a deletion's neighbour and a large document.
-  static func recordSession() throws -> [UInt8] {
-    let network = TestNetwork(seed: 1)
-    let sender = try network.addPeer("sender")
-    let receiver = try network.addPeer("receiver")
-    try sender.write { transaction in
-      try transaction.upsert(
-        ["color": .string("red"), "count": .counter(2)], id: try DocumentID("a"), into: "cars")
-      try transaction.upsert(
-        ["color": .string("blue"), "tags": .array([.int(1), .null])], id: try DocumentID("b"), into: "cars")
-    }
-    try sender.put("c", ["color": .string("green")], in: "cars")
-    try sender.remove("c", in: "cars")
-    try sender.put("large", largeFields, in: "cars")
-    try receiver.subscribe("SELECT * FROM cars")
-    var recording: [UInt8] = []
-    network.onSend = { end, bytes in if end.peer === sender { recording += bytes } }
-    try network.connect(sender, receiver)
-    try network.settle()
-    return recording
   }
 
   /// The wire form of a fresh document.

@@ -15,6 +15,9 @@ final class RawPeer {
   var events: [SyncEvent] = []
   var batches: [ApplyBatch] = []
   var nudged: [UInt64] = []
+  /// What came of the statement that the other peer was asked to run.
+  var rows: [QueryRow] = []
+  var rowsEnd: QueryEnd?
 
   convenience init(_ configure: (inout SessionConfiguration) -> Void = { _ in }) throws {
     let network = TestNetwork()
@@ -22,8 +25,8 @@ final class RawPeer {
   }
 
   /// A later session of the same subject.
-  convenience init(on earlier: RawPeer) {
-    self.init(earlier.network, earlier.peer, id: earlier.session.id + 1)
+  convenience init(on earlier: RawPeer, _ configure: (inout SessionConfiguration) -> Void = { _ in }) {
+    self.init(earlier.network, earlier.peer, id: earlier.session.id + 1, configure)
   }
 
   private init(
@@ -35,7 +38,8 @@ final class RawPeer {
     var configuration = SessionConfiguration(kind: .small, peerName: "subject", appID: "test", random: { 42 })
     configuration.features = .supported
     configure(&configuration)
-    session = Session(id: id, store: peer.store, gate: peer.scopes, configuration: configuration)
+    session = Session(
+      id: id, store: peer.store, gate: peer.scopes, shared: peer.shared, configuration: configuration)
     perform(session.subscriptionsChanged(peer.queries, now: now))
   }
 
@@ -89,7 +93,11 @@ final class RawPeer {
       case .pack(let job): perform(session.packed(job.run(with: PackBench()), now: now))
       case .close(let error): closed = error
       case .event(let event): events.append(event)
-      case .query: break
+      case .query(.rows(let number, let some, let received)):
+        rows += some
+        perform(session.tookRows(of: number, through: received, now: now))
+      case .query(.ended(_, let end)): rowsEnd = end
+      case .query(.run): break
       case .wake(let delay): if delay == .zero { perform(session.tick(now: now)) }
       case .nudge(let sessions): nudged += sessions
       }

@@ -1,0 +1,165 @@
+import CRDTCore
+import DocStore
+import ScopePolicy
+import SyncProtocol
+import TestKit
+import Testing
+
+/// A conversation that makes use of one ability: what the sender says, link by link, and what the receiver then holds.
+struct GoldenSession: Sendable, CustomTestStringConvertible {
+  let name: String
+  let features: Features
+  /// Frames of the sender without which the ability was not used.
+  var types: Set<FrameType> = []
+  /// Frames of the receiver without which it was not.
+  var replies: Set<FrameType> = []
+  /// The tuning of both ends.
+  var tune: @Sendable (inout SyncTuning) -> Void = { _ in }
+  /// Bytes that arrive at once; few make a slow link.
+  var pieceBytes = 1 << 20
+  /// Frames of the sender after which the first link breaks.
+  var framesUntilCut: Int?
+  /// Whether another peer writes what the sender then tells of.
+  var isForwarded = false
+  /// A statement that the receiver has the sender run, and how many rows that gives.
+  var question: (text: String, rows: Int)?
+  /// What the receiver keeps to itself.
+  var kept: [String: SyncScope] = [:]
+  let fill: @Sendable (TestPeer) throws -> Void
+  var change: @Sendable (TestPeer) throws -> Void = { _ in }
+  /// Whether the change is made while the first link stands, and there is no other.
+  var isLive = true
+
+  var testDescription: String { name }
+
+  static let all = [
+    GoldenSession(
+      name: "plain", features: [.compactFrames],
+      fill: { try Self.put(0..<60, n: 0, at: $0) },
+      change: { try Self.put(3..<5, n: 1, at: $0) }),
+    GoldenSession(
+      name: "runs", features: [.compactFrames, .runs],
+      fill: { try Self.put(0..<20, n: 0, at: $0) },
+      change: { try Self.set(0..<20, n: 1, at: $0) }),
+    GoldenSession(
+      name: "cursors", features: [.compactFrames, .cursors], types: [.mark, .resumed, .announce],
+      replies: [.resume],
+      fill: { try Self.put(0..<20, n: 0, at: $0) },
+      change: {
+        try Self.set(3..<5, n: 1, at: $0)
+        try $0.remove("d7")
+      }, isLive: false),
+    GoldenSession(
+      name: "mesh", features: [.compactFrames, .mesh], types: [.announce], replies: [.want],
+      isForwarded: true,
+      fill: { try Self.put(0..<4, n: 0, at: $0) },
+      change: { try Self.put(2..<9, n: 1, at: $0) }),
+    GoldenSession(
+      name: "staging", features: [.compactFrames, .staging], tune: { $0.splitDocuments = 10 },
+      fill: { try Self.put(0..<35, n: 0, at: $0) }),
+    GoldenSession(
+      name: "slices", features: [.compactFrames, .slices], types: [.chunk, .reuse],
+      tune: {
+        $0.slowTransferSpan = .zero
+        $0.stagingSpan = .zero
+      }, pieceBytes: 40, framesUntilCut: 14,
+      fill: { try $0.put("large", ["text": .string(DensePackingTests.prose(80_000))]) }, isLive: false),
+    GoldenSession(
+      name: "dense", features: [.compactFrames, .densePacking], types: [.chunk], pieceBytes: 20,
+      fill: { try $0.put("large", ["text": .string(DensePackingTests.prose(70_000))]) }),
+    GoldenSession(
+      name: "blind", features: [.compactFrames, .blindQuestions], types: [.answer],
+      kept: ["things": .localPeerOnly],
+      fill: { try Self.put(0..<40, n: 0, at: $0) },
+      change: { try Self.put(5..<6, n: 1, at: $0) }),
+    GoldenSession(
+      name: "queries", features: [.compactFrames, .remoteQueries], types: [.rows, .answered],
+      question: ("SELECT * FROM things WHERE n = 1", 3),
+      fill: { try Self.put(0..<10, n: 0, at: $0) },
+      change: { try Self.put(5..<8, n: 1, at: $0) }),
+  ]
+
+  private static func put(_ numbers: Range<Int>, n: Int64, at peer: TestPeer) throws {
+    try peer.write { transaction in
+      for number in numbers {
+        try transaction.upsert(
+          ["n": .int(n), "name": .string("number \(number)")], id: try DocumentID("d\(number)"),
+          into: "things")
+      }
+    }
+  }
+
+  private static func set(_ numbers: Range<Int>, n: Int64, at peer: TestPeer) throws {
+    try peer.write { transaction in
+      for number in numbers {
+        try transaction.update(try DocumentID("d\(number)"), in: "things", [.set(["n"], .int(n))])
+      }
+    }
+  }
+
+  func configure(_ configuration: inout SessionConfiguration) {
+    configuration.features = features
+    if pieceBytes < 1 << 10 { configuration.initialWindowBytes = 2 << 10 }
+    tune(&configuration.tuning)
+  }
+
+  /// What the receiver holds in the end.
+  func result() throws -> [String: [String: Value]] {
+    let network = TestNetwork()
+    let peer = try network.addPeer("alone")
+    try fill(peer)
+    try change(peer)
+    return try peer.documents()
+  }
+
+  /// Holds the conversation, and takes down what of the sender's arrives on each link.
+  func record() throws -> [[UInt8]] {
+    let network = TestNetwork(seed: 1)
+    network.maximumPiece = pieceBytes
+    network.configure = { configure(&$0) }
+    let sender = try network.addPeer("sender")
+    let author = isForwarded ? try network.addPeer("author") : sender
+    let receiver = try network.addPeer("receiver")
+    try fill(author)
+    if isForwarded {
+      try sender.subscribe("SELECT * FROM things")
+      try network.connect(author, sender)
+      try network.settle()
+    }
+    try receiver.subscribe("SELECT * FROM things")
+    try receiver.scopes.set(kept)
+    var links: [[UInt8]] = [[]]
+    var frames = 0
+    var end = try network.connect(sender, receiver).0
+    network.onSend = { from, bytes in
+      guard from === end else { return }
+      links[links.count - 1] += bytes
+      frames += 1
+    }
+    // What was said before anybody listened.
+    links[0] = end.outbound
+    if let framesUntilCut {
+      while frames < framesUntilCut, try network.step() {}
+    } else {
+      try network.settle()
+    }
+    if isLive {
+      try change(author)
+      try network.settle()
+      if let question, let asker = end.other {
+        try asker.perform(asker.session.ask(1, QueryQuestion(question.text), now: network.now))
+        try network.settle()
+      }
+      return links
+    }
+    links[0].removeLast(end.outbound.count)
+    network.cut(end)
+    try change(author)
+    links.append([])
+    let next = try network.connect(sender, receiver).0
+    links[1] = next.outbound
+    end = next
+    try network.settle()
+    return links
+  }
+}
