@@ -13,6 +13,11 @@ package struct ByteWriter {
 
   package mutating func write(_ other: some Collection<UInt8>) { bytes.append(contentsOf: other) }
 
+  // Other modules would call the general form unspecialized.
+  package mutating func write(_ other: [UInt8]) { write(other.span.bytes) }
+
+  package mutating func write(_ other: ArraySlice<UInt8>) { write(other.span.bytes) }
+
   package mutating func write(_ span: RawSpan) {
     unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
   }
@@ -50,6 +55,13 @@ package struct ByteWriter {
   package mutating func writeBlob(_ blob: some Collection<UInt8>) {
     writeVarint(blob.count)
     bytes.append(contentsOf: blob)
+  }
+
+  package mutating func writeBlob(_ blob: [UInt8]) { writeBlob(blob[...]) }
+
+  package mutating func writeBlob(_ blob: ArraySlice<UInt8>) {
+    writeVarint(blob.count)
+    write(blob)
   }
 
   package mutating func write(_ site: SiteID) {

@@ -10,13 +10,12 @@ package struct DefectSearch {
     .acknowledgementLost: 4, .pingNotSent: 2, .repairSkipped: 55, .successorNotChecked: 11,
     .missingBaseIgnored: 42, .toldBeforeDurable: 1, .observerMissesMerges: 4, .lifeTakenBlindly: 7,
     .wallClockAlone: 2, .componentPublishedInParts: 7, .cursorAhead: 49, .evictionsForgotten: 81,
-    .policyPrintForgotten: 53,
+    .policyPrintForgotten: 53, .evictedDeletionForgotten: 841,
   ]
 
   /// Defects that no seed has found so far: they are looked for by hand.
   package static let unfound: Set<Probe.Defect> = [
-    .runUnchecked, .certificatesNotAskedFor, .policyChangeIgnored, .debtForgotten, .evictedDeletionForgotten,
-    .ownLogNotTold, .markAhead,
+    .runUnchecked, .certificatesNotAskedFor, .policyChangeIgnored, .debtForgotten, .ownLogNotTold, .markAhead,
   ]
 
   /// What a seed comes to with nothing planted.

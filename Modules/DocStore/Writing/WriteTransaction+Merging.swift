@@ -20,11 +20,17 @@ package enum MergeWay: Sendable {
 }
 
 /// A peer's document merged with the one here, and not stored yet.
-package struct PreparedMerge {
+package final class PreparedMerge {
   /// What storing it will come to.
   package let result: MergeResult
   fileprivate let change: WriteTransaction.PreparedChange?
   fileprivate let times: MergeTimes
+
+  fileprivate init(result: MergeResult, change: WriteTransaction.PreparedChange?, times: MergeTimes) {
+    self.result = result
+    self.change = change
+    self.times = times
+  }
 
   /// Of the state that storing it will come to, where that is another.
   package var summary: Summary? { change?.summary }
@@ -124,19 +130,21 @@ extension WriteTransaction {
   ///   - id: The document's id.
   ///   - collection: The collection's name.
   ///   - wire: Memory for the successor.
-  ///   - make: Makes the successor of what stands here; `false` when there is none.
+  ///   - make: Makes the successor of what stands here and tells when and by whom it was written; `nil` when there is
+  ///     none.
   /// - Returns: What it came to; `nil` when there is no document or no successor.
   /// - Throws: As the form that stores.
   package func prepare(
     id: DocumentID, in collection: String, by wire: inout ByteWriter,
-    making make: (StoredDocument, SiteTable, inout ByteWriter) throws -> Bool
+    making make: (StoredDocument, SiteTable, inout ByteWriter) throws -> Stamp?
   ) throws -> PreparedMerge? {
     try withCodecErrors {
       var times = MergeTimes(ofUniform: VersionVector())
       var result = MergeResult.unchanged
       let change = try prepareChange(id, in: collection, as: .other, "merge") { existing, tables in
         wire.bytes.removeAll(keepingCapacity: true)
-        guard let existing, try make(existing, tables.sites, &wire) else { return nil }
+        guard let existing, let stamp = try make(existing, tables.sites, &wire) else { return nil }
+        times.author = (stamp.site, stamp.reading)
         let (outcome, document) = try join(
           wire.bytes.rawBytes, nil, existing, &tables, &times, false
         ) { _, _ in .join }
@@ -179,7 +187,9 @@ extension WriteTransaction {
     case .changed(let document):
       // A successor tells its time only beside what it builds on.
       if let existing, WireDocument.isSuccessor(wire) {
-        times.author = try WireDocument.authorship(of: wire, onto: existing.record, sites: tables.sites)
+        times.author =
+          try times.author
+          ?? WireDocument.authorship(of: wire, onto: existing.record, sites: tables.sites)
         times.latest = times.author?.reading ?? .zero
         guard isAccepted(times.latest) else { return (.unchanged, nil) }
       }

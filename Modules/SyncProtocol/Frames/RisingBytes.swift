@@ -3,7 +3,8 @@ import CRDTCore
 extension ByteWriter {
   /// Bytes that are above those before them: how many they share with these, and the rest.
   mutating func writeRising(_ bytes: [UInt8], after previous: [UInt8]) {
-    let shared = zip(previous, bytes).prefix { $0 == $1 }.count
+    var shared = 0
+    while shared < min(previous.count, bytes.count), previous[shared] == bytes[shared] { shared += 1 }
     writeVarint(shared)
     writeBlob(bytes[shared...])
   }

@@ -35,9 +35,10 @@ struct RunMerge {
       var former = Summary.zero
       let merge = try transaction.prepare(id: id, in: run.collection, by: &wire) { standing, sites, wire in
         former = standing.summary
-        return try run.withEntries(of: member) { entries in
+        let isLater = try run.withEntries(of: member) { entries in
           try run.head.appendSuccessor(entries, onto: standing, sites: sites, to: &wire)
         }
+        return isLater ? Stamp(reading: run.head.reading, site: run.head.site) : nil
       }
       guard let merge, let summary = merge.summary else { return nil }
       check.add(from: former, to: summary)
