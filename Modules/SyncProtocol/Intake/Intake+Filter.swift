@@ -27,11 +27,7 @@ extension Intake {
   ) throws(SyncError) {
     var scan = scan
     guard var filter else {
-      var interest = interest
-      try context.read {
-        try scan.step($0, &interest, skipping: oversize, damaged: context.tellDamaged, budget: &budget)
-      }
-      self.interest = interest
+      try context.advance(&scan, &interest, skipping: oversize, budget: &budget)
       let filter = scan.isDone ? IDFilter(count: scan.whole.count) : nil
       return tasks.prepend(.filter(scan, filter, cursor: []))
     }

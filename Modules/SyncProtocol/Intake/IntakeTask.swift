@@ -42,11 +42,7 @@ extension Intake {
     _ scan: RangeScan, _ theirs: [Fingerprint]?, budget: inout Int
   ) throws(SyncError) {
     var scan = scan
-    var interest = interest
-    try context.read {
-      try scan.step($0, &interest, skipping: oversize, damaged: context.tellDamaged, budget: &budget)
-    }
-    self.interest = interest
+    try context.advance(&scan, &interest, skipping: oversize, budget: &budget)
     guard scan.isDone else { return tasks.prepend(.fingerprint(scan, theirs: theirs)) }
     var from = scan.range.from
     for (index, mine) in scan.fingerprints.enumerated() {

@@ -1,12 +1,32 @@
 import CRDTCore
 import DocStore
 
+/// A walk over documents that can stop anywhere and go on later.
+protocol SteppedScan {
+  var isDone: Bool { get }
+
+  /// Goes on as far as the budget of records goes.
+  mutating func step(
+    _ transaction: borrowing ReadTransaction, _ interest: inout Interest, skipping oversize: Set<DocumentKey>,
+    damaged: (DamagedRecord) -> Void, budget: inout Int) throws
+}
+
+extension SessionContext {
+  /// Goes on with a scan, on a snapshot of now.
+  func advance(
+    _ scan: inout some SteppedScan, _ interest: inout Interest, skipping oversize: Set<DocumentKey>,
+    budget: inout Int
+  ) throws(SyncError) {
+    try read { try scan.step($0, &interest, skipping: oversize, damaged: tellDamaged, budget: &budget) }
+  }
+}
+
 /// A walk over a range of a collection that computes what an interest matches in each part of it.
 ///
 /// It can stop anywhere and go on later, also on another snapshot: what changes in between is told live. A whole
 /// collection is visited in the order in which it is stored, which is many times faster than by ids: sums do not
 /// depend on the order.
-struct RangeScan {
+struct RangeScan: SteppedScan {
   let range: KeyRange
   /// Exclusive upper bounds of all parts but the last.
   let bounds: [[UInt8]]
@@ -154,7 +174,7 @@ struct IDSample {
 }
 
 /// A walk that cuts a range into parts of about equally many matches.
-struct SplitScan {
+struct SplitScan: SteppedScan {
   let range: KeyRange
   private(set) var parts: [RangeAnswer.Part] = []
   private(set) var isDone = false
