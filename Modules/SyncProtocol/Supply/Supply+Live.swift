@@ -71,6 +71,10 @@ extension Supply {
         }
       }
       if let successor { base = successor.base } else { base = try vector(of: before, change.sites) }
+      // What was settled under one version only a check tells, or else the whole state, by which the peer settles it.
+      if successor == nil, !context.features.contains(.cursors), try vector(of: after, change.sites) == base {
+        base = VersionVector()
+      }
       // Of default data the peer may have another state.
       if base.isEmpty { successor = nil }
     }
