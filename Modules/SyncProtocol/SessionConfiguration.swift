@@ -1,4 +1,4 @@
-public import CRDTCore
+import CRDTCore
 
 /// What a session is set up with.
 public struct SessionConfiguration: Sendable {
@@ -10,8 +10,6 @@ public struct SessionConfiguration: Sendable {
   public var appID: String
   /// zlib's level, 0 (none) to 9, other values are taken as 1; `nil` goes by how fast the link is.
   public var compressionLevel: Int?
-  /// Documents above this many canonical bytes are never sent.
-  public var hardDocumentBytes: Int
   /// How long the peer may take to say hello.
   public var helloDeadline: Duration
   /// After a third of this, or of what the peer has in its place, without a frame a ping is sent; after all of it the
@@ -49,16 +47,14 @@ public struct SessionConfiguration: Sendable {
 
   public init(
     kind: PeerKind, peerName: String = "", appID: String = "", compressionLevel: Int? = nil,
-    hardDocumentBytes: Int = Limits.hardDocumentBytes, helloDeadline: Duration = .seconds(10),
-    silence: Duration = Self.usualSilence, stall: Duration = .seconds(60), liveQueueBytes: Int = 16 << 20,
-    initialWindowBytes: Int = 128 << 10,
+    helloDeadline: Duration = .seconds(10), silence: Duration = Self.usualSilence,
+    stall: Duration = .seconds(60), liveQueueBytes: Int = 16 << 20, initialWindowBytes: Int = 128 << 10,
     random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
   ) {
     self.kind = kind
     self.peerName = peerName
     self.appID = appID
     self.compressionLevel = compressionLevel
-    self.hardDocumentBytes = hardDocumentBytes
     self.helloDeadline = helloDeadline
     self.silence = silence
     self.stall = stall

@@ -66,13 +66,10 @@ extension Intake {
   func interestPrint(_ interest: Interest) -> UInt64 {
     let gatekeeper = context.gatekeeper
     let accepted = interest.names.filter { gatekeeper?.mayAccept($0) ?? false }
-    let limits = HashLanes(
-      UInt64(clamping: context.documentLimit), UInt64(clamping: context.store.hardDocumentBytes), seed: 2)
     // A store that takes a new site may have the same versions of other contents as its twin: it compares all.
     return accepted.reduce(HashLanes(interest.hash, context.store.epoch, seed: 3)) {
       $0.combined(with: HashLanes($1))
-    }
-    .combined(with: limits).first
+    }.first
   }
 
   /// The cursor in the store, if it is one in the sender's present log, of the same interest, and if this store's

@@ -27,7 +27,7 @@ extension Intake {
   ) throws(SyncError) {
     var scan = scan
     guard var filter else {
-      try context.advance(&scan, &interest, skipping: oversize, budget: &budget)
+      try context.advance(&scan, &interest, budget: &budget)
       let filter = scan.isDone ? IDFilter(count: scan.whole.count) : nil
       return tasks.prepend(.filter(scan, filter, cursor: []))
     }

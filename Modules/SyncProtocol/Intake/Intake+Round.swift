@@ -25,9 +25,7 @@ extension Intake {
       phase = .done
       return tellCaughtUp()
     }
-    let sequence: UInt64
-    (oversize, sequence) = try context.read { (try $0.oversizeKeys(), $0.sequence) }
-    if isFullRound { noteFullRound(at: sequence) }
+    if isFullRound { noteFullRound(at: try context.read { $0.sequence }) }
     phase = .asking
     for name in names { tasks.append(.fingerprint(RangeScan(KeyRange(collection: name)), theirs: nil)) }
   }
@@ -182,18 +180,5 @@ extension Intake {
   func take(_ offers: [DocumentOffer]) throws(SyncError) {
     guard !Probe.defect(.offersIgnored) else { return }
     sendWants(try differing(offers.map { ($0.collection, $0.item) }), round: 0, isGroup: false)
-  }
-}
-
-extension ReadTransaction {
-  /// The documents that no session counts or sends.
-  borrowing func oversizeKeys() throws -> Set<DocumentKey> {
-    var keys: Set<DocumentKey> = []
-    for document in try oversizeDocuments() {
-      if let collection = try collection(document.collection) {
-        keys.insert(DocumentKey(collection: collection.id, id: document.id))
-      }
-    }
-    return keys
   }
 }

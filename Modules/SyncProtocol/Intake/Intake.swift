@@ -64,8 +64,6 @@ final class Intake {
   var questions: [RangeQuestion] = []
   var wants: [DocumentWant] = []
   var haves: [DocumentHave] = []
-  /// Documents too large to be synced: neither end counts them.
-  var oversize: Set<DocumentKey> = []
 
   /// Collections of which the sender has been sent a filter under the present interest.
   var filtered: Set<String> = []
@@ -184,8 +182,7 @@ final class Intake {
 
   /// Whether this peer holds a document under its interest.
   func holds(_ change: Change, _ record: Record?) -> Bool {
-    guard !change.oversize else { return false }
-    return interest.matcher(for: change.collection)?.matches(change.id, record) ?? false
+    interest.matcher(for: change.collection)?.matches(change.id, record) ?? false
   }
 
   /// Does what waits, as far as the budget of records goes, then sends what has gathered.

@@ -42,7 +42,7 @@ extension Intake {
     _ scan: RangeScan, _ theirs: [Fingerprint]?, budget: inout Int
   ) throws(SyncError) {
     var scan = scan
-    try context.advance(&scan, &interest, skipping: oversize, budget: &budget)
+    try context.advance(&scan, &interest, budget: &budget)
     guard scan.isDone else { return tasks.prepend(.fingerprint(scan, theirs: theirs)) }
     var from = scan.range.from
     for (index, mine) in scan.fingerprints.enumerated() {
@@ -131,7 +131,6 @@ extension Intake {
     var interest = interest
     var left = budget
     var next: [UInt8]?
-    let oversize = oversize
     let gatekeeper = context.gatekeeper
     haves += try context.read { transaction in
       var found: [DocumentHave] = []
@@ -149,8 +148,7 @@ extension Intake {
         left -= 1
         guard matcher.matches(id, record) else { return true }
         let key = DocumentID(trusted: id.copied)
-        guard !listed.contains(key), !oversize.contains(DocumentKey(collection: collection.id, id: key))
-        else { return true }
+        guard !listed.contains(key) else { return true }
         guard let cleared = gatekeeper?.clear(range.collection) else { return false }
         found.append(
           DocumentHave(

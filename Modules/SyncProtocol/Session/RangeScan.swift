@@ -7,17 +7,16 @@ protocol SteppedScan {
 
   /// Goes on as far as the budget of records goes.
   mutating func step(
-    _ transaction: borrowing ReadTransaction, _ interest: inout Interest, skipping oversize: Set<DocumentKey>,
-    damaged: (DamagedRecord) -> Void, budget: inout Int) throws
+    _ transaction: borrowing ReadTransaction, _ interest: inout Interest, damaged: (DamagedRecord) -> Void,
+    budget: inout Int) throws
 }
 
 extension SessionContext {
   /// Goes on with a scan, on a snapshot of now.
   func advance(
-    _ scan: inout some SteppedScan, _ interest: inout Interest, skipping oversize: Set<DocumentKey>,
-    budget: inout Int
+    _ scan: inout some SteppedScan, _ interest: inout Interest, budget: inout Int
   ) throws(SyncError) {
-    try read { try scan.step($0, &interest, skipping: oversize, damaged: tellDamaged, budget: &budget) }
+    try read { try scan.step($0, &interest, damaged: tellDamaged, budget: &budget) }
   }
 }
 
@@ -65,8 +64,8 @@ struct RangeScan: SteppedScan {
 
   /// Visits records until the range or the budget ends; damaged ones count as if they were not here.
   mutating func step(
-    _ transaction: borrowing ReadTransaction, _ interest: inout Interest, skipping oversize: Set<DocumentKey>,
-    damaged: (DamagedRecord) -> Void, budget: inout Int
+    _ transaction: borrowing ReadTransaction, _ interest: inout Interest, damaged: (DamagedRecord) -> Void,
+    budget: inout Int
   ) throws {
     guard let collection = try transaction.collection(range.collection),
       let matcher = interest.matcher(for: collection)
@@ -79,11 +78,7 @@ struct RangeScan: SteppedScan {
     state.isDone = true
     func take(_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) {
       left -= 1
-      let isMatch =
-        matcher.matches(id, record)
-        && (oversize.isEmpty
-          || !oversize.contains(DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))))
-      state.take(id, summary, isMatch)
+      state.take(id, summary, matcher.matches(id, record))
     }
     func pause(at place: Place) -> Bool {
       state.place = place
@@ -190,8 +185,8 @@ struct SplitScan: SteppedScan {
   }
 
   mutating func step(
-    _ transaction: borrowing ReadTransaction, _ interest: inout Interest, skipping oversize: Set<DocumentKey>,
-    damaged: (DamagedRecord) -> Void, budget: inout Int
+    _ transaction: borrowing ReadTransaction, _ interest: inout Interest, damaged: (DamagedRecord) -> Void,
+    budget: inout Int
   ) throws {
     var state = self
     var left = budget
@@ -208,11 +203,7 @@ struct SplitScan: SteppedScan {
           return false
         }
         left -= 1
-        let isMatch =
-          matcher.matches(id, record)
-          && (oversize.isEmpty
-            || !oversize.contains(DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))))
-        if isMatch { state.take(id, summary) }
+        if matcher.matches(id, record) { state.take(id, summary) }
         return true
       }
     }

@@ -45,16 +45,11 @@ final class SessionContext {
   /// What both sides are able to do; nothing before hello.
   private(set) var features: Features = []
 
-  /// The largest document that may be sent.
-  var documentLimit: Int { min(configuration.hardDocumentBytes, SyncLimits.documentBytes) }
-
-  /// Stands for all that may be sent to this peer, by the gate and by size; never 0.
+  /// Stands for all that the gate lets through to this peer; never 0.
   var policyPrint: UInt64 {
     guard let peer else { return 0 }
     if Probe.defect(.policyPrintForgotten) { return 1 }
-    let limits = HashLanes(
-      UInt64(clamping: documentLimit), UInt64(clamping: store.hardDocumentBytes), seed: 4)
-    return max(HashLanes(gate.fingerprint(toward: peer.kind), 0, seed: 5).combined(with: limits).first, 1)
+    return max(gate.fingerprint(toward: peer.kind), 1)
   }
 
   func send(_ frame: [UInt8]) {

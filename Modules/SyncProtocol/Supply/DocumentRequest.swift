@@ -14,6 +14,8 @@ struct DocumentRequest {
   /// Whether the peer's own document is being answered.
   var isReply = false
 
+  var name: DocumentName { DocumentName(collection: collection, id: id) }
+
   /// What it is worth in memory, in documents: a vector is as long as the peer makes it.
   var cost: Int { 1 + vector.elements.count }
 
@@ -67,6 +69,8 @@ struct LiveDocument {
   /// What it was changed to.
   let record: Record
   let base: VersionVector
+  /// Whether it matches the peer's interest no longer.
+  let leaves: Bool
   let isHeld: Bool
   /// The one write that it was, for a peer that has just what the document was before.
   let successor: WireSuccessor?

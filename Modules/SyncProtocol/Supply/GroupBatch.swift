@@ -46,11 +46,10 @@ final class GroupBatch {
     guard let cleared = context.gatekeeper?.clear(collection.name) else { return }
     makeRoom()
     let before = group.byteCount
-    // A removed one has no size: that it is removed must travel, whatever it held.
     let tooLarge = try group.append(
       cleared, id: id, flags: flags, record: record, base: base,
       check: context.features.contains(.cursors) ? summary?.check : nil, tables: tables,
-      limit: record.isAlive ? context.documentLimit : SyncLimits.documentBytes)
+      limit: SyncLimits.documentBytes)
     guard let tooLarge else { return count(from: before) }
     let key = DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))
     context.tellOversize(key, in: collection.name, byteCount: tooLarge)

@@ -81,6 +81,8 @@ final class Outgoing {
   var hasTransfers: Bool { !transfers.isEmpty || !packing.isEmpty }
   var streamBytes: Int { stream.count - streamHead }
   var isIdle: Bool { streamBytes == 0 && transfers.isEmpty && packing.isEmpty }
+  /// Whether the receiver has applied all that there was to send.
+  var isConfirmed: Bool { isIdle && window.acknowledged.groups == window.sent.groups }
 
   /// Takes a group.
   ///

@@ -76,7 +76,7 @@ extension Supply {
     _ question: RangeQuestion, _ theirs: Fingerprint?, _ scan: RangeScan, budget: inout Int
   ) throws(SyncError) {
     var scan = scan
-    try context.advance(&scan, &interest, skipping: oversize, budget: &budget)
+    try context.advance(&scan, &interest, budget: &budget)
     guard scan.isDone else { return questions.prepend(.compare(question, theirs, scan)) }
     let mine = scan.whole
     guard mine != theirs else { return answers.append(.equal(question.request)) }
@@ -100,7 +100,7 @@ extension Supply {
 
   private func split(_ question: RangeQuestion, _ scan: SplitScan, budget: inout Int) throws(SyncError) {
     var scan = scan
-    try context.advance(&scan, &interest, skipping: oversize, budget: &budget)
+    try context.advance(&scan, &interest, budget: &budget)
     guard scan.isDone else { return questions.prepend(.split(question, scan)) }
     guard let cleared = gatekeeper?.clear(question.range.collection) else {
       return answers.append(.nothing(for: question))
@@ -110,7 +110,7 @@ extension Supply {
 
   private func tellParts(_ question: RangeQuestion, _ scan: RangeScan, budget: inout Int) throws(SyncError) {
     var scan = scan
-    try context.advance(&scan, &interest, skipping: oversize, budget: &budget)
+    try context.advance(&scan, &interest, budget: &budget)
     guard scan.isDone else { return questions.prepend(.parts(question, scan)) }
     guard let cleared = gatekeeper?.clear(question.range.collection) else {
       return answers.append(.nothing(for: question))

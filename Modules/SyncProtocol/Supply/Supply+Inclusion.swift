@@ -28,13 +28,29 @@ extension Supply {
     _ inclusion: Inclusion, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source
   ) -> Bool {
-    if !oversize.isEmpty, oversize.contains(source.key(of: id)) { return false }
     let isMatch = source.matcher.matches(id, record)
-    switch inclusion {
-    case .whole: return isMatch
-    case .requested(let request):
-      if !isMatch { watch.insert(source.key(of: id)) }
-      return (isMatch || request.isHeld) && request.hash != Fingerprint.hash(id: id, summary: summary)
+    let goesOut =
+      switch inclusion {
+      case .whole: isMatch
+      case .requested(let request):
+        (isMatch || request.isHeld) && request.hash != Fingerprint.hash(id: id, summary: summary)
+      }
+    if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
+    guard goesOut, !oversize.isEmpty, let byteCount = oversize[source.key(of: id)] else { return goesOut }
+    context.tellOversize(source.key(of: id), in: source.collection.name, byteCount: byteCount)
+    return false
+  }
+}
+
+extension ReadTransaction {
+  /// The documents that are too large to be sent, with their canonical sizes in bytes.
+  borrowing func oversizeSizes() throws -> [DocumentKey: Int] {
+    var sizes: [DocumentKey: Int] = [:]
+    for document in try oversizeDocuments() {
+      if let collection = try collection(document.collection) {
+        sizes[DocumentKey(collection: collection.id, id: document.id)] = document.byteCount
+      }
     }
+    return sizes
   }
 }

@@ -46,8 +46,8 @@ extension Supply {
         }
         let isHeld = holds(change)
         try append(
-          change, after, matched: matched, isHeld: isHeld, news(of: change, matches: matches, isHeld: isHeld),
-          to: &groups[place])
+          change, after, matched: matched, leaves: !matches, isHeld: isHeld,
+          news(of: change, matches: matches, isHeld: isHeld), to: &groups[place])
         if sent.isEmpty { sent = [Bool](repeating: false, count: commit.changes.count) }
         sent[index] = true
       } else if let offer = offer(change) {
@@ -60,7 +60,8 @@ extension Supply {
   }
 
   private func append(
-    _ change: Change, _ after: Record, matched: Bool, isHeld: Bool, _ news: News?, to group: inout LiveGroup
+    _ change: Change, _ after: Record, matched: Bool, leaves: Bool, isHeld: Bool, _ news: News?,
+    to group: inout LiveGroup
   ) throws(SyncError) {
     var base = VersionVector()
     var successor: WireSuccessor?
@@ -83,7 +84,8 @@ extension Supply {
     group.byteCount += after.bytes.count + 256 + (successor?.bytes.count ?? 0)
     group.documents.append(
       LiveDocument(
-        change: change, record: after, base: base, isHeld: isHeld, successor: successor, news: news))
+        change: change, record: after, base: base, leaves: leaves, isHeld: isHeld, successor: successor,
+        news: news))
   }
 
   private func vector(of record: Record, _ sites: SiteTable) throws(SyncError) -> VersionVector {
@@ -169,7 +171,7 @@ extension Supply {
   private func send(_ group: LiveGroup) throws(SyncError) {
     if try announceBound(group) { return }
     if try announce(group) { return }
-    batch.begin(sequence: group.sequence, mayOvertake: !group.mustKeepOrder)
+    batch.begin(sequence: group.sequence, mayOvertake: mayOvertake(group))
     do throws(CodecError) {
       let (runs, rest) = try self.runs(of: group)
       for run in runs { batch.append(run) }
@@ -191,6 +193,17 @@ extension Supply {
     }
     let isSent = batch.finish()
     if !isSent || group.isSelfContained && !outgoing.hasTransfers { recent.remove(group.sequence) }
+  }
+
+  /// Whether the group may go out before large ones that wait; what leaves the interest with it is noted then.
+  private func mayOvertake(_ group: LiveGroup) -> Bool {
+    guard !group.mustKeepOrder, overtaking.count <= context.tuning.contendedDocuments else { return false }
+    if outgoing.hasTransfers {
+      for document in group.documents where document.leaves {
+        overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
+      }
+    }
+    return true
   }
 
   /// Whether the peer has, or gets before, just what a change was made on.

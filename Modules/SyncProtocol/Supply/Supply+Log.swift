@@ -162,7 +162,7 @@ extension Supply {
       // What the log no longer has is found by comparing.
       guard walk.place >= transaction.logStart else { return nil }
       try refreshRecent(transaction, concerned)
-      oversize = try transaction.oversizeKeys()
+      oversize = try transaction.oversizeSizes()
       var sources = Sources(self)
       try transaction.changes(after: walk.place) { entry in
         while counted < walk.groups.count {
@@ -274,7 +274,7 @@ extension Supply {
   private func announcement(
     _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView, _ source: Source
   ) throws -> AnnouncedDocument? {
-    if !oversize.isEmpty, oversize.contains(source.key(of: id)) { return nil }
+    if !oversize.isEmpty, oversize[source.key(of: id)] != nil { return nil }
     guard let cleared = gatekeeper?.clear(source.collection.name) else { return nil }
     return AnnouncedDocument(
       cleared, id: DocumentID(trusted: id.copied), vector: try record.vector(sites: source.tables.sites),

@@ -9,7 +9,7 @@ extension Supply {
     hasBegun = true
     isAwaitingRound = false
     let sequence = try context.read { transaction in
-      oversize = try transaction.oversizeKeys()
+      oversize = try transaction.oversizeSizes()
       walkThrough = transaction.lastNumber
       return transaction.sequence
     }
@@ -69,7 +69,12 @@ extension Supply {
     _ asked: [DocumentRequest], round: UInt64, isGroup: Bool, isPull: Bool = false
   ) throws(SyncError) {
     guard generation != nil else { throw SyncError(.outOfOrder, "Wants before an interest") }
-    let relevant = asked.filter { concerns($0.collection) }
+    var relevant = asked.filter { concerns($0.collection) }
+    if !overtaking.isEmpty {
+      for index in relevant.indices where overtaking.contains(relevant[index].name) {
+        relevant[index].isHeld = true
+      }
+    }
     let cost = relevant.reduce(0) { $0 + $1.cost }
     guard (round == 0 ? requestCost : roundCost) + cost <= SyncLimits.wantedCost else {
       throw SyncError(.limit, "The peer asks for too many documents at once")

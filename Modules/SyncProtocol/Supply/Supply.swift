@@ -38,7 +38,10 @@ final class Supply {
   var settledGroups: UInt64 = 0
   /// The sequence when it began.
   var comparedAt: UInt64 = 0
-  var oversize: Set<DocumentKey> = []
+  /// Documents too large to be sent, with their sizes.
+  ///
+  /// They are compared like others: the peer may have what they lack.
+  var oversize: [DocumentKey: Int] = [:]
 
   /// Where the receiver stands in this store's log.
   var log = LogPlace()
@@ -63,6 +66,9 @@ final class Supply {
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   var contention: Contention
+  /// What left the interest and went out before large groups that may hold it as it was, until all is acknowledged: who lacks
+  /// it now may hold it soon.
+  var overtaking: Set<DocumentName> = []
   var announcing = Announcing()
   /// Whether all that the interest concerned was sent once, by the rules of now.
   var hasSettled = false
@@ -146,8 +152,7 @@ final class Supply {
 
   /// Whether the peer has applied everything that was ever on its way to it.
   var isDrained: Bool {
-    live.isEmpty && heldBack.isEmpty && log.walk == nil && outgoing.isIdle && announcing.firstOpen == nil
-      && outgoing.window.acknowledged.groups == outgoing.window.sent.groups
+    live.isEmpty && heldBack.isEmpty && log.walk == nil && outgoing.isConfirmed && announcing.firstOpen == nil
   }
 
   var hasLive: Bool {
@@ -171,6 +176,7 @@ final class Supply {
 
   /// Does what waits, as far as the budget of records and the window go.
   func work(budget: inout Int) throws(SyncError) {
+    if !overtaking.isEmpty, outgoing.isConfirmed { overtaking = [] }
     try answerQuestions(budget: &budget)
     try walkLog(budget: &budget)
     flushAnnouncements()

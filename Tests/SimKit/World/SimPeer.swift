@@ -192,7 +192,7 @@ package final class SimPeer {
     let random = Shared(Stream(world.script.seed, .session, number, link, connection, 1))
     var configuration = SessionConfiguration(
       kind: kind, peerName: name, appID: "sim", compressionLevel: plan.compressionLevel,
-      hardDocumentBytes: hardDocumentBytes, silence: .milliseconds(plan.silence),
+      silence: .milliseconds(plan.silence),
       liveQueueBytes: plan.liveQueueBytes, initialWindowBytes: plan.windowBytes,
       random: { random.with { $0.next() } })
     configuration.packsOutside = nextSession % 2 == 0
@@ -249,8 +249,6 @@ package final class SimPeer {
   func limit(_ bytes: Int) {
     hardDocumentBytes = bytes
     store?.hardDocumentBytes = bytes
-    // Sessions take the limit when they begin.
-    for driver in drivers { driver.close() }
   }
 
   // MARK: - Writing

@@ -231,7 +231,6 @@ final class TestNetwork {
   private func makeEndpoint(_ peer: TestPeer) -> Endpoint {
     var configuration = SessionConfiguration(
       kind: peer.kind, peerName: peer.name, appID: "test", silence: .seconds(900), random: { 42 })
-    configuration.hardDocumentBytes = peer.store.hardDocumentBytes
     configuration.features = features(peer.name)
     configuration.packsOutside = nextID % 2 == 0
     configure(&configuration)
