@@ -19,6 +19,10 @@ struct DocumentRequest {
   /// What it is worth in memory, in documents: a vector is as long as the peer makes it.
   var cost: Int { 1 + vector.elements.count }
 
+  init(collection: String, id: DocumentID, vector: VersionVector, isHeld: Bool) {
+    (self.collection, self.id, self.vector, self.isHeld) = (collection, id, vector, isHeld)
+  }
+
   init(_ want: DocumentWant) {
     collection = want.collection
     id = want.id
@@ -92,6 +96,9 @@ struct LiveGroup {
   var byteCount = 0
   /// Whether the peer may lack something that an earlier transaction bound to one of these documents.
   var mustKeepOrder = false
+  /// Whether one of these documents matches the interest no longer: who has left the group out and asks for it without
+  /// holding the document would get nothing.
+  var leaves = false
   /// Whether the peer can apply the group whatever it has.
   var isSelfContained = true
   /// Whether another peer brought it.

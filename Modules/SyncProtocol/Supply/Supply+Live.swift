@@ -18,6 +18,7 @@ extension Supply {
     var places = GroupPlaces()
     var offers: [DocumentOffer] = []
     var sent: [Bool] = []
+    var evicted: Set<DocumentKey> = []
     // Looked up once for changes that follow each other.
     var concern: (collection: UInt32, matcher: CollectionInterest?)?
     for (index, change) in commit.changes.enumerated() {
@@ -30,6 +31,7 @@ extension Supply {
       let matched = matcher.matches(change.id, change.before) && !Probe.defect(.leaveNotTold)
       let matches = matcher.matches(change.id, change.after)
       if !matches, matched || isOwn { watch.insert(change.key) }
+      if change.kind == .evict { evicted.insert(change.key) }
       guard !isOwn, change.kind == .write, let after = change.after else { continue }
       if matches || matched {
         guard !isAwaitingRound, !log.isBehind else { continue }
@@ -54,6 +56,7 @@ extension Supply {
         offers.append(offer)
       }
     }
+    if !evicted.isEmpty { noteEvicted(evicted) }
     for group in groups { try enqueue(group) }
     send(offers)
     return log.isBehind ? [] : sent
@@ -81,6 +84,7 @@ extension Supply {
     }
     if !base.isEmpty { group.isSelfContained = false }
     if base.isEmpty, change.before != nil { group.mustKeepOrder = true }
+    if leaves { group.leaves = true }
     group.byteCount += after.bytes.count + 256 + (successor?.bytes.count ?? 0)
     group.documents.append(
       LiveDocument(
@@ -159,7 +163,7 @@ extension Supply {
       }
     }
     guard let group = live.removeFirst() else { return false }
-    if !canAnswer || log.walk != nil, group.mustKeepOrder {
+    if !canAnswer || log.walk != nil, group.mustKeepOrder || group.leaves && !heldBack.isEmpty {
       heldBack.append(group)
       return true
     }
@@ -168,7 +172,15 @@ extension Supply {
     return true
   }
 
+  /// Takes note of evicted documents of which changes wait.
+  private func noteEvicted(_ keys: Set<DocumentKey>) {
+    for documents in live.map(\.documents) + heldBack.map(\.documents) {
+      for document in documents where keys.contains(document.key) { evictedUnsent.insert(document.key) }
+    }
+  }
+
   private func send(_ group: LiveGroup) throws(SyncError) {
+    if !evictedUnsent.isEmpty { try follow(group) }
     if try announceBound(group) { return }
     if try announce(group) { return }
     batch.begin(sequence: group.sequence, mayOvertake: mayOvertake(group))
@@ -195,10 +207,25 @@ extension Supply {
     if !isSent || group.isSelfContained && !outgoing.hasTransfers { recent.remove(group.sequence) }
   }
 
+  /// Has a group followed by what is here of its documents that were evicted while it waited.
+  ///
+  /// What has become of them since was told, or passed over, without regard to the group.
+  private func follow(_ group: LiveGroup) throws(SyncError) {
+    var followers: [DocumentRequest] = []
+    for document in group.documents where evictedUnsent.contains(document.key) {
+      followers.append(
+        DocumentRequest(
+          collection: document.collection.name, id: document.id,
+          vector: try vector(of: document.record, document.sites), isHeld: true))
+    }
+    enqueue(followers, isGroup: false)
+    if live.isEmpty, heldBack.isEmpty { evictedUnsent = [] }
+  }
+
   /// Whether the group may go out before large ones that wait; what leaves the interest with it is noted then.
   private func mayOvertake(_ group: LiveGroup) -> Bool {
     guard !group.mustKeepOrder, overtaking.count <= context.tuning.contendedDocuments else { return false }
-    if outgoing.hasTransfers {
+    if group.leaves, outgoing.hasTransfers {
       for document in group.documents where document.leaves {
         overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
       }

@@ -66,6 +66,8 @@ final class Supply {
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   var contention: Contention
+  /// Documents that were evicted here while changes of them waited.
+  var evictedUnsent: Set<DocumentKey> = []
   /// What left the interest and went out before large groups that may hold it as it was, until all is acknowledged: who lacks
   /// it now may hold it soon.
   var overtaking: Set<DocumentName> = []

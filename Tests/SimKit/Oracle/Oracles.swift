@@ -12,6 +12,8 @@ final class Oracles {
   /// nothing can be promised of it but that all comes to rest.
   var areCopiesUnnoticed = false
   private var contents: [StateName: Summary] = [:]
+  /// Documents of which a deletion was evicted.
+  private var certified: Set<DocumentName> = []
   private var atomicity: Atomicity
   private var scopes: ScopeWatch
 
@@ -112,6 +114,7 @@ final class Oracles {
         // Of a living document nothing is kept, not even that it was dead once.
         if let known = shadows[peer.number].documents.removeValue(forKey: name) {
           shadows[peer.number].deaths[name] = known.isAlive ? nil : known.vector
+          if !known.isAlive { certified.insert(name) }
         }
         atomicity.forget(name, at: peer.number)
       case .write:
@@ -147,6 +150,8 @@ final class Oracles {
       throw Violation(.resurrection, "\(peer.name) shows \(name) again without a later write")
     }
     guard script.rules.hasNoDefaults, script.rules.keepsDeletions, script.rules.hasNoCopies else { return }
+    // What is kept of an evicted deletion is its time, which no vector tells: it joins that of another one.
+    guard known.isAlive || !certified.contains(name) else { return }
     let state = StateName(document: name, vector: known.vector, isAlive: known.isAlive)
     let first = contents[state] ?? known.summary
     contents[state] = first
