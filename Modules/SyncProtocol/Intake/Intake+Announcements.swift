@@ -134,10 +134,8 @@ extension Intake {
     _ group: AnnouncedGroups.Group, _ standings: [Standing], isNew: Bool
   ) -> (AnnouncedGroups.Standing, deadline: Duration) {
     if group.standing == .wanted {
-      let patience = Self.patience
-      guard context.now - max(progressedAt, group.since) >= patience else {
-        return (.wanted, context.now + patience / 4)
-      }
+      let end = max(progressedAt, group.since) + Self.patience
+      guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
       Probe.reached(.announcementLost)
       for document in group.documents { due.add(document.collection) }
       return (.lost(round: round), context.now + Self.tellingInterval)
