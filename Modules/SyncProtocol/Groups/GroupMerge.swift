@@ -163,8 +163,8 @@ struct GroupMerge {
         try hasOtherContent(document, vector)
       }
       guard isOther ?? false else { return }
-      // By the whole of the peer's state both are settled; that was it already where there is no base.
-      guard base.isEmpty else {
+      // By the whole of the peer's state, over the same version, both are settled: was it that already?
+      guard base.isEmpty, known.vector == vector else {
         return outcome.differing.append(
           DocumentVersion(collection: document.collection, id: document.id))
       }

@@ -7,9 +7,7 @@ extension Supply {
   func fallBehind(from place: UInt64) throws(SyncError) {
     let first = (live.map(\.sequence) + heldBack.map(\.sequence)).min() ?? .max
     var start = min(place, first - 1)
-    live.removeAll()
-    heldBack.removeAll()
-    liveBytes = 0
+    dropLive()
     // A reconciliation covers what there was when it began.
     if isRoundActive { start = max(start, comparedAt) }
     if let walk = log.walk { start = min(start, walk.place) }
@@ -23,11 +21,17 @@ extension Supply {
     log.fellBehindAt = min(start, log.fellBehindAt ?? .max)
   }
 
-  /// Has the peer compare all: what changed is too much to be announced, or nobody knows any more what it was.
-  func compareInstead() {
+  /// Lets go of the changes that wait.
+  func dropLive() {
     live.removeAll()
     heldBack.removeAll()
     liveBytes = 0
+    evictedUnsent = []
+  }
+
+  /// Has the peer compare all: what changed is too much to be announced, or nobody knows any more what it was.
+  func compareInstead() {
+    dropLive()
     isAwaitingRound = true
     renew()
   }

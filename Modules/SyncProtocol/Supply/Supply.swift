@@ -120,6 +120,7 @@ final class Supply {
     self.generation = generation
     endRound()
     hasSettled = false
+    if !interest.names.contains(where: concerns) { dropLive() }
     context.shared.leaves.note(context.id, interest, gatekeeper)
     // What the peer may hold, and up to where it was served, still holds for what has not changed.
     guard !isContinued else {
