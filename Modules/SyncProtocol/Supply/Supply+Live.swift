@@ -68,6 +68,7 @@ extension Supply {
   ) throws(SyncError) {
     var base = VersionVector()
     var successor: WireSuccessor?
+    var isSettled = false
     if matched, let before = change.before {
       if group.round != nil, !contention.countDown(change.key) {
         successor = try context.shared.encoding.form(of: change) { () throws(SyncError) in
@@ -77,6 +78,7 @@ extension Supply {
       if let successor { base = successor.base } else { base = try vector(of: before, change.sites) }
       // What was settled under one version only a check tells, or else the whole state, by which the peer settles it.
       if successor == nil, !context.features.contains(.cursors), try vector(of: after, change.sites) == base {
+        isSettled = true
         base = VersionVector()
       }
       // Of default data the peer may have another state.
@@ -88,7 +90,8 @@ extension Supply {
     group.byteCount += after.bytes.count + 256 + (successor?.bytes.count ?? 0)
     group.documents.append(
       LiveDocument(
-        change: change, record: after, base: base, leaves: leaves, isHeld: isHeld, successor: successor,
+        change: change, record: after, base: base, isSettled: isSettled, leaves: leaves, isHeld: isHeld,
+        successor: successor,
         news: news))
   }
 
