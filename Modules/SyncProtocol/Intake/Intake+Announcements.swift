@@ -13,6 +13,7 @@ extension Intake {
   /// How this peer stands to an announced document.
   private struct Standing {
     var isLacking: Bool
+    var isHere = false
     /// What this peer includes.
     var vector = VersionVector()
     /// Whether that includes what was announced.
@@ -146,7 +147,9 @@ extension Intake {
     case .wait(let hold, let isBehind): return (.held(isBehind: isBehind), context.now + hold)
     case .want:
       Probe.reached(isNew ? .pulledAtOnce : .pulledLate)
-      pulls.append(zip(group.documents, standings).map(want))
+      // Who may not tell what it holds asks as if it held it: what has left, and is not here, must not come so.
+      let asked = zip(group.documents, standings).filter { $1.isLacking || $1.isHere }
+      pulls.append(asked.map(want))
       // What is asked for is looked at often: those behind it go by what this session says of it.
       return (.wanted, context.now + PullDesk.holds.upperBound / 4)
     }
@@ -203,8 +206,8 @@ extension Intake {
           let tellsContent = document.isHeld || document.vector.isEmpty || document.vector == vector
           let isLacking = !isIncluded || isSame == false && tellsContent
           found = Standing(
-            isLacking: isLacking && (isHeld || !document.leaves), vector: vector, isIncluded: isIncluded,
-            isHeld: isHeld,
+            isLacking: isLacking && (isHeld || !document.leaves), isHere: true, vector: vector,
+            isIncluded: isIncluded, isHeld: isHeld,
             isAhead: !document.vector.dominates(vector) || vector.isEmpty && isSame != true)
         }
         if let found { return found }

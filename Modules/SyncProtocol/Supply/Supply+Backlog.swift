@@ -26,7 +26,7 @@ extension Supply {
     live.removeAll()
     heldBack.removeAll()
     liveBytes = 0
-    evictedUnsent = []
+    evictedUnsent = [:]
   }
 
   /// Has the peer compare all: what changed is too much to be announced, or nobody knows any more what it was.

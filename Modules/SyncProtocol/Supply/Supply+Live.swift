@@ -56,7 +56,7 @@ extension Supply {
         offers.append(offer)
       }
     }
-    if !evicted.isEmpty { noteEvicted(evicted) }
+    if !evicted.isEmpty { try noteEvicted(evicted) }
     for group in groups { try enqueue(group) }
     send(offers)
     return log.isBehind ? [] : sent
@@ -175,15 +175,26 @@ extension Supply {
     return true
   }
 
-  /// Takes note of evicted documents of which changes wait.
-  private func noteEvicted(_ keys: Set<DocumentKey>) {
+  /// Has what waits followed, when all of it has gone out, by what is here by then of documents that are evicted now.
+  ///
+  /// What becomes of them meanwhile is told, or passed over, without regard to it.
+  private func noteEvicted(_ keys: Set<DocumentKey>) throws(SyncError) {
     for documents in live.map(\.documents) + heldBack.map(\.documents) {
-      for document in documents where keys.contains(document.key) { evictedUnsent.insert(document.key) }
+      for document in documents where keys.contains(document.key) {
+        evictedUnsent[document.key] = DocumentRequest(
+          collection: document.collection.name, id: document.id,
+          vector: try vector(of: document.record, document.sites), isHeld: true)
+      }
     }
   }
 
+  private func answerEvicted() {
+    enqueue(evictedUnsent.values.sorted { $0.id < $1.id }, isGroup: false)
+    evictedUnsent = [:]
+  }
+
   private func send(_ group: LiveGroup) throws(SyncError) {
-    if !evictedUnsent.isEmpty { try follow(group) }
+    if !evictedUnsent.isEmpty, live.isEmpty, heldBack.isEmpty { answerEvicted() }
     if try announceBound(group) { return }
     if try announce(group) { return }
     batch.begin(sequence: group.sequence, mayOvertake: mayOvertake(group))
@@ -208,21 +219,6 @@ extension Supply {
     }
     let isSent = batch.finish()
     if !isSent || group.isSelfContained && !outgoing.hasTransfers { recent.remove(group.sequence) }
-  }
-
-  /// Has a group followed by what is here of its documents that were evicted while it waited.
-  ///
-  /// What has become of them since was told, or passed over, without regard to the group.
-  private func follow(_ group: LiveGroup) throws(SyncError) {
-    var followers: [DocumentRequest] = []
-    for document in group.documents where evictedUnsent.contains(document.key) {
-      followers.append(
-        DocumentRequest(
-          collection: document.collection.name, id: document.id,
-          vector: try vector(of: document.record, document.sites), isHeld: true))
-    }
-    enqueue(followers, isGroup: false)
-    if live.isEmpty, heldBack.isEmpty { evictedUnsent = [] }
   }
 
   /// Whether the group may go out before large ones that wait; what leaves the interest with it is noted then.

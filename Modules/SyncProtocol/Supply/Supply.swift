@@ -66,8 +66,8 @@ final class Supply {
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   var contention: Contention
-  /// Documents that were evicted here while changes of them waited.
-  var evictedUnsent: Set<DocumentKey> = []
+  /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
+  var evictedUnsent: [DocumentKey: DocumentRequest] = [:]
   /// What left the interest and went out before large groups that may hold it as it was, until all is acknowledged: who lacks
   /// it now may hold it soon.
   var overtaking: Set<DocumentName> = []
