@@ -113,6 +113,9 @@ public final class Store: Sendable {
     writer.listeners.add(listener)
   }
 
+  /// The wall clock by which this store dates its writes, in milliseconds since 1970.
+  package var wallMilliseconds: UInt64 { options.now() }
+
   /// Above this many bytes a document draws a warning.
   public var softDocumentBytes: Int {
     get { limits.current.soft }

@@ -68,6 +68,21 @@ import Testing
     #expect(raw.closed?.code == .cloned)
   }
 
+  @Test(arguments: [true, false])
+  func `a later reading is this store's only if given out since the hello`(isOlder: Bool) throws {
+    let raw = try RawPeer()
+    try raw.peer.put("a", [:])
+    let claimed = try raw.peer.store.read { $0.latestReading }
+    raw.network.clock.advance(by: 1_000)
+    try raw.open()
+    try raw.peer.put("b", [:])
+    let own = try raw.peer.store.read { $0.latestReading }
+    #expect(own.milliseconds >= claimed.milliseconds + 1_000)
+    let met = isOlder ? ClockReading(milliseconds: claimed.milliseconds + 500) : own
+    raw.send(.seen) { $0.writeFixed(met.rawValue) }
+    #expect(raw.closed?.code == (isOlder ? .cloned : nil))
+  }
+
   @Test func `the refusal is told to the peer`() throws {
     let raw = try RawPeer()
     raw.start()

@@ -4,11 +4,15 @@ import DocStore
 extension Session {
   func sendHello() throws(SyncError) {
     let configuration = context.configuration
+    let claim = OwnClaim(
+      highest: try context.read { try $0.highestReading() },
+      clock: ClockReading(milliseconds: context.store.wallMilliseconds))
+    ownClaim = claim
     let hello = Hello(
       versions: configuration.versions, features: configuration.features, kind: configuration.kind,
       appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
-      logEpoch: context.store.epoch, highest: try context.read { try $0.highestReading() },
+      logEpoch: context.store.epoch, highest: claim.highest,
       silence: configuration.silence == SessionConfiguration.usualSilence ? nil : configuration.silence)
     context.send(.hello) { hello.encode(to: &$0) }
   }

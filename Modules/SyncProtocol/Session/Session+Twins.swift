@@ -33,15 +33,24 @@ extension Session {
 
   /// Compares what a peer has met of this site with what this store has written.
   ///
-  /// It may have written that after it said hello, and the peer have it from others.
+  /// It may have written that after it said hello, and the peer have it from others; but no reading that its clock had
+  /// passed by then.
   func compareOwn(with met: ClockReading) throws(SyncError) {
     let own = try context.read { try $0.highestReading() }
-    guard met.isLater(than: own), !Probe.defect(.siteNotRenewed) else { return }
+    guard let ownClaim, met.isLater(than: ownClaim.highest), !Probe.defect(.siteNotRenewed),
+      met.isLater(than: own) || ownClaim.clock.isLater(than: met)
+    else { return }
     Probe.reached(.laterSelfMet)
     throw SyncError(
       .cloned, "The peer has met later writes of site \(context.store.site): the store was put back or copied"
     )
   }
+}
+
+/// What a store said of its own writes in its hello, and where its clock stood.
+struct OwnClaim {
+  let highest: ClockReading
+  let clock: ClockReading
 }
 
 extension ClockReading {

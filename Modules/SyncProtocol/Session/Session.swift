@@ -35,6 +35,7 @@ public final class Session {
   var lastReceived: Duration = .zero
   /// When this peer said hello.
   var startedAt: Duration = .zero
+  var ownClaim: OwnClaim?
   var policyEpoch: UInt64
   private var queries: [SubscriptionQuery] = []
   /// When the driver will call, whatever happens.
