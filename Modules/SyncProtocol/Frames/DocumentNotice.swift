@@ -44,6 +44,8 @@ struct DocumentVersion: Hashable, Sendable {
   let id: DocumentID
   /// Empty where nothing is known, or default data only.
   var vector = VersionVector()
+  /// Whether default data is here, which no vector tells.
+  var isDefault = false
 }
 
 /// The documents of one want frame.

@@ -80,7 +80,7 @@ struct GroupMerge {
     for document in group.documents {
       guard case .vectors(let base, _) = document.basis, !base.isEmpty else { continue }
       let here = try passingDamage(document.id, in: document.collection, &outcome) {
-        try transaction.vector(of: document.id, in: document.collection)
+        try transaction.version(of: document.id, in: document.collection).vector
       }
       if let here, !here.dominates(base) { return false }
     }
@@ -240,11 +240,10 @@ struct GroupMerge {
     var versions: [DocumentVersion] = []
     for run in group.runs {
       for id in run.ids {
-        let vector = try passingDamage(id, in: run.collection, &outcome) {
-          try transaction.vector(of: id, in: run.collection)
+        let version = try passingDamage(id, in: run.collection, &outcome) {
+          try transaction.version(of: id, in: run.collection)
         }
-        guard let vector else { continue }
-        versions.append(DocumentVersion(collection: run.collection, id: id, vector: vector))
+        if let version { versions.append(version) }
       }
     }
     for (index, document) in group.documents.enumerated() {
@@ -258,7 +257,9 @@ struct GroupMerge {
   }
 
   private func version(_ document: IncomingDocument, _ known: Knowledge?) throws -> DocumentVersion {
-    let vector = try known?.vector ?? transaction.vector(of: document.id, in: document.collection)
+    guard let vector = known?.vector, !vector.isEmpty else {
+      return try transaction.version(of: document.id, in: document.collection)
+    }
     return DocumentVersion(collection: document.collection, id: document.id, vector: vector)
   }
 }
@@ -313,10 +314,15 @@ extension IncomingDocument {
 }
 
 extension WriteTransaction {
-  /// The vector of a document; empty where it is unknown here.
-  fileprivate func vector(of id: DocumentID, in collection: String) throws -> VersionVector {
-    guard let collection = try self.collection(collection) else { return VersionVector() }
+  /// What is here of a document.
+  fileprivate func version(of id: DocumentID, in collection: String) throws -> DocumentVersion {
+    var version = DocumentVersion(collection: collection, id: id)
+    guard let collection = try self.collection(collection) else { return version }
     let sites = sites
-    return try withRecord(collection, id) { record, _ in try record.vector(sites: sites) } ?? VersionVector()
+    try withRecord(collection, id) { record, _ in
+      version.vector = try record.vector(sites: sites)
+      version.isDefault = record.isAlive && version.vector.isEmpty
+    }
+    return version
   }
 }
