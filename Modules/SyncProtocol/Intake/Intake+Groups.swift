@@ -272,7 +272,8 @@ extension Intake {
         for version in versions { due.add(version.collection) }
         continue
       }
-      sendWants(versions.map { DocumentWant($0, isHeld: $0.isDefault, context.gatekeeper) }, round: 0, isGroup: true)
+      let wants = versions.map { DocumentWant($0, isHeld: $0.isDefault, context.gatekeeper) }
+      sendWants(wants, round: 0, isGroup: true)
     }
     sendWants(
       outcome.differing.map { DocumentWant(whole: $0.id, in: $0.collection, isHeld: true) }, round: 0,
