@@ -6,7 +6,7 @@ extension Session {
     let configuration = context.configuration
     let claim = OwnClaim(
       highest: try context.read { try $0.highestReading() },
-      clock: ClockReading(milliseconds: context.store.wallMilliseconds))
+      clock: context.store.wallMilliseconds, at: context.now)
     ownClaim = claim
     let hello = Hello(
       versions: configuration.versions, features: configuration.features, kind: configuration.kind,

@@ -37,9 +37,11 @@ extension Session {
   /// passed by then.
   func compareOwn(with met: ClockReading) throws(SyncError) {
     let own = try context.read { try $0.highestReading() }
-    guard let ownClaim, met.isLater(than: ownClaim.highest), !Probe.defect(.siteNotRenewed),
-      met.isLater(than: own) || ownClaim.clock.isLater(than: met)
-    else { return }
+    guard let ownClaim, met.isLater(than: ownClaim.highest), !Probe.defect(.siteNotRenewed) else { return }
+    let wasPassed =
+      met.milliseconds < ownClaim.clock
+      && ownClaim.isSteady(wall: context.store.wallMilliseconds, now: context.now)
+    guard wasPassed || met.isLater(than: own) else { return }
     Probe.reached(.laterSelfMet)
     throw SyncError(
       .cloned, "The peer has met later writes of site \(context.store.site): the store was put back or copied"
@@ -50,7 +52,15 @@ extension Session {
 /// What a store said of its own writes in its hello, and where its clock stood.
 struct OwnClaim {
   let highest: ClockReading
-  let clock: ClockReading
+  /// The wall clock, in milliseconds since 1970, and the time that only runs forward.
+  let clock: UInt64
+  let at: Duration
+
+  /// Whether the wall clock has gone on since without a jump, as far as can be told.
+  func isSteady(wall: UInt64, now: Duration) -> Bool {
+    let elapsed = Int64((now - at) / .milliseconds(1))
+    return abs(Int64(wall) - Int64(clock) - elapsed) <= 2 + elapsed / 500
+  }
 }
 
 extension ClockReading {
