@@ -5,6 +5,8 @@ import DocStore
 extension Intake {
   /// Frames received without anything wanted coming in, after which it is looked for otherwise.
   private static var patience: Duration { .seconds(10) }
+  /// What waits for groups that are being applied is looked at this often.
+  private static var applyingInterval: Duration { .milliseconds(50) }
   /// Settled announcements are told of this often.
   private static var tellingInterval: Duration { .milliseconds(250) }
   /// So many settled announcements are told of at once.
@@ -62,6 +64,13 @@ extension Intake {
     sendPulls(isGraft: false)
   }
 
+  /// Whether a document has left that is not here, but may be on its way as it was: then it concerns this peer when that
+  /// is here.
+  private func isEarly(_ group: AnnouncedGroups.Group, _ standings: [Standing]) -> Bool {
+    receivedGroups > appliedGroups
+      && zip(group.documents, standings).contains { $0.leaves && !$1.isHere }
+  }
+
   private func want(_ document: AnnouncedDocument, _ standing: Standing) -> DocumentWant {
     // The same version of another content is settled by the whole of the sender's state.
     let isWhole = standing.isLacking && standing.isIncluded && !standing.vector.isEmpty
@@ -78,7 +87,8 @@ extension Intake {
   private func take(
     _ group: AnnouncedGroups.Group, _ standings: [Standing], _ owed: inout [DocumentRequest]
   ) throws {
-    guard standings.contains(where: \.isLacking) else {
+    let isEarly = isEarly(group, standings)
+    guard isEarly || standings.contains(where: \.isLacking) else {
       owed += requests(group.documents, standings)
       return
     }
@@ -92,7 +102,8 @@ extension Intake {
     var group = AnnouncedGroups.Group(
       number: group.number, documents: group.documents, keys: keys, since: group.since,
       deadline: group.deadline, standing: group.standing)
-    (group.standing, group.deadline) = decide(group, standings, isNew: true)
+    (group.standing, group.deadline) =
+      isEarly ? (.early, context.now + Self.applyingInterval) : decide(group, standings, isNew: true)
     announced.append(group)
   }
 
@@ -113,6 +124,10 @@ extension Intake {
           return nil
         }
         let standings = try group.documents.map(standing)
+        if group.standing == .early {
+          if isEarly(group, standings) { return (.early, context.now + Self.applyingInterval) }
+          if standings.contains(where: \.isLacking) { return decide(group, standings, isNew: true) }
+        }
         let isSettled = zip(group.documents, standings).allSatisfy { document, standing in
           // A state that no vector tells apart is settled by whatever answered.
           !standing.isLacking || group.standing == .wanted && document.hash != nil && standing.isIncluded

@@ -31,6 +31,8 @@ extension Supply {
   /// - Returns: `false` when it is to be sent.
   func announce(_ group: LiveGroup) throws(SyncError) -> Bool {
     guard context.features.contains(.mesh) else { return false }
+    // Who hears that a document leaves before it arrives has no use for that.
+    guard !group.leaves || outgoing.isIdle else { return false }
     let isLazy = group.isForwarded ? !announcing.sendsForwards : !announcing.sendsOwn
     guard isLazy || group.mustKeepOrder && announcing.firstOpen != nil,
       announcing.openDocuments + group.documents.count <= context.tuning.announcedDocuments
