@@ -138,6 +138,8 @@ extension Intake {
         }
         guard gatekeeper.maySend(change.collection.name) else {
           due.add(change.collection.name)
+          // What went there before may be applied after it is compared.
+          evictedBefore.append(DocumentName(collection: change.collection.name, id: change.id))
           continue
         }
         evicted.append(DocumentWant(whole: change.id, in: change.collection.name))
