@@ -100,6 +100,77 @@ import Testing
     #expect(patches * 3 > writes, "\(patches) of \(writes) were merged on the bytes")
   }
 
+  /// One store writes, another takes its writes in as parts of runs: from the bytes it must come to what the tree does.
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func `a run's write comes to the same from the bytes and over the tree`(block: UInt64) throws {
+    var (writes, direct) = (0, 0)
+    for seed in block * 60..<(block + 1) * 60 {
+      var random = SeededGenerator(seed: seed)
+      var now = Self.now
+      func scalar() -> Value {
+        switch random.int(below: 8) {
+        case 0: .null
+        case 1: .bool(random.oneIn(2))
+        case 2: .double(random.oneIn(2) ? 1.5 : 0.1)
+        case 3: .int(Int64(random.int(below: 100)))
+        case 4: .int(.max - Int64(random.int(below: 100)))
+        default: .string(String(repeating: "x", count: random.int(below: 20)))
+        }
+      }
+      let keys = ["a", "b", "color", "name", "note"]
+      var (writer, reader) = (Peer(1), Peer(2))
+      try writer.upsert(
+        Dictionary(uniqueKeysWithValues: keys.map { ($0, scalar()) } + [("in", .map(["x": .int(1)]))]),
+        now: now)
+      try reader.merge(writer.wire())
+      for _ in 0..<40 {
+        now += UInt64(random.int(below: 1_000))
+        let former = writer
+        let path = random.oneIn(8) ? ["in", "x"] : [keys[random.int(below: keys.count)]]
+        // Rarely the reader writes, too, and is pulled from.
+        if random.oneIn(200) {
+          try reader.update([.set(path, scalar())], now: now)
+          try writer.merge(reader.wire())
+          continue
+        }
+        try writer.update([.set(path, scalar())], now: now)
+        guard let before = former.document, let after = writer.document, before.summary != after.summary,
+          let whole = try WireDocument.successor(of: before.stored, to: after.stored, tables: writer.tables),
+          let part = try RunPart(whole)
+        else { continue }
+        writes += 1
+        var columns = part.values
+        var entries = ByteWriter()
+        let successor = whole.bytes
+        try part.head.appendEntries(successor.span.bytes, columns: &columns, to: &entries)
+        func applied(by route: CodecRoute) throws -> Peer? {
+          var peer = reader
+          guard let standing = peer.document else { return nil }
+          var codec = RunCodec(part.head)
+          let bytes = entries.bytes
+          peer.document = try codec.apply(
+            bytes.span.bytes, to: standing.stored, own: peer.site, tables: &peer.tables, by: route)
+          return peer.document == nil ? nil : peer
+        }
+        let measure = try #require(try applied(by: .tree), "seed \(seed)")
+        #expect(measure.document?.summary == writer.document?.summary, "seed \(seed)")
+        #expect(try measure.wire() == writer.wire(), "seed \(seed)")
+        #expect(try applied(by: .shortest)?.document?.summary == writer.document?.summary, "seed \(seed)")
+        if let patched = try applied(by: .patch) {
+          direct += 1
+          #expect(patched.verifies, "seed \(seed)")
+          #expect(try patched.wire() == measure.wire(), "seed \(seed)")
+          #expect(try patched.state == measure.state, "seed \(seed)")
+          #expect(patched.document?.summary == measure.document?.summary, "seed \(seed)")
+          reader = patched
+        } else {
+          reader = measure
+        }
+      }
+    }
+    #expect(direct * 3 > writes, "\(direct) of \(writes) were made on the bytes")
+  }
+
   @Test(arguments: 0..<4 as Range<UInt64>)
   func `no successor that the validator refuses is merged, and no other than it says`(seed: UInt64) throws {
     var script = try Script(seed: seed)

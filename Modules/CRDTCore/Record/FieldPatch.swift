@@ -80,7 +80,7 @@ struct FieldPatch: ~Escapable {
     let old = ValueRef(view.bytes, slotAt: location.slotOffset)
     guard old.kind != .map, old.kind != .counter else { return nil }
     if let summary = SolePatch.set(
-      view, old, at: location, to: content, stored.summary, stamping, tables.sites, in: &room)
+      view, old, at: location, to: content, stored.summary, stamping, isOwn: true, tables.sites, in: &room)
     {
       return EncodedDocument(record: exchange(&room, with: []), summary: summary, isAlive: true)
     }

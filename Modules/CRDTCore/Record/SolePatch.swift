@@ -1,5 +1,5 @@
-/// Sets a scalar in a living document that this store alone has written: the commonest change of all, with no step
-/// more than it takes.
+/// Sets a scalar in a living document that one store alone has written, this one or the one that it is from: the
+/// commonest change of all, with no step more than it takes.
 ///
 /// What such a record says of its writer and of the stamps of its fields is a few bytes, which are written anew. It
 /// comes to the same as ``FieldPatch``, which takes what is not as simple.
@@ -15,28 +15,31 @@ enum SolePatch {
   @inline(__always)
   static func set(
     _ view: borrowing RecordView, _ old: borrowing ValueRef, at location: EntryLocation,
-    to content: borrowing SlotContent, _ former: Summary, _ stamping: Stamping, _ sites: borrowing SiteTable,
-    in memory: inout [UInt8]
+    to content: borrowing SlotContent, _ former: Summary, _ stamping: Stamping, isOwn: Bool,
+    _ sites: borrowing SiteTable, in memory: inout [UInt8]
   ) -> Summary? {
-    guard view.isOwn, let place = HeapPlace(content, over: old, in: view) else { return nil }
+    guard view.isOwn == isOwn, let place = HeapPlace(content, over: old, in: view) else { return nil }
     let base = view.baseReading
     var reader = PatchReader(view.bytes, from: view.metadataOffset)
-    guard let writer = Writer.read(view, base, &reader), sites[writer.ordinal] == stamping.site,
+    guard let writer = Writer.read(view, base, isOwn: isOwn, &reader), sites[writer.ordinal] == stamping.site,
       place.dead <= RecordLayout.deadLimit(view.metadataOffset)
     else { return nil }
     let reading = stamping.reading(after: max(base, writer.latest))
+    // Another store's write has the reading that it has.
+    guard isOwn || reading == stamping.reading else { return nil }
     var formerReading = base
     let isMade = unsafe withUnsafeTemporaryAllocation(byteCount: metadataBytes, alignment: 8) { room in
       guard let start = room.baseAddress else { return false }
       // SAFETY: a head takes up to 48 bytes, each mark 23, and `writeMarks` writes no more of them than `marks` + 1.
       var out = unsafe PatchBytes(start)
-      writer.write(at: reading, from: base, to: &out)
+      writer.write(at: reading, from: base, isOwn: isOwn, to: &out)
       guard
         writeMarks(
           &reader, writer.latest, reading, at: location.entry, &formerReading, to: &out, isFresh: view.isFresh
         )
       else { return false }
-      return place.write(content, view, at: location.slotOffset, metadata: out.written, to: &memory)
+      return place.write(
+        content, view, at: location.slotOffset, metadata: out.written, isOwn: isOwn, to: &memory)
     }
     guard isMade else { return nil }
     let site = stamping.siteHash
@@ -54,7 +57,7 @@ enum SolePatch {
     return summary
   }
 
-  /// The only writer, which is the store and wrote the base.
+  /// The only writer, which wrote the base.
   private struct Writer {
     var ordinal: UInt32
     var birth: ClockReading
@@ -62,7 +65,7 @@ enum SolePatch {
 
     @inline(__always)
     static func read(
-      _ view: borrowing RecordView, _ base: ClockReading, _ reader: inout PatchReader
+      _ view: borrowing RecordView, _ base: ClockReading, isOwn: Bool, _ reader: inout PatchReader
     ) -> Writer? {
       guard base > .zero else { return nil }
       if view.isFresh {
@@ -72,12 +75,12 @@ enum SolePatch {
       let ordinal = UInt32(truncatingIfNeeded: reader.index(through: UInt64(UInt32.max)))
       let latest = reader.time(from: base)
       let birth = reader.age(at: latest)
-      guard reader.byte() == 1, reader.byte() == 1 else { return nil }
+      guard reader.byte() == 1, reader.byte() == (isOwn ? 1 : 0) else { return nil }
       return Writer(ordinal: ordinal, birth: birth, latest: latest)
     }
 
     @inline(__always)
-    func write(at reading: ClockReading, from base: ClockReading, to out: inout PatchBytes) {
+    func write(at reading: ClockReading, from base: ClockReading, isOwn: Bool, to out: inout PatchBytes) {
       out.append(byte: RecordMetadata.Parts.marks.rawValue)
       out.append(byte: 1)
       out.append(varint: UInt64(ordinal))
@@ -85,7 +88,7 @@ enum SolePatch {
       out.append(ageOf: birth, at: reading)
       // The places of the base's writer and the store's own.
       out.append(byte: 1)
-      out.append(byte: 1)
+      out.append(byte: isOwn ? 1 : 0)
     }
   }
 
@@ -195,7 +198,7 @@ private struct HeapPlace {
   @inline(__always)
   func write(
     _ content: borrowing SlotContent, _ view: borrowing RecordView, at slotOffset: Int,
-    metadata: UnsafeRawBufferPointer, to memory: inout [UInt8]
+    metadata: UnsafeRawBufferPointer, isOwn: Bool, to memory: inout [UInt8]
   ) -> Bool {
     let byteCount = content.place == .word ? 8 : content.place == .bytes ? content.bytes.byteCount : 0
     guard kept >= RecordLayout.headerBytes, kept <= view.bytes.byteCount,
@@ -204,7 +207,8 @@ private struct HeapPlace {
     else { return false }
     let end = kept &+ (isBehind ? byteCount : 0)
     unsafe view.bytes.withUnsafeBytes { unsafe Self.resize(&memory, to: end &+ metadata.count, with: $0) }
-    let flags = RecordLayout.aliveFlag | RecordLayout.metadataFlag | RecordLayout.ownFlag
+    var flags = RecordLayout.aliveFlag | RecordLayout.metadataFlag
+    if isOwn { flags |= RecordLayout.ownFlag }
     let head = UInt32(RecordLayout.version) | UInt32(flags) << 8 | UInt32(truncatingIfNeeded: dead) << 16
     let root = view.bytes.load(RecordLayout.rootOffset, as: UInt32.self)
     unsafe memory.withUnsafeMutableBytes { bytes in

@@ -5,9 +5,9 @@ package struct RunHead: Hashable, Sendable {
 
   package let site: SiteID
   package let reading: ClockReading
-  private let life: SuccessorHead.Life
+  let life: SuccessorHead.Life
   /// The entries without the values: counts, keys and kinds, as they stand in a successor.
-  private let shape: [UInt8]
+  let shape: [UInt8]
   /// Values of one document.
   package let valueCount: Int
 

@@ -124,34 +124,30 @@ extension WriteTransaction {
     }
   }
 
-  /// Merges what was written on top of the state that stands here, and stores nothing.
+  /// Makes another store's write on top of the state that stands here, and stores nothing.
   ///
   /// - Parameters:
+  ///   - stamp: When and by whom it was written.
   ///   - id: The document's id.
   ///   - collection: The collection's name.
-  ///   - wire: Memory for the successor.
-  ///   - make: Makes the successor of what stands here and tells when and by whom it was written; `nil` when there is
-  ///     none.
-  /// - Returns: What it came to; `nil` when there is no document or no successor.
+  ///   - make: Makes it on what stands here, for a store of that site; `nil` when it does not fit.
+  /// - Returns: What it came to; `nil` when there is no document, or the write does not fit on it.
   /// - Throws: As the form that stores.
   package func prepare(
-    id: DocumentID, in collection: String, by wire: inout ByteWriter,
-    making make: (StoredDocument, SiteTable, inout ByteWriter) throws -> Stamp?
+    at stamp: Stamp, id: DocumentID, in collection: String,
+    making make: (StoredDocument, SiteID, inout RecordTables) throws -> EncodedDocument?
   ) throws -> PreparedMerge? {
-    try withCodecErrors {
+    guard isAccepted(stamp.reading) else { return nil }
+    return try withCodecErrors {
       var times = MergeTimes(ofUniform: VersionVector())
-      var result = MergeResult.unchanged
+      times.author = (stamp.site, stamp.reading)
+      times.latest = stamp.reading
+      let site = settings.site
       let change = try prepareChange(id, in: collection, as: .other, "merge") { existing, tables in
-        wire.bytes.removeAll(keepingCapacity: true)
-        guard let existing, let stamp = try make(existing, tables.sites, &wire) else { return nil }
-        times.author = (stamp.site, stamp.reading)
-        let (outcome, document) = try join(
-          wire.bytes.rawBytes, nil, existing, &tables, &times, false
-        ) { _, _ in .join }
-        result = outcome
-        return document
+        guard let existing else { return nil }
+        return try make(existing, site, &tables)
       }
-      return change.map { PreparedMerge(result: result, change: $0, times: times) }
+      return change.map { PreparedMerge(result: .changed, change: $0, times: times) }
     }
   }
 
@@ -187,9 +183,7 @@ extension WriteTransaction {
     case .changed(let document):
       // A successor tells its time only beside what it builds on.
       if let existing, WireDocument.isSuccessor(wire) {
-        times.author =
-          try times.author
-          ?? WireDocument.authorship(of: wire, onto: existing.record, sites: tables.sites)
+        times.author = try WireDocument.authorship(of: wire, onto: existing.record, sites: tables.sites)
         times.latest = times.author?.reading ?? .zero
         guard isAccepted(times.latest) else { return (.unchanged, nil) }
       }

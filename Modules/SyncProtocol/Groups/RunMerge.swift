@@ -28,17 +28,17 @@ struct RunMerge {
   /// - Throws: Whatever that came to; what is wrong is found out step by step.
   private func prepareAtOnce() throws -> [PreparedMerge]? {
     var check = RunCheck()
-    var wire = ByteWriter(capacity: 256)
+    var codec = RunCodec(run.head)
+    let stamp = Stamp(reading: run.head.reading, site: run.head.site)
     var merges: [PreparedMerge] = []
     merges.reserveCapacity(run.ids.count)
     for (member, id) in run.ids.enumerated() {
       var former = Summary.zero
-      let merge = try transaction.prepare(id: id, in: run.collection, by: &wire) { standing, sites, wire in
+      let merge = try transaction.prepare(at: stamp, id: id, in: run.collection) { standing, own, tables in
         former = standing.summary
-        let isLater = try run.withEntries(of: member) { entries in
-          try run.head.appendSuccessor(entries, onto: standing, sites: sites, to: &wire)
+        return try run.withEntries(of: member) { entries in
+          try codec.apply(entries, to: standing, own: own, tables: &tables)
         }
-        return isLater ? Stamp(reading: run.head.reading, site: run.head.site) : nil
       }
       guard let merge, let summary = merge.summary else { return nil }
       check.add(from: former, to: summary)
