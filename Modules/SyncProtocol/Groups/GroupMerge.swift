@@ -29,7 +29,7 @@ struct GroupMerge {
       Probe.reached(.runLeftOut)
       return outcome.missing.append(try versions(steps, &outcome))
     }
-    if group.documents.count + runs.count > 1, group.hasDependents, !Probe.defect(.groupStoredInParts),
+    if group.documents.count + group.runs.count > 1, group.hasDependents, !Probe.defect(.groupStoredInParts),
       try !prepare(&steps, &outcome)
     {
       Probe.reached(.groupLeftOut)
