@@ -103,7 +103,9 @@ extension Intake {
       number: group.number, documents: group.documents, keys: keys, since: group.since,
       deadline: group.deadline, standing: group.standing)
     (group.standing, group.deadline) =
-      isEarly ? (.early, context.now + Self.applyingInterval) : decide(group, standings, isNew: true)
+      isEarly
+      ? (.early(until: receivedGroups), context.now + Self.applyingInterval)
+      : decide(group, standings, isNew: true)
     announced.append(group)
   }
 
@@ -124,8 +126,8 @@ extension Intake {
           return nil
         }
         let standings = try group.documents.map(standing)
-        if group.standing == .early {
-          if isEarly(group, standings) { return (.early, context.now + Self.applyingInterval) }
+        if case .early(let last) = group.standing {
+          guard appliedGroups >= last else { return (group.standing, context.now + Self.applyingInterval) }
           if standings.contains(where: \.isLacking) { return decide(group, standings, isNew: true) }
         }
         let isSettled = zip(group.documents, standings).allSatisfy { document, standing in

@@ -4,8 +4,8 @@ import CRDTCore
 struct AnnouncedGroups {
   /// How far an announced group has come.
   enum Standing: Equatable {
-    /// What it builds on may be about to be applied.
-    case early
+    /// What it builds on may be about to be applied, with the groups up to this one.
+    case early(until: UInt64)
     /// It may come from elsewhere.
     case held(isBehind: Bool)
     /// It was asked for.

@@ -91,8 +91,7 @@ extension Supply {
     group.documents.append(
       LiveDocument(
         change: change, record: after, base: base, isSettled: isSettled, leaves: leaves, isHeld: isHeld,
-        successor: successor,
-        news: news))
+        successor: successor, news: news))
   }
 
   private func vector(of record: Record, _ sites: SiteTable) throws(SyncError) -> VersionVector {
@@ -189,7 +188,8 @@ extension Supply {
   }
 
   private func answerEvicted() {
-    enqueue(evictedUnsent.values.sorted { $0.id < $1.id }, isGroup: false)
+    let followers = evictedUnsent.values.sorted { ($0.collection, $0.id) < ($1.collection, $1.id) }
+    enqueue(followers, isGroup: false)
     evictedUnsent = [:]
   }
 
@@ -197,7 +197,9 @@ extension Supply {
     if !evictedUnsent.isEmpty, live.isEmpty, heldBack.isEmpty { answerEvicted() }
     if try announceBound(group) { return }
     if try announce(group) { return }
-    batch.begin(sequence: group.sequence, mayOvertake: mayOvertake(group))
+    let mayOvertake = mayOvertake(group)
+    if mayOvertake, group.leaves, outgoing.hasTransfers { noteOvertaking(group) }
+    batch.begin(sequence: group.sequence, mayOvertake: mayOvertake)
     do throws(CodecError) {
       let (runs, rest) = try self.runs(of: group)
       for run in runs { batch.append(run) }
@@ -221,15 +223,15 @@ extension Supply {
     if !isSent || group.isSelfContained && !outgoing.hasTransfers { recent.remove(group.sequence) }
   }
 
-  /// Whether the group may go out before large ones that wait; what leaves the interest with it is noted then.
+  /// Whether the group may go out before large ones that wait.
   private func mayOvertake(_ group: LiveGroup) -> Bool {
-    guard !group.mustKeepOrder, overtaking.count <= context.tuning.contendedDocuments else { return false }
-    if group.leaves, outgoing.hasTransfers {
-      for document in group.documents where document.leaves {
-        overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
-      }
+    !group.mustKeepOrder && (!group.leaves || overtaking.count < context.tuning.contendedDocuments)
+  }
+
+  private func noteOvertaking(_ group: LiveGroup) {
+    for document in group.documents where document.leaves {
+      overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
     }
-    return true
   }
 
   /// Whether the peer has, or gets before, just what a change was made on.
