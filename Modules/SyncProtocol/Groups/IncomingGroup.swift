@@ -32,6 +32,8 @@ struct IncomingGroup: Sendable {
   let part: ComponentPart?
   /// Where it goes as a part.
   var step: ComponentStep?
+  /// The sender's frame with which it began to come, or a later one of it.
+  var begun: UInt64 = 0
 
   var byteCount: Int { range.count }
 

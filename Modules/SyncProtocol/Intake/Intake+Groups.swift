@@ -14,10 +14,13 @@ struct IncomingTransfer {
   var keptParts: UInt32 = 0
   /// When the store was last given some of it, or it began.
   var keptAt: Duration
+  /// The frame with which it began, counted in the session.
+  let begun: UInt64
 
-  init(number: UInt64, totalBytes: Int, at now: Duration) {
+  init(number: UInt64, totalBytes: Int, begunWith frame: UInt64, at now: Duration) {
     self.number = number
     self.totalBytes = totalBytes
+    begun = frame
     keptAt = now
   }
 }
@@ -49,15 +52,17 @@ extension Intake {
   /// The transfer that a piece goes on with, or begins; taken out, so that its bytes are not copied.
   func begin(_ number: UInt64, totalBytes: Int, offset: Int) throws(SyncError) -> IncomingTransfer {
     if transfer == nil {
-      transfer = IncomingTransfer(number: lastTransfer + 1, totalBytes: totalBytes, at: context.now)
+      transfer = IncomingTransfer(
+        number: lastTransfer + 1, totalBytes: totalBytes, begunWith: answers, at: context.now)
       // Whatever a peer announces, no more than what an honest one nearly always sends.
       transfer?.bytes.reserveCapacity(min(totalBytes, 1 << 20))
     }
-    let current = transfer ?? IncomingTransfer(number: 0, totalBytes: 0, at: context.now)
-    transfer = nil
-    guard number == current.number, totalBytes == current.totalBytes, offset == current.bytes.count else {
+    guard let current = transfer, number == current.number, totalBytes == current.totalBytes,
+      offset == current.bytes.count
+    else {
       throw SyncError(.malformed, "a chunk does not continue its group")
     }
+    transfer = nil
     return current
   }
 
@@ -68,7 +73,7 @@ extension Intake {
       lastTransfer = current.number
       forgetStaged(current)
       let group = try whole(current.bytes)
-      try take(group: group, 0..<group.count)
+      try take(group: group, 0..<group.count, begunWith: current.begun)
     } else {
       var current = current
       putAside(&current)
@@ -139,10 +144,12 @@ extension Intake {
     }
     guard !ranges.isEmpty else { return try checkRoom() }
     stream = position < block.count ? Array(block[position...]) : []
-    for range in ranges { try take(group: block, range) }
+    for range in ranges { try take(group: block, range, begunWith: answers) }
   }
 
-  private func take(group block: [UInt8], _ range: Range<Int>) throws(SyncError) {
+  private func take(
+    group block: [UInt8], _ range: Range<Int>, begunWith frame: UInt64
+  ) throws(SyncError) {
     var group: IncomingGroup
     do throws(CodecError) {
       group = try IncomingGroup(block, range, features: context.features) { collection in accepts(collection)
@@ -150,6 +157,7 @@ extension Intake {
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
+    group.begun = frame
     if let part = group.part {
       group.step = component.step(for: part) {
         context.shared.components.makeName(for: context.id, context.configuration.random())

@@ -118,6 +118,12 @@ final class Intake {
   // However the session ends, its link is over.
   deinit { stageRest() }
 
+  /// Whether nothing of a group has come that is not applied.
+  var isQuiet: Bool { receivedGroups == appliedGroups && transfer == nil && stream.isEmpty }
+
+  /// The frame with which the last group began to come that is being applied.
+  var applyingBegun: UInt64 { applying?.groups.reduce(0) { max($0, $1.begun) } ?? 0 }
+
   var hasWork: Bool { !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed || isBulkDue }
 
   private var canAsk: Bool { open.count + questions.count < context.tuning.rangesInFlight }

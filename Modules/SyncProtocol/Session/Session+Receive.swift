@@ -153,7 +153,7 @@ extension Session {
       try run { () throws(SyncError) in try supply.take(frame) }
     case .acknowledge:
       let totals = try whole(&reader) { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
-      try run { () throws(SyncError) in try supply.outgoing.take(totals) }
+      try run { () throws(SyncError) in try supply.take(totals, frames: intake.answers) }
     case .prune:
       let prune = try whole(&reader) { (reader) throws(CodecError) in try Prune(from: &reader) }
       try run { () throws(SyncError) in try supply.take(prune) }

@@ -148,9 +148,11 @@ public final class Session {
   {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
+      let begun = intake.applyingBegun
       let owed = try intake.applied(ticket, result)
       supply.enqueue(
-        owed.map { DocumentRequest($0) }.filter { supply.concerns($0.collection) }, isGroup: true)
+        owed.map { DocumentRequest($0, begunWith: begun) }.filter { supply.concerns($0.collection) },
+        isGroup: true)
     }
   }
 
@@ -229,6 +231,7 @@ public final class Session {
     intake.applyNext()
     intake.saveCursor()
     supply.isApplying = intake.applying != nil
+    if intake.isQuiet { supply.noteQuiet() }
     try supply.work(budget: &budget)
     supply.noteConfirmed()
     intake.letGo()

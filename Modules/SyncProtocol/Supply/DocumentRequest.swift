@@ -11,8 +11,9 @@ struct DocumentRequest {
   var hash: UInt64?
   /// Whether the peer holds the document under its interest.
   var isHeld: Bool
-  /// Whether the peer's own document is being answered.
-  var isReply = false
+  /// Whether the peer's own document is being answered, and with which of its frames that began to come.
+  var isReply: Bool { begun != nil }
+  var begun: UInt64?
 
   var name: DocumentName { DocumentName(collection: collection, id: id) }
 
@@ -39,12 +40,12 @@ struct DocumentRequest {
   }
 
   /// Only what the peer holds under its interest, or what matches that, is sent back.
-  init(_ owed: OwedDocument) {
+  init(_ owed: OwedDocument, begunWith frame: UInt64) {
     collection = owed.version.collection
     id = owed.version.id
     vector = owed.version.vector
     isHeld = owed.isHeld
-    isReply = true
+    begun = frame
   }
 }
 

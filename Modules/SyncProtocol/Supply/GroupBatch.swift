@@ -8,7 +8,7 @@ final class GroupBatch {
   private let context: SessionContext
   private let outgoing: Outgoing
   private var group = GroupEncoder()
-  private var sequence: UInt64 = 0
+  private(set) var sequence: UInt64 = 0
   private var mayOvertake = true
   private var partCount = 0
   private var documents = 0

@@ -78,6 +78,8 @@ final class Outgoing {
       bytes: min(context.configuration.initialWindowBytes, SyncLimits.longLinkWindowBytes), now: context.now)
   }
 
+  /// Whether large groups wait of which a part is not in line to go out.
+  var hasWaitingTransfers: Bool { !transfers.isEmpty }
   var hasTransfers: Bool { !transfers.isEmpty || !packing.isEmpty }
   var streamBytes: Int { stream.count - streamHead }
   var isIdle: Bool { streamBytes == 0 && transfers.isEmpty && packing.isEmpty }
@@ -129,10 +131,12 @@ final class Outgoing {
   }
 
   /// Takes the receiver's totals.
-  func take(_ totals: Acknowledgement) throws(SyncError) {
+  ///
+  /// - Returns: The sequences of the groups that it has applied since.
+  func take(_ totals: Acknowledgement) throws(SyncError) -> [UInt64] {
     let settled = totals.groups &- window.acknowledged.groups
     try window.take(totals, now: context.now)
-    for _ in 0..<settled { _ = unacknowledged.removeFirst() }
+    return (0..<settled).compactMap { _ in unacknowledged.removeFirst() }
   }
 
   /// The least sequence of a live group that is not acknowledged.

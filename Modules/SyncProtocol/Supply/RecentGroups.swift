@@ -10,6 +10,8 @@ struct RecentGroups {
   private var nextBinding = RecentGroups.firstBinding
   private var records: [UInt64: [DocumentRun]] = [:]
   private var sequences: [StoredPlace: [UInt64]] = [:]
+  /// What was answered with answers to something else, with the names of those.
+  private var answered: [UInt64: Set<UInt64>] = [:]
   private(set) var through: UInt64 = 0
 
   init(after sequence: UInt64) { through = sequence }
@@ -52,21 +54,34 @@ struct RecentGroups {
   ///
   /// - Returns: What the binding is called, as a transaction is by its sequence.
   mutating func bind(_ places: [StoredPlace]) -> UInt64 {
-    let name = nextBinding
-    nextBinding += 1
+    let name = makeName()
     insert(name, places.map { DocumentRun(collection: $0.collection, numbers: $0.number...$0.number) })
     return name
   }
 
+  /// A name for an answer, whether it binds anything or not.
+  mutating func makeName() -> UInt64 {
+    defer { nextBinding += 1 }
+    return nextBinding
+  }
+
+  /// Keeps a binding for as long as answers to something else are under way.
+  mutating func bind(_ name: UInt64, with answers: Set<UInt64>) { answered[name] = answers }
+
   /// Forgets what was asked for and is not among `open`.
   mutating func removeBindings(except open: Set<UInt64>) {
-    for name in records.keys where name >= Self.firstBinding && !open.contains(name) { remove(name) }
+    for name in records.keys where name >= Self.firstBinding && !open.contains(name) {
+      guard answered[name]?.isDisjoint(with: open) ?? true else { continue }
+      answered[name] = nil
+      remove(name)
+    }
   }
 
   /// Only what was asked for, and what is committed after a sequence.
   func begun(after sequence: UInt64) -> RecentGroups {
     var begun = RecentGroups(after: sequence)
     begun.nextBinding = nextBinding
+    begun.answered = answered
     for (name, members) in records where name >= Self.firstBinding { begun.insert(name, members) }
     return begun
   }

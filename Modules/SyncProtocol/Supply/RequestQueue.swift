@@ -6,8 +6,8 @@ struct RequestQueue {
   private var waiting = WorkQueue<RequestGroup>()
   /// How many have come.
   private var total: UInt64 = 0
-  /// Documents, with how many requests had come when they went out.
-  private var answered: [DocumentKey: UInt64] = [:]
+  /// Documents, with how many requests had come when they went out, and what the group is called with which they did.
+  private var answered: [DocumentKey: (total: UInt64, group: UInt64)] = [:]
 
   var isEmpty: Bool { waiting.isEmpty }
   var count: Int { waiting.count }
@@ -29,14 +29,14 @@ struct RequestQueue {
     return group
   }
 
-  /// Takes note that a document goes out whole.
-  mutating func noteWhole(_ key: DocumentKey) { answered[key] = total }
+  /// Takes note that a document goes out whole, with a group.
+  mutating func noteWhole(_ key: DocumentKey, with group: UInt64) { answered[key] = (total, group) }
 
-  /// Whether it is worth looking: what the peer has left out as a whole is answered as a whole.
-  func mayBeAnswered(_ group: RequestGroup) -> Bool { !answered.isEmpty && group.binding == nil }
+  /// Whether it is worth looking whether anything is answered.
+  var hasAnswered: Bool { !answered.isEmpty }
 
-  /// Whether a document went out whole after it was asked for.
-  func isAnswered(_ key: DocumentKey, of group: RequestGroup) -> Bool {
-    answered[key].map { group.number < $0 } ?? false
+  /// The group with which a document went out whole after it was asked for.
+  func answer(to key: DocumentKey, of group: RequestGroup) -> UInt64? {
+    answered[key].flatMap { group.number < $0.total ? $0.group : nil }
   }
 }

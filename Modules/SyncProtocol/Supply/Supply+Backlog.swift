@@ -26,6 +26,7 @@ extension Supply {
     live.removeAll()
     heldBack.removeAll()
     liveBytes = 0
+    underWay.removeAll()
     evictedUnsent = [:]
   }
 

@@ -222,7 +222,7 @@ extension Supply {
       oversize = try transaction.oversizeSizes()
       var sources = Sources(self)
       if try isAnswered(group, &sources, transaction) { return }
-      batch.begin(sequence: group.binding ?? 0, mayOvertake: false)
+      batch.begin(sequence: group.binding ?? recent.makeName(), mayOvertake: false)
       var places: [StoredPlace] = []
       for request in group.requests {
         guard let source = try sources.source(request.collection, transaction) else { continue }
@@ -251,12 +251,16 @@ extension Supply {
   private func isAnswered(
     _ group: RequestGroup, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
-    guard requests.mayBeAnswered(group) else { return false }
+    guard requests.hasAnswered else { return false }
+    var answers: Set<UInt64> = []
     for request in group.requests {
       guard let source = try sources.source(request.collection, transaction) else { continue }
       let key = DocumentKey(collection: source.collection.id, id: request.id)
-      guard requests.isAnswered(key, of: group) else { return false }
+      guard let answer = requests.answer(to: key, of: group) else { return false }
+      answers.insert(answer)
     }
+    // They stay bound: the peer may leave out the other answer, too.
+    if let binding = group.binding { recent.bind(binding, with: answers) }
     return true
   }
 

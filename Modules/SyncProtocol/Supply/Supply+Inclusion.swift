@@ -17,7 +17,11 @@ extension Supply {
       told = summary
       if request.isReply { flags |= GroupEncoder.replyFlag }
     } else if !isRoundActive, !requests.isEmpty {
-      requests.noteWhole(source.key(of: id))
+      requests.noteWhole(source.key(of: id), with: batch.sequence)
+    }
+    if !isRoundActive {
+      underWay.insert(
+        source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary), group: batch.sequence)
     }
     try batch.append(
       id, record, base: base, of: source.collection, source.tables, flags: flags, summary: told)
@@ -33,12 +37,22 @@ extension Supply {
       switch inclusion {
       case .whole: isMatch
       case .requested(let request):
-        (isMatch || request.isHeld) && request.hash != Fingerprint.hash(id: id, summary: summary)
+        (isMatch || request.isHeld) && isLacking(request, id, summary, source)
       }
     if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
     guard goesOut, !oversize.isEmpty, let byteCount = oversize[source.key(of: id)] else { return goesOut }
     context.tellOversize(source.key(of: id), in: source.collection.name, byteCount: byteCount)
     return false
+  }
+
+  private func isLacking(
+    _ request: DocumentRequest, _ id: RawSpan, _ summary: Summary, _ source: Source
+  ) -> Bool {
+    let hash = Fingerprint.hash(id: id, summary: summary)
+    if let begun = request.begun, underWay.covers(source.key(of: id), hash: hash, begunWith: begun) {
+      return false
+    }
+    return request.hash != hash
   }
 }
 

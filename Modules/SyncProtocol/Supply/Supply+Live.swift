@@ -58,8 +58,32 @@ extension Supply {
     }
     if !evicted.isEmpty { try noteEvicted(evicted) }
     for group in groups { try enqueue(group) }
+    followUnderWay(commit, sent, isOwn: isOwn)
     send(offers)
     return log.isBehind ? [] : sent
+  }
+
+  /// What has changed of documents that are on their way, and whether the peer gets or has that, too.
+  private func followUnderWay(_ commit: Commit, _ sent: [Bool], isOwn: Bool) {
+    guard !underWay.isEmpty else { return }
+    for (index, change) in commit.changes.enumerated() where underWay.contains(change.key) {
+      let isSent = index < sent.count && sent[index]
+      let isThere = isSent || isOwn && change.kind == .write
+      underWay.follow(
+        change.key, from: hash(of: change, as: change.beforeSummary),
+        to: isThere ? hash(of: change, as: change.afterSummary) : nil, group: isSent ? change.sequence : nil)
+    }
+  }
+
+  private func hash(of change: Change, as summary: Summary?) -> UInt64? {
+    guard let summary else { return nil }
+    let id = change.id
+    return Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
+  }
+
+  /// Forgets what was on its way: all is there, and nothing has come that was begun before.
+  func noteQuiet() {
+    if !underWay.isEmpty, outgoing.isConfirmed { underWay.removeAll() }
   }
 
   private func append(
@@ -131,6 +155,7 @@ extension Supply {
   /// Takes back what is on its way and may not leave any more.
   func revoke() throws(SyncError) {
     guard let gatekeeper else { return }
+    underWay.removeAll()
     try outgoing.revoke { !gatekeeper.maySend($0) }
   }
 
@@ -153,7 +178,7 @@ extension Supply {
     guard outgoing.waitingTransferBytes < context.tuning.waitingBytes else { return false }
     if canAnswer {
       // A walk waits for these, and not the other way round: they bring along what binds them.
-      if let group = requests.removeFirst() {
+      if !outgoing.hasWaitingTransfers, let group = requests.removeFirst() {
         requestCost -= group.requests.reduce(0) { $0 + $1.cost }
         try answer(group)
         return true
@@ -195,8 +220,8 @@ extension Supply {
 
   private func send(_ group: LiveGroup) throws(SyncError) {
     if !evictedUnsent.isEmpty, live.isEmpty, heldBack.isEmpty { answerEvicted() }
-    if try announceBound(group) { return }
-    if try announce(group) { return }
+    if try announceBound(group) { return underWay.remove(group: group.sequence) }
+    if try announce(group) { return underWay.remove(group: group.sequence) }
     let mayOvertake = mayOvertake(group)
     if mayOvertake, group.leaves, outgoing.hasTransfers { noteOvertaking(group) }
     batch.begin(sequence: group.sequence, mayOvertake: mayOvertake)
@@ -220,6 +245,7 @@ extension Supply {
       throw SyncError(store: error)
     }
     let isSent = batch.finish()
+    if !isSent { underWay.remove(group: group.sequence) }
     if !isSent || group.isSelfContained && !outgoing.hasTransfers { recent.remove(group.sequence) }
   }
 

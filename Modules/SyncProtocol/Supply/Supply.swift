@@ -66,6 +66,7 @@ final class Supply {
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   var contention: Contention
+  var underWay: UnderWay
   /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
   var evictedUnsent: [DocumentKey: DocumentRequest] = [:]
   /// What left the interest and went out before large groups that may hold it as it was, until all is acknowledged: who lacks
@@ -85,6 +86,7 @@ final class Supply {
     outgoing = Outgoing(context)
     watch = WatchList(context.tuning)
     contention = Contention(limit: context.tuning.contendedDocuments)
+    underWay = UnderWay(limit: context.tuning.contendedDocuments)
     batch = GroupBatch(context, outgoing)
   }
 
@@ -137,6 +139,12 @@ final class Supply {
     hasBegun = false
     requests = RequestQueue()
     requestCost = 0
+    underWay.removeAll()
+  }
+
+  /// Takes the peer's totals, when so many of its frames have come.
+  func take(_ totals: Acknowledgement, frames: UInt64) throws(SyncError) {
+    underWay.applied(try outgoing.take(totals), frames: frames)
   }
 
   var gatekeeper: Gatekeeper? { context.gatekeeper }
@@ -159,7 +167,9 @@ final class Supply {
   }
 
   var hasLive: Bool {
-    !live.isEmpty || canAnswer && (!requests.isEmpty || log.walk == nil && !heldBack.isEmpty)
+    !live.isEmpty
+      || canAnswer
+        && (!requests.isEmpty && !outgoing.hasWaitingTransfers || log.walk == nil && !heldBack.isEmpty)
   }
 
   /// Whether documents may go out with no more than recent transactions bind to them.

@@ -9,7 +9,10 @@ struct Atomicity {
   init(_ script: Script) {
     rules = script.rules
     // A writer that is put back gets of its own transactions what others have, and they may have parts.
-    let wantsAll = script.peers.allSatisfy { $0.subscriptions.allSatisfy { $0.form == .all } }
+    let wantsAll = script.peers.allSatisfy { peer in
+      let whole = Set(peer.subscriptions.filter { $0.form == .all }.map(\.collection))
+      return peer.subscriptions.allSatisfy { $0.form == .all } && whole.count == script.rules.collections
+    }
     isChecked =
       rules.hasFixedInterests && rules.keepsDeletions && rules.hasFixedScopes
       && (rules.hasNoCopies || wantsAll)

@@ -82,7 +82,10 @@ package final class World {
   package func run() throws {
     defer { close() }
     for event in script.events {
-      after(event.at) { [unowned self] in try perform(event.what) }
+      after(event.at) { [unowned self] in
+        patienceEnds = tally.events + Self.patience
+        try perform(event.what)
+      }
     }
     for peer in peers where !isCopy(peer.number) { try peer.start() }
     for link in links { link.dialSoon() }
@@ -111,17 +114,22 @@ package final class World {
     }
   }
 
-  /// Many times what the longest script takes.
+  /// Many times what anything takes until it has come everywhere.
   private static let patience = 600_000
+  /// How many events there may be before the next thing of the script.
+  private var patienceEnds = World.patience
 
   private func checkBudget() throws {
-    guard tally.events < Self.patience else {
-      throw Violation(.progress, "more than \(Self.patience) events: somebody goes round in circles")
+    guard tally.events < patienceEnds else {
+      throw Violation(
+        .progress, "more than \(Self.patience) events since anything was done: somebody goes round in circles"
+      )
     }
   }
 
   private func heal() throws {
     isHealing = true
+    patienceEnds = tally.events + Self.patience
     narrate("all is healed")
     for link in links { link.heal() }
     for peer in peers { try peer.heal() }
