@@ -22,7 +22,7 @@ extension Intake {
     var isIncluded = false
     /// Whether it is of this peer's interest: default data has no vector that would tell the sender so.
     var isHeld = false
-    /// Whether this peer has what the sender's state lacks.
+    /// Whether this peer has what the sender's state lacks: of a deletion that others have forgotten no vector tells.
     var isAhead = false
   }
 
@@ -225,7 +225,8 @@ extension Intake {
           found = Standing(
             isLacking: isLacking && (isHeld || !document.leaves), isHere: true, vector: vector,
             isIncluded: isIncluded, isHeld: isHeld,
-            isAhead: !document.vector.dominates(vector) || vector.isEmpty && isSame != true)
+            isAhead: !document.vector.dominates(vector) || vector.isEmpty && isSame != true
+              || document.isHeld && !record.isAlive)
         }
         if let found { return found }
         if hasLeft,

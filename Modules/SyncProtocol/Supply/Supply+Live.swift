@@ -58,20 +58,21 @@ extension Supply {
     }
     if !evicted.isEmpty { try noteEvicted(evicted) }
     for group in groups { try enqueue(group) }
-    followUnderWay(commit, sent, isOwn: isOwn)
+    followUnderWay(commit, sent)
     send(offers)
     return log.isBehind ? [] : sent
   }
 
-  /// What has changed of documents that are on their way, and whether the peer gets or has that, too.
-  private func followUnderWay(_ commit: Commit, _ sent: [Bool], isOwn: Bool) {
+  /// What has changed of documents that are on their way, and whether the peer gets that, too.
+  ///
+  /// Of what it brought itself it may hold another state, where removals were forgotten: only an answer shows that.
+  private func followUnderWay(_ commit: Commit, _ sent: [Bool]) {
     guard !underWay.isEmpty else { return }
     for (index, change) in commit.changes.enumerated() where underWay.contains(change.key) {
       let isSent = index < sent.count && sent[index]
-      let isThere = isSent || isOwn && change.kind == .write
       underWay.follow(
         change.key, from: hash(of: change, as: change.beforeSummary),
-        to: isThere ? hash(of: change, as: change.afterSummary) : nil, group: isSent ? change.sequence : nil)
+        to: isSent ? hash(of: change, as: change.afterSummary) : nil, group: change.sequence)
     }
   }
 

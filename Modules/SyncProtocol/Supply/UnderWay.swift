@@ -30,14 +30,14 @@ struct UnderWay {
     states[key] = State(hash: hash, group: group)
   }
 
-  /// Follows a document to its next state, if the peer gets that with a group, or by itself has what is new in it.
-  mutating func follow(_ key: DocumentKey, from before: UInt64?, to after: UInt64?, group: UInt64?) {
+  /// Follows a document to its next state, if the peer gets that with a group.
+  mutating func follow(_ key: DocumentKey, from before: UInt64?, to after: UInt64?, group: UInt64) {
     guard let state = states[key] else { return }
     guard let before, let after, state.hash == before else {
       states[key] = nil
       return
     }
-    states[key] = State(hash: after, group: group ?? state.group)
+    states[key] = State(hash: after, group: group)
   }
 
   /// Takes note of what the peer has applied, when so many of its frames have come.
