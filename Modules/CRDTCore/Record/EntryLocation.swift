@@ -68,6 +68,24 @@ extension RecordView {
   }
 }
 
+extension RecordView {
+  /// Which of the root's entries has a number; `nil` where an entry below one of them has it, or none.
+  func rootIndex(ofEntry entry: Int) -> Int? {
+    let root = root
+    var left = EntryLocation.most(bytes)
+    var number = 0
+    for index in 0..<root.count where number <= entry {
+      if number == entry { return index }
+      let slot = root.slotOffset(index)
+      let below = bytes.entries(below: slot, slot &+ 8, atMost: left, depth: 0)
+      guard below >= 0 else { return nil }
+      left &-= below
+      number &+= 1 &+ below
+    }
+    return nil
+  }
+}
+
 /// A walk from a record's root down to one entry, which counts the entries that it passes.
 struct EntryWalk: ~Escapable, BitwiseCopyable {
   private let record: RawSpan

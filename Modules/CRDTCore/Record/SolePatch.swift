@@ -57,6 +57,80 @@ enum SolePatch {
     return summary
   }
 
+  /// The write that led from one record to another, where all it did was to set an entry that was there.
+  struct Write {
+    /// The writer's place among the sites, and what it had written last before.
+    let ordinal: UInt32
+    let birth: ClockReading
+    let latest: ClockReading
+    let reading: ClockReading
+    let entry: Int
+    /// When the entry was set before.
+    let former: ClockReading
+  }
+
+  /// What the metadata of two records tell of a write between them; whether it was all, only their summaries tell.
+  ///
+  /// - Returns: `nil` for what is not handled here.
+  static func write(from former: borrowing RecordView, to view: borrowing RecordView) -> Write? {
+    let base = view.baseReading
+    guard former.isOwn == view.isOwn, former.baseReading == base, !view.isFresh else { return nil }
+    var old = PatchReader(former.bytes, from: former.metadataOffset)
+    var new = PatchReader(view.bytes, from: view.metadataOffset)
+    guard let before = Writer.read(former, base, isOwn: view.isOwn, &old),
+      let after = Writer.read(view, base, isOwn: view.isOwn, &new), before.ordinal == after.ordinal,
+      before.birth == after.birth, before.latest < after.latest,
+      let entry = entry(markedAt: after.latest, latest: after.latest, &new)
+    else { return nil }
+    var formerReading = base
+    guard former.isFresh || reading(of: entry, latest: before.latest, &old, &formerReading) else {
+      return nil
+    }
+    return Write(
+      ordinal: after.ordinal, birth: after.birth, latest: before.latest, reading: after.latest, entry: entry,
+      former: formerReading)
+  }
+
+  /// The only entry that was set at a reading.
+  private static func entry(
+    markedAt reading: ClockReading, latest: ClockReading, _ reader: inout PatchReader
+  ) -> Int? {
+    var found: Int?
+    var isOnly = true
+    let isWhole = forEachMark(latest, &reader) { entry, time in
+      guard time == reading else { return }
+      if found != nil { isOnly = false }
+      found = entry
+    }
+    return isWhole && isOnly ? found : nil
+  }
+
+  /// Finds when an entry was set, where it is marked; `false` for what is not handled here.
+  private static func reading(
+    of entry: Int, latest: ClockReading, _ reader: inout PatchReader, _ found: inout ClockReading
+  ) -> Bool {
+    forEachMark(latest, &reader) { if $0 == entry { found = $1 } }
+  }
+
+  /// - Returns: `false` where marks of another kind stand, or anything but marks.
+  @inline(__always)
+  private static func forEachMark(
+    _ latest: ClockReading, _ reader: inout PatchReader, _ body: (Int, ClockReading) -> Void
+  ) -> Bool {
+    let count = reader.byte()
+    guard count <= marks &+ 1 else { return false }
+    var at: UInt64 = 0
+    for _ in 0..<count {
+      let word = reader.index(through: UInt64(Limits.recordBytes))
+      // Of three kinds of marks only those of the writer can stand here.
+      guard word % 3 == 1 else { return false }
+      at &+= word / 3
+      body(Int(truncatingIfNeeded: at), reader.age(at: latest))
+      at &+= 1
+    }
+    return reader.isWholeAndAtEnd
+  }
+
   /// The only writer, which wrote the base.
   private struct Writer {
     var ordinal: UInt32

@@ -125,7 +125,7 @@ package enum WireDocument {
 
   /// The one write that led from a document's former state to the one it has, for a receiver that has just the former.
   ///
-  /// What is written was merged with the former state here, and came out as it should.
+  /// That what is written leads there is certain: by the summaries, or by merging it with the former state.
   ///
   /// - Returns: `nil` where it was more than one writer's latest write, or the document started afresh.
   /// - Throws: A `CodecError` when a record is damaged or the tables too old for it.
@@ -133,6 +133,9 @@ package enum WireDocument {
     of former: StoredDocument, to document: StoredDocument, tables: RecordTables,
     by route: CodecRoute = .shortest
   ) throws(CodecError) -> WireSuccessor? {
+    if route == .shortest, let made = SoleSuccessor.make(from: former, to: document, tables: tables) {
+      return made
+    }
     let view = RecordView(document.record)
     let (base, latest) = try RecordView(former.record).history(sites: tables.sites)
     let vector = try view.vector(sites: tables.sites)

@@ -1,0 +1,47 @@
+/// The successor that setting a field is, of a document that one store alone has written: the commonest of all, with no step
+/// more than it takes.
+///
+/// It is what ``WireDelta`` comes to. That the write was all that lies between the two states their summaries tell.
+enum SoleSuccessor {
+  /// - Returns: `nil` for what is not handled here.
+  static func make(
+    from former: StoredDocument, to document: StoredDocument, tables: RecordTables
+  ) -> WireSuccessor? {
+    let (before, after) = (RecordView(former.record), RecordView(document.record))
+    guard before.isAlive, after.isAlive, let write = SolePatch.write(from: before, to: after),
+      let site = tables.sites[write.ordinal], let index = after.rootIndex(ofEntry: write.entry)
+    else { return nil }
+    let (formerRoot, root) = (before.root, after.root)
+    guard !root.carriesKeys, !formerRoot.carriesKeys, index < formerRoot.count,
+      root.keyID(index) == formerRoot.keyID(index), let name = tables.keys.hash(of: root.keyID(index))
+    else { return nil }
+    let old = ValueRef(before.bytes, slotAt: formerRoot.slotOffset(index))
+    let new = ValueRef(after.bytes, slotAt: root.slotOffset(index))
+    guard old.kind != .map, old.kind != .counter, new.kind != .map, new.kind != .counter else { return nil }
+
+    let siteHash = StateHash.site(site)
+    let path = StateHash.root.combined(with: name)
+    var summary = former.summary
+    summary.subtract(StateHash.included(write.birth, write.latest, siteHash))
+    summary.add(StateHash.included(write.birth, write.reading, siteHash))
+    summary.subtract(
+      path.combined(with: StateHash.stamp(write.former, siteHash)).combined(with: old.stateHash))
+    summary.add(path.combined(with: StateHash.stamp(write.reading, siteHash)).combined(with: new.stateHash))
+    guard summary == document.summary else { return nil }
+
+    var out = ByteWriter(capacity: 64)
+    SuccessorHead(
+      life: .stays, step: WireStep(from: former.summary, to: summary), author: .known(place: 1),
+      reading: write.reading, after: write.latest
+    ).write(to: &out)
+    out.writeVarint(1)
+    let isKnown: Void? = tables.keys.withName(root.keyID(index)) { out.writeBlob($0) }
+    guard isKnown != nil else { return nil }
+    out.write(new.wireKind)
+    new.writeContent(to: &out)
+    let writer = Writer(site: site, birth: write.birth)
+    return WireSuccessor(
+      bytes: out.bytes, base: VersionVector([.init(writer: writer, reading: write.latest)]),
+      vector: VersionVector([.init(writer: writer, reading: write.reading)]))
+  }
+}
