@@ -288,6 +288,7 @@ extension Intake {
       isGroup: false)
     prune(applying.groups, known: outcome.known)
     try tellReturned(applying.groups)
+    try takeEarlyOffers()
     if !applying.groups.isEmpty { settle() }
     noteProgress()
     return outcome.owed

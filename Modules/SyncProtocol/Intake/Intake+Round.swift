@@ -179,8 +179,31 @@ extension Intake {
   }
 
   /// Documents that the sender may know in a newer state than the one held here.
+  ///
+  /// What it has sent before may hold them, and is to be here first.
   func take(_ offers: [DocumentOffer]) throws(SyncError) {
     guard !Probe.defect(.offersIgnored) else { return }
+    guard receivedGroups == appliedGroups else {
+      guard offersBehind + offers.count <= context.tuning.waitingOffers else {
+        for offer in offers { due.add(offer.collection) }
+        return
+      }
+      offersBehind += offers.count
+      return earlyOffers.append((offers, receivedGroups))
+    }
+    try look(at: offers)
+  }
+
+  /// Looks at the offers that waited for groups which are here now.
+  func takeEarlyOffers() throws(SyncError) {
+    while let next = earlyOffers.first, next.until <= appliedGroups {
+      _ = earlyOffers.removeFirst()
+      offersBehind -= next.offers.count
+      try look(at: next.offers)
+    }
+  }
+
+  private func look(at offers: [DocumentOffer]) throws(SyncError) {
     sendWants(try differing(offers.map { ($0.collection, $0.item) }), round: 0, isGroup: false)
   }
 }

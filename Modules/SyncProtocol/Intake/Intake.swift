@@ -67,6 +67,9 @@ final class Intake {
 
   /// Collections of which the sender has been sent a filter under the present interest.
   var filtered: Set<String> = []
+  /// Offers that came before groups sent earlier were applied, and how many.
+  var earlyOffers = WorkQueue<(offers: [DocumentOffer], until: UInt64)>()
+  var offersBehind = 0
   /// Evicted documents that are asked for once more when nothing is on its way to the sender.
   var evictedBefore: [DocumentName] = []
   /// Documents evicted in this session whose return is told.

@@ -8,7 +8,7 @@ package struct SessionFootprint: Hashable, Sendable {
   package var unappliedBytes = 0
   /// Documents that the peer has asked for or told of.
   package var requests = 0
-  /// Documents that were announced, by either side, and are not settled.
+  /// Documents that were announced, by either side, and are not settled, or offered and not looked at.
   package var announcements = 0
   /// Questions, answers and pieces of work on either side of a reconciliation.
   package var tasks = 0
@@ -24,7 +24,9 @@ extension Session {
     footprint.waitingBytes = supply.outgoing.streamBytes + supply.outgoing.waitingTransferBytes
     footprint.unappliedBytes = intake.pendingBytes
     footprint.requests = supply.pendingRequests
-    footprint.announcements = intake.announced.documentCount + supply.announcing.openDocuments
+    footprint.announcements =
+      intake.announced.documentCount + supply.announcing.openDocuments + intake.offersBehind
+      + supply.waitingOfferCount
     footprint.tasks = intake.pendingTasks + supply.pendingTasks
     return footprint
   }

@@ -331,7 +331,24 @@ extension Supply {
     send(try watch.take(frame))
   }
 
+  /// Makes offers when all that was queued before them has gone out: of what is yet to come the peer would not know.
   func send(_ offers: [DocumentOffer]) {
+    guard !offers.isEmpty else { return }
+    waitingOffers.append((offers, outgoing.taken))
+    waitingOfferCount += offers.count
+    sendOffers()
+  }
+
+  /// Makes the offers whose time has come.
+  func sendOffers() {
+    while let next = waitingOffers.first, outgoing.gone.covers(next.after) {
+      _ = waitingOffers.removeFirst()
+      waitingOfferCount -= next.offers.count
+      sendNow(next.offers)
+    }
+  }
+
+  private func sendNow(_ offers: [DocumentOffer]) {
     let cleared = offers.filter { gatekeeper?.maySend($0.collection) ?? false }
     for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 12 })
     {

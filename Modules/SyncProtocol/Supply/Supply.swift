@@ -65,6 +65,9 @@ final class Supply {
   var hasBegun = false
   var lastCommitted: UInt64 = 0
   var watch: WatchList
+  /// Offers that are not to overtake what was queued before them.
+  var waitingOffers = WorkQueue<(offers: [DocumentOffer], after: Outgoing.Progress)>()
+  var waitingOfferCount = 0
   var contention: Contention
   var underWay: UnderWay
   /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
@@ -140,6 +143,8 @@ final class Supply {
     requests = RequestQueue()
     requestCost = 0
     underWay.removeAll()
+    waitingOffers.removeAll()
+    waitingOfferCount = 0
   }
 
   /// Takes the peer's totals, when so many of its frames have come.
@@ -190,6 +195,7 @@ final class Supply {
   /// Does what waits, as far as the budget of records and the window go.
   func work(budget: inout Int) throws(SyncError) {
     if !overtaking.isEmpty, outgoing.isConfirmed { overtaking = [] }
+    if waitingOfferCount > context.tuning.waitingOffers { compareInstead() }
     try answerQuestions(budget: &budget)
     try walkLog(budget: &budget)
     flushAnnouncements()
@@ -211,6 +217,7 @@ final class Supply {
       log.followed = log.followed ?? comparedAt
     }
     flushAnnouncements()
+    sendOffers()
     closeAnnouncements()
     settleAnnouncements()
     try setMark()
