@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Foundation
 import SyncProtocol
 import TestKit
 import Testing
@@ -73,6 +74,8 @@ import Testing
     let raw = try RawPeer()
     try raw.peer.put("a", [:])
     let claimed = try raw.peer.store.read { $0.latestReading }
+    // While something is written, nobody can tell.
+    while raw.peer.store.isWriting { Thread.sleep(forTimeInterval: 0.001) }
     raw.network.clock.advance(by: 1_000)
     try raw.open()
     try raw.peer.put("b", [:])

@@ -33,6 +33,8 @@ extension Intake {
 
   /// Asks once more for what was evicted, now that the sender has all that was on its way to it.
   func askAgain() throws(SyncError) {
+    for name in evictedUnwanted where interest.covers(name) { due.add(name) }
+    evictedUnwanted = []
     guard !evictedBefore.isEmpty else { return }
     let names = evictedBefore.filter { mayTell($0.collection) }
     // What may not be named any more is found by comparing.

@@ -117,13 +117,21 @@ extension Intake {
     following.interestPrint = interestPrint(interest)
   }
 
+  /// Takes note of what is evicted while nobody here asks for its collection.
+  private func noteUnwanted(_ commit: Commit) {
+    for change in commit.changes where change.kind == .evict && !interest.covers(change.collection.name) {
+      evictedUnwanted.insert(change.collection.name)
+    }
+  }
+
   /// What a local commit means for what this peer is owed.
   ///
   /// A change at a place for which `isSent` goes to the sender anyway, marked as held here.
   func committed(_ commit: Commit, isSent: (Int) -> Bool) throws(SyncError) {
     following.told = max(following.told, commit.sequence)
-    guard commit.origin != .session(context.id), !interest.isEmpty, let gatekeeper = context.gatekeeper
-    else { return }
+    guard commit.origin != .session(context.id), let gatekeeper = context.gatekeeper else { return }
+    if commit.origin == .user { noteUnwanted(commit) }
+    guard !interest.isEmpty else { return }
     var evicted: [DocumentWant] = []
     var notices: [DocumentHave] = []
     for (index, change) in commit.changes.enumerated() {

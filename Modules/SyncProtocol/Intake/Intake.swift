@@ -72,6 +72,9 @@ final class Intake {
   var offersBehind = 0
   /// Evicted documents that are asked for once more when nothing is on its way to the sender.
   var evictedBefore: [DocumentName] = []
+  /// Collections of which documents were evicted that nobody here asked for then: what of them is on its way to the sender it
+  /// takes for known here, also when it is asked for before it has arrived.
+  var evictedUnwanted: Set<String> = []
   /// Documents evicted in this session whose return is told.
   var evictedNames: Set<DocumentName> = []
   /// Those that are back with the last part of a group.

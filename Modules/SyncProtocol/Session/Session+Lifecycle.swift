@@ -4,9 +4,7 @@ import DocStore
 extension Session {
   func sendHello() throws(SyncError) {
     let configuration = context.configuration
-    let claim = OwnClaim(
-      highest: try context.read { try $0.highestReading() },
-      clock: context.store.wallMilliseconds, at: context.now)
+    let claim = try OwnClaim(of: context)
     ownClaim = claim
     let hello = Hello(
       versions: configuration.versions, features: configuration.features, kind: configuration.kind,

@@ -34,12 +34,12 @@ extension Session {
   /// Compares what a peer has met of this site with what this store has written.
   ///
   /// It may have written that after it said hello, and the peer have it from others; but no reading that its clock had
-  /// passed by then.
+  /// passed by then, unless a transaction was under way.
   func compareOwn(with met: ClockReading) throws(SyncError) {
     let own = try context.read { try $0.highestReading() }
     guard let ownClaim, met.isLater(than: ownClaim.highest), !Probe.defect(.siteNotRenewed) else { return }
     let wasPassed =
-      met.milliseconds < ownClaim.clock
+      !ownClaim.isWriting && met.milliseconds < ownClaim.clock
       && ownClaim.isSteady(wall: context.store.wallMilliseconds, now: context.now)
     guard wasPassed || met.isLater(than: own) else { return }
     Probe.reached(.laterSelfMet)
@@ -55,6 +55,17 @@ struct OwnClaim {
   /// The wall clock, in milliseconds since 1970, and the time that only runs forward.
   let clock: UInt64
   let at: Duration
+  /// Whether a transaction was under way, which had its reading from the clock and was not on record.
+  let isWriting: Bool
+
+  /// The clock is read before it is seen whether a transaction runs, and what is on record last: so one that began
+  /// before is either seen or on record.
+  init(of context: SessionContext) throws(SyncError) {
+    clock = context.store.wallMilliseconds
+    at = context.now
+    isWriting = context.store.isWriting
+    highest = try context.read { try $0.highestReading() }
+  }
 
   /// Whether the wall clock has gone on since without a jump, as far as can be told.
   func isSteady(wall: UInt64, now: Duration) -> Bool {
