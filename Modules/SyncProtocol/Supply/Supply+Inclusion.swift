@@ -37,7 +37,8 @@ extension Supply {
       switch inclusion {
       case .whole: isMatch
       case .requested(let request):
-        (isMatch || request.isHeld) && isLacking(request, id, summary, source)
+        (isMatch || request.isHeld || overtaking.contains(request.name))
+          && isLacking(request, id, summary, source)
       }
     if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
     guard goesOut, !oversize.isEmpty, let byteCount = oversize[source.key(of: id)] else { return goesOut }

@@ -255,6 +255,15 @@ extension Supply {
     !group.mustKeepOrder && (!group.leaves || overtaking.count < context.tuning.contendedDocuments)
   }
 
+  /// Takes note of documents of which changes wait while the interest changes in their collections.
+  func noteWaiting(in collections: Set<String>) {
+    for documents in live.map(\.documents) + heldBack.map(\.documents) {
+      for document in documents where collections.contains(document.collection.name) {
+        overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
+      }
+    }
+  }
+
   private func noteOvertaking(_ group: LiveGroup) {
     for document in group.documents where document.leaves {
       overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))

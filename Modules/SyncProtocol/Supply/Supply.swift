@@ -72,8 +72,8 @@ final class Supply {
   var underWay: UnderWay
   /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
   var evictedUnsent: [DocumentKey: DocumentRequest] = [:]
-  /// What left the interest and went out before large groups that may hold it as it was, until all is acknowledged: who lacks
-  /// it now may hold it soon.
+  /// What left the interest and went out before groups that may hold it as it was, or may have left it as the interest
+  /// changed, until all is acknowledged: who lacks it now may hold it soon.
   var overtaking: Set<DocumentName> = []
   var announcing = Announcing()
   /// Whether all that the interest concerned was sent once, by the rules of now.
@@ -129,9 +129,12 @@ final class Supply {
     context.shared.leaves.note(context.id, interest, gatekeeper)
     // What the peer may hold, and up to where it was served, still holds for what has not changed.
     guard !isContinued else {
+      noteWaiting(in: changed)
       for name in watch.askAgain(changed: changed) { context.send(.filterWanted) { $0.writeString(name) } }
       return
     }
+    // What waits is of the interest before: the peer compares all that there is by then, or goes on from before it.
+    dropLive()
     doubt()
     log = LogPlace(asksTaken: log.asksTaken)
     watch = WatchList(context.tuning)
@@ -194,7 +197,7 @@ final class Supply {
 
   /// Does what waits, as far as the budget of records and the window go.
   func work(budget: inout Int) throws(SyncError) {
-    if !overtaking.isEmpty, outgoing.isConfirmed { overtaking = [] }
+    if !overtaking.isEmpty, isDrained { overtaking = [] }
     if waitingOfferCount > context.tuning.waitingOffers { compareInstead() }
     try answerQuestions(budget: &budget)
     try walkLog(budget: &budget)
