@@ -68,8 +68,10 @@ extension Session {
   func noteProgress() {
     let window = supply.outgoing.window
     sending.note(
-      window.acknowledged.wireBytes, isWaiting: window.wireBytesInFlight > 0, now: context.now)
-    pulling.note(intake.answers, isWaiting: intake.isWaitingForPeer, now: context.now)
+      window.acknowledged.wireBytes, asked: context.askedBytes, isWaiting: window.wireBytesInFlight > 0,
+      now: context.now)
+    pulling.note(
+      intake.answers, asked: context.askedBytes, isWaiting: intake.isWaitingForPeer, now: context.now)
   }
 }
 

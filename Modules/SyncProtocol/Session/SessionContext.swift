@@ -22,6 +22,8 @@ final class SessionContext {
   var frameForm: FrameForm { features.contains(.compactFrames) ? .compact : .long }
   var statistics = SyncStatistics()
   var roundTrip = RoundTrip()
+  /// Bytes of frames that call for an answer.
+  private(set) var askedBytes: UInt64 = 0
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
   private var toldRefused: Set<String> = []
@@ -61,7 +63,12 @@ final class SessionContext {
 
   func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
     roundTrip.didSend(type, now: now)
-    send(FrameCodec.frame(type, in: frameForm, body))
+    let frame = FrameCodec.frame(type, in: frameForm, body)
+    switch type {
+    case .compare, .want, .have, .announce: askedBytes += UInt64(frame.count)
+    default: break
+    }
+    send(frame)
   }
 
   func settle(on features: Features) { self.features = features }

@@ -35,7 +35,7 @@ enum FrameKind {
   static func text(_ bytes: [UInt8]) -> String {
     guard bytes.count > 4 else { return "\(bytes.count) B" }
     // Frames of the first form begin with a length of four bytes, of which the first is zero.
-    let type = bytes[0] == 0 ? bytes[4] : bytes[bytes[0] < 0x80 ? 1 : 2]
+    let type = bytes[0] == 0 ? bytes[4] : bytes[(bytes.firstIndex { $0 < 0x80 } ?? 0) + 1]
     let name = FrameType(rawValue: type).map { "\($0)" } ?? "type \(type)"
     return "\(name), \(bytes.count) B"
   }
