@@ -103,11 +103,12 @@ public struct KeyTable: Sendable {
 
   func rank(of id: UInt16) -> UInt16 { storage.ranks[Int(id)] }
 
-  /// Hands the name's bytes to `body`; nothing happens for an unknown id.
+  /// The hash of a name; `nil` for an unknown id.
   func hash(of id: UInt16) -> HashLanes? {
     Int(id) < storage.hashes.count ? storage.hashes[Int(id)] : nil
   }
 
+  /// Hands the name's bytes to `body`; nothing happens for an unknown id.
   func withName<R>(_ id: UInt16, _ body: (RawSpan) -> R) -> R? {
     guard Int(id) < storage.names.count else { return nil }
     let start = id == 0 ? 0 : storage.ends[Int(id) - 1]

@@ -25,6 +25,10 @@ import Testing
     watch.note(1, asked: 5_000, isWaiting: true, now: .zero)
     watch.note(1, asked: 72_000, isWaiting: true, now: .seconds(1))
     #expect(watch.deadline(Self.patience) == .seconds(60 + 72))
+    // Who answers nothing is not kept for ever by being asked more.
+    var silent = watch
+    silent.note(1, asked: 9_000_000, isWaiting: true, now: .seconds(2))
+    #expect(silent.deadline(Self.patience) == .seconds(60 + 600))
     // What came may be of before the last that was asked; what comes then is not.
     watch.note(2, asked: 72_000, isWaiting: true, now: .seconds(1))
     #expect(watch.deadline(Self.patience) == .seconds(1 + 60 + 2 + 72))

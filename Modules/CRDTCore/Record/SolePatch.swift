@@ -80,7 +80,7 @@ enum SolePatch {
     guard let before = Writer.read(former, base, isOwn: view.isOwn, &old),
       let after = Writer.read(view, base, isOwn: view.isOwn, &new), before.ordinal == after.ordinal,
       before.birth == after.birth, before.latest < after.latest,
-      let entry = entry(markedAt: after.latest, latest: after.latest, &new)
+      let entry = entry(markedAt: after.latest, &new)
     else { return nil }
     var formerReading = base
     guard former.isFresh || reading(of: entry, latest: before.latest, &old, &formerReading) else {
@@ -91,14 +91,12 @@ enum SolePatch {
       former: formerReading)
   }
 
-  /// The only entry that was set at a reading.
-  private static func entry(
-    markedAt reading: ClockReading, latest: ClockReading, _ reader: inout PatchReader
-  ) -> Int? {
+  /// The only entry that was set at the writer's latest reading.
+  private static func entry(markedAt latest: ClockReading, _ reader: inout PatchReader) -> Int? {
     var found: Int?
     var isOnly = true
     let isWhole = forEachMark(latest, &reader) { entry, time in
-      guard time == reading else { return }
+      guard time == latest else { return }
       if found != nil { isOnly = false }
       found = entry
     }

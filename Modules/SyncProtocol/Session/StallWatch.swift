@@ -22,8 +22,8 @@ struct StallWatch {
   }
 
   /// When to give up: a peer that was slow before, for example on a slow disk, gets more time, and so does one that is yet to
-  /// hear of what it is asked, at a thousand bytes a second.
+  /// hear of what it is asked, at a thousand bytes a second: up to ten times the patience, whatever is asked.
   func deadline(_ patience: Duration) -> Duration? {
-    since.map { $0 + patience + longest * 2 + .milliseconds(asked &- askedBefore.former) }
+    since.map { $0 + patience + longest * 2 + min(.milliseconds(asked &- askedBefore.former), patience * 10) }
   }
 }
