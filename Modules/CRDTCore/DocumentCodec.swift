@@ -227,7 +227,7 @@ package enum DocumentCodec {
     return .changed(merged)
   }
 
-  /// Settles a record against the full state of a peer whose version vector is the same.
+  /// Takes the whole of a peer's state into a record, so that nothing stays which that has seen and no longer holds.
   package static func repair(
     wire: RawSpan, existing: StoredDocument, own site: SiteID, tables: inout RecordTables
   ) throws(CodecError) -> MergeOutcome {

@@ -79,6 +79,24 @@ import Testing
     #expect(try full.fields == ["a": .int(1)])
   }
 
+  @Test func `a whole state that includes all that is here takes its place`() throws {
+    var writer = Peer(1)
+    try writer.upsert(["a": .int(1), "b": .int(2)], now: 1_000)
+    var late = Peer(2)
+    try late.pull(writer)
+    try writer.update([.remove(["b"])], now: 2_000)
+    try writer.collect(before: ClockReading(milliseconds: 3_000))
+    var joined = late
+    try joined.pull(writer, whole: true)
+    // Of what is not there a join knows nothing.
+    #expect(try joined.vector == writer.vector)
+    #expect(try joined.fields == ["a": .int(1), "b": .int(2)])
+    let wire = try writer.wire()
+    try late.repair(wire)
+    #expect(try late.fields == ["a": .int(1)])
+    #expect(late.document?.summary == writer.document?.summary)
+  }
+
   @Test func `a repair keeps the floor of a value that it takes for gone`() throws {
     // `less` collected the scalar, but a delayed write from before it must stay hidden everywhere.
     let early = try {

@@ -112,7 +112,12 @@ package struct CollectionHistory: SeededHistory {
   }
 
   private mutating func pull(_ to: Int, _ from: Int) throws {
-    try peers[to].pull(peers[from])
+    if isRepairing, generator.oneIn(3), peers[from].document != nil, try !peers[to].vector.isEmpty {
+      // Whole, it also tells what is not there any more.
+      try peers[to].repair(peers[from].wire())
+    } else {
+      try peers[to].pull(peers[from])
+    }
     guard isRepairing, peers[to].document != nil, peers[from].document != nil,
       try peers[to].vector == peers[from].vector,
       peers[to].document?.summary != peers[from].document?.summary

@@ -170,6 +170,13 @@ enum Laws {
     var (byDelta, byWhole) = (receiver, receiver)
     try byDelta.pull(sender)
     try byWhole.pull(sender, whole: true)
+    if try !receiver.vector.isEmpty {
+      var byRepair = receiver
+      try byRepair.repair(sender.wire())
+      try LawFailure.unless(
+        try byRepair.wire() == byWhole.wire() && byRepair.document?.summary == byWhole.document?.summary,
+        "what nobody forgot a repair joins")
+    }
     try LawFailure.unless(try byDelta.wire() == byWhole.wire(), "a delta brings what the document brings")
     try LawFailure.unless(try byDelta.fields == byWhole.fields, "a delta shows what the document shows")
     try checkSummary(byDelta)

@@ -86,24 +86,37 @@ extension DocumentState {
     node.children.removeAll { $0.node.isEmpty }
   }
 
-  /// Settles two states with equal vectors and different content: what the other side has seen and no
-  /// longer holds is gone, then the higher stamp wins.
+  /// Takes in the whole of a peer's state: what that has seen and no longer holds is gone, though nobody may remember
+  /// its removal; the rest is joined.
+  ///
+  /// With equal vectors and different content, what this side has seen and no longer holds is gone, too, and then the
+  /// higher stamp wins: both settle on the same.
   ///
   /// - Complexity: O(*n* + *m*) in the entries of both.
   package mutating func repair(with other: DocumentState) {
+    guard vector == other.vector else {
+      // What stands above it at the peer takes its place anyway; of a counter, the increments are joined.
+      Self.dropSeen(&root, unlessIn: other.root, seen: other.vector) { $0.stamp <= $1.stamp }
+      _ = merge(other)
+      return
+    }
     var theirs = other
     let mine = self
-    Self.dropSeen(&root, unlessIn: other.root, seen: other.vector)
-    Self.dropSeen(&theirs.root, unlessIn: mine.root, seen: mine.vector)
+    Self.dropSeen(&root, unlessIn: other.root, seen: vector, or: ==)
+    Self.dropSeen(&theirs.root, unlessIn: mine.root, seen: vector, or: ==)
     theirs.base = VersionVector()
     vector = VersionVector()
     _ = merge(theirs)
     vector = mine.vector
-    vector.join(other.vector)
   }
 
-  private static func dropSeen(_ node: inout Node, unlessIn other: Node?, seen: VersionVector) {
-    if let register = node.register, !register.isRemoved, other?.register != register,
+  /// Drops what is `seen` and not held by the `other` side in a way that keeps it.
+  private static func dropSeen(
+    _ node: inout Node, unlessIn other: Node?, seen: VersionVector,
+    or isKept: (_ mine: Register, _ theirs: Register) -> Bool
+  ) {
+    if let register = node.register, !register.isRemoved,
+      !(other?.register.map { isKept(register, $0) } ?? false),
       seen.covers(register.writer, at: register.stamp.reading)
     {
       // Where a default was met, something must stay that it loses to.
@@ -118,7 +131,7 @@ extension DocumentState {
       }
     }
     for index in node.children.indices {
-      dropSeen(&node.children[index].node, unlessIn: other?[node.children[index].key], seen: seen)
+      dropSeen(&node.children[index].node, unlessIn: other?[node.children[index].key], seen: seen, or: isKept)
     }
     node.children.removeAll { $0.node.isEmpty }
   }

@@ -6,7 +6,7 @@ package struct AnnouncedDocument: Hashable, Sendable {
   package var id: DocumentID
   /// Who has this, or more, has the change; where ``isHeld``, it is all that the sender's state includes.
   package var vector: VersionVector
-  /// The hash of the sender's state, where no vector tells the change.
+  /// The hash of the sender's state, where no vector tells the change, or the whole vector is told.
   package var hash: UInt64?
   /// The document has come to be of the sender's own interest: it wants back what it lacks.
   package var isHeld: Bool

@@ -305,8 +305,8 @@ extension IncomingDocument {
       let here = try record.vector(sites: sites)
       known = Knowledge(vector: here, isCertified: !record.isAlive && here.isEmpty)
       guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
-      // The same version of another content is settled, not joined.
-      guard here == vector, !Probe.defect(.repairSkipped) else { return .join }
+      // A whole document also tells what is gone, though nobody may remember its removal.
+      guard here == vector || !here.isEmpty, !Probe.defect(.repairSkipped) else { return .join }
       Probe.reached(.repaired)
       return .repair
     }

@@ -220,7 +220,7 @@ extension Intake {
           let isHeld = matcher?.matches(id, record) ?? false
           let isIncluded = vector.dominates(document.vector)
           // Of another version the contents are others anyway.
-          let tellsContent = document.isHeld || document.vector.isEmpty || document.vector == vector
+          let tellsContent = document.vector.isEmpty || document.vector == vector
           let isLacking = !isIncluded || isSame == false && tellsContent
           found = Standing(
             isLacking: isLacking && (isHeld || !document.leaves), isHere: true, vector: vector,

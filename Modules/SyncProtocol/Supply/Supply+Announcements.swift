@@ -74,8 +74,8 @@ extension Supply {
     let added = VersionVector(vector.elements.filter { $0.reading > base[$0.writer] })
     return AnnouncedDocument(
       cleared, id: document.id, vector: news.isNewlyHeld ? vector : added,
-      hash: added.isEmpty || document.isSettled ? news.hash : nil, isHeld: news.isNewlyHeld,
-      leaves: news.leaves)
+      hash: added.isEmpty || document.isSettled || news.isNewlyHeld ? news.hash : nil,
+      isHeld: news.isNewlyHeld, leaves: news.leaves)
   }
 
   /// Sends the announcements that have gathered.
