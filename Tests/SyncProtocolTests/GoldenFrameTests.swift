@@ -14,7 +14,7 @@ import Testing
 
   @Test(arguments: [
     "hello", "compare", "answer", "want", "have", "offer", "resume", "resumed", "mark", "announce", "prune",
-    "ask",
+    "ask", "stop-ask", "filter", "acknowledge", "staged", "reuse",
   ])
   func `frames have the bytes that version 1 has`(name: String) throws {
     let frame = try #require(try GoldenMessages().frames.first { $0.name == name }).frame
@@ -56,6 +56,36 @@ import Testing
     try read("ask") { reader throws(CodecError) in
       #expect(try reader.readVarint() == 1)
       #expect(try QueryQuestion(from: &reader) == messages.statement)
+    }
+    try read("filter") { reader throws(CodecError) in
+      let frame = try FilterFrame(from: &reader)
+      #expect(frame.generation == 2 && frame.collection == "cars" && frame.offset == 0)
+      #expect(frame.bytes == messages.filter.bytes && frame.totalBytes == frame.bytes.count)
+    }
+    try read("acknowledge") { reader throws(CodecError) in
+      #expect(try Acknowledgement(from: &reader) == messages.acknowledgement)
+    }
+  }
+
+  @Test func `which parts of a large group are there is said as version 1 says it`() throws {
+    try read("staged") { reader throws(CodecError) in
+      #expect(try reader.readVarint() == 1)
+      let notice = try StagedNotice(from: &reader)
+      #expect(notice.grain == 12 && notice.tailBytes == 500)
+      #expect(notice.names == [0x0102_0304_0506] && notice.tailName == 0x0708_090A_0B0C)
+      let again = FrameCodec.frame(.staged, in: .compact) { out in
+        out.writeVarint(1)
+        notice.encode(to: &out)
+      }
+      #expect(again == (try? golden("staged-v1")))
+    }
+    try read("reuse") { reader throws(CodecError) in
+      let frame = try ReuseFrame(from: &reader)
+      #expect(frame.transfer == 5 && frame.totalBytes == 150_000 && frame.offset == 300)
+      #expect(frame.stage == 1 && frame.first == 2 && frame.count == 7)
+      #expect(frame.includesTail && frame.isLearnt && frame.hash == 0x0102_0304_0506_0708)
+      let again = FrameCodec.frame(.reuse, in: .compact) { frame.encode(to: &$0) }
+      #expect(again == (try? golden("reuse-v1")))
     }
   }
 

@@ -13,7 +13,7 @@ public enum MergeResult: Hashable, Sendable {
 package enum MergeWay: Sendable {
   /// Joins both.
   case join
-  /// Settles both, which have the same version vector and other content.
+  /// Takes the whole of the peer's document in: what that has seen and does not hold is gone.
   case repair
   /// Leaves what is here as it is, for it is not what the peer's document builds on.
   case leave

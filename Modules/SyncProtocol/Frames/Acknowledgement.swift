@@ -1,27 +1,27 @@
-import CRDTCore
+package import CRDTCore
 
 /// What a receiver has dealt with so far, as totals of the session: applied and durable, or, of a group that is
 /// not complete yet, staged.
-struct Acknowledgement: Hashable {
+package struct Acknowledgement: Hashable {
   /// Bytes of fragment and chunk frames.
-  var wireBytes: UInt64 = 0
+  package var wireBytes: UInt64 = 0
   /// Plain bytes in them.
-  var plainBytes: UInt64 = 0
+  package var plainBytes: UInt64 = 0
   /// Groups applied, or left out for want of what they build on, in the order of their completion.
-  var groups: UInt64 = 0
+  package var groups: UInt64 = 0
   /// Plain bytes that the receiver takes beyond these; told where compact frames are agreed on.
-  var room: UInt64?
+  package var room: UInt64?
 
-  init() {}
+  package init() {}
 
-  func encode(to out: inout ByteWriter) {
+  package func encode(to out: inout ByteWriter) {
     out.writeVarint(wireBytes)
     out.writeVarint(plainBytes)
     out.writeVarint(groups)
     if let room { out.writeVarint(room) }
   }
 
-  init(from reader: inout ByteReader) throws(CodecError) {
+  package init(from reader: inout ByteReader) throws(CodecError) {
     wireBytes = try reader.readVarint()
     plainBytes = try reader.readVarint()
     groups = try reader.readVarint()

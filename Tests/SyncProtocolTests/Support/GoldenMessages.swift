@@ -24,6 +24,13 @@ struct GoldenMessages {
   let answer: RangeAnswer
   let announcement: Announcement
   let statement: QueryQuestion
+  let filter: IDFilter
+  let filterFrame: [UInt8]
+  let acknowledgement: Acknowledgement = {
+    var known = Acknowledgement()
+    (known.wireBytes, known.plainBytes, known.groups, known.room) = (70_000, 150_000, 12, 65_536)
+    return known
+  }()
   let resume = ResumeFrame(
     generation: 2, interest: 0x0102_0304_0506_0708, sequence: 812,
     check: ResumeFrame.check(commit: 0x9F3A_0001, policy: 7))
@@ -56,6 +63,10 @@ struct GoldenMessages {
       [AnnouncedDocument(try cleared(), id: id, vector: vector, isHeld: true)],
       [AnnouncedDocument(try cleared(), id: id, vector: VersionVector(), hash: item.hash, leaves: true)],
     ])
+    var filter = IDFilter(count: 8)
+    filter.insert(id.bytes.span.bytes)
+    self.filter = filter
+    filterFrame = FilterFrame.frames(try cleared(), generation: 2, filter, .compact).joined().map { $0 }
     statement = try QueryQuestion(
       "SELECT * FROM cars WHERE color = :color", arguments: ["color": .string("red")],
       limits: RemoteQueryLimits(time: .seconds(5), rows: 100, bytes: 1 << 20))
@@ -94,6 +105,36 @@ struct GoldenMessages {
         FrameCodec.frame(.ask, in: .compact) { out in
           out.writeVarint(1)
           statement.encode(to: &out)
+        }
+      ),
+      (
+        "stop-ask",
+        FrameCodec.frame(.stopAsk, in: .compact) { out in
+          out.writeVarint(3)
+          out.write(1)
+          out.writeVarint(900)
+        }
+      ),
+      ("filter", filterFrame),
+      ("acknowledge", FrameCodec.frame(.acknowledge, in: .compact) { acknowledgement.encode(to: &$0) }),
+      // Written by the description of the format alone.
+      (
+        "staged",
+        FrameCodec.frame(.staged, in: .compact) { out in
+          out.writeVarint(1)
+          out.write(12)
+          out.writeVarint(1)
+          for byte in 1...6 as ClosedRange<UInt8> { out.write(byte) }
+          out.writeVarint(500)
+          for byte in 7...12 as ClosedRange<UInt8> { out.write(byte) }
+        }
+      ),
+      (
+        "reuse",
+        FrameCodec.frame(.reuse, in: .compact) { out in
+          out.write(3)
+          for number in [5, 150_000, 300, 1, 2, 7] as [UInt64] { out.writeVarint(number) }
+          out.writeFixed(0x0102_0304_0506_0708 as UInt64)
         }
       ),
     ]
