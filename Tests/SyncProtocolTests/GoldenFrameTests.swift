@@ -1,7 +1,8 @@
 import CRDTCore
 import Foundation
-import SyncProtocol
 import Testing
+
+@testable import SyncProtocol
 
 /// What earlier releases wrote is read for ever; golden files are never made anew.
 @Suite struct GoldenFrameTests {

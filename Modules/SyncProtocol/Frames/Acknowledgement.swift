@@ -1,27 +1,27 @@
-package import CRDTCore
+import CRDTCore
 
 /// What a receiver has dealt with so far, as totals of the session: applied and durable, or, of a group that is
 /// not complete yet, staged.
-package struct Acknowledgement: Hashable {
+struct Acknowledgement: Hashable {
   /// Bytes of fragment and chunk frames.
-  package var wireBytes: UInt64 = 0
+  var wireBytes: UInt64 = 0
   /// Plain bytes in them.
-  package var plainBytes: UInt64 = 0
+  var plainBytes: UInt64 = 0
   /// Groups applied, or left out for want of what they build on, in the order of their completion.
-  package var groups: UInt64 = 0
+  var groups: UInt64 = 0
   /// Plain bytes that the receiver takes beyond these; told where compact frames are agreed on.
-  package var room: UInt64?
+  var room: UInt64?
 
-  package init() {}
+  init() {}
 
-  package func encode(to out: inout ByteWriter) {
+  func encode(to out: inout ByteWriter) {
     out.writeVarint(wireBytes)
     out.writeVarint(plainBytes)
     out.writeVarint(groups)
     if let room { out.writeVarint(room) }
   }
 
-  package init(from reader: inout ByteReader) throws(CodecError) {
+  init(from reader: inout ByteReader) throws(CodecError) {
     wireBytes = try reader.readVarint()
     plainBytes = try reader.readVarint()
     groups = try reader.readVarint()

@@ -1,18 +1,18 @@
-package import CRDTCore
+import CRDTCore
 
 /// A set of document ids that never denies a member and takes ten bits for each.
 ///
 /// Source: Bloom, "Space/Time Trade-offs in Hash Coding with Allowable Errors", CACM 1970; the positions by
 /// double hashing after Kirsch and Mitzenmacher, "Less Hashing, Same Performance", 2006.
-package struct IDFilter: Hashable {
+struct IDFilter: Hashable {
   static let bitsPerID = 10
   static let probes = 7
   /// Bytes of the largest filter: about three million ids.
   static let maximumBytes = 4 << 20
-  package private(set) var bytes: [UInt8]
+  private(set) var bytes: [UInt8]
 
   /// Makes an empty filter for about `count` ids.
-  package init(count: UInt64) {
+  init(count: UInt64) {
     let wanted = (count.multipliedReportingOverflow(by: UInt64(Self.bitsPerID)).partialValue / 8) + 1
     bytes = Array(repeating: 0, count: Int(min(wanted, UInt64(Self.maximumBytes))))
   }
@@ -22,11 +22,11 @@ package struct IDFilter: Hashable {
   /// The filter that contains every id.
   static let everything = IDFilter(bytes: [0xFF])
 
-  package mutating func insert(_ id: RawSpan) {
+  mutating func insert(_ id: RawSpan) {
     for position in positions(id) { bytes[position >> 3] |= 1 << UInt8(position & 7) }
   }
 
-  package func contains(_ id: RawSpan) -> Bool {
+  func contains(_ id: RawSpan) -> Bool {
     positions(id).allSatisfy { bytes[$0 >> 3] & (1 << UInt8($0 & 7)) != 0 }
   }
 
@@ -38,17 +38,17 @@ package struct IDFilter: Hashable {
 }
 
 /// A piece of a filter on its way.
-package struct FilterFrame {
+struct FilterFrame {
   static let partBytes = 64 << 10
 
-  package var generation: UInt64
-  package var collection: String
-  package var totalBytes: Int
-  package var offset: Int
-  package var bytes: [UInt8]
+  var generation: UInt64
+  var collection: String
+  var totalBytes: Int
+  var offset: Int
+  var bytes: [UInt8]
 
   /// Makes the frames of a filter of what is held here.
-  package static func frames(
+  static func frames(
     _ cleared: consuming Cleared, generation: UInt64, _ filter: IDFilter, _ form: FrameForm
   ) -> [[UInt8]] {
     frames(generation: generation, cleared.collection, filter, form)
@@ -73,7 +73,7 @@ package struct FilterFrame {
     }
   }
 
-  package init(from reader: inout ByteReader) throws(CodecError) {
+  init(from reader: inout ByteReader) throws(CodecError) {
     generation = try reader.readVarint()
     var previous: String?
     collection = try reader.readCollection(after: &previous)

@@ -1,12 +1,12 @@
-package import CRDTCore
+import CRDTCore
 
 /// What a receiver has of a large group, by the names of its parts.
-package struct StagedNotice {
-  package let grain: Int
-  package var names: [UInt64]
+struct StagedNotice {
+  let grain: Int
+  var names: [UInt64]
   /// What is behind the last whole part.
-  package let tailBytes: Int
-  package let tailName: UInt64
+  let tailBytes: Int
+  let tailName: UInt64
 
   /// Names the parts of a transfer.
   ///
@@ -27,7 +27,7 @@ package struct StagedNotice {
     tailName = ContentParts.name(of: transfer.bytes[start...])
   }
 
-  package func encode(to out: inout ByteWriter) {
+  func encode(to out: inout ByteWriter) {
     out.write(UInt8(grain))
     out.writeVarint(names.count)
     for name in names { out.writeName(name) }
@@ -35,7 +35,7 @@ package struct StagedNotice {
     out.writeName(tailName)
   }
 
-  package init(from reader: inout ByteReader) throws(CodecError) {
+  init(from reader: inout ByteReader) throws(CodecError) {
     grain = Int(try reader.readByte())
     guard ContentParts.grains.contains(grain) else {
       throw reader.failure(.malformed, "parts of an unknown size")
@@ -50,24 +50,24 @@ package struct StagedNotice {
 }
 
 /// A stretch of a large group that the receiver has.
-package struct ReuseFrame {
+struct ReuseFrame {
   private static let learntFlag: UInt8 = 1
   private static let tailFlag: UInt8 = 2
 
-  package var transfer: UInt64
-  package var totalBytes: Int
-  package var offset: Int
+  var transfer: UInt64
+  var totalBytes: Int
+  var offset: Int
   /// Which of the staged transfers, in the order in which they were told.
-  package var stage: Int
-  package var first: Int
-  package var count: Int
-  package var includesTail: Bool
+  var stage: Int
+  var first: Int
+  var count: Int
+  var includesTail: Bool
   /// Whether both ends' dense packers learn the end of it.
-  package var isLearnt: Bool
+  var isLearnt: Bool
   /// Of its bytes.
-  package var hash: UInt64
+  var hash: UInt64
 
-  package func encode(to out: inout ByteWriter) {
+  func encode(to out: inout ByteWriter) {
     out.write((isLearnt ? Self.learntFlag : 0) | (includesTail ? Self.tailFlag : 0))
     out.writeVarint(transfer)
     out.writeVarint(totalBytes)
@@ -80,7 +80,7 @@ package struct ReuseFrame {
 }
 
 extension ReuseFrame {
-  package init(from reader: inout ByteReader) throws(CodecError) {
+  init(from reader: inout ByteReader) throws(CodecError) {
     let flags = try reader.readByte()
     guard flags & ~(Self.learntFlag | Self.tailFlag) == 0 else {
       throw reader.failure(.malformed, "a stretch has unknown flags")

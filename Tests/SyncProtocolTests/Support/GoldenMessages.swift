@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
-import SyncProtocol
+
+@testable import SyncProtocol
 
 /// One frame of each kind whose content is fixed, as the golden files have them.
 struct GoldenMessages {
