@@ -307,7 +307,7 @@ extension IncomingDocument {
       guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
       // A whole document also tells what is gone, though nobody may remember its removal.
       guard here == vector || !here.isEmpty, !Probe.defect(.repairSkipped) else { return .join }
-      Probe.reached(.repaired)
+      if here == vector { Probe.reached(.repaired) }
       return .repair
     }
   }

@@ -131,7 +131,7 @@ extension Intake {
     // What was sent before the mark is applied; what it lacked of a base was asked for.
     guard appliedGroups >= mark.groups else { return false }
     // No ask is open, and none is about to be made: it may be because of what came before the mark.
-    guard following.asksSent == mark.frame.asksTaken, wants.isEmpty, haves.isEmpty, evictedBefore.isEmpty,
+    guard following.asksSent == mark.frame.asksTaken, wants.isEmpty, haves.isEmpty, evicted.before.isEmpty,
       tasks.isEmpty
     else { return false }
     // What was announced before it is here, or asked for.

@@ -7,6 +7,19 @@ struct DocumentName: Hashable {
   let id: DocumentID
 }
 
+/// What this peer evicts while it syncs, until it is known what becomes of it.
+struct EvictedDocuments {
+  /// What is asked for once more when nothing is on its way to the sender.
+  var before: [DocumentName] = []
+  /// Collections of which documents were evicted that nobody here asked for then: what of them is on its way to the
+  /// sender it takes for known here, also when it is asked for before it has arrived.
+  var unwanted: Set<String> = []
+  /// Documents whose return is told.
+  var awaited: Set<DocumentName> = []
+  /// Those that are back with the last part of a group.
+  var returning: [DocumentName] = []
+}
+
 /// What this peer evicts under a live subscription comes back, in the state that the sender has in the end.
 ///
 /// The sender may yet have to apply what this peer sent before it evicted, and takes that for known here. So
@@ -18,8 +31,8 @@ extension Intake {
     ask(forEvicted: wants)
     for want in wants {
       let name = DocumentName(collection: want.collection, id: want.id)
-      if evictedNames.count < context.tuning.evictedDocuments { evictedNames.insert(name) }
-      evictedBefore.append(name)
+      if evicted.awaited.count < context.tuning.evictedDocuments { evicted.awaited.insert(name) }
+      evicted.before.append(name)
     }
   }
 
@@ -33,13 +46,13 @@ extension Intake {
 
   /// Asks once more for what was evicted, now that the sender has all that was on its way to it.
   func askAgain() throws(SyncError) {
-    for name in evictedUnwanted where interest.covers(name) { due.add(name) }
-    evictedUnwanted = []
-    guard !evictedBefore.isEmpty else { return }
-    let names = evictedBefore.filter { mayTell($0.collection) }
+    for name in evicted.unwanted where interest.covers(name) { due.add(name) }
+    evicted.unwanted = []
+    guard !evicted.before.isEmpty else { return }
+    let names = evicted.before.filter { mayTell($0.collection) }
     // What may not be named any more is found by comparing.
-    for name in evictedBefore where !mayTell(name.collection) { due.add(name.collection) }
-    evictedBefore = []
+    for name in evicted.before where !mayTell(name.collection) { due.add(name.collection) }
+    evicted.before = []
     ask(forEvicted: try wants(forEvicted: names))
   }
 
@@ -67,18 +80,18 @@ extension Intake {
 
   /// Tells of the documents of applied groups that were evicted before.
   func tellReturned(_ groups: [IncomingGroup]) throws(SyncError) {
-    guard !evictedNames.isEmpty || !returning.isEmpty else { return }
+    guard !evicted.awaited.isEmpty || !evicted.returning.isEmpty else { return }
     var names: [DocumentName] = []
     for group in groups {
       group.forEachName { collection, id in
         let name = DocumentName(collection: collection, id: id)
         // Once: a second return is an answer to this notice.
-        if evictedNames.remove(name) != nil { returning.append(name) }
+        if evicted.awaited.remove(name) != nil { evicted.returning.append(name) }
       }
       // A part is not here before the last one is.
       guard group.step?.part.isLast ?? true else { continue }
-      names += returning
-      returning = []
+      names += evicted.returning
+      evicted.returning = []
     }
     guard !names.isEmpty else { return }
     var notices: [DocumentHave] = []

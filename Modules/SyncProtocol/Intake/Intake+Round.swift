@@ -120,7 +120,7 @@ extension Intake {
   /// Takes note of what is evicted while nobody here asks for its collection.
   private func noteUnwanted(_ commit: Commit) {
     for change in commit.changes where change.kind == .evict && !interest.covers(change.collection.name) {
-      evictedUnwanted.insert(change.collection.name)
+      evicted.unwanted.insert(change.collection.name)
     }
   }
 
@@ -132,7 +132,7 @@ extension Intake {
     guard commit.origin != .session(context.id), let gatekeeper = context.gatekeeper else { return }
     if commit.origin == .user { noteUnwanted(commit) }
     guard !interest.isEmpty else { return }
-    var evicted: [DocumentWant] = []
+    var asked: [DocumentWant] = []
     var notices: [DocumentHave] = []
     for (index, change) in commit.changes.enumerated() {
       guard interest.covers(change.collection.name) else { continue }
@@ -147,10 +147,10 @@ extension Intake {
         guard gatekeeper.maySend(change.collection.name) else {
           due.add(change.collection.name)
           // What went there before may be applied after it is compared.
-          evictedBefore.append(DocumentName(collection: change.collection.name, id: change.id))
+          evicted.before.append(DocumentName(collection: change.collection.name, id: change.id))
           continue
         }
-        evicted.append(DocumentWant(whole: change.id, in: change.collection.name))
+        asked.append(DocumentWant(whole: change.id, in: change.collection.name))
       case .write:
         guard let after = change.after, let summary = change.afterSummary, !holds(change, change.before),
           holds(change, after),
@@ -170,7 +170,7 @@ extension Intake {
     case .asking, .following, .settling, .applying, .done: break
     }
     sendHaves(notices, round: 0)
-    evict(evicted)
+    evict(asked)
   }
 
   private func have(
@@ -184,34 +184,5 @@ extension Intake {
     } catch {
       throw SyncError(store: error)
     }
-  }
-
-  /// Documents that the sender may know in a newer state than the one held here.
-  ///
-  /// What it has sent before may hold them, and is to be here first.
-  func take(_ offers: [DocumentOffer]) throws(SyncError) {
-    guard !Probe.defect(.offersIgnored) else { return }
-    guard receivedGroups == appliedGroups else {
-      guard offersBehind + offers.count <= context.tuning.waitingOffers else {
-        for offer in offers { due.add(offer.collection) }
-        return
-      }
-      offersBehind += offers.count
-      return earlyOffers.append((offers, receivedGroups))
-    }
-    try look(at: offers)
-  }
-
-  /// Looks at the offers that waited for groups which are here now.
-  func takeEarlyOffers() throws(SyncError) {
-    while let next = earlyOffers.first, next.until <= appliedGroups {
-      _ = earlyOffers.removeFirst()
-      offersBehind -= next.offers.count
-      try look(at: next.offers)
-    }
-  }
-
-  private func look(at offers: [DocumentOffer]) throws(SyncError) {
-    sendWants(try differing(offers.map { ($0.collection, $0.item) }), round: 0, isGroup: false)
   }
 }

@@ -67,18 +67,8 @@ final class Intake {
 
   /// Collections of which the sender has been sent a filter under the present interest.
   var filtered: Set<String> = []
-  /// Offers that came before groups sent earlier were applied, and how many.
-  var earlyOffers = WorkQueue<(offers: [DocumentOffer], until: UInt64)>()
-  var offersBehind = 0
-  /// Evicted documents that are asked for once more when nothing is on its way to the sender.
-  var evictedBefore: [DocumentName] = []
-  /// Collections of which documents were evicted that nobody here asked for then: what of them is on its way to the sender it
-  /// takes for known here, also when it is asked for before it has arrived.
-  var evictedUnwanted: Set<String> = []
-  /// Documents evicted in this session whose return is told.
-  var evictedNames: Set<DocumentName> = []
-  /// Those that are back with the last part of a group.
-  var returning: [DocumentName] = []
+  var earlyOffers = EarlyOffers()
+  var evicted = EvictedDocuments()
 
   let unpacker = Unpacker()
   var drafter: RecordDrafter

@@ -25,7 +25,7 @@ extension Session {
     footprint.unappliedBytes = intake.pendingBytes
     footprint.requests = supply.pendingRequests
     footprint.announcements =
-      intake.announced.documentCount + supply.announcing.openDocuments + intake.offersBehind
+      intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count
       + supply.waitingOfferCount
     footprint.tasks = intake.pendingTasks + supply.pendingTasks
     return footprint
@@ -36,7 +36,7 @@ extension Intake {
   fileprivate var pendingBytes: Int { unappliedBytes + stream.count + (transfer?.bytes.count ?? 0) }
 
   fileprivate var pendingTasks: Int {
-    tasks.count + open.count + questions.count + wants.count + haves.count + evictedBefore.count
+    tasks.count + open.count + questions.count + wants.count + haves.count + evicted.before.count
       + unsettled.count + pulls.count
   }
 }

@@ -1,0 +1,86 @@
+import CRDTCore
+import DocStore
+import Testing
+
+@testable import SyncProtocol
+
+/// What a sender offers while something that it sent before waits to be applied.
+@Suite struct OfferTests {
+  /// A subject that asks for things and holds "a", and to which a group is on its way.
+  private func receiving(room: Int = 16) throws -> RawPeer {
+    let raw = try RawPeer { $0.tuning.waitingOffers = room }
+    try raw.peer.put("a", ["n": .int(1)])
+    try raw.open(subscribing: "SELECT * FROM things")
+    let document = try GoldenMessages.wireDocument(["n": .int(2)])
+    var group = ByteWriter()
+    group.writeVarint(1)
+    group.writeString("things")
+    group.writeBlob(try DocumentID("b").bytes)
+    group.write(0 as UInt8)
+    group.writeBlob(document)
+    raw.send(.fragment) { out in
+      var stream = ByteWriter()
+      stream.writeBlob(group.bytes)
+      out.write(1 as UInt8)
+      out.writeVarint(stream.count)
+      out.write(stream.bytes)
+    }
+    raw.frames = []
+    #expect(raw.batches.count == 1)
+    return raw
+  }
+
+  private func offer(_ ids: [String], of collection: String = "things", to raw: RawPeer) throws {
+    let ids = try ids.map { try DocumentID($0) }
+    raw.send(.offer) { out in
+      out.writeVarint(ids.count)
+      for id in ids {
+        out.writeString(collection)
+        out.writeBlob(id.bytes)
+        out.writeFixed(7 as UInt64)
+      }
+    }
+  }
+
+  @Test func `an offer is looked at when all that was sent before it is here`() throws {
+    let raw = try receiving()
+    try offer(["a", "b", "c"], to: raw)
+    #expect(raw.session.intake.earlyOffers.count == 3)
+    #expect(raw.sent(.want).isEmpty)
+    try raw.apply()
+    #expect(raw.session.intake.earlyOffers.count == 0)
+    // Of both that are here, and differ, the offered state is asked for; what is not here concerns nobody.
+    let lists = try raw.sent(.want).map { payload in
+      var reader = ByteReader(payload.span.bytes)
+      return try WantList(from: &reader)
+    }
+    #expect(try Set(lists.flatMap(\.wants).map(\.id)) == Set(["a", "b"].map { try DocumentID($0) }))
+    #expect(raw.closed == nil)
+  }
+
+  @Test func `more offers than may wait have their collections compared, if they are asked for`() throws {
+    let raw = try receiving(room: 2)
+    try offer(["a", "b"], to: raw)
+    try offer(["c"], of: "others", to: raw)
+    #expect(raw.session.intake.due == .nothing)
+    #expect(raw.session.intake.earlyOffers.count == 2)
+    try offer(["c"], to: raw)
+    #expect(raw.session.intake.due == .collections(["things"]))
+    #expect(raw.session.intake.earlyOffers.count == 2)
+    #expect(raw.closed == nil)
+  }
+
+  @Test func `those that wait for another group are taken out in their order`() throws {
+    var early = EarlyOffers()
+    let one = try GoldenMessages().offer
+    early.append([one, one], until: 3)
+    early.append([one], until: 5)
+    #expect(early.count == 3)
+    #expect(early.removeFirst(appliedThrough: 2) == nil)
+    #expect(early.removeFirst(appliedThrough: 4)?.count == 2)
+    #expect(early.removeFirst(appliedThrough: 4) == nil)
+    #expect(early.count == 1)
+    #expect(early.removeFirst(appliedThrough: 5)?.count == 1)
+    #expect(early.count == 0)
+  }
+}
