@@ -97,6 +97,26 @@ import Testing
     #expect(late.document?.summary == writer.document?.summary)
   }
 
+  @Test func `what a site wrote twice at one time, before and after an eviction, is the same`() throws {
+    var writer = Peer(1)
+    let later = Stamping(site: writer.site, reading: ClockReading(milliseconds: 2_000))
+    try writer.upsert(["a": .int(1)], now: 1_000)
+    try writer.upsert(["b": .int(2)], .merge, later)
+    var other = Peer(2)
+    try other.pull(writer)
+    writer.evict()
+    try writer.upsert(["b": .int(2)], .merge, later)
+    let again = writer
+    try writer.pull(other)
+    try other.pull(again)
+    let (wire, theirs) = (try writer.wire(), try other.wire())
+    #expect(try writer.vector == other.vector && wire != theirs)
+    try writer.repair(theirs)
+    try other.repair(wire)
+    #expect(try writer.fields == ["a": .int(1), "b": .int(2)])
+    #expect(try other.fields == writer.fields)
+  }
+
   @Test func `a repair keeps the floor of a value that it takes for gone`() throws {
     // `less` collected the scalar, but a delayed write from before it must stay hidden everywhere.
     let early = try {
