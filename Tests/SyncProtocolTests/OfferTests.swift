@@ -71,16 +71,16 @@ import Testing
   }
 
   @Test func `those that wait for another group are taken out in their order`() throws {
-    var early = EarlyOffers()
+    var waiting = WaitingOffers<Int>()
     let one = try GoldenMessages().offer
-    early.append([one, one], until: 3)
-    early.append([one], until: 5)
-    #expect(early.count == 3)
-    #expect(early.removeFirst(appliedThrough: 2) == nil)
-    #expect(early.removeFirst(appliedThrough: 4)?.count == 2)
-    #expect(early.removeFirst(appliedThrough: 4) == nil)
-    #expect(early.count == 1)
-    #expect(early.removeFirst(appliedThrough: 5)?.count == 1)
-    #expect(early.count == 0)
+    waiting.append([one, one], until: 3)
+    waiting.append([one], until: 5)
+    #expect(waiting.count == 3)
+    #expect(waiting.removeFirst { $0 <= 2 } == nil)
+    #expect(waiting.removeFirst { $0 <= 4 }?.count == 2)
+    #expect(waiting.removeFirst { $0 <= 4 } == nil)
+    #expect(waiting.count == 1)
+    #expect(waiting.removeFirst { $0 <= 5 }?.count == 1)
+    #expect(waiting.count == 0)
   }
 }

@@ -1,26 +1,5 @@
 import CRDTCore
 
-/// Offers that came before groups sent earlier were applied, which may hold what is offered.
-struct EarlyOffers {
-  private var waiting = WorkQueue<(offers: [DocumentOffer], until: UInt64)>()
-  /// Of all of them.
-  private(set) var count = 0
-
-  /// Has offers wait for a group, by its number.
-  mutating func append(_ offers: [DocumentOffer], until group: UInt64) {
-    count += offers.count
-    waiting.append((offers, group))
-  }
-
-  /// Takes out the first that wait for nothing any more, with all groups through `group` applied.
-  mutating func removeFirst(appliedThrough group: UInt64) -> [DocumentOffer]? {
-    guard let next = waiting.first, next.until <= group else { return nil }
-    _ = waiting.removeFirst()
-    count -= next.offers.count
-    return next.offers
-  }
-}
-
 /// Documents that the sender may know in a newer state than the one held here.
 extension Intake {
   /// Takes offers; what the sender has sent before may hold the same, and is to be here first.
@@ -38,7 +17,7 @@ extension Intake {
 
   /// Looks at the offers that waited for groups which are here now.
   func takeEarlyOffers() throws(SyncError) {
-    while let offers = earlyOffers.removeFirst(appliedThrough: appliedGroups) { try look(at: offers) }
+    while let offers = earlyOffers.removeFirst(where: { $0 <= appliedGroups }) { try look(at: offers) }
   }
 
   private func look(at offers: [DocumentOffer]) throws(SyncError) {

@@ -67,7 +67,8 @@ final class Intake {
 
   /// Collections of which the sender has been sent a filter under the present interest.
   var filtered: Set<String> = []
-  var earlyOffers = EarlyOffers()
+  /// Offers that came before the groups sent earlier were applied, through the number of one.
+  var earlyOffers = WaitingOffers<UInt64>()
   var evicted = EvictedDocuments()
 
   let unpacker = Unpacker()

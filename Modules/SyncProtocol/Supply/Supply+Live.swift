@@ -309,61 +309,6 @@ extension Supply {
     let waiting = live.map(\.sequence) + heldBack.map(\.sequence)
     return [outgoing.firstUnacknowledged(), waiting.min(), announcing.firstOpen].compactMap { $0 }.min()
   }
-
-  // MARK: - Offers
-
-  /// A document that came to be here, or changed, without matching: the peer may hold a copy that does.
-  private func offer(_ change: Change) -> DocumentOffer? {
-    let isWatched = watch.contains(change.key)
-    guard isWatched || log.isResumed || change.before == nil, let summary = change.afterSummary,
-      let cleared = gatekeeper?.clear(change.collection.name)
-    else { return nil }
-    let id = change.id
-    let hash = Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
-    let offer = DocumentOffer(cleared, item: DocumentHash(id: id, hash: hash))
-    return isWatched ? offer : self.offer(offer)
-  }
-
-  /// Whether to make an offer now.
-  func offer(_ offer: DocumentOffer) -> DocumentOffer? {
-    switch watch.decide(offer) {
-    case .offer: return offer
-    case .wait, .pass: return nil
-    case .ask:
-      context.send(.filterWanted) { $0.writeString(offer.collection) }
-      return nil
-    }
-  }
-
-  func take(_ frame: FilterFrame) throws(SyncError) {
-    guard frame.generation == generation else { return }
-    send(try watch.take(frame))
-  }
-
-  /// Makes offers when all that was queued before them has gone out: of what is yet to come the peer would not know.
-  func send(_ offers: [DocumentOffer]) {
-    guard !offers.isEmpty else { return }
-    waitingOffers.append((offers, outgoing.taken))
-    waitingOfferCount += offers.count
-    sendOffers()
-  }
-
-  /// Makes the offers whose time has come.
-  func sendOffers() {
-    while let next = waitingOffers.first, outgoing.gone.covers(next.after) {
-      _ = waitingOffers.removeFirst()
-      waitingOfferCount -= next.offers.count
-      sendNow(next.offers)
-    }
-  }
-
-  private func sendNow(_ offers: [DocumentOffer]) {
-    let cleared = offers.filter { gatekeeper?.maySend($0.collection) ?? false }
-    for part in cleared.parts(of: 48 << 10, size: { $0.item.id.bytes.count + $0.collection.utf8.count + 12 })
-    {
-      context.send(.offer) { DocumentOffer.encode(Array(part), to: &$0) }
-    }
-  }
 }
 
 /// Where the groups of a commit stand among those that are gathered, each a new one where it is first asked for.

@@ -66,8 +66,7 @@ final class Supply {
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   /// Offers that are not to overtake what was queued before them.
-  var waitingOffers = WorkQueue<(offers: [DocumentOffer], after: Outgoing.Progress)>()
-  var waitingOfferCount = 0
+  var waitingOffers = WaitingOffers<Outgoing.Progress>()
   var contention: Contention
   var underWay: UnderWay
   /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
@@ -147,7 +146,6 @@ final class Supply {
     requestCost = 0
     underWay.removeAll()
     waitingOffers.removeAll()
-    waitingOfferCount = 0
   }
 
   /// Takes the peer's totals, when so many of its frames have come.
@@ -198,7 +196,7 @@ final class Supply {
   /// Does what waits, as far as the budget of records and the window go.
   func work(budget: inout Int) throws(SyncError) {
     if !overtaking.isEmpty, isDrained { overtaking = [] }
-    if waitingOfferCount > context.tuning.waitingOffers { compareInstead() }
+    if waitingOffers.count > context.tuning.waitingOffers { compareInstead() }
     try answerQuestions(budget: &budget)
     try walkLog(budget: &budget)
     flushAnnouncements()
