@@ -16,7 +16,7 @@ public struct SessionConfiguration: Sendable {
   /// link is taken for dead.
   public var silence: Duration
   /// How long the peer may leave everything unacknowledged, or unanswered, before it is given up; one that was slow
-  /// before gets more, and what it is asked adds a second for each thousand bytes.
+  /// before gets more, and what it is asked adds a second for each thousand bytes, up to ten times this.
   public var stall: Duration
   /// Bytes of local changes that wait for the link before reconciliation takes over.
   public var liveQueueBytes: Int

@@ -96,7 +96,8 @@ extension DocumentState {
   package mutating func repair(with other: DocumentState) {
     guard vector == other.vector else {
       // What stands above it at the peer takes its place anyway; of a counter, the increments are joined.
-      Self.dropSeen(&root, unlessIn: other.root, seen: other.vector) { $0.stamp <= $1.stamp }
+      let isSameOrLater = { (mine: Register, theirs: Register) in mine.stamp <= theirs.stamp }
+      Self.dropSeen(&root, unlessIn: other.root, as: isSameOrLater, seen: other.vector)
       _ = merge(other)
       return
     }
@@ -106,18 +107,18 @@ extension DocumentState {
     let isSame = { (mine: Register, theirs: Register) in
       mine.stamp == theirs.stamp && mine.content == theirs.content
     }
-    Self.dropSeen(&root, unlessIn: other.root, seen: vector, or: isSame)
-    Self.dropSeen(&theirs.root, unlessIn: mine.root, seen: vector, or: isSame)
+    Self.dropSeen(&root, unlessIn: other.root, as: isSame, seen: vector)
+    Self.dropSeen(&theirs.root, unlessIn: mine.root, as: isSame, seen: vector)
     theirs.base = VersionVector()
     vector = VersionVector()
     _ = merge(theirs)
     vector = mine.vector
   }
 
-  /// Drops what is `seen` and not held by the `other` side in a way that keeps it.
+  /// Drops what the other side has `seen`, unless it holds there what `isKept` finds good enough.
   private static func dropSeen(
-    _ node: inout Node, unlessIn other: Node?, seen: VersionVector,
-    or isKept: (_ mine: Register, _ theirs: Register) -> Bool
+    _ node: inout Node, unlessIn other: Node?,
+    as isKept: (_ mine: Register, _ theirs: Register) -> Bool, seen: VersionVector
   ) {
     if let register = node.register, !register.isRemoved,
       !(other?.register.map { isKept(register, $0) } ?? false),
@@ -135,7 +136,8 @@ extension DocumentState {
       }
     }
     for index in node.children.indices {
-      dropSeen(&node.children[index].node, unlessIn: other?[node.children[index].key], seen: seen, or: isKept)
+      dropSeen(
+        &node.children[index].node, unlessIn: other?[node.children[index].key], as: isKept, seen: seen)
     }
     node.children.removeAll { $0.node.isEmpty }
   }
