@@ -20,14 +20,14 @@ import Testing
   ]
 
   private func document(
-    _ id: String, reading: UInt64 = 500, hash: UInt64? = nil, isHeld: Bool = false
+    _ id: String, reading: UInt64 = 500, hash: UInt64? = nil, isHeld: Bool = false, leaves: Bool = false
   ) throws -> AnnouncedDocument {
     let gatekeeper = Gatekeeper(gate: SyncScopes(), peer: .small)
     guard let cleared = gatekeeper.clear("things") else { throw Closed() }
     let elements = [VersionVector.Element(writer: Self.writer, reading: ClockReading(rawValue: reading))]
     return AnnouncedDocument(
       cleared, id: try DocumentID(id), vector: VersionVector(hash == nil ? elements : []), hash: hash,
-      isHeld: isHeld)
+      isHeld: isHeld, leaves: leaves)
   }
 
   private func open() throws -> RawPeer {
@@ -100,6 +100,20 @@ import Testing
     for _ in 0..<200 { raw.tick(after: .milliseconds(100)) }
     #expect(raw.sent(.want).count == 1)
     #expect(raw.sent(.compare).count == compared + 1)
+    #expect(raw.closed == nil)
+  }
+
+  @Test func `what leaves before it is here is wanted when it has come`() throws {
+    let raw = try open()
+    try raw.sendDocument("a", ["n": .int(2)])
+    let announcement = Announcement([[try document("a", leaves: true)]])
+    raw.send(.announce) { announcement.encode(to: &$0) }
+    #expect(raw.sent(.want).isEmpty)
+    try raw.apply()
+    raw.tick(after: .milliseconds(50))
+    let frame = try #require(raw.sent(.want).first)
+    var reader = ByteReader(frame.span.bytes)
+    #expect(try WantList(from: &reader).wants.map(\.id) == [try DocumentID("a")])
     #expect(raw.closed == nil)
   }
 

@@ -11,20 +11,7 @@ import Testing
     let raw = try RawPeer { $0.tuning.waitingOffers = room }
     try raw.peer.put("a", ["n": .int(1)])
     try raw.open(subscribing: "SELECT * FROM things")
-    let document = try GoldenMessages.wireDocument(["n": .int(2)])
-    var group = ByteWriter()
-    group.writeVarint(1)
-    group.writeString("things")
-    group.writeBlob(try DocumentID("b").bytes)
-    group.write(0 as UInt8)
-    group.writeBlob(document)
-    raw.send(.fragment) { out in
-      var stream = ByteWriter()
-      stream.writeBlob(group.bytes)
-      out.write(1 as UInt8)
-      out.writeVarint(stream.count)
-      out.write(stream.bytes)
-    }
+    try raw.sendDocument("b", ["n": .int(2)])
     raw.frames = []
     #expect(raw.batches.count == 1)
     return raw

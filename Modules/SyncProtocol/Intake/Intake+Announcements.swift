@@ -92,7 +92,8 @@ extension Intake {
       owed += requests(group.documents, standings)
       return
     }
-    let keys = zip(group.documents, standings).compactMap { $1.isLacking ? $0.key : nil }
+    // What is early may come to be lacking.
+    let keys = zip(group.documents, standings).compactMap { isEarly || $1.isLacking ? $0.key : nil }
     let room = context.tuning.announcedDocuments * 2
     guard announced.documentCount + group.documents.count <= room, desk.admit(keys.count, of: context.id)
     else {

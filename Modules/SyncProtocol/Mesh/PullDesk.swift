@@ -96,7 +96,7 @@ final class PullDesk: Sendable {
 
   /// Decides about changes that are not here, of which a session was told.
   ///
-  /// The session has `waited` for so long already; `nil` for news.
+  /// The session has `waited` for so long already; `nil` for news. There is at least one key.
   func decide(_ keys: [UInt64], for session: UInt64, waited: Duration?, now: Duration) -> Decision {
     state.withLock { state in
       if let hold = state.holdBehindOthers(keys, session, now) { return .wait(hold, isBehind: true) }

@@ -113,7 +113,9 @@ final class Oracles {
       case .evict:
         // Of a living document nothing is kept, not even that it was dead once.
         if let known = shadows[peer.number].documents.removeValue(forKey: name) {
-          shadows[peer.number].deaths[name] = known.isAlive ? nil : known.vector
+          // Nor of a record that cannot be read.
+          let isKnownDead = !known.isAlive && !peer.rotten.contains(name.collection)
+          shadows[peer.number].deaths[name] = isKnownDead ? known.vector : nil
           if !known.isAlive { certified.insert(name) }
         }
         atomicity.forget(name, at: peer.number)

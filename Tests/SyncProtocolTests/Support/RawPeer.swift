@@ -73,6 +73,23 @@ final class RawPeer {
     }
   }
 
+  /// Sends a whole document of things, as a group of its own.
+  func sendDocument(_ id: String, _ fields: [String: Value]) throws {
+    var group = ByteWriter()
+    group.writeVarint(1)
+    group.writeString("things")
+    group.writeBlob(try DocumentID(id).bytes)
+    group.write(0 as UInt8)
+    group.writeBlob(try GoldenMessages.wireDocument(fields))
+    send(.fragment) { out in
+      var stream = ByteWriter()
+      stream.writeBlob(group.bytes)
+      out.write(1 as UInt8)
+      out.writeVarint(stream.count)
+      out.write(stream.bytes)
+    }
+  }
+
   func receive(_ bytes: [UInt8]) { perform(session.receive(bytes, now: now)) }
 
   func tick(after duration: Duration) {
