@@ -79,7 +79,7 @@ struct PatchCounters {
     var amount: Int64 = 0
   }
 
-  private var changes = InlineArray<8, Change>(repeating: Change(entry: 0, isListed: false))
+  private var changes = InlineArray<24, Change>(repeating: Change(entry: 0, isListed: false))
   private(set) var count = 0
   /// By how many counters the list grows.
   private(set) var difference = 0

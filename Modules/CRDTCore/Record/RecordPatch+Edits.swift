@@ -16,7 +16,7 @@ extension RecordPatch {
     _ edits: [Edit], _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables
   ) -> EncodedDocument? {
     let view = RecordView(stored.record)
-    guard !edits.isEmpty, edits.count <= limit, edits.count * 2 <= max(view.root.count, 2) else { return nil }
+    guard !edits.isEmpty, edits.count <= limit else { return nil }
     var heapBytes = 0
     for edit in edits {
       switch edit {
@@ -42,9 +42,7 @@ extension RecordPatch {
   ) -> Outcome {
     let view = RecordView(stored.record)
     let count = fields["_id"] == nil ? fields.count : fields.count - 1
-    guard onlyDifferences || count > 0 && count <= limit && count * 2 <= max(view.root.count, 2) else {
-      return .tooMuch
-    }
+    guard onlyDifferences || count > 0 && count <= limit else { return .tooMuch }
     var changes: [EntryChange] = []
     var heapBytes = 0
     for (key, value) in fields where key != "_id" {

@@ -6,7 +6,7 @@
 /// this: both ways come to the same state, the same summary and the same canonical bytes.
 struct RecordPatch: ~Escapable {
   /// Fields that one patch changes at most; more are better encoded anew, under a stamp that they share.
-  static let limit = 8
+  static let limit = 24
 
   let view: RecordView
   var writers: PatchWriters
@@ -19,8 +19,8 @@ struct RecordPatch: ~Escapable {
   var dead: Int
   var counters = PatchCounters()
   /// The root keys under which something changed, and how many.
-  var rootKeys = InlineArray<8, UInt16>(repeating: 0)
-  private var entries = InlineArray<8, Int>(repeating: -1)
+  var rootKeys = InlineArray<24, UInt16>(repeating: 0)
+  private var entries = InlineArray<24, Int>(repeating: -1)
   var changeCount = 0
 
   /// Prepares a patch, has `body` make the changes, and closes the record.
