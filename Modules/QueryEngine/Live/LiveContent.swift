@@ -17,7 +17,8 @@ protocol LiveContent: Sendable {
 enum LiveProgress {
   /// It touches nothing that the result depends on.
   case untouched
-  case followed
+  /// The result is up to date; with what that changed in it where it is known.
+  case followed(ResultDiff? = nil)
   /// Everything has to be read again.
   case stale
 }

@@ -125,7 +125,7 @@ struct LiveDistinct: LiveContent {
       }
     }
     guard !removed.isEmpty || !inserted.isEmpty else { return .untouched }
-    return sorted.edit(removing: removed, inserting: inserted) ? .followed : .stale
+    return sorted.edit(removing: removed, inserting: inserted)
   }
 
   /// What a document shows; `nil` when it does not match.

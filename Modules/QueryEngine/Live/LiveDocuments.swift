@@ -152,9 +152,9 @@ struct LiveDocuments: LiveContent {
     guard !removed.isEmpty || !inserted.isEmpty else { return .untouched }
     if countAlias != nil {
       total += inserted.count - removed.count
-      return .followed
+      return .followed()
     }
-    return sorted.edit(removing: removed, inserting: inserted) ? .followed : .stale
+    return sorted.edit(removing: removed, inserting: inserted)
   }
 
   /// Where a document stands; `nil` when it does not match.

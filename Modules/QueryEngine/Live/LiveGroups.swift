@@ -121,7 +121,7 @@ struct LiveGroups: LiveContent {
         inserted.append(row)
       }
     }
-    return sorted.edit(removing: removed, inserting: inserted) ? .followed : .stale
+    return sorted.edit(removing: removed, inserting: inserted)
   }
 
   /// What the query reads of a document; `nil` when it does not match.

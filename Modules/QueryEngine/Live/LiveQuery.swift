@@ -108,7 +108,8 @@ public struct LiveQuery: Sendable {
     let old = rows
     switch try content.follow(commit) {
     case .untouched: return nil
-    case .followed: break
+    case .followed(let diff?): return diff.isEmpty ? nil : diff
+    case .followed(nil): break
     case .stale: try read(engine)
     }
     return difference(from: old)

@@ -76,14 +76,16 @@ struct LiveRows: Sendable {
 
   /// Takes rows out and puts others in.
   ///
-  /// - Returns: False when a row is not where it should be, or the window is not filled though there are rows
-  ///   that could: all has to be read again then.
+  /// - Returns: `stale` when a row is not where it should be, or the window is not filled though there are rows
+  ///   that could.
   /// - Complexity: O(*k* log *n* + *n* / 128) for *k* rows.
-  mutating func edit(removing removed: [Place], inserting inserted: [(place: Place, row: Row)]) -> Bool {
-    guard limit != 0 else { return true }
+  mutating func edit(
+    removing removed: [Place], inserting inserted: [(place: Place, row: Row)]
+  ) -> LiveProgress {
+    guard limit != 0 else { return .followed() }
     var removals: [Int] = []
     for place in removed {
-      if let index = index(of: place) { removals.append(index) } else if holdsAll { return false }
+      if let index = index(of: place) { removals.append(index) } else if holdsAll { return .stale }
     }
     var arrivals: [(index: Int, place: Place, row: Row)] = []
     for (place, row) in inserted {
@@ -93,13 +95,26 @@ struct LiveRows: Sendable {
     }
     removals.sort()
     arrivals.sort { precedes($0.place, $1.place) }
+    let diff = difference(removing: removals, inserting: arrivals.map { ($0.index, $0.row) })
     held.edit(removing: removals, inserting: arrivals.map { ($0.index, $0.row) })
     if !isDescending.isEmpty {
       heldKeys.edit(removing: removals, inserting: arrivals.map { ($0.index, $0.place.keys) })
     }
-    if let capacity, !trim(to: capacity) { return false }
+    if let capacity, !trim(to: capacity) { return .stale }
     show()
-    return true
+    return .followed(diff)
+  }
+
+  /// What an edit of one row changes in the window, where that is all there is.
+  private func difference(
+    removing removals: [Int], inserting arrivals: [(index: Int, row: Row)]
+  ) -> ResultDiff? {
+    guard limit == nil, offset == 0, removals.count <= 1, arrivals.count <= 1 else { return nil }
+    let removed = removals.first.map { ($0, held[$0]) }
+    let inserted = arrivals.first.map { index, row in
+      (removals.contains { $0 < index } ? index - 1 : index, row)
+    }
+    return ResultDiff(removing: removed, inserting: inserted)
   }
 
   private mutating func show() {

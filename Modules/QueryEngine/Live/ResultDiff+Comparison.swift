@@ -15,6 +15,19 @@ extension ResultDiff {
     self = comparison.finish()
   }
 
+  /// The difference that one row makes, which is taken out, put in, or both: at its index in the old result, and in the
+  /// new one.
+  init(removing removed: (index: Int, row: Row)?, inserting inserted: (index: Int, row: Row)?) {
+    if let removed, let inserted, Identity(removed.row) == Identity(inserted.row) {
+      if removed.index != inserted.index { moves = [Move(from: removed.index, to: inserted.index)] }
+      guard !removed.row.isUnchanged(in: inserted.row) else { return }
+      (updates, updatedRows, replacedRows) = ([inserted.index], [inserted.row], [removed.row])
+      return
+    }
+    if let removed { (deletions, deletedRows) = ([removed.index], [removed.row]) }
+    if let inserted { (insertions, insertedRows) = ([inserted.index], [inserted.row]) }
+  }
+
   /// What is found while the gaps between shared chunks are gone through.
   private struct Comparison {
     /// A row of one result that has no counterpart at its place in the other.

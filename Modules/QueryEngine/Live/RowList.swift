@@ -12,7 +12,11 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
 
   /// Elements of a chunk when it is made from many, and at most.
   private static var usualCount: Int { 128 }
+  /// Elements that make a chunk of their own between others.
+  private static var leastCount: Int { 32 }
   private static var greatestCount: Int { 256 }
+  /// Places of a chunk that are edited one by one.
+  private static var fewEdits: Int { 8 }
 
   private(set) var chunks: [Chunk] = []
   /// The index behind each chunk.
@@ -76,20 +80,41 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
         builder.append(chunk)
         continue
       }
-      for index in start..<end {
-        while insertion < insertions.count, insertions[insertion].position == index {
-          builder.append(insertions[insertion].element)
-          insertion += 1
-        }
-        if removal < removals.count, removals[removal] == index {
-          removal += 1
-        } else if index < ends[number] {
-          builder.append(chunk.elements[index - start])
-        }
-      }
+      let gone = removals[removal...].prefix { $0 < end }
+      let come = insertions[insertion...].prefix { $0.position < end }
+      (removal, insertion) = (gone.endIndex, come.endIndex)
+      builder.append(Self.edited(chunk.elements, from: start, removing: gone, inserting: come))
     }
     for rest in insertions[insertion...] { builder.append(rest.element) }
     self = builder.finish()
+  }
+
+  /// What elements that begin at an index become.
+  private static func edited(
+    _ elements: [Element], from start: Int, removing removals: ArraySlice<Int>,
+    inserting insertions: ArraySlice<(position: Int, element: Element)>
+  ) -> [Element] {
+    var edited = elements
+    // For a few places, moving all that is behind each costs less than handing on one after the other.
+    if removals.count + insertions.count <= fewEdits {
+      for removal in removals.reversed() { edited.remove(at: removal - start) }
+      for (number, insertion) in insertions.enumerated() {
+        let gone = removals.prefix { $0 < insertion.position }.count
+        edited.insert(insertion.element, at: insertion.position - start - gone + number)
+      }
+      return edited
+    }
+    edited.removeAll(keepingCapacity: true)
+    var (removals, insertions) = (removals, insertions)
+    for index in start...start + elements.count {
+      while insertions.first?.position == index { edited.append(insertions.removeFirst().element) }
+      if removals.first == index {
+        removals.removeFirst()
+      } else if index < start + elements.count {
+        edited.append(elements[index - start])
+      }
+    }
+    return edited
   }
 
   /// Makes a list from front to back, of chunks that stay and of single elements.
@@ -102,14 +127,31 @@ public struct RowList<Element: Sendable>: Sendable, RandomAccessCollection {
       if open.count == RowList.greatestCount { close(RowList.usualCount) }
     }
 
+    /// Appends a chunk that stays.
     mutating func append(_ chunk: Chunk) {
-      // Few elements between chunks that stay would leave ever smaller chunks behind.
-      if !open.isEmpty, open.count < RowList.usualCount / 4 {
-        for element in chunk.elements { append(element) }
+      guard closeBefore(chunk.elements) else { return }
+      list.add(chunk)
+    }
+
+    /// Appends what a chunk has become.
+    mutating func append(_ elements: [Element]) {
+      guard elements.count >= RowList.leastCount, elements.count < RowList.greatestCount else {
+        for element in elements { append(element) }
         return
       }
+      guard closeBefore(elements) else { return }
+      list.add(Chunk(elements))
+    }
+
+    /// Makes room for a chunk of its own; `false` when its elements were put with those before it, since few between
+    /// chunks would leave ever smaller ones behind.
+    private mutating func closeBefore(_ elements: [Element]) -> Bool {
+      if !open.isEmpty, open.count < RowList.leastCount {
+        for element in elements { append(element) }
+        return false
+      }
       close(open.count)
-      list.add(chunk)
+      return true
     }
 
     private mutating func close(_ count: Int) {
