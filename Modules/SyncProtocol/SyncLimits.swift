@@ -52,6 +52,8 @@ package enum SyncLimits {
   package static let localWindowBytes = 2 << 20
   /// Plain bytes from which on a piece of the small groups is bulk, unless it begins with a live change.
   package static let bulkPieceBytes = 4 << 10
+  /// Plain bytes below which a piece that begins with a live change is no more than a few changes.
+  package static let changePieceBytes = 1 << 10
   /// A range with at most this many documents at either end is listed.
   package static let listedDocuments = 32
   /// The parts into which a range is split.

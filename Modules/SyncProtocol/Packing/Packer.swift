@@ -27,12 +27,14 @@ final class Packer {
   ///
   /// Whether it is stored is settled before the compressor sees it: what one end's window holds, the
   /// other's must hold too.
-  func fragment(_ plain: RawSpan, rate: Double?, isBulk: Bool) throws(SyncError) -> Piece {
+  func fragment(
+    _ plain: RawSpan, rate: Double?, for use: PackingPolicy.Use
+  ) throws(SyncError) -> Piece {
     if storedRun > 0 {
       storedRun -= 1
       return fragment(plain, .stored, plainBytes: plain.byteCount)
     }
-    switch policy.choice(rate: rate, isBulk: isBulk) {
+    switch policy.choice(rate: rate, for: use) {
     case .stored: return fragment(plain, .stored, plainBytes: plain.byteCount)
     case .deflated(let level):
       let deflater: Deflater
@@ -97,7 +99,7 @@ final class Packer {
 
   /// How a piece of a large group is packed: as over a slow link while the link may well be one.
   private func chunkChoice(rate: Double?, isBulk: Bool) -> PackingPolicy.Choice {
-    policy.choice(rate: rate ?? (policy.isLongLink ? 0 : nil), isBulk: isBulk)
+    policy.choice(rate: rate ?? (policy.isLongLink ? 0 : nil), for: isBulk ? .bulk : .other)
   }
 
   /// The most plain bytes of a piece.

@@ -29,12 +29,19 @@ struct PackingPolicy {
     self.isLocal = isLocal
   }
 
+  /// What waits for a piece.
+  enum Use {
+    /// One of many pieces, so that the link would wait for the compressor.
+    case bulk
+    /// A change alone, or a few: somebody may be waiting to see it.
+    case change
+    case other
+  }
+
   /// How the next piece is packed, given the bytes that the link moves in a second, where they are known.
-  ///
-  /// A piece `isBulk` that is one of many, so that the link would wait for the compressor.
-  func choice(rate: Double?, isBulk: Bool) -> Choice {
+  func choice(rate: Double?, for use: Use) -> Choice {
     if let pinned { return pinned == 0 ? .stored : .deflated(level: pinned) }
-    if isLocal { return isBulk ? .stored : .deflated(level: 1) }
+    if isLocal { return use == .other ? .deflated(level: 1) : .stored }
     if storing != nil { return .stored }
     guard let rate else { return .deflated(level: isLongLink ? 9 : 1) }
     switch rate {

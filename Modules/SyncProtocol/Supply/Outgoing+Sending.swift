@@ -58,8 +58,7 @@ extension Outgoing {
     }
     isFirstBegun = groups == 0
     let piece = Array(stream[streamHead..<streamHead + count])
-    let packed = try packer.fragment(
-      piece.span.bytes, rate: window.rate, isBulk: count >= SyncLimits.bulkPieceBytes && !isLive)
+    let packed = try packer.fragment(piece.span.bytes, rate: window.rate, for: use(of: count, isLive: isLive))
     streamHead += count
     if streamHead == stream.count {
       stream.removeAll(keepingCapacity: true)
@@ -73,6 +72,11 @@ extension Outgoing {
       plain: count, wire: packed.frame.count, besideTransfers: hasTransfers, now: context.now)
     finish(packed.frame, packed: packed.packedBytes, plain: count, groups: groups)
     return count
+  }
+
+  private func use(of pieceBytes: Int, isLive: Bool) -> PackingPolicy.Use {
+    if isLive { return pieceBytes < SyncLimits.changePieceBytes ? .change : .other }
+    return pieceBytes >= SyncLimits.bulkPieceBytes ? .bulk : .other
   }
 
   /// Puts the next piece of a large group into line, packed or to be packed, and sends what is ready.
