@@ -44,4 +44,18 @@ public struct HybridClock: Sendable {
     latest = max(latest, reading)
     return true
   }
+
+  /// Takes note of a reading that the site gave out itself, above this clock, for a document that was ahead of it.
+  ///
+  /// - Parameters:
+  ///   - reading: What it gave out.
+  ///   - now: Wall time in milliseconds since 1970.
+  /// - Returns: `false` when that would drag the clock further ahead than it is, and than ``maximumLead``.
+  public mutating func goOn(from reading: ClockReading, now: UInt64) -> Bool {
+    guard reading.milliseconds > latest.milliseconds else {
+      latest = max(latest, reading)
+      return true
+    }
+    return observe(reading, now: now)
+  }
 }

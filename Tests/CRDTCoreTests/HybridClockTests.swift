@@ -41,6 +41,18 @@ import Testing
     #expect(next == ClockReading(milliseconds: now + 300_000, counter: 10))
   }
 
+  @Test func `a reading of its own drags a clock no further ahead than it is`() {
+    var clock = HybridClock(latest: ClockReading(milliseconds: 900_000, counter: 3))
+    var isAdopted = clock.goOn(from: ClockReading(milliseconds: 900_000, counter: 7), now: 1)
+    #expect(isAdopted && clock.latest == ClockReading(milliseconds: 900_000, counter: 7))
+    isAdopted = clock.goOn(from: ClockReading(milliseconds: 900_001), now: 1)
+    #expect(!isAdopted && clock.latest == ClockReading(milliseconds: 900_000, counter: 7))
+    isAdopted = clock.goOn(from: ClockReading(milliseconds: 900_001), now: 600_001)
+    #expect(isAdopted && clock.latest == ClockReading(milliseconds: 900_001))
+    isAdopted = clock.goOn(from: ClockReading(milliseconds: 5), now: 600_001)
+    #expect(isAdopted && clock.latest == ClockReading(milliseconds: 900_001))
+  }
+
   @Test func `a clock goes on from where it was persisted, and counts on over the milliseconds`() {
     var clock = HybridClock(latest: ClockReading(milliseconds: 50, counter: .max))
     let readings = [10, 10, 60].map { clock.tick(now: $0) }

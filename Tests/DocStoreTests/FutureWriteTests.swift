@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Synchronization
 import TestKit
 import Testing
 
@@ -60,5 +61,26 @@ import Testing
     // The clock did not follow: what is not from the future is written at its time.
     try here.store.put("y", [:])
     #expect(try here.store.read { $0.latestReading.milliseconds } == 1_800_000_000_000)
+  }
+
+  @Test func `none is given out again by a clock that was put back, for a document that was evicted`() throws
+  {
+    let time = Mutex<UInt64>(1_800_000_600_000)
+    let far = try StoreFixture(seed: 1) { $0.now = { 1_800_000_600_000 } }
+    let here = try StoreFixture(seed: 2) { $0.now = { time.withLock(\.self) } }
+    try here.store.put("y", [:])
+    time.withLock { $0 -= 600_000 }
+    for n in 0..<9 { try far.store.put("x", ["n": .int(Int64(n))]) }
+    try Self.merge(try far.store.wire("x"), into: here.store)
+    var last = ClockReading.zero
+    for n in 0..<12 {
+      try here.store.put("x", ["n": .int(Int64(n))])
+      let reading = try #require(try Self.ownReading(here.store))
+      #expect(reading > last)
+      last = reading
+      try here.store.write { try $0.evict(DocumentID("x"), in: "cars") }
+      if n == 6 { try here.reopen() }
+    }
+    #expect(try here.store.read { $0.latestReading.milliseconds } == 1_800_000_600_000)
   }
 }

@@ -179,6 +179,23 @@ import Testing
     #expect(try network.debts().isEmpty)
   }
 
+  @Test func `default data that both have is not sent back`() throws {
+    let (network, a, b) = try pair()
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
+    let ends = try network.connect(a, b)
+    try network.settle()
+    // Both at once, so that each gets the other's over its own.
+    for peer in [a, b] {
+      try peer.write { transaction in
+        try transaction.upsert(
+          ["n": .int(1)], id: try DocumentID("d"), into: "things", strategy: .insertDefaultIfAbsent)
+      }
+    }
+    try network.settle()
+    for end in [ends.0, ends.1] { #expect(end.session.statistics.documentsSent == 1) }
+    #expect(try b.documents() == a.documents())
+  }
+
   @Test func `a peer whose copies come from elsewhere is told when newer ones appear at a neighbour`() throws
   {
     let network = TestNetwork()

@@ -19,6 +19,9 @@ public struct RecordView: ~Escapable {
 
   var baseReading: ClockReading { ClockReading(rawValue: bytes.load(RecordLayout.baseReadingOffset)) }
 
+  /// Whether it is default data for the most part, of which no version vector tells.
+  package var isDefault: Bool { baseReading == .zero }
+
   var baseSite: UInt32 { bytes.load(RecordLayout.baseSiteOffset) }
 
   var metadataOffset: Int { Int(bytes.load(RecordLayout.metadataOffset, as: UInt32.self)) }

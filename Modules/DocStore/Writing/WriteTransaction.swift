@@ -247,8 +247,9 @@ public final class WriteTransaction {
   func noteLeaving(_ vector: VersionVector) {
     let own = vector.elements.lazy.filter { $0.writer.site == self.settings.site }.map(\.reading).max()
     guard let own, own > state.log.clock.latest else { return }
-    seen.note(settings.site, own)
-    if let stamp { self.stamp = Stamping(site: stamp.site, reading: stamp.reading, beyond: beyond) }
+    if !state.log.clock.goOn(from: own, now: settings.options.now()) { seen.note(settings.site, own) }
+    // What this transaction has yet to write comes after it, too.
+    stamp = nil
   }
 
   /// Whether a peer's document may be taken in, as far as the times in it go.

@@ -155,9 +155,9 @@ struct GroupMerge {
     guard result != .missingBase, let known, case .vectors(let base, let vector) = document.basis else {
       return
     }
-    // Default data has no vector, so that a difference in it shows only when it is sent back.
     guard !Probe.defect(.debtForgotten) else { return }
-    let isDefault = vector.isEmpty && !document.isReply
+    // Default data has no vector, so that without a check a difference in it shows only when it is sent back.
+    let isDefault = vector.isEmpty && !document.isReply && document.check == nil
     if !isDefault, !known.isCertified, vector.dominates(known.vector ?? VersionVector()) {
       let isOther = try passingDamage(document.id, in: document.collection, &outcome) {
         try hasOtherContent(document, vector)

@@ -89,7 +89,9 @@ struct LiveDocument {
   var sites: SiteTable { change.sites }
   var key: DocumentKey { change.key }
   /// Of the record, where the peer may come to another.
-  var summary: Summary? { base.isEmpty ? nil : change.afterSummary }
+  func summary(of view: borrowing RecordView) -> Summary? {
+    base.isEmpty && !view.isDefault ? nil : change.afterSummary
+  }
 }
 
 /// What one transaction changed of the peer's interest.

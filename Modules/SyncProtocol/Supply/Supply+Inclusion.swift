@@ -10,7 +10,8 @@ extension Supply {
     guard goesOut(inclusion, id, summary, record, source) else { return }
     var flags = source.flags(id, record)
     var base = VersionVector()
-    var told: Summary?
+    // Of default data no vector tells the receiver that both have the same.
+    var told = record.isDefault ? summary : nil
     if case .requested(let request) = inclusion {
       // Equal vectors with other content call for the whole state, by which the receiver settles it.
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
