@@ -52,13 +52,13 @@ package enum WireDocument {
     if isUniform(bytes) {
       var reader = ByteReader(bytes)
       let life = try WireReader.readUniformHead(&reader)
-      if let like, case .vectors(let base, let vector) = like, base.isEmpty, vector.isSole(life) {
+      if let like, case .vectors(let base, let vector, _) = like, base.isEmpty, vector.isSole(life) {
         return like
       }
-      return .vectors(base: VersionVector(), vector: VersionVector(birth: life))
+      return .vectors(base: VersionVector(), vector: VersionVector(birth: life), life: life)
     }
-    let (base, vector) = try vectors(bytes)
-    return .vectors(base: base, vector: vector)
+    let head = try WireReader.readHead(bytes)
+    return .vectors(base: head.base, vector: head.vector, life: head.life)
   }
 
   /// What a document that is no successor builds on and what it includes, without reading its entries.
@@ -88,19 +88,6 @@ package enum WireDocument {
     let head = try SuccessorHead(from: &reader)
     guard let existing else { return .zero }
     return head.reading(after: try RecordView(existing).history(sites: sites).latest) ?? .zero
-  }
-
-  /// The latest write of each writer that a document mentions, and when it last came to life or died; a successor
-  /// mentions nothing but beside what it builds on.
-  package static func times(_ bytes: RawSpan) throws(CodecError) -> (vector: VersionVector, life: Stamp) {
-    guard !SuccessorHead.announces(bytes) else { return (VersionVector(), .zero) }
-    if isUniform(bytes) {
-      var reader = ByteReader(bytes)
-      let life = try WireReader.readUniformHead(&reader)
-      return (VersionVector(birth: life), life)
-    }
-    let head = try WireReader.readHead(bytes)
-    return (head.vector, head.life)
   }
 
   // MARK: - Successors
@@ -178,8 +165,9 @@ package final class WireSuccessor: Sendable {
 
 /// What a wire document can be merged with.
 package enum WireBasis: Sendable {
-  /// A state that includes the base; then it includes the vector too.
-  case vectors(base: VersionVector, vector: VersionVector)
+  /// A state that includes the base; then it includes the vector too. The document last came to life or died at `life`, which
+  /// the vector of a certificate does not include.
+  case vectors(base: VersionVector, vector: VersionVector, life: Stamp)
   /// Just the state that the step starts from.
   case state(WireStep)
 }

@@ -93,10 +93,16 @@ struct WireReader: ~Escapable {
       state.floor = Stamp(reading: try readReading(from: state.life.reading), site: sites[index])
       guard state.floor.reading > .zero else { throw reader.failure(.malformed, "a floor is zero") }
     }
-    var used = Set((state.vector.elements + state.base.elements).map(\.writer.site))
-    if hasFloor { used.insert(state.floor.site) }
-    if isLifeBare { used.insert(state.life.site) }
-    guard used.count == sites.count else { throw reader.failure(.malformed, "a site is not used") }
+    // Writers stand in the order of their sites, too.
+    var (vector, base) = (state.vector.elements[...], state.base.elements[...])
+    for site in sites {
+      let isUsed =
+        vector.first?.writer.site == site || base.first?.writer.site == site
+        || hasFloor && state.floor.site == site || isLifeBare && state.life.site == site
+      guard isUsed else { throw reader.failure(.malformed, "a site is not used") }
+      vector = vector.drop { $0.writer.site == site }
+      base = base.drop { $0.writer.site == site }
+    }
   }
 
   private mutating func readLife() throws(CodecError) {

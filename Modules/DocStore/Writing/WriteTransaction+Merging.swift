@@ -54,8 +54,12 @@ struct MergeTimes: Sendable {
     latest = life.reading
   }
 
-  init(_ wire: RawSpan) throws(CodecError) {
-    (vector, life) = try WireDocument.times(wire)
+  /// Those that a document tells; a successor tells them but beside what it builds on.
+  init(_ basis: WireBasis) {
+    switch basis {
+    case .vectors(_, let vector, let life): (self.vector, self.life) = (vector, life)
+    case .state: (vector, life) = (VersionVector(), .zero)
+    }
     latest = max(vector.latest, life.reading)
   }
 }
@@ -70,6 +74,7 @@ extension WriteTransaction {
   ///
   /// - Parameters:
   ///   - wire: A wire document.
+  ///   - basis: What `WireDocument.basis` finds in it, where it has been looked at already.
   ///   - id: The document's id.
   ///   - collection: The collection's name; it is made if need be.
   ///   - draft: What a ``RecordDrafter`` of this store made of `wire`.
@@ -78,11 +83,11 @@ extension WriteTransaction {
   /// - Throws: `corrupt` when either document is damaged, `invalidCollectionName`, what `choose` throws, or what
   ///   the engine reports.
   package func merge(
-    wire: RawSpan, id: DocumentID, in collection: String, draft: RecordDraft? = nil,
+    wire: RawSpan, basis: WireBasis? = nil, id: DocumentID, in collection: String, draft: RecordDraft? = nil,
     choosing choose: MergeChoice = { _, _ in .join }
   ) throws -> MergeResult {
     try withCodecErrors {
-      var times = try draft?.times ?? MergeTimes(wire)
+      var times = try draft?.times ?? MergeTimes(basis ?? WireDocument.basis(wire))
       guard isAccepted(times.latest) else {
         try look(at: id, in: collection, choose)
         return .unchanged
@@ -105,11 +110,11 @@ extension WriteTransaction {
   /// - Returns: What it came to, for ``store(_:)``.
   /// - Throws: As the form that stores.
   package func prepare(
-    wire: RawSpan, id: DocumentID, in collection: String, checkingResult: Bool = true,
-    choosing choose: MergeChoice = { _, _ in .join }
+    wire: RawSpan, basis: WireBasis? = nil, id: DocumentID, in collection: String,
+    checkingResult: Bool = true, choosing choose: MergeChoice = { _, _ in .join }
   ) throws -> PreparedMerge {
     try withCodecErrors {
-      var times = try MergeTimes(wire)
+      var times = try MergeTimes(basis ?? WireDocument.basis(wire))
       guard isAccepted(times.latest) else {
         try look(at: id, in: collection, choose)
         return PreparedMerge(result: .unchanged, change: nil, times: times)

@@ -46,7 +46,9 @@ struct GroupMerge {
     }
     for index in group.documents.indices {
       if index < steps.count, let step = steps[index], try transaction.store(step.merge) {
-        try note(step.merge.result, of: group.documents[index], over: step.known, &outcome)
+        let merge = step.merge
+        try note(
+          merge.result, of: group.documents[index], over: step.known, merged: merge.summary, &outcome)
       } else {
         try merge(group.documents[index], &outcome)
       }
@@ -60,7 +62,7 @@ struct GroupMerge {
     let result: MergeResult
     do {
       result = try transaction.merge(
-        wire: wire, id: document.id, in: document.collection, draft: document.draft
+        wire: wire, basis: document.basis, id: document.id, in: document.collection, draft: document.draft
       ) { existing, sites in try document.way(over: existing, sites, &known) }
     } catch {
       if try isDamagedHere(document.id, in: document.collection, error, &outcome) { return }
@@ -72,13 +74,13 @@ struct GroupMerge {
       }
       outcome.missing.append([try version(document, known)])
     }
-    try note(result, of: document, over: known, &outcome)
+    try note(result, of: document, over: known, merged: nil, &outcome)
   }
 
   /// Whether all that the documents build on is here.
   func hasBases(_ outcome: inout ApplyOutcome) throws -> Bool {
     for document in group.documents {
-      guard case .vectors(let base, _) = document.basis, !base.isEmpty else { continue }
+      guard case .vectors(let base, _, _) = document.basis, !base.isEmpty else { continue }
       let here = try passingDamage(document.id, in: document.collection, &outcome) {
         try transaction.version(of: document.id, in: document.collection).vector
       }
@@ -126,9 +128,9 @@ struct GroupMerge {
       let wire = group.block.span.bytes.extracting(document.wire)
       let merge: PreparedMerge
       do {
-        merge = try transaction.prepare(wire: wire, id: document.id, in: document.collection) {
-          try document.way(over: $0, $1, &known)
-        }
+        merge = try transaction.prepare(
+          wire: wire, basis: document.basis, id: document.id, in: document.collection
+        ) { try document.way(over: $0, $1, &known) }
       } catch {
         if try isDamagedHere(document.id, in: document.collection, error, &outcome) {
           steps.append(nil)
@@ -142,8 +144,9 @@ struct GroupMerge {
     return true
   }
 
+  /// Takes note of what became of a document; `merged` is the sum of that where it has changed and that is known.
   private func note(
-    _ result: MergeResult, of document: IncomingDocument, over known: Knowledge?,
+    _ result: MergeResult, of document: IncomingDocument, over known: Knowledge?, merged: Summary?,
     _ outcome: inout ApplyOutcome
   ) throws {
     switch result {
@@ -152,15 +155,16 @@ struct GroupMerge {
     case .missingBase: break
     }
     // After a successor both have the same state; what did not fit is asked for.
-    guard result != .missingBase, let known, case .vectors(let base, let vector) = document.basis else {
+    guard result != .missingBase, let known, case .vectors(let base, let vector, _) = document.basis else {
       return
     }
     guard !Probe.defect(.debtForgotten) else { return }
     // Default data has no vector, so that without a check a difference in it shows only when it is sent back.
     let isDefault = vector.isEmpty && !document.isReply && document.check == nil
     if !isDefault, !known.isCertified, vector.dominates(known.vector ?? VersionVector()) {
+      let summary = result == .unchanged ? known.summary : merged
       let isOther = try passingDamage(document.id, in: document.collection, &outcome) {
-        try hasOtherContent(document, vector)
+        try hasOtherContent(document, vector, summary)
       }
       guard isOther ?? false else { return }
       // By the whole of the peer's state, over the same version, both are settled: was it that already?
@@ -175,9 +179,14 @@ struct GroupMerge {
         isHeld: document.isHeld))
   }
 
-  /// Whether what stands here now is of the version of the peer's document, and of another content.
-  private func hasOtherContent(_ document: IncomingDocument, _ vector: VersionVector) throws -> Bool {
-    guard let check = document.check, let collection = try transaction.collection(document.collection) else {
+  /// Whether what stands here now, with `summary` where that is known, is of the version of the peer's document, and of
+  /// another content.
+  private func hasOtherContent(
+    _ document: IncomingDocument, _ vector: VersionVector, _ summary: Summary?
+  ) throws -> Bool {
+    guard let check = document.check, summary?.check != check,
+      let collection = try transaction.collection(document.collection)
+    else {
       return false
     }
     let sites = transaction.sites
@@ -268,6 +277,7 @@ struct GroupMerge {
 private struct Knowledge {
   /// Only where the peer's document tells one, too.
   var vector: VersionVector?
+  var summary: Summary
   /// Whether only the time of its deletion was known, which no vector tells the peer.
   var isCertified = false
   /// Whether what a successor leads to stood here.
@@ -277,14 +287,14 @@ private struct Knowledge {
 extension WireBasis {
   /// Whether it can be merged with whatever is here.
   var isSelfContained: Bool {
-    if case .vectors(let base, _) = self { base.isEmpty } else { false }
+    if case .vectors(let base, _, _) = self { base.isEmpty } else { false }
   }
 }
 
 extension IncomingDocument {
   /// Whether all of it was here before; what did not change anything although it was not, was refused.
   fileprivate func isKnown(_ known: Knowledge?) -> Bool {
-    guard case .vectors(_, let vector) = basis else { return known?.isSame ?? false }
+    guard case .vectors(_, let vector, _) = basis else { return known?.isSame ?? false }
     return vector.isEmpty || known?.isCertified == true || known?.vector?.dominates(vector) == true
   }
 
@@ -297,13 +307,14 @@ extension IncomingDocument {
     let record = RecordView(existing.record)
     switch basis {
     case .state(let step):
-      known = Knowledge(isSame: step.leads(to: existing.summary))
+      known = Knowledge(summary: existing.summary, isSame: step.leads(to: existing.summary))
       if step.fits(existing.summary) || Probe.defect(.successorNotChecked) { return .join }
       Probe.reached(.successorLeftOut)
       return .leave
-    case .vectors(let base, let vector):
+    case .vectors(let base, let vector, _):
       let here = try record.vector(sites: sites)
-      known = Knowledge(vector: here, isCertified: !record.isAlive && here.isEmpty)
+      known = Knowledge(
+        vector: here, summary: existing.summary, isCertified: !record.isAlive && here.isEmpty)
       guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
       // A whole document also tells what is gone, though nobody may remember its removal.
       guard here == vector || !here.isEmpty, !Probe.defect(.repairSkipped) else { return .join }

@@ -129,7 +129,7 @@ struct IncomingGroup: Sendable {
     let block = block
     drafter.refresh()
     for index in documents.indices {
-      guard case .vectors(_, let vector) = documents[index].basis else { continue }
+      guard case .vectors(_, let vector, _) = documents[index].basis else { continue }
       documents[index].draft = drafter.draft(
         block.span.bytes.extracting(documents[index].wire), in: documents[index].collection, vector)
     }

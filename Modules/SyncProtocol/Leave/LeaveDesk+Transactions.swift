@@ -124,7 +124,7 @@ extension LeaveDesk {
   func without(left group: IncomingGroup, in transaction: WriteTransaction) throws -> IncomingGroup {
     var group = group
     try group.removeDocuments { document in
-      guard case .vectors(_, let coming) = document.basis,
+      guard case .vectors(_, let coming, _) = document.basis,
         let collection = try transaction.collection(document.collection),
         let left = vectorLeft(
           try transaction.leavingNote(for: document.id, in: collection), in: document.collection),
