@@ -56,6 +56,8 @@ package enum SyncLimits {
   package static let changePieceBytes = 1 << 10
   /// A range with at most this many documents at either end is listed.
   package static let listedDocuments = 32
+  /// Documents that a receiver tells of one by one when it resumes, however many it asks for.
+  package static let notices = 1 << 15
   /// The parts into which a range is split.
   package static let splitParts = 16
   /// Statements that are run for one peer at a time.

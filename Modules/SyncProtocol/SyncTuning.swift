@@ -40,7 +40,8 @@ package struct SyncTuning: Hashable, Sendable {
   package var watchedDocuments = 1 << 18
   /// Documents that a sender has announced and the receiver is not done with; more are sent.
   package var announcedDocuments = 8_192
-  /// Documents that a receiver tells of one by one when it resumes; more are found by comparing.
+  /// Documents that a receiver tells of one by one when it resumes, or an eighth of those that it asks for; more are found by
+  /// comparing.
   package var notices = 4_096
   /// Commits of a sender after which a receiver that follows compares all again.
   package var doubtfulCommits: UInt64 = 1 << 20

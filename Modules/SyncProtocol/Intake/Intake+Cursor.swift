@@ -78,13 +78,14 @@ extension Intake {
     guard let peer = context.peer else { return nil }
     let print = interestPrint(interest)
     var wanted = interest
-    let (gatekeeper, notices) = (context.gatekeeper, context.tuning.notices)
+    let gatekeeper = context.gatekeeper
     return try context.read { transaction in
       guard let bytes = try transaction.cursor(of: peer.site), let cursor = SyncCursor(bytes),
         cursor.epoch == peer.logEpoch, cursor.interest == print,
         cursor.own >= transaction.logStart, cursor.own <= transaction.sequence
       else { return nil }
-      var scan = OwnLogScan(after: cursor.own, budget: notices * 4, room: notices)
+      let room = try noticeRoom(transaction, interest)
+      var scan = OwnLogScan(after: cursor.own, budget: room * 4, room: room)
       try scan.run(transaction, sender: LogOrigin(peer: peer.site), &wanted, gatekeeper)
       return scan.isDone && !scan.isFull ? cursor : nil
     }
@@ -214,15 +215,24 @@ extension Intake {
 
   // MARK: - This peer's own log
 
+  /// How many documents of its log a receiver tells of one by one: where they are more than an eighth of all that it asks
+  /// for, comparing that costs less.
+  private func noticeRoom(_ transaction: borrowing ReadTransaction, _ interest: Interest) throws -> Int {
+    let collections = try transaction.collections().filter { interest.covers($0.name) }
+    let documents = collections.reduce(0) { $0 + $1.documentCount }
+    return max(context.tuning.notices, min(documents / 8, SyncLimits.notices))
+  }
+
   /// Tells the sender what it may answer: what was written here or came from others since the cursor, and what
   /// left.
   func runOwnLog(after start: UInt64, told: Int, budget: inout Int) throws(SyncError) {
     guard let peer = context.peer else { return }
-    var scan = OwnLogScan(after: start, budget: budget, room: max(context.tuning.notices - told, 0))
+    var scan = OwnLogScan(after: start, budget: budget)
     var interest = interest
     let gatekeeper = context.gatekeeper
     let isLogged = try context.read { transaction in
       guard start >= transaction.logStart else { return false }
+      scan.room = max(try noticeRoom(transaction, interest) - told, 0)
       try scan.run(transaction, sender: LogOrigin(peer: peer.site), &interest, gatekeeper)
       return true
     }
@@ -250,7 +260,8 @@ extension Intake {
 private struct OwnLogScan {
   private(set) var place: UInt64
   private(set) var budget: Int
-  private var room: Int
+  /// How many documents may yet be told of.
+  var room: Int
   private(set) var notices: [DocumentHave] = []
   private(set) var evicted: [DocumentName] = []
   /// Collections of which something may not be told, or is too much: they are to be compared.
@@ -261,7 +272,7 @@ private struct OwnLogScan {
   /// More is to be told than there is room for.
   private(set) var isFull = false
 
-  init(after place: UInt64, budget: Int, room: Int) {
+  init(after place: UInt64, budget: Int, room: Int = 0) {
     self.place = place
     self.budget = budget
     self.room = room
