@@ -33,7 +33,7 @@ struct PackingPolicy {
   enum Use {
     /// One of many pieces, so that the link would wait for the compressor.
     case bulk
-    /// A change alone, or a few: somebody may be waiting to see it.
+    /// A change alone, or a few, on a link with nothing else under way: somebody may be waiting to see it.
     case change
     case other
   }

@@ -75,7 +75,9 @@ extension Outgoing {
   }
 
   private func use(of pieceBytes: Int, isLive: Bool) -> PackingPolicy.Use {
-    if isLive { return pieceBytes < SyncLimits.changePieceBytes ? .change : .other }
+    if isLive {
+      return pieceBytes < SyncLimits.changePieceBytes && window.wireBytesInFlight == 0 ? .change : .other
+    }
     return pieceBytes >= SyncLimits.bulkPieceBytes ? .bulk : .other
   }
 
