@@ -140,7 +140,7 @@ extension SessionDriver {
 
 extension [Commit] {
   /// Small commits together; what a large one calls for goes out before the next is looked at.
-  fileprivate var batches: [[Commit]] {
+  var batches: [[Commit]] {
     var batches: [[Commit]] = []
     var changes = Int.max
     for commit in self {

@@ -2,7 +2,8 @@ import CRDTCore
 import DocStore
 import Synchronization
 import Testing
-import Transports
+
+@testable import Transports
 
 @Suite(.timeLimit(.minutes(5))) struct SessionInboxTests {
   @Test func `commits that nobody looks at are dropped beyond a bound, and that is told`() async throws {
@@ -37,6 +38,23 @@ import Transports
     try await peer.fill("things", 0..<20_000)
     let input = try #require(inbox.take(keepingTurn: false))
     #expect(input.commits.count == 1 && input.lostThrough == nil)
+    listener.cancel()
+    await peer.end()
+  }
+
+  @Test func `small commits are looked at together, what follows a large one after it`() async throws {
+    let peer = try TestPeer("peer")
+    let commits = Mutex<[Commit]>([])
+    let listener = peer.store.onCommit { commit in commits.withLock { $0.append(commit) } }
+    var next = 0
+    for count in [1, 2, 60, 1, 5, 200, 1, 63, 64, 1] {
+      try await peer.fill("things", next..<next + count)
+      next += count
+    }
+    let batches = commits.withLock { $0.batches }
+    #expect(batches.map { $0.map(\.changes.count) } == [[1, 2, 60, 1], [5, 200], [1, 63], [64], [1]])
+    #expect(batches.flatMap { $0.map(\.sequence) } == commits.withLock { $0.map(\.sequence) })
+    #expect([Commit]().batches.isEmpty)
     listener.cancel()
     await peer.end()
   }
