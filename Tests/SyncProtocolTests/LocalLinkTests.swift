@@ -60,6 +60,23 @@ import Testing
     #expect(live.packed * 2 < live.plain)
   }
 
+  @Test(arguments: [true, false])
+  func `a change alone goes as it is on one machine, and packed behind another`(isLocal: Bool) throws {
+    let (network, a, sender) = try Self.pair(isLocal: isLocal, oneByOne: false)
+    let text = Value.string(String(repeating: "new ", count: 100))
+    func change(_ ids: String...) throws -> (plain: UInt64, packed: UInt64) {
+      let before = sender.statistics
+      for id in ids { try a.put(id, ["text": text]) }
+      try network.settle()
+      return Self.sent(sender, since: before)
+    }
+    let alone = try change("x")
+    #expect(isLocal ? alone.packed == alone.plain : alone.packed * 4 < alone.plain)
+    let two = try change("y", "z")
+    #expect(two.plain == alone.plain * 2)
+    #expect(two.packed * 4 < two.plain * (isLocal ? 3 : 1))
+  }
+
   @Test func `a level that was asked for holds on one machine, too`() throws {
     let (_, _, sender) = try Self.pair(level: 1, isLocal: true, oneByOne: false)
     let bulk = Self.sent(sender)
