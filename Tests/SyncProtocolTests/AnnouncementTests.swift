@@ -30,13 +30,13 @@ import Testing
       isHeld: isHeld, leaves: leaves)
   }
 
-  private func open() throws -> RawPeer {
-    let raw = try RawPeer { $0.features = .mesh }
+  private func open(_ features: Features = .mesh) throws -> RawPeer {
+    let raw = try RawPeer { $0.features = features }
     try raw.peer.subscribe("SELECT * FROM things")
     raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
     raw.start()
     var hello = RawPeer.hello
-    hello.features = .mesh
+    hello.features = features
     raw.send(.hello) { hello.encode(to: &$0) }
     return raw
   }
@@ -103,8 +103,10 @@ import Testing
     #expect(raw.closed == nil)
   }
 
-  @Test func `what leaves before it is here is wanted when it has come`() throws {
-    let raw = try open()
+  /// Where announcements are told of in their order, and where a log is walked.
+  @Test(arguments: [Features.mesh, .cursors])
+  func `what leaves before it is here is wanted when it has come`(features: Features) throws {
+    let raw = try open(features)
     try raw.sendDocument("a", ["n": .int(2)])
     let announcement = Announcement([[try document("a", leaves: true)]])
     raw.send(.announce) { announcement.encode(to: &$0) }

@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `those that wait for another group are taken out in their order`() throws {
-    var waiting = WaitingOffers<Int>()
+    var waiting = Waiting<DocumentOffer, Int>()
     let one = try GoldenMessages().offer
     waiting.append([one, one], until: 3)
     waiting.append([one], until: 5)

@@ -50,25 +50,46 @@ extension Intake {
     return owed
   }
 
-  /// Asks at once for what is lacking here of each group, as one.
-  private func ask(for groups: [[AnnouncedDocument]]) throws(SyncError) {
+  /// Asks at once for what is lacking here of each group, as one, or when what may be on its way is here.
+  private func ask(for groups: [[AnnouncedDocument]], mayWait: Bool = true) throws(SyncError) {
+    var early: [[AnnouncedDocument]] = []
     try readStandings { standing in
       for group in groups {
-        let wants = try group.filter { concerns($0.collection) }.compactMap { document -> DocumentWant? in
-          let standing = try standing(document)
-          return standing.isLacking ? want(document, standing) : nil
+        let documents = group.filter { concerns($0.collection) }
+        let standings = try documents.map(standing)
+        if mayWait, isEarly(documents, standings) {
+          early.append(documents)
+          continue
         }
+        let wants = zip(documents, standings).filter { $1.isLacking }.map(want)
         if !wants.isEmpty { pulls.append(wants) }
       }
     }
+    keep(early)
     sendPulls(isGraft: false)
+  }
+
+  private func keep(_ early: [[AnnouncedDocument]]) {
+    let count = early.reduce(0) { $0 + $1.count }
+    guard count > 0 else { return }
+    guard earlyAnnouncements.count + count <= context.tuning.waitingOffers else {
+      for document in early.joined() { due.add(document.collection) }
+      return
+    }
+    earlyAnnouncements.append(early, documents: count, until: receivedGroups)
+  }
+
+  /// Asks for what is lacking of those that waited for groups which are here now.
+  func takeEarlyAnnouncements() throws(SyncError) {
+    while let groups = earlyAnnouncements.removeFirst(where: { $0 <= appliedGroups }) {
+      try ask(for: groups, mayWait: false)
+    }
   }
 
   /// Whether a document has left that is not here, but may be on its way as it was: then it concerns this peer when that
   /// is here.
-  private func isEarly(_ group: AnnouncedGroups.Group, _ standings: [Standing]) -> Bool {
-    receivedGroups > appliedGroups
-      && zip(group.documents, standings).contains { $0.leaves && !$1.isHere }
+  private func isEarly(_ documents: [AnnouncedDocument], _ standings: [Standing]) -> Bool {
+    receivedGroups > appliedGroups && zip(documents, standings).contains { $0.leaves && !$1.isHere }
   }
 
   private func want(_ document: AnnouncedDocument, _ standing: Standing) -> DocumentWant {
@@ -87,7 +108,7 @@ extension Intake {
   private func take(
     _ group: AnnouncedGroups.Group, _ standings: [Standing], _ owed: inout [DocumentRequest]
   ) throws {
-    let isEarly = isEarly(group, standings)
+    let isEarly = isEarly(group.documents, standings)
     guard isEarly || standings.contains(where: \.isLacking) else {
       owed += requests(group.documents, standings)
       return

@@ -289,6 +289,7 @@ extension Intake {
     prune(applying.groups, known: outcome.known)
     try tellReturned(applying.groups)
     try takeEarlyOffers()
+    try takeEarlyAnnouncements()
     if !applying.groups.isEmpty { settle() }
     noteProgress()
     return outcome.owed

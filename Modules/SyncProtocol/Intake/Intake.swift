@@ -68,7 +68,9 @@ final class Intake {
   /// Collections of which the sender has been sent a filter under the present interest.
   var filtered: Set<String> = []
   /// Offers that came before the groups sent earlier were applied, through the number of one.
-  var earlyOffers = WaitingOffers<UInt64>()
+  var earlyOffers = Waiting<DocumentOffer, UInt64>()
+  /// Announced groups of which a document has left that may yet come as it was.
+  var earlyAnnouncements = Waiting<[AnnouncedDocument], UInt64>()
   var evicted = EvictedDocuments()
 
   let unpacker = Unpacker()

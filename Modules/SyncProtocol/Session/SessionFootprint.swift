@@ -26,7 +26,7 @@ extension Session {
     footprint.requests = supply.pendingRequests
     footprint.announcements =
       intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count
-      + supply.waitingOffers.count
+      + intake.earlyAnnouncements.count + supply.waitingOffers.count
     footprint.tasks = intake.pendingTasks + supply.pendingTasks
     return footprint
   }

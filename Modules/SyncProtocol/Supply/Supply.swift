@@ -66,7 +66,7 @@ final class Supply {
   var lastCommitted: UInt64 = 0
   var watch: WatchList
   /// Offers that are not to overtake what was queued before them.
-  var waitingOffers = WaitingOffers<Outgoing.Progress>()
+  var waitingOffers = Waiting<DocumentOffer, Outgoing.Progress>()
   var contention: Contention
   var underWay: UnderWay
   /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
