@@ -138,6 +138,24 @@ import Testing
     }
   }
 
+  /// What came from others since hello is as late as what the peer has met, and is no sign that it was written here.
+  @Test(arguments: [true, false])
+  func `a store is not taken for the one that wrote by what others wrote`(_ hasWritten: Bool) throws {
+    let raw = try RawPeer()
+    try raw.peer.put("mine", ["n": .int(1)])
+    try raw.open(subscribing: "SELECT * FROM things")
+    let claimed = try raw.peer.store.read { try $0.highestReading() }
+    let clock = ManualClock()
+    clock.advance(by: 30 * 86_400_000)
+    try raw.sendDocument("x", ["n": .int(2)], at: clock)
+    try raw.apply()
+    let far = try raw.peer.store.read { try $0.highestReading() }
+    #expect(far.milliseconds > claimed.milliseconds + 86_400_000)
+    if hasWritten { try raw.peer.put("x", ["n": .int(3)]) }
+    raw.send(.seen) { $0.writeFixed(far.rawValue) }
+    #expect(raw.closed?.code == (hasWritten ? nil : .cloned))
+  }
+
   @Test func `who hears of the later writes from somebody else first notices, too`() throws {
     let network = TestNetwork()
     let (a, b, c) = (try network.addPeer("a"), try network.addPeer("b"), try network.addPeer("c"))

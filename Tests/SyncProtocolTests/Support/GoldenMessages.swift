@@ -142,9 +142,10 @@ struct GoldenMessages {
   }
 
   /// The wire form of a fresh document.
-  static func wireDocument(_ fields: [String: Value]) throws -> [UInt8] {
+  static func wireDocument(_ fields: [String: Value], at clock: ManualClock = ManualClock()) throws -> [UInt8]
+  {
     let network = TestNetwork()
-    let peer = try network.addPeer("writer")
+    let peer = try network.addPeer("writer", clock: clock)
     defer { withExtendedLifetime(network) {} }
     try peer.put("x", fields)
     return try peer.store.read { transaction in

@@ -74,13 +74,13 @@ final class RawPeer {
   }
 
   /// Sends a whole document of things, as a group of its own.
-  func sendDocument(_ id: String, _ fields: [String: Value]) throws {
+  func sendDocument(_ id: String, _ fields: [String: Value], at clock: ManualClock = ManualClock()) throws {
     var group = ByteWriter()
     group.writeVarint(1)
     group.writeString("things")
     group.writeBlob(try DocumentID(id).bytes)
     group.write(0 as UInt8)
-    group.writeBlob(try GoldenMessages.wireDocument(fields))
+    group.writeBlob(try GoldenMessages.wireDocument(fields, at: clock))
     send(.fragment) { out in
       var stream = ByteWriter()
       stream.writeBlob(group.bytes)
