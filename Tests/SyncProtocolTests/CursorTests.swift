@@ -151,6 +151,21 @@ import Testing
     #expect(merged["n"] == .int(-3) && merged["m"] == .int(-2))
   }
 
+  @Test func `of many documents an eighth is told of one by one`() throws {
+    let pair = try Pair()
+    pair.network.configure = { $0.tuning.notices = 3 }
+    let present = try pair.a.documents().count
+    for index in present..<160 { try pair.a.put("d\(index)", ["n": .int(0)]) }
+    try pair.meet()
+    #expect(try pair.b.documents().count == 160)
+    for index in 0..<20 { try pair.b.put("d\(index)", ["n": .int(-1)]) }
+    let few = try pair.framesOfMeeting()
+    #expect(few.contains(.have) && !few.contains(.compare))
+    for index in 0..<21 { try pair.b.put("d\(index)", ["m": .int(-2)]) }
+    let many = try pair.framesOfMeeting()
+    #expect(many.contains(.compare) && !many.contains(.resume))
+  }
+
   @Test func `more evictions than are told of are found by comparing`() throws {
     let pair = try Pair()
     pair.network.configure = { $0.tuning.notices = 3 }

@@ -29,7 +29,7 @@ struct PackingPolicy {
     self.isLocal = isLocal
   }
 
-  /// What waits for a piece.
+  /// What a piece holds, and so what waits for it.
   enum Use {
     /// One of many pieces, so that the link would wait for the compressor.
     case bulk
