@@ -92,7 +92,9 @@ let package = Package(
     .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
     tests(
       "SyncProtocolTests",
-      using: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "CZlib", "TestKit"],
+      using: [
+        "CRDTCore", "CRDTModel", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "CZlib", "TestKit",
+      ],
       resources: [.copy("Golden")]),
     tests("ScopePolicyTests", using: ["CRDTCore", "SyncProtocol", "ScopePolicy"]),
     tests("TestKitTests", using: ["TestKit"]),

@@ -73,8 +73,8 @@ public final class Change: Sendable {
     case evict
   }
 
-  public let collection: Collection
-  public let id: DocumentID
+  /// The document, by its collection's number.
+  public let key: DocumentKey
   public let kind: Kind
   /// The sequence of the document's group.
   public let sequence: UInt64
@@ -84,29 +84,53 @@ public final class Change: Sendable {
   public let after: Record?
   public let beforeSummary: Summary?
   public let afterSummary: Summary?
-  /// The sites that both records refer to.
-  public let sites: SiteTable
   /// Changes of one group become visible together at a receiver; counts from 0 within the commit.
   public let group: Int
   /// Whether the document is too large to be sent.
   public let oversize: Bool
+  /// The document's number, once it is stored.
+  let number: DocumentNumber
+  let names: CommitNames
 
-  package init(
-    collection: Collection, id: DocumentID, kind: Kind, sequence: UInt64, before: Record?, after: Record?,
-    beforeSummary: Summary?, afterSummary: Summary?, sites: SiteTable, group: Int, oversize: Bool
+  /// What became of a document; the records are copied only where somebody listens to commits.
+  init(
+    _ key: DocumentKey, number: DocumentNumber, kind: Kind, sequence: UInt64, group: Int,
+    before: Record?, beforeSummary: Summary?, after: Record? = nil, afterSummary: Summary? = nil,
+    oversize: Bool = false, names: CommitNames
   ) {
-    self.collection = collection
-    self.id = id
+    self.key = key
+    self.number = number
     self.kind = kind
     self.sequence = sequence
-    self.before = before
-    self.after = after
-    self.beforeSummary = beforeSummary
-    self.afterSummary = afterSummary
-    self.sites = sites
     self.group = group
+    self.before = before
+    self.beforeSummary = beforeSummary
+    self.after = after
+    self.afterSummary = afterSummary
     self.oversize = oversize
+    self.names = names
   }
 
-  public var key: DocumentKey { DocumentKey(collection: collection.id, id: id) }
+  public var id: DocumentID { key.id }
+  /// The document's collection; for many changes in turn, `key` tells faster whether it is the same one.
+  public var collection: Collection { names.collection(key.collection) }
+  /// The sites that both records refer to.
+  public var sites: SiteTable { unsafe names.sites }
+}
+
+/// What the records of a commit's changes refer to: the field names of their collections, and sites.
+///
+/// A transaction may add to them until it ends, so that its changes share them, and they are told once for all.
+// SAFETY: they are told on the writer's thread, before the commit is handed to anybody else, and not again after that.
+final class CommitNames: @unchecked Sendable {
+  @exclusivity(unchecked) private var collections: [Collection] = []
+  @exclusivity(unchecked) private(set) var sites = SiteTable()
+
+  /// - Parameter collections: All of the store, each at its number less one.
+  func tell(_ collections: [Collection], _ sites: SiteTable) {
+    unsafe self.collections = collections
+    unsafe self.sites = sites
+  }
+
+  func collection(_ number: UInt32) -> Collection { unsafe collections[Int(number) - 1] }
 }

@@ -117,6 +117,7 @@ import Testing
         default: .string(String(repeating: "x", count: random.int(below: 20)))
         }
       }
+      var last: RunHead?
       let keys = ["a", "b", "color", "name", "note"]
       var (writer, reader) = (Peer(1), Peer(2))
       try writer.upsert(
@@ -135,11 +136,19 @@ import Testing
         }
         try writer.update([.set(path, scalar())], now: now)
         guard let before = former.document, let after = writer.document, before.summary != after.summary,
-          let whole = try WireDocument.successor(of: before.stored, to: after.stored, tables: writer.tables),
-          let part = try RunPart(whole)
+          let whole = try WireDocument.successor(of: before.stored, to: after.stored, tables: writer.tables)
         else { continue }
+        var columns: [Range<Int>] = []
+        guard let part = try RunPart(whole, values: &columns) else { continue }
         writes += 1
-        var columns = part.values
+        // Taken for one like the last, or like itself, it comes to the same.
+        for (likely, isAlike) in [(last, last == part.head), (part.head, true)] {
+          var values: [Range<Int>] = [7..<8]
+          let again = try #require(try RunPart(whole, like: likely, values: &values), "seed \(seed)")
+          #expect(again.head == part.head && again.isAlike == isAlike, "seed \(seed)")
+          #expect(values == [7..<8] + columns, "seed \(seed)")
+        }
+        last = part.head
         var entries = ByteWriter()
         let successor = whole.bytes
         try part.head.appendEntries(successor.span.bytes, columns: &columns, to: &entries)

@@ -15,12 +15,14 @@ import Testing
     var random = SeededGenerator(seed: seed)
     let fixture = try StoreFixture(seed: seed) { $0.recentIDs = Int(seed % 6) }
     var model: Model = [:]
+    // With many steps documents of one transaction stand on several pages, which part and go.
+    let steps = seed % 3 == 0 ? 60 : 8
     for _ in 0..<60 {
       var draft = model
       let fails = random.oneIn(4)
       do {
         try fixture.store.write { tx in
-          for _ in 0..<random.int(below: 8) { try Self.step(tx, &draft, &random) }
+          for _ in 0..<random.int(below: steps) { try Self.step(tx, &draft, &random, documents: steps) }
           if fails { throw Stop() }
         }
         model = draft
@@ -33,14 +35,17 @@ import Testing
     try Self.compare(fixture.store, model, seed)
   }
 
-  private static func step(_ tx: WriteTransaction, _ model: inout Model, _ random: inout SeededGenerator)
-    throws
-  {
+  private static func step(
+    _ tx: WriteTransaction, _ model: inout Model, _ random: inout SeededGenerator, documents: Int
+  ) throws {
     let collection = random.pick(["cars", "boats", "planes"])
-    let number = random.int(below: 6)
+    let number = random.int(below: documents)
     let id = try DocumentID(.int(Int64(number)))
     let key = random.pick(["a", "b", "c"])
-    let value = Value.int(Int64(random.int(below: 100)))
+    let value: Value =
+      random.oneIn(3)
+      ? .string(String(repeating: "x", count: random.int(below: 3_000)))
+      : .int(Int64(random.int(below: 100)))
     switch random.int(below: 5) {
     case 0, 1:
       try tx.upsert([key: value], id: id, into: collection)

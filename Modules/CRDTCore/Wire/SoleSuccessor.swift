@@ -30,18 +30,18 @@ enum SoleSuccessor {
     guard summary == document.summary else { return nil }
 
     var out = ByteWriter(capacity: 64)
+    let writer = Writer(site: site, birth: write.birth)
+    let succession = Succession(writer: writer, author: .known(place: 1), reading: write.reading)
     SuccessorHead(
-      life: .stays, step: WireStep(from: former.summary, to: summary), author: .known(place: 1),
-      reading: write.reading, after: write.latest
+      life: .stays, step: WireStep(from: former.summary, to: summary), author: succession.author,
+      reading: succession.reading, after: write.latest
     ).write(to: &out)
     out.writeVarint(1)
     let isKnown: Void? = tables.keys.withName(root.keyID(index)) { out.writeBlob($0) }
     guard isKnown != nil else { return nil }
     out.write(new.wireKind)
     new.writeContent(to: &out)
-    let writer = Writer(site: site, birth: write.birth)
     return WireSuccessor(
-      bytes: out.bytes, base: VersionVector([.init(writer: writer, reading: write.latest)]),
-      vector: VersionVector([.init(writer: writer, reading: write.reading)]))
+      bytes: out.bytes, base: VersionVector([.init(writer: writer, reading: write.latest)]), succession)
   }
 }

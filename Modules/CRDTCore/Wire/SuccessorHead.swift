@@ -120,10 +120,17 @@ package struct WireStep: Hashable, Sendable {
 }
 
 /// How one version vector follows from another by one writer's latest write.
-struct Succession {
+struct Succession: Sendable {
   let writer: Writer
   let author: SuccessorHead.Author
   let reading: ClockReading
+
+  /// One that is known.
+  init(writer: Writer, author: SuccessorHead.Author, reading: ClockReading) {
+    self.writer = writer
+    self.author = author
+    self.reading = reading
+  }
 
   /// - Returns: `nil` where more than one writer went on, or the write is not later than all of the base.
   init?(from base: VersionVector, latest: ClockReading, to vector: VersionVector) {

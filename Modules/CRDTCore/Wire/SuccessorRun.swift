@@ -100,15 +100,21 @@ package struct RunHead: Hashable, Sendable {
 package struct RunPart {
   package let head: RunHead
   package let step: WireStep
-  /// Where its values lie in the successor's bytes, in the order of the shape.
-  package let values: [Range<Int>]
+  /// Whether the head is the one that it was taken to be.
+  package let isAlike: Bool
 
   /// Takes a successor apart.
   ///
+  /// - Parameters:
+  ///   - whole: The successor.
+  ///   - likely: The head of the one before, which most successors of a run share: then none is made.
+  ///   - values: Gets, behind what it has, where the values lie in the successor's bytes, in the order of the shape.
   /// - Returns: `nil` where its writer cannot be told by the site alone, or the shape is too long.
   /// - Throws: A `CodecError` when the bytes are no successor.
-  package init?(_ whole: WireSuccessor) throws(CodecError) {
-    guard let succession = Succession(from: whole.base, latest: .zero, to: whole.vector) else { return nil }
+  package init?(
+    _ whole: WireSuccessor, like likely: RunHead? = nil, values: inout [Range<Int>]
+  ) throws(CodecError) {
+    let succession = whole.succession
     let bytes = whole.bytes
     let successor = bytes.span.bytes
     let site = succession.writer.site
@@ -120,22 +126,52 @@ package struct RunPart {
     var reader = ByteReader(successor)
     let head = try SuccessorHead(from: &reader)
     step = head.step
-    var shape = ByteWriter(capacity: 64)
-    var values: [Range<Int>] = []
-    var start = reader.offset
+    let first = values.count
+    let start = reader.offset
     var walk = ShapeWalk()
     try walk.children(&reader, depth: 0, skipping: true) { (_, kind, place) throws(CodecError) in
-      shape.write(successor.extracting(start..<place.offset))
       var value = ByteReader(successor, offset: place.offset)
       try ShapeWalk.skip(kind, &value, depth: place.depth)
       values.append(place.offset..<value.offset)
-      start = value.offset
     }
-    shape.write(successor.extracting(start..<reader.offset))
-    guard reader.isAtEnd, shape.count <= RunHead.shapeBytes else { return nil }
-    self.values = values
+    guard reader.isAtEnd else { return nil }
+    if let likely, likely.site == site, likely.reading == succession.reading, likely.life == head.life,
+      Self.isShape(likely.shape, of: successor, from: start, without: values[first...])
+    {
+      (self.head, isAlike) = (likely, true)
+      return
+    }
+    var shape = ByteWriter(capacity: 64)
+    var offset = start
+    for value in values[first...] {
+      shape.write(successor.extracting(offset..<value.lowerBound))
+      offset = value.upperBound
+    }
+    shape.write(successor.extracting(offset..<successor.byteCount))
+    guard shape.count <= RunHead.shapeBytes else { return nil }
     self.head = RunHead(
-      site: site, reading: succession.reading, life: head.life, shape: shape.bytes, valueCount: values.count)
+      site: site, reading: succession.reading, life: head.life, shape: shape.bytes,
+      valueCount: values.count - first)
+    isAlike = false
+  }
+
+  /// Whether a successor's bytes from `start` on are just `shape` where its values are left out.
+  private static func isShape(
+    _ shape: [UInt8], of successor: RawSpan, from start: Int, without values: ArraySlice<Range<Int>>
+  ) -> Bool {
+    let valueBytes = values.reduce(0) { $0 + $1.count }
+    guard successor.byteCount - start - valueBytes == shape.count else { return false }
+    let shape = shape.span.bytes
+    var (offset, place) = (start, 0)
+    for value in values {
+      let end = place + value.lowerBound - offset
+      guard successor.extracting(offset..<value.lowerBound).isEqual(to: shape.extracting(place..<end)) else {
+        return false
+      }
+      (offset, place) = (value.upperBound, end)
+    }
+    return successor.extracting(offset..<successor.byteCount).isEqual(
+      to: shape.extracting(place..<shape.byteCount))
   }
 }
 

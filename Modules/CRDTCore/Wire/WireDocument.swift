@@ -144,7 +144,7 @@ package enum WireDocument {
         wire: written.bytes.span.bytes, existing: former, own: .zero, tables: &tables),
       merged.summary == document.summary
     else { return nil }
-    return WireSuccessor(bytes: written.bytes, base: base, vector: vector)
+    return WireSuccessor(bytes: written.bytes, base: base, succession)
   }
 }
 
@@ -153,13 +153,13 @@ package final class WireSuccessor: Sendable {
   package let bytes: [UInt8]
   /// What the state before includes.
   package let base: VersionVector
-  /// What the state after it includes.
-  package let vector: VersionVector
+  /// What the state after it includes beyond that.
+  let succession: Succession
 
-  package init(bytes: [UInt8], base: VersionVector, vector: VersionVector) {
+  init(bytes: [UInt8], base: VersionVector, _ succession: Succession) {
     self.bytes = bytes
     self.base = base
-    self.vector = vector
+    self.succession = succession
   }
 }
 

@@ -18,8 +18,6 @@ struct Tables: Sendable {
   let cursors: MDB_dbi
   let staging: MDB_dbi
   let leaving: MDB_dbi
-  /// All of them by name, in the order in which copies are written.
-  let all: [(name: String, table: MDB_dbi)]
 
   /// Room for tables of later releases beside the ones there are.
   static let maximumCount: UInt32 = 32
@@ -47,11 +45,17 @@ struct Tables: Sendable {
     cursors = try access.open("cursors", create: create)
     staging = try access.open("staging", create: create)
     leaving = try access.open("leaving", create: create)
+  }
+
+  /// All of them by name, in the order in which copies are written.
+  ///
+  /// They are not kept: without anything to count, what holds the tables is copied for each document at no cost.
+  var all: [(name: String, table: MDB_dbi)] {
     let tables = [
       meta, collections, keys, sites, ids, recent, documents, log, oversize, indexes, rows, expiry,
       certificates, cursors, staging, leaving,
     ]
-    all = Array(zip(Self.names, tables))
+    return Array(zip(Self.names, tables))
   }
 
   /// Pages that hold something: those of all tables, of the list of tables and of the free list.

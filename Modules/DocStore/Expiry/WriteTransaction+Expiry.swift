@@ -151,7 +151,7 @@ extension WriteTransaction {
       case .keep(_, isForgettable: false): try table.remove(entry)
       case .shrink(let document, let mark, let number):
         let row = DocumentRow.Draft(sequence: mark.sequence, number: number, document: document)
-        try pagesToWrite("collect").replace(row, key, tables)
+        try pagesToWrite("collect").replace(row, key, at: cursor())
         if RecordView(document.record.rawBytes).isForgettable {
           try table.renew(entry, mark, now: now)
         } else {

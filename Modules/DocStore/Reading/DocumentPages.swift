@@ -7,6 +7,8 @@ struct DocumentPages {
   let tables: Tables
   /// What is remembered of documents' numbers; without it each is looked up.
   var numbers = NumberCache.none
+  /// In the table `documents`, for a transaction that writes: what it has looked up it may replace.
+  var cursor: WritingCursor?
 
   var ids: IDPages { IDPages(access: access, tables: tables) }
 
@@ -54,7 +56,12 @@ struct DocumentPages {
   func visitRow(at place: DocumentPlace, _ body: (borrowing DocumentRow) throws -> Void) throws -> Bool {
     // Errors are typed so that the call needs no lookup of types while it runs.
     let found: Void? = try place.withKey { (key) throws(any Error) in
-      try access.withValue(tables.documents, key) { stored in
+      if let cursor {
+        return try cursor.withValue(key) { stored in
+          if let row = DocumentRow(stored, number: place.number) { try body(row) }
+        }
+      }
+      return try access.withValue(tables.documents, key) { stored in
         if let row = DocumentRow(stored, number: place.number) { try body(row) }
       }
     }

@@ -3,7 +3,7 @@ import CRDTCore
 /// The documents that a running transaction has touched, group by group.
 struct ChangeList {
   /// In the order of the first touch; a document appears once a group.
-  private(set) var drafts: [ChangeDraft] = []
+  private(set) var changes: [Change] = []
   /// The last touch of each document.
   private var touches: [Touch] = []
   private var places = HashPlaces()
@@ -21,12 +21,12 @@ struct ChangeList {
   /// Where a document stands in the list, or would stand.
   struct Touch: Equatable {
     fileprivate var hash: UInt64
-    /// The document's latest draft; -1 for a document that was not touched.
-    fileprivate var draft = -1
+    /// The place of the document's latest change; -1 for a document that was not touched.
+    fileprivate var change = -1
     fileprivate var group = 0
     fileprivate var intent = Intent.other
 
-    var isFirst: Bool { draft < 0 }
+    var isFirst: Bool { change < 0 }
 
     /// Whether `next` contradicts what this transaction did to the document before.
     func conflicts(with next: Intent) -> Bool {
@@ -40,29 +40,25 @@ struct ChangeList {
   /// What this transaction did to a document so far; changes nothing, and so is not handed a copy of all.
   mutating func touch(of key: DocumentKey) -> Touch {
     let hash = key.mixed
-    guard let place = places.place(of: hash, where: { drafts[touches[$0].draft].key == key }) else {
+    guard let place = places.place(of: hash, where: { changes[touches[$0].change].key == key }) else {
       return Touch(hash: hash)
     }
     return touches[place]
   }
 
   /// Notes a change: the first one of a group keeps what was before, the last one what came of it.
-  mutating func note(_ draft: ChangeDraft, _ intent: Intent, after touch: Touch) {
+  mutating func note(_ change: Change, _ intent: Intent, after touch: Touch) {
     let isKnown = !touch.isFirst
     var next = touch
     if intent != .other { next.intent = intent }
     if isKnown, touch.group == group {
-      drafts[touch.draft].kind = draft.kind
-      drafts[touch.draft].number = draft.number
-      drafts[touch.draft].after = draft.after
-      drafts[touch.draft].afterSummary = draft.afterSummary
-      drafts[touch.draft].isOversize = draft.isOversize
+      changes[touch.change] = change.following(changes[touch.change])
     } else {
-      next.draft = drafts.count
+      next.change = changes.count
       next.group = group
-      drafts.append(draft)
+      changes.append(change)
     }
-    if isKnown, let place = places.place(of: touch.hash, where: { touches[$0].draft == touch.draft }) {
+    if isKnown, let place = places.place(of: touch.hash, where: { touches[$0].change == touch.change }) {
       touches[place] = next
     } else {
       places.insert(touches.count, touch.hash) { touches[$0].hash }
@@ -73,11 +69,21 @@ struct ChangeList {
   var currentGroup: Int { group }
 
   /// The changes of the present group.
-  var groupDrafts: ArraySlice<ChangeDraft> { drafts[groupStart...] }
+  var groupChanges: ArraySlice<Change> { changes[groupStart...] }
 
   mutating func endGroup() {
-    if drafts.count > groupStart { group += 1 }
-    groupStart = drafts.count
+    if changes.count > groupStart { group += 1 }
+    groupStart = changes.count
     groupSequence = nil
+  }
+}
+
+extension Change {
+  /// This and the change of the same document before it, as one.
+  fileprivate func following(_ former: Change) -> Change {
+    Change(
+      key, number: number, kind: kind, sequence: former.sequence, group: former.group, before: former.before,
+      beforeSummary: former.beforeSummary, after: after, afterSummary: afterSummary, oversize: oversize,
+      names: names)
   }
 }

@@ -46,16 +46,8 @@ extension WriteTransaction {
   /// A document that it changed in several groups appears once for each.
   package var pendingChanges: [Change] {
     guard isCapturing else { return [] }
-    let drafts = changes.drafts
-    return withState { state in
-      drafts.map { draft in
-        Change(
-          collection: state.collections[Int(draft.key.collection) - 1].collection, id: draft.key.id,
-          kind: draft.kind, sequence: draft.sequence, before: draft.before, after: draft.after,
-          beforeSummary: draft.beforeSummary, afterSummary: draft.afterSummary, sites: state.sites,
-          group: draft.group, oversize: draft.isOversize)
-      }
-    }
+    withState { names.tell($0.collections.map(\.collection), $0.sites) }
+    return changes.changes
   }
 
   /// The sequence of a document's last change, in this transaction or before.

@@ -31,16 +31,15 @@ extension WriteTransaction {
   package func noteSender(_ site: SiteID) { logOrigin = LogOrigin(peer: site) }
 
   /// Enters the group that ends.
-  func logGroup(_ drafts: ArraySlice<ChangeDraft>, sequence: UInt64, _ access: PageAccess) throws(StoreError)
-  {
-    guard drafts.count > 1 else {
-      guard let draft = drafts.first, draft.kind == .write else { return }
-      return try logLoose(DocumentPlace(draft.key.collection, draft.number), sequence, access)
+  func logGroup(_ changes: ArraySlice<Change>, sequence: UInt64, _ access: PageAccess) throws(StoreError) {
+    guard changes.count > 1 else {
+      guard let change = changes.first, change.kind == .write else { return }
+      return try logLoose(DocumentPlace(change.key.collection, change.number), sequence, access)
     }
     var places: [DocumentPlace] = []
-    places.reserveCapacity(drafts.count)
-    for draft in drafts where draft.kind == .write {
-      places.append(DocumentPlace(draft.key.collection, draft.number))
+    places.reserveCapacity(changes.count)
+    for change in changes where change.kind == .write {
+      places.append(DocumentPlace(change.key.collection, change.number))
     }
     guard places.count > 1 else {
       if let place = places.first { try logLoose(place, sequence, access) }

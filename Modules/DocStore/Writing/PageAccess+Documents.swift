@@ -25,9 +25,12 @@ extension PageAccess {
     return true
   }
 
-  /// Puts a document's row in place of the one that has its number.
-  func replace(_ row: DocumentRow.Draft, _ path: RawSpan, _ tables: Tables) throws(StoreError) {
-    try put(row, path, tables, .replacing)
+  /// Puts a document's row in place of the one that has its number, and that `cursor` may have found.
+  func replace(_ row: DocumentRow.Draft, _ path: RawSpan, at cursor: WritingCursor) throws(StoreError) {
+    let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, row.number)
+    try place.withKey { (key) throws(StoreError) in
+      try unsafe cursor.put(key, byteCount: row.byteCount(path)) { room in unsafe row.write(path, to: room) }
+    }
   }
 
   @discardableResult

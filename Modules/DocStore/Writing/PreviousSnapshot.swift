@@ -33,29 +33,26 @@ final class PreviousSnapshot {
     defer { environment.recycle(reader) }
     let now = DocumentPages(access: reader.access, tables: environment.tables)
     let next = Self.states(before: later)
-    var places: [DocumentKey: Int] = [:]
-    var drafts: [ChangeDraft] = []
+    // Of each document the last change counts, at the place of the first.
+    var latest: [DocumentKey: (change: Change, group: Int, place: Int)] = [:]
     var groups = 0
     for job in missed {
-      for draft in job.drafts {
-        var draft = ChangeDraft(draft, group: draft.group + groups)
-        if let place = places[draft.key] {
-          (draft.before, draft.beforeSummary) = (drafts[place].before, drafts[place].beforeSummary)
-          drafts[place] = draft
-          continue
-        }
-        (draft.before, draft.beforeSummary) = Self.read(draft.key, pages)
-        (draft.after, draft.afterSummary) = next[draft.key] ?? Self.read(draft.key, now)
-        places[draft.key] = drafts.count
-        drafts.append(draft)
+      for change in job.changes {
+        let place = latest[change.key]?.place ?? latest.count
+        latest[change.key] = (change, change.group + groups, place)
       }
-      groups += (job.drafts.last?.group ?? 0) + 1
+      groups += (job.changes.last?.group ?? 0) + 1
     }
-    for index in drafts.indices {
-      (drafts[index].after, drafts[index].afterSummary) =
-        next[drafts[index].key] ?? Self.read(drafts[index].key, now)
-    }
-    merged.drafts = drafts
+    merged.changes = latest.values.sorted { $0.place < $1.place }
+      .map { change, group, _ in
+        let key = change.key
+        let (before, beforeSummary) = Self.read(key, pages)
+        let (after, afterSummary) = next[key] ?? Self.read(key, now)
+        return Change(
+          key, number: change.number, kind: change.kind, sequence: change.sequence, group: group,
+          before: before, beforeSummary: beforeSummary, after: after, afterSummary: afterSummary,
+          oversize: change.oversize, names: merged.names)
+      }
     merged.isCaptured = true
     return merged
   }
@@ -64,8 +61,8 @@ final class PreviousSnapshot {
   private static func states(before later: ArraySlice<FinishedJob>) -> [DocumentKey: (Record?, Summary?)] {
     var states: [DocumentKey: (Record?, Summary?)] = [:]
     for job in later {
-      for draft in job.drafts where states[draft.key] == nil {
-        states[draft.key] = (draft.before, draft.beforeSummary)
+      for change in job.changes where states[change.key] == nil {
+        states[change.key] = (change.before, change.beforeSummary)
       }
     }
     return states
@@ -76,14 +73,5 @@ final class PreviousSnapshot {
       (Record(copying: row.record), row.summary)
     }
     return (found?.0, found?.1)
-  }
-}
-
-extension ChangeDraft {
-  fileprivate init(_ draft: ChangeDraft, group: Int) {
-    self.init(
-      key: draft.key, number: draft.number, group: group, sequence: draft.sequence, kind: draft.kind,
-      afterSummary: draft.afterSummary,
-      isOversize: draft.isOversize)
   }
 }

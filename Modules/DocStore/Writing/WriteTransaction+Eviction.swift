@@ -12,7 +12,7 @@ extension WriteTransaction {
     guard let index = index(of: collection) else { return false }
     let key = DocumentKey(collection: number(at: index), id: id)
     let path = DocumentPath.key(key.collection, id.bytes)
-    guard let standing = try leaving(path.rawBytes) else {
+    guard let (standing, former) = try leaving(path.rawBytes) else {
       return try removeDamagedCertificate(path.rawBytes, access)
     }
     let isCounted = try standing.number != .none || hasLostRows(access)
@@ -28,10 +28,9 @@ extension WriteTransaction {
     didEvict = true
     log.noteEviction(of: key)
     changes.note(
-      ChangeDraft(
-        key: key, number: standing.number, group: changes.currentGroup, sequence: drawSequence(),
-        kind: .evict, before: standing.record,
-        beforeSummary: standing.summary),
+      Change(
+        key, number: standing.number, kind: .evict, sequence: drawSequence(), group: changes.currentGroup,
+        before: former.record, beforeSummary: former.summary, names: names),
       .other, after: changes.touch(of: key))
     return true
   }
@@ -44,22 +43,23 @@ extension WriteTransaction {
   /// What is about to leave; `nil` when the document is unknown here.
   ///
   /// A damaged document can be evicted: that is how it is got rid of, and fetched anew.
-  private func leaving(_ path: RawSpan) throws -> Standing? {
+  private func leaving(_ path: RawSpan) throws -> (Standing, Former)? {
     var pages = try pages()
     // What is listed goes with the document, so that is what it is found by.
     pages.numbers = .none
-    var standing: Standing?
+    var found: (Standing, Former)?
     var vector: VersionVector?
     let sites = sites
     let visit = try pages.visitRow(path) { row in
-      standing = Standing(of: row, copy: isCapturing)
+      found = (Standing(of: row), isCapturing ? Former(of: row) : Former())
       vector = try? RecordView(row.record).vector(sites: sites)
     }
     switch visit {
     case .found:
       if let vector { noteLeaving(vector) }
-      return standing
-    case .damaged: return try pages.stray(path, isCapturing) ?? Standing(isKnown: true, number: .none)
+      return found
+    case .damaged:
+      return try pages.stray(path, isCapturing) ?? (Standing(isKnown: true, number: .none), Former())
     case .unknown:
       // Each id has its row and each row its id, unless an id is damaged.
       let isWhole = try pages.ids.count == pages.access.entryCount(tables.documents)
@@ -72,26 +72,33 @@ extension DocumentPages {
   /// Looks through the collection for the row of a document whose number does not lead to it.
   ///
   /// - Complexity: O(*n*) in the documents of the collection.
-  fileprivate func stray(_ path: RawSpan, _ copies: Bool) throws -> WriteTransaction.Standing? {
+  fileprivate func stray(
+    _ path: RawSpan, _ copies: Bool
+  ) throws -> (WriteTransaction.Standing, WriteTransaction.Former)? {
     guard let collection = DocumentPath.collection(of: path) else { return nil }
     let number = try number(at: path)
-    var standing: WriteTransaction.Standing?
+    var found: (WriteTransaction.Standing, WriteTransaction.Former)?
     let start = DocumentPlace(collection, .none).withKey { key in key.copied }
     try access.scan(tables.documents, from: start.rawBytes) { key, stored in
       guard DocumentPlace.collection(of: key) == collection else { return false }
       guard let place = DocumentPlace(key) else { return true }
       guard let row = DocumentRow(stored, number: place.number) else {
         guard place.number == number else { return true }
-        standing = WriteTransaction.Standing(isKnown: true, number: place.number)
+        found = (WriteTransaction.Standing(isKnown: true, number: place.number), WriteTransaction.Former())
         return true
       }
       // One that its number leads to names another document: it is that one's, unless it is damaged.
       let isIts =
         row.id.isEqual(to: DocumentPath.id(of: path))
         || row.number == number && !row.isIntact(in: collection)
-      if isIts { standing = WriteTransaction.Standing(of: row, copy: copies) }
-      return standing == nil
+      if isIts {
+        found = (
+          WriteTransaction.Standing(of: row),
+          copies ? WriteTransaction.Former(of: row) : WriteTransaction.Former()
+        )
+      }
+      return found == nil
     }
-    return standing
+    return found
   }
 }

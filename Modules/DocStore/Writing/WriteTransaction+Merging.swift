@@ -20,17 +20,11 @@ package enum MergeWay: Sendable {
 }
 
 /// A peer's document merged with the one here, and not stored yet.
-package final class PreparedMerge {
+package struct PreparedMerge {
   /// What storing it will come to.
   package let result: MergeResult
   fileprivate let change: WriteTransaction.PreparedChange?
   fileprivate let times: MergeTimes
-
-  fileprivate init(result: MergeResult, change: WriteTransaction.PreparedChange?, times: MergeTimes) {
-    self.result = result
-    self.change = change
-    self.times = times
-  }
 
   /// Of the state that storing it will come to, where that is another.
   package var summary: Summary? { change?.summary }

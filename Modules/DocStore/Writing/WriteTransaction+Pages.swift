@@ -11,9 +11,19 @@ extension WriteTransaction {
     var isForgettable = false
     /// Whether a death certificate is all that is known.
     var isCertified = false
-    /// Copied only for those who listen to commits.
+  }
+
+  /// The state of before, copied only for those who listen to commits.
+  struct Former {
     var record: Record?
     var summary: Summary?
+
+    init() {}
+
+    init(of row: borrowing DocumentRow) {
+      record = Record(copying: row.record)
+      summary = row.summary
+    }
   }
 
   /// What a change of one document goes by.
@@ -28,10 +38,20 @@ extension WriteTransaction {
   }
 
   /// A new record of a document, worked out and not stored.
-  struct PreparedChange {
+  ///
+  /// An object, for what it holds would be counted anew each time that a struct of it goes from hand to hand.
+  final class PreparedChange {
     fileprivate let step: ChangeStep
-    fileprivate var standing: Standing
+    fileprivate let standing: Standing
+    fileprivate let former: Former
     fileprivate let document: EncodedDocument
+
+    fileprivate init(_ step: ChangeStep, _ standing: Standing, _ former: Former, _ document: EncodedDocument) {
+      self.step = step
+      self.standing = standing
+      self.former = former
+      self.document = document
+    }
 
     /// Of what the document becomes.
     var summary: Summary { document.summary }
@@ -63,16 +83,17 @@ extension WriteTransaction {
     let step = try step(id, in: collection, at: index, as: intent, operation)
     if mayBeNew, !findsKnown, step.touch.isFirst, try access.entryCount(tables.certificates) == 0,
       let document = try make(step, from: nil, nextNumber, edit),
-      try store(document, step, Standing(number: nextNumber))
+      try store(document, step, Standing(number: nextNumber), Former())
     {
       isStored = true
       return true
     }
     var standing = Standing(number: nextNumber)
-    let made = try workOut(step, &standing, edit)
+    var former = Former()
+    let made = try workOut(step, &standing, &former, edit)
     if mayBeNew { findsKnown = standing.isKnown }
     guard let document = made else { return false }
-    isStored = try store(document, step, standing)
+    isStored = try store(document, step, standing, former)
     // The record is in the store now, so that its memory is free for the next one.
     if !isCapturing { room = document.record }
     return true
@@ -89,23 +110,25 @@ extension WriteTransaction {
     defer { if isNew { forgetLastCollection() } }
     let step = try step(id, in: collection, at: index, as: intent, operation)
     var standing = Standing(number: nextNumber)
-    guard let document = try workOut(step, &standing, edit) else { return nil }
-    return PreparedChange(step: step, standing: standing, document: document)
+    var former = Former()
+    guard let document = try workOut(step, &standing, &former, edit) else { return nil }
+    return PreparedChange(step, standing, former, document)
   }
 
   /// Stores what was worked out.
   ///
   /// - Returns: `false`, with nothing changed, when the document was written meanwhile.
   func store(_ change: PreparedChange) throws -> Bool {
-    let step = change.step
-    guard changes.touch(of: step.key) == step.touch, index(of: step.collection) == step.index else {
+    guard changes.touch(of: change.step.key) == change.step.touch,
+      index(of: change.step.collection) == change.step.index
+    else {
       return false
     }
     var standing = change.standing
     if !standing.isKnown { standing.number = nextNumber }
     // The rows of others may have been worked out since.
-    if let maintainer = step.maintainer { try readRows(change, standing.number, maintainer) }
-    return try store(change.document, step, standing)
+    if let maintainer = change.step.maintainer { try readRows(change, standing.number, maintainer) }
+    return try store(change.document, change.step, standing, change.former)
   }
 
   private func readRows(
@@ -143,14 +166,16 @@ extension WriteTransaction {
   }
 
   /// Reads a document in place and has `edit` make the new record.
-  private func workOut(_ step: ChangeStep, _ standing: inout Standing, _ edit: Making) throws
-    -> EncodedDocument?
-  {
-    let made = try pages().withRecord(step.key.collection, named: step.collection, step.key.id) { row in
-      standing = Standing(of: row, copy: isCapturing)
-      return try make(step, from: StoredDocument(row.record, summary: row.summary), row.number, edit)
+  private func workOut(
+    _ step: ChangeStep, _ standing: inout Standing, _ former: inout Former, _ edit: Making
+  ) throws -> EncodedDocument? {
+    var made: EncodedDocument?
+    let isKnown = try pages().visitRecord(step.key.collection, named: step.collection, step.key.id) { row in
+      standing = Standing(of: row)
+      if isCapturing { former = Former(of: row) }
+      made = try make(step, from: StoredDocument(row.record, summary: row.summary), row.number, edit)
     }
-    return if let made { made } else { try makeAnew(step, &standing, edit) }
+    return isKnown ? made : try makeAnew(step, &standing, edit)
   }
 
   /// Has `edit` make the new record, and takes the rows of both in the collection's indexes.
@@ -202,48 +227,56 @@ extension WriteTransaction {
   /// Stores a record.
   ///
   /// - Returns: `false`, with nothing changed, when the document was taken for new and is not.
-  private func store(_ document: EncodedDocument, _ step: ChangeStep, _ standing: Standing) throws -> Bool {
+  private func store(
+    _ document: EncodedDocument, _ step: ChangeStep, _ standing: Standing, _ former: Former
+  ) throws -> Bool {
     let access = try pagesToWrite("put")
     guard document.record.count <= Limits.recordBytes else {
       throw StoreError(
         DocumentError(.size, "a document takes more than \(Limits.recordBytes) bytes"), operation: "put")
     }
     let sequence = nextSequence
+    let index = step.index
     let row = DocumentRow.Draft(sequence: sequence, number: standing.number, document: document)
     let isPut = try DocumentPath.withKey(step.key.collection, step.key.id.bytes.rawBytes) { path in
-      try update { () throws(StoreError) in
-        if standing.isKnown {
-          try access.replace(row, path, tables)
-        } else {
-          guard try access.add(row, path, tables, behindAll: isLastCollection(step.index)) else {
-            return false
-          }
-          noteNumber(standing.number, path)
-        }
-        let view = RecordView(document.record.rawBytes)
-        try noteExpiry(path, view, sequence: sequence, standing, access)
-        if standing.isCertified { try removeCertificate(path, access) }
-        return true
-      }
+      try put(row, at: path, standing, behindAll: isLastCollection(index), access)
     }
     guard isPut else { return false }
     _ = drawSequence()
     try note(step.maintainer, access)
     if !standing.isKnown {
       drawNumber()
-      countRecord(1, at: step.index)
+      countRecord(1, at: index)
     }
-    count(document.isAlive, since: standing.isAlive, at: step.index)
+    count(document.isAlive, since: standing.isAlive, at: index)
     let record = Record(bytes: document.record)
-    let isOversize = try weigh(document.isAlive ? record : nil, step.key, step.collection, step.index)
-    changes.note(
-      ChangeDraft(
-        key: step.key, number: standing.number, group: changes.currentGroup, sequence: sequence, kind: .write,
-        before: standing.record, beforeSummary: standing.summary, after: isCapturing ? record : nil,
-        afterSummary: document.summary,
-        isOversize: isOversize),
-      step.intent, after: step.touch)
+    let isOversize = try weigh(document.isAlive ? record : nil, step.key, step.collection, index)
+    let change = Change(
+      step.key, number: standing.number, kind: .write, sequence: sequence, group: changes.currentGroup,
+      before: former.record, beforeSummary: former.summary, after: isCapturing ? record : nil,
+      afterSummary: document.summary, oversize: isOversize, names: names)
+    changes.note(change, step.intent, after: step.touch)
     return true
+  }
+
+  /// Writes a row, and what else the store keeps by the document's key.
+  ///
+  /// - Returns: `false`, with nothing changed, when the document was taken for new and is not.
+  private func put(
+    _ row: DocumentRow.Draft, at path: RawSpan, _ standing: Standing, behindAll: Bool, _ access: PageAccess
+  ) throws(StoreError) -> Bool {
+    try update { () throws(StoreError) in
+      if standing.isKnown {
+        try access.replace(row, path, at: cursor())
+      } else {
+        guard try access.add(row, path, tables, behindAll: behindAll) else { return false }
+        noteNumber(standing.number, path)
+      }
+      let view = RecordView(row.document.record.rawBytes)
+      try noteExpiry(path, view, sequence: row.sequence, standing, access)
+      if standing.isCertified { try removeCertificate(path, access) }
+      return true
+    }
   }
 
   /// Compares a living document's size with the limits and keeps the list of those never sent.
@@ -292,12 +325,10 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction.Standing {
-  init(of row: borrowing DocumentRow, copy: Bool) {
+  init(of row: borrowing DocumentRow) {
     isAlive = RecordView(row.record).isAlive
     isKnown = true
     number = row.number
     isForgettable = RecordView(row.record).isForgettable
-    record = copy ? Record(copying: row.record) : nil
-    summary = copy ? row.summary : nil
   }
 }

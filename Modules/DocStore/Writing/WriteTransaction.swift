@@ -10,7 +10,7 @@ public final class WriteTransaction {
   let settings: WriterSettings
   /// Whether records before and after are kept, for those who listen to commits.
   let isCapturing: Bool
-  private let stored: DocumentPages
+  private var stored: DocumentPages
   private let startPages: Int
   private var isOver = false
   /// Why nothing of this transaction can last, whatever its body makes of the error.
@@ -24,6 +24,8 @@ public final class WriteTransaction {
   private var maintainers: [Int: IndexMaintainer] = [:]
   var rows = IndexWriteBuffer()
   var changes = ChangeList()
+  /// What the changes refer to.
+  let names = CommitNames()
   var log = LogDraft()
   /// Who wrote all this, as the log tells it.
   var logOrigin: LogOrigin
@@ -78,6 +80,14 @@ public final class WriteTransaction {
         .writeInsideRead, "A transaction cannot write while it reads a record in place", operation: operation)
     }
     return pages.access
+  }
+
+  /// Where a row was looked up that may be replaced.
+  func cursor() throws(StoreError) -> WritingCursor {
+    if let cursor = stored.cursor { return cursor }
+    let cursor = try WritingCursor(stored.access, tables.documents)
+    stored.cursor = cursor
+    return cursor
   }
 
   /// Runs an update of pages; when it fails, the transaction cannot be committed any more.
@@ -302,7 +312,7 @@ public final class WriteTransaction {
   }
 
   private func closeGroup(_ access: PageAccess) throws(StoreError) {
-    if let sequence = changes.groupSequence { try logGroup(changes.groupDrafts, sequence: sequence, access) }
+    if let sequence = changes.groupSequence { try logGroup(changes.groupChanges, sequence: sequence, access) }
     changes.endGroup()
   }
 
@@ -340,14 +350,14 @@ public final class WriteTransaction {
     try flushRows(access)
     try settleIDs(access)
     settleTables()
-    var job = FinishedJob(origin: origin, isCaptured: isCapturing)
+    var job = FinishedJob(origin: origin, names: names, isCaptured: isCapturing)
     if changes.lastSequence > 0 {
       state.log.commitID = commitID()
       if didEvict { state.log.evictionEpoch += 1 }
       job.sequence = changes.lastSequence
       job.commitID = state.log.commitID
       job.evictionEpoch = state.log.evictionEpoch
-      job.drafts = changes.drafts
+      job.changes = changes.changes
       try finishLog(through: changes.lastSequence, access)
     }
     if changes.lastSequence > 0 || keepsTime { try state.log.write(access, tables) }
@@ -358,8 +368,12 @@ public final class WriteTransaction {
     return (job, state)
   }
 
-  /// Makes the transaction useless.
-  func end() { isOver = true }
+  /// Makes the transaction useless; to be called before the engine's own ends.
+  func end() {
+    isOver = true
+    stored.cursor?.close()
+    stored.cursor = nil
+  }
 
   /// Why the engine refused, when it did.
   var engineFailure: StoreError? { doom }

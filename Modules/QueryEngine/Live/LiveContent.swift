@@ -37,8 +37,14 @@ struct TouchedDocuments {
 
   init(_ commit: Commit, in collection: String) {
     var places: [DocumentID: Int] = [:]
-    for change in commit.changes where change.collection.name == collection {
-      keys = change.collection.keys
+    var latest: (number: UInt32, isThis: Bool)?
+    for change in commit.changes {
+      if latest?.number != change.key.collection {
+        let of = change.collection
+        latest = (of.id, of.name == collection)
+        if of.name == collection { keys = of.keys }
+      }
+      guard latest?.isThis ?? false else { continue }
       if let place = places[change.id] {
         documents[place].after = change.after
       } else {

@@ -48,12 +48,17 @@ package struct ObserverIndex: Sendable {
   ///   compare, and *f* queries found; the number of the others does not matter.
   package mutating func affected(by commit: Commit) -> [ID] {
     var found: Set<ID> = []
-    var visited: Set<String> = []
+    var latest: Collection?
     for change in commit.changes {
-      let name = change.collection.name
-      guard tables[name] != nil else { continue }
-      if visited.insert(name).inserted, let always = tables[name]?.unconditional { found.formUnion(always) }
-      tables[name]?.find(change, &found)
+      let collection: Collection
+      if let latest, latest.id == change.key.collection {
+        collection = latest
+      } else {
+        collection = change.collection
+        latest = collection
+        found.formUnion(tables[collection.name]?.unconditional ?? [])
+      }
+      tables[collection.name]?.find(change, collection.keys, &found)
     }
     return found.sorted()
   }
@@ -109,10 +114,9 @@ private struct ObserverTable: Sendable {
   }
 
   /// Finds the queries with conditions that a changed document fulfils now or did before.
-  mutating func find(_ change: Change, _ found: inout Set<ObserverIndex.ID>) {
+  mutating func find(_ change: Change, _ keys: KeyTable, _ found: inout Set<ObserverIndex.ID>) {
     if let observers = byID[change.id] { found.formUnion(observers) }
     guard !fields.isEmpty else { return }
-    let keys = change.collection.keys
     if keyCount != keys.count {
       keyCount = keys.count
       for path in fields.keys { fields[path]?.path.resolve(keys) }

@@ -116,7 +116,7 @@ struct GroupEncoder {
     runs.write(run.flags)
     run.write(to: &runs)
     runCount += 1
-    runDocuments += run.members.count
+    runDocuments += run.count
   }
 
   /// What stands before the documents.

@@ -6,17 +6,35 @@ struct OutgoingRun {
   /// Fewer are not worth a run's head.
   static let minimum = 8
 
-  struct Member {
-    let id: [UInt8]
-    /// Holds the values.
-    let successor: [UInt8]
-    let part: RunPart
+  /// A document's part: its id, and its successor, which holds the values.
+  private struct Member {
+    let id: DocumentID
+    let successor: WireSuccessor
   }
 
   let collection: String
   let flags: UInt8
   let head: RunHead
-  var members: [Member] = []
+  private var members: [Member] = []
+
+  var count: Int { members.count }
+  private var check = RunCheck()
+  /// Where each member's values lie in its successor, as many of each as the head says.
+  private var values: [Range<Int>] = []
+
+  private init(collection: String, flags: UInt8, head: RunHead, capacity: Int) {
+    self.collection = collection
+    self.flags = flags
+    self.head = head
+    members.reserveCapacity(capacity)
+    values.reserveCapacity(capacity * head.valueCount)
+  }
+
+  private struct Key: Hashable {
+    let collection: UInt32
+    let flags: UInt8
+    let head: RunHead
+  }
 
   /// Takes runs out of documents that have successors, in the order of their first members; `flags` is what the
   /// receiver is told of each.
@@ -25,40 +43,43 @@ struct OutgoingRun {
   static func gather(
     _ documents: [LiveDocument], flags: (LiveDocument) -> UInt8, isEligible: (LiveDocument) -> Bool
   ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
-    struct Key: Hashable {
-      let collection: UInt32
-      let flags: UInt8
-      let head: RunHead
-    }
     var places: [Key: Int] = [:]
     var latest: (key: Key, place: Int)?
     var runs: [OutgoingRun] = []
-    var chosen: [Int?] = []
+    // The run of each document; -1 for none.
+    var chosen: [Int] = []
     chosen.reserveCapacity(documents.count)
-    for document in documents {
-      guard isEligible(document), let successor = document.successor, let part = try RunPart(successor) else {
-        chosen.append(nil)
+    var values: [Range<Int>] = []
+    for index in documents.indices {
+      values.removeAll(keepingCapacity: true)
+      guard isEligible(documents[index]), let successor = documents[index].successor,
+        let part = try RunPart(successor, like: latest?.key.head, values: &values)
+      else {
+        chosen.append(-1)
         continue
       }
-      let key = Key(collection: document.collection.id, flags: flags(document), head: part.head)
+      let change = documents[index].change
+      let flags = flags(documents[index])
       let place: Int
-      if let latest, latest.key == key {
+      if let latest, part.isAlike, latest.key.collection == change.key.collection, latest.key.flags == flags {
         place = latest.place
       } else {
+        let key = Key(collection: change.key.collection, flags: flags, head: part.head)
         place = places[key] ?? runs.count
         (places[key], latest) = (place, (key, place))
+        if place == runs.count {
+          runs.append(
+            OutgoingRun(
+              collection: change.collection.name, flags: flags, head: part.head,
+              capacity: documents.count - index))
+        }
       }
-      if place == runs.count {
-        runs.append(
-          OutgoingRun(collection: document.collection.name, flags: key.flags, head: part.head))
-        runs[place].members.reserveCapacity(documents.count - chosen.count)
-      }
-      runs[place].members.append(Member(id: document.id.bytes, successor: successor.bytes, part: part))
+      runs[place].members.append(Member(id: change.id, successor: successor))
+      runs[place].check.add(part.step)
+      runs[place].values.append(contentsOf: values)
       chosen.append(place)
     }
-    let rest = documents.indices.filter { index in
-      chosen[index].map { runs[$0].members.count < minimum } ?? true
-    }
+    let rest = documents.indices.filter { chosen[$0] < 0 || runs[chosen[$0]].members.count < minimum }
     return (runs.filter { $0.members.count >= minimum }, rest.map { documents[$0] })
   }
 
@@ -66,27 +87,46 @@ struct OutgoingRun {
   func write(to out: inout ByteWriter) {
     let order = order
     head.write(to: &out)
-    var check = RunCheck()
-    for member in members { check.add(member.part.step) }
     check.write(to: &out)
     out.writeVarint(members.count)
     var previous: [UInt8] = []
     for place in order {
-      let id = members[place].id
+      let id = members[place].id.bytes
       out.writeRising(id, after: previous)
       previous = id
     }
-    for column in 0..<head.valueCount {
-      out.writeVarint(members.reduce(0) { $0 + $1.part.values[column].count })
-      for place in order { out.write(members[place].successor[members[place].part.values[column]]) }
+    let width = head.valueCount
+    for column in 0..<width {
+      let places = stride(from: column, to: values.count, by: width)
+      out.writeVarint(places.reduce(0) { $0 + values[$1].count })
+      for place in order {
+        out.write(members[place].successor.bytes[values[place * width + column]])
+      }
     }
   }
 
-  /// Places of the members by ascending ids; members themselves are much to move about.
+  /// Places of the members by ascending ids.
   private var order: [Int] {
-    members.indices.sorted { first, second in
-      let (first, second) = (members[first].id, members[second].id)
+    // Most ids differ in their first bytes, which are compared at once; and members are much to move about.
+    var order = members.indices.map { (head: members[$0].id.bytes.firstWord, place: $0) }
+    order.sort { first, second in
+      if first.head != second.head { return first.head < second.head }
+      let (first, second) = (members[first.place].id.bytes, members[second.place].id.bytes)
       return first.span.bytes.compare(second.span.bytes) < 0
     }
+    return order.map(\.place)
+  }
+}
+
+extension [UInt8] {
+  /// The first eight bytes as a number that sorts as they do, with zeros for those that are lacking.
+  fileprivate var firstWord: UInt64 {
+    let bytes = span.bytes
+    if bytes.byteCount >= 8 {
+      return UInt64(bigEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt64.self))
+    }
+    var word: UInt64 = 0
+    for index in 0..<8 { word = word << 8 | (index < count ? UInt64(self[index]) : 0) }
+    return word
   }
 }

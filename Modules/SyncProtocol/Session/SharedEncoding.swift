@@ -37,15 +37,15 @@ package final class SharedEncoding: Sendable {
     }
   }
 
-  /// The form of a change, which `make` makes if nobody has; two sessions at once may both do so.
+  /// The form of a document's change in the group `sequence`, which `make` makes if nobody has; two sessions at once may both do so.
   ///
   /// - Returns: What `make` returns.
   /// - Throws: What `make` throws.
   package func form(
-    of change: Change, _ make: () throws(SyncError) -> WireSuccessor?
+    of document: DocumentKey, in sequence: UInt64, _ make: () throws(SyncError) -> WireSuccessor?
   ) throws(SyncError) -> WireSuccessor? {
     guard state.withLock({ $0.sessions.count > 1 }) else { return try make() }
-    let name = Name(sequence: change.sequence, document: change.key)
+    let name = Name(sequence: sequence, document: document)
     if let known = state.withLock({ $0.forms[name] ?? $0.former[name] }) { return known }
     let form = try make()
     state.withLock { state in

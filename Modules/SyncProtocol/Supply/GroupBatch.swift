@@ -61,7 +61,7 @@ final class GroupBatch {
     let before = group.byteCount
     hasSteps = true
     group.append(cleared, run)
-    documents += run.members.count
+    documents += run.count
     bytes += group.byteCount - before
   }
 

@@ -22,9 +22,9 @@ extension Supply {
     // Looked up once for changes that follow each other.
     var concern: (collection: UInt32, matcher: CollectionInterest?)?
     for (index, change) in commit.changes.enumerated() {
-      if concern?.collection != change.collection.id {
-        let matcher = concerns(change.collection.name) ? interest.matcher(for: change.collection) : nil
-        concern = (change.collection.id, matcher)
+      if concern?.collection != change.key.collection {
+        let collection = change.collection
+        concern = (collection.id, concerns(collection.name) ? interest.matcher(for: collection) : nil)
       }
       guard let matcher = concern?.matcher else { continue }
       log.isMoved = true
@@ -96,8 +96,8 @@ extension Supply {
     var isSettled = false
     if matched, let before = change.before {
       if group.round != nil, !contention.countDown(change.key) {
-        successor = try context.shared.encoding.form(of: change) { () throws(SyncError) in
-          try self.successor(change)
+        successor = try context.shared.encoding.form(of: change.key, in: change.sequence) {
+          () throws(SyncError) in try self.successor(change)
         }
       }
       if let successor { base = successor.base } else { base = try vector(of: before, change.sites) }

@@ -1,0 +1,64 @@
+import CLMDB
+import CRDTCore
+
+/// A cursor of a writing transaction in one table: what was looked up last is replaced without another search.
+// SAFETY: whoever opens a cursor closes it before its transaction ends, and does not use it or its copies after that.
+@safe struct WritingCursor {
+  private let handle: OpaquePointer
+
+  init(_ access: PageAccess, _ table: MDB_dbi) throws(StoreError) {
+    var handle: OpaquePointer?
+    try StoreError.check(unsafe mdb_cursor_open(access.handle, table, &handle), "mdb_cursor_open")
+    guard let handle = unsafe handle else {
+      throw StoreError(.io, "The engine gave no cursor", operation: "mdb_cursor_open")
+    }
+    unsafe self.handle = handle
+  }
+
+  func close() { unsafe mdb_cursor_close(handle) }
+
+  /// Hands the bytes at `key` to `body`, and stays there; nothing happens when there are none.
+  @inline(__always)
+  func withValue<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
+    // SAFETY: the engine reads the key during the call only; the value stays in place until the transaction ends or
+    // writes again, and neither happens while `body` runs.
+    try unsafe key.withUnsafeBytes { bytes in
+      var name = unsafe MDB_val(
+        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      var found = unsafe MDB_val()
+      let rc = unsafe mdb_cursor_get(handle, &name, &found, MDB_SET)
+      if rc == MDB_NOTFOUND { return nil }
+      try StoreError.check(rc, "mdb_cursor_get")
+      return try unsafe body(RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
+    }
+  }
+
+  /// Whether it stands at `key`: it does after a look there, unless another look or another's write came between.
+  private func stands(at key: RawSpan) -> Bool {
+    var name = unsafe MDB_val()
+    var value = unsafe MDB_val()
+    // SAFETY: the call fills the local structures; the key on the page is compared before anything moves.
+    guard unsafe mdb_cursor_get(handle, &name, &value, MDB_GET_CURRENT) == MDB_SUCCESS else { return false }
+    return unsafe RawSpan(_unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)
+      .isEqual(to: key)
+  }
+
+  /// Stores `count` bytes at `key`, in place of what may stand there; `fill` writes them in place.
+  func put(
+    _ key: RawSpan, byteCount: Int, fill: (UnsafeMutableRawBufferPointer) -> Void
+  ) throws(StoreError) {
+    let flags = UInt32(stands(at: key) ? MDB_RESERVE | MDB_CURRENT : MDB_RESERVE)
+    // SAFETY: with MDB_RESERVE the engine hands out `count` writable bytes, valid until the next update.
+    let rc = unsafe key.withUnsafeBytes { bytes in
+      var name = unsafe MDB_val(
+        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      var room = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
+      let rc = unsafe mdb_cursor_put(handle, &name, &room, flags)
+      if rc == MDB_SUCCESS {
+        unsafe fill(UnsafeMutableRawBufferPointer(start: room.mv_data, count: byteCount))
+      }
+      return rc
+    }
+    try StoreError.check(rc, "mdb_cursor_put")
+  }
+}
