@@ -126,7 +126,7 @@ final class CommitNames: @unchecked Sendable {
   @exclusivity(unchecked) private var collections: [Collection] = []
   @exclusivity(unchecked) private(set) var sites = SiteTable()
 
-  /// - Parameter collections: All of the store, each at its number less one.
+  /// All of the store's collections, each at its number less one.
   func tell(_ collections: [Collection], _ sites: SiteTable) {
     unsafe self.collections = collections
     unsafe self.sites = sites

@@ -8,7 +8,7 @@ package struct DefectSearch {
     .gateNotAsked: 1, .evictionNotAnswered: 1, .renewIgnored: 44, .offersIgnored: 61, .notForwarded: 19,
     .commitMissedInRound: 51, .leaveNotTold: 19, .groupSentInParts: 7, .interestKept: 30,
     .acknowledgementLost: 4, .pingNotSent: 2, .repairSkipped: 69, .successorNotChecked: 11,
-    .missingBaseIgnored: 42, .toldBeforeDurable: 1, .observerMissesMerges: 4, .lifeTakenBlindly: 7,
+    .missingBaseIgnored: 42, .toldBeforeDurable: 10, .observerMissesMerges: 4, .lifeTakenBlindly: 7,
     .wallClockAlone: 2, .componentPublishedInParts: 7, .cursorAhead: 49, .evictionsForgotten: 81,
     .policyPrintForgotten: 53, .evictedDeletionForgotten: 841,
   ]

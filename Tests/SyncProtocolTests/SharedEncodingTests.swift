@@ -26,7 +26,9 @@ import Testing
   }
 
   /// How often one of `sessions` had to make the form of a change itself.
-  private static func timesMade(_ encoding: SharedEncoding, _ change: Name, form: WireSuccessor?) throws -> Int {
+  private static func timesMade(_ encoding: SharedEncoding, _ change: Name, form: WireSuccessor?) throws
+    -> Int
+  {
     var count = 0
     for _ in 0..<3 {
       let found = try encoding.form(of: change.document, in: change.sequence) {

@@ -103,13 +103,12 @@ package struct RunPart {
   /// Whether the head is the one that it was taken to be.
   package let isAlike: Bool
 
-  /// Takes a successor apart.
+  /// Takes a successor apart; `nil` where its writer cannot be told by the site alone, or the shape is too long.
   ///
   /// - Parameters:
   ///   - whole: The successor.
   ///   - likely: The head of the one before, which most successors of a run share: then none is made.
   ///   - values: Gets, behind what it has, where the values lie in the successor's bytes, in the order of the shape.
-  /// - Returns: `nil` where its writer cannot be told by the site alone, or the shape is too long.
   /// - Throws: A `CodecError` when the bytes are no successor.
   package init?(
     _ whole: WireSuccessor, like likely: RunHead? = nil, values: inout [Range<Int>]

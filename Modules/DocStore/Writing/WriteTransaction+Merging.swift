@@ -153,7 +153,7 @@ extension WriteTransaction {
   /// Stores what ``prepare(wire:id:in:choosing:)`` made in this transaction.
   ///
   /// - Returns: `false`, with nothing done, when the document was written meanwhile: it is to be merged anew.
-  package func store(_ prepared: PreparedMerge) throws -> Bool {
+  package func store(_ prepared: borrowing PreparedMerge) throws -> Bool {
     guard let change = prepared.change else { return true }
     guard try store(change) else { return false }
     note(prepared.times)

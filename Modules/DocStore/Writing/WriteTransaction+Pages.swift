@@ -46,7 +46,8 @@ extension WriteTransaction {
     fileprivate let former: Former
     fileprivate let document: EncodedDocument
 
-    fileprivate init(_ step: ChangeStep, _ standing: Standing, _ former: Former, _ document: EncodedDocument) {
+    fileprivate init(_ step: ChangeStep, _ standing: Standing, _ former: Former, _ document: EncodedDocument)
+    {
       self.step = step
       self.standing = standing
       self.former = former

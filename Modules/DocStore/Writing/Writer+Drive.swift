@@ -42,7 +42,10 @@ extension Writer {
     if batch == nil {
       guard let job = queue.withLock({ $0.take() }) else { return false }
       batch = execute(job)
-      if let batch, Probe.defect(.toldBeforeDurable) { announce(batch) }
+      if let batch, Probe.defect(.toldBeforeDurable) {
+        publish(to: batch.environment)
+        announce(batch)
+      }
     }
     if let batch, batch.stage == .executed, stage >= .committed {
       batch.stage = .committed

@@ -320,8 +320,8 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Gives readers the dictionaries that the commit to come needs.
-  private func publish(to environment: Environment) {
+  /// Gives readers the dictionaries that the commit to come needs, and those who are told of it after that.
+  func publish(to environment: Environment) {
     guard state.isCatalogueStale else { return }
     state.isCatalogueStale = false
     let catalogue = Catalogue(state)

@@ -37,8 +37,9 @@ struct GroupMerge {
       return outcome.missing.append(try versions(steps, &outcome))
     }
     for merges in runs {
-      for merge in merges {
-        guard try transaction.store(merge) else {
+      let merges = merges.span
+      for index in merges.indices {
+        guard try transaction.store(merges[index]) else {
           throw SyncError(.malformed, "a group names a document twice")
         }
       }

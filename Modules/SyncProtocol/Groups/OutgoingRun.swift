@@ -41,7 +41,8 @@ struct OutgoingRun {
   ///
   /// - Returns: The runs, and the documents that are in none, in their order.
   static func gather(
-    _ documents: [LiveDocument], flags: (LiveDocument) -> UInt8, isEligible: (LiveDocument) -> Bool
+    _ documents: [LiveDocument], flags: (borrowing LiveDocument) -> UInt8,
+    isEligible: (borrowing LiveDocument) -> Bool
   ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
     var places: [Key: Int] = [:]
     var latest: (key: Key, place: Int)?
@@ -50,16 +51,18 @@ struct OutgoingRun {
     var chosen: [Int] = []
     chosen.reserveCapacity(documents.count)
     var values: [Range<Int>] = []
-    for index in documents.indices {
+    // Each is looked at in place, for it holds much that would be counted in a copy.
+    let span = documents.span
+    for index in span.indices {
       values.removeAll(keepingCapacity: true)
-      guard isEligible(documents[index]), let successor = documents[index].successor,
+      guard isEligible(span[index]), let successor = span[index].successor,
         let part = try RunPart(successor, like: latest?.key.head, values: &values)
       else {
         chosen.append(-1)
         continue
       }
-      let change = documents[index].change
-      let flags = flags(documents[index])
+      let change = span[index].change
+      let flags = flags(span[index])
       let place: Int
       if let latest, part.isAlike, latest.key.collection == change.key.collection, latest.key.flags == flags {
         place = latest.place

@@ -99,7 +99,7 @@ extension Supply {
 
 extension LiveGroup {
   /// What the receiver is told of a document.
-  func flags(of document: LiveDocument) -> UInt8 {
+  func flags(of document: borrowing LiveDocument) -> UInt8 {
     let held = document.isHeld ? GroupEncoder.heldFlag : 0
     guard document.news != nil else { return held }
     return held | GroupEncoder.liveFlag | (isForwarded ? GroupEncoder.forwardedFlag : 0)

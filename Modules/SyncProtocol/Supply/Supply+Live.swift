@@ -271,7 +271,7 @@ extension Supply {
   }
 
   /// Whether the peer has, or gets before, just what a change was made on.
-  private func maySucceed(_ document: LiveDocument, of group: LiveGroup) -> Bool {
+  private func maySucceed(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
     !isRoundActive && group.round == round && !contention.contains(document.key) && !isLarge(group)
   }
 

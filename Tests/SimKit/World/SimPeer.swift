@@ -286,6 +286,8 @@ package final class SimPeer {
     }
     if stage == .executed, openWrites > 1 { world.reach(.commitsShared) }
     let hasMoved = store.step(upTo: stage)
+    // What a store tells too early is heard too early.
+    if stage != .announced { try distribute() }
     guard stage != .announced, hasMoved || stage != .executed else {
       isWriterBusy = false
       try distribute()
