@@ -92,6 +92,39 @@ import Testing
     if !isForgotten { #expect(torn.isEmpty, "\(torn.prefix(4))") }
   }
 
+  /// The transaction that binds them all comes between their being compared and their being sent.
+  @Test func `what is wanted and bound together goes out together`() throws {
+    let count = 40
+    var most: UInt64 = 0
+    for steps in 0..<40 {
+      let network = TestNetwork(seed: UInt64(steps))
+      network.configure = {
+        $0.features.remove(.cursors)
+        $0.initialWindowBytes = 4 << 10
+        $0.tuning.bytesPerCall = 1 << 10
+      }
+      let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+      try b.subscribe("SELECT * FROM things")
+      for number in 0..<count { try a.put("d\(number)", ["n": .int(1)]) }
+      let (first, _) = try network.connect(a, b)
+      try network.settle()
+      network.cut(first)
+      for number in 0..<count { try a.put("d\(number)", ["n": .int(2)]) }
+      try a.distribute()
+      let (end, _) = try network.connect(a, b)
+      try network.run(steps: steps)
+      try a.write { transaction in
+        for number in 0..<count {
+          try transaction.upsert(["m": .int(1)], id: try DocumentID("d\(number)"), into: "things")
+        }
+      }
+      try network.settle()
+      #expect(try b.documents() == a.documents(), "after \(steps) steps")
+      most = max(most, end.session.statistics.documentsSent)
+    }
+    #expect(most <= UInt64(4 * count), "\(most) documents were sent")
+  }
+
   @Test func `an import in batches takes a run a batch, and one transaction over them one component`() throws
   {
     let network = TestNetwork()

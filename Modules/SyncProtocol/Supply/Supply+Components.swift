@@ -8,6 +8,9 @@ struct ComponentPass {
   /// Whether the peer has asked and wanted all: until then only those go that nothing can be asked of any more.
   var isLast = false
   var isSent: [Bool] = []
+  /// Documents that were wanted, and go out with what recent transactions bind to them once all wants are looked at:
+  /// many may go out together.
+  var due = WorkQueue<StoredPlace>()
   /// Documents of recent transactions that went out.
   var recentSent: Set<StoredPlace> = []
   /// Of the documents of recent transactions those in components.
@@ -55,6 +58,20 @@ extension Supply {
       }
     }
     return true
+  }
+
+  /// Sends what was wanted and is bound by recent transactions, unless it went out with another such document.
+  func addDue(budget: inout Int) throws(SyncError) {
+    let concerned = try concernedCollections()
+    try context.read { transaction in
+      try refreshRecent(transaction, concerned)
+      var sources = Sources(self)
+      while budget > 0, hasRoomToAdd, let place = pass.due.removeFirst() {
+        budget -= 1
+        guard deferred[place] != nil else { continue }
+        try sendBundle(around: place, &sources, transaction, budget: &budget)
+      }
+    }
   }
 
   /// Sends what was asked for and waited for all to be asked.

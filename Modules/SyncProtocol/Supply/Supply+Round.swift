@@ -136,6 +136,10 @@ extension Supply {
       try addWanted(budget: &budget)
       return true
     }
+    if !pass.due.isEmpty {
+      try addDue(budget: &budget)
+      return true
+    }
     if try addComponents(budget: &budget) { return true }
     if let walk = streamWalks.removeFirst() {
       try addStream(walk, budget: &budget)
@@ -206,7 +210,7 @@ extension Supply {
           deferred[bound] = .requested(request)
           // The others of its component may be asked for yet.
           if index.component(of: bound).map({ pass.isSent[$0] }) ?? true {
-            try sendBundle(around: bound, &sources, transaction)
+            pass.due.append(bound)
           }
         }
       }

@@ -189,8 +189,8 @@ final class Supply {
 
   /// Whether the reconciliation has something to do that does not wait for the peer.
   private var canProduce: Bool {
-    needsIndex && !index.isReady || !wanted.isEmpty || !streamWalks.isEmpty || hasReadyComponents
-      || isAsked && questions.isEmpty
+    needsIndex && !index.isReady || !wanted.isEmpty || !pass.due.isEmpty || !streamWalks.isEmpty
+      || hasReadyComponents || isAsked && questions.isEmpty
   }
 
   /// Does what waits, as far as the budget of records and the window go.

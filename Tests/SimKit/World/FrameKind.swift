@@ -31,12 +31,17 @@ enum FrameKind {
     return names
   }
 
-  /// A frame in one word and its length, for who reads along.
+  /// A frame in one word and its length, for who reads along; and which part of which large group it is.
   static func text(_ bytes: [UInt8]) -> String {
     guard bytes.count > 4 else { return "\(bytes.count) B" }
     // Frames of the first form begin with a length of four bytes, of which the first is zero.
-    let type = bytes[0] == 0 ? bytes[4] : bytes[(bytes.firstIndex { $0 < 0x80 } ?? 0) + 1]
-    let name = FrameType(rawValue: type).map { "\($0)" } ?? "type \(type)"
-    return "\(name), \(bytes.count) B"
+    let place = bytes[0] == 0 ? 4 : (bytes.firstIndex { $0 < 0x80 } ?? 0) + 1
+    let type = FrameType(rawValue: bytes[place])
+    let name = type.map { "\($0)" } ?? "type \(bytes[place])"
+    var reader = ByteReader(bytes.span.bytes, offset: place + 1)
+    guard type == .chunk, (try? reader.readByte()) != nil, let transfer = try? reader.readVarint(),
+      let total = try? reader.readVarint(), let offset = try? reader.readVarint()
+    else { return "\(name), \(bytes.count) B" }
+    return "\(name) \(transfer) from \(offset) of \(total), \(bytes.count) B"
   }
 }
