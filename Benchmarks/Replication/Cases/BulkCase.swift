@@ -14,8 +14,9 @@ struct BulkCase {
   var withPostgres = false
 
   func run(_ report: inout Report, in directory: URL) throws {
-    let raw = try runRaw(&report, in: directory)
+    // What is compared more closely stands side by side.
     let postgres = withPostgres ? try runPostgres(&report, in: directory) : nil
+    let raw = try runRaw(&report, in: directory)
     let name = corpus.collection
     let pair = try Pair(in: directory)
     let load = try pair.sender.ask(.load(path: corpus.path, collection: name, batch: 1_000))

@@ -16,7 +16,7 @@ final class ArrivalLog: Sendable {
     let time = Measures.nanoseconds
     var counts: [(collection: Collection, count: Int)] = []
     for change in commit.changes {
-      if counts.last?.collection.id == change.collection.id {
+      if counts.last?.collection.id == change.key.collection {
         counts[counts.count - 1].count += 1
       } else {
         counts.append((change.collection, 1))

@@ -15,6 +15,13 @@ struct ChangeList {
   }
   private(set) var lastSequence: UInt64 = 0
 
+  /// An empty list with room for so many documents.
+  init(capacity: Int) {
+    changes.reserveCapacity(capacity)
+    touches.reserveCapacity(capacity)
+    places = HashPlaces(capacity: capacity)
+  }
+
   /// What the application did to a document by name: removing and upserting it do not go together.
   enum Intent: Sendable { case upsert, remove, other }
 

@@ -4,6 +4,14 @@ struct HashPlaces {
   private var slots: [UInt32] = []
   private var count = 0
 
+  /// An empty table with room for so many places; for none it takes no memory.
+  init(capacity: Int = 0) {
+    guard capacity > 0 else { return }
+    var size = 16
+    while size < capacity * 2 { size *= 2 }
+    slots = Array(repeating: 0, count: size)
+  }
+
   /// The place among those with `hash` that `matches`.
   func place(of hash: UInt64, where matches: (Int) -> Bool) -> Int? {
     guard !slots.isEmpty else { return nil }

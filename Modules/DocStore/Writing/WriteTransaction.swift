@@ -23,7 +23,7 @@ public final class WriteTransaction {
   /// By a collection's position, for those that have indexes.
   private var maintainers: [Int: IndexMaintainer] = [:]
   var rows = IndexWriteBuffer()
-  var changes = ChangeList()
+  var changes: ChangeList
   /// What the changes refer to.
   let names = CommitNames()
   var log = LogDraft()
@@ -50,8 +50,10 @@ public final class WriteTransaction {
   var seen = SiteReadings()
 
   init(
-    _ stored: DocumentPages, state: StoreState, origin: Origin, settings: WriterSettings, isCapturing: Bool
+    _ stored: DocumentPages, state: StoreState, origin: Origin, settings: WriterSettings, isCapturing: Bool,
+    expecting changes: Int
   ) throws(StoreError) {
+    self.changes = ChangeList(capacity: changes)
     self.stored = stored
     tables = stored.tables
     self.state = state

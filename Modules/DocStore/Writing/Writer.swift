@@ -50,6 +50,11 @@ final class Writer: @unchecked Sendable {
     var failure: StoreError?
   }
 
+  /// Documents that the last transaction changed: the next one may change as many.
+  private var lastChanges = 0
+  /// For more than these no room is kept.
+  private static let expectedChanges = 4_096
+
   /// After this long a commit takes no more waiting jobs along, so that the first ones do not wait for the last.
   private static let batchDuration = Duration.milliseconds(20)
 
@@ -301,7 +306,8 @@ final class Writer: @unchecked Sendable {
     let pages = DocumentPages(access: access, tables: environment.tables, numbers: environment.numbers)
     let transaction = try WriteTransaction(
       pages, state: state, origin: job.origin, settings: settings,
-      isCapturing: !(listeners.isEmpty && lastWords.isEmpty))
+      isCapturing: !(listeners.isEmpty && lastWords.isEmpty),
+      expecting: min(lastChanges, Self.expectedChanges))
     defer { transaction.end() }
     do {
       try job.run(transaction)
@@ -310,6 +316,7 @@ final class Writer: @unchecked Sendable {
         try keepsReserve(pages, environment)
       }
       self.state = state
+      lastChanges = outcome.changes.count
       for finding in transaction.sizes where finding.isStored {
         settings.sizes.report(finding, settings.options)
       }

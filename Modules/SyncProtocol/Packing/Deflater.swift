@@ -7,6 +7,7 @@ import CZlib
 final class Deflater {
   private let stream: UnsafeMutablePointer<z_stream>
   private var level: Int
+  private var strategy = Z_DEFAULT_STRATEGY
 
   /// Makes a compressor.
   ///
@@ -30,17 +31,19 @@ final class Deflater {
     unsafe stream.deallocate()
   }
 
-  /// Changes how hard it tries, between two pieces.
-  func set(level: Int) throws(SyncError) {
-    guard level != self.level else { return }
-    self.level = level
+  /// Changes how hard it tries, between two pieces; without `seekingRepeats` it only gives frequent bytes short codes.
+  func set(level: Int, seekingRepeats: Bool = true) throws(SyncError) {
+    // Runs of one byte cost nothing to look for.
+    let strategy = seekingRepeats ? Z_DEFAULT_STRATEGY : Z_RLE
+    guard level != self.level || strategy != self.strategy else { return }
+    (self.level, self.strategy) = (level, strategy)
     var room: UInt64 = 0
     let rc = unsafe withUnsafeMutableBytes(of: &room) { output in
       // SAFETY: nothing waits in the compressor after a flush, so that zlib writes nothing; it looks for the room.
       unsafe stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
       unsafe stream.pointee.avail_out = UInt32(output.count)
       defer { unsafe stream.pointee.next_out = nil }
-      return unsafe deflateParams(stream, Int32(level), Z_DEFAULT_STRATEGY)
+      return unsafe deflateParams(stream, Int32(level), strategy)
     }
     guard rc == Z_OK else { throw SyncError(.storage, "zlib refuses a level (\(rc))") }
   }

@@ -40,7 +40,7 @@ final class Packer {
       let deflater: Deflater
       if let stream { deflater = stream } else { deflater = try Deflater(level: level) }
       stream = deflater
-      try deflater.set(level: level)
+      try deflater.set(level: level, seekingRepeats: use.seeksRepeats(at: level))
       let packed = try deflater.compressNext(plain)
       skipNext(packed: packed.count, plain: plain.byteCount)
       return fragment(packed.span.bytes, .deflated, plainBytes: plain.byteCount)

@@ -45,20 +45,22 @@ extension Outgoing {
   private func sendFragment() throws(SyncError) -> Int {
     let most = streamStart + UInt64(min(streamBytes, fragmentBytes))
     var count = Int(most - streamStart)
-    var groups = 0
+    var (groups, documents) = (0, 0)
     let isLive = smallGroups.first.map { $0.sequence > 0 } ?? false
     // A piece ends with a group where one ends in it, so that few are ever begun and not whole.
     while let group = smallGroups.first, group.end <= most {
       _ = smallGroups.removeFirst()
       groups += 1
       gone.small += 1
-      context.statistics.documentsSent += UInt64(group.documents)
+      documents += group.documents
       unacknowledged.append(group.sequence)
       count = Int(group.end - streamStart)
     }
+    context.statistics.documentsSent += UInt64(documents)
     isFirstBegun = groups == 0
     let piece = Array(stream[streamHead..<streamHead + count])
-    let packed = try packer.fragment(piece.span.bytes, rate: window.rate, for: use(of: count, isLive: isLive))
+    let packed = try packer.fragment(
+      piece.span.bytes, rate: window.rate, for: use(of: count, documents: documents, isLive: isLive))
     streamHead += count
     if streamHead == stream.count {
       stream.removeAll(keepingCapacity: true)
@@ -74,9 +76,11 @@ extension Outgoing {
     return count
   }
 
-  private func use(of pieceBytes: Int, isLive: Bool) -> PackingPolicy.Use {
+  private func use(of pieceBytes: Int, documents: Int, isLive: Bool) -> PackingPolicy.Use {
     if isLive {
-      return pieceBytes < SyncLimits.changePieceBytes && window.wireBytesInFlight == 0 ? .change : .other
+      if pieceBytes < SyncLimits.changePieceBytes, window.wireBytesInFlight == 0 { return .change }
+      return documents >= SyncLimits.namedDocuments && pieceBytes <= documents * SyncLimits.namedBytes
+        ? .names : .other
     }
     return pieceBytes >= SyncLimits.bulkPieceBytes ? .bulk : .other
   }

@@ -1,0 +1,45 @@
+import CRDTCore
+import TestKit
+import Testing
+
+@testable import SyncProtocol
+
+@Suite struct DeflaterTests {
+  /// Text in which much repeats, then bytes in which nothing does.
+  private static func piece(_ random: inout SeededGenerator) -> [UInt8] {
+    let count = random.int(below: 20_000) + 1
+    if random.oneIn(2) {
+      return (0..<count).map { _ in UInt8(ascii: "0") + UInt8(random.int(below: 10)) }
+    }
+    let word = Array("order-\(random.int(below: 100)) ".utf8)
+    return (0..<count).map { word[$0 % word.count] }
+  }
+
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func `pieces come out as they went in, however hard each is packed`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let (deflater, inflater) = (try Deflater(level: 1), try Inflater())
+    for _ in 0..<40 {
+      let plain = Self.piece(&random)
+      try deflater.set(level: 1 + random.int(below: 9), seekingRepeats: random.oneIn(2))
+      let packed = try deflater.compressNext(plain.span.bytes)
+      var unpacked: [UInt8] = []
+      try inflater.expandNext(packed.span.bytes, plainCount: plain.count, into: &unpacked)
+      #expect(unpacked == plain, "seed \(seed)")
+    }
+  }
+
+  @Test func `only what is little but ids is packed without a search, and only where packing is quick`()
+    throws
+  {
+    let text = Array(String(repeating: "what repeats ", count: 2_000).utf8)
+    func bytes(_ use: PackingPolicy.Use, level: Int) throws -> Int {
+      let packer = Packer(level: level, isLocal: false)
+      return try packer.fragment(text.span.bytes, rate: nil, for: use).packedBytes
+    }
+    for level in 1...9 {
+      #expect(try bytes(.other, level: level) < 500)
+      #expect(try (bytes(.names, level: level) > 5_000) == (level == 1))
+    }
+  }
+}
