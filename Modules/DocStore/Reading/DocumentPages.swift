@@ -58,10 +58,12 @@ struct DocumentPages {
     let found: Void? = try place.withKey { (key) throws(any Error) in
       if let cursor {
         return try cursor.withValue(key) { stored in
+          PageAccess.prefetch(stored)
           if let row = DocumentRow(stored, number: place.number) { try body(row) }
         }
       }
       return try access.withValue(tables.documents, key) { stored in
+        PageAccess.prefetch(stored)
         if let row = DocumentRow(stored, number: place.number) { try body(row) }
       }
     }
