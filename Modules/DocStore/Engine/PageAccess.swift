@@ -167,7 +167,7 @@ import CRDTCore
   @inline(__always)
   static func prefetch(_ value: RawSpan) {
     unsafe value.withUnsafeBytes { bytes in
-      dunlin_prefetch(unsafe UInt(bitPattern: bytes.baseAddress), min(bytes.count, prefetchedBytes))
+      dunlin_prefetch(UInt(bitPattern: bytes.baseAddress), min(bytes.count, prefetchedBytes))
     }
   }
 

@@ -49,13 +49,18 @@ struct Tables: Sendable {
 
   /// All of them by name, in the order in which copies are written.
   ///
-  /// They are not kept: without anything to count, what holds the tables is copied for each document at no cost.
+  /// They are not kept: a value that holds nothing to be counted is copied for each document at no cost.
   var all: [(name: String, table: MDB_dbi)] {
-    let tables = [
+    let handles = handles
+    return handles.indices.map { (Self.names[$0], handles[$0]) }
+  }
+
+  /// The same without their names.
+  private var handles: [16 of MDB_dbi] {
+    [
       meta, collections, keys, sites, ids, recent, documents, log, oversize, indexes, rows, expiry,
       certificates, cursors, staging, leaving,
     ]
-    return Array(zip(Self.names, tables))
   }
 
   /// Pages that hold something: those of all tables, of the list of tables and of the free list.
@@ -63,7 +68,8 @@ struct Tables: Sendable {
     let freeList: MDB_dbi = 0
     let listOfTables: MDB_dbi = 1
     var count = try access.pageCount(freeList) + access.pageCount(listOfTables)
-    for (_, table) in all { count += try access.pageCount(table) }
+    let handles = handles
+    for index in handles.indices { count += try access.pageCount(handles[index]) }
     return count
   }
 }
