@@ -40,9 +40,9 @@ struct TouchedDocuments {
     var latest: (number: UInt32, isThis: Bool)?
     for change in commit.changes {
       if latest?.number != change.key.collection {
-        let of = change.collection
-        latest = (of.id, of.name == collection)
-        if of.name == collection { keys = of.keys }
+        let changed = change.collection
+        latest = (changed.id, changed.name == collection)
+        if changed.name == collection { keys = changed.keys }
       }
       guard latest?.isThis ?? false else { continue }
       if let place = places[change.id] {

@@ -48,6 +48,7 @@ package struct ObserverIndex: Sendable {
   ///   compare, and *f* queries found; the number of the others does not matter.
   package mutating func affected(by commit: Commit) -> [ID] {
     var found: Set<ID> = []
+    var visited: Set<String> = []
     var latest: Collection?
     for change in commit.changes {
       let collection: Collection
@@ -56,7 +57,9 @@ package struct ObserverIndex: Sendable {
       } else {
         collection = change.collection
         latest = collection
-        found.formUnion(tables[collection.name]?.unconditional ?? [])
+        if visited.insert(collection.name).inserted {
+          found.formUnion(tables[collection.name]?.unconditional ?? [])
+        }
       }
       tables[collection.name]?.find(change, collection.keys, &found)
     }

@@ -16,11 +16,11 @@ struct OutgoingRun {
   let flags: UInt8
   let head: RunHead
   private var members: [Member] = []
-
-  var count: Int { members.count }
   private var check = RunCheck()
   /// Where each member's values lie in its successor, as many of each as the head says.
   private var values: [Range<Int>] = []
+
+  var count: Int { members.count }
 
   private init(collection: String, flags: UInt8, head: RunHead, capacity: Int) {
     self.collection = collection

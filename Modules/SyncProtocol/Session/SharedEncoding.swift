@@ -37,7 +37,8 @@ package final class SharedEncoding: Sendable {
     }
   }
 
-  /// The form of a document's change in the group `sequence`, which `make` makes if nobody has; two sessions at once may both do so.
+  /// The form of a document's change in the group `sequence`, which `make` makes if nobody has; two sessions at once
+  /// may both do so.
   ///
   /// - Returns: What `make` returns.
   /// - Throws: What `make` throws.
