@@ -171,6 +171,35 @@ import CRDTCore
     }
   }
 
+  /// Opens a cursor in a table; whoever asks for it closes it before the transaction ends.
+  func openCursor(_ table: MDB_dbi) throws(StoreError) -> OpaquePointer {
+    var cursor: OpaquePointer?
+    // SAFETY: the call fills the local handle.
+    try StoreError.check(unsafe mdb_cursor_open(handle, table, &cursor), "mdb_cursor_open")
+    guard let cursor = unsafe cursor else {
+      throw StoreError(.io, "The engine gave no cursor", operation: "mdb_cursor_open")
+    }
+    return unsafe cursor
+  }
+
+  /// Hands the bytes at `key` to `body` and leaves a cursor there; nothing happens when there are none.
+  @inline(__always)
+  static func withValue<R>(
+    _ cursor: OpaquePointer, _ key: RawSpan, _ body: (RawSpan) throws -> R
+  ) throws -> R? {
+    // SAFETY: the engine reads the key during the call only; the value stays in place until the
+    // transaction ends or writes again, and neither happens while `body` runs.
+    try unsafe key.withUnsafeBytes { bytes in
+      var name = unsafe MDB_val(
+        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+      var found = unsafe MDB_val()
+      let rc = unsafe mdb_cursor_get(cursor, &name, &found, MDB_SET)
+      if rc == MDB_NOTFOUND { return nil }
+      try StoreError.check(rc, "mdb_cursor_get")
+      return try unsafe body(RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
+    }
+  }
+
   /// Opens a named table, making it if `create` is set.
   func open(_ name: String, create: Bool) throws(StoreError) -> MDB_dbi {
     var table: MDB_dbi = 0

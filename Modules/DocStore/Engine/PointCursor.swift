@@ -7,12 +7,7 @@ import CRDTCore
   private let handle: OpaquePointer
 
   init(_ access: PageAccess, _ table: MDB_dbi) throws(StoreError) {
-    var handle: OpaquePointer?
-    try StoreError.check(unsafe mdb_cursor_open(access.handle, table, &handle), "mdb_cursor_open")
-    guard let handle = unsafe handle else {
-      throw StoreError(.io, "The engine gave no cursor", operation: "mdb_cursor_open")
-    }
-    unsafe self.handle = handle
+    unsafe handle = try access.openCursor(table)
   }
 
   /// Visits the keys and values on the page where `key`, which must be there, stands.
@@ -46,16 +41,6 @@ import CRDTCore
   /// Hands the bytes at `key` to `body`; nothing happens when there are none.
   @inline(__always)
   borrowing func withValue<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
-    // SAFETY: the engine reads the key during the call only; the value stays in place until the
-    // transaction ends or writes again, and neither happens while `body` runs.
-    try unsafe key.withUnsafeBytes { bytes in
-      var name = unsafe MDB_val(
-        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-      var found = unsafe MDB_val()
-      let rc = unsafe mdb_cursor_get(handle, &name, &found, MDB_SET)
-      if rc == MDB_NOTFOUND { return nil }
-      try StoreError.check(rc, "mdb_cursor_get")
-      return try unsafe body(RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
-    }
+    try unsafe PageAccess.withValue(handle, key, body)
   }
 }

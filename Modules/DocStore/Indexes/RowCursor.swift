@@ -8,12 +8,7 @@ import CRDTCore
   private let handle: OpaquePointer
 
   init(_ access: PageAccess, _ table: MDB_dbi) throws(StoreError) {
-    var handle: OpaquePointer?
-    try StoreError.check(unsafe mdb_cursor_open(access.handle, table, &handle), "mdb_cursor_open")
-    guard let handle = unsafe handle else {
-      throw StoreError(.io, "The engine gave no cursor", operation: "mdb_cursor_open")
-    }
-    unsafe self.handle = handle
+    unsafe handle = try access.openCursor(table)
   }
 
   deinit { unsafe mdb_cursor_close(handle) }
