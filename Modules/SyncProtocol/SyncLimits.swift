@@ -55,8 +55,8 @@ package enum SyncLimits {
   /// Plain bytes below which a piece that begins with a live change is no more than a few changes.
   package static let changePieceBytes = 1 << 10
   /// So many documents of live changes and more, with at most so many plain bytes each, are little but ids.
-  package static let namedDocuments = 64
-  package static let namedBytes = 48
+  package static let idPieceDocuments = 64
+  package static let idPieceBytesEach = 48
   /// A range with at most this many documents at either end is listed.
   package static let listedDocuments = 32
   /// Documents that a receiver tells of one by one when it resumes, however many it asks for.

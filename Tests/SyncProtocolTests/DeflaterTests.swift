@@ -39,7 +39,7 @@ import Testing
     }
     for level in 1...9 {
       #expect(try bytes(.other, level: level) < 500)
-      #expect(try (bytes(.names, level: level) > 5_000) == (level == 1))
+      #expect(try (bytes(.ids, level: level) > 5_000) == (level == 1))
     }
   }
 }

@@ -82,4 +82,25 @@ import Testing
     let bulk = Self.sent(sender)
     #expect(bulk.packed * 4 < bulk.plain)
   }
+
+  /// Without the search the same values in all of them are not found, as they are with it.
+  @Test func `many small changes are packed without a search for what repeats`() throws {
+    func packed(changes: Int, level: Int?) throws -> (plain: UInt64, packed: UInt64) {
+      let (network, a, sender) = try Self.pair(level: level, isLocal: true, oneByOne: false)
+      let before = sender.statistics
+      try a.write { transaction in
+        for index in 0..<changes {
+          try transaction.update(
+            DocumentID("d0-\(index)"), in: "things", [.set(["text"], .string("the same for all"))])
+        }
+      }
+      try network.settle()
+      return Self.sent(sender, since: before)
+    }
+    let (many, searched) = (try packed(changes: 400, level: nil), try packed(changes: 400, level: 2))
+    #expect(many.plain == searched.plain && many.packed > searched.packed * 3 / 2)
+    // Few are searched, be they as small.
+    let (few, alike) = (try packed(changes: 60, level: nil), try packed(changes: 60, level: 2))
+    #expect(few.packed < alike.packed * 5 / 4)
+  }
 }

@@ -36,12 +36,12 @@ struct PackingPolicy {
     /// A change alone, or a few, on a link with nothing else under way: somebody may be waiting to see it.
     case change
     /// Many documents of a few bytes each: most of it are ids, in which little repeats.
-    case names
+    case ids
     case other
 
     /// Whether it is worth looking for what repeats: for ids the quickest search takes two thirds of the time, and
     /// finds what takes more than short codes for frequent bytes.
-    func seeksRepeats(at level: Int) -> Bool { self != .names || level > 1 }
+    func seeksRepeats(at level: Int) -> Bool { self != .ids || level > 1 }
   }
 
   /// How the next piece is packed, given the bytes that the link moves in a second, where they are known.

@@ -79,8 +79,8 @@ extension Outgoing {
   private func use(of pieceBytes: Int, documents: Int, isLive: Bool) -> PackingPolicy.Use {
     if isLive {
       if pieceBytes < SyncLimits.changePieceBytes, window.wireBytesInFlight == 0 { return .change }
-      return documents >= SyncLimits.namedDocuments && pieceBytes <= documents * SyncLimits.namedBytes
-        ? .names : .other
+      return documents >= SyncLimits.idPieceDocuments && pieceBytes <= documents * SyncLimits.idPieceBytesEach
+        ? .ids : .other
     }
     return pieceBytes >= SyncLimits.bulkPieceBytes ? .bulk : .other
   }
