@@ -172,4 +172,26 @@ import Testing
       #expect(try fixture.store.read { $0.evictionEpoch } == old.evictionEpoch + 1)
     }
   }
+
+  @Test func `many documents are ordered as they stand, those that nobody remembers first`() throws {
+    let fixture = try StoreFixture()
+    for id in ["z", "a", "m"] { try fixture.store.put(id, [:]) }
+    func order(_ ids: [String], in collection: String = "cars") throws -> [Int] {
+      let ids = try ids.map { try DocumentID($0) }
+      return try fixture.store.write { try $0.storedOrder(of: ids, in: collection) }.0
+    }
+    #expect(try order(["a", "other", "m", "z", "another"]) == [1, 4, 3, 0, 2])
+    #expect(try order(["a", "z"], in: "boats") == [0, 1])
+    #expect(try order([]) == [])
+    // Places are told by 16 bits.
+    let many = (0..<1 << 16).map { "\($0)" }
+    #expect(try order(["a"] + many.dropLast()) == Array(1..<1 << 16) + [0])
+    #expect(try order(["a"] + many) == Array(0...1 << 16))
+    // Nothing is remembered of a store that was just opened.
+    try fixture.reopen()
+    #expect(try order(["m", "a", "z"]) == [0, 1, 2])
+    #expect(try fixture.store.fields("a", in: "cars") == [:])
+    // With the one that was asked for come those beside it.
+    #expect(try order(["a", "m", "z"]) == [2, 0, 1])
+  }
 }

@@ -116,6 +116,22 @@ import Synchronization
     return nil
   }
 
+  /// The positions of documents by ascending number, those that are not remembered first.
+  ///
+  /// - Complexity: O(n log n).
+  func order(of ids: [DocumentID], in collection: UInt32) -> [Int] {
+    let positionBits = 64 - Self.numberBits
+    guard ids.count <= 1 << positionBits else { return Array(ids.indices) }
+    var places: [UInt64] = []
+    places.reserveCapacity(ids.count)
+    for (position, id) in ids.enumerated() {
+      let number = number(under: hash(of: id.bytes.rawBytes, in: collection)) ?? .none
+      places.append(number.rawValue << positionBits | UInt64(position))
+    }
+    places.sort()
+    return places.map { Int($0 & (1 << positionBits - 1)) }
+  }
+
   /// Remembers a key's number.
   func note(_ number: DocumentNumber, under hash: UInt64) {
     // Numbers beyond 48 bits would be found anew each time.

@@ -150,6 +150,17 @@ extension WriteTransaction {
     }
   }
 
+  /// The order in which the rows of documents stand, as far as it is remembered: the one in which to merge many.
+  ///
+  /// Rows that stand side by side are found by the same inner pages, which are at hand after the first of them.
+  ///
+  /// - Returns: The positions in `ids`.
+  /// - Complexity: O(n log n), without a look at the store.
+  package func storedOrder(of ids: [DocumentID], in collection: String) throws -> [Int] {
+    guard let index = index(of: collection) else { return Array(ids.indices) }
+    return try pages().numbers.order(of: ids, in: number(at: index))
+  }
+
   /// Stores what ``prepare(wire:id:in:choosing:)`` made in this transaction.
   ///
   /// - Returns: `false`, with nothing done, when the document was written meanwhile: it is to be merged anew.

@@ -32,8 +32,9 @@ struct RunMerge {
     let stamp = Stamp(reading: run.head.reading, site: run.head.site)
     var merges: [PreparedMerge] = []
     merges.reserveCapacity(run.ids.count)
-    for (member, id) in run.ids.enumerated() {
+    for member in try transaction.storedOrder(of: run.ids, in: run.collection) {
       var former = Summary.zero
+      let id = run.ids[member]
       let merge = try transaction.prepare(at: stamp, id: id, in: run.collection) { standing, own, tables in
         former = standing.summary
         return try run.withEntries(of: member) { entries in
