@@ -54,6 +54,8 @@ import Testing
         gate.wait()
       }
     }
+    // Tasks begin in any order.
+    try await waitUntil { store.isWriting }
     let tasks = (0..<20).map { index in
       Task {
         try await store.write { tx in
