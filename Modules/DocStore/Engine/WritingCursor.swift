@@ -1,7 +1,8 @@
 import CLMDB
 import CRDTCore
 
-/// A cursor of a writing transaction in one table: what was looked up last is replaced without another search.
+/// A cursor of a writing transaction in one table: what was looked up last is replaced without another search through the
+/// table's inner pages, for the engine looks first on the page where the cursor stands.
 // SAFETY: whoever opens a cursor closes it before its transaction ends, and does not use it or its copies after that.
 @safe struct WritingCursor {
   private let handle: OpaquePointer
@@ -18,27 +19,16 @@ import CRDTCore
     try unsafe PageAccess.withValue(handle, key, body)
   }
 
-  /// Whether it stands at `key`: it does after a look there, unless another look or another's write came between.
-  private func stands(at key: RawSpan) -> Bool {
-    var name = unsafe MDB_val()
-    var value = unsafe MDB_val()
-    // SAFETY: the call fills the local structures; the key on the page is compared before anything moves.
-    guard unsafe mdb_cursor_get(handle, &name, &value, MDB_GET_CURRENT) == MDB_SUCCESS else { return false }
-    return unsafe RawSpan(_unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)
-      .isEqual(to: key)
-  }
-
   /// Stores `count` bytes at `key`, in place of what may stand there; `fill` writes them in place.
   func put(
     _ key: RawSpan, byteCount: Int, fill: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(StoreError) {
-    let flags = UInt32(stands(at: key) ? MDB_RESERVE | MDB_CURRENT : MDB_RESERVE)
     // SAFETY: with MDB_RESERVE the engine hands out `count` writable bytes, valid until the next update.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
       var room = unsafe MDB_val(mv_size: byteCount, mv_data: nil)
-      let rc = unsafe mdb_cursor_put(handle, &name, &room, flags)
+      let rc = unsafe mdb_cursor_put(handle, &name, &room, UInt32(MDB_RESERVE))
       if rc == MDB_SUCCESS {
         unsafe fill(UnsafeMutableRawBufferPointer(start: room.mv_data, count: byteCount))
       }
