@@ -130,8 +130,11 @@ struct BulkCase {
 
   /// Changes one field of many documents, in large transactions and one by one, at pairs that take turns.
   ///
-  /// - Parameter pairs: The one to compare with, and ours; a different one goes first each time.
+  /// - Parameters:
+  ///   - pairs: The one to compare with, and ours; a different one goes first each time.
+  ///   - report: Takes the figures of both.
   /// - Returns: The median of our seconds with large transactions.
+  /// - Throws: What a peer reports.
   private func changeInTurns(_ pairs: [ChangedPair], _ report: inout Report) throws -> Double {
     var ours: [Double] = []
     for turn in 0..<Self.turns {
