@@ -59,6 +59,8 @@ package enum SyncLimits {
   package static let idPieceBytesEach = 48
   /// A range with at most this many documents at either end is listed.
   package static let listedDocuments = 32
+  /// The same where so many ranges are asked about that most documents are likely to differ.
+  package static let listedWhereMuchDiffers = 48
   /// Documents that a receiver tells of one by one when it resumes, however many it asks for.
   package static let notices = 1 << 15
   /// The parts into which a range is split.

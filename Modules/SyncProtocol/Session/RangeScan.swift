@@ -134,7 +134,7 @@ struct RangeScan: SteppedScan {
     }
     let hash = Fingerprint.hash(id: id, summary: summary)
     fingerprints[part].add(hash)
-    if first.count <= SyncLimits.listedDocuments {
+    if first.count <= SyncLimits.listedWhereMuchDiffers {
       first.append(DocumentHash(id: DocumentID(trusted: id.copied), hash: hash))
     }
   }
@@ -178,9 +178,10 @@ struct SplitScan: SteppedScan {
   private var previous: [UInt8] = []
   private var cursor: [UInt8]
 
-  init(_ range: KeyRange, count: UInt64) {
+  /// Cuts a range with about `count` matches into parts of at least `least`.
+  init(_ range: KeyRange, count: UInt64, least: UInt64) {
     self.range = range
-    partSize = max(1, (count + UInt64(SyncLimits.splitParts) - 1) / UInt64(SyncLimits.splitParts))
+    partSize = max(least, (count + UInt64(SyncLimits.splitParts) - 1) / UInt64(SyncLimits.splitParts))
     cursor = range.from
   }
 

@@ -80,9 +80,14 @@ extension Supply {
     guard scan.isDone else { return questions.prepend(.compare(question, theirs, scan)) }
     let mine = scan.whole
     guard mine != theirs else { return answers.append(.equal(question.request)) }
-    guard mine.count <= UInt64(SyncLimits.listedDocuments) else {
+    // Of one difference the place is found with few bytes; of many each would be asked about by itself in the end.
+    let differsMuch = questions.count >= SyncLimits.splitParts
+    let listed = differsMuch ? SyncLimits.listedWhereMuchDiffers : SyncLimits.listedDocuments
+    guard mine.count <= UInt64(listed) else {
       guard question.range.isWhole else {
-        return questions.prepend(.split(question, SplitScan(question.range, count: mine.count)))
+        let least = differsMuch ? UInt64(listed / 2) : 1
+        return questions.prepend(
+          .split(question, SplitScan(question.range, count: mine.count, least: least)))
       }
       let bounds = scan.sample.bounds(parts: SyncLimits.splitParts)
       return questions.prepend(.parts(question, RangeScan(question.range, bounds: bounds)))
