@@ -35,6 +35,17 @@ import Testing
     // Three splits of 16 parts, and a listing of at most 32 documents.
     #expect(bytes[.comparison, default: 0] < 3 * (16 * 15 + 50) + 32 * 34)
     #expect(bytes.values.reduce(0, +) < 2_000)
+    // Where all differ, a question about each few would take as many bytes as listing them.
+    network.cut(second)
+    try sender.write { transaction in
+      for number in 0..<10_000 { try transaction.update(id(number), in: "things", [.set(["n"], .int(3))]) }
+    }
+    bytes = [:]
+    let (_, third) = try network.connect(sender, receiver)
+    try network.settle()
+    #expect(third.caughtUp == 1)
+    #expect(try sender.documents() == receiver.documents())
+    #expect(bytes[.comparison, default: 0] < 10_000 * 40)
   }
 
   @Test(arguments: [true, false])
