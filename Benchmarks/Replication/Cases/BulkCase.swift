@@ -18,7 +18,6 @@ struct BulkCase {
     // What is compared more closely stands side by side.
     let postgres = withPostgres ? try runPostgres(&report, in: directory) : nil
     let raw = try runRaw(&report, in: directory)
-    let rawPull = raw.pull
     let name = corpus.collection
     let pair = try Pair(in: directory)
     let load = try pair.sender.ask(.load(path: corpus.path, collection: name, batch: 1_000))
@@ -35,8 +34,8 @@ struct BulkCase {
     report.add(
       "\(name): import, CPU per document", try before.figure("cpuSeconds") / count * 1e9, .nanoseconds)
     report.add("\(name): replicate to an empty peer", count / seconds, .perSecond)
-    report.add("\(name): replicate, raw LMDB over TCP", count / rawPull, .perSecond)
-    report.add("\(name): replicate, rate by that of raw LMDB", rawPull / seconds, .times)
+    report.add("\(name): replicate, raw LMDB over TCP", count / raw.pull, .perSecond)
+    report.add("\(name): replicate, rate by that of raw LMDB", raw.pull / seconds, .times)
     if let postgres {
       report.add(
         "\(name): replicate, rate by that of PostgreSQL's initial copy", postgres.copy / seconds, .times)
@@ -73,7 +72,7 @@ struct BulkCase {
     }
     try scan(pair, &report)
     try pair.quit()
-    try runPacked(&report, raw: rawPull, in: directory)
+    try runPacked(&report, raw: raw.pull, in: directory)
   }
 
   /// The first sync again, packed as over a network.
