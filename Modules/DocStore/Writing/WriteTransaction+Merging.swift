@@ -155,6 +155,7 @@ extension WriteTransaction {
   /// Rows that stand side by side are found by the same inner pages, which are at hand after the first of them.
   ///
   /// - Returns: The positions in `ids`.
+  /// - Throws: `closed` when the transaction is over.
   /// - Complexity: O(n log n), without a look at the store.
   package func storedOrder(of ids: [DocumentID], in collection: String) throws -> [Int] {
     guard let index = index(of: collection) else { return Array(ids.indices) }
