@@ -21,6 +21,17 @@ package struct KeyRange: Hashable, Sendable {
   package func contains(_ id: [UInt8]) -> Bool {
     !id.lexicographicallyPrecedes(from) && (to.isEmpty || id.lexicographicallyPrecedes(to))
   }
+
+  /// Whether all of another range lies inside.
+  func contains(_ other: KeyRange) -> Bool {
+    collection == other.collection && !other.from.lexicographicallyPrecedes(from)
+      && (to.isEmpty || !other.to.isEmpty && !to.lexicographicallyPrecedes(other.to))
+  }
+
+  /// The parts between bounds that rise.
+  func parts(cutAt bounds: [[UInt8]]) -> [KeyRange] {
+    zip([from] + bounds, bounds + [to]).map { KeyRange(collection: collection, from: $0, to: $1) }
+  }
 }
 
 /// How many documents a range holds, and the sum of their hashes.
@@ -36,6 +47,11 @@ package struct Fingerprint: Hashable, Sendable {
   package mutating func add(_ hash: UInt64) {
     count &+= 1
     sum &+= hash
+  }
+
+  /// What is left without a part of it.
+  func subtracting(_ part: Fingerprint) -> Fingerprint {
+    Fingerprint(count: count &- part.count, sum: sum &- part.sum)
   }
 
   /// What stands for one document in a sum: its state, tied to its id.

@@ -85,7 +85,7 @@ extension Intake {
         cursor.own >= transaction.logStart, cursor.own <= transaction.sequence
       else { return nil }
       let room = try noticeRoom(transaction, interest)
-      var scan = OwnLogScan(after: cursor.own, budget: room * 4, room: room)
+      var scan = OwnLogScan(after: cursor.own, budget: room * 4, room: room, isTrial: true)
       try scan.run(transaction, sender: LogOrigin(peer: peer.site), &wanted, gatekeeper)
       return scan.isDone && !scan.isFull ? cursor : nil
     }
@@ -271,11 +271,14 @@ private struct OwnLogScan {
   private(set) var isDone = false
   /// More is to be told than there is room for.
   private(set) var isFull = false
+  /// It is to be known only whether there is room.
+  private let isTrial: Bool
 
-  init(after place: UInt64, budget: Int, room: Int = 0) {
+  init(after place: UInt64, budget: Int, room: Int = 0, isTrial: Bool = false) {
     self.place = place
     self.budget = budget
     self.room = room
+    self.isTrial = isTrial
   }
 
   mutating func run(
@@ -283,12 +286,14 @@ private struct OwnLogScan {
     _ gatekeeper: Gatekeeper?
   ) throws {
     guard let gatekeeper else { return }
+    let isTrial = isTrial
     var state = self
     var wanted = interest
     var isPaused = false
     let sites = transaction.sites
     let names = try Self.names(transaction, wanted, gatekeeper)
     try transaction.changes(after: place) { entry in
+      if isTrial, state.isFull { return false }
       // Entries of one commit are taken together: the place is a commit's.
       guard state.budget > 0 || entry.sequence == state.place else {
         isPaused = true
@@ -314,6 +319,7 @@ private struct OwnLogScan {
             return true
           }
           state.room -= 1
+          if isTrial { return true }
           state.notices.append(
             DocumentHave(
               cleared, id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary),

@@ -28,7 +28,7 @@ extension Intake {
     var scan = scan
     guard var filter else {
       try context.advance(&scan, &interest, budget: &budget)
-      let filter = scan.isDone ? IDFilter(count: scan.whole.count) : nil
+      let filter = scan.isDone ? IDFilter(count: scan.digest.whole.count) : nil
       return tasks.prepend(.filter(scan, filter, cursor: []))
     }
     var interest = interest

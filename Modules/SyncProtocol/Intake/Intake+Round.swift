@@ -15,6 +15,7 @@ extension Intake {
     for task in filters { tasks.append(task) }
     releaseBulk()
     open = [:]
+    digests = RangeDigests()
     questions = []
     wants = []
     haves = []
@@ -129,6 +130,8 @@ extension Intake {
   /// A change at a place for which `isSent` goes to the sender anyway, marked as held here.
   func committed(_ commit: Commit, isSent: (Int) -> Bool) throws(SyncError) {
     following.told = max(following.told, commit.sequence)
+    // What another session has brought is not asked for once more.
+    digests.forget(changedBy: commit)
     guard commit.origin != .session(context.id), let gatekeeper = context.gatekeeper else { return }
     if commit.origin == .user { noteUnwanted(commit) }
     guard !interest.isEmpty else { return }

@@ -60,6 +60,7 @@ final class Intake {
   var tasks = WorkQueue<IntakeTask>()
   var open: [UInt64: OpenQuestion] = [:]
   var nextRequest: UInt64 = 1
+  var digests = RangeDigests()
   /// What waits to be sent in one frame.
   var questions: [RangeQuestion] = []
   var wants: [DocumentWant] = []
@@ -198,6 +199,7 @@ final class Intake {
     flush()
     if phase == .asking, tasks.isEmpty, open.isEmpty, bulk.collections.isEmpty {
       phase = .settling
+      digests = RangeDigests()
       context.send(.asked) { $0.writeVarint(round) }
     }
   }

@@ -41,16 +41,20 @@ extension Intake {
   private func runFingerprint(
     _ scan: RangeScan, _ theirs: [Fingerprint]?, budget: inout Int
   ) throws(SyncError) {
-    var scan = scan
-    try context.advance(&scan, &interest, budget: &budget)
-    guard scan.isDone else { return tasks.prepend(.fingerprint(scan, theirs: theirs)) }
-    var from = scan.range.from
-    for (index, mine) in scan.fingerprints.enumerated() {
-      let to = index < scan.bounds.count ? scan.bounds[index] : scan.range.to
-      if theirs?[index] != mine {
-        compare(KeyRange(collection: scan.range.collection, from: from, to: to), mine)
-      }
-      from = to
+    let range = scan.range
+    let mine: [Fingerprint]
+    if theirs != nil, let digest = digests.covering(range) {
+      budget -= 1
+      mine = digest.fingerprints(of: range, cutAt: scan.bounds)
+    } else {
+      var scan = scan
+      try context.advance(&scan, &interest, budget: &budget)
+      guard scan.isDone else { return tasks.prepend(.fingerprint(scan, theirs: theirs)) }
+      mine = scan.fingerprints
+      digests.keep(scan.digest)
+    }
+    for (index, part) in range.parts(cutAt: scan.bounds).enumerated() where theirs?[index] != mine[index] {
+      compare(part, mine[index])
     }
   }
 

@@ -5,8 +5,7 @@ import DocStore
 enum QuestionTask {
   /// With what the receiver told of what it holds, if it did.
   case compare(RangeQuestion, Fingerprint?, RangeScan)
-  case split(RangeQuestion, SplitScan)
-  /// A split at bounds that are known.
+  /// A range that is cut at bounds which are known.
   case parts(RangeQuestion, RangeScan)
   case rest(RangeQuestion, cursor: [UInt8])
 }
@@ -44,7 +43,6 @@ extension Supply {
     while budget > 0, let task = questions.removeFirst() {
       switch task {
       case .compare(let question, let theirs, let scan): try compare(question, theirs, scan, budget: &budget)
-      case .split(let question, let scan): try split(question, scan, budget: &budget)
       case .parts(let question, let scan): try tellParts(question, scan, budget: &budget)
       case .rest(let question, let cursor): try listRest(question, from: cursor, budget: &budget)
       }
@@ -75,52 +73,57 @@ extension Supply {
   private func compare(
     _ question: RangeQuestion, _ theirs: Fingerprint?, _ scan: RangeScan, budget: inout Int
   ) throws(SyncError) {
+    if !question.range.isWhole, let digest = digests.covering(question.range) {
+      budget -= 1
+      return try answer(question, theirs, digest)
+    }
     var scan = scan
     try context.advance(&scan, &interest, budget: &budget)
     guard scan.isDone else { return questions.prepend(.compare(question, theirs, scan)) }
-    let mine = scan.whole
+    try answer(question, theirs, scan.digest)
+  }
+
+  private func answer(
+    _ question: RangeQuestion, _ theirs: Fingerprint?, _ digest: RangeDigest
+  ) throws(SyncError) {
+    let range = question.range
+    let isKnown = digest.covers(range)
+    let mine = isKnown ? digest.fingerprint(of: range) : digest.whole
     guard mine != theirs else { return answers.append(.equal(question.request)) }
     // Of one difference the place is found with few bytes; of many each would be asked about by itself in the end.
     let differsMuch = questions.count >= SyncLimits.splitParts
     let listed = differsMuch ? SyncLimits.listedWhereMuchDiffers : SyncLimits.listedDocuments
     guard mine.count <= UInt64(listed) else {
-      guard question.range.isWhole else {
-        let least = differsMuch ? UInt64(listed / 2) : 1
-        return questions.prepend(
-          .split(question, SplitScan(question.range, count: mine.count, least: least)))
-      }
-      let bounds = scan.sample.bounds(parts: SyncLimits.splitParts)
-      return questions.prepend(.parts(question, RangeScan(question.range, bounds: bounds)))
+      let bounds = digest.bounds(
+        in: range, parts: SyncLimits.splitParts, least: differsMuch ? listed / 2 : 1)
+      guard isKnown else { return questions.prepend(.parts(question, RangeScan(range, bounds: bounds))) }
+      digests.keep(digest)
+      return tell(digest.fingerprints(of: range, cutAt: bounds), bounds, question)
     }
-    guard let cleared = gatekeeper?.clear(question.range.collection) else {
+    guard let cleared = gatekeeper?.clear(range.collection) else {
       return answers.append(.nothing(for: question))
     }
     // Deletions of which only certificates are left cannot be listed: the receiver has to name what it holds.
     let others: UInt64 =
       try context.read { try $0.certificateCount() } > 0 && !Probe.defect(.certificatesNotAskedFor)
-      ? .max : scan.others
+      ? .max : isKnown ? digest.others(in: range) : digest.others
     answers.append(
-      RangeAnswer(cleared, request: question.request, body: .items(scan.first, others: others)))
-  }
-
-  private func split(_ question: RangeQuestion, _ scan: SplitScan, budget: inout Int) throws(SyncError) {
-    var scan = scan
-    try context.advance(&scan, &interest, budget: &budget)
-    guard scan.isDone else { return questions.prepend(.split(question, scan)) }
-    guard let cleared = gatekeeper?.clear(question.range.collection) else {
-      return answers.append(.nothing(for: question))
-    }
-    answers.append(RangeAnswer(cleared, request: question.request, body: .split(scan.parts)))
+      RangeAnswer(
+        cleared, request: question.request, body: .items(digest.matches(in: range), others: others)))
   }
 
   private func tellParts(_ question: RangeQuestion, _ scan: RangeScan, budget: inout Int) throws(SyncError) {
     var scan = scan
     try context.advance(&scan, &interest, budget: &budget)
     guard scan.isDone else { return questions.prepend(.parts(question, scan)) }
+    tell(scan.fingerprints, scan.bounds, question)
+  }
+
+  private func tell(_ fingerprints: [Fingerprint], _ bounds: [[UInt8]], _ question: RangeQuestion) {
     guard let cleared = gatekeeper?.clear(question.range.collection) else {
       return answers.append(.nothing(for: question))
     }
-    let parts = zip(scan.bounds + [[]], scan.fingerprints).map { RangeAnswer.Part(to: $0, fingerprint: $1) }
+    let parts = zip(bounds + [[]], fingerprints).map { RangeAnswer.Part(to: $0, fingerprint: $1) }
     answers.append(RangeAnswer(cleared, request: question.request, body: .split(parts)))
   }
 

@@ -31,6 +31,7 @@ extension Supply {
     isAsked = false
     questions.removeAll()
     answers = []
+    digests = RangeDigests()
     streams = RangeSet()
     streamWalks.removeAll()
     wanted.removeAll()

@@ -22,6 +22,7 @@ final class Supply {
   var isAsked = false
   var questions = WorkQueue<QuestionTask>()
   var answers: [RangeAnswer] = []
+  var digests = RangeDigests()
   var streams = RangeSet()
   var streamWalks = WorkQueue<StreamWalk>()
   var wanted = WorkQueue<DocumentRequest>()
