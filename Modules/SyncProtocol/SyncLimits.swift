@@ -61,6 +61,10 @@ package enum SyncLimits {
   package static let listedDocuments = 32
   /// The same where so many ranges are asked about that most documents are likely to differ.
   package static let listedWhereMuchDiffers = 48
+  /// So many documents that wait to go out together take long to gather.
+  package static let gatheredDocuments = 1_000
+  /// For how long they wait, at most, until the sender has asked all that it asks itself.
+  package static let gatheringDelay = Duration.milliseconds(50)
   /// Documents that a receiver tells of one by one when it resumes, however many it asks for.
   package static let notices = 1 << 15
   /// The parts into which a range is split.

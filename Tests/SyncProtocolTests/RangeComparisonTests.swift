@@ -85,6 +85,39 @@ import Testing
     #expect(second.closed == nil)
   }
 
+  /// More than is kept of a walk, with and without much that does not match in between.
+  @Test(arguments: [1, 2, 40])
+  func `differences among more documents than are kept in memory are found`(every: Int) throws {
+    let network = TestNetwork()
+    network.features = { _ in Features.supported.subtracting(.cursors) }
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    func id(_ number: Int) throws -> DocumentID { try DocumentID("document-\(number * 7_919 % 18_000)") }
+    try a.write { transaction in
+      for number in 0..<18_000 {
+        try transaction.upsert(["kind": .int(Int64(number % every))], id: id(number), into: "things")
+      }
+    }
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things WHERE kind = 0") }
+    let (first, _) = try network.connect(a, b)
+    try network.settle()
+    network.cut(first)
+    // One that matches, at each end, and one that does not.
+    try a.write { try $0.update(id(every * 5), in: "things", [.set(["a"], .int(1))]) }
+    try b.write { try $0.update(id(every * 9), in: "things", [.set(["b"], .int(2))]) }
+    if every > 1 { try a.write { try $0.update(id(1), in: "things", [.set(["a"], .int(3))]) } }
+    var bytes = 0
+    network.onSend = { _, frame in bytes += frame.count }
+    let (second, third) = try network.connect(a, b)
+    try network.settle()
+    let here = try a.documents().filter { $0.value["kind"] == .int(0) }
+    #expect(here.count == 18_000 / every)
+    #expect(here.values.count { $0["a"] == .int(1) } == 1)
+    #expect(here.values.count { $0["b"] == .int(2) } == 1)
+    #expect(try b.documents() == here)
+    #expect([second.closed, third.closed] == [nil, nil])
+    #expect(bytes < 12_000)
+  }
+
   private enum FrameKind: Hashable {
     case comparison, other
 

@@ -107,6 +107,8 @@ extension WriteTransaction {
     _ id: DocumentID, in collection: String, as intent: ChangeList.Intent, _ operation: String, _ edit: Making
   ) throws -> PreparedChange? {
     _ = try pagesToWrite(operation)
+    // Those that are worked out one after the other mostly stand side by side.
+    _ = try cursor()
     let (index, isNew) = try intern(collection, operation: operation)
     defer { if isNew { forgetLastCollection() } }
     let step = try step(id, in: collection, at: index, as: intent, operation)

@@ -135,8 +135,20 @@ final class Intake {
     }
   }
 
+  /// What this peer saw of a collection when it began to compare it, under the same interest as another; `nil` where
+  /// that was before a commit.
+  func digest(of range: KeyRange, under other: Interest, from sequence: UInt64) -> RangeDigest? {
+    guard interest.isSame(as: other, in: range.collection), let digest = digests.digest(of: range),
+      digest.sequence ?? 0 >= sequence
+    else { return nil }
+    return digest
+  }
+
   /// Whether the sender may know what is held here of a collection: ids, vectors, fingerprints.
   func mayTell(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
+
+  /// Whether answers are to come, or to be looked at.
+  var isAsking: Bool { phase == .asking && (!open.isEmpty || !tasks.isEmpty) }
 
   /// Whether nothing can go on here before the sender says something.
   var isWaitingForPeer: Bool {

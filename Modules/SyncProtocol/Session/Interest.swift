@@ -46,7 +46,12 @@ struct Interest {
 
   /// The collections of which something else is asked for than in another interest.
   func names(changedFrom other: Interest) -> Set<String> {
-    Set(names.filter { known[$0] != other.known[$0] })
+    Set(names.filter { !isSame(as: other, in: $0) })
+  }
+
+  /// Whether the same of a collection is asked for as in another interest.
+  func isSame(as other: Interest, in collection: String) -> Bool {
+    known[collection] == other.known[collection]
   }
 
   func covers(_ collection: String) -> Bool { collections[collection] != nil }

@@ -21,6 +21,8 @@ final class RangeDigest {
   }
 
   let range: KeyRange
+  /// The last commit in what was seen first; `nil` before anything was.
+  var sequence: UInt64?
   /// What matches of all that was seen.
   private(set) var whole = Fingerprint()
   /// Documents that were seen and do not match.
@@ -164,11 +166,13 @@ final class RangeDigest {
 struct RangeDigests {
   private var kept: [RangeDigest] = []
 
-  /// Keeps a digest of documents that are likely to be asked about, in place of what was kept of the same range.
+  /// Keeps a digest of what is likely to be asked about, in place of what was kept of the same range.
   mutating func keep(_ digest: RangeDigest) {
     kept.removeAll { digest.range.contains($0.range) }
     let held = kept.reduce(0) { $0 + $1.heldCount }
-    guard digest.isComplete, held + digest.heldCount <= RangeDigest.documents else { return }
+    guard digest.isComplete || digest.range.isWhole, held + digest.heldCount <= RangeDigest.documents else {
+      return
+    }
     kept.append(digest)
   }
 
@@ -179,6 +183,9 @@ struct RangeDigests {
       commit.changes.contains { $0.collection.name == digest.range.collection }
     }
   }
+
+  /// The digest of a range.
+  func digest(of range: KeyRange) -> RangeDigest? { kept.first { $0.range == range } }
 
   /// A digest that knows all of a part of what was walked over.
   func covering(_ range: KeyRange) -> RangeDigest? { kept.first { $0.covers(range) } }

@@ -47,6 +47,7 @@ struct RangeScan {
     _ transaction: borrowing ReadTransaction, _ interest: inout Interest, damaged: (DamagedRecord) -> Void,
     budget: inout Int
   ) throws {
+    digest.sequence = digest.sequence ?? transaction.sequence
     guard let collection = try transaction.collection(range.collection),
       let matcher = interest.matcher(for: collection)
     else {

@@ -58,7 +58,9 @@ public final class Session {
       id: id, store: store, gate: gate, shared: shared, configuration: configuration)
     let intake = Intake(context)
     self.intake = intake
-    supply = Supply(context) { intake.interest.matcher(for: $0) }
+    supply = Supply(
+      context, ownInterest: { intake.interest.matcher(for: $0) },
+      ownDigest: { intake.digest(of: $0, under: $1, from: $2) })
     statements = QueryDesk(context)
     policyEpoch = gate.epoch
   }
@@ -225,14 +227,18 @@ public final class Session {
     var budget = context.recordsPerCall
     try lookAtAnnouncements()
     if supply.isDrained { try intake.askAgain() }
+    let wasAsking = intake.isAsking
     try intake.work(budget: &budget)
     if supply.isDrained { intake.noteDrained() }
     intake.noteFollowed()
     intake.applyNext()
     intake.saveCursor()
     supply.isApplying = intake.applying != nil
+    // What was asked just now leaves when this call is over.
+    supply.isAsking = wasAsking || intake.isAsking
     if intake.isQuiet { supply.noteQuiet() }
     try supply.work(budget: &budget)
+    supply.isAsking = intake.isAsking
     supply.noteConfirmed()
     intake.letGo()
     if let place = supply.log.fellBehindAt {
@@ -270,7 +276,8 @@ public final class Session {
         [
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
-          intake.announcementsTime, intake.bulkTime, intake.cursorTime, supply.markTime, statements.deadline,
+          intake.announcementsTime, intake.bulkTime, intake.cursorTime, supply.markTime,
+          supply.waitsUntil, statements.deadline,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }

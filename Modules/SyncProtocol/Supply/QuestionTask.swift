@@ -73,7 +73,7 @@ extension Supply {
   private func compare(
     _ question: RangeQuestion, _ theirs: Fingerprint?, _ scan: RangeScan, budget: inout Int
   ) throws(SyncError) {
-    if !question.range.isWhole, let digest = digests.covering(question.range) {
+    if let digest = digest(for: question.range) {
       budget -= 1
       return try answer(question, theirs, digest)
     }
@@ -81,6 +81,12 @@ extension Supply {
     try context.advance(&scan, &interest, budget: &budget)
     guard scan.isDone else { return questions.prepend(.compare(question, theirs, scan)) }
     try answer(question, theirs, scan.digest)
+  }
+
+  /// What is known of a range since the reconciliation began: of a whole collection what this peer has just seen as it
+  /// compares it, too.
+  private func digest(for range: KeyRange) -> RangeDigest? {
+    range.isWhole ? ownDigest(range, interest, comparedAt) : digests.covering(range)
   }
 
   private func answer(

@@ -28,7 +28,7 @@ extension Supply {
   /// Forgets the reconciliation; the peer begins another one if it needs to.
   func endRound() {
     isRoundActive = false
-    isAsked = false
+    askedAt = nil
     questions.removeAll()
     answers = []
     digests = RangeDigests()
@@ -121,7 +121,19 @@ extension Supply {
   func asked(round: UInt64) throws(SyncError) {
     guard round == self.round, isRoundActive else { return }
     guard !isAsked else { throw SyncError(.outOfOrder, "The last question came before") }
-    isAsked = true
+    askedAt = context.now
+  }
+
+  /// Whether the peer has asked and wanted all it will.
+  var isAsked: Bool { askedAt != nil }
+
+  /// Until when much that goes out together waits for the answers to this peer's own questions; `nil` where it does not.
+  ///
+  /// To gather it takes long, in which nothing else is done. Once both peers have asked all, both have work.
+  var waitsUntil: Duration? {
+    guard isAsking, deferred.count >= SyncLimits.gatheredDocuments, let askedAt else { return nil }
+    let end = askedAt + SyncLimits.gatheringDelay
+    return context.now < end ? end : nil
   }
 
   /// Adds what the reconciliation has next.
@@ -146,7 +158,7 @@ extension Supply {
       try addStream(walk, budget: &budget)
       return true
     }
-    guard isAsked, questions.isEmpty else { return false }
+    guard isAsked, questions.isEmpty, waitsUntil == nil else { return false }
     if !pass.isLast {
       pass.isLast = true
       pass.next = 0

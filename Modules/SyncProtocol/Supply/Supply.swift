@@ -10,6 +10,8 @@ final class Supply {
   let outgoing: Outgoing
   let batch: GroupBatch
   let ownInterest: (Collection) -> CollectionInterest?
+  /// What this peer has seen of a range, under an interest of its own that is the same, not before a commit.
+  let ownDigest: (KeyRange, Interest, UInt64) -> RangeDigest?
   var interest = Interest()
   /// The interest's number at the peer; `nil` before there is one.
   var generation: UInt64?
@@ -18,8 +20,10 @@ final class Supply {
   // The current reconciliation.
   var round: UInt64 = 0
   var isRoundActive = false
-  /// The peer has asked and wanted all it will.
-  var isAsked = false
+  /// When the peer had asked and wanted all it will.
+  var askedAt: Duration?
+  /// Whether answers to this peer's own questions are still to come.
+  var isAsking = false
   var questions = WorkQueue<QuestionTask>()
   var answers: [RangeAnswer] = []
   var digests = RangeDigests()
@@ -82,10 +86,15 @@ final class Supply {
   var settledSequence: UInt64 = 0
   private var turn = 0
 
-  /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself.
-  init(_ context: SessionContext, ownInterest: @escaping (Collection) -> CollectionInterest?) {
+  /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself, and `ownDigest` what it
+  /// has seen of that.
+  init(
+    _ context: SessionContext, ownInterest: @escaping (Collection) -> CollectionInterest?,
+    ownDigest: @escaping (KeyRange, Interest, UInt64) -> RangeDigest?
+  ) {
     self.context = context
     self.ownInterest = ownInterest
+    self.ownDigest = ownDigest
     outgoing = Outgoing(context)
     watch = WatchList(context.tuning)
     contention = Contention(limit: context.tuning.contendedDocuments)
@@ -191,7 +200,7 @@ final class Supply {
   /// Whether the reconciliation has something to do that does not wait for the peer.
   private var canProduce: Bool {
     needsIndex && !index.isReady || !wanted.isEmpty || !pass.due.isEmpty || !streamWalks.isEmpty
-      || hasReadyComponents || isAsked && questions.isEmpty
+      || hasReadyComponents || isAsked && questions.isEmpty && waitsUntil == nil
   }
 
   /// Does what waits, as far as the budget of records and the window go.
