@@ -12,10 +12,11 @@ final class RangeDigest {
   static let idBytes = 1 << 20
 
   private struct Entry {
-    let start: UInt32
+    var start: UInt32
     let byteCount: UInt16
     let isMatch: Bool
     let hash: UInt64
+    let number: DocumentNumber
 
     var place: Range<Int> { Int(start)..<Int(start) + Int(byteCount) }
   }
@@ -44,20 +45,22 @@ final class RangeDigest {
 
   // MARK: - Filling it
 
-  func addMatch(_ id: RawSpan, hash: UInt64) {
+  func addMatch(_ id: RawSpan, hash: UInt64, number: DocumentNumber) {
     defer { whole.add(hash) }
     guard whole.count & (distance &- 1) == 0 else { return }
-    append(id, isMatch: true, hash: hash)
+    append(id, isMatch: true, hash: hash, number)
   }
 
-  func addOther(_ id: RawSpan) {
+  func addOther(_ id: RawSpan, number: DocumentNumber) {
     others &+= 1
-    if isComplete { append(id, isMatch: false, hash: 0) }
+    if isComplete { append(id, isMatch: false, hash: 0, number) }
   }
 
-  private func append(_ id: RawSpan, isMatch: Bool, hash: UInt64) {
+  private func append(_ id: RawSpan, isMatch: Bool, hash: UInt64, _ number: DocumentNumber) {
     entries.append(
-      Entry(start: UInt32(ids.count), byteCount: UInt16(id.byteCount), isMatch: isMatch, hash: hash))
+      Entry(
+        start: UInt32(ids.count), byteCount: UInt16(id.byteCount), isMatch: isMatch, hash: hash,
+        number: number))
     unsafe id.withUnsafeBytes { unsafe ids.append(contentsOf: $0) }
     while entries.count > Self.documents || ids.count > Self.idBytes && entries.count > 1 { thin() }
   }
@@ -74,9 +77,11 @@ final class RangeDigest {
     isComplete = false
     var rest: [UInt8] = []
     entries = kept.map { entry in
+      var entry = entry
       let start = UInt32(rest.count)
       rest += bytes(entry)
-      return Entry(start: start, byteCount: entry.byteCount, isMatch: entry.isMatch, hash: entry.hash)
+      entry.start = start
+      return entry
     }
     ids = rest
   }
@@ -123,6 +128,13 @@ final class RangeDigest {
     entries[places(in: range)].filter(\.isMatch).map { entry in
       DocumentHash(id: DocumentID(trusted: Array(bytes(entry))), hash: entry.hash)
     }
+  }
+
+  /// The number that a document had, if it is held.
+  func number(of id: DocumentID) -> DocumentNumber? {
+    let place = firstPlace(notBelow: id.bytes)
+    guard place < entries.count, bytes(entries[place]).elementsEqual(id.bytes) else { return nil }
+    return entries[place].number
   }
 
   /// Upper bounds of all parts but the last, where a range is cut into parts of about equally many matches, of at least

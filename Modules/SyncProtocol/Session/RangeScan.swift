@@ -57,9 +57,11 @@ struct RangeScan {
     var state = self
     var left = budget
     state.isDone = true
-    func take(_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) {
+    func take(
+      _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
+    ) {
       left -= 1
-      state.take(id, summary, matcher.matches(id, record))
+      state.take(number, id, summary, matcher.matches(id, record))
     }
     func pause(at place: Place) -> Bool {
       state.place = place
@@ -74,15 +76,15 @@ struct RangeScan {
       try transaction.forEachIntactRecord(in: collection, numbers: first...last, damaged: damaged) {
         number, id, summary, record in
         guard left > 0 else { return pause(at: .number(number)) }
-        take(id, summary, record)
+        take(number, id, summary, record)
         return true
       }
     case .id(let first):
       try transaction.forEachIntactRecord(
         in: collection, from: first, to: range.to.isEmpty ? nil : range.to, damaged: damaged
-      ) { _, id, summary, record in
+      ) { number, id, summary, record in
         guard left > 0 else { return pause(at: .id(id.copied)) }
-        take(id, summary, record)
+        take(number, id, summary, record)
         return true
       }
     }
@@ -91,8 +93,10 @@ struct RangeScan {
     self = state
   }
 
-  private mutating func take(_ id: RawSpan, _ summary: Summary, _ isMatch: Bool) {
-    guard isMatch else { return digest.addOther(id) }
+  private mutating func take(
+    _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ isMatch: Bool
+  ) {
+    guard isMatch else { return digest.addOther(id, number: number) }
     switch place {
     case .number:
       var above = bounds.count
@@ -111,7 +115,7 @@ struct RangeScan {
     }
     let hash = Fingerprint.hash(id: id, summary: summary)
     fingerprints[part].add(hash)
-    digest.addMatch(id, hash: hash)
+    digest.addMatch(id, hash: hash, number: number)
   }
 }
 

@@ -2,7 +2,9 @@ import CRDTCore
 import DocStore
 
 /// What the records of one collection need to be matched and encoded, taken once for a snapshot.
-struct Source {
+///
+/// An object, for all that it holds would be counted anew for each document.
+final class Source {
   let collection: Collection
   let tables: RecordTables
   /// What of it the peer subscribes to.
@@ -11,6 +13,17 @@ struct Source {
   let own: CollectionInterest?
   /// What of it goes out unasked in this reconciliation.
   let streamed: RangeSet.Part
+
+  init(
+    collection: Collection, tables: RecordTables, matcher: CollectionInterest, own: CollectionInterest?,
+    streamed: RangeSet.Part
+  ) {
+    self.collection = collection
+    self.tables = tables
+    self.matcher = matcher
+    self.own = own
+    self.streamed = streamed
+  }
 
   func key(of id: RawSpan) -> DocumentKey {
     DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))

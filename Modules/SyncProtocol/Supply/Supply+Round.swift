@@ -70,7 +70,14 @@ extension Supply {
     _ asked: [DocumentRequest], round: UInt64, isGroup: Bool, isPull: Bool = false
   ) throws(SyncError) {
     guard generation != nil else { throw SyncError(.outOfOrder, "Wants before an interest") }
-    var relevant = asked.filter { concerns($0.collection) }
+    // Looked up once for documents of one collection that follow each other.
+    var last: (collection: String, isConcerned: Bool)?
+    var relevant = asked.filter { request in
+      if last?.collection != request.collection {
+        last = (request.collection, concerns(request.collection))
+      }
+      return last?.isConcerned ?? false
+    }
     if !overtaking.isEmpty {
       for index in relevant.indices where overtaking.contains(relevant[index].name) {
         relevant[index].isHeld = true
@@ -207,26 +214,45 @@ extension Supply {
       while budget > 0, hasRoomToAdd, let request = wanted.removeFirst() {
         budget -= 1
         guard let source = try sources.source(request.collection, transaction) else { continue }
-        var bound: StoredPlace?
+        var bound = seenPlace(of: request, in: source.collection)
+        if let place = bound {
+          wait(for: place, request)
+          continue
+        }
         batch.begin()
         try transaction.visitIntactRecord(source.collection, request.id, damaged: context.tellDamaged) {
           number, record, summary in
           let place = number.map { StoredPlace(collection: source.collection.id, number: $0) }
-          if let place, recent.contains(place) || index.component(of: place) != nil {
+          if let place, isBound(place) {
             bound = place
           } else {
             try include(.requested(request), request.id.bytes.span.bytes, summary, record, source)
           }
         }
         batch.finish()
-        if let bound {
-          deferred[bound] = .requested(request)
-          // The others of its component may be asked for yet.
-          if index.component(of: bound).map({ pass.isSent[$0] }) ?? true {
-            pass.due.append(bound)
-          }
-        }
+        if let bound { wait(for: bound, request) }
       }
     }
+  }
+
+  /// Where a document stands that belongs to others, as far as this reconciliation has seen it.
+  ///
+  /// One that has got another place since was written since, and goes out for that.
+  private func seenPlace(of request: DocumentRequest, in collection: Collection) -> StoredPlace? {
+    guard let number = digests.digest(of: KeyRange(collection: request.collection))?.number(of: request.id)
+    else { return nil }
+    let place = StoredPlace(collection: collection.id, number: number)
+    return isBound(place) ? place : nil
+  }
+
+  private func isBound(_ place: StoredPlace) -> Bool {
+    recent.contains(place) || index.component(of: place) != nil
+  }
+
+  /// Has a document that was asked for wait for what it belongs to.
+  private func wait(for place: StoredPlace, _ request: DocumentRequest) {
+    deferred[place] = .requested(request)
+    // The others of its component may be asked for yet.
+    if index.component(of: place).map({ pass.isSent[$0] }) ?? true { pass.due.append(place) }
   }
 }
