@@ -4,7 +4,7 @@ import DocStore
 /// What a walk saw of a range: ids, and hashes of states, from which it is compared, cut and listed without another walk.
 ///
 /// It holds all that was seen while that is little, then what matches, then matches at even distances, which will do
-/// to cut a range. Filled in any order, it is sorted once, at the end of the walk.
+/// to cut a range. It is filled in any order, and asked when the walk is over.
 final class RangeDigest {
   /// Documents that it holds at most.
   static let documents = 16_384
@@ -86,8 +86,9 @@ final class RangeDigest {
     ids = rest
   }
 
-  /// Ends the walk.
-  func sort() {
+  /// Sorts what it holds, when that is first asked for: whoever holds the same never does.
+  private func sort() {
+    guard sums.isEmpty else { return }
     let ids = ids
     entries.sort { a, b in
       let ids = ids.span.bytes
@@ -109,6 +110,7 @@ final class RangeDigest {
 
   /// What matches in a range that it covers.
   func fingerprint(of range: KeyRange) -> Fingerprint {
+    if range == self.range { return whole }
     let places = places(in: range)
     return sums[places.upperBound].subtracting(sums[places.lowerBound])
   }
@@ -132,6 +134,7 @@ final class RangeDigest {
 
   /// The number that a document had, if it is held.
   func number(of id: DocumentID) -> DocumentNumber? {
+    sort()
     let place = firstPlace(notBelow: id.bytes)
     guard place < entries.count, bytes(entries[place]).elementsEqual(id.bytes) else { return nil }
     return entries[place].number
@@ -152,7 +155,9 @@ final class RangeDigest {
   private func bytes(_ entry: Entry) -> ArraySlice<UInt8> { ids[entry.place] }
 
   private func places(in range: KeyRange) -> Range<Int> {
-    firstPlace(notBelow: range.from)..<(range.to.isEmpty ? entries.count : firstPlace(notBelow: range.to))
+    sort()
+    let end = range.to.isEmpty ? entries.count : firstPlace(notBelow: range.to)
+    return firstPlace(notBelow: range.from)..<end
   }
 
   private func firstPlace(notBelow bound: [UInt8]) -> Int {
@@ -178,13 +183,15 @@ final class RangeDigest {
 struct RangeDigests {
   private var kept: [RangeDigest] = []
 
+  /// How many documents they hold.
+  var heldCount: Int { kept.reduce(0) { $0 + $1.heldCount } }
+
   /// Keeps a digest of what is likely to be asked about, in place of what was kept of the same range.
   mutating func keep(_ digest: RangeDigest) {
     kept.removeAll { digest.range.contains($0.range) }
-    let held = kept.reduce(0) { $0 + $1.heldCount }
-    guard digest.isComplete || digest.range.isWhole, held + digest.heldCount <= RangeDigest.documents else {
-      return
-    }
+    guard digest.isComplete || digest.range.isWhole,
+      heldCount + digest.heldCount <= RangeDigest.documents
+    else { return }
     kept.append(digest)
   }
 

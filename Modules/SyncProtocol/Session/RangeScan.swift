@@ -20,7 +20,7 @@ struct RangeScan {
   /// Exclusive upper bounds of all parts but the last.
   let bounds: [[UInt8]]
   private(set) var fingerprints: [Fingerprint]
-  /// What was seen, sorted when it is done.
+  /// What was seen, to be asked when it is done.
   let digest: RangeDigest
   private(set) var isDone = false
   private var place: Place
@@ -52,7 +52,7 @@ struct RangeScan {
       let matcher = interest.matcher(for: collection)
     else {
       isDone = true
-      return digest.sort()
+      return
     }
     var state = self
     var left = budget
@@ -89,7 +89,6 @@ struct RangeScan {
       }
     }
     budget = left
-    if state.isDone { digest.sort() }
     self = state
   }
 

@@ -10,6 +10,8 @@ package struct SessionFootprint: Hashable, Sendable {
   package var requests = 0
   /// Documents that were announced, by either side, and are not settled, or offered and not looked at.
   package var announcements = 0
+  /// Documents that are kept of what is being compared.
+  package var compared = 0
   /// Questions, answers and pieces of work on either side of a reconciliation.
   package var tasks = 0
 
@@ -27,6 +29,7 @@ extension Session {
     footprint.announcements =
       intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count
       + intake.earlyAnnouncements.count + supply.waitingOffers.count
+    footprint.compared = intake.digests.heldCount + supply.digests.heldCount
     footprint.tasks = intake.pendingTasks + supply.pendingTasks
     return footprint
   }

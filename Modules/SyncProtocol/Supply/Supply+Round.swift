@@ -173,6 +173,7 @@ extension Supply {
     }
     if try addDeferred(budget: &budget) { return true }
     isRoundActive = false
+    digests = RangeDigests()
     index = GroupRuns(through: 0)
     pass = ComponentPass()
     settledAfter = outgoing.taken
