@@ -109,6 +109,44 @@ import Testing
     #expect(try pair.b.documents() == pair.a.documents())
   }
 
+  @Test func `what changed at both ends is announced, and not told as well`() throws {
+    let pair = try Pair(documents: 400)
+    try pair.a.subscribe("SELECT * FROM things")
+    for _ in 0..<2 { try pair.meet() }
+    for (peer, field) in [(pair.a, "x"), (pair.b, "y")] {
+      try peer.write { transaction in
+        for index in 0..<100 {
+          try transaction.update(DocumentID("d\(index)"), in: "things", [.set([field], .int(1))])
+        }
+      }
+    }
+    var types: [FrameType: Int] = [:]
+    let (first, second) = try pair.meet { _, bytes in
+      if let type = FrameType(of: bytes) { types[type, default: 0] += 1 }
+    }
+    #expect((types[.have], types[.compare]) == (nil, nil))
+    #expect(types[.announce, default: 0] >= 2)
+    #expect(first.session.statistics.documentsSent + second.session.statistics.documentsSent <= 600)
+    let documents = try pair.a.documents()
+    #expect(documents.values.count { $0["x"] == .int(1) && $0["y"] == .int(1) } == 100)
+    #expect(try pair.b.documents() == documents)
+    let later = try pair.framesOfMeeting()
+    #expect(!later.contains(.want) && !later.contains(.have))
+  }
+
+  @Test func `what is announced as held is answered with what the sender had before`() throws {
+    let pair = try Pair(query: "SELECT * FROM things WHERE color = 'blue'")
+    try pair.a.subscribe("SELECT * FROM things")
+    for _ in 0..<2 { try pair.meet() }
+    #expect(try pair.b.documents().isEmpty)
+    try pair.b.put("d3", ["color": .string("blue")])
+    let types = try pair.framesOfMeeting()
+    #expect(!types.contains(.compare) && !types.contains(.have))
+    let expected: [String: Value] = ["n": .int(3), "color": .string("blue")]
+    #expect(try pair.a.document("d3") == expected)
+    #expect(try pair.b.document("d3") == expected)
+  }
+
   @Test func `what left the query comes to who holds it`() throws {
     let pair = try Pair(documents: 200, query: "SELECT * FROM things WHERE color = 'red'")
     for index in 0..<150 { try pair.a.put("d\(index)", ["color": .string("blue")]) }

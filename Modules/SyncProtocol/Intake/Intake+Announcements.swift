@@ -40,7 +40,9 @@ extension Intake {
         keys: [], since: context.now, deadline: context.now, standing: .held(isBehind: false))
     }
     context.statistics.groupsHeard += UInt64(groups.count)
-    var owed: [DocumentRequest] = []
+    // What is not taken in from there may be held here all the same, and be asked for.
+    var owed = announcement.groups.joined().filter { $0.isHeld && !concerns($0.collection) }
+      .map { DocumentRequest($0) }
     try readStandings { standing in
       for group in groups where !group.documents.isEmpty {
         try take(group, group.documents.map(standing), &owed)

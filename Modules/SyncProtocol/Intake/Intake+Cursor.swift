@@ -24,6 +24,8 @@ struct Following {
   var told: UInt64 = 0
   /// The last commit up to which the sender has all it has to know of this store.
   var own: UInt64 = 0
+  /// Part of what the sender has to know goes there as it follows this store's log.
+  var isAnnouncing = false
   /// Something was refused since all was compared: it must come again, so no cursor may pass it.
   var isSpoiled = false
   /// Stands for what is asked for, and what is let in.
@@ -169,7 +171,10 @@ extension Intake {
   ///
   /// A change that goes there, marked as held here, is a question too: what the sender has beyond it comes back,
   /// and is here only when a mark has come after the acknowledgement.
-  func noteDrained() { following.own = max(following.own, following.told) }
+  func noteDrained() {
+    following.own = max(following.own, following.told)
+    following.isAnnouncing = false
+  }
 
   /// Begins to compare everything, as far as cursors go.
   func noteFullRound(at sequence: UInt64) {
@@ -233,7 +238,10 @@ extension Intake {
     let isLogged = try context.read { transaction in
       guard start >= transaction.logStart else { return false }
       scan.room = max(try noticeRoom(transaction, interest) - told, 0)
-      try scan.run(transaction, sender: LogOrigin(peer: peer.site), &interest, gatekeeper)
+      // Of what is too large nothing is announced.
+      let isAnnounced = try transaction.oversizeDocuments().isEmpty ? announces : nil
+      try scan.run(
+        transaction, sender: LogOrigin(peer: peer.site), &interest, gatekeeper, isAnnounced: isAnnounced)
       return true
     }
     // What the log no longer has is found by comparing.
@@ -245,16 +253,21 @@ extension Intake {
     sendHaves(scan.notices, round: 0)
     let wants = try wants(forEvicted: scan.evicted)
     evict(wants)
+    if scan.hasAnnounced { following.isAnnouncing = true }
     guard scan.isDone else {
       return tasks.prepend(.ownLog(after: scan.place, told: told + scan.notices.count))
     }
+    following.told = max(following.told, scan.place)
+    guard !following.isAnnouncing else { return }
     following.own = max(following.own, scan.place)
     // What needed no word is as good as told.
     let own = following.own
     if following.asksSent == following.mark?.frame.asksTaken { following.mark?.own = own }
-    following.told = max(following.told, scan.place)
   }
 }
+
+/// Whether a peer hears of a document of a collection, written with a sequence, as it follows this peer's log.
+typealias AnnouncementCheck = (RawSpan, borrowing RecordView, Collection, UInt64) -> Bool
 
 /// A walk along this peer's own log that finds what a sender has to be told.
 private struct OwnLogScan {
@@ -271,6 +284,8 @@ private struct OwnLogScan {
   private(set) var isDone = false
   /// More is to be told than there is room for.
   private(set) var isFull = false
+  /// Something is left to be told by announcing it.
+  private(set) var hasAnnounced = false
   /// It is to be known only whether there is room.
   private let isTrial: Bool
 
@@ -283,7 +298,7 @@ private struct OwnLogScan {
 
   mutating func run(
     _ transaction: borrowing ReadTransaction, sender: LogOrigin, _ interest: inout Interest,
-    _ gatekeeper: Gatekeeper?
+    _ gatekeeper: Gatekeeper?, isAnnounced: AnnouncementCheck? = nil
   ) throws {
     guard let gatekeeper else { return }
     let isTrial = isTrial
@@ -299,8 +314,9 @@ private struct OwnLogScan {
         isPaused = true
         return false
       }
+      let sequence = entry.sequence
       state.budget -= 1
-      state.place = entry.sequence
+      state.place = sequence
       if entry.kind == .evicted {
         if !Probe.defect(.evictionsForgotten) { state.takeEvicted(entry, names, gatekeeper) }
       } else if entry.origin != sender, !Probe.defect(.ownLogNotTold) {
@@ -309,6 +325,10 @@ private struct OwnLogScan {
           guard let known = names[collection], let matcher = wanted.matcher(for: known),
             matcher.matches(id, record)
           else { return true }
+          if isAnnounced?(id, record, known, sequence) ?? false {
+            state.hasAnnounced = true
+            return true
+          }
           guard state.room > 0 else {
             state.isFull = true
             state.unsaid.insert(known.name)

@@ -110,6 +110,9 @@ final class Intake {
   /// Groups in a row that the sender wrote and this peer knew.
   var knownOwnGroups = 0
 
+  /// Whether this peer's other half tells the sender of a document by announcing it.
+  var announces: AnnouncementCheck?
+
   init(_ context: SessionContext) {
     self.context = context
     drafter = RecordDrafter(context.store)

@@ -62,6 +62,8 @@ public final class Session {
       context, ownInterest: { intake.interest.matcher(for: $0) },
       ownDigest: { intake.digest(of: $0, under: $1, from: $2) })
     statements = QueryDesk(context)
+    let supply = supply
+    intake.announces = { [unowned supply] in supply.announces($0, $1, of: $2, at: $3) }
     policyEpoch = gate.epoch
   }
 
@@ -229,7 +231,10 @@ public final class Session {
     if supply.isDrained { try intake.askAgain() }
     let wasAsking = intake.isAsking
     try intake.work(budget: &budget)
-    if supply.isDrained { intake.noteDrained() }
+    if supply.isDrained {
+      intake.noteDrained()
+      supply.noteTold()
+    }
     intake.noteFollowed()
     intake.applyNext()
     intake.saveCursor()

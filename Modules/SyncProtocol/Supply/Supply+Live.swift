@@ -167,6 +167,7 @@ extension Supply {
     log.followed = nil
     log.waiting = nil
     log.walk = nil
+    stopTelling()
     hasSettled = false
     context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)

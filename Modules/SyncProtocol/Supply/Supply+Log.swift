@@ -14,6 +14,9 @@ struct LogPlace {
   var isResumed = false
   /// The walk from the receiver's cursor, while it goes on.
   var walk: LogWalk?
+  /// Up to where the receiver knows what is written here, while it follows the log: of later it hears by announcements,
+  /// or live.
+  var toldThrough: UInt64?
   /// Transactions up to there were announced, and the receiver may have some in part only.
   var resumedThrough: UInt64 = 0
   /// The last mark: what it said, what had gone out by then, and when.
@@ -93,6 +96,7 @@ extension Supply {
     hasBegun = true
     log.policyPrint = policy
     log.isResumed = true
+    log.toldThrough = frame.sequence
     settledSequence = end
     recent = recent.begun(after: frame.sequence)
     if end == frame.sequence {
@@ -276,10 +280,39 @@ extension Supply {
   ) throws -> AnnouncedDocument? {
     if !oversize.isEmpty, oversize[source.key(of: id)] != nil { return nil }
     guard let cleared = gatekeeper?.clear(source.collection.name) else { return nil }
+    let leaves = !source.matcher.matches(id, record)
     return AnnouncedDocument(
       cleared, id: DocumentID(trusted: id.copied), vector: try record.vector(sites: source.tables.sites),
       hash: Fingerprint.hash(id: id, summary: summary),
-      leaves: !source.matcher.matches(id, record))
+      isHeld: !leaves && tellsByAnnouncing && source.own?.matches(id, record) ?? false, leaves: leaves)
+  }
+
+  /// Whether what is announced from the log tells the peer also what this peer holds.
+  private var tellsByAnnouncing: Bool {
+    context.features.contains(.mesh) && log.toldThrough != nil && !Probe.defect(.ownLogNotTold)
+  }
+
+  /// Takes note that the peer has all that was announced and sent.
+  func noteTold() {
+    if let told = log.toldThrough { log.toldThrough = max(told, log.followed ?? 0, lastCommitted) }
+  }
+
+  /// The peer follows the log no longer: the other half is to tell it of what it may not have heard.
+  func stopTelling() {
+    guard let told = log.toldThrough else { return }
+    log.toldThrough = nil
+    log.fellBehindAt = min(told, log.fellBehindAt ?? .max)
+  }
+
+  /// Whether the peer hears of a document that was written with a sequence, and of what is held here of it, as it follows
+  /// this peer's log.
+  func announces(
+    _ id: RawSpan, _ record: borrowing RecordView, of collection: Collection, at sequence: UInt64
+  ) -> Bool {
+    guard context.features.contains(.mesh), let told = log.toldThrough, sequence > told,
+      concerns(collection.name), let matcher = interest.matcher(for: collection)
+    else { return false }
+    return matcher.matches(id, record)
   }
 
   /// Offers a document that does not match, as one that changes while the session runs.

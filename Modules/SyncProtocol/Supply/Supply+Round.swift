@@ -20,6 +20,7 @@ extension Supply {
     // What changed and was not queued is still to be found, whatever the peer compares.
     if !log.isBehind { log.walk = nil }
     log.resumedThrough = 0
+    stopTelling()
     // What is under way binds, too: the peer may leave it out and be sent a part of it in answer to something else.
     let bound = firstUnconfirmed.map { $0 - 1 } ?? .max
     recent = recent.begun(after: min(sequence, bound, log.walk?.place ?? .max))

@@ -132,6 +132,7 @@ final class Supply {
     let changed = interest.names(changedFrom: self.interest)
     self.interest = interest
     self.generation = generation
+    stopTelling()
     endRound()
     hasSettled = false
     if !interest.names.contains(where: concerns) { dropLive() }
@@ -145,7 +146,7 @@ final class Supply {
     // What waits is of the interest before: the peer compares all that there is by then, or goes on from before it.
     dropLive()
     doubt()
-    log = LogPlace(asksTaken: log.asksTaken)
+    log = LogPlace(asksTaken: log.asksTaken, fellBehindAt: log.fellBehindAt)
     watch = WatchList(context.tuning)
   }
 
