@@ -262,6 +262,8 @@ public final class Session {
     guard !Probe.defect(.policyChangeIgnored) else { return }
     guard case .open = state else { return }
     try supply.revoke()
+    // A change that waits may have been followed by one that was withheld: what is here now is compared.
+    supply.dropLive()
     supply.renew()
     intake.renew()
   }
