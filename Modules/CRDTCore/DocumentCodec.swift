@@ -267,6 +267,30 @@ package enum DocumentCodec {
 }
 
 extension RecordView {
+  /// What of the document's version is sure to be where all of it is but a site's latest writes.
+  ///
+  /// - Parameters:
+  ///   - vector: The record's version vector.
+  ///   - site: Whose writes are later.
+  ///   - reading: The last of the site's readings before them.
+  ///   - sites: As for the vector.
+  /// - Returns: What may be less than the version before those writes: the parts that it leaves out are sent once more.
+  package func version(
+    _ vector: VersionVector, beforeWritesOf site: SiteID, after reading: ClockReading, sites: SiteTable
+  ) -> VersionVector {
+    guard vector.elements.contains(where: { $0.writer.site == site && $0.reading > reading }) else {
+      return vector
+    }
+    // Most entries bear the base stamp.
+    let shown = baseReading <= reading && sites[baseSite] == site ? baseReading : .zero
+    return VersionVector(
+      ascending: vector.elements.compactMap { element in
+        guard element.writer.site == site, element.reading > reading else { return element }
+        guard element.writer.birth <= reading else { return nil }
+        return .init(writer: element.writer, reading: max(element.writer.birth, shown))
+      })
+  }
+
   /// The version vector, without decoding the document.
   ///
   /// - Throws: A `CodecError` when the record is damaged or the table too old for it.

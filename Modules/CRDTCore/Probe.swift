@@ -101,6 +101,10 @@ package enum Probe {
     case pulledLate
     /// An announced change was asked for in vain.
     case announcementLost
+    /// What was written since a receiver's cursor was sent unasked.
+    case sentUnasked
+    /// What a peer brought needed no answer, for what went to it meanwhile lets it come to the same.
+    case metUnderWay
     /// A receiver went on from its cursor.
     case cursorFollowed
     /// A cursor no longer fitted the sender's log or its policy.

@@ -149,4 +149,6 @@ struct OwedDocument: Sendable {
   let version: DocumentVersion
   /// Whether the peer holds it under its own interest.
   let isHeld: Bool
+  /// Hashes of what stood here and of what came of it, where both are known.
+  let merged: (before: UInt64, after: UInt64)?
 }

@@ -34,12 +34,14 @@ package struct SyncTuning: Hashable, Sendable {
   package var successorRecordBytes = 128 << 10
   /// Documents that are written at both ends, before all are forgotten to be.
   package var contendedDocuments = 4_096
-  /// Documents new here that wait for a filter.
-  package var waitingOffers = 16_384
+  /// Documents on their way in answers of which it is known how the peer comes to have them.
+  package var documentsUnderWay = 16_384
+  /// Documents to be looked at once all that was sent before is there.
+  package var waitingOffers = 1 << 16
   /// Documents that a peer told of and this one watches, before it watches all.
   package var watchedDocuments = 1 << 18
   /// Documents that a sender has announced and the receiver is not done with; more are sent.
-  package var announcedDocuments = 8_192
+  package var announcedDocuments = 16_384
   /// Documents that a receiver tells of one by one when it resumes, or an eighth of those that it asks for; more are found by
   /// comparing.
   package var notices = 4_096

@@ -131,7 +131,7 @@ import Testing
       wanted += try WantList(from: &reader).wants.count
     }
     // The rest is left to a reconciliation.
-    #expect(wanted == 16_384)
+    #expect(wanted == 32_768)
     #expect(raw.closed == nil)
     #expect(raw.session.statistics.groupsHeard == 60_000)
   }

@@ -42,8 +42,9 @@ package struct LogEntry: ~Copyable {
   /// Hands the documents that are as this entry left them to `body`, in place, until it returns `false`.
   ///
   /// One that changed later is passed over: a later entry names it. So is one that left, and a damaged one, of which
-  /// `damaged` is told.
+  /// `damaged` is told. One that is not wanted is not read.
   package borrowing func forEachMember(
+    where isWanted: (_ collection: UInt32, _ number: DocumentNumber) -> Bool = { _, _ in true },
     damaged: (DamagedRecord) -> Void = { _ in },
     _ body: (
       _ collection: UInt32, _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary,
@@ -51,7 +52,7 @@ package struct LogEntry: ~Copyable {
     ) throws -> Bool
   ) throws {
     let (sequence, reader) = (sequence, reader)
-    try pages.forEachRow(of: record.runs) { collection, row in
+    try pages.forEachRow(of: record.runs, where: isWanted) { collection, row in
       try reader?.check()
       guard row.isIntact(in: collection) else {
         damaged(damage(collection, nil, row.number))
@@ -75,15 +76,17 @@ package struct LogEntry: ~Copyable {
 }
 
 extension DocumentPages {
-  /// Hands the rows of numbers, as far as there are any, to `body` until it returns `false`; their checks are not
-  /// looked at.
+  /// Hands the rows of numbers, as far as there are any and they are wanted, to `body` until it returns `false`; their
+  /// checks are not looked at.
   func forEachRow(
-    of runs: [LogRun], _ body: (UInt32, borrowing DocumentRow) throws -> Bool
+    of runs: [LogRun], where isWanted: (UInt32, DocumentNumber) -> Bool = { _, _ in true },
+    _ body: (UInt32, borrowing DocumentRow) throws -> Bool
   ) throws {
     let cursor = try PointCursor(access, tables.documents)
     for run in runs {
       for number in run.numbers {
         let place = DocumentPlace(run.collection, DocumentNumber(number))
+        guard isWanted(run.collection, place.number) else { continue }
         let goesOn = try place.withKey { (key) throws(any Error) in
           try cursor.withValue(key) { stored in
             guard let row = DocumentRow(stored, number: place.number) else { return true }

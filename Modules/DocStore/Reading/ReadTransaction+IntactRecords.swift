@@ -9,6 +9,13 @@ package struct DamagedRecord: Hashable, Sendable {
   package let number: DocumentNumber?
 }
 
+/// Where a document stands in its store, and since when it is as it is.
+package struct RecordPlace: Hashable, Sendable {
+  package let number: DocumentNumber
+  /// The sequence with which it was written.
+  package let sequence: UInt64
+}
+
 extension ReadTransaction {
   /// The number of the document that came last.
   package var lastNumber: DocumentNumber { log.lastNumber }
@@ -58,22 +65,47 @@ extension ReadTransaction {
     }
   }
 
+  /// Visits a collection's intact records by number until `body` returns `false`, tombstones too.
+  ///
+  /// Of numbers that lie close to each other only the first is searched for.
+  ///
+  /// - Parameters:
+  ///   - collection: What to visit.
+  ///   - runs: Documents of the collection, of which some may be gone.
+  ///   - damaged: Gets what is passed over.
+  ///   - body: Gets the number, the id's bytes, the summary and the record, verified, all in place.
+  /// - Throws: What the closures throw, and what reading throws.
+  package borrowing func forEachIntactRecord(
+    in collection: Collection, runs: ArraySlice<DocumentRun>,
+    damaged: (DamagedRecord) throws -> Void,
+    _ body: (
+      _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
+    ) throws -> Bool
+  ) throws {
+    let slot = slot
+    try pages.forEachIntactRow(collection, runs, damaged: damaged) { row in
+      try slot.check()
+      return try body(row.number, row.id, row.summary, RecordView(row.record))
+    }
+  }
+
   /// Hands a document's intact record, which may be a tombstone, to `body` in place.
   ///
-  /// A death certificate is handed over as the bare tombstone that it stands for, which has no number.
+  /// A death certificate is handed over as the bare tombstone that it stands for, which has no place.
   ///
   /// - Returns: `false` when the document is unknown here, or its record damaged, which `damaged` is told.
   /// - Throws: What the closures throw, and what reading throws.
   @discardableResult
   package borrowing func visitIntactRecord(
     _ collection: Collection, _ id: DocumentID, damaged: (DamagedRecord) throws -> Void,
-    _ body: (_ number: DocumentNumber?, _ record: borrowing RecordView, _ summary: Summary) throws -> Void
+    _ body: (_ place: RecordPlace?, _ record: borrowing RecordView, _ summary: Summary) throws -> Void
   ) throws -> Bool {
     let pages = try pages
     var number: DocumentNumber?
     let lookup = try pages.lookUp(collection.id, id) { row in
       number = row.number
-      try body(row.number, RecordView(row.record), row.summary)
+      try body(
+        RecordPlace(number: row.number, sequence: row.sequence), RecordView(row.record), row.summary)
     }
     switch lookup {
     case .found: return true
@@ -118,14 +150,51 @@ extension DocumentPages {
       guard let row = DocumentRow(stored, number: place.number), last.map({ $0 < place.number }) ?? true,
         row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
       else {
-        var id: DocumentID?
-        if let row = DocumentRow(stored, number: place.number) { id = try? DocumentID(validating: row.id) }
-        try damaged(DamagedRecord(collection: collection.name, id: id, number: place.number))
+        try damaged(Self.damage(stored, place.number, in: collection))
         return true
       }
       last = place.number
       return try body(row)
     }
+  }
+
+  fileprivate func forEachIntactRow(
+    _ collection: Collection, _ runs: ArraySlice<DocumentRun>,
+    damaged: (DamagedRecord) throws -> Void, _ body: (borrowing DocumentRow) throws -> Bool
+  ) throws {
+    let cursor = try PointCursor(access, tables.documents)
+    var goesOn: Bool? = true
+    for run in runs where goesOn != false {
+      guard run.count == 1 else {
+        try forEachIntactRow(collection, run.numbers, damaged: damaged) { row in
+          goesOn = try body(row)
+          return goesOn == true
+        }
+        continue
+      }
+      let place = DocumentPlace(collection.id, run.numbers.lowerBound)
+      goesOn = try place.withKey { (key) throws(any Error) in
+        try cursor.withValue(key) { stored in
+          PageAccess.prefetch(stored)
+          guard let row = DocumentRow(stored, number: place.number),
+            row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
+          else {
+            try damaged(Self.damage(stored, place.number, in: collection))
+            return true
+          }
+          return try body(row)
+        }
+      }
+    }
+  }
+
+  /// What is told of a row that is not whole: its id, where there is one.
+  private static func damage(
+    _ stored: RawSpan, _ number: DocumentNumber, in collection: Collection
+  ) -> DamagedRecord {
+    var id: DocumentID?
+    if let row = DocumentRow(stored, number: number) { id = try? DocumentID(validating: row.id) }
+    return DamagedRecord(collection: collection.name, id: id, number: number)
   }
 
   fileprivate func forEachIntactRow(

@@ -20,12 +20,15 @@ package struct PredicateUnion: Sendable {
   private var byID: [DocumentID: [Int]] = [:]
   private var fields: [FieldPath: Field] = [:]
   private var keyCount = -1
+  /// Whether one of the predicates is none: nothing needs to be looked at.
+  package private(set) var acceptsAll = false
 
   package init() {}
 
   package mutating func insert(_ predicate: CompiledPredicate) {
     let place = matchers.count
     matchers.append(predicate.matcher)
+    if predicate.expression == nil { acceptsAll = true }
     keyCount = -1
     switch ObserverCondition(predicate.expression) {
     case .anything: unconditional.append(place)

@@ -25,8 +25,12 @@ package struct Features: OptionSet, Hashable, Sendable {
   /// Questions that do not tell what the receiver holds.
   package static let blindQuestions = Features(rawValue: 1 << 9)
 
+  /// Sending what was written since a receiver's cursor without announcing it.
+  package static let unaskedChanges = Features(rawValue: 1 << 10)
+
   /// What this release offers.
   package static let supported: Features = [
     .compactFrames, .cursors, .runs, .mesh, .slices, .staging, .remoteQueries, .densePacking, .blindQuestions,
+    .unaskedChanges,
   ]
 }

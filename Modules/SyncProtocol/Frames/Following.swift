@@ -10,12 +10,20 @@ package struct ResumeFrame: Hashable, Sendable {
   package var sequence: UInt64
   /// See ``check(commit:policy:)``.
   package var check: UInt32
+  /// How many milliseconds before what the sender said of its clock in its hello the last of its writes was that the
+  /// receiver has met.
+  ///
+  /// Told by who gets changes from nobody else: what the sender has written since it is to be sent unasked.
+  package var lag: UInt64?
 
-  package init(generation: UInt64, interest: UInt64, sequence: UInt64, check: UInt32) {
+  package init(
+    generation: UInt64, interest: UInt64, sequence: UInt64, check: UInt32, lag: UInt64? = nil
+  ) {
     self.generation = generation
     self.interest = interest
     self.sequence = sequence
     self.check = check
+    self.lag = lag
   }
 
   /// Stands for the commit at the cursor and for the policy under which the log was followed: a log that was restored,
@@ -24,11 +32,24 @@ package struct ResumeFrame: Hashable, Sendable {
     UInt32(truncatingIfNeeded: HashLanes(UInt64(commit), policy, seed: 1).first)
   }
 
+  /// The lag of a reading; 0 where it is not behind the other.
+  package static func lag(of met: ClockReading, behind highest: ClockReading) -> UInt64 {
+    highest.milliseconds - min(met.milliseconds, highest.milliseconds)
+  }
+
+  /// The last reading of the millisecond that is so far behind: what was written later within it the receiver may lack,
+  /// and asks for.
+  package static func met(_ lag: UInt64, behind highest: ClockReading) -> ClockReading {
+    let end = ClockReading(milliseconds: highest.milliseconds - min(lag, highest.milliseconds) + 1)
+    return ClockReading(rawValue: end.rawValue - 1)
+  }
+
   package func encode(to out: inout ByteWriter) {
     out.writeVarint(generation)
     out.writeFixed(interest)
     out.writeVarint(sequence)
     out.writeFixed(check)
+    if let lag { out.writeVarint(lag) }
   }
 
   package init(from reader: inout ByteReader) throws(CodecError) {
@@ -36,6 +57,7 @@ package struct ResumeFrame: Hashable, Sendable {
     interest = try reader.readFixed()
     sequence = try reader.readVarint()
     check = try reader.readFixed()
+    lag = reader.isAtEnd ? nil : try reader.readVarint()
   }
 }
 

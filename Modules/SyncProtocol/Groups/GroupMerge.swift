@@ -177,7 +177,11 @@ struct GroupMerge {
     outcome.owed.append(
       OwedDocument(
         version: DocumentVersion(collection: document.collection, id: document.id, vector: vector),
-        isHeld: document.isHeld))
+        isHeld: document.isHeld,
+        merged: merged.map { merged in
+          let id = document.id.bytes.span.bytes
+          return (Fingerprint.hash(id: id, summary: known.summary), Fingerprint.hash(id: id, summary: merged))
+        }))
   }
 
   /// Whether what stands here now, with `summary` where that is known, is of the version of the peer's document, and of

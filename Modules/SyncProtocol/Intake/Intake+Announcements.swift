@@ -9,7 +9,7 @@ extension Intake {
   private static var applyingInterval: Duration { .milliseconds(50) }
   /// Settled announcements are told of this often.
   private static var tellingInterval: Duration { .milliseconds(250) }
-  /// So many settled announcements are told of at once.
+  /// So many settled announcements are told of at once, or an eighth of the documents that may be open.
   private static var tellingCount: UInt64 { 256 }
 
   /// How this peer stands to an announced document.
@@ -22,8 +22,9 @@ extension Intake {
     var isIncluded = false
     /// Whether it is of this peer's interest: default data has no vector that would tell the sender so.
     var isHeld = false
-    /// Whether this peer has what the sender's state lacks: of a deletion that others have forgotten no vector tells.
-    var isAhead = false
+    /// Whether this peer has what the sender's state lacks, and the sender does not hear of it by itself: of a deletion
+    /// that others have forgotten no vector tells.
+    var isOwed = false
   }
 
   /// Takes announced groups.
@@ -137,7 +138,7 @@ extension Intake {
   ///
   /// - Returns: What the sender lacks.
   func lookAtAnnouncements() throws(SyncError) -> [DocumentRequest] {
-    guard let deadline = announced.deadline, deadline <= context.now else { return [] }
+    guard announced.isDue(now: context.now) else { return [] }
     var owed: [DocumentRequest] = []
     var looking = announced
     try readStandings { standing in
@@ -149,19 +150,25 @@ extension Intake {
           desk.dismiss(group.keys, of: context.id)
           return nil
         }
+        if group.standing == .wanted {
+          // A state that no vector tells apart is settled by whatever answered.
+          let isHere = try group.documents.allSatisfy { document in
+            let standing = try standing(document)
+            return !standing.isLacking || document.hash != nil && standing.isIncluded
+          }
+          guard isHere || Probe.defect(.announcementForgotten) else { return waitLonger(for: group) }
+          desk.dismiss(group.keys, of: context.id)
+          return nil
+        }
         let standings = try group.documents.map(standing)
         if case .early(let last) = group.standing {
           guard appliedGroups >= last else { return (group.standing, context.now + Self.applyingInterval) }
           if standings.contains(where: \.isLacking) { return decide(group, standings, isNew: true) }
         }
-        let isSettled = zip(group.documents, standings).allSatisfy { document, standing in
-          // A state that no vector tells apart is settled by whatever answered.
-          !standing.isLacking || group.standing == .wanted && document.hash != nil && standing.isIncluded
-        }
-        guard isSettled || Probe.defect(.announcementForgotten) else {
+        guard standings.allSatisfy({ !$0.isLacking }) || Probe.defect(.announcementForgotten) else {
           return decide(group, standings, isNew: false)
         }
-        if group.standing != .wanted { owed += requests(group.documents, standings) }
+        owed += requests(group.documents, standings)
         desk.dismiss(group.keys, of: context.id)
         return nil
       }
@@ -171,17 +178,20 @@ extension Intake {
     return owed
   }
 
+  /// What to do about a group that was asked for and is not here yet.
+  private func waitLonger(for group: AnnouncedGroups.Group) -> (AnnouncedGroups.Standing, deadline: Duration)
+  {
+    let end = max(progressedAt, group.since) + Self.patience
+    guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
+    Probe.reached(.announcementLost)
+    for document in group.documents { due.add(document.collection) }
+    return (.lost(round: round), context.now + Self.tellingInterval)
+  }
+
   /// What to do about a group of which something is lacking.
   private func decide(
     _ group: AnnouncedGroups.Group, _ standings: [Standing], isNew: Bool
   ) -> (AnnouncedGroups.Standing, deadline: Duration) {
-    if group.standing == .wanted {
-      let end = max(progressedAt, group.since) + Self.patience
-      guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
-      Probe.reached(.announcementLost)
-      for document in group.documents { due.add(document.collection) }
-      return (.lost(round: round), context.now + Self.tellingInterval)
-    }
     let decision = desk.decide(
       group.keys, for: context.id, waited: isNew ? nil : context.now - group.since, now: context.now)
     switch decision {
@@ -210,7 +220,7 @@ extension Intake {
   /// What is to be sent back of documents that the sender holds and has less of.
   private func requests(_ documents: [AnnouncedDocument], _ standings: [Standing]) -> [DocumentRequest] {
     zip(documents, standings).compactMap { document, standing in
-      document.isHeld && standing.isAhead ? DocumentRequest(document) : nil
+      standing.isOwed ? DocumentRequest(document) : nil
     }
   }
 
@@ -224,9 +234,15 @@ extension Intake {
     try context.read { transaction in
       let sites = transaction.sites
       let hasLeft = try transaction.hasLeavingNotes()
+      // Of what is too large nothing is announced.
+      let isAnnounced = try transaction.oversizeDocuments().isEmpty
+      var followed: (collection: UInt32, log: FollowedLog?)?
       try body { document in
         guard let collection = try transaction.collection(document.collection) else {
           return Standing(isLacking: !document.leaves)
+        }
+        if followed?.collection != collection.id {
+          followed = (collection.id, isAnnounced ? followedLog(collection) : nil)
         }
         let matcher = interest.matcher(for: collection)
         var found: Standing?
@@ -237,7 +253,7 @@ extension Intake {
             found = Standing(isLacking: false)
             context.tellDamaged($0)
           }
-        ) { _, record, summary in
+        ) { place, record, summary in
           let id = document.id.bytes.span.bytes
           let vector = try record.vector(sites: sites)
           let isSame = document.hash.map { $0 == Fingerprint.hash(id: id, summary: summary) }
@@ -246,11 +262,18 @@ extension Intake {
           // Of another version the contents are others anyway.
           let tellsContent = document.vector.isEmpty || document.vector == vector
           let isLacking = !isIncluded || isSame == false && tellsContent
+          var isOwed =
+            document.isHeld
+            && (!document.vector.dominates(vector) || vector.isEmpty && isSame != true || !record.isAlive)
+          if isOwed, !vector.isEmpty, let place,
+            followed?.log?.tells(id, record, at: place.sequence) ?? false
+          {
+            // It is announced to the sender as well, which asks for what it lacks.
+            isOwed = false
+          }
           found = Standing(
             isLacking: isLacking && (isHeld || !document.leaves), isHere: true, vector: vector,
-            isIncluded: isIncluded, isHeld: isHeld,
-            isAhead: !document.vector.dominates(vector) || vector.isEmpty && isSame != true
-              || document.isHeld && !record.isAlive)
+            isIncluded: isIncluded, isHeld: isHeld, isOwed: isOwed)
         }
         if let found { return found }
         if hasLeft,
@@ -270,7 +293,9 @@ extension Intake {
   /// Tells which announcements are settled, if it is time.
   func tellSettled() {
     guard announced.settled > announced.told.settled else { return }
-    let isMuch = announced.settled - announced.told.settled >= Self.tellingCount
+    let isMuch =
+      announced.settled - announced.told.settled >= Self.tellingCount
+      || announced.untold >= context.tuning.announcedDocuments / 8
     guard isMuch || context.now - announced.told.at >= Self.tellingInterval else { return }
     sendPrune()
   }

@@ -53,15 +53,26 @@ extension Intake {
     following.compared = cursor.compared
     following.own = cursor.own
     isCaughtUpDue = true
-    resume(cursor, isRepeated: false)
+    try resume(cursor, isRepeated: false)
   }
 
-  private func resume(_ cursor: SyncCursor, isRepeated: Bool) {
+  private func resume(_ cursor: SyncCursor, isRepeated: Bool) throws(SyncError) {
     phase = .resuming(cursor, isRepeated: isRepeated)
     let frame = ResumeFrame(
       generation: generation, interest: interest.hash, sequence: cursor.sequence,
-      check: ResumeFrame.check(commit: cursor.commitCheck, policy: cursor.policyPrint))
+      check: ResumeFrame.check(commit: cursor.commitCheck, policy: cursor.policyPrint), lag: try lag()
+    )
     context.send(.resume) { frame.encode(to: &$0) }
+  }
+
+  /// How far this peer is behind the sender's clock; `nil` where others bring changes, too, so that what one announces is
+  /// asked for once.
+  private func lag() throws(SyncError) -> UInt64? {
+    guard context.features.contains(.unaskedChanges), let peer = context.peer,
+      let highest = context.peerHighest, !context.shared.pulls.hasOthers(than: context.id)
+    else { return nil }
+    let met = try context.read { try $0.highestReading(of: peer.site) }
+    return ResumeFrame.lag(of: met ?? .zero, behind: highest)
   }
 
   /// Stands for what this peer asks for, and for what of it it lets in and takes.
@@ -87,8 +98,10 @@ extension Intake {
         cursor.own >= transaction.logStart, cursor.own <= transaction.sequence
       else { return nil }
       let room = try noticeRoom(transaction, interest)
+      let sender = LogOrigin(peer: peer.site)
+      if try OwnLogScan.fits(room, after: cursor.own, transaction, sender: sender) { return cursor }
       var scan = OwnLogScan(after: cursor.own, budget: room * 4, room: room, isTrial: true)
-      try scan.run(transaction, sender: LogOrigin(peer: peer.site), &wanted, gatekeeper)
+      try scan.run(transaction, sender: sender, &wanted, gatekeeper) { _ in nil }
       return scan.isDone && !scan.isFull ? cursor : nil
     }
   }
@@ -114,7 +127,7 @@ extension Intake {
     case .unknownInterest where !isRepeated:
       Probe.reached(.interestRepeated)
       sendInterest()
-      resume(cursor, isRepeated: true)
+      try resume(cursor, isRepeated: true)
     case .unknownInterest, .restart:
       Probe.reached(.cursorRefused)
       phase = .idle
@@ -239,9 +252,10 @@ extension Intake {
       guard start >= transaction.logStart else { return false }
       scan.room = max(try noticeRoom(transaction, interest) - told, 0)
       // Of what is too large nothing is announced.
-      let isAnnounced = try transaction.oversizeDocuments().isEmpty ? announces : nil
-      try scan.run(
-        transaction, sender: LogOrigin(peer: peer.site), &interest, gatekeeper, isAnnounced: isAnnounced)
+      let isAnnounced = try transaction.oversizeDocuments().isEmpty
+      try scan.run(transaction, sender: LogOrigin(peer: peer.site), &interest, gatekeeper) {
+        isAnnounced ? followedLog($0) : nil
+      }
       return true
     }
     // What the log no longer has is found by comparing.
@@ -265,9 +279,6 @@ extension Intake {
     if following.asksSent == following.mark?.frame.asksTaken { following.mark?.own = own }
   }
 }
-
-/// Whether a peer hears of a document of a collection, written with a sequence, as it follows this peer's log.
-typealias AnnouncementCheck = (RawSpan, borrowing RecordView, Collection, UInt64) -> Bool
 
 /// A walk along this peer's own log that finds what a sender has to be told.
 private struct OwnLogScan {
@@ -296,9 +307,25 @@ private struct OwnLogScan {
     self.isTrial = isTrial
   }
 
+  /// Whether there is room to tell of all documents that the log names, whatever they are.
+  static func fits(
+    _ room: Int, after place: UInt64, _ transaction: borrowing ReadTransaction, sender: LogOrigin
+  ) throws -> Bool {
+    var left = room
+    try transaction.changes(after: place) { entry in
+      if entry.kind == .evicted {
+        left -= entry.evicted.count
+      } else if entry.origin != sender {
+        left -= entry.memberCount
+      }
+      return left >= 0
+    }
+    return left >= 0
+  }
+
   mutating func run(
     _ transaction: borrowing ReadTransaction, sender: LogOrigin, _ interest: inout Interest,
-    _ gatekeeper: Gatekeeper?, isAnnounced: AnnouncementCheck? = nil
+    _ gatekeeper: Gatekeeper?, followedLog: (Collection) -> FollowedLog?
   ) throws {
     guard let gatekeeper else { return }
     let isTrial = isTrial
@@ -307,6 +334,7 @@ private struct OwnLogScan {
     var isPaused = false
     let sites = transaction.sites
     let names = try Self.names(transaction, wanted, gatekeeper)
+    let followed = names.compactMapValues(followedLog)
     try transaction.changes(after: place) { entry in
       if isTrial, state.isFull { return false }
       // Entries of one commit are taken together: the place is a commit's.
@@ -320,12 +348,17 @@ private struct OwnLogScan {
       if entry.kind == .evicted {
         if !Probe.defect(.evictionsForgotten) { state.takeEvicted(entry, names, gatekeeper) }
       } else if entry.origin != sender, !Probe.defect(.ownLogNotTold) {
-        try entry.forEachMember { collection, _, id, summary, record in
+        try entry.forEachMember(where: { collection, _ in
+          guard names[collection] != nil else { return false }
+          guard followed[collection]?.tellsAll(at: sequence) ?? false else { return true }
+          state.hasAnnounced = true
+          return false
+        }) { collection, _, id, summary, record in
           state.budget -= 1
           guard let known = names[collection], let matcher = wanted.matcher(for: known),
             matcher.matches(id, record)
           else { return true }
-          if isAnnounced?(id, record, known, sequence) ?? false {
+          if followed[collection]?.tells(id, record, at: sequence) ?? false {
             state.hasAnnounced = true
             return true
           }

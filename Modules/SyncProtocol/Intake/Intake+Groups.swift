@@ -266,6 +266,8 @@ extension Intake {
       return []
     }
     appliedGroups += UInt64(applying.groups.count)
+    // The sender goes on announcing only when it hears of what is here.
+    announced.isAnswered = announced.documentCount >= context.tuning.announcedDocuments / 2
     if outcome.refusedDocuments > 0 { following.isSpoiled = true }
     context.statistics.documentsChanged += UInt64(outcome.changedDocuments)
     if let torn = outcome.torn {

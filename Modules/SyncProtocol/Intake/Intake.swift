@@ -110,8 +110,8 @@ final class Intake {
   /// Groups in a row that the sender wrote and this peer knew.
   var knownOwnGroups = 0
 
-  /// Whether this peer's other half tells the sender of a document by announcing it.
-  var announces: AnnouncementCheck?
+  /// What this peer's other half tells the sender of a collection by announcing it.
+  var followedLog: (Collection) -> FollowedLog? = { _ in nil }
 
   init(_ context: SessionContext) {
     self.context = context

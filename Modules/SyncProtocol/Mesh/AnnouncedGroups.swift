@@ -30,8 +30,12 @@ struct AnnouncedGroups {
   private(set) var groups: [Group] = []
   private(set) var received: UInt64 = 0
   private(set) var documentCount = 0
+  /// Documents that were settled since.
+  private(set) var untold = 0
   /// When the next group is to be looked at.
   private(set) var deadline: Duration?
+  /// Whether something came in, by which what was asked for may be here.
+  var isAnswered = false
   /// What the sender was told of ``settled``, and when.
   private(set) var told: (settled: UInt64, at: Duration) = (0, .zero)
 
@@ -60,7 +64,11 @@ struct AnnouncedGroups {
     }
   }
 
-  /// Looks at the groups whose time has come, one after the other.
+  /// Whether a group is to be looked at.
+  func isDue(now: Duration) -> Bool { isAnswered || deadline.map { $0 <= now } ?? false }
+
+  /// Looks at the groups whose time has come, one after the other, and at those that were asked for as far as they are
+  /// here.
   ///
   /// `body` gives a group its next standing and deadline; `nil` when it is done with.
   mutating func look(
@@ -70,11 +78,14 @@ struct AnnouncedGroups {
     kept.reserveCapacity(groups.count)
     var next: Duration?
     for var group in groups {
-      if group.deadline <= now {
+      if group.deadline <= now || isAnswered && group.standing == .wanted {
         guard let (standing, deadline) = try body(group) else {
           documentCount -= group.documents.count
+          untold += group.documents.count
           continue
         }
+        // They come in the order in which they were asked for.
+        if group.standing == .wanted { isAnswered = false }
         group.standing = standing
         group.deadline = deadline
       }
@@ -83,7 +94,11 @@ struct AnnouncedGroups {
     }
     groups = kept
     deadline = next
+    isAnswered = false
   }
 
-  mutating func tell(now: Duration) { told = (settled, now) }
+  mutating func tell(now: Duration) {
+    told = (settled, now)
+    untold = 0
+  }
 }

@@ -70,6 +70,9 @@ struct CollectionInterest {
 
   mutating func resolve(_ keys: KeyTable) { predicates.resolve(keys) }
 
+  /// Whether every document that lives is of interest.
+  var matchesAll: Bool { predicates.acceptsAll }
+
   /// Whether a document lives and satisfies one of the queries.
   func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
     record.isAlive && predicates.accepts(id, record)

@@ -31,6 +31,7 @@ extension Session {
     guard hello.site != context.store.site else { return doubtSite() }
     context.settle(on: context.configuration.features.intersection(hello.features))
     supply.outgoing.begin(helloDelay: context.now - startedAt)
+    context.peerHighest = hello.highest
     context.peerSilence = hello.silence ?? SessionConfiguration.usualSilence
     try open(
       with: PeerInfo(

@@ -178,7 +178,10 @@ extension Session {
       }
       supply.serve(known, generation: frame.generation)
     }
-    try supply.resume(frame)
+    let met = frame.lag.flatMap { lag in
+      ownClaim.map { ResumeFrame.met(lag, behind: $0.highest) }
+    }
+    try supply.resume(frame, met: context.features.contains(.unaskedChanges) ? met : nil)
   }
 
   /// Frames from the peer as a sender.

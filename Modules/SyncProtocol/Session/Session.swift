@@ -63,7 +63,7 @@ public final class Session {
       ownDigest: { intake.digest(of: $0, under: $1, from: $2) })
     statements = QueryDesk(context)
     let supply = supply
-    intake.announces = { [unowned supply] in supply.announces($0, $1, of: $2, at: $3) }
+    intake.followedLog = { [unowned supply] in supply.followedLog(of: $0) }
     policyEpoch = gate.epoch
   }
 
@@ -154,6 +154,7 @@ public final class Session {
       guard case .open = state else { return }
       let begun = intake.applyingBegun
       let owed = try intake.applied(ticket, result)
+      try supply.noteMerged(owed)
       supply.enqueue(
         owed.map { DocumentRequest($0, begunWith: begun) }.filter { supply.concerns($0.collection) },
         isGroup: true)

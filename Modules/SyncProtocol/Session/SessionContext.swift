@@ -13,6 +13,8 @@ final class SessionContext {
   var lastSent: Duration = .zero
   /// After this long without a frame the peer takes the link for dead.
   var peerSilence = SessionConfiguration.usualSilence
+  /// What the peer said of its clock in its hello.
+  var peerHighest: ClockReading?
   var peer: PeerInfo? {
     didSet { gatekeeper = peer.map { Gatekeeper(gate: gate, peer: $0.kind) } }
   }

@@ -66,6 +66,8 @@ enum Inclusion {
   /// The peer has nothing of it, as far as is known: the whole document, if it matches.
   case whole
   case requested(DocumentRequest)
+  /// The peer follows this store's log, and has met what was written here up to a reading.
+  case unasked(after: ClockReading)
 }
 
 /// A live change, evaluated when it was committed and encoded when the link has room.

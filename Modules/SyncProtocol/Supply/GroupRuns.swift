@@ -10,6 +10,24 @@ struct StoredPlace: Hashable, Comparable {
   }
 }
 
+extension DocumentRun {
+  /// The runs of places, by ascending numbers.
+  static func runs(of places: some Sequence<StoredPlace>) -> [DocumentRun] {
+    var runs: [DocumentRun] = []
+    for place in places.sorted() {
+      if let last = runs.last, last.collection == place.collection,
+        last.numbers.upperBound.next == place.number
+      {
+        runs[runs.count - 1] = DocumentRun(
+          collection: last.collection, numbers: last.numbers.lowerBound...place.number)
+      } else {
+        runs.append(DocumentRun(collection: place.collection, numbers: place.number...place.number))
+      }
+    }
+    return runs
+  }
+}
+
 /// Which documents of earlier transactions belong together: the connected components of the store's group
 /// records, over runs of numbers.
 ///

@@ -56,6 +56,28 @@ struct Sources {
     return try make(collection, collection.id, transaction)
   }
 
+  /// Visits the intact records of documents that the session has to do with, by ascending places.
+  mutating func forEachIntactRecord(
+    at places: some Sequence<StoredPlace>, _ transaction: borrowing ReadTransaction,
+    _ body: (
+      _ source: Source, _ place: StoredPlace, _ id: RawSpan, _ summary: Summary,
+      _ record: borrowing RecordView
+    ) throws -> Void
+  ) throws {
+    var rest = DocumentRun.runs(of: places)[...]
+    while let collection = rest.first?.collection {
+      let runs = rest.prefix { $0.collection == collection }
+      rest = rest.dropFirst(runs.count)
+      guard let source = try source(collection, transaction) else { continue }
+      try transaction.forEachIntactRecord(
+        in: source.collection, runs: runs, damaged: supply.context.tellDamaged
+      ) { number, id, summary, record in
+        try body(source, StoredPlace(collection: collection, number: number), id, summary, record)
+        return true
+      }
+    }
+  }
+
   private mutating func make(
     _ collection: Collection?, _ number: UInt32, _ transaction: borrowing ReadTransaction
   ) throws -> Source? {

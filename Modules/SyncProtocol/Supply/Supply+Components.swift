@@ -218,16 +218,11 @@ extension Supply {
         }
       }
     }
-    for place in places.sorted() {
-      guard let source = try sources.source(place.collection, transaction) else { continue }
-      let inclusion = takeDeferred(place) ?? .whole
-      try transaction.forEachIntactRecord(
-        in: source.collection, numbers: place.number...place.number, damaged: context.tellDamaged
-      ) { _, id, summary, record in
-        try include(inclusion, id, summary, record, source)
-        return true
-      }
+    try sources.forEachIntactRecord(at: places, transaction) { source, place, id, summary, record in
+      try include(takeDeferred(place) ?? .whole, id, summary, record, source)
     }
+    // What is here no more, or damaged, is owed no more.
+    for place in places { _ = takeDeferred(place) }
   }
 
   /// Answers requests outside of a reconciliation, with what recent transactions bind to them.
@@ -244,15 +239,16 @@ extension Supply {
       for request in group.requests {
         guard let source = try sources.source(request.collection, transaction) else { continue }
         let key = DocumentKey(collection: source.collection.id, id: request.id)
+        if isMet(request, key, source) { continue }
         let isKnown = try transaction.visitIntactRecord(
           source.collection, request.id, damaged: context.tellDamaged
-        ) { number, record, summary in
+        ) { found, record, summary in
           let id = request.id.bytes.span.bytes
-          guard let number else { return try include(.requested(request), id, summary, record, source) }
+          guard let found else { return try include(.requested(request), id, summary, record, source) }
           // What does not go out calls for nothing else: two peers could answer each other with the rest for ever.
           guard goesOut(.requested(request), id, summary, record, source) else { return }
           if !group.isPull { contention.insert(key) }
-          let place = StoredPlace(collection: source.collection.id, number: number)
+          let place = StoredPlace(collection: source.collection.id, number: found.number)
           places.append(place)
           deferred[place] = .requested(request)
         }

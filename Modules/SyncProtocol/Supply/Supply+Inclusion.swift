@@ -12,13 +12,22 @@ extension Supply {
     var base = VersionVector()
     // Of default data no vector tells the receiver that both have the same.
     var told = record.isDefault ? summary : nil
-    if case .requested(let request) = inclusion {
+    switch inclusion {
+    case .whole:
+      if !isRoundActive, !requests.isEmpty {
+        requests.noteWhole(source.key(of: id), with: batch.sequence)
+      }
+    case .requested(let request):
       // Equal vectors with other content call for the whole state, by which the receiver settles it.
       if try record.vector(sites: source.tables.sites) != request.vector { base = request.vector }
       told = summary
       if request.isReply { flags |= GroupEncoder.replyFlag }
-    } else if !isRoundActive, !requests.isEmpty {
-      requests.noteWhole(source.key(of: id), with: batch.sequence)
+    case .unasked(let reading):
+      Probe.reached(.sentUnasked)
+      base = record.version(
+        try record.vector(sites: source.tables.sites), beforeWritesOf: context.store.site, after: reading,
+        sites: source.tables.sites)
+      told = summary
     }
     if !isRoundActive {
       underWay.insert(
@@ -40,6 +49,9 @@ extension Supply {
       case .requested(let request):
         (isMatch || request.isHeld || overtaking.contains(request.name))
           && isLacking(request, id, summary, source)
+      case .unasked:
+        isMatch
+          && !underWay.holds(source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary))
       }
     if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
     guard goesOut, !oversize.isEmpty, let byteCount = oversize[source.key(of: id)] else { return goesOut }

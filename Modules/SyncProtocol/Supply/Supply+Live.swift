@@ -64,15 +64,34 @@ extension Supply {
   }
 
   /// What has changed of documents that are on their way, and whether the peer gets that, too.
-  ///
-  /// Of what it brought itself it may hold another state, where removals were forgotten: only an answer shows that.
   private func followUnderWay(_ commit: Commit, _ sent: [Bool]) {
     guard !underWay.isEmpty else { return }
     for (index, change) in commit.changes.enumerated() where underWay.contains(change.key) {
       let isSent = index < sent.count && sent[index]
-      underWay.follow(
-        change.key, from: hash(of: change, as: change.beforeSummary),
-        to: isSent ? hash(of: change, as: change.afterSummary) : nil, group: change.sequence)
+      let (before, after) = (
+        hash(of: change, as: change.beforeSummary), hash(of: change, as: change.afterSummary)
+      )
+      if commit.origin == .session(context.id) {
+        underWay.meet(change.key, from: before, to: after)
+      } else {
+        underWay.follow(change.key, from: before, to: isSent ? after : nil, group: change.sequence)
+      }
+    }
+  }
+
+  /// Takes note of what came of merging what the peer has sent, whether or not the commit was told already.
+  func noteMerged(_ owed: [OwedDocument]) throws(SyncError) {
+    guard !underWay.isEmpty, owed.contains(where: { $0.merged != nil }) else { return }
+    try context.read { transaction in
+      var known: Collection?
+      for document in owed {
+        guard let merged = document.merged else { continue }
+        let name = document.version.collection
+        if known?.name != name { known = try transaction.collection(name) }
+        guard let known else { continue }
+        underWay.meet(
+          DocumentKey(collection: known.id, id: document.version.id), from: merged.before, to: merged.after)
+      }
     }
   }
 
@@ -82,9 +101,9 @@ extension Supply {
     return Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
   }
 
-  /// Forgets what was on its way: all is there, and nothing has come that was begun before.
+  /// Forgets what was on its way: all is there, and nothing has come that was begun before, or waits for its answer.
   func noteQuiet() {
-    if !underWay.isEmpty, outgoing.isConfirmed { underWay.removeAll() }
+    if !underWay.isEmpty, requests.isEmpty, outgoing.isConfirmed { underWay.removeAll() }
   }
 
   private func append(

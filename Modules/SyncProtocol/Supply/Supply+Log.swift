@@ -14,6 +14,9 @@ struct LogPlace {
   var isResumed = false
   /// The walk from the receiver's cursor, while it goes on.
   var walk: LogWalk?
+  /// The last of this store's own readings that the receiver had met, where it is sent what was written here since
+  /// unasked.
+  var met: ClockReading?
   /// Up to where the receiver knows what is written here, while it follows the log: of later it hears by announcements,
   /// or live.
   var toldThrough: UInt64?
@@ -72,6 +75,24 @@ struct LogWalk {
   }
 }
 
+/// What of a collection a receiver hears as it follows the log.
+struct FollowedLog {
+  private let start: UInt64
+  private let matcher: CollectionInterest
+
+  init(after start: UInt64, matcher: CollectionInterest) {
+    (self.start, self.matcher) = (start, matcher)
+  }
+
+  /// Whether it tells of every living document that was written with a sequence.
+  func tellsAll(at sequence: UInt64) -> Bool { sequence > start && matcher.matchesAll }
+
+  /// Whether it tells of a document that was written with a sequence.
+  func tells(_ id: RawSpan, _ record: borrowing RecordView, at sequence: UInt64) -> Bool {
+    sequence > start && matcher.matches(id, record)
+  }
+}
+
 /// Serves a receiver from its cursor on: what changed since is announced, and what it lacks of that it wants.
 extension Supply {
   /// Marks are set this often at most while groups go out.
@@ -80,7 +101,9 @@ extension Supply {
   static var quietMarkInterval: Duration { .seconds(30) }
 
   /// Goes on from a receiver's cursor, if the log still is what it was then.
-  func resume(_ frame: ResumeFrame) throws(SyncError) {
+  ///
+  /// A receiver that has `met` what was written here up to a reading is sent later writes unasked.
+  func resume(_ frame: ResumeFrame, met: ClockReading?) throws(SyncError) {
     let policy = context.policyPrint
     let (end, last): (UInt64?, UInt64) = try context.read { transaction in
       (try walkEnd(frame, policy, transaction), transaction.sequence)
@@ -96,6 +119,7 @@ extension Supply {
     hasBegun = true
     log.policyPrint = policy
     log.isResumed = true
+    log.met = met
     log.toldThrough = frame.sequence
     settledSequence = end
     recent = recent.begun(after: frame.sequence)
@@ -174,7 +198,8 @@ extension Supply {
           counted += 1
         }
         // Entries of one commit are taken together: the place is a commit's.
-        guard left > 0 && byteCount < AnnouncementPace.stepBytes || entry.sequence == walk.place else {
+        let hasRoom = left > 0 && byteCount < AnnouncementPace.stepBytes && (log.met == nil || hasRoomToPush)
+        guard hasRoom || entry.sequence == walk.place else {
           isPaused = true
           return false
         }
@@ -218,20 +243,32 @@ extension Supply {
         if let offer = offer(key.id.bytes.span.bytes, summary, source) { walk.offers.append(offer) }
       }
     }
+    // What came from elsewhere the receiver may have from there, or lack more of.
+    let reading = entry.origin == .user && !walk.isBacklog ? log.met : nil
+    // What is bound goes with all that binds it, and is read once, with that.
     var bound: [StoredPlace] = []
     var damaged: [DamagedRecord] = []
-    try entry.forEachMember(damaged: { damaged.append($0) }) { collection, number, id, summary, record in
-      count += 1
-      guard let source = try sources.source(collection, transaction) else { return true }
-      let place = StoredPlace(collection: collection, number: number)
-      if recent.contains(place) {
+    try entry.forEachMember(
+      where: { collection, number in
+        count += 1
+        let place = StoredPlace(collection: collection, number: number)
+        guard recent.contains(place) else { return true }
         bound.append(place)
-      } else if let news = try announcement(id, summary, record, source) {
-        if !news.leaves {
-          walk.groups.append([news])
-        } else if let offer = offer(id, summary, source) {
-          walk.offers.append(offer)
-        }
+        return false
+      }, damaged: { damaged.append($0) }
+    ) { collection, _, id, summary, record in
+      guard let source = try sources.source(collection, transaction) else { return true }
+      if let reading, mayPush(id, record, source) {
+        batch.begin(sequence: recent.makeName(), mayOvertake: false)
+        try include(.unasked(after: reading), id, summary, record, source)
+        batch.finish()
+        return true
+      }
+      guard let news = try announcement(id, summary, record, source) else { return true }
+      if !news.leaves {
+        walk.groups.append([news])
+      } else if let offer = offer(id, summary, source) {
+        walk.offers.append(offer)
       }
       return true
     }
@@ -239,12 +276,43 @@ extension Supply {
     for place in bound where !walk.announced.contains(place) {
       let places = closure(of: [place])
       walk.announced.formUnion(places)
+      if let reading, try push(places, after: reading, &sources, transaction) { continue }
       let group = try announcements(places, &sources, transaction)
-      count += places.count
       walk.leaving += group.count(where: \.leaves)
       if !group.isEmpty { walk.groups.append(group) }
     }
     return count
+  }
+
+  /// Sends documents that belong together, each as what was written here after a reading.
+  ///
+  /// What is too much, or has left the receiver's interest, is announced.
+  private func push(
+    _ places: Set<StoredPlace>, after reading: ClockReading, _ sources: inout Sources,
+    _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    guard places.count <= context.tuning.splitDocuments else { return false }
+    var mayGoOut = true
+    try sources.forEachIntactRecord(at: places, transaction) { source, _, id, _, record in
+      mayGoOut = mayGoOut && mayPush(id, record, source)
+    }
+    guard mayGoOut else { return false }
+    batch.begin(sequence: recent.makeName(), mayOvertake: false)
+    try sources.forEachIntactRecord(at: places, transaction) { source, _, id, summary, record in
+      try include(.unasked(after: reading), id, summary, record, source)
+    }
+    batch.finish()
+    return true
+  }
+
+  /// Whether so little waits to go out that more may be gathered: what is gathered first is to leave first.
+  var hasRoomToPush: Bool {
+    outgoing.window.hasRoom && outgoing.streamBytes < outgoing.fragmentBytes
+      && outgoing.waitingTransferBytes < outgoing.fragmentBytes
+  }
+
+  private func mayPush(_ id: RawSpan, _ record: borrowing RecordView, _ source: Source) -> Bool {
+    source.matcher.matches(id, record) && (oversize.isEmpty || oversize[source.key(of: id)] == nil)
   }
 
   /// Documents with all that recent transactions bind to them.
@@ -262,14 +330,8 @@ extension Supply {
     _ places: Set<StoredPlace>, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> [AnnouncedDocument] {
     var group: [AnnouncedDocument] = []
-    for place in places.sorted() {
-      guard let source = try sources.source(place.collection, transaction) else { continue }
-      try transaction.forEachIntactRecord(
-        in: source.collection, numbers: place.number...place.number, damaged: context.tellDamaged
-      ) { _, id, summary, record in
-        if let news = try announcement(id, summary, record, source) { group.append(news) }
-        return true
-      }
+    try sources.forEachIntactRecord(at: places, transaction) { source, _, id, summary, record in
+      if let news = try announcement(id, summary, record, source) { group.append(news) }
     }
     return group
   }
@@ -304,15 +366,13 @@ extension Supply {
     log.fellBehindAt = min(told, log.fellBehindAt ?? .max)
   }
 
-  /// Whether the peer hears of a document that was written with a sequence, and of what is held here of it, as it follows
-  /// this peer's log.
-  func announces(
-    _ id: RawSpan, _ record: borrowing RecordView, of collection: Collection, at sequence: UInt64
-  ) -> Bool {
-    guard context.features.contains(.mesh), let told = log.toldThrough, sequence > told,
-      concerns(collection.name), let matcher = interest.matcher(for: collection)
-    else { return false }
-    return matcher.matches(id, record)
+  /// What the peer hears of a collection, and of what is held here of it, as it follows this peer's log; `nil` where it
+  /// does not.
+  func followedLog(of collection: Collection) -> FollowedLog? {
+    guard context.features.contains(.mesh), let told = log.toldThrough, concerns(collection.name),
+      let matcher = interest.matcher(for: collection)
+    else { return nil }
+    return FollowedLog(after: told, matcher: matcher)
   }
 
   /// Offers a document that does not match, as one that changes while the session runs.
@@ -340,8 +400,10 @@ extension Supply {
       for document in group.documents {
         _ = try transaction.visitIntactRecord(
           document.collection, document.id, damaged: context.tellDamaged
-        ) { number, _, _ in
-          if let number { places.append(StoredPlace(collection: document.collection.id, number: number)) }
+        ) { found, _, _ in
+          if let found {
+            places.append(StoredPlace(collection: document.collection.id, number: found.number))
+          }
         }
       }
       guard places.contains(where: { recent.contains($0) }) else { return nil }
@@ -366,6 +428,7 @@ extension Supply {
     log.walk == nil && !isApplying && !isRoundActive && !isAwaitingRound && settledAfter == nil
       && questions.isEmpty
       && requests.isEmpty && partialWants.isEmpty && live.isEmpty && heldBack.isEmpty && !watch.isWaiting
+      && met.isEmpty
   }
 
   /// When the next mark may be set; `nil` while there is none to set.

@@ -1,7 +1,8 @@
 import CRDTCore
 import DocStore
 
-/// Documents that do not match the interest, of which the peer may hold a copy that does.
+/// Documents that do not match the interest, of which the peer may hold a copy that does, and those that both peers have
+/// changed and merge.
 extension Supply {
   /// A document that came to be here, or changed, without matching: the peer may hold a copy that does.
   func offer(_ change: Change) -> DocumentOffer? {
@@ -41,6 +42,31 @@ extension Supply {
   /// Makes the offers whose time has come.
   func sendOffers() {
     while let offers = waitingOffers.removeFirst(where: { outgoing.gone.covers($0) }) { sendNow(offers) }
+  }
+
+  /// Whether the peer needs no answer to a document that it sent, as it comes to the same as this one by itself.
+  ///
+  /// It is told what that is, when there is nothing else to do: where removals were forgotten it may come to something
+  /// else.
+  func isMet(_ request: DocumentRequest, _ key: DocumentKey, _ source: Source) -> Bool {
+    guard let begun = request.begun, let hash = underWay.meeting(key, begunWith: begun),
+      let cleared = gatekeeper?.clear(source.collection.name)
+    else { return false }
+    Probe.reached(.metUnderWay)
+    if met.isEmpty { metAt = context.now }
+    met.append(DocumentOffer(cleared, item: DocumentHash(id: request.id, hash: hash)))
+    return true
+  }
+
+  /// Tells what both peers came to, when all else is done.
+  func sendMet() {
+    guard !met.isEmpty, requests.isEmpty, log.walk == nil else { return }
+    let isDue =
+      outgoing.isConfirmed || context.now >= metAt + .seconds(1)
+      || met.count >= context.tuning.waitingOffers / 2
+    guard isDue else { return }
+    send(met)
+    met = []
   }
 
   private func sendNow(_ offers: [DocumentOffer]) {

@@ -107,7 +107,7 @@ extension Supply {
         var number: DocumentNumber?
         try transaction.visitIntactRecord(collection, request.id, damaged: context.tellDamaged) {
           found, _, _ in
-          number = found
+          number = found?.number
         }
         return number.map { StoredPlace(collection: collection.id, number: $0) }
       }
@@ -223,8 +223,8 @@ extension Supply {
         }
         batch.begin()
         try transaction.visitIntactRecord(source.collection, request.id, damaged: context.tellDamaged) {
-          number, record, summary in
-          let place = number.map { StoredPlace(collection: source.collection.id, number: $0) }
+          found, record, summary in
+          let place = found.map { StoredPlace(collection: source.collection.id, number: $0.number) }
           if let place, isBound(place) {
             bound = place
           } else {

@@ -72,6 +72,9 @@ final class Supply {
   var watch: WatchList
   /// Offers that are not to overtake what was queued before them.
   var waitingOffers = Waiting<DocumentOffer, Outgoing.Progress>()
+  /// What documents came to that both peers changed, and since when the first of them waits to be told.
+  var met: [DocumentOffer] = []
+  var metAt = Duration.zero
   var contention: Contention
   var underWay: UnderWay
   /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
@@ -98,7 +101,7 @@ final class Supply {
     outgoing = Outgoing(context)
     watch = WatchList(context.tuning)
     contention = Contention(limit: context.tuning.contendedDocuments)
-    underWay = UnderWay(limit: context.tuning.contendedDocuments)
+    underWay = UnderWay(limit: context.tuning.documentsUnderWay)
     batch = GroupBatch(context, outgoing)
   }
 
@@ -157,6 +160,7 @@ final class Supply {
     requestCost = 0
     underWay.removeAll()
     waitingOffers.removeAll()
+    met = []
   }
 
   /// Takes the peer's totals, when so many of its frames have come.
@@ -229,6 +233,7 @@ final class Supply {
       log.followed = log.followed ?? comparedAt
     }
     flushAnnouncements()
+    sendMet()
     sendOffers()
     closeAnnouncements()
     settleAnnouncements()
