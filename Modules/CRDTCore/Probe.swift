@@ -63,6 +63,8 @@ package enum Probe {
     case cursorAhead
     /// A mark is set although what it speaks of has not gone out.
     case markAhead
+    /// What was written since a cursor is sent unasked without what belongs to it.
+    case unaskedInParts
     /// What was written here since a cursor is not told to who could answer it.
     case ownLogNotTold
     /// A cursor holds whatever the sender's policy has become.

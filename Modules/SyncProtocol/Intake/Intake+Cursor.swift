@@ -65,12 +65,16 @@ extension Intake {
     context.send(.resume) { frame.encode(to: &$0) }
   }
 
-  /// How far this peer is behind the sender's clock; `nil` where others bring changes, too, so that what one announces is
-  /// asked for once.
+  /// Whether the sender may send what it has written without announcing it.
+  ///
+  /// Where others bring changes, too, what one announces is asked for once.
+  private var mayGetUnasked: Bool {
+    context.features.contains(.unaskedChanges) && !context.shared.pulls.hasOthers(than: context.id)
+  }
+
+  /// How far this peer is behind the sender's clock; `nil` where it is not to send anything unasked.
   private func lag() throws(SyncError) -> UInt64? {
-    guard context.features.contains(.unaskedChanges), let peer = context.peer,
-      let highest = context.peerHighest, !context.shared.pulls.hasOthers(than: context.id)
-    else { return nil }
+    guard mayGetUnasked, let peer = context.peer, let highest = context.peerHighest else { return nil }
     let met = try context.read { try $0.highestReading(of: peer.site) }
     return ResumeFrame.lag(of: met ?? .zero, behind: highest)
   }
@@ -89,6 +93,8 @@ extension Intake {
   /// own log goes back to it, with no more after it than the sender can be told of.
   private func storedCursor(_ interest: Interest) throws(SyncError) -> SyncCursor? {
     guard let peer = context.peer else { return nil }
+    // Who follows this peer's log, too, is sent what was written here, and need not be told of it.
+    let isFollowed = mayGetUnasked && context.shared.interests.hasInterest(of: peer.site)
     let print = interestPrint(interest)
     var wanted = interest
     let gatekeeper = context.gatekeeper
@@ -99,7 +105,12 @@ extension Intake {
       else { return nil }
       let room = try noticeRoom(transaction, interest)
       let sender = LogOrigin(peer: peer.site)
-      if try OwnLogScan.fits(room, after: cursor.own, transaction, sender: sender) { return cursor }
+      if try OwnLogScan.fits(
+        isFollowed ? max(room, context.tuning.walkedDocuments) : room, after: cursor.own, transaction,
+        sender: sender)
+      {
+        return cursor
+      }
       var scan = OwnLogScan(after: cursor.own, budget: room * 4, room: room, isTrial: true)
       try scan.run(transaction, sender: sender, &wanted, gatekeeper) { _ in nil }
       return scan.isDone && !scan.isFull ? cursor : nil

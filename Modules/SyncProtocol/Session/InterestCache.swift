@@ -23,6 +23,11 @@ final class InterestCache: Sendable {
     }
   }
 
+  /// Whether a peer has subscribed to anything.
+  func hasInterest(of site: SiteID) -> Bool {
+    entries.withLock { $0.contains { $0.key.site == site && !$0.interest.isEmpty } }
+  }
+
   /// What a peer subscribed to when it named its interest so.
   func interest(_ hash: UInt64, of site: SiteID) -> Interest? {
     let key = Key(site: site, interest: hash)
