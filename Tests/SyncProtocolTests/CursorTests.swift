@@ -93,6 +93,24 @@ import Testing
     #expect(try pair.b.documents() == pair.a.documents())
   }
 
+  @Test func `who has met later writes elsewhere asks for the earlier ones that it lacks`() throws {
+    let pair = try Pair()
+    let other = try pair.network.addPeer("c")
+    try other.subscribe("SELECT * FROM things WHERE color = 'blue'")
+    try pair.a.put("d1", ["n": .int(-1)])
+    try pair.a.put("new", ["color": .string("blue")])
+    for (one, another) in [(pair.a, other), (other, pair.b)] {
+      let link = try pair.network.connect(one, another)
+      try pair.network.settle()
+      pair.network.cut(link.0)
+    }
+    #expect(try pair.b.document("new") != nil)
+    #expect(try pair.b.document("d1")?["n"] == .int(1))
+    let frames = try pair.framesOfMeeting()
+    #expect(frames.contains(.want) && !frames.contains(.compare) && !frames.contains(.announce))
+    #expect(try pair.b.documents() == pair.a.documents())
+  }
+
   @Test func `who gets changes from others as well is told before it is sent any`() throws {
     let pair = try Pair()
     let other = try pair.network.addPeer("c")
