@@ -30,7 +30,7 @@ struct AnnouncedGroups {
   private(set) var groups: [Group] = []
   private(set) var received: UInt64 = 0
   private(set) var documentCount = 0
-  /// Documents that were settled since.
+  /// Documents that were settled since the sender was told of any.
   private(set) var untold = 0
   /// When the next group is to be looked at.
   private(set) var deadline: Duration?

@@ -181,7 +181,7 @@ extension Session {
     let met = frame.lag.flatMap { lag in
       ownClaim.map { ResumeFrame.met(lag, behind: $0.highest) }
     }
-    try supply.resume(frame, met: context.features.contains(.unaskedChanges) ? met : nil)
+    try supply.resume(frame, unaskedAfter: context.features.contains(.unaskedChanges) ? met : nil)
   }
 
   /// Frames from the peer as a sender.

@@ -14,9 +14,8 @@ struct LogPlace {
   var isResumed = false
   /// The walk from the receiver's cursor, while it goes on.
   var walk: LogWalk?
-  /// The last of this store's own readings that the receiver had met, where it is sent what was written here since
-  /// unasked.
-  var met: ClockReading?
+  /// The last of this store's own readings that the receiver had met; `nil` where later writes are not sent unasked.
+  var unaskedAfter: ClockReading?
   /// Up to where the receiver knows what is written here, while it follows the log: of later it hears by announcements,
   /// or live.
   var toldThrough: UInt64?

@@ -55,7 +55,7 @@ extension Supply {
   /// Whether the receiver keeps up with announcements and has been answered what it wanted.
   var canWalk: Bool {
     log.pace.isOpen && requests.isEmpty && announcing.openDocuments < context.tuning.announcedDocuments
-      && (log.met == nil || hasRoomToPush)
+      && (log.unaskedAfter == nil || hasRoomToPush)
   }
 }
 

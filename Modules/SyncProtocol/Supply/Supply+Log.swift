@@ -10,8 +10,8 @@ extension Supply {
 
   /// Goes on from a receiver's cursor, if the log still is what it was then.
   ///
-  /// A receiver that has `met` what was written here up to a reading is sent later writes unasked.
-  func resume(_ frame: ResumeFrame, met: ClockReading?) throws(SyncError) {
+  /// What was written here `unaskedAfter` a reading is sent without being announced.
+  func resume(_ frame: ResumeFrame, unaskedAfter: ClockReading?) throws(SyncError) {
     let policy = context.policyPrint
     let (end, last): (UInt64?, UInt64) = try context.read { transaction in
       (try walkEnd(frame, policy, transaction), transaction.sequence)
@@ -27,7 +27,7 @@ extension Supply {
     hasBegun = true
     log.policyPrint = policy
     log.isResumed = true
-    log.met = met
+    log.unaskedAfter = unaskedAfter
     log.toldThrough = frame.sequence
     settledSequence = end
     recent = recent.begun(after: frame.sequence)

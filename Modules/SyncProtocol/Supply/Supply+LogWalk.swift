@@ -52,7 +52,8 @@ extension Supply {
           counted += 1
         }
         // Entries of one commit are taken together: the place is a commit's.
-        let hasRoom = left > 0 && byteCount < AnnouncementPace.stepBytes && (log.met == nil || hasRoomToPush)
+        let hasRoom =
+          left > 0 && byteCount < AnnouncementPace.stepBytes && (log.unaskedAfter == nil || hasRoomToPush)
         guard hasRoom || entry.sequence == walk.place else {
           isPaused = true
           return false
@@ -98,7 +99,7 @@ extension Supply {
       }
     }
     // What came from elsewhere the receiver may have from there, or lack more of.
-    let reading = entry.origin == .user && !walk.isBacklog ? log.met : nil
+    let reading = entry.origin == .user && !walk.isBacklog ? log.unaskedAfter : nil
     // What is bound goes with all that binds it, and is read once, with that.
     var bound: [StoredPlace] = []
     var damaged: [DamagedRecord] = []
