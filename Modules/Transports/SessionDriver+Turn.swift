@@ -76,18 +76,19 @@ extension SessionDriver {
     if let lost = input.lostThrough {
       guard perform(session.lostCommits(through: lost, now: clock.now)) else { return false }
     }
-    for commits in input.commits.batches {
-      guard perform(session.committed(commits, now: clock.now)) else { return false }
+    var told = 0
+    for (count, queries) in input.subscriptions {
+      guard tell(input.commits[told..<count]), perform(session.subscriptionsChanged(queries, now: clock.now))
+      else { return false }
+      told = count
     }
+    guard tell(input.commits[told...]) else { return false }
     for batch in input.applied {
       let actions = session.applied(batch.ticket, batch.result, now: clock.now)
       guard perform(actions) else { return false }
     }
     for piece in input.packed {
       guard perform(session.packed(piece, now: clock.now)) else { return false }
-    }
-    if let queries = input.subscriptions {
-      guard perform(session.subscriptionsChanged(queries, now: clock.now)) else { return false }
     }
     if input.policyChanged {
       guard perform(session.policyChanged(now: clock.now)) else { return false }
@@ -110,6 +111,11 @@ extension SessionDriver {
       return false
     }
     return true
+  }
+
+  /// - Returns: Whether the session goes on.
+  private func tell(_ commits: ArraySlice<Commit>) -> Bool {
+    commits.batches.allSatisfy { perform(turn.session.committed($0, now: setup.clock.now)) }
   }
 
   /// Carries out `actions` in their order.
@@ -138,7 +144,7 @@ extension SessionDriver {
   }
 }
 
-extension [Commit] {
+extension Sequence<Commit> {
   /// Small commits together; what a large one calls for goes out before the next is looked at.
   var batches: [[Commit]] {
     var batches: [[Commit]] = []

@@ -95,7 +95,7 @@ public final class SessionDriver: Sendable {
       Session(
         id: id, store: setup.store, gate: setup.gate, shared: setup.shared, configuration: configuration))
     // The first turn is the start's, which finds it here.
-    _ = inbox.post { $0.subscriptions = subscriptions }
+    _ = inbox.post { $0.subscribe(to: subscriptions) }
   }
 
   /// What the session has moved so far.
@@ -103,7 +103,7 @@ public final class SessionDriver: Sendable {
 
   /// Replaces what is pulled from the peer.
   public func subscribe(to queries: [SubscriptionQuery]) {
-    post { $0.subscriptions = queries }
+    post { $0.subscribe(to: queries) }
   }
 
   /// Says that the gate's answers have changed.

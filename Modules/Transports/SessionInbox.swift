@@ -11,12 +11,14 @@ package import SyncProtocol
 package final class SessionInbox: Sendable {
   /// All that came since somebody looked last.
   package struct Input: Sendable {
-    package var commits: [Commit] = []
+    package private(set) var commits: [Commit] = []
     /// The last commit that was dropped, because too much waited.
-    package var lostThrough: UInt64?
+    package private(set) var lostThrough: UInt64?
     package var applied: [AppliedBatch] = []
     package var packed: [PackedPiece] = []
-    package var subscriptions: [SubscriptionQuery]?
+    /// What is pulled from now on, by how many of the commits were made before: what is evicted between two subscriptions
+    /// is not asked for by either.
+    package private(set) var subscriptions: [(afterCommits: Int, queries: [SubscriptionQuery])] = []
     package var policyChanged = false
     /// What the session waits for at another one has come to something.
     package var nudged = false
@@ -30,6 +32,21 @@ package final class SessionInbox: Sendable {
     package var linkEnd: LinkError?
     package var closing = false
     package var cancelled = false
+
+    /// Takes note of what is pulled from now on; of sets with no commit between them the last one counts.
+    mutating func subscribe(to queries: [SubscriptionQuery]) {
+      if subscriptions.last?.afterCommits == commits.count { subscriptions.removeLast() }
+      subscriptions.append((commits.count, queries))
+    }
+
+    fileprivate mutating func add(_ commit: Commit) { commits.append(commit) }
+
+    /// Drops the commits that wait, up to and with one that does not.
+    fileprivate mutating func dropCommits(through sequence: UInt64) {
+      commits = []
+      lostThrough = sequence
+      if let last = subscriptions.last { subscriptions = [(0, last.queries)] }
+    }
   }
 
   private struct State {
@@ -69,11 +86,10 @@ package final class SessionInbox: Sendable {
       Self.post(&state) { state in
         state.commitBytes += byteCount
         if state.commitBytes > DriverLimits.unseenCommitBytes, !state.input.commits.isEmpty {
-          state.input.commits = []
+          state.input.dropCommits(through: commit.sequence)
           state.commitBytes = 0
-          state.input.lostThrough = commit.sequence
         } else {
-          state.input.commits.append(commit)
+          state.input.add(commit)
         }
       }
     }

@@ -51,6 +51,31 @@ import Transports
     await right.end()
   }
 
+  @Test func `what is evicted between two subscriptions stays away, whenever it is told`() async throws {
+    let (left, right) = (try TestPeer("left"), try TestPeer("right"))
+    let ids = try (0..<20).map { try DocumentID(.int(Int64($0))) }
+    try await left.fill("things", 0..<ids.count - 1)
+    let (near, far) = MemoryLink.pair()
+    let held = HeldLink(far)
+    let all = try everything("things")
+    _ = try await session(left, right, over: (near, held), pulling: all) { _, receiver in
+      try await right.wait { try right.documents("things").count == ids.count - 1 }
+      for id in 0..<ids.count - 2 {
+        await held.hold()
+        receiver.subscribe(to: [])
+        _ = try await right.store.write { try $0.evict(ids[id], in: "things") }
+        receiver.subscribe(to: [try SubscriptionQuery(collection: "things", builder: "number > \(id * 7)")])
+        held.release()
+      }
+      // What was asked for before would come before what is written now.
+      try await left.set("things", ids.count - 1, "number", .int(1_000))
+      try await right.wait { try right.documents("things").keys.contains(ids.last!) }
+      #expect(try Set(right.documents("things").keys) == Set(ids.suffix(2)))
+    }
+    await left.end()
+    await right.end()
+  }
+
   @Test func `a silent peer is given up after the hello deadline`() async throws {
     let clock = ManualClock()
     let peer = try TestPeer("peer", clock: TransportClock(clock))

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import QueryEngine
 import Synchronization
 import Testing
 
@@ -27,6 +28,40 @@ import Testing
     #expect(inbox.take(keepingTurn: false) == nil)
     try await peer.fill("things", 0..<1)
     #expect(turns.withLock { $0 } == 2)
+    listener.cancel()
+    await peer.end()
+  }
+
+  @Test func `subscriptions stand between commits, the last of those that no commit parts`() async throws {
+    let peer = try TestPeer("peer")
+    let inbox = SessionInbox()
+    let listener = peer.store.onCommit { _ = inbox.post($0) }
+    func subscribe(to names: String...) throws {
+      let queries = try names.flatMap { try everything($0) }
+      _ = inbox.post { $0.subscribe(to: queries) }
+    }
+    try subscribe(to: "things")
+    try subscribe(to: "others")
+    try await peer.fill("things", 0..<1)
+    try await peer.fill("things", 1..<2)
+    try subscribe()
+    try await peer.fill("things", 2..<3)
+    try subscribe(to: "things", "others")
+    try subscribe(to: "things")
+    var input = try #require(inbox.take(keepingTurn: false))
+    #expect(input.commits.count == 3 && input.lostThrough == nil)
+    #expect(input.subscriptions.map(\.afterCommits) == [0, 2, 3])
+    #expect(input.subscriptions.map { $0.queries.map(\.collection) } == [["others"], [], ["things"]])
+
+    // Where commits are dropped only the last set counts.
+    try subscribe(to: "others")
+    try await peer.fill("things", 3..<4)
+    try subscribe(to: "things")
+    try await peer.fill("things", 4..<40_000)
+    input = try #require(inbox.take(keepingTurn: false))
+    #expect(input.commits.isEmpty && input.lostThrough != nil)
+    #expect(input.subscriptions.map(\.afterCommits) == [0])
+    #expect(input.subscriptions.map { $0.queries.map(\.collection) } == [["things"]])
     listener.cancel()
     await peer.end()
   }

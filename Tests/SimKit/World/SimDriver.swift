@@ -31,7 +31,8 @@ package final class SimDriver {
   private struct Inbox {
     var commits: [Commit] = []
     var applied: [(ticket: UInt64, result: Result<ApplyOutcome, any Error>)] = []
-    var subscriptions: [SubscriptionQuery]?
+    /// By how many of the commits were made before.
+    var subscriptions: [(afterCommits: Int, queries: [SubscriptionQuery])] = []
     var policyChanged = false
     var chunks: [[UInt8]] = []
     var writable = false
@@ -41,7 +42,7 @@ package final class SimDriver {
     var isClosing = false
 
     var isEmpty: Bool {
-      commits.isEmpty && applied.isEmpty && subscriptions == nil && !policyChanged && chunks.isEmpty
+      commits.isEmpty && applied.isEmpty && subscriptions.isEmpty && !policyChanged && chunks.isEmpty
         && !writable && !nudged && !isStarting && !isLost && !isClosing
     }
   }
@@ -56,8 +57,7 @@ package final class SimDriver {
     session = Session(
       id: id, store: store, gate: peer.scopes, shared: peer.shared,
       configuration: peer.configuration(connection.link.number, connection.number))
-    inbox.subscriptions = peer.queries
-    awake()
+    subscribe(peer.queries)
   }
 
   private var world: World { peer.world }
@@ -85,7 +85,7 @@ package final class SimDriver {
   }
 
   func subscribe(_ queries: [SubscriptionQuery]) {
-    inbox.subscriptions = queries
+    inbox.subscriptions.append((inbox.commits.count, queries))
     awake()
   }
 
@@ -136,14 +136,23 @@ package final class SimDriver {
   private var now: Duration { peer.clock.monotonic }
 
   private func feed(_ input: Inbox) throws {
-    if !input.commits.isEmpty { try perform(session.committed(input.commits, now: now)) }
+    var told = 0
+    for (count, queries) in input.subscriptions {
+      try tell(input.commits[told..<count])
+      try perform(session.subscriptionsChanged(queries, now: now))
+      told = count
+    }
+    try tell(input.commits[told...])
     for (ticket, result) in input.applied { try perform(session.applied(ticket, result, now: now)) }
-    if let queries = input.subscriptions { try perform(session.subscriptionsChanged(queries, now: now)) }
     if input.policyChanged { try perform(session.policyChanged(now: now)) }
     for chunk in input.chunks { try perform(session.receive(chunk, now: now)) }
     if input.nudged { try perform(session.nudged(now: now)) }
     if input.writable { try perform(session.writable(now: now)) }
     if input.isClosing { try perform(session.close(now: now)) }
+  }
+
+  private func tell(_ commits: ArraySlice<Commit>) throws {
+    if !commits.isEmpty { try perform(session.committed(Array(commits), now: now)) }
   }
 
   private func perform(_ actions: [Action]) throws {
