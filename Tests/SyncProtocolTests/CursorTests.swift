@@ -183,6 +183,44 @@ import Testing
     #expect(!later.contains(.want) && !later.contains(.have))
   }
 
+  @Test(arguments: [true, false])
+  func `what one sends unasked, over a long way, another that announces it is not asked for`(
+    isUnasked: Bool
+  ) throws {
+    let timed = TimedNetwork(seed: 5)
+    timed.network.configure = { if !isUnasked { $0.features.remove(.unaskedChanges) } }
+    let (a, b, c) = (
+      try timed.network.addPeer("a"), try timed.network.addPeer("b"), try timed.network.addPeer("c")
+    )
+    for peer in [b, c] { try peer.subscribe("SELECT * FROM things") }
+    func meet(_ peers: TestPeer...) throws -> [UInt64] {
+      let ends = try peers.dropLast().map {
+        let end = try timed.connect($0, peers[peers.count - 1], roundTrip: .milliseconds($0 === a ? 400 : 20))
+        // Time to say hello, for who comes first to be sent what others only announce.
+        try timed.run(for: .milliseconds(250))
+        return end
+      }
+      try timed.run(for: .seconds(60))
+      for end in ends { timed.cut(end) }
+      return ends.map(\.session.statistics.documentsSent)
+    }
+    for _ in 0..<2 {
+      _ = try meet(a, c)
+      _ = try meet(c, b)
+      _ = try meet(a, b)
+    }
+    var random = SeededGenerator(seed: 1)
+    for index in 0..<300 {
+      let text = (0..<400).map { _ in String(random.next(), radix: 36) }.joined()
+      try a.put("d\(index)", ["text": .string(text)])
+    }
+    _ = try meet(a, c)
+    let sent = try meet(a, c, b)
+    #expect(try b.documents() == a.documents())
+    #expect(sent.reduce(0, +) <= 315, "\(sent)")
+    if isUnasked { #expect(sent[0] >= 290) }
+  }
+
   @Test func `what is announced as held is answered with what the sender had before`() throws {
     let pair = try Pair(query: "SELECT * FROM things WHERE color = 'blue'")
     try pair.a.subscribe("SELECT * FROM things")

@@ -14,7 +14,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "hello", "compare", "answer", "want", "have", "offer", "resume", "resumed", "mark", "announce", "prune",
+    "hello", "compare", "answer", "want", "have", "offer", "resume", "resume-lag", "resumed", "mark",
+    "announce", "prune",
     "ask", "stop-ask", "filter", "acknowledge", "staged", "reuse",
   ])
   func `frames have the bytes that version 1 has`(name: String) throws {
@@ -45,6 +46,9 @@ import Testing
     }
     try read("resume") { reader throws(CodecError) in
       #expect(try ResumeFrame(from: &reader) == messages.resume)
+    }
+    try read("resume-lag") { reader throws(CodecError) in
+      #expect(try ResumeFrame(from: &reader) == messages.resumeWithLag)
     }
     try read("resumed") { reader throws(CodecError) in
       #expect(try ResumedFrame(from: &reader) == messages.resumed)

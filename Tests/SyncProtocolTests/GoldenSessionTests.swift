@@ -54,6 +54,9 @@ import Testing
       try raw.apply()
     }
     #expect(types.isSuperset(of: session.types), "\(types)")
+    if lacking == [] {
+      #expect(types.union(replies).isDisjoint(with: session.foreign), "\(types) \(replies)")
+    }
     if let question = session.question {
       guard raw.rows.count == question.rows, let end = raw.rowsEnd, end.error == nil else { return false }
     }

@@ -38,7 +38,7 @@ extension Intake {
     let groups = announcement.groups.map { group in
       AnnouncedGroups.Group(
         number: announced.countOne(), documents: group.filter { concerns($0.collection) },
-        keys: [], since: context.now, deadline: context.now, standing: .held(isBehind: false))
+        changes: [], since: context.now, deadline: context.now, standing: .held(isBehind: false))
     }
     context.statistics.groupsHeard += UInt64(groups.count)
     // What is not taken in from there may be held here all the same, and be asked for.
@@ -117,15 +117,15 @@ extension Intake {
       return
     }
     // What is early may come to be lacking.
-    let keys = zip(group.documents, standings).compactMap { isEarly || $1.isLacking ? $0.key : nil }
+    let changes = zip(group.documents, standings).compactMap { isEarly || $1.isLacking ? $0.change : nil }
     let room = context.tuning.announcedDocuments * 2
-    guard announced.documentCount + group.documents.count <= room, desk.admit(keys.count, of: context.id)
+    guard announced.documentCount + group.documents.count <= room, desk.admit(changes.count, of: context.id)
     else {
       for document in group.documents { due.add(document.collection) }
       return
     }
     var group = AnnouncedGroups.Group(
-      number: group.number, documents: group.documents, keys: keys, since: group.since,
+      number: group.number, documents: group.documents, changes: changes, since: group.since,
       deadline: group.deadline, standing: group.standing)
     (group.standing, group.deadline) =
       isEarly
@@ -147,7 +147,7 @@ extension Intake {
           guard phase == .done, due == .nothing, self.round > round else {
             return (group.standing, context.now + Self.tellingInterval)
           }
-          desk.dismiss(group.keys, of: context.id)
+          desk.dismiss(group.changes, of: context.id)
           return nil
         }
         if group.standing == .wanted {
@@ -157,7 +157,7 @@ extension Intake {
             return !standing.isLacking || document.hash != nil && standing.isIncluded
           }
           guard isHere || Probe.defect(.announcementForgotten) else { return waitLonger(for: group) }
-          desk.dismiss(group.keys, of: context.id)
+          desk.dismiss(group.changes, of: context.id)
           return nil
         }
         let standings = try group.documents.map(standing)
@@ -169,7 +169,7 @@ extension Intake {
           return decide(group, standings, isNew: false)
         }
         owed += requests(group.documents, standings)
-        desk.dismiss(group.keys, of: context.id)
+        desk.dismiss(group.changes, of: context.id)
         return nil
       }
     }
@@ -193,7 +193,7 @@ extension Intake {
     _ group: AnnouncedGroups.Group, _ standings: [Standing], isNew: Bool
   ) -> (AnnouncedGroups.Standing, deadline: Duration) {
     let decision = desk.decide(
-      group.keys, for: context.id, waited: isNew ? nil : context.now - group.since, now: context.now)
+      group.changes, for: context.id, waited: isNew ? nil : context.now - group.since, now: context.now)
     switch decision {
     case .wait(let hold, let isBehind): return (.held(isBehind: isBehind), context.now + hold)
     case .want:
@@ -341,15 +341,15 @@ extension Intake {
 }
 
 extension AnnouncedDocument {
-  /// Names the change, at whatever session it is announced.
-  fileprivate var key: UInt64 {
+  /// Its latest write alone: of the ones before it some senders tell and some do not.
+  fileprivate var change: PullDesk.Change {
     var lanes = HashLanes(id.bytes.span.bytes, seed: HashLanes(collection).first ^ (hash ?? 0))
-    // The latest write alone: of the ones before it some senders tell and some do not.
-    if let latest = vector.elements.max(by: { $0.reading < $1.reading }) {
+    let latest = vector.elements.max { $0.reading < $1.reading }
+    if let latest {
       lanes = lanes.combined(
         with: HashLanes(latest.writer.site.low, latest.reading.rawValue, seed: latest.writer.site.high))
     }
-    return lanes.first
+    return PullDesk.Change(name: lanes.first, writer: latest?.writer.site, reading: latest?.reading ?? .zero)
   }
 }
 

@@ -28,6 +28,8 @@ struct Following {
   var isAnnouncing = false
   /// Something was refused since all was compared: it must come again, so no cursor may pass it.
   var isSpoiled = false
+  /// What the sender was asked to send unasked.
+  var promise: PullDesk.Promise?
   /// Stands for what is asked for, and what is let in.
   var interestPrint: UInt64 = 0
 }
@@ -58,10 +60,11 @@ extension Intake {
 
   private func resume(_ cursor: SyncCursor, isRepeated: Bool) throws(SyncError) {
     phase = .resuming(cursor, isRepeated: isRepeated)
+    let lag = try lag()
+    following.promise = lag.flatMap { promise(of: $0) }
     let frame = ResumeFrame(
       generation: generation, interest: interest.hash, sequence: cursor.sequence,
-      check: ResumeFrame.check(commit: cursor.commitCheck, policy: cursor.policyPrint), lag: try lag()
-    )
+      check: ResumeFrame.check(commit: cursor.commitCheck, policy: cursor.policyPrint), lag: lag)
     context.send(.resume) { frame.encode(to: &$0) }
   }
 
@@ -77,6 +80,21 @@ extension Intake {
     guard mayGetUnasked, let peer = context.peer, let highest = context.peerHighest else { return nil }
     let met = try context.read { try $0.highestReading(of: peer.site) }
     return ResumeFrame.lag(of: met ?? .zero, behind: highest)
+  }
+
+  /// What a sender sends unasked that is told of that lag.
+  private func promise(of lag: UInt64) -> PullDesk.Promise? {
+    guard let peer = context.peer, let highest = context.peerHighest else { return nil }
+    return PullDesk.Promise(
+      site: peer.site, after: ResumeFrame.met(lag, behind: highest), through: highest)
+  }
+
+  /// What the sender is yet to send unasked.
+  var promise: PullDesk.Promise? {
+    switch phase {
+    case .resuming, .following: following.promise
+    case .idle, .asking, .settling, .applying, .done: nil
+    }
   }
 
   /// Stands for what this peer asks for, and for what of it it lets in and takes.

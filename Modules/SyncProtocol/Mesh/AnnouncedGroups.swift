@@ -19,8 +19,8 @@ struct AnnouncedGroups {
     let number: UInt64
     /// Those of its documents that concern this peer.
     let documents: [AnnouncedDocument]
-    /// Names of the documents' changes.
-    let keys: [UInt64]
+    /// Those of the documents' changes that are waited for.
+    let changes: [PullDesk.Change]
     let since: Duration
     var deadline: Duration
     var standing: Standing

@@ -23,9 +23,9 @@ final class InterestCache: Sendable {
     }
   }
 
-  /// Whether a peer has subscribed to anything.
+  /// Whether a peer subscribed to anything when it last named its interest.
   func hasInterest(of site: SiteID) -> Bool {
-    entries.withLock { $0.contains { $0.key.site == site && !$0.interest.isEmpty } }
+    entries.withLock { entries in entries.last { $0.key.site == site }.map { !$0.interest.isEmpty } ?? false }
   }
 
   /// What a peer subscribed to when it named its interest so.

@@ -7,7 +7,7 @@ extension Session {
     reply(try intake.lookAtAnnouncements())
     context.shared.pulls.note(
       id, roundTrip: context.roundTrip.shortest, progressedAt: intake.progressedAt,
-      isApplying: intake.receivedGroups > intake.appliedGroups)
+      isApplying: intake.receivedGroups > intake.appliedGroups, promise: intake.promise)
     intake.noteBulk()
   }
 

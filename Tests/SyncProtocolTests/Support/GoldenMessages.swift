@@ -35,6 +35,9 @@ struct GoldenMessages {
   let resume = ResumeFrame(
     generation: 2, interest: 0x0102_0304_0506_0708, sequence: 812,
     check: ResumeFrame.check(commit: 0x9F3A_0001, policy: 7))
+  let resumeWithLag = ResumeFrame(
+    generation: 2, interest: 0x0102_0304_0506_0708, sequence: 812,
+    check: ResumeFrame.check(commit: 0x9F3A_0001, policy: 7), lag: 1_500)
   let resumed = ResumedFrame(generation: 2, verdict: .follows, sequence: 815)
   let mark = MarkFrame(sequence: 815, commitCheck: 0x9F3A_0002, policyPrint: 7, asksTaken: 3)
   let prune = Prune(forwards: true, settled: 300)
@@ -97,6 +100,7 @@ struct GoldenMessages {
       ("have", FrameCodec.frame(.have) { DocumentHave.encode([have], round: 0, to: &$0) }),
       ("offer", FrameCodec.frame(.offer) { DocumentOffer.encode([offer], to: &$0) }),
       ("resume", FrameCodec.frame(.resume, in: .compact) { resume.encode(to: &$0) }),
+      ("resume-lag", FrameCodec.frame(.resume, in: .compact) { resumeWithLag.encode(to: &$0) }),
       ("resumed", FrameCodec.frame(.resumed, in: .compact) { resumed.encode(to: &$0) }),
       ("mark", FrameCodec.frame(.mark, in: .compact) { mark.encode(to: &$0) }),
       ("announce", FrameCodec.frame(.announce, in: .compact) { announcement.encode(to: &$0) }),

@@ -13,6 +13,8 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
   var types: Set<FrameType> = []
   /// Frames of the receiver without which it was not.
   var replies: Set<FrameType> = []
+  /// Frames of either end with which it was not.
+  var foreign: Set<FrameType> = []
   /// The tuning of both ends.
   var tune: @Sendable (inout SyncTuning) -> Void = { _ in }
   /// Bytes that arrive at once; few make a slow link.
@@ -48,6 +50,15 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
       change: {
         try Self.set(3..<5, n: 1, at: $0)
         try $0.remove("d7")
+      }, isLive: false),
+    GoldenSession(
+      name: "unasked", features: [.compactFrames, .cursors, .runs, .unaskedChanges],
+      types: [.mark, .resumed],
+      replies: [.resume], foreign: [.announce, .want],
+      fill: { try Self.put(0..<20, n: 0, at: $0) },
+      change: {
+        try Self.set(3..<5, n: 1, at: $0)
+        try Self.put(20..<22, n: 1, at: $0)
       }, isLive: false),
     GoldenSession(
       name: "mesh", features: [.compactFrames, .mesh], types: [.announce], replies: [.want],
