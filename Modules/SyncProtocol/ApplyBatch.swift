@@ -73,6 +73,7 @@ public struct ApplyBatch: Sendable {
       try desk.look(at: transaction) { !owed.contains($0) }
     }
     try desk.evict(leaving, in: transaction)
+    outcome.hasMetLaterSelf = transaction.hasMetLaterSelf
     return outcome
   }
 }
@@ -139,6 +140,8 @@ public struct ApplyOutcome: Sendable {
   var torn: GroupExtent?
   /// Whether parts of a group were forgotten before the last one came: it is to be looked for.
   var hasLostParts = false
+  /// Whether a write of this store's site came in that this store has not made.
+  var hasMetLaterSelf = false
 
   public init() {}
 }

@@ -174,6 +174,27 @@ import Testing
     try expectSame([a, b, c])
   }
 
+  /// Also where nobody says so, or what the store has written meanwhile might be that.
+  @Test(arguments: [true, false])
+  func `a store notices a write of its own that it has not made`(_ isRestored: Bool) throws {
+    let network = TestNetwork()
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
+    try a.put("x", ["n": .int(1)])
+    let disk = try a.copyDisk()
+    try a.put("x", ["n": .int(2)])
+    let later = try a.wireDocument("x")
+    let site = a.store.site
+    if isRestored { try a.restore(disk) }
+    var met = false
+    try a.write { transaction in
+      _ = try transaction.merge(wire: later.span.bytes, id: DocumentID("x"), in: "things")
+      met = transaction.hasMetLaterSelf
+    }
+    #expect(met == isRestored)
+    #expect(a.store.site == site)
+  }
+
   @Test func `a peer that dials itself stays who it is`() throws {
     let network = TestNetwork()
     let a = try network.addPeer("a")

@@ -203,6 +203,10 @@ extension WriteTransaction {
   }
 
   private func note(_ times: MergeTimes) {
+    for element in times.vector.elements where element.writer.site == settings.site {
+      noteOwn(element.reading)
+    }
+    if let (site, reading) = times.author, site == settings.site { noteOwn(reading) }
     observe(times.latest)
     for element in times.vector.elements { seen.note(element.writer.site, element.reading) }
     seen.note(times.life.site, times.life.reading)

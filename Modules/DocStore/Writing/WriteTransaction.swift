@@ -20,6 +20,8 @@ public final class WriteTransaction {
   private var activeTables = RecordTables()
   private var activeIndex: Int?
   private var stamp: Stamping?
+  /// Whether a write of this site's has come from elsewhere that this store has not made: it was put back, or has a twin.
+  package private(set) var hasMetLaterSelf = false
   /// By a collection's position, for those that have indexes.
   private var maintainers: [Int: IndexMaintainer] = [:]
   var rows = IndexWriteBuffer()
@@ -253,6 +255,16 @@ public final class WriteTransaction {
   /// The highest reading of this site's that is known and may be on record nowhere.
   private var beyond: ClockReading {
     max(state.reading(of: settings.site), seen.bySite[settings.site] ?? .zero)
+  }
+
+  /// Takes note of a write of this site's that comes from elsewhere.
+  ///
+  /// What this store has written is not a millisecond above its clock, or, on a document from the future, above what it
+  /// follows, which some other site has written.
+  func noteOwn(_ reading: ClockReading) {
+    func isLater(than known: ClockReading) -> Bool { reading.milliseconds > known.milliseconds }
+    guard isLater(than: max(state.log.clock.latest, beyond)) else { return }
+    if state.readings.allSatisfy(isLater), seen.bySite.values.allSatisfy(isLater) { hasMetLaterSelf = true }
   }
 
   /// Remembers a write of this site's that is above its clock, and about to leave the store.

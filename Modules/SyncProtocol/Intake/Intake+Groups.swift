@@ -261,6 +261,7 @@ extension Intake {
     case .success(let value): outcome = value
     case .failure(let error): throw SyncError(store: error)
     }
+    if outcome.hasMetLaterSelf, !Probe.defect(.siteNotRenewed) { throw context.laterSelfMet }
     guard !applying.groups.isEmpty else {
       context.shared.leaves.finished(context.id)
       return []

@@ -3,8 +3,8 @@ import DocStore
 
 /// Stores that write under one site id, which happens when a whole disk is copied or put back.
 ///
-/// Twins that meet, and whoever is told of later writes of its own site than it knows of, end the session with
-/// `cloned`: the driver gives the store a new site, and dials again.
+/// Twins that meet, and whoever is told of later writes of its own site than it knows of, or is sent such a write, end the
+/// session with `cloned`: the driver gives the store a new site, and dials again.
 extension Session {
   /// Asks a peer that has this store's site who it is: another process, or this one, which has dialed itself.
   func doubtSite() {
@@ -46,10 +46,16 @@ extension Session {
         && !met.isLater(than: transaction.highestReading())
     }
     guard wasPassed || !mayBeOwn else { return }
+    throw context.laterSelfMet
+  }
+}
+
+extension SessionContext {
+  /// Ends a session whose store has not made all that its site has written.
+  var laterSelfMet: SyncError {
     Probe.reached(.laterSelfMet)
-    throw SyncError(
-      .cloned, "The peer has met later writes of site \(context.store.site): the store was put back or copied"
-    )
+    return SyncError(
+      .cloned, "The peer has met later writes of site \(store.site): the store was put back or copied")
   }
 }
 

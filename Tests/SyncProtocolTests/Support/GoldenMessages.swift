@@ -152,16 +152,7 @@ struct GoldenMessages {
     let peer = try network.addPeer("writer", clock: clock)
     defer { withExtendedLifetime(network) {} }
     try peer.put("x", fields)
-    return try peer.store.read { transaction in
-      var out = ByteWriter()
-      guard let collection = try transaction.collection("things") else { return [] }
-      try transaction.withRecord(collection, try DocumentID("x")) { record, _ in
-        try WireDocument.append(
-          record, lacking: VersionVector(),
-          tables: RecordTables(keys: collection.keys, sites: transaction.sites), to: &out)
-      }
-      return out.bytes
-    }
+    return try peer.wireDocument("x")
   }
 
   /// About 150 KB that compress.

@@ -225,6 +225,20 @@ final class LogLines: Sendable {
 }
 
 extension TestPeer {
+  /// A document as it travels whole; empty where it is not here.
+  func wireDocument(_ id: String, in collection: String = "things") throws -> [UInt8] {
+    try store.read { transaction in
+      var out = ByteWriter()
+      guard let known = try transaction.collection(collection) else { return [] }
+      try transaction.withRecord(known, try DocumentID(id)) { record, _ in
+        try WireDocument.append(
+          record, lacking: VersionVector(),
+          tables: RecordTables(keys: known.keys, sites: transaction.sites), to: &out)
+      }
+      return out.bytes
+    }
+  }
+
   /// Whether a document lives here.
   func exists(_ id: String, in collection: String = "things") throws -> Bool {
     try store.read { transaction in
