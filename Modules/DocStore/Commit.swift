@@ -88,6 +88,8 @@ public final class Change: Sendable {
   public let group: Int
   /// Whether the document is too large to be sent.
   public let oversize: Bool
+  /// Whether it was too large to be sent before: nobody can build on what is here of it.
+  package let wasOversize: Bool
   /// The document's number, once it is stored.
   let number: DocumentNumber
   let names: CommitNames
@@ -96,7 +98,7 @@ public final class Change: Sendable {
   init(
     _ key: DocumentKey, number: DocumentNumber, kind: Kind, sequence: UInt64, group: Int,
     before: Record?, beforeSummary: Summary?, after: Record? = nil, afterSummary: Summary? = nil,
-    oversize: Bool = false, names: CommitNames
+    oversize: Bool = false, wasOversize: Bool = false, names: CommitNames
   ) {
     self.key = key
     self.number = number
@@ -108,6 +110,7 @@ public final class Change: Sendable {
     self.after = after
     self.afterSummary = afterSummary
     self.oversize = oversize
+    self.wasOversize = wasOversize
     self.names = names
   }
 

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import ScopePolicy
 import SyncProtocol
 import TestKit
 import Testing
@@ -23,6 +24,31 @@ import Testing
     try network.settle()
     #expect(try b.document("large") == fields)
     #expect(try network.debts().isEmpty)
+  }
+
+  /// A change that others know is announced by what it adds: that there was something before nobody heard.
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func `what was too large is told of whole when it is small again`(seed: UInt64) throws {
+    let network = TestNetwork(seed: seed)
+    let ahead = ManualClock()
+    ahead.advance(by: 86_400_000)
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b", hardDocumentBytes: 3_000))
+    let c = try network.addPeer("c", clock: ahead)
+    for peer in [a, b, c] { try peer.subscribe("SELECT * FROM things") }
+    for (one, other) in [(a, b), (b, c), (a, c)] { try network.connect(one, other) }
+    try network.settle()
+    // Alive there, whatever is removed elsewhere; and it stays there.
+    try c.scopes.set(["things": .localPeerOnly])
+    try network.settle()
+    try c.put("x", ["c": .int(1)])
+    try network.settle()
+    try a.put("x", ["a": .int(1)])
+    try network.settle()
+    try b.put("x", ["text": .string(Self.text(4_000))])
+    try network.settle()
+    try a.remove("x")
+    try network.settle()
+    #expect(try network.debts().map(\.description) == [])
   }
 
   @Test(arguments: [0, 1, 9])

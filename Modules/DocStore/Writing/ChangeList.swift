@@ -91,6 +91,6 @@ extension Change {
     Change(
       key, number: number, kind: kind, sequence: former.sequence, group: former.group, before: former.before,
       beforeSummary: former.beforeSummary, after: after, afterSummary: afterSummary, oversize: oversize,
-      names: names)
+      wasOversize: former.wasOversize, names: names)
   }
 }

@@ -33,25 +33,26 @@ final class PreviousSnapshot {
     defer { environment.recycle(reader) }
     let now = DocumentPages(access: reader.access, tables: environment.tables)
     let next = Self.states(before: later)
-    // Of each document the last change counts, at the place of the first.
-    var latest: [DocumentKey: (change: Change, group: Int, place: Int)] = [:]
+    // Of each document the last change counts, at the place of the first and on what stood before that.
+    var latest: [DocumentKey: (change: Change, group: Int, place: Int, wasOversize: Bool)] = [:]
     var groups = 0
     for job in missed {
       for change in job.changes {
-        let place = latest[change.key]?.place ?? latest.count
-        latest[change.key] = (change, change.group + groups, place)
+        let first = latest[change.key]
+        let (place, wasOversize) = (first?.place ?? latest.count, first?.wasOversize ?? change.wasOversize)
+        latest[change.key] = (change, change.group + groups, place, wasOversize)
       }
       groups += (job.changes.last?.group ?? 0) + 1
     }
     merged.changes = latest.values.sorted { $0.place < $1.place }
-      .map { change, group, _ in
+      .map { change, group, _, wasOversize in
         let key = change.key
         let (before, beforeSummary) = Self.read(key, pages)
         let (after, afterSummary) = next[key] ?? Self.read(key, now)
         return Change(
           key, number: change.number, kind: change.kind, sequence: change.sequence, group: group,
           before: before, beforeSummary: beforeSummary, after: after, afterSummary: afterSummary,
-          oversize: change.oversize, names: merged.names)
+          oversize: change.oversize, wasOversize: wasOversize, names: merged.names)
       }
     merged.isCaptured = true
     return merged

@@ -253,11 +253,11 @@ extension WriteTransaction {
     }
     count(document.isAlive, since: standing.isAlive, at: index)
     let record = Record(bytes: document.record)
-    let isOversize = try weigh(document.isAlive ? record : nil, step.key, step.collection, index)
+    let oversize = try weigh(document.isAlive ? record : nil, step.key, step.collection, index)
     let change = Change(
       step.key, number: standing.number, kind: .write, sequence: sequence, group: changes.currentGroup,
       before: former.record, beforeSummary: former.summary, after: isCapturing ? record : nil,
-      afterSummary: document.summary, oversize: isOversize, names: names)
+      afterSummary: document.summary, oversize: oversize.isNow, wasOversize: oversize.before, names: names)
     changes.note(change, step.intent, after: step.touch)
     return true
   }
@@ -285,9 +285,10 @@ extension WriteTransaction {
   /// Compares a living document's size with the limits and keeps the list of those never sent.
   ///
   /// A removed one has no size: that it is removed must travel, whatever it held.
-  /// - Returns: Whether the document is above the hard limit.
-  private func weigh(_ record: Record?, _ key: DocumentKey, _ collection: String, _ index: Int) throws -> Bool
-  {
+  /// - Returns: Whether the document was and is above the hard limit.
+  private func weigh(
+    _ record: Record?, _ key: DocumentKey, _ collection: String, _ index: Int
+  ) throws -> (before: Bool, isNow: Bool) {
     let byteCount = try record.map { try canonicalBytes($0, index) } ?? 0
     let sizeClass = SizeClass(byteCount, limits)
     let isOversize = sizeClass == .hard
@@ -296,18 +297,20 @@ extension WriteTransaction {
       let document = OversizeDocument(collection: collection, id: key.id, byteCount: byteCount)
       sizes.append(SizeFinding(key: key, document: document, sizeClass: sizeClass))
     }
-    guard isOversize || oversizeCount > 0 else { return false }
+    guard isOversize || oversizeCount > 0 else { return (false, false) }
     let access = try pagesToWrite("put")
     let path = DocumentPath.key(key.collection, key.id.bytes)
+    var wasOversize = false
     try update { () throws(StoreError) in
-      if try access.delete(tables.oversize, path.rawBytes) { oversizeCount -= 1 }
+      wasOversize = try access.delete(tables.oversize, path.rawBytes)
+      if wasOversize { oversizeCount -= 1 }
       guard isOversize else { return }
       var value = ByteWriter(capacity: 8)
       value.writeFixed(UInt64(byteCount))
       try SmallRecord.put(value.bytes, at: path, in: tables.oversize, access)
       oversizeCount += 1
     }
-    return isOversize
+    return (wasOversize, isOversize)
   }
 
   /// A document's canonical size; for one far below the limits its record's, which is about the same.

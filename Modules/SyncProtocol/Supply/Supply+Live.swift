@@ -113,7 +113,8 @@ extension Supply {
     var base = VersionVector()
     var successor: WireSuccessor?
     var isSettled = false
-    if matched, let before = change.before {
+    // Of what was too large the peer has nothing to build on.
+    if matched, !change.wasOversize, let before = change.before {
       if group.round != nil, !contention.countDown(change.key) {
         successor = try context.shared.encoding.form(of: change.key, in: change.sequence) {
           () throws(SyncError) in try self.successor(change)
