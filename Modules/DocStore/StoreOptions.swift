@@ -53,8 +53,8 @@ public struct StoreOptions: Sendable {
   package var waitRepeat: Duration = .seconds(5)
   /// How long work that can be divided holds on to the writer at a time.
   package var writerSlice: Duration = .milliseconds(40)
-  /// How many ids of new documents stand apart from the others, at most.
-  package var recentIDs = IDSettling.limit
+  /// How many ids of new documents stand apart from the others, at most; by default what their number makes of it.
+  package var recentIDs: Int?
   /// How many bytes may be put aside until all parts of something are here, about.
   package var stagedBytes = 256 << 20
   /// How many entries the log of transactions may have.

@@ -109,4 +109,8 @@ import Testing
     #expect(try fixture.store.fields("x", in: "c200") == nil)
     #expect(try fixture.store.verify().damages == [])
   }
+
+  @Test func `a large store lets more of them stand apart`() {
+    #expect([0, 100_000, 1_000_000, 100_000_000].map(IDSettling.limit) == [8_192, 8_192, 24_000, 240_000])
+  }
 }

@@ -5,22 +5,31 @@ import CRDTCore
 ///
 /// Runs begin where the last one ended, so that each finds the ids of many documents that came since the one
 /// before it passed there. Where the next one begins is not kept on disk: anywhere will do.
-struct IDSettling: Sendable {
-  /// So many ids stay among the recent ones.
+package struct IDSettling: Sendable {
+  /// So many ids stay among the recent ones, at least; and so many are moved at once, at most.
+  static let minimum = 8_192
+
+  /// So many stay there beside `settled` others.
   ///
-  /// More are a greater table, whose pages every large transaction writes; fewer are shorter runs, which meet
-  /// fewer ids on each page of the other one.
-  static let limit = 8_192
+  /// More are a greater table, whose pages every large transaction writes; fewer are shorter runs, which meet fewer
+  /// ids on each page of the other table. Of *n* ids and transactions of *b* documents, both together are least at
+  /// the root of *nb* / 2: here for 1,000 documents or some more.
+  package static func limit(beside settled: Int) -> Int {
+    max(minimum, Int(24 * Double(settled).squareRoot()))
+  }
 
   private var next: [UInt8] = []
 
-  /// Moves ids when there are more than `limit`, and then some more, so that small transactions seldom do it.
-  mutating func run(_ pages: IDPages, limit: Int) throws(StoreError) {
+  /// Moves ids when there are more than `limit`, by default what their number makes of it, and then some more, so
+  /// that small transactions seldom do it.
+  mutating func run(_ pages: IDPages, limit: Int?) throws(StoreError) {
     let count = try pages.access.entryCount(pages.tables.recent)
+    let settled = try pages.access.entryCount(pages.tables.ids)
+    let limit = limit ?? Self.limit(beside: settled)
     guard count > limit else { return }
     var moving = count - limit + limit / 32
     while moving > 0 {
-      let run = try Run(pages, from: next, atMost: min(moving, Self.limit))
+      let run = try Run(pages, from: next, atMost: min(moving, Self.minimum))
       try run.move(pages)
       moving -= run.count
       next = run.next
