@@ -15,7 +15,7 @@ package struct SyncTuning: Hashable, Sendable {
   /// Plain bytes that one transaction of a receiver applies, beside one group.
   package var applyBytes = 4 << 20
   /// Documents that one transaction of a receiver applies, beside one group.
-  package var applyDocuments = 2_000
+  package var applyDocuments = 4_000
   /// Documents whose eviction is answered one by one; more are found by reconciliation.
   package var evictedDocuments = 1_000
   /// Bytes of encoded large groups that wait for their turn, beside one.
