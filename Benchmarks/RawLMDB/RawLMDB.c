@@ -156,11 +156,14 @@ static int update(raw_store *store, MDB_txn *txn, raw_bytes id, int64_t number, 
   raw_bytes old = {value.mv_data, value.mv_size};
   size_t count;
   const char *at = find(old, field, &count);
-  if (!at || old.count > document_bytes - 32) return EINVAL;
-  size_t head = (size_t)(at - (const char *)old.bytes);
+  if (old.count < 2 || old.count > document_bytes - 128) return EINVAL;
+  // A field that is not there comes last.
+  size_t head = at ? (size_t)(at - (const char *)old.bytes) : old.count - 1;
   memcpy(store->scratch, old.bytes, head);
-  int written = snprintf(store->scratch + head, 32, "%lld", (long long)number);
-  memcpy(store->scratch + head + written, at + count, old.count - head - count);
+  char *room = store->scratch + head;
+  int written = at ? snprintf(room, 128, "%lld", (long long)number)
+                   : snprintf(room, 128, ",\"%s\":%lld", field, (long long)number);
+  memcpy(room + written, (const char *)old.bytes + head + count, old.count - head - count);
   raw_bytes text = {store->scratch, old.count - count + (size_t)written};
   char before[max_indexes][key_bytes], after[max_indexes][key_bytes];
   size_t before_count[max_indexes], after_count[max_indexes];
