@@ -113,6 +113,11 @@ public final class Store: Sendable {
     writer.listeners.add(listener)
   }
 
+  /// Does what ``onCommit(_:)`` does for one who calls it before all others: for somebody who looks on.
+  package func onCommitFirst(_ listener: @escaping @Sendable (Commit) -> Void) -> CommitListener {
+    writer.listeners.add(ahead: true, listener)
+  }
+
   /// The wall clock by which this store dates its writes, in milliseconds since 1970.
   package var wallMilliseconds: UInt64 { options.now() }
 

@@ -2,6 +2,7 @@ import CRDTCore
 import DocStore
 import Foundation
 import TestKit
+import Synchronization
 import Testing
 
 @Suite struct CommitTests {
@@ -68,6 +69,25 @@ import Testing
     _ = fixture.store.onCommit { log.append($0) }
     try fixture.store.put("a", [:])
     #expect(log.all.isEmpty)
+  }
+
+  @Test func `those who are told first stay first when others come and go`() throws {
+    let fixture = try StoreFixture()
+    let told = Mutex([String]())
+    @Sendable func note(_ name: String) -> @Sendable (Commit) -> Void {
+      { _ in told.withLock { $0.append(name) } }
+    }
+    let late = fixture.store.onCommit(note("late"))
+    let first = fixture.store.onCommitFirst(note("first"))
+    let second = fixture.store.onCommitFirst(note("second"))
+    let last = fixture.store.onCommit(note("last"))
+    try fixture.store.put("a", [:])
+    first.cancel()
+    late.cancel()
+    let third = fixture.store.onCommitFirst(note("third"))
+    try fixture.store.put("b", [:])
+    withExtendedLifetime((second, third, last)) {}
+    #expect(told.withLock { $0 } == ["first", "second", "late", "last", "second", "third", "last"])
   }
 
   @Test func `a transaction of several documents keeps a group record, one of a single document none`() throws

@@ -20,25 +20,35 @@ final class StoreListeners<Event: Sendable>: Sendable {
   private struct State {
     var nextID: UInt64 = 1
     var bodies: [(id: UInt64, body: Body)] = []
+    /// So many of them come before the others.
+    var aheadCount = 0
   }
 
   private let state = Monitor(State())
 
   var isEmpty: Bool { state.withLock { $0.bodies.isEmpty } }
 
-  func add(_ body: @escaping Body) -> CommitListener {
+  /// One that is added `ahead` is called before those that are not.
+  func add(ahead: Bool = false, _ body: @escaping Body) -> CommitListener {
     let id = state.withLock { state in
       let id = state.nextID
       state.nextID += 1
-      state.bodies.append((id, body))
+      state.bodies.insert((id, body), at: ahead ? state.aheadCount : state.bodies.count)
+      if ahead { state.aheadCount += 1 }
       return id
     }
     return CommitListener { self.remove(id) }
   }
 
-  private func remove(_ id: UInt64) { state.withLock { $0.bodies.removeAll { $0.id == id } } }
+  private func remove(_ id: UInt64) {
+    state.withLock { state in
+      guard let place = state.bodies.firstIndex(where: { $0.id == id }) else { return }
+      state.bodies.remove(at: place)
+      if place < state.aheadCount { state.aheadCount -= 1 }
+    }
+  }
 
-  /// Calls every listener, in the order of registration, without holding the lock.
+  /// Calls every listener, those ahead first and then in the order of registration, without holding the lock.
   func call(_ events: [Event]) {
     guard !events.isEmpty else { return }
     let bodies = state.withLock { $0.bodies }

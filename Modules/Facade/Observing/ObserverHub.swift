@@ -133,7 +133,10 @@ final class ObserverHub: Sendable {
       let abandoned = state.forget(id)
       state.observations[id] = (observation, query)
       state.queries[query]?.observations.insert(id)
-      if state.listener == nil { state.listener = engine.store.onCommit { [weak self] in self?.take($0) } }
+      if state.listener == nil {
+        // What a session has to say of a commit can wait for what is on the screen.
+        state.listener = engine.store.onCommitFirst { [weak self] in self?.take($0) }
+      }
       return (state.queries[query]?.shared, abandoned)
     }
     if let abandoned { index.withLock { $0.remove(abandoned) } }
