@@ -4,8 +4,8 @@ struct Delivery: Sendable {
 
   var isInitial: Bool { diff.isInitial }
 
-  var documents: [DunlinDocument] { diff.items.compactMap(DunlinDocument.init(item:)) }
-  var oldDocuments: [DunlinDocument] { diff.oldItems.compactMap(DunlinDocument.init(item:)) }
+  var documents: [DunlinDocument] { diff.documents }
+  var oldDocuments: [DunlinDocument] { diff.oldDocuments }
 
   var event: DunlinLiveQueryEvent {
     if isInitial { return .initial }

@@ -25,6 +25,10 @@ public struct DunlinDiff: Sendable {
   /// Items that stand elsewhere among those that stayed.
   public let moves: [DunlinLiveQueryMove]
 
+  /// The same as documents, of a query for whole ones.
+  var documents: [DunlinDocument] { result.documents }
+  var oldDocuments: [DunlinDocument] { oldResult.documents }
+
   private let result: ObservedResult
   private let oldResult: ObservedResult
 

@@ -1,75 +1,93 @@
 import QueryEngine
 import Synchronization
 
-/// A query's result as an observer is shown it; its items are made once, when somebody asks.
+/// A query's result as an observer is shown it; what stands for its rows is made once, when somebody asks.
 final class ObservedResult: Sendable {
-  private enum Items {
-    case unmade
-    /// To be made from those of the result before, which somebody asked for.
-    case following([DunlinQueryResultItem], ResultDiff)
-    case made([DunlinQueryResultItem])
+  private struct Shown {
+    var items = ShownRows<DunlinQueryResultItem>.unmade
+    var documents = ShownRows<DunlinDocument>.unmade
   }
 
   let rows: RowList<Row>
-  private let state: Mutex<Items>
+  private let shown: Mutex<Shown>
 
   /// A result without rows.
   init() {
     rows = RowList()
-    state = Mutex(.made([]))
+    shown = Mutex(Shown(items: .made([]), documents: .made([])))
   }
 
   /// The result that comes of another one by a diff.
   init(_ rows: RowList<Row>, following former: ObservedResult, by diff: ResultDiff) {
     self.rows = rows
-    state = Mutex(former.madeItems.map { .following($0, diff) } ?? .unmade)
-  }
-
-  private var madeItems: [DunlinQueryResultItem]? {
-    state.withLock { state in
-      switch state {
-      case .made(let items): items
-      case .unmade, .following: nil
-      }
-    }
+    shown = Mutex(
+      former.shown.withLock { former in
+        Shown(items: former.items.followed(by: diff), documents: former.documents.followed(by: diff))
+      })
   }
 
   var items: [DunlinQueryResultItem] {
-    state.withLock { state in
-      let items =
-        switch state {
-        case .made(let items): items
-        case .following(let former, let diff): diff.applied(to: former)
-        case .unmade: rows.map { DunlinQueryResultItem(observed: $0) }
-        }
-      state = .made(items)
-      return items
+    shown.withLock { $0.items.all(rows) { DunlinQueryResultItem(observed: $0) } }
+  }
+
+  /// The documents that the rows stand for; only a query for whole documents may be asked.
+  var documents: [DunlinDocument] {
+    shown.withLock { $0.documents.all(rows) { DunlinDocument(observed: $0) } }
+  }
+}
+
+/// What is shown for each row of a result.
+private enum ShownRows<Element: Sendable> {
+  case unmade
+  /// To be made from those of the result before, which somebody asked for.
+  case following([Element], ResultDiff)
+  case made([Element])
+
+  /// Those of the next result.
+  func followed(by diff: ResultDiff) -> Self {
+    switch self {
+    case .made(let elements): .following(elements, diff)
+    case .unmade, .following: .unmade
     }
+  }
+
+  mutating func all(_ rows: RowList<Row>, _ make: (Row) -> Element) -> [Element] {
+    let elements =
+      switch self {
+      case .made(let elements): elements
+      case .following(let former, let diff): diff.applied(to: former, make)
+      case .unmade: rows.map(make)
+      }
+    self = .made(elements)
+    return elements
   }
 }
 
 extension ResultDiff {
-  /// The previous items as the new ones; only what came or changed is decoded.
-  fileprivate func applied(to items: [DunlinQueryResultItem]) -> [DunlinQueryResultItem] {
+  /// What was shown before as it is now; only what came or changed is made anew.
+  fileprivate func applied<Element>(to elements: [Element], _ make: (Row) -> Element) -> [Element] {
+    var result = moving(elements, make)
+    for (index, row) in zip(updates, updatedRows) { result[index] = make(row) }
+    return result
+  }
+
+  private func moving<Element>(_ elements: [Element], _ make: (Row) -> Element) -> [Element] {
+    guard !(deletions.isEmpty && moves.isEmpty && insertions.isEmpty) else { return elements }
     let gone = Set(deletions).union(moves.map(\.from))
-    var arriving: [(at: Int, item: DunlinQueryResultItem)] = []
-    for (index, row) in zip(insertions, insertedRows) {
-      arriving.append((index, DunlinQueryResultItem(observed: row)))
-    }
-    arriving += moves.map { ($0.to, items[$0.from]) }
+    var arriving = zip(insertions, insertedRows).map { (at: $0, element: make($1)) }
+    arriving += moves.map { (at: $0.to, element: elements[$0.from]) }
     arriving.sort { $0.at < $1.at }
     var next = arriving.startIndex
-    var result: [DunlinQueryResultItem] = []
-    result.reserveCapacity(items.count + insertions.count)
-    for index in items.indices where !gone.contains(index) {
+    var result: [Element] = []
+    result.reserveCapacity(elements.count + insertions.count)
+    for index in elements.indices where !gone.contains(index) {
       while next < arriving.endIndex, arriving[next].at == result.count {
-        result.append(arriving[next].item)
+        result.append(arriving[next].element)
         next += 1
       }
-      result.append(items[index])
+      result.append(elements[index])
     }
-    result += arriving[next...].map(\.item)
-    for (index, row) in zip(updates, updatedRows) { result[index] = DunlinQueryResultItem(observed: row) }
+    result += arriving[next...].map(\.element)
     return result
   }
 }
