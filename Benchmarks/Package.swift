@@ -71,7 +71,7 @@ let package = Package(
       dependencies: [
         "BenchmarkSupport", "RawLMDB", "RawStore",
         dunlin("CRDTCore"), dunlin("DocStore"), dunlin("QueryEngine"), dunlin("SyncProtocol"),
-        dunlin("ScopePolicy"), dunlin("Transports"),
+        dunlin("ScopePolicy"), dunlin("Transports"), dunlin("DunlinKit"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

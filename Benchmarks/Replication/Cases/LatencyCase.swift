@@ -7,7 +7,7 @@ struct LatencyCase {
 
   func run(_ report: inout Report, in directory: URL) throws {
     try run(.raw, "latency, raw LMDB over TCP", &report, in: directory)
-    try run(.dunlin, "latency", &report, in: directory)
+    try run(.application, "latency", &report, in: directory)
   }
 
   private func run(_ kind: PeerKind, _ name: String, _ report: inout Report, in directory: URL) throws {
@@ -16,11 +16,9 @@ struct LatencyCase {
     _ = try pair.pull("ticks", count: 1)
     try pair.receiver.send(.observe(collection: "ticks", count: commits))
     _ = try pair.receiver.reply()
-    let before = try pair.wireBytes("ticks")
     let sent = try pair.sender.ask(
       .commitOneByOne(collection: "ticks", count: commits, gapMilliseconds: 2))
     let seen = try pair.receiver.reply()
-    let bytes = try pair.wireBytes("ticks") - before
     guard !seen.times.contains(0) else {
       throw BenchmarkError("an update did not reach the observer by itself")
     }
@@ -31,7 +29,6 @@ struct LatencyCase {
       report.add("\(name): call of write to observer, \(rank)", fromCall[index] / 1e9, .seconds)
       report.add("\(name): return of write to observer, \(rank)", fromDurable[index] / 1e9, .seconds)
     }
-    report.add("\(name): on the wire, per commit", bytes / Double(commits), .bytes)
     try pair.quit()
   }
 }

@@ -27,10 +27,7 @@ extension Peer: PeerService {
     case .mark(let collection): try await mark(collection)
     case .wait(let collection, let changes):
       reply.times = [try await arrivals.wait(for: changes, in: collection, deadline: .seconds(600))]
-    case .observe(let collection, let count):
-      reply = try await observe(collection, count: count, ready: ready)
-    case .commitOneByOne(let collection, let count, let gap):
-      reply = try await commitOneByOne(collection, count: count, gap: .milliseconds(gap))
+    case .observe, .commitOneByOne: throw BenchmarkError("an application's peer is asked for this")
     case .updateField(let collection, let field, let count, let perTransaction):
       reply.times = [
         try await updateField(field, of: collection, count: count, perTransaction: perTransaction)

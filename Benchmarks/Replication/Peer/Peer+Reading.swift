@@ -4,35 +4,6 @@ import DocStore
 import QueryEngine
 
 extension Peer {
-  /// Observes a collection with a live query.
-  ///
-  /// - Returns: When the row with each `number` was shown, by that number.
-  func observe(_ collection: String, count: Int, ready: @Sendable () -> Void) async throws -> Reply {
-    var query = try LiveQuery(dql: "SELECT * FROM \(collection)")
-    let (commits, continuation) = AsyncStream.makeStream(of: Commit.self)
-    let listener = store.onCommit { continuation.yield($0) }
-    defer { listener.cancel() }
-    try query.start(store)
-    ready()
-    var times = [Double](repeating: 0, count: count)
-    var seen = 0
-    for await commit in commits {
-      guard let diff = try query.apply(commit) else { continue }
-      for row in diff.insertedRows + diff.updatedRows {
-        guard case .int(let number)? = try row.values()["number"], times.indices.contains(Int(number)) else {
-          continue
-        }
-        times[Int(number)] = Measures.nanoseconds
-        seen += 1
-      }
-      if times.last != 0 { break }
-    }
-    var reply = Reply()
-    reply.times = times
-    reply.figures["seen"] = Double(seen)
-    return reply
-  }
-
   /// Runs a predicate over all documents of a collection, on their records.
   func scan(_ collection: String, _ predicate: String, rounds: Int) throws -> Reply {
     var reply = Reply()

@@ -52,26 +52,6 @@ extension Peer {
     }
   }
 
-  /// Commits small documents one by one.
-  ///
-  /// - Returns: When each commit began, and when it was durable here.
-  func commitOneByOne(_ collection: String, count: Int, gap: Duration) async throws -> Reply {
-    var reply = Reply()
-    var orders = Orders()
-    for number in 0..<count {
-      guard case .map(var fields) = try JSON.parse(Array(orders.next().dropLast())) else { continue }
-      // A thousand documents, so that most commits of a long run change one.
-      fields["_id"] = .string("tick-\(number % 1_000)")
-      fields["number"] = .int(Int64(number))
-      let document = fields
-      reply.times.append(Measures.nanoseconds)
-      try await store.write { try $0.upsert(document, into: collection) }
-      reply.endTimes.append(Measures.nanoseconds)
-      try await Task.sleep(for: gap)
-    }
-    return reply
-  }
-
   /// Sets one field of `count` documents to a value that none of them has.
   ///
   /// - Returns: When the first transaction began.

@@ -45,6 +45,7 @@ struct PeerCommand: AsyncParsableCommand {
       opened =
         switch kind {
         case .dunlin: try Peer(path: path, name: name, level: level)
+        case .application: try ApplicationPeer(path: path, name: name)
         case .crowd: Crowd(path: path)
         case .raw: try RawPeer(path: path)
         }

@@ -11,6 +11,8 @@ protocol PeerService: AnyObject, Sendable {
 /// What a peer's process is.
 enum PeerKind: String, ExpressibleByArgument, CaseIterable {
   case dunlin
+  /// A database as an application has it.
+  case application
   /// Many of them, each with a store of its own.
   case crowd
   /// LMDB, zlib and a socket, nothing else.
