@@ -106,6 +106,32 @@ import Testing
     liveQuery.cancel()
   }
 
+  @Test(arguments: [1, 2, 3]) func `the documents of each call come exactly from those before`(
+    seed: UInt64
+  ) async throws {
+    var random = SeededGenerator(seed: seed)
+    let calls = Events<(documents: [String], event: DunlinLiveQueryEvent)>()
+    let found = bikes.find("km < 80").sort("km").sort("_id").limit(12)
+    let liveQuery = found.observeLocal { calls.send(($0.map { $0.jsonString() }, $1)) }
+    var previous = try #require(await calls.next(1).first).documents
+    for _ in 0..<150 {
+      let id = random.int(below: 25)
+      if random.int(below: 4) == 0 {
+        try bikes.findByID(DunlinDocumentID(value: id)).remove()
+      } else {
+        try bikes.upsert(["_id": id, "km": random.int(below: 100)])
+      }
+      let expected = try found.exec().map { $0.jsonString() }
+      guard expected != previous else { continue }
+      let call = try #require(await calls.next(1).first)
+      #expect(call.documents == expected)
+      guard case .update(let update) = call.event else { throw CancellationError() }
+      #expect(update.oldDocuments.map { $0.jsonString() } == previous)
+      previous = expected
+    }
+    liveQuery.cancel()
+  }
+
   @Test func `a live query that is cancelled is not called again`() async throws {
     let events = Events<Int>()
     let cancelled = bikes.findAll().observeLocal { _, _ in events.send(1) }

@@ -49,6 +49,22 @@ import Testing
     other.cancel()
   }
 
+  @Test func `a virtual collection is observed as documents, too`() async throws {
+    let calls = Events<[String]>()
+    let liveQuery = store["system:collections"].findAll().observeLocal { documents, event in
+      var names = documents.map(\.id.description)
+      if case .update(let update) = event { names += update.oldDocuments.map { "was \($0.id)" } }
+      calls.send(names)
+    }
+    #expect(await calls.next(1) == [[]])
+    try store["bikes"].upsert(["_id": 1])
+    let first = try #require(await calls.next(1).first)
+    try store["boats"].upsert(["_id": 1])
+    let second = try #require(await calls.next(1).first)
+    #expect(second.filter { $0.hasPrefix("was ") } == first.map { "was \($0)" })
+    liveQuery.cancel()
+  }
+
   @Test func `what cannot be observed is refused when it is asked for`() throws {
     // There is no index to find partners by.
     let join = "SELECT b._id AS i FROM bikes b JOIN owners o ON o.name = b.name"
