@@ -49,20 +49,13 @@ import Testing
     other.cancel()
   }
 
-  @Test func `a virtual collection is observed as documents, too`() async throws {
-    let calls = Events<[String]>()
-    let liveQuery = store["system:collections"].findAll().observeLocal { documents, event in
-      var names = documents.map(\.id.description)
-      if case .update(let update) = event { names += update.oldDocuments.map { "was \($0.id)" } }
-      calls.send(names)
-    }
-    #expect(await calls.next(1) == [[]])
+  @Test func `a virtual collection has no documents to be found or observed`() throws {
     try store["bikes"].upsert(["_id": 1])
-    let first = try #require(await calls.next(1).first)
-    try store["boats"].upsert(["_id": 1])
-    let second = try #require(await calls.next(1).first)
-    #expect(second.filter { $0.hasPrefix("was ") } == first.map { "was \($0)" })
-    liveQuery.cancel()
+    for name in ["system:collections", "__collections", "system:nothing"] {
+      #expect { try store[name].findAll().exec() } throws: { ($0 as? DunlinError)?.code == .unsupported }
+      store[name].findAll().observeLocal { _, _ in }.cancel()
+    }
+    #expect(peer.log.codes == [.unsupported, .unsupported, .unsupported])
   }
 
   @Test func `what cannot be observed is refused when it is asked for`() throws {

@@ -25,7 +25,7 @@ public struct DunlinDiff: Sendable {
   /// Items that stand elsewhere among those that stayed.
   public let moves: [DunlinLiveQueryMove]
 
-  /// The items that stand for documents, as such.
+  /// The same as documents, of a query for whole ones.
   var documents: [DunlinDocument] { result.documents }
   var oldDocuments: [DunlinDocument] { oldResult.documents }
 

@@ -14,7 +14,7 @@ final class ObservedResult: Sendable {
   /// A result without rows.
   init() {
     rows = RowList()
-    shown = Mutex(Shown(items: .made([], forAll: true), documents: .made([], forAll: true)))
+    shown = Mutex(Shown(items: .made([]), documents: .made([])))
   }
 
   /// The result that comes of another one by a diff.
@@ -30,59 +30,52 @@ final class ObservedResult: Sendable {
     shown.withLock { $0.items.all(rows) { DunlinQueryResultItem(observed: $0) } }
   }
 
-  /// The documents that rows stand for.
+  /// The documents that the rows stand for; only a query for whole documents may be asked.
   var documents: [DunlinDocument] {
     shown.withLock { $0.documents.all(rows) { DunlinDocument(observed: $0) } }
   }
 }
 
-/// What is shown for the rows of a result.
+/// What is shown for each row of a result.
 private enum ShownRows<Element: Sendable> {
   case unmade
   /// To be made from those of the result before, which somebody asked for.
   case following([Element], ResultDiff)
-  /// In the order of the rows, some of which may have none.
-  case made([Element], forAll: Bool)
+  case made([Element])
 
   /// Those of the next result.
   func followed(by diff: ResultDiff) -> Self {
-    if case .made(let elements, forAll: true) = self { .following(elements, diff) } else { .unmade }
+    switch self {
+    case .made(let elements): .following(elements, diff)
+    case .unmade, .following: .unmade
+    }
   }
 
-  mutating func all(_ rows: RowList<Row>, _ make: (Row) -> Element?) -> [Element] {
+  mutating func all(_ rows: RowList<Row>, _ make: (Row) -> Element) -> [Element] {
     let elements =
       switch self {
-      case .made(let elements, _): elements
-      case .following(let former, let diff): diff.applied(to: former, make) ?? rows.compactMap(make)
-      case .unmade: rows.compactMap(make)
+      case .made(let elements): elements
+      case .following(let former, let diff): diff.applied(to: former, make)
+      case .unmade: rows.map(make)
       }
-    self = .made(elements, forAll: elements.count == rows.count)
+    self = .made(elements)
     return elements
   }
 }
 
 extension ResultDiff {
   /// What was shown before as it is now; only what came or changed is made anew.
-  ///
-  /// - Returns: `nil` when nothing is to be shown for a row that came or changed.
-  fileprivate func applied<Element>(to elements: [Element], _ make: (Row) -> Element?) -> [Element]? {
-    guard var result = moving(elements, make) else { return nil }
-    for (index, row) in zip(updates, updatedRows) {
-      guard let element = make(row) else { return nil }
-      result[index] = element
-    }
+  fileprivate func applied<Element>(to elements: [Element], _ make: (Row) -> Element) -> [Element] {
+    var result = moving(elements, make)
+    for (index, row) in zip(updates, updatedRows) { result[index] = make(row) }
     return result
   }
 
-  private func moving<Element>(_ elements: [Element], _ make: (Row) -> Element?) -> [Element]? {
+  private func moving<Element>(_ elements: [Element], _ make: (Row) -> Element) -> [Element] {
     guard !(deletions.isEmpty && moves.isEmpty && insertions.isEmpty) else { return elements }
     let gone = Set(deletions).union(moves.map(\.from))
-    var arriving: [(at: Int, element: Element)] = []
-    for (index, row) in zip(insertions, insertedRows) {
-      guard let element = make(row) else { return nil }
-      arriving.append((index, element))
-    }
-    arriving += moves.map { ($0.to, elements[$0.from]) }
+    var arriving = zip(insertions, insertedRows).map { (at: $0, element: make($1)) }
+    arriving += moves.map { (at: $0.to, element: elements[$0.from]) }
     arriving.sort { $0.at < $1.at }
     var next = arriving.startIndex
     var result: [Element] = []

@@ -70,9 +70,9 @@ public struct DunlinQueryResultItem: Sendable {
 }
 
 extension DunlinDocument {
-  /// The document that a row stands for, `nil` when it stands for none; a damaged one shows no fields.
-  init?(observed row: Row) {
-    guard let id = row.id else { return nil }
+  /// The document that a row of a query for whole documents stands for; a damaged one shows no fields.
+  init(observed row: Row) {
+    guard let id = row.id else { preconditionFailure("A row of a query for whole documents stands for none") }
     self.init(id: id, fields: DunlinQueryResultItem(observed: row).fields)
   }
 }

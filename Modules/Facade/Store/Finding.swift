@@ -58,10 +58,27 @@ struct Finding: Sendable {
   /// Whether all that matches is found, in no order asked for.
   var isWhole: Bool { order.isEmpty && limit == nil && offset == 0 }
 
+  private var isVirtual: Bool {
+    get throws(DunlinError) {
+      do {
+        return try SystemCollection.named(collection) != nil
+      } catch {
+        throw DunlinError(error)
+      }
+    }
+  }
+
   func checked() throws(DunlinError) { if let failure { throw failure } }
 
+  /// The query for whole documents.
+  ///
+  /// - Throws: What is wrong with it; `unsupported` for a virtual collection, whose rows stand for no documents.
   func select() throws(DunlinError) -> Select {
     try checked()
+    guard try isVirtual == false else {
+      throw DunlinError(
+        .unsupported, "the rows of '\(collection)' are no documents: query it with DQL")
+    }
     return Select(
       collection: collection, predicate: predicate, order: order, limit: limit.map(Self.literal),
       offset: Self.literal(offset))
