@@ -35,7 +35,7 @@ final class ApplicationPeer: PeerService {
     case .observe(let collection, let count):
       reply.times = try await observe(collection, count, ready)
     case .commitOneByOne(let collection, let count, let gap):
-      try await commitOneByOne(collection, count, gap: gap, &reply)
+      reply = try await commitOneByOne(collection, count, gap: gap)
     case .load, .subscribe, .join, .meet, .part, .wait, .updateField, .writeLarge, .holds, .scan, .state:
       throw BenchmarkError("an application has no answer to this")
     }
@@ -50,7 +50,8 @@ final class ApplicationPeer: PeerService {
     where diff.items.count >= count { return }
   }
 
-  /// - Returns: When the handler was shown the document with each `number`, by that number.
+  /// - Returns: When the handler was shown the document with each `number`, by that number; 0 for those that did
+  ///   not come within ten minutes.
   private func observe(
     _ collection: String, _ count: Int, _ ready: @Sendable () -> Void
   ) async throws -> [Double] {
@@ -68,6 +69,11 @@ final class ApplicationPeer: PeerService {
         if number == count - 1 { end.finish() }
       }
     }
+    let deadline = Task {
+      try await Task.sleep(for: .seconds(600))
+      end.finish()
+    }
+    defer { deadline.cancel() }
     var isFirst = true
     for await _ in ends where isFirst {
       ready()
@@ -78,11 +84,9 @@ final class ApplicationPeer: PeerService {
   }
 
   /// As the other peers do it: a thousand ids, so that most commits change a document.
-  private func commitOneByOne(
-    _ collection: String, _ count: Int, gap: Int, _ reply: inout Reply
-  ) async throws {
+  private func commitOneByOne(_ collection: String, _ count: Int, gap: Int) async throws -> Reply {
     let ticks = database[collection]
-    reply = try await onThread {
+    return try await onThread {
       var reply = Reply()
       var orders = Orders()
       for number in 0..<count {
