@@ -1,8 +1,8 @@
 import CRDTCore
 import DocStore
 import Foundation
-import TestKit
 import Synchronization
+import TestKit
 import Testing
 
 @Suite struct CommitTests {

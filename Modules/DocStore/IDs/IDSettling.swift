@@ -13,7 +13,7 @@ package struct IDSettling: Sendable {
   ///
   /// More are a greater table, whose pages every large transaction writes; fewer are shorter runs, which meet fewer
   /// ids on each page of the other table. Of *n* ids and transactions of *b* documents, both together are least at
-  /// the root of *nb* / 2: here for 1,000 documents or some more.
+  /// half the root of *nb*: here for transactions of 2,300 documents.
   package static func limit(beside settled: Int) -> Int {
     max(minimum, Int(24 * Double(settled).squareRoot()))
   }
