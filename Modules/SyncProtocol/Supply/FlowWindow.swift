@@ -5,8 +5,9 @@
 ///
 /// Source of the principle: Cardwell et al., "BBR: Congestion-Based Congestion Control", ACM Queue 2016.
 struct FlowWindow {
-  /// Link time that the window holds, beside the round trip.
-  static let queueSpan = Duration.milliseconds(150)
+  /// Link time that the window holds, beside the round trip: a line that sends a lost frame again, perhaps twice,
+  /// does not run dry meanwhile.
+  static let queueSpan = Duration.milliseconds(180)
   /// Acknowledgements are gathered for this long, or a round trip, before they count as a rate.
   static let sampleSpan = Duration.milliseconds(50)
   /// An acknowledgement that is later than the earliest by more than this ends the fast start.
