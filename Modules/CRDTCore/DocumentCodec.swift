@@ -307,4 +307,17 @@ extension RecordView {
     var reader = ByteReader(metadata)
     return try RecordHead.readVector(&reader, base: baseReading, sites: sites).vector
   }
+
+  /// Whether it holds what no vector covers, so that one of the same version may lack it: default data, or a deletion
+  /// of which only the time is known.
+  ///
+  /// - Throws: A `CodecError` when the record is damaged or a table too old for it.
+  /// - Complexity: O(*n*) in the entries that bear other stamps than most.
+  package func exceedsVector(tables: RecordTables) throws(CodecError) -> Bool {
+    guard !isDefault, !isFresh else { return isDefault }
+    var reader = ByteReader(metadata)
+    let metadata = try RecordMetadata(&reader, base: baseReading, tables: tables)
+    return metadata.bareLife != nil || metadata.marks.contains { $0.mark.writer == 0 }
+      || metadata.hidden.contains { $0.register.isDefault }
+  }
 }

@@ -49,6 +49,36 @@ import Testing
     #expect(try a.fields?["m"] == .map(["x": .string("t"), "y": .double(0.0)]))
   }
 
+  @Test func `a record knows whether it holds what no vector covers`() throws {
+    func exceeds(_ peer: Peer) throws -> Bool {
+      let record = try #require(peer.record)
+      return try record.withView { view throws(CodecError) in try view.exceedsVector(tables: peer.tables) }
+    }
+    var (a, b) = (Peer(1), Peer(2))
+    try a.upsert(["x": .int(1)])
+    #expect(try !exceeds(a))
+    try b.upsert(["x": .int(0), "y": .int(0)], .insertDefaultIfAbsent)
+    #expect(try exceeds(b))
+    try b.pull(a)
+    #expect(try exceeds(b))
+    // All of it written over, at once and one by one.
+    try b.update([.set(["y"], .int(2))], now: 3_000)
+    #expect(try !exceeds(b))
+    try a.pull(b)
+    #expect(try !exceeds(a))
+    // Under what another wrote there.
+    var c = Peer(3)
+    try c.upsert(["m": .map(["k": .int(0)])], .insertDefaultIfAbsent)
+    try c.update([.set(["m", "l"], .int(1))], now: 4_000)
+    #expect(try exceeds(c))
+    var dead = Peer(4)
+    let death = Stamp(reading: ClockReading(milliseconds: 5_000), site: SiteID(high: 7, low: 7))
+    dead.document = DocumentCodec.tombstone(of: death, tables: &dead.tables)
+    #expect(try exceeds(dead))
+    try dead.upsert(["x": .int(1)], now: 9_000)
+    #expect(try !exceeds(dead))
+  }
+
   @Test func `merging what is known changes nothing, not even with a NaN in it`() throws {
     var a = Peer(1)
     try a.upsert(["n": .double(.nan), "z": .double(-0.0), "l": .array([.double(.nan)])])

@@ -147,4 +147,36 @@ import Testing
     }
     try mesh.check()
   }
+  @Test(arguments: [Features.mesh, .supported], [false, true])
+  func `default data that comes with a write reaches those that have the write`(
+    features: Features, writesOn: Bool
+  ) throws {
+    let timed = TimedNetwork(seed: 4)
+    timed.network.features = { _ in features }
+    let peers = try ["writer", "holder", "middle", "far"].map { try timed.network.addPeer($0) }
+    let (writer, holder, middle, far) = (peers[0], peers[1], peers[2], peers[3])
+    for peer in peers.dropFirst() { try peer.subscribe("SELECT * FROM things") }
+    try holder.write {
+      try $0.upsert(
+        ["extra": .int(5)], id: try DocumentID("a"), into: "things", strategy: .insertDefaultIfAbsent)
+    }
+    try timed.connect(writer, holder, roundTrip: .milliseconds(2))
+    try timed.connect(writer, far, roundTrip: .milliseconds(2))
+    try timed.connect(far, middle, roundTrip: .seconds(2))
+    try writer.put("a", ["n": .int(1)])
+    try timed.run(for: .seconds(20))
+    #expect(try middle.documents() == ["a": ["n": .int(1)]])
+    // What the far one has to tell of the write is on its way for a second.
+    try writer.put("a", ["n": .int(2)])
+    try timed.connect(holder, middle, roundTrip: .milliseconds(2))
+    try timed.run(for: .milliseconds(500))
+    #expect(try middle.documents() == ["a": ["n": .int(2), "extra": .int(5)]])
+    #expect(try far.documents() == ["a": ["n": .int(2)]])
+    // Then the far one is ahead of what the middle one has told it.
+    if writesOn { try writer.put("a", ["n": .int(3)]) }
+    try timed.run(for: .seconds(20))
+    #expect(try far.documents() == ["a": ["n": .int(writesOn ? 3 : 2), "extra": .int(5)]])
+    let debts = try timed.network.debts().map(\.description)
+    #expect(debts.isEmpty, "\(debts.prefix(3))")
+  }
 }

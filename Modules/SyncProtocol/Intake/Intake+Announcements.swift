@@ -341,9 +341,10 @@ extension Intake {
 }
 
 extension AnnouncedDocument {
-  /// Its latest write alone: of the ones before it some senders tell and some do not.
+  /// Its latest write alone: of the ones before it, and of the state, some senders tell and some do not.
   fileprivate var change: PullDesk.Change {
-    var lanes = HashLanes(id.bytes.span.bytes, seed: HashLanes(collection).first ^ (hash ?? 0))
+    let state = vector.isEmpty ? hash ?? 0 : 0
+    var lanes = HashLanes(id.bytes.span.bytes, seed: HashLanes(collection).first ^ state)
     let latest = vector.elements.max { $0.reading < $1.reading }
     if let latest {
       lanes = lanes.combined(

@@ -76,8 +76,6 @@ struct LiveDocument {
   /// What it was changed to.
   let record: Record
   let base: VersionVector
-  /// Whether it has another content under the same version, and goes whole.
-  let isSettled: Bool
   /// Whether it matches the peer's interest no longer.
   let leaves: Bool
   let isHeld: Bool

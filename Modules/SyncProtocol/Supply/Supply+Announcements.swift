@@ -63,19 +63,24 @@ extension Supply {
     _ cleared: consuming Cleared, of document: LiveDocument, _ news: News
   ) throws(SyncError) -> AnnouncedDocument {
     let vector: VersionVector
+    let exceedsVector: Bool
     do {
-      vector = try document.record.withView { view throws(CodecError) in
-        try view.vector(sites: document.sites)
+      (vector, exceedsVector) = try document.record.withView { view throws(CodecError) in
+        let tables = RecordTables(keys: document.collection.keys, sites: document.sites)
+        return (try view.vector(sites: document.sites), try view.exceedsVector(tables: tables))
       }
     } catch {
       throw SyncError(store: error)
     }
     let base = document.base
     let added = VersionVector(vector.elements.filter { $0.reading > base[$0.writer] })
+    // What concerns the peer only now may have changed before as well, and default data may have come with a write:
+    // who has the version then need not have the state.
+    let tellsVersion =
+      news.isNewlyHeld || base.isEmpty && document.change.before != nil || exceedsVector && !added.isEmpty
     return AnnouncedDocument(
-      cleared, id: document.id, vector: news.isNewlyHeld ? vector : added,
-      hash: added.isEmpty || document.isSettled || news.isNewlyHeld ? news.hash : nil,
-      isHeld: news.isNewlyHeld, leaves: news.leaves)
+      cleared, id: document.id, vector: tellsVersion ? vector : added,
+      hash: tellsVersion || added.isEmpty ? news.hash : nil, isHeld: news.isNewlyHeld, leaves: news.leaves)
   }
 
   /// Sends the announcements that have gathered.

@@ -112,7 +112,6 @@ extension Supply {
   ) throws(SyncError) {
     var base = VersionVector()
     var successor: WireSuccessor?
-    var isSettled = false
     // Of what was too large the peer has nothing to build on.
     if matched, !change.wasOversize, let before = change.before {
       if group.round != nil, !contention.countDown(change.key) {
@@ -123,7 +122,6 @@ extension Supply {
       if let successor { base = successor.base } else { base = try vector(of: before, change.sites) }
       // What was settled under one version only a check tells, or else the whole state, by which the peer settles it.
       if successor == nil, !context.features.contains(.cursors), try vector(of: after, change.sites) == base {
-        isSettled = true
         base = VersionVector()
       }
       // Of default data the peer may have another state.
@@ -135,7 +133,7 @@ extension Supply {
     group.byteCount += after.bytes.count + 256 + (successor?.bytes.count ?? 0)
     group.documents.append(
       LiveDocument(
-        change: change, record: after, base: base, isSettled: isSettled, leaves: leaves, isHeld: isHeld,
+        change: change, record: after, base: base, leaves: leaves, isHeld: isHeld,
         successor: successor, news: news))
   }
 
