@@ -127,6 +127,18 @@ public struct DocumentID: Hashable, Sendable, Comparable {
   }
 }
 
+extension DocumentID {
+  /// How messages name the document: by its id, or by the id's length where that is no simple value.
+  package var nameInMessages: String {
+    switch value {
+    case .string(let name): "'\(name)'"
+    case .int(let number): "\(number)"
+    case .bool(let flag): "\(flag)"
+    case .bytes, .array, .map, .null, .double, .counter, .attachment: "with an _id of \(bytes.count) bytes"
+    }
+  }
+}
+
 extension RawSpan {
   func byte(at offset: Int) -> UInt8 { unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self) }
 }

@@ -77,19 +77,9 @@ final class Core: Sendable {
   /// What virtual collections show of the layers above the engine.
   private func tellOfThemselves(_ network: PeerNetwork) {
     engine.providers.provideConnections { [weak network] in
-      (network?.connections ?? []).map { connection in
-        [
-          "_id": .string(connection.peer.map { "\($0.site)" } ?? "\(connection.endpoint)"),
-          "is_server": .bool(connection.peer?.kind == .big),
-          "peer_name": .string(connection.peer?.name ?? ""), "address": .string("\(connection.endpoint)"),
-          "documents": .map([
-            "sync_session_status": .string(connection.peer == nil ? "Not Connected" : "Connected"),
-            "sent": .int(Int64(clamping: connection.statistics.documentsSent)),
-            "received": .int(Int64(clamping: connection.statistics.documentsReceived)),
-            "changed": .int(Int64(clamping: connection.statistics.documentsChanged)),
-          ]),
-        ]
-      }
+      guard let network else { return [] }
+      let now = (date: Date(), moment: network.now)
+      return network.connections.map { $0.row(now) }
     }
     engine.providers.provideFacts { [weak subscriptions] in
       [

@@ -22,6 +22,7 @@ struct NetworkState {
     var current: PeerConnection {
       var current = connection
       current.statistics = driver.statistics
+      current.progress = driver.progress
       return current
     }
   }

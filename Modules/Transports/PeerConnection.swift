@@ -22,6 +22,8 @@ public struct PeerConnection: Hashable, Sendable, Identifiable {
   public internal(set) var caughtUp: UInt64 = 0
   /// What the session has moved so far.
   public internal(set) var statistics = SyncStatistics()
+  /// How far it has come; its times are those of the network's clock.
+  public internal(set) var progress = SyncProgress()
 }
 
 /// What happens in a network of peers.

@@ -158,6 +158,9 @@ public final class PeerNetwork: Sendable {
     state.withLockedValue { state in state.sessions.values.map(\.current).sorted { $0.id < $1.id } }
   }
 
+  /// The moment, by the clock of ``PeerConnection/progress``.
+  package var now: Duration { setup.clock.now }
+
   /// What happens from now on; a listener that lags by more than 1,024 events loses the oldest.
   public func events() -> AsyncStream<NetworkEvent> {
     let (stream, continuation) = AsyncStream.makeStream(

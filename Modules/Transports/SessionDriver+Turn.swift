@@ -60,8 +60,8 @@ extension SessionDriver {
   }
 
   private func note(_ session: Session) {
-    let statistics = session.statistics
-    figures.withLockedValue { $0 = statistics }
+    let known = (session.statistics, session.progress)
+    figures.withLockedValue { $0 = known }
   }
 
   /// Tells the session everything in `input`; what the link received before it broke still counts.

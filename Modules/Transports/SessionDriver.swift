@@ -62,7 +62,7 @@ public final class SessionDriver: Sendable {
 
   let setup: Setup
   let inbox = SessionInbox()
-  let figures = NIOLockedValueBox(SyncStatistics())
+  let figures = NIOLockedValueBox((statistics: SyncStatistics(), progress: SyncProgress()))
   let timer: SessionTimer
   let line: any DrivenLink
   /// Used only by whoever has the turn.
@@ -99,7 +99,10 @@ public final class SessionDriver: Sendable {
   }
 
   /// What the session has moved so far.
-  public var statistics: SyncStatistics { figures.withLockedValue { $0 } }
+  public var statistics: SyncStatistics { figures.withLockedValue { $0.statistics } }
+
+  /// How far it has come.
+  public var progress: SyncProgress { figures.withLockedValue { $0.progress } }
 
   /// Replaces what is pulled from the peer.
   public func subscribe(to queries: [SubscriptionQuery]) {

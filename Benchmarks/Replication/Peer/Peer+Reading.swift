@@ -16,7 +16,7 @@ extension Peer {
         guard let found = try transaction.collection(collection) else { return }
         matcher.resolve(found.keys)
         let matcher = matcher
-        try transaction.forEachRecord(in: found) { id, _, record in
+        try transaction.forEachStoredRecord(in: found) { _, id, _, record in
           visited += 1
           if record.isAlive, matcher.matches(id, record) { matches += 1 }
           return true

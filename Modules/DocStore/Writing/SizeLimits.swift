@@ -59,19 +59,10 @@ struct SizeFinding {
 
   func line(_ limits: SizeLimits.Values) -> String {
     let head =
-      "Document \(Self.name(document.id)) of the collection \(document.collection) takes \(document.byteCount) bytes"
+      "Document \(document.id.nameInMessages) of the collection \(document.collection) takes \(document.byteCount) bytes"
     return switch sizeClass {
     case .soft: "\(head), more than the \(limits.soft) that sync well"
     case .hard: "\(head), more than the \(limits.hard) that are sent: it stays on this device"
-    }
-  }
-
-  private static func name(_ id: DocumentID) -> String {
-    switch id.value {
-    case .string(let name): "'\(name)'"
-    case .int(let number): "\(number)"
-    case .bool(let flag): "\(flag)"
-    case .bytes, .array, .map, .null, .double, .counter, .attachment: "with an _id of \(id.bytes.count) bytes"
     }
   }
 }

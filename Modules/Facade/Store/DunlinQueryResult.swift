@@ -9,7 +9,10 @@ public struct DunlinQueryResult: Sendable {
   public let items: [DunlinQueryResultItem]
   /// The documents that the statement wrote or evicted, in that order.
   public let mutatedDocumentIDs: [DunlinDocumentID]
-  /// The commit of a statement that changed something; `nil` for reads, and inside a transaction.
+  /// The commit of a statement that changed something, by its place in this store's log: later ones have greater numbers.
+  ///
+  /// A peer has it once `documents.synced_up_to_local_commit_id` in `system:data_sync_info` is no less. `nil` for reads,
+  /// and inside a transaction.
   public let commitID: UInt64?
   /// Documents that the statement wrote and that are too large to be sent: they stay on this device.
   public let oversizeDocumentIDs: [DunlinDocumentID]
@@ -17,7 +20,7 @@ public struct DunlinQueryResult: Sendable {
   init(_ result: QueryResult) throws {
     items = try result.rows.map { try DunlinQueryResultItem(row: $0) }
     mutatedDocumentIDs = result.mutatedDocumentIDs.map { DunlinDocumentID($0) }
-    commitID = result.commit.flatMap { $0.sequence > 0 ? $0.id : nil }
+    commitID = result.commit.flatMap { $0.sequence > 0 ? $0.sequence : nil }
     oversizeDocumentIDs = result.commit?.oversize.map { DunlinDocumentID($0.id) } ?? []
   }
 

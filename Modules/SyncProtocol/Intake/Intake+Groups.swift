@@ -267,6 +267,7 @@ extension Intake {
       return []
     }
     appliedGroups += UInt64(applying.groups.count)
+    updatedAt = context.now
     // The sender goes on announcing only when it hears of what is here.
     announced.isAnswered = announced.documentCount >= context.tuning.announcedDocuments / 2
     if outcome.refusedDocuments > 0 { following.isSpoiled = true }

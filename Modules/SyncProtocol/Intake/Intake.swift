@@ -57,6 +57,8 @@ final class Intake {
   var isFullRound = false
   /// The application is to be told when all is in.
   var isCaughtUpDue = false
+  /// When documents of the sender's were last applied.
+  var updatedAt: Duration?
   var tasks = WorkQueue<IntakeTask>()
   var open: [UInt64: OpenQuestion] = [:]
   var nextRequest: UInt64 = 1
@@ -149,6 +151,9 @@ final class Intake {
 
   /// Whether the sender may know what is held here of a collection: ids, vectors, fingerprints.
   func mayTell(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
+
+  /// Whether all that the sender had for the present interest is here.
+  var isCaughtUp: Bool { generation > 0 && !isCaughtUpDue && due == .nothing }
 
   /// Whether answers are to come, or to be looked at.
   var isAsking: Bool { phase == .asking && (!open.isEmpty || !tasks.isEmpty) }

@@ -75,6 +75,15 @@ public final class Session {
   /// What the session has moved so far.
   public var statistics: SyncStatistics { context.statistics }
 
+  /// How far both directions have come.
+  public var progress: SyncProgress {
+    var progress = SyncProgress()
+    progress.confirmedSequence = supply.confirmedSequence
+    progress.isCaughtUp = intake.isCaughtUp
+    progress.lastUpdate = intake.updatedAt
+    return progress
+  }
+
   /// Who the other peer is, once it has said so.
   public var peer: PeerInfo? { context.peer }
 

@@ -187,6 +187,7 @@ extension Supply {
     log.walk = nil
     stopTelling()
     hasSettled = false
+    confirmedSequence = nil
     context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)
   }

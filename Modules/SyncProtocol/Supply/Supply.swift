@@ -87,6 +87,8 @@ final class Supply {
   var hasSettled = false
   /// The last commit that a reconciliation which is settled takes in.
   var settledSequence: UInt64 = 0
+  /// The commit up to which the peer has all that concerns it, as far as that was ever certain under its interest.
+  var confirmedSequence: UInt64?
   private var turn = 0
 
   /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself, and `ownDigest` what it
@@ -138,6 +140,7 @@ final class Supply {
     stopTelling()
     endRound()
     hasSettled = false
+    confirmedSequence = nil
     if !interest.names.contains(where: concerns) { dropLive() }
     context.shared.leaves.note(context.id, interest, gatekeeper)
     // What the peer may hold, and up to where it was served, still holds for what has not changed.

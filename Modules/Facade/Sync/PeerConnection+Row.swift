@@ -1,0 +1,30 @@
+import CRDTCore
+import Foundation
+import SyncProtocol
+import Transports
+
+extension PeerConnection {
+  /// What `system:data_sync_info` shows of it, with the time and the network's moment of now.
+  func row(_ now: (date: Date, moment: Duration)) -> [String: Value] {
+    var documents: [String: Value] = [
+      "sync_session_status": .string(peer == nil ? "Not Connected" : "Connected"),
+      "is_caught_up": .bool(progress.isCaughtUp),
+      "sent": .int(Int64(clamping: statistics.documentsSent)),
+      "received": .int(Int64(clamping: statistics.documentsReceived)),
+      "changed": .int(Int64(clamping: statistics.documentsChanged)),
+    ]
+    if let confirmed = progress.confirmedSequence {
+      documents["synced_up_to_local_commit_id"] = .int(Int64(clamping: confirmed))
+    }
+    if let lastUpdate = progress.lastUpdate {
+      let time = now.date.addingTimeInterval(-((now.moment - lastUpdate) / .seconds(1)))
+      documents["last_update_received_time"] = .int(Int64(time.timeIntervalSince1970 * 1_000))
+    }
+    return [
+      "_id": .string(peer.map { "\($0.site)" } ?? "\(endpoint)"),
+      "is_server": .bool(peer?.kind == .big),
+      "peer_name": .string(peer?.name ?? ""), "address": .string("\(endpoint)"),
+      "documents": .map(documents),
+    ]
+  }
+}

@@ -1,0 +1,12 @@
+/// How far the two directions of a session have come.
+public struct SyncProgress: Hashable, Sendable {
+  /// The commit of this store up to which the peer has applied all that concerns it; `nil` while that is not certain, and
+  /// for a peer that pulls nothing.
+  public var confirmedSequence: UInt64?
+  /// Whether all that the peer had for the subscriptions of now, when they began, is applied and durable here.
+  public var isCaughtUp = false
+  /// When documents from the peer were last applied, by the clock that the session is told; `nil` before the first.
+  public var lastUpdate: Duration?
+
+  public init() {}
+}

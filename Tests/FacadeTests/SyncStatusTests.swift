@@ -1,0 +1,90 @@
+import DunlinKit
+import Foundation
+import Logging
+import TestKit
+import Testing
+
+/// What an application is told of how far sync has come, and of what stays behind.
+@Suite(.timeLimit(.minutes(5))) struct SyncStatusTests {
+  let tablet: Peer
+  let phone: Peer
+
+  init() throws {
+    tablet = try Peer("tablet")
+    phone = try Peer("phone")
+  }
+
+  @Test func `a peer has a commit once it is synced up to its id`() async throws {
+    let first = try await tablet.commit("INSERT INTO bikes DOCUMENTS ({'_id': 'b1'})")
+    let second = try await tablet.commit("INSERT INTO cars DOCUMENTS ({'_id': 'c1'})")
+    #expect(first < second)
+    let subscription = phone.store["bikes"].findAll().subscribe()
+    try phone.connect(to: tablet)
+    // What does not concern the peer counts as synced, too.
+    try await tablet.waitForStatus { $0["synced_up_to_local_commit_id"].int ?? 0 >= second }
+    #expect(try phone.store["bikes"].findAll().exec().map(\.id) == ["b1"])
+
+    let third = try await tablet.commit("UPDATE bikes SET km = 1 WHERE _id = 'b1'")
+    try await tablet.waitForStatus { $0["synced_up_to_local_commit_id"].int ?? 0 >= third }
+    #expect(try phone.store["bikes"].findAll().exec().first?["km"].int == 1)
+    subscription.cancel()
+  }
+
+  @Test func `of a peer that pulls nothing it is not said what it has`() async throws {
+    try tablet.store["bikes"].upsert(["_id": "b1"])
+    let subscription = phone.store["bikes"].findAll().subscribe()
+    try phone.connect(to: tablet)
+    try await phone.waitForStatus { $0["is_caught_up"].bool == true }
+    // The tablet pulls nothing.
+    let status = try #require(try await phone.status())
+    #expect(status["synced_up_to_local_commit_id"].value == nil)
+    #expect(status["sync_session_status"].string == "Connected")
+    subscription.cancel()
+  }
+
+  @Test func `a peer tells when it has caught up and when documents came last`() async throws {
+    try tablet.store["bikes"].upsert(["_id": "b1"])
+    let before = milliseconds
+    try phone.connect(to: tablet)
+    try await phone.waitForStatus { $0["sync_session_status"].string == "Connected" }
+    #expect(try await phone.status()?["last_update_received_time"].value == nil)
+    let subscription = phone.store["bikes"].findAll().subscribe()
+    try await phone.waitForStatus {
+      $0["is_caught_up"].bool == true && $0["last_update_received_time"].int != nil
+    }
+    let time = try #require(try await phone.status()?["last_update_received_time"].int)
+    // The two clocks are read one after the other.
+    #expect(before - 1_000...milliseconds + 1_000 ~= time)
+    subscription.cancel()
+  }
+
+  @Test func `a document that stays behind is named in the log`() async throws {
+    let subscription = phone.store["files"].findAll().subscribe()
+    try phone.connect(to: tablet)
+    try tablet.store["files"].upsert(["_id": "large", "body": String(repeating: "x", count: 5_100_000)])
+    while tablet.log.lines(with: "'large' of 'files' stays here").isEmpty {
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    #expect(tablet.log.lines(with: "too large to be sent to phone").count == 1)
+    #expect(tablet.log.lines(with: "xxx", from: .trace).isEmpty)
+    subscription.cancel()
+  }
+
+  private var milliseconds: Int { Int(Date().timeIntervalSince1970 * 1_000) }
+}
+
+extension Peer {
+  /// The id of a statement's commit.
+  fileprivate func commit(_ statement: String) async throws -> Int {
+    Int(try #require(try await store.execute(query: statement).commitID))
+  }
+
+  /// What `system:data_sync_info` says of the only connection's documents.
+  fileprivate func status() async throws -> DunlinDocumentPath? {
+    try await store.execute(query: "SELECT * FROM system:data_sync_info").items.first?["documents"]
+  }
+
+  fileprivate func waitForStatus(until condition: (DunlinDocumentPath) -> Bool) async throws {
+    while !(try await status().map(condition) ?? false) { try await Task.sleep(for: .milliseconds(5)) }
+  }
+}
