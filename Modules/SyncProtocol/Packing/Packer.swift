@@ -99,7 +99,7 @@ final class Packer {
 
   /// How a piece of a large group is packed: as over a slow link while the link may well be one.
   private func chunkChoice(rate: Double?, isBulk: Bool) -> PackingPolicy.Choice {
-    policy.choice(rate: rate ?? (policy.isLongLink ? 0 : nil), for: isBulk ? .bulk : .other)
+    policy.choice(rate: rate ?? (policy.isLongLink ? 0 : nil), for: isBulk ? .bulk : .large)
   }
 
   /// The most plain bytes of a piece.
