@@ -97,43 +97,9 @@ extension PeerNetwork {
       announce(.connected(connection))
       endDuplicate(of: connection, with: peer)
     } else {
-      log(event, of: connection)
+      let note = event.note(of: connection.peer?.name ?? "a peer")
+      if let note { options.logger.log(level: note.level, "\(note.text)") }
       announce(.session(connection, event))
-    }
-  }
-
-  /// Tells what somebody should know who looks at no events; never what is in a document.
-  private func log(_ event: SyncEvent, of connection: PeerConnection) {
-    let logger = options.logger
-    let name = connection.peer?.name ?? "a peer"
-    switch event {
-    case .connected: break
-    case .caughtUp: logger.debug("All that \(name) had for the subscriptions is here")
-    case .oversize(let collection, let id, let byteCount):
-      logger.warning(
-        """
-        The document \(id.nameInMessages) of '\(collection)' stays here: with \(byteCount) bytes it is too large to be \
-        sent to \(name)
-        """)
-    case .refused(let collection, let reason):
-      logger.warning("Documents of '\(collection)' from \(name) are not taken in: \(reason)")
-    case .groupSplit(let documents, let byteCount):
-      logger.warning(
-        """
-        A transaction of \(documents) documents and \(byteCount) bytes becomes visible in parts between this peer and \
-        \(name): it is too large to be kept together
-        """)
-    case .damaged(let collection, let id):
-      logger.error(
-        """
-        \(id.map { "The document \($0.nameInMessages)" } ?? "A document") of '\(collection)' is damaged here and not \
-        sent to \(name): verify the store
-        """)
-    case .groupsForgotten(let sequence):
-      logger.warning(
-        "Transactions up to commit \(sequence) may become visible in parts at \(name): they are too many")
-    case .overflow:
-      logger.info("Changes come faster than \(name) takes them: it goes on from the log")
     }
   }
 

@@ -1,0 +1,48 @@
+import CRDTCore
+package import Logging
+package import SyncProtocol
+
+extension SyncEvent {
+  /// What the log says of it for whoever looks at no events; never what is in a document.
+  ///
+  /// - Parameter peer: The name of the session's other end.
+  /// - Returns: `nil` for what is told elsewhere.
+  package func note(of peer: String) -> (level: Logger.Level, text: String)? {
+    switch self {
+    case .connected: nil
+    case .caughtUp: (.debug, "All that \(peer) had for the subscriptions is here")
+    case .oversize(let collection, let id, let byteCount):
+      (
+        .warning,
+        """
+        The document \(id.nameInMessages) of '\(collection)' stays here: with \(byteCount) bytes it is too large to be \
+        sent to \(peer)
+        """
+      )
+    case .refused(let collection, let reason):
+      (.warning, "Documents of '\(collection)' from \(peer) are not taken in: \(reason)")
+    case .groupSplit(let documents, let byteCount):
+      (
+        .warning,
+        """
+        A transaction of \(documents) documents and \(byteCount) bytes, shared with \(peer), becomes visible in parts: it \
+        is too large to be kept together
+        """
+      )
+    case .damaged(let collection, let id):
+      (
+        .error,
+        """
+        \(id.map { "The document \($0.nameInMessages)" } ?? "A document") of '\(collection)' is damaged here and is not \
+        sent to \(peer): verify the store
+        """
+      )
+    case .groupsForgotten(let sequence):
+      (
+        .warning,
+        "Transactions up to commit \(sequence) may become visible in parts at \(peer): they are too many"
+      )
+    case .overflow: (.info, "Changes come faster than \(peer) takes them: it goes on from the log")
+    }
+  }
+}

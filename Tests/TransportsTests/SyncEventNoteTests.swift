@@ -1,0 +1,46 @@
+import CRDTCore
+import Logging
+import SyncProtocol
+import Testing
+import Transports
+
+/// What the log says of a session's events.
+@Suite struct SyncEventNoteTests {
+  static func cases() throws -> [(SyncEvent, Logger.Level, [String])] {
+    [
+      (
+        .oversize(collection: "files", id: try DocumentID("film"), byteCount: 6_000_000), .warning,
+        ["'film'", "'files'", "6000000", "tablet"]
+      ),
+      (
+        .refused(collection: "notes", reason: "its scope keeps it here"), .warning,
+        ["'notes'", "its scope keeps it here", "tablet"]
+      ),
+      (
+        .groupSplit(documents: 12, byteCount: 300_000_000), .warning,
+        ["12", "300000000", "in parts", "tablet"]
+      ),
+      (.damaged(collection: "cars", id: try DocumentID("7")), .error, ["'7'", "'cars'", "verify", "tablet"]),
+      (.damaged(collection: "cars", id: nil), .error, ["A document", "'cars'", "verify", "tablet"]),
+      (.groupsForgotten(through: 41), .warning, ["41", "in parts", "tablet"]),
+      (.overflow, .info, ["tablet", "from the log"]),
+      (.caughtUp(generation: 2), .debug, ["tablet", "is here"]),
+    ]
+  }
+
+  @Test(arguments: try cases())
+  func `names the peer and what is concerned`(event: SyncEvent, level: Logger.Level, words: [String]) throws {
+    let note = try #require(event.note(of: "tablet"))
+    #expect(note.level == level)
+    for word in words { #expect(note.text.contains(word)) }
+    #expect(!note.text.hasSuffix("."))
+  }
+
+  @Test func `an id that is more than a name is told by its length`() throws {
+    let id = try DocumentID(.map(["secret": .string("of a patient")]))
+    let note = try #require(
+      SyncEvent.oversize(collection: "files", id: id, byteCount: 6_000_000).note(of: "tablet"))
+    #expect(!note.text.contains("patient"))
+    #expect(note.text.contains("\(id.bytes.count) bytes"))
+  }
+}
