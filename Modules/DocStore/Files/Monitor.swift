@@ -40,9 +40,10 @@
 
   /// Runs `body` with the lock held, then wakes those who wait if `wake` is set.
   func withLock<R>(wake: Bool = false, _ body: (inout State) throws -> R) rethrows -> R {
+    // Runs after the lock is given back: who is woken under it would have to wait once more.
+    defer { if wake { unsafe pthread_cond_broadcast(condition) } }
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
-    defer { if wake { unsafe pthread_cond_broadcast(condition) } }
     return try unsafe body(&state)
   }
 
