@@ -19,13 +19,13 @@ import Testing
     for start in 0..<40 { try await peer.fill("things", start * 1_000..<(start + 1) * 1_000) }
     #expect(turns.withLock { $0 } == 1)
     #expect(most.withLock { $0 } <= 16 << 20)
-    let input = try #require(inbox.take(keepingTurn: false))
+    let input = try #require(inbox.take(keepingTurn: false).input)
     let lost = try #require(input.lostThrough)
     // What was kept goes on where the dropped ends, to the last commit.
     #expect(input.commits.allSatisfy { $0.sequence > lost })
     #expect(input.commits.last?.sequence == (try peer.store.read { $0.sequence }) || input.commits.isEmpty)
     #expect(inbox.commitBytes == 0)
-    #expect(inbox.take(keepingTurn: false) == nil)
+    #expect(inbox.take(keepingTurn: false).input == nil)
     try await peer.fill("things", 0..<1)
     #expect(turns.withLock { $0 } == 2)
     listener.cancel()
@@ -48,7 +48,7 @@ import Testing
     try await peer.fill("things", 2..<3)
     try subscribe(to: "things", "others")
     try subscribe(to: "things")
-    var input = try #require(inbox.take(keepingTurn: false))
+    var input = try #require(inbox.take(keepingTurn: false).input)
     #expect(input.commits.count == 3 && input.lostThrough == nil)
     #expect(input.subscriptions.map(\.afterCommits) == [0, 2, 3])
     #expect(input.subscriptions.map { $0.queries.map(\.collection) } == [["others"], [], ["things"]])
@@ -58,7 +58,7 @@ import Testing
     try await peer.fill("things", 3..<4)
     try subscribe(to: "things")
     try await peer.fill("things", 4..<40_000)
-    input = try #require(inbox.take(keepingTurn: false))
+    input = try #require(inbox.take(keepingTurn: false).input)
     #expect(input.commits.isEmpty && input.lostThrough != nil)
     #expect(input.subscriptions.map(\.afterCommits) == [0])
     #expect(input.subscriptions.map { $0.queries.map(\.collection) } == [["things"]])
@@ -71,7 +71,7 @@ import Testing
     let inbox = SessionInbox()
     let listener = peer.store.onCommit { _ = inbox.post($0) }
     try await peer.fill("things", 0..<20_000)
-    let input = try #require(inbox.take(keepingTurn: false))
+    let input = try #require(inbox.take(keepingTurn: false).input)
     #expect(input.commits.count == 1 && input.lostThrough == nil)
     listener.cancel()
     await peer.end()
@@ -93,4 +93,61 @@ import Testing
     listener.cancel()
     await peer.end()
   }
+
+  @Test func `who finds nothing is told whether the turn is still theirs`() throws {
+    let inbox = SessionInbox()
+    #expect(inbox.post { $0.nudged = true })
+    #expect(inbox.take(keepingTurn: true).input?.nudged == true)
+    guard case .nothing = inbox.take(keepingTurn: true) else { throw Surprise() }
+    #expect(!inbox.post { $0.closing = true })
+    #expect(inbox.take(keepingTurn: false).input?.closing == true)
+    guard case .turnGiven = inbox.take(keepingTurn: false) else { throw Surprise() }
+    // The next one to put something in has it.
+    #expect(inbox.post { $0.isDue = true })
+  }
+
+  @Test func `one thread at a time has the turn, however many put something in`() async {
+    let inbox = SessionInbox()
+    let holders = Holders()
+    await withTaskGroup { group in
+      for _ in 0..<8 {
+        group.addTask {
+          for _ in 0..<5_000 where inbox.post(chunk: [0]) {
+            holders.enter()
+            while true {
+              // Before the turn may be given up, and not after.
+              holders.leave()
+              guard let input = inbox.take(keepingTurn: false).input else { break }
+              holders.enter()
+              holders.taken.add(input.chunks.count, ordering: .relaxed)
+            }
+          }
+        }
+      }
+    }
+    let (taken, wereTwo) = (
+      holders.taken.load(ordering: .relaxed), holders.wereTwo.load(ordering: .relaxed)
+    )
+    #expect(taken == 40_000)
+    #expect(!wereTwo)
+  }
+}
+
+/// Counts those who have the turn.
+private final class Holders: Sendable {
+  private let count = Atomic(0)
+  let wereTwo = Atomic(false)
+  let taken = Atomic(0)
+
+  func enter() {
+    if count.add(1, ordering: .relaxed).newValue > 1 { wereTwo.store(true, ordering: .relaxed) }
+  }
+
+  func leave() { count.subtract(1, ordering: .relaxed) }
+}
+
+private struct Surprise: Error {}
+
+extension SessionInbox.Taken {
+  fileprivate var input: SessionInbox.Input? { if case .input(let input) = self { input } else { nil } }
 }

@@ -37,11 +37,12 @@ extension SessionDriver {
     let clock = setup.clock
     while true {
       session.stepLength = place == .loop ? .prompt : .long
-      if let input = inbox.take(keepingTurn: turn.wantsMore) {
+      switch inbox.take(keepingTurn: turn.wantsMore) {
+      case .input(let input):
         if !input.chunks.isEmpty { line.resumeReading() }
-        guard feed(input) else { break }
-      } else if !turn.wantsMore {
-        return
+        guard feed(input) else { return note(session) }
+      case .nothing: break
+      case .turnGiven: return
       }
       guard turn.wantsMore || timer.takeDue() else {
         note(session)

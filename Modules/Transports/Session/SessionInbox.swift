@@ -103,22 +103,32 @@ package final class SessionInbox: Sendable {
     return !state.isTaken
   }
 
+  /// What was there for who has the turn, and whether they have it still.
+  package enum Taken {
+    case input(Input)
+    /// There was nothing, and the turn was kept.
+    case nothing
+    /// There was nothing, and the turn may be another thread's by now: nothing that belongs to it may be looked at.
+    case turnGiven
+  }
+
   /// Takes everything out; for whoever has the turn.
   ///
   /// - Parameter keepingTurn: Whether the turn is kept when there is nothing.
-  /// - Returns: `nil` when there is nothing.
-  package func take(keepingTurn: Bool) -> Input? {
+  /// - Returns: What there was.
+  package func take(keepingTurn: Bool) -> Taken {
     state.withLockedValue { state in
       guard !state.isEmpty else {
-        if !keepingTurn { state.isTaken = false }
-        return nil
+        if keepingTurn { return .nothing }
+        state.isTaken = false
+        return .turnGiven
       }
       let input = state.input
       state.input = Input()
       state.isEmpty = true
       state.chunkBytes = 0
       state.commitBytes = 0
-      return input
+      return .input(input)
     }
   }
 
