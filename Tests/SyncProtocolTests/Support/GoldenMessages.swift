@@ -122,7 +122,12 @@ struct GoldenMessages {
       ),
       ("filter", filterFrame),
       ("acknowledge", FrameCodec.frame(.acknowledge, in: .compact) { acknowledgement.encode(to: &$0) }),
-      // Written by the description of the format alone.
+    ] + described
+  }
+
+  /// Those that are written by the description of the format alone.
+  private var described: [(name: String, frame: [UInt8])] {
+    [
       (
         "staged",
         FrameCodec.frame(.staged, in: .compact) { out in
@@ -142,8 +147,77 @@ struct GoldenMessages {
           out.writeFixed(0x0102_0304_0506_0708 as UInt64)
         }
       ),
+      (
+        "interest",
+        FrameCodec.frame(.interest, in: .compact) { out in
+          out.writeVarint(2)
+          out.write(7)
+          out.writeVarint(1)
+          var query = ByteWriter()
+          query.write(0)
+          query.writeString("cars")
+          query.writeString("SELECT * FROM cars WHERE color = :c")
+          query.writeVarint(1)
+          query.writeString("c")
+          ValueCodec.write(.string("red"), to: &query)
+          out.writeBlob(query.bytes)
+        }
+      ),
+      ("asked", FrameCodec.frame(.asked, in: .compact) { $0.writeVarint(300) }),
+      ("settled", FrameCodec.frame(.settled, in: .compact) { $0.writeVarint(300) }),
+      (
+        "fragment",
+        FrameCodec.frame(.fragment, in: .compact) { $0.write([1, 4, 3, 1, 2, 3]) }
+      ),
+      ("fragment-drop", FrameCodec.frame(.fragment, in: .compact) { $0.write(2) }),
+      (
+        "chunk",
+        FrameCodec.frame(.chunk, in: .compact) { out in
+          out.write(1)
+          for number in [5, 150_000, 300, 3] as [UInt64] { out.writeVarint(number) }
+          out.write([1, 2, 3])
+        }
+      ),
+      ("chunk-drop", FrameCodec.frame(.chunk, in: .compact) { $0.write([2, 5]) }),
+      ("ping", FrameCodec.frame(.ping, in: .compact) { $0.writeFixed(Self.nonce) }),
+      ("pong", FrameCodec.frame(.pong, in: .compact) { $0.writeFixed(Self.nonce) }),
+      ("renew", FrameCodec.frame(.renew, in: .compact) { _ in }),
+      ("filter-wanted", FrameCodec.frame(.filterWanted, in: .compact) { $0.writeString("cars") }),
+      (
+        "bye",
+        FrameCodec.frame(.bye, in: .compact) { out in
+          out.writeString("closed")
+          out.writeString("The session was closed")
+        }
+      ),
+      ("seen", FrameCodec.frame(.seen, in: .compact) { $0.writeFixed(Self.seenReading) }),
+      ("run", FrameCodec.frame(.run) { $0.writeFixed(Self.nonce) }),
+      (
+        "rows",
+        FrameCodec.frame(.rows, in: .compact) { out in
+          out.writeVarint(1)
+          var row = ByteWriter()
+          row.writeBlob([3] + Array("abc".utf8))
+          ValueCodec.write(.map(["n": .int(7)]), to: &row)
+          out.writeBlob(row.bytes)
+        }
+      ),
+      (
+        "answered",
+        FrameCodec.frame(.answered, in: .compact) { out in
+          out.writeVarint(1)
+          out.writeString("limit")
+          out.writeString("too much")
+          out.writeVarint(100)
+          out.writeVarint(1_500)
+        }
+      ),
     ]
   }
+
+  static let nonce: UInt64 = 0x0102_0304_0506_0708
+  /// Later than all that a fresh store of the tests has written.
+  static let seenReading: UInt64 = 0x018B_CFE5_6800_0001
 
   /// The wire form of a fresh document.
   static func wireDocument(_ fields: [String: Value], at clock: ManualClock = ManualClock()) throws -> [UInt8]
@@ -153,6 +227,17 @@ struct GoldenMessages {
     defer { withExtendedLifetime(network) {} }
     try peer.put("x", fields)
     return try peer.wireDocument("x")
+  }
+
+  /// A group of one large document.
+  static func largeGroup() throws -> [UInt8] {
+    var out = ByteWriter()
+    out.writeVarint(1)
+    out.writeString("things")
+    out.writeBlob(try DocumentID("large").bytes)
+    out.write(0)
+    out.writeBlob(try wireDocument(largeFields))
+    return out.bytes
   }
 
   /// About 150 KB that compress.
