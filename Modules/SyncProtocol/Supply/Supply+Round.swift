@@ -50,16 +50,18 @@ extension Supply {
     guard partialWants.isEmpty || list.isGroup && list.round == 0 else {
       throw SyncError(.outOfOrder, "Wants that belong together are not in order")
     }
-    let wants = partialWants + list.wants
-    partialWants = []
+    partialWants += list.wants.map { DocumentRequest($0) }
     guard list.goesOn, list.isGroup, list.round == 0 else {
-      return try take(
-        wants.map { DocumentRequest($0) }, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
+      let wants = partialWants
+      (partialWants, partialCost) = ([], 0)
+      return try take(wants, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
     }
-    guard wants.count <= SyncLimits.groupDocuments else {
+    partialCost += partialWants.suffix(list.wants.count).reduce(0) { $0 + $1.cost }
+    guard partialWants.count <= SyncLimits.groupDocuments,
+      requestCost + partialCost <= SyncLimits.wantedCost
+    else {
       throw SyncError(.limit, "The peer asks for too many documents at once")
     }
-    partialWants = wants
   }
 
   func take(_ haves: [DocumentHave], round: UInt64) throws(SyncError) {
@@ -215,6 +217,7 @@ extension Supply {
       var sources = Sources(self)
       while budget > 0, hasRoomToAdd, let request = wanted.removeFirst() {
         budget -= 1
+        roundCost -= request.cost
         guard let source = try sources.source(request.collection, transaction) else { continue }
         var bound = seenPlace(of: request, in: source.collection)
         if let place = bound {
@@ -251,8 +254,9 @@ extension Supply {
     recent.contains(place) || index.component(of: place) != nil
   }
 
-  /// Has a document that was asked for wait for what it belongs to.
+  /// Has a document that was asked for wait for what it belongs to; until the reconciliation ends it counts as wanted.
   private func wait(for place: StoredPlace, _ request: DocumentRequest) {
+    roundCost += request.cost
     deferred[place] = .requested(request)
     // The others of its component may be asked for yet.
     if index.component(of: place).map({ pass.isSent[$0] }) ?? true { pass.due.append(place) }

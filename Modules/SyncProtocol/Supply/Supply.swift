@@ -60,7 +60,8 @@ final class Supply {
   var heldBack = WorkQueue<LiveGroup>()
   var requests = RequestQueue()
   /// Wants that are to be answered together, of which more are to come.
-  var partialWants: [DocumentWant] = []
+  var partialWants: [DocumentRequest] = []
+  var partialCost = 0
   /// What the requests that wait are worth in memory, and those of the current reconciliation.
   var requestCost = 0
   var roundCost = 0

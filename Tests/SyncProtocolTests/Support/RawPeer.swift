@@ -19,9 +19,12 @@ final class RawPeer {
   var rows: [QueryRow] = []
   var rowsEnd: QueryEnd?
 
-  convenience init(_ configure: (inout SessionConfiguration) -> Void = { _ in }) throws {
+  /// Makes a subject; a `gate` takes the place of its scopes.
+  convenience init(
+    gate: (any SyncGate)? = nil, _ configure: (inout SessionConfiguration) -> Void = { _ in }
+  ) throws {
     let network = TestNetwork()
-    self.init(network, try network.addPeer("subject"), id: 1, configure)
+    self.init(network, try network.addPeer("subject"), id: 1, gate: gate, configure)
   }
 
   /// A later session of the same subject.
@@ -30,7 +33,7 @@ final class RawPeer {
   }
 
   private init(
-    _ network: TestNetwork, _ peer: TestPeer, id: UInt64,
+    _ network: TestNetwork, _ peer: TestPeer, id: UInt64, gate: (any SyncGate)? = nil,
     _ configure: (inout SessionConfiguration) -> Void = { _ in }
   ) {
     self.network = network
@@ -39,7 +42,7 @@ final class RawPeer {
     configuration.features = .supported
     configure(&configuration)
     session = Session(
-      id: id, store: peer.store, gate: peer.scopes, shared: peer.shared, configuration: configuration)
+      id: id, store: peer.store, gate: gate ?? peer.scopes, shared: peer.shared, configuration: configuration)
     perform(session.subscriptionsChanged(peer.queries, now: now))
   }
 
@@ -55,6 +58,27 @@ final class RawPeer {
     perform(session.subscriptionsChanged(peer.queries, now: now))
     start()
     send(.hello) { Self.hello.encode(to: &$0) }
+  }
+
+  /// Starts, with an ability that both have.
+  func meet(with features: Features) throws {
+    try peer.subscribe("SELECT * FROM things")
+    perform(session.subscriptionsChanged(peer.queries, now: now))
+    start()
+    send(.hello) { out in
+      var hello = Self.hello
+      hello.features = features
+      hello.encode(to: &out)
+    }
+  }
+
+  /// Sends so much of a group that comes as a transfer of its own.
+  func sendBeginning(_ bytes: [UInt8], of groupBytes: Int) {
+    send(.chunk) { out in
+      out.write(1)
+      for number in [1, groupBytes, 0, bytes.count] { out.writeVarint(number) }
+      out.write(bytes)
+    }
   }
 
   func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {

@@ -1,0 +1,115 @@
+import CRDTCore
+import DocStore
+import TestKit
+import Testing
+
+@testable import SyncProtocol
+
+/// What a peer may send at most: so much is taken, one more ends the session, and nothing is left half done.
+@Suite struct SyncLimitsTests {
+  @Test(arguments: Bound.subscribing + Bound.sending)
+  func `as much as a bound allows is taken`(bound: Bound) throws {
+    let raw = try bound.meet(sending: 0)
+    #expect(raw.closed == nil, "\(raw.closed as Any)")
+    #expect(try bound.isTaken(raw))
+  }
+
+  @Test(arguments: Bound.subscribing + Bound.sending)
+  func `one more than a bound allows ends the session, and nothing is half done`(bound: Bound) throws {
+    let raw = try bound.meet(sending: 1)
+    #expect(raw.closed?.code == .limit, "\(raw.closed as Any)")
+    #expect(raw.frames.last?.type == .bye)
+    #expect(raw.batches.isEmpty)
+    #expect(try raw.peer.documents().isEmpty)
+  }
+
+  @Test func `what was wanted and is answered makes room for more`() throws {
+    let raw = try RawPeer()
+    try raw.open(subscribing: "SELECT * FROM things")
+    try raw.sendInterest("SELECT * FROM things")
+    raw.send(.compare) { out in
+      out.writeVarint(1)
+      out.writeVarint(1)
+      RangeQuestion.tell(1, KeyRange(collection: "things")).encode(to: &out)
+    }
+    for _ in 0..<3 {
+      try Bound.fillWants(of: raw)
+      #expect(raw.closed == nil, "\(raw.closed as Any)")
+    }
+  }
+
+  @Test func `of a receiver that applies nothing the sender hears how much less it takes`() throws {
+    let raw = try RawPeer()
+    try raw.peer.subscribe("SELECT * FROM things")
+    raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
+    raw.start()
+    raw.send(.hello) { out in
+      var hello = RawPeer.hello
+      hello.features = .compactFrames
+      hello.encode(to: &out)
+    }
+    func room() throws -> UInt64? {
+      let payload = try #require(raw.sent(.acknowledge).last)
+      var reader = ByteReader(payload.span.bytes)
+      return try Acknowledgement(from: &reader).room
+    }
+    // Two groups: of the first it is told that it waits while the beginning of a third is acknowledged.
+    for id in ["a", "b"] { try raw.sendDocument(id, ["text": .string(String(repeating: "x", count: 9_000))]) }
+    raw.send(.chunk) { out in
+      out.write(1)
+      for number in [1, 100_000, 0, 1] { out.writeVarint(number) }
+      out.write(0)
+    }
+    let whileWaiting = try #require(try room())
+    #expect((SyncLimits.creditBytes - 20_000..<SyncLimits.creditBytes - 18_000).contains(Int(whileWaiting)))
+    try raw.apply()
+    #expect(try room() == UInt64(SyncLimits.creditBytes))
+  }
+
+  @Test(arguments: [0, 1])
+  func `no document beyond what ever travels is sent, whatever the store allows`(more: Int) throws {
+    let network = TestNetwork()
+    let sender = try network.addPeer("sender", hardDocumentBytes: 64 << 20)
+    let receiver = try network.addPeer("receiver", hardDocumentBytes: 64 << 20)
+    try receiver.subscribe("SELECT * FROM things")
+    func fields(_ count: Int) -> [String: Value] { ["bytes": .bytes([UInt8](repeating: 7, count: count))] }
+    // What stands beside the bytes takes some.
+    let rest =
+      try GoldenMessages.wireDocument(fields(SyncLimits.documentBytes)).count - SyncLimits.documentBytes
+    try sender.put("large", fields(SyncLimits.documentBytes - rest + more))
+    try #require(try sender.wireDocument("large").count == SyncLimits.documentBytes + more)
+    try network.connect(sender, receiver)
+    try network.settle()
+    #expect(try receiver.exists("large") == (more == 0))
+    let told = sender.endpoints[0].events.filter { if case .oversize = $0 { true } else { false } }
+    #expect(told.count == more)
+  }
+
+  @Test func `the beginning of a large group is kept for a day`() throws {
+    for (age, isKept) in [(SyncLimits.stagedAge, true), (SyncLimits.stagedAge + .milliseconds(1), false)] {
+      var raw = try RawPeer()
+      try raw.meet(with: .slices)
+      raw.sendBeginning(Array(try GoldenMessages.largeGroup().prefix(60_000)), of: 150_000)
+      // What came is put aside when nobody holds the session any more.
+      let end = raw.now
+      raw = RawPeer(on: raw)
+      raw.now = end + age
+      try raw.meet(with: .slices)
+      #expect(raw.sent(.staged).count == (isKept ? 1 : 0))
+      #expect(raw.peer.shared.stage.isEmpty == !isKept)
+    }
+  }
+
+  @Test func `no more beginnings of large groups are kept than may be told`() throws {
+    var raw = try RawPeer()
+    for count in 1...SyncLimits.stagedTransfers + 1 {
+      try raw.meet(with: .slices)
+      #expect(raw.sent(.staged).first?.first.map(Int.init) == (count == 1 ? nil : count - 1))
+      raw.sendBeginning(Array(try GoldenMessages.largeGroup().prefix(10_000 + count)), of: 150_000)
+      raw.perform(raw.session.close(now: raw.now))
+      raw = RawPeer(on: raw)
+    }
+    try raw.meet(with: .slices)
+    #expect(raw.sent(.staged).first?.first.map(Int.init) == SyncLimits.stagedTransfers)
+  }
+}
