@@ -102,7 +102,7 @@ let package = Package(
       "TransportsTests",
       using: [
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
-        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ]),
     tests("ToolTests", using: ["dunlin", "DunlinKit", "TestKit"]),
     tests(

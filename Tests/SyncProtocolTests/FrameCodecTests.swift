@@ -40,14 +40,32 @@ import Testing
   }
 
   @Test(arguments: [FrameForm.long, .compact])
-  func `any changed byte is noticed or waited for`(form: FrameForm) throws {
+  func `any bit that changes behind the length does not fit the checksum`(form: FrameForm) throws {
     let frame = frame(form)
-    for index in frame.indices {
+    for index in (form == .long ? 4 : 1)..<frame.count {
       for bit in 0..<8 {
         var bytes = frame
         bytes[index] ^= 1 << UInt8(bit)
-        let found = try? FrameCodec.next(in: bytes.span.bytes, at: 0)
-        #expect((found ?? nil) == nil, "byte \(index), bit \(bit)")
+        let error = #expect(throws: SyncError.self) { try FrameCodec.next(in: bytes.span.bytes, at: 0) }
+        #expect(error?.code == .checksum, "byte \(index), bit \(bit)")
+      }
+    }
+  }
+
+  @Test(arguments: [FrameForm.long, .compact])
+  func `a frame whose length has changed is waited for, or refused`(form: FrameForm) throws {
+    let frame = frame(form)
+    for index in 0..<(form == .long ? 4 : 1) {
+      for bit in 0..<8 {
+        var bytes = frame
+        bytes[index] ^= 1 << UInt8(bit)
+        do throws(SyncError) {
+          #expect(try FrameCodec.next(in: bytes.span.bytes, at: 0) == nil, "byte \(index), bit \(bit)")
+        } catch {
+          // Longer than any frame, shorter than this one, whose bytes then do not fit, or of the other form.
+          #expect(
+            [.limit, .checksum, .malformed].contains(error.code), "byte \(index), bit \(bit): \(error)")
+        }
       }
     }
   }

@@ -124,15 +124,28 @@ import Transports
     await right.end()
   }
 
-  @Test func `bytes that are no frames end the session with an error at both ends`() async throws {
+  /// Bytes that a peer may not begin with, and the code that tells why.
+  private static let intrusions: [(bytes: [UInt8], code: SyncError.Code)] = {
+    var changed = FrameCodec.frame(.hello) { $0.write([1, 2, 3]) }
+    changed[changed.count - 1] ^= 1
+    return [
+      (Array(repeating: 0xA5, count: 1_000), .malformed), (changed, .checksum),
+      ([0, 0xFF, 0xFF, 0xFF], .limit), (FrameCodec.frame(.asked) { $0.writeVarint(1) }, .outOfOrder),
+    ]
+  }()
+
+  @Test(arguments: intrusions)
+  func `bytes that are no hello end the session with an error at both ends`(
+    bytes: [UInt8], code: SyncError.Code
+  ) async throws {
     let peer = try TestPeer("peer")
     let (near, far) = MemoryLink.pair()
     let driver = SessionDriver(id: 1, link: near, setup: peer.setup)
     async let end = driver.run()
-    try await far.send([Array(repeating: 0xA5, count: 1_000)])
+    try await far.send([bytes])
     while try await far.receive() != nil {}
     far.close(LinkError(.closed, "done"))
-    #expect([.malformed, .checksum, .limit, .outOfOrder].contains(await end.sessionCode))
+    #expect(await end.sessionCode == code)
     await peer.end()
   }
 

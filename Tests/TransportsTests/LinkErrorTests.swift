@@ -1,0 +1,58 @@
+import NIOCore
+import Testing
+
+@testable import Transports
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What becomes of the errors of the operating system and of the network library.
+@Suite struct LinkErrorTests {
+  @Test(
+    arguments: [
+      (ECONNREFUSED, .refused),
+      (EHOSTUNREACH, .unreachable), (ENETUNREACH, .unreachable), (ENETDOWN, .unreachable),
+      (EADDRNOTAVAIL, .unreachable),
+      (ETIMEDOUT, .timedOut),
+      (ECONNRESET, .disconnected), (EPIPE, .disconnected), (ECONNABORTED, .disconnected),
+      (ENOTCONN, .disconnected),
+      (EADDRINUSE, .portInUse),
+      (EACCES, .permissionDenied), (EPERM, .permissionDenied),
+      (EMFILE, .system), (EIO, .system),
+    ] as [(Int32, LinkError.Code)])
+  func `a number of the operating system has one code, and is kept`(number: Int32, code: LinkError.Code) {
+    let error = LinkError(tcp: IOError(errnoCode: number, reason: "connect"), "Cannot connect to host:1")
+    #expect(error.code == code)
+    #expect(error.underlying == number)
+    #expect(error.message == "Cannot connect to host:1: \(String(cString: strerror(number)))")
+  }
+
+  @Test(
+    arguments: [
+      (.connectTimeout(.seconds(1)), .timedOut),
+      (.ioOnClosedChannel, .disconnected), (.alreadyClosed, .disconnected), (.eof, .disconnected),
+      (.inputClosed, .disconnected), (.outputClosed, .disconnected),
+      (.operationUnsupported, .system), (.writeMessageTooLarge, .system),
+    ] as [(ChannelError, LinkError.Code)])
+  func `what a channel throws has one code, and names the address`(thrown: ChannelError, code: LinkError.Code)
+  {
+    let error = LinkError(tcp: thrown, "The connection to host:1 broke")
+    #expect(error.code == code)
+    #expect(error.underlying == nil)
+    #expect(error.message.hasPrefix("The connection to host:1 broke: "))
+  }
+
+  private struct Strange: Error {}
+
+  @Test func `a link's own error stays what it is, and a strange one is the system's`() {
+    let own = LinkError(.closed, "done")
+    #expect(LinkError(tcp: own, "what") == own)
+    #expect(LinkError(tcp: CancellationError(), "what") == .cancelled)
+    #expect(LinkError(tcp: Strange(), "what").code == .system)
+  }
+}
