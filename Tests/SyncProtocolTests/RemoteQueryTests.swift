@@ -99,6 +99,59 @@ import Testing
     #expect(asker.answers[3]?.end?.error?.code == .timeout)
   }
 
+  @Test func `a statement that takes longer than its limit ends, and what came by then is kept`() throws {
+    let (asker, answering) = try pair(documents: 3_000)
+    // A millisecond goes by from one look at the clock to the next: of 256 rows, or so.
+    answering.queryPace = .milliseconds(1)
+    try ask(asker, "SELECT * FROM things", limits: RemoteQueryLimits(time: .milliseconds(5)))
+    try network.settle()
+    let cut = try #require(asker.answers[1])
+    #expect(cut.end?.error?.code == .timeout)
+    #expect(cut.end.map { $0.time >= .milliseconds(5) } == true)
+    #expect(cut.rows.count < 3_000)
+    try ask(asker, "SELECT * FROM things", limits: RemoteQueryLimits(time: .seconds(1)), number: 2)
+    try network.settle()
+    #expect(asker.answers[2]?.rows.count == 3_000 && asker.answers[2]?.end?.error == nil)
+    #expect(asker.closed == nil && answering.closed == nil)
+  }
+
+  @Test func `just as many rows and bytes as the limits allow come, and with one less not all`() throws {
+    let (asker, _) = try pair(documents: 20)
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    let bytes = try #require(asker.answers[1]).rows.reduce(0) { $0 + $1.byteCount }
+    for (number, limits, rows) in [
+      (2, RemoteQueryLimits(rows: 20), 20), (3, RemoteQueryLimits(rows: 19), 19),
+      (4, RemoteQueryLimits(bytes: bytes), 20), (5, RemoteQueryLimits(bytes: bytes - 1), 19),
+    ] as [(UInt64, RemoteQueryLimits, Int)] {
+      try ask(asker, "SELECT * FROM things", limits: limits, number: number)
+      try network.settle()
+      let answer = try #require(asker.answers[number])
+      #expect(answer.rows.count == rows && answer.end?.rows == rows, "\(limits)")
+      #expect(answer.end?.error?.code == (rows == 20 ? nil : .limit), "\(limits)")
+    }
+  }
+
+  @Test func `a store that fails is told as such, and no more of it`() throws {
+    let (asker, answering) = try pair(documents: 5)
+    answering.holdsJobs = true
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    answering.peer.store.close()
+    answering.holdsJobs = false
+    try network.settle()
+    let error = try #require(asker.answers[1]?.end?.error)
+    #expect(error == RemoteQueryError(.storage, "The peer's store failed"))
+    #expect(error.code.rawValue == "io")
+  }
+
+  @Test func `a statement before the peers have met ends with closed`() throws {
+    let raw = try RawPeer()
+    raw.start()
+    raw.perform(raw.session.ask(1, try QueryQuestion("SELECT * FROM things"), now: raw.now))
+    #expect(raw.rowsEnd?.error?.code == .closed)
+  }
+
   @Test func `the limits of the peer that answers count too`() throws {
     network.configure = { $0.remoteQueryLimits = RemoteQueryLimits(rows: 7) }
     let (asker, _) = try pair(documents: 50)

@@ -36,6 +36,8 @@ final class Endpoint {
   private(set) var jobCount = 0
   /// Leaves statements lying that are to be run.
   var holdsJobs = false
+  /// What goes by for a statement from one look at the clock to the next.
+  var queryPace = Duration.zero
   /// Whether rows are taken as they come.
   var takesRows = true
   private var received: [UInt64: UInt64] = [:]
@@ -131,8 +133,9 @@ final class Endpoint {
     }
     if !holdsJobs, !jobs.isEmpty {
       steps.append { [self] in
-        let engine = Engine(
-          store: peer.store, parameters: SystemParameters(), environment: EngineEnvironment(now: { 0 }))
+        let clock = SteppingClock(pace: queryPace)
+        let environment = EngineEnvironment(now: { clock.look() })
+        let engine = Engine(store: peer.store, parameters: SystemParameters(), environment: environment)
         var pieces: [QueryJob.Piece] = []
         jobs.removeFirst().run(on: engine) { pieces.append($0) }
         for piece in pieces { try perform(session.queried(piece, now: network.now)) }

@@ -191,6 +191,22 @@ final class ManualClock: Sendable {
   func advance(by milliseconds: UInt64 = 1) { now.withLock { $0 += milliseconds } }
 }
 
+/// Time that moves by the same span whenever somebody looks.
+final class SteppingClock: Sendable {
+  private let pace: UInt64
+  private let now = Mutex<UInt64>(0)
+
+  init(pace: Duration) { self.pace = UInt64(pace / .nanoseconds(1)) }
+
+  /// Nanoseconds since the clock was made.
+  func look() -> UInt64 {
+    now.withLock { now in
+      defer { now += pace }
+      return now
+    }
+  }
+}
+
 /// Commits that no session has been told of.
 final class CommitLog: Sendable {
   private let commits = Mutex<[Commit]>([])
