@@ -64,8 +64,9 @@ import Testing
     (0..<count).flatMap { a in (a + 1..<max(count, a + 1)).map { (a, $0) } }
   }
 
-  @Test func `five peers, each linked to each, bring each other every transaction once`() throws {
-    var mesh = try Mesh(seed: 1, peers: 5, links: Self.complete(5))
+  @Test(arguments: 1...3 as ClosedRange<UInt64>)
+  func `five peers, each linked to each, bring each other every transaction once`(seed: UInt64) throws {
+    var mesh = try Mesh(seed: seed, peers: 5, links: Self.complete(5))
     for _ in 0..<1_000 {
       try mesh.write(documents: 2_000)
       try mesh.timed.run(for: .milliseconds(mesh.random.int(below: 12)))
@@ -74,14 +75,17 @@ import Testing
     try mesh.check()
     let received = mesh.sum(\.groupsReceived)
     let known = mesh.sum(\.groupsKnown)
-    // Each transaction once over each link from who wrote it, and little else.
+    // Each transaction once over each link from who wrote it, and little else: on none a tenth more, on all a twentieth.
+    var (sentOnAll, writtenForAll) = (0, 0)
     for (index, peer) in mesh.peers.enumerated() {
       for end in peer.endpoints {
         let sent = Int(end.session.statistics.groupsSent)
         #expect(sent >= mesh.written[index])
-        #expect(sent * 20 <= mesh.written[index] * 21, "\(peer.name): \(sent) of \(mesh.written[index])")
+        #expect(sent * 10 <= mesh.written[index] * 11, "\(peer.name): \(sent) of \(mesh.written[index])")
+        (sentOnAll, writtenForAll) = (sentOnAll + sent, writtenForAll + mesh.written[index])
       }
     }
+    #expect(sentOnAll * 20 <= writtenForAll * 21, "\(sentOnAll) of \(writtenForAll)")
     #expect(known * 20 <= received, "\(known) of \(received)")
   }
 

@@ -262,4 +262,42 @@ import Testing
       #expect(try b.documents() == a.documents(), "cut after \(cut) bytes")
     }
   }
+
+  /// Two peers, of which one holds a transaction that the other wants.
+  private static func pairForCut() throws -> (network: TestNetwork, sender: Endpoint, receiver: Endpoint) {
+    let network = TestNetwork()
+    let a = try network.addPeer("a")
+    let b = try network.addPeer("b")
+    try a.write { transaction in
+      for id in ["x", "y"] { try transaction.upsert(["n": .int(1)], id: try DocumentID(id), into: "things") }
+    }
+    try b.subscribe("SELECT * FROM things")
+    let (sender, receiver) = try network.connect(a, b)
+    return (network, sender, receiver)
+  }
+
+  @Test(arguments: 0..<8)
+  func `a short session cut at every byte of either end leaves nothing half done`(part: Int) throws {
+    let whole = try Self.pairForCut()
+    try whole.network.settle()
+    for isSender in [true, false] {
+      let byteCount = (isSender ? whole.sender : whole.receiver).sentBytes
+      try #require((100..<1_000).contains(byteCount))
+      for cut in stride(from: part, to: byteCount, by: 8) {
+        let (network, sender, receiver) = try Self.pairForCut()
+        // The hellos are out by now, and may be cut as well.
+        let end = isSender ? sender : receiver
+        let early = min(end.outbound.count, cut)
+        end.outbound.removeLast(end.outbound.count - early)
+        end.bytesUntilCut = cut - early
+        try network.settle()
+        network.cut(receiver)
+        let held = try receiver.peer.documents()
+        #expect(held.isEmpty || held.count == 2, "byte \(cut), \(isSender)")
+        try network.connect(sender.peer, receiver.peer)
+        try network.settle()
+        #expect(try receiver.peer.documents() == sender.peer.documents(), "byte \(cut), \(isSender)")
+      }
+    }
+  }
 }
