@@ -5,7 +5,7 @@ import SyncProtocol
 import TestKit
 import Testing
 
-/// A conversation that makes use of one ability: what the sender says, link by link, and what the receiver then holds.
+/// A conversation that makes use of one ability: what each end says, link by link, and what the receiver then holds.
 struct GoldenSession: Sendable, CustomTestStringConvertible {
   let name: String
   let features: Features
@@ -123,8 +123,14 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
     return try peer.documents()
   }
 
-  /// Holds the conversation, and takes down what of the sender's arrives on each link.
-  func record() throws -> [[UInt8]] {
+  /// What an end says on each link.
+  struct Recording {
+    var sender: [[UInt8]] = []
+    var receiver: [[UInt8]] = []
+  }
+
+  /// Holds the conversation, and takes down what of either end's arrives on each link.
+  func record() throws -> Recording {
     let network = TestNetwork(seed: 1)
     network.maximumPiece = pieceBytes
     network.configure = { configure(&$0) }
@@ -139,16 +145,20 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
     }
     try receiver.subscribe("SELECT * FROM things")
     try receiver.scopes.set(kept)
-    var links: [[UInt8]] = [[]]
+    var links = Recording()
     var frames = 0
-    var end = try network.connect(sender, receiver).0
+    var (end, other) = try network.connect(sender, receiver)
     network.onSend = { from, bytes in
-      guard from === end else { return }
-      links[links.count - 1] += bytes
-      frames += 1
+      if from === end {
+        links.sender[links.sender.count - 1] += bytes
+        frames += 1
+      } else if from === other {
+        links.receiver[links.receiver.count - 1] += bytes
+      }
     }
     // What was said before anybody listened.
-    links[0] = end.outbound
+    links.sender.append(end.outbound)
+    links.receiver.append(other.outbound)
     if let framesUntilCut {
       while frames < framesUntilCut, try network.step() {}
     } else {
@@ -163,13 +173,13 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
       }
       return links
     }
-    links[0].removeLast(end.outbound.count)
+    links.sender[0].removeLast(end.outbound.count)
+    links.receiver[0].removeLast(other.outbound.count)
     network.cut(end)
     try change(author)
-    links.append([])
-    let next = try network.connect(sender, receiver).0
-    links[1] = next.outbound
-    end = next
+    (end, other) = try network.connect(sender, receiver)
+    links.sender.append(end.outbound)
+    links.receiver.append(other.outbound)
     try network.settle()
     return links
   }

@@ -21,10 +21,11 @@ final class RawPeer {
 
   /// Makes a subject; a `gate` takes the place of its scopes.
   convenience init(
-    gate: (any SyncGate)? = nil, _ configure: (inout SessionConfiguration) -> Void = { _ in }
+    named name: String = "subject", gate: (any SyncGate)? = nil,
+    _ configure: (inout SessionConfiguration) -> Void = { _ in }
   ) throws {
     let network = TestNetwork()
-    self.init(network, try network.addPeer("subject"), id: 1, gate: gate, configure)
+    self.init(network, try network.addPeer(name), id: 1, gate: gate, configure)
   }
 
   /// A later session of the same subject.
