@@ -48,6 +48,7 @@ final class Campaign {
     try await heal()
     try await settle(within: 60, "after healing")
     guard faults.isEmpty else { return }
+    try await gather(within: 60)
     for member in members { try await check(member) }
     let flips = lines.reduce(0) { $0 + $1.flips }
     if flips > 0 {
@@ -136,6 +137,8 @@ final class Campaign {
     let path = directory.appendingPathComponent(name)
     try FileManager.default.copyItem(at: URL(filePath: member.path), to: path)
     let twin = Member(name: name, path: path.path, program: program)
+    twin.inherited = member.inherited
+    twin.inherited[member.name] = workload.secrets
     members.append(twin)
     try await restart(member)
     try await twin.start()
@@ -184,6 +187,28 @@ final class Campaign {
     }
   }
 
+  /// Has everybody subscribe to all papers, and waits until they are there and the observers' last diffs, too.
+  private func gather(within seconds: Double) async throws {
+    for member in members { try await member.turn(to: nil) }
+    let end = Date() + seconds
+    var found: [String] = []
+    repeat {
+      found = []
+      for member in members {
+        let ids = Set(try await member.execute("SELECT _id FROM papers")?.map { $0.text("_id") } ?? [])
+        found += ledger.faults(inPapers: ids).map { "\(member.name): \($0)" }
+        found += try await member.observerFaults().map { "\(member.name): \($0)" }
+      }
+      if found.isEmpty { break }
+      try await Task.sleep(for: .milliseconds(100))
+    } while Date() < end
+    faults += found
+    tally["diffs", default: 0] += members.reduce(0) { $0 + $1.diffs }
+    tally["papers", default: 0] += ledger.papers.count
+    tally["evictions", default: 0] += workload.evictions
+    tally["changes of subscriptions", default: 0] += workload.turns
+  }
+
   private func check(_ member: Member) async throws {
     let items = try await member.execute("SELECT * FROM items") ?? []
     let graves = Set(try await member.execute("SELECT _id FROM graves")?.map { $0.text("_id") } ?? [])
@@ -191,13 +216,14 @@ final class Campaign {
     faults += found.map { "\(member.name): \($0)" }
     try await checkPairs(member)
     for row in try await member.execute("SELECT * FROM secrets") ?? [] where !isOwn(row, member) {
-      faults.append("\(member.name) holds a secret \(row.text("text"))")
+      faults.append("\(member.name) holds the secret \(row.text("_id"))")
     }
   }
 
-  /// A copy has the secrets of the peer that it was made of.
+  /// A copy has the secrets that the peer had which it was made of, and none that was written later.
   private func isOwn(_ row: [String: Value], _ member: Member) -> Bool {
-    row.text("text") == "of \(member.name)" || (tally["copies"] ?? 0) > 0
+    let owner = row.text("owner")
+    return owner == member.name || row.number("number") <= member.inherited[owner] ?? 0
   }
 
   /// Both halves of every pair must be there, and of the same transaction.

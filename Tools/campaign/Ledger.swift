@@ -17,6 +17,8 @@ struct Ledger {
   private(set) var counters: [String: Bounds] = [:]
   /// Documents that were written, and whether they were deleted; unknown where no answer came.
   private(set) var graves: [String: Grave] = [:]
+  /// Papers that were acknowledged: they are let go of here and there, and never by who wrote them.
+  private(set) var papers: Set<String> = []
   private(set) var acknowledged = 0
   private(set) var inDoubt = 0
 
@@ -42,6 +44,11 @@ struct Ledger {
   mutating func noteGrave(_ id: String, _ state: Grave, done: Bool) {
     count(done)
     graves[id] = done ? state : .unknown
+  }
+
+  mutating func notePaper(_ id: String, done: Bool) {
+    count(done)
+    if done { papers.insert(id) }
   }
 
   mutating func noteTransaction(done: Bool) { count(done) }
@@ -79,6 +86,11 @@ struct Ledger {
       case .unknown: nil
       }
     }
+  }
+
+  /// What is wrong with the papers of a peer that subscribes to all of them.
+  func faults(inPapers ids: Set<String>) -> [String] {
+    papers.subtracting(ids).sorted().map { "the paper \($0) was acknowledged and is gone" }
   }
 }
 

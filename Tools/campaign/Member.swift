@@ -5,6 +5,8 @@ import PeerControl
 /// One peer of a campaign, through all its processes: they end, the directory stays.
 final class Member {
   static let shared = ["items", "lefts", "rights", "graves"]
+  /// Those of which an observer is told.
+  static let observed = ["graves", "lefts"]
 
   let name: String
   let path: String
@@ -14,6 +16,12 @@ final class Member {
   private(set) var port = 0
   /// Lines from this peer to others, by their names.
   var lines: [String: FaultProxy] = [:]
+  /// The secrets on its disk that others wrote: those of the peers that it is a copy of, up to a number each.
+  var inherited: [String: Int] = [:]
+  /// What it subscribes to of the papers; all of them in the end.
+  private(set) var shelf: Int? = 0
+  /// What the observers of this process have told, by collection.
+  private var observations: [String: ObservedSet] = [:]
   /// Lines of its processes' logs, those of ended ones too.
   private var oldLog: [String] = []
 
@@ -34,8 +42,15 @@ final class Member {
     _ = try await process.execute(
       "ALTER SYSTEM SET USER_COLLECTION_SYNC_SCOPES = :scopes",
       ["scopes": .map(["secrets": .string("LocalPeerOnly")])])
-    for collection in Self.shared + ["secrets"] {
-      try await process.ask("subscribe", ["query": .string("SELECT * FROM \(collection)")])
+    for query in (Self.shared + ["secrets"]).map({ "SELECT * FROM \($0)" }) + [papers] {
+      try await process.ask("subscribe", ["query": .string(query)])
+    }
+    observations = [:]
+    for collection in Self.observed {
+      observations[collection] = ObservedSet()
+      try await process.ask(
+        "observe",
+        ["name": .string(collection), "collection": .string(collection), "query": .string("true")])
     }
     try await process.ask("listen")
     guard case .array(let ports)? = try await process.ask("start")["ports"],
@@ -44,6 +59,44 @@ final class Member {
     self.port = Int(port)
     for line in lines.values { try await process.ask("connect", ["port": .int(Int64(line.port))]) }
   }
+
+  /// The subscription to papers.
+  private var papers: String {
+    "SELECT * FROM papers" + (shelf.map { " WHERE shelf = \($0)" } ?? "")
+  }
+
+  /// Subscribes to the papers of another shelf, or to all, in place of those of before.
+  func turn(to shelf: Int?) async throws {
+    let former = papers
+    self.shelf = shelf
+    guard let process else { return }
+    do {
+      try await process.ask("subscribe", ["query": .string(papers)])
+      if former != papers { try await process.ask("unsubscribe", ["query": .string(former)]) }
+    } catch let error as PeerError where error.isEnd {
+      // The next process has the new one alone.
+    }
+  }
+
+  /// What is wrong with what the observers of this process were told; empty when nothing is.
+  ///
+  /// Called when nothing changes any more, and again until the last events are here.
+  func observerFaults() async throws -> [String] {
+    guard let process else { return [] }
+    for event in process.takeEvents("diff") { observations[event.text("name")]?.take(event) }
+    var faults: [String] = []
+    for (collection, observed) in observations.sorted(by: { $0.key < $1.key }) {
+      faults += observed.faults
+      let ids = Set(try await execute("SELECT _id FROM \(collection)")?.map { $0.text("_id") } ?? [])
+      if !observed.leads(to: ids) {
+        faults.append("the diffs of \(collection) do not add up to its \(ids.count) documents")
+      }
+    }
+    return faults
+  }
+
+  /// Diffs that the observers of this process were told.
+  var diffs: Int { observations.values.reduce(0) { $0 + $1.diffs } }
 
   func dial(_ line: FaultProxy, to other: String) async throws {
     lines[other] = line

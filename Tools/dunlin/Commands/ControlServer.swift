@@ -17,7 +17,7 @@ final class ControlServer: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    var subscriptions: [DunlinSubscription] = []
+    var subscriptions: [(query: String, subscription: DunlinSubscription)] = []
     var observers: [DunlinLiveQuery] = []
     var watchers: [CommitListener] = []
   }
@@ -84,7 +84,15 @@ final class ControlServer: Sendable {
     case "subscribe":
       let subscription = try dunlin.sync.registerSubscription(
         query: request.text("query"), arguments: request.fields("arguments").mapValues(\.native))
-      state.withLock { $0.subscriptions.append(subscription) }
+      state.withLock { $0.subscriptions.append((request.text("query"), subscription)) }
+      return [:]
+    case "unsubscribe":
+      let query = request.text("query")
+      let ended = state.withLock { state in
+        defer { state.subscriptions.removeAll { $0.query == query } }
+        return state.subscriptions.filter { $0.query == query }
+      }
+      for (_, subscription) in ended { subscription.cancel() }
       return [:]
     case "observe": return try observe(request)
     case "watch": return watch(request)
