@@ -48,7 +48,8 @@ final class Campaign {
     try await heal()
     try await settle(within: 60, "after healing")
     guard faults.isEmpty else { return }
-    try await gather(within: 60)
+    // What is lost on purpose never comes.
+    try await gather(within: plant == .lose ? 3 : 60)
     for member in members { try await check(member) }
     let flips = lines.reduce(0) { $0 + $1.flips }
     if flips > 0 {
