@@ -73,6 +73,7 @@ package enum SyncLimits {
   package static let remoteQueries = 4
   /// Questions that a peer may have open.
   package static let questions = 1_024
-  /// Documents that a peer may have asked for and not got, each with the elements of its vector.
+  /// Documents that a peer may have asked for and not got, each with the elements of its vector, and ranges of which a
+  /// reconciliation has it ask for all.
   package static let wantedCost = 1 << 22
 }

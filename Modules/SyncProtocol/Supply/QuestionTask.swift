@@ -30,6 +30,10 @@ extension Supply {
       switch question.mode {
       case .compare(let theirs) where theirs.count == 0:
         // Nothing to compare with: the documents themselves are the shortest answer.
+        guard roundCost < SyncLimits.wantedCost else {
+          throw SyncError(.limit, "The peer asks for too many ranges at once")
+        }
+        roundCost += 1
         answers.append(.stream(question.request))
         stream(question.range)
       case .compare(let theirs): questions.append(.compare(question, theirs, RangeScan(question.range)))

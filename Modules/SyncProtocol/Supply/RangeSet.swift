@@ -6,8 +6,13 @@ struct RangeSet {
 
   mutating func insert(_ range: KeyRange) {
     var known = ranges.removeValue(forKey: range.collection) ?? []
-    let place = known.firstIndex { range.from.lexicographicallyPrecedes($0.from) } ?? known.count
-    known.insert(range, at: place)
+    // A peer may ask for very many: to look through all for each would be quadratic.
+    var (low, high) = (0, known.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if range.from.lexicographicallyPrecedes(known[middle].from) { high = middle } else { low = middle + 1 }
+    }
+    known.insert(range, at: low)
     ranges[range.collection] = known
   }
 

@@ -117,6 +117,18 @@ extension Bound {
     } isTaken: {
       $0.isAlive()
     },
+    Bound("ranges of which all is wanted, beside documents") { raw, more in
+      try raw.sendInterest("SELECT * FROM things")
+      raw.receive(questions(1))
+      let everything = FrameCodec.frame(.compare) { out in
+        out.writeVarint(1)
+        out.writeVarint(1)
+        RangeQuestion.everything(2, KeyRange(collection: "things")).encode(to: &out)
+      }
+      try fillWants(of: raw, and: more > 0 ? everything : [])
+    } isTaken: {
+      $0.isAlive()
+    },
     Bound("what is wanted together, with its vectors") { raw, more in
       try raw.sendInterest("SELECT * FROM things")
       let each = 4_096
