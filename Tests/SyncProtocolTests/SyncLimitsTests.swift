@@ -7,14 +7,14 @@ import Testing
 
 /// What a peer may send at most: so much is taken, one more ends the session, and nothing is left half done.
 @Suite struct SyncLimitsTests {
-  @Test(arguments: Bound.subscribing + Bound.sending)
+  @Test(arguments: Bound.asking + Bound.sending)
   func `as much as a bound allows is taken`(bound: Bound) throws {
     let raw = try bound.meet(sending: 0)
     #expect(raw.closed == nil, "\(raw.closed as Any)")
     #expect(try bound.isTaken(raw))
   }
 
-  @Test(arguments: Bound.subscribing + Bound.sending)
+  @Test(arguments: Bound.asking + Bound.sending)
   func `one more than a bound allows ends the session, and nothing is half done`(bound: Bound) throws {
     let raw = try bound.meet(sending: 1)
     #expect(raw.closed?.code == .limit, "\(raw.closed as Any)")

@@ -1,0 +1,88 @@
+import CRDTCore
+
+@testable import SyncProtocol
+
+/// Bounds of what a peer sends of documents and answers.
+extension Bound {
+  static let sending: [Bound] = [
+    Bound("the name of a collection") { raw, more in
+      raw.send(.filterWanted) { $0.writeString(letters(Limits.collectionNameBytes + more)) }
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the bytes of a filter") { raw, more in
+      raw.sendFilter(totalBytes: IDFilter.maximumBytes + more, partBytes: 1)
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the bytes of a filter's part") { raw, more in
+      raw.sendFilter(totalBytes: IDFilter.maximumBytes, partBytes: FilterFrame.partBytes + more)
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the parts of a range") { raw, more in
+      raw.answerFirstQuestion { out in
+        out.write(2)
+        out.writeVarint(SyncLimits.splitParts + more)
+        var previous: [UInt8] = []
+        for index in 1...SyncLimits.splitParts + more {
+          if index < SyncLimits.splitParts + more { out.writeRising([3, UInt8(index)], after: previous) }
+          previous = [3, UInt8(index)]
+          out.writeVarint(1)
+          out.writeFixed(UInt64(index))
+        }
+      }
+    } isTaken: {
+      $0.sent(.compare).count > 1
+    },
+    Bound("the bytes of a fragment") { raw, more in
+      // The beginning of one group, which takes three bytes to tell its length.
+      raw.sendFragment(of: SyncLimits.smallGroupBytes, byteCount: Limits.fragmentBytes - 3 + more)
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the bytes of a dense piece", features: [.densePacking]) { raw, more in
+      raw.sendDense(byteCount: SyncLimits.densePieceBytes + more)
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the bytes of a group in the stream") { raw, more in
+      raw.sendFragment(of: SyncLimits.smallGroupBytes + more, byteCount: 10)
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the bytes of a piece of a large group") { raw, more in
+      raw.sendChunk(of: 1 << 20, at: 0, [UInt8](repeating: 0, count: Limits.fragmentBytes + more))
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the bytes of a large group") { raw, more in
+      raw.sendChunk(of: SyncLimits.groupBytes + more, at: 0, [0])
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the documents of a group") { raw, more in
+      raw.sendGroup(emptyDocuments(SyncLimits.groupDocuments + more))
+    } isTaken: {
+      $0.session.statistics.groupsReceived == 1
+    },
+    Bound("what waits to be applied", configure: { $0.tuning.unappliedBytes = 200_000 }) { raw, more in
+      for index in 0..<4 {
+        raw.sendChunk(of: 1 << 20, at: index * 50_000, [UInt8](repeating: 0, count: 50_000))
+      }
+      if more > 0 { raw.sendChunk(of: 1 << 20, at: 200_000, [UInt8](repeating: 0, count: more)) }
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the code of an answer's end", features: [.remoteQueries]) { raw, more in
+      raw.sendEnd(codeBytes: QueryEnd.codeBytes + more, messageBytes: 1)
+    } isTaken: {
+      $0.isAlive()
+    },
+    Bound("the message of an answer's end", features: [.remoteQueries]) { raw, more in
+      raw.sendEnd(codeBytes: 1, messageBytes: QueryEnd.messageBytes + more)
+    } isTaken: {
+      $0.isAlive()
+    },
+  ]
+}
