@@ -32,22 +32,6 @@ import Testing
   }
 
   @Test(arguments: [lines[0], lines[2], lines[4]])
-  func `a small change arrives soon beside a transfer that lasts for minutes`(line: LineProfile) throws {
-    let link = try SlowLink(line)
-    try link.connect()
-    try link.run(for: .seconds(2)) { link.ends[1].caughtUp != nil }
-    try link.sender.put("large", ["bytes": Self.noise(700_000)])
-    try link.work()
-    let slowest = try Self.latency(link, count: 40)
-    // Although one frame in twenty is lost, each of which holds up all behind it.
-    #expect(slowest <= .milliseconds(350), "\(line): \(slowest)")
-    #expect(try !link.receiver.exists("large"))
-    // The line is never idle meanwhile, but for what small frames cost.
-    let idle = 1 - Double(link.arrivedBytes[1]) / (link.time / .seconds(1) * 20_000)
-    #expect(idle < 0.08 + line.loss * 2, "\(line): \(idle)")
-  }
-
-  @Test(arguments: [lines[0], lines[2], lines[4]])
   func `a document that does not compress takes what the line takes`(line: LineProfile) throws {
     let link = try SlowLink(line)
     try link.sender.put("large", ["bytes": Self.noise(249_000)])
