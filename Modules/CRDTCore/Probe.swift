@@ -75,6 +75,16 @@ package enum Probe {
     case lifeTakenBlindly
     /// Writes are stamped by the wall clock alone.
     case wallClockAlone
+    /// What is wrong with a frame's checksum is passed over.
+    case checksumIgnored
+    /// Changes wait for a slow link without end.
+    case queueNotDropped
+    /// What left a subscription is let go of though nobody else keeps it.
+    case lettingGoUnasked
+    /// What left a subscription is never let go of.
+    case leftStays
+    /// Of the fields that are written to a document that is there, the last one is not.
+    case fieldNotWritten
   }
 
   /// What a campaign must have reached at least once, or it has proved less than it seems.
@@ -121,6 +131,18 @@ package enum Probe {
     case prunedForwards
     /// What a peer writes itself was known: it announces that too.
     case prunedOwn
+    /// A piece was packed densely, since the link is slow.
+    case packedDensely
+    /// Pieces were stored on trial, since the compressor held the link back.
+    case storedOnTrial
+    /// A piece was stored, since both ends are on one machine.
+    case storedLocally
+    /// A large group came in chunks.
+    case cameInChunks
+    /// A large group went on where an earlier link had broken.
+    case transferResumed
+    /// A document that had left a subscription was let go of.
+    case letGo
   }
 
   #if DEBUG || SIMULATION

@@ -70,6 +70,20 @@ import Testing
     }
   }
 
+  @Test(arguments: [FrameForm.long, .compact])
+  func `a numbered frame is read in its place alone, and found in any`(form: FrameForm) throws {
+    var frame = frame(form)
+    FrameCodec.number(&frame, as: 70_000)
+    #expect(try FrameCodec.next(in: frame.span.bytes, at: 0, number: 70_000)?.end == frame.count)
+    for number in [0, 69_999, 70_001, .max] as [UInt32] {
+      let error = #expect(throws: SyncError.self) {
+        try FrameCodec.next(in: frame.span.bytes, at: 0, number: number)
+      }
+      #expect(error?.code == .checksum)
+    }
+    #expect(try FrameCodec.bounds(in: frame.span.bytes, at: 0)?.type == FrameType.ping.rawValue)
+  }
+
   @Test(
     arguments: [
       ([0, 0, 0, 0], SyncError.Code.malformed), ([0, 0, 0, 4], .malformed), ([0, 2, 0, 1], .limit),

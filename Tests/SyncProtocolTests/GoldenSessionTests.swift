@@ -38,7 +38,7 @@ import Testing
       raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
       raw.start()
       var position = 0
-      while let bounds = try FrameCodec.next(in: recording.span.bytes, at: position) {
+      while let bounds = try FrameCodec.bounds(in: recording.span.bytes, at: position) {
         types.insert(try #require(FrameType(rawValue: bounds.type)))
         raw.receive(Array(recording[position..<bounds.end]))
         try raw.apply()

@@ -25,7 +25,7 @@ import Testing
     try sender.write { try $0.update(id(4_321), in: "things", [.set(["n"], .int(2))]) }
     var bytes: [FrameKind: Int] = [:]
     network.onSend = { _, frame in
-      guard let bounds = try? FrameCodec.next(in: frame.span.bytes, at: 0) else { return }
+      guard let bounds = try? FrameCodec.bounds(in: frame.span.bytes, at: 0) else { return }
       bytes[FrameKind(bounds.type), default: 0] += frame.count
     }
     let (_, second) = try network.connect(sender, receiver)

@@ -114,7 +114,7 @@ import Testing
     var isChanged = false
     network.onSend = { end, bytes in
       guard end.peer === a, !isChanged, FrameType(of: bytes) == .fragment,
-        let bounds = try? FrameCodec.next(in: bytes.span.bytes, at: 0)
+        let bounds = try? FrameCodec.bounds(in: bytes.span.bytes, at: 0)
       else { return }
       var payload = Array(bytes[bounds.payload])
       for _ in 0...random.int(below: 2) {

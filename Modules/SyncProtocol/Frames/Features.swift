@@ -27,10 +27,12 @@ package struct Features: OptionSet, Hashable, Sendable {
 
   /// Sending what was written since a receiver's cursor without announcing it.
   package static let unaskedChanges = Features(rawValue: 1 << 10)
+  /// Checksums that also tell a frame's place, so that one which comes twice or in another order is noticed.
+  package static let numberedFrames = Features(rawValue: 1 << 11)
 
   /// What this release offers.
   package static let supported: Features = [
     .compactFrames, .cursors, .runs, .mesh, .slices, .staging, .remoteQueries, .densePacking, .blindQuestions,
-    .unaskedChanges,
+    .unaskedChanges, .numberedFrames,
   ]
 }

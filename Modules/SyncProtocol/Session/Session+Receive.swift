@@ -30,12 +30,13 @@ extension Session {
       try checkBegin(of: bytes, at: position, base: base)
       let frame: FrameCodec.Bounds?
       do throws(SyncError) {
-        frame = try FrameCodec.next(in: bytes, at: position)
+        frame = try FrameCodec.next(in: bytes, at: position, number: context.nextReceived)
       } catch {
         throw error.moved(by: base)
       }
       guard let frame else { return position }
       context.statistics.framesReceived += 1
+      context.didReceiveFrame()
       do throws(FrameFailure) {
         try take(frame.type, bytes.extracting(frame.payload), frameBytes: frame.end - position)
       } catch {

@@ -26,6 +26,9 @@ final class SessionContext {
   var roundTrip = RoundTrip()
   /// Bytes of frames that call for an answer.
   private(set) var askedBytes: UInt64 = 0
+  /// The numbers of the next frame in each direction, where frames are numbered: of those after both hellos.
+  private var nextSent: UInt32 = 0
+  private(set) var nextReceived: UInt32 = 0
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
   private var toldRefused: Set<String> = []
@@ -57,6 +60,11 @@ final class SessionContext {
   }
 
   func send(_ frame: [UInt8]) {
+    var frame = frame
+    if features.contains(.numberedFrames) {
+      FrameCodec.number(&frame, as: nextSent)
+      nextSent &+= 1
+    }
     statistics.framesSent += 1
     statistics.bytesSent += UInt64(frame.count)
     lastSent = now
@@ -71,6 +79,11 @@ final class SessionContext {
     default: break
     }
     send(frame)
+  }
+
+  /// Takes note of a whole frame that came under the abilities of now.
+  func didReceiveFrame() {
+    if features.contains(.numberedFrames) { nextReceived &+= 1 }
   }
 
   func settle(on features: Features) { self.features = features }

@@ -16,7 +16,7 @@ enum FrameKind {
 
   /// The ids and bounds in an answer, which writes no more of each than what differs from the one before.
   static func namesInFull(_ bytes: [UInt8]) throws -> [[UInt8]] {
-    guard let frame = try FrameCodec.next(in: bytes.span.bytes, at: 0) else { return [] }
+    guard let frame = try FrameCodec.bounds(in: bytes.span.bytes, at: 0) else { return [] }
     var reader = ByteReader(bytes.span.bytes.extracting(frame.payload))
     guard frame.type == FrameType.answer.rawValue else { return [] }
     _ = try reader.readVarint()

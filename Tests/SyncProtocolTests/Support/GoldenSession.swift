@@ -84,6 +84,10 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
       fill: { try Self.put(0..<40, n: 0, at: $0) },
       change: { try Self.put(5..<6, n: 1, at: $0) }),
     GoldenSession(
+      name: "numbered", features: [.compactFrames, .numberedFrames],
+      fill: { try Self.put(0..<20, n: 0, at: $0) },
+      change: { try Self.put(3..<5, n: 1, at: $0) }),
+    GoldenSession(
       name: "queries", features: [.compactFrames, .remoteQueries], types: [.rows, .answered],
       question: ("SELECT * FROM things WHERE n = 1", 3),
       fill: { try Self.put(0..<10, n: 0, at: $0) },

@@ -7,7 +7,7 @@ struct HiddenTalk {
 
   /// Decodes the frame, where it is one that could tell.
   init(in frame: [UInt8], about collection: String) throws {
-    guard let bounds = try FrameCodec.next(in: frame.span.bytes, at: 0),
+    guard let bounds = try FrameCodec.bounds(in: frame.span.bytes, at: 0),
       let type = FrameType(rawValue: bounds.type)
     else { return }
     var reader = ByteReader(frame.span.bytes.extracting(bounds.payload))

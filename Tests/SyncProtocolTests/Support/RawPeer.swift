@@ -126,7 +126,7 @@ final class RawPeer {
     for action in actions {
       switch action {
       case .send(let bytes):
-        if let bounds = try? FrameCodec.next(in: bytes.span.bytes, at: 0),
+        if let bounds = try? FrameCodec.bounds(in: bytes.span.bytes, at: 0),
           let type = FrameType(rawValue: bounds.type)
         {
           frames.append((type, Array(bytes[bounds.payload])))
@@ -161,7 +161,7 @@ final class RawPeer {
 extension FrameType {
   /// The type of a whole frame, in either form.
   init?(of frame: [UInt8]) {
-    guard let bounds = try? FrameCodec.next(in: frame.span.bytes, at: 0) else { return nil }
+    guard let bounds = try? FrameCodec.bounds(in: frame.span.bytes, at: 0) else { return nil }
     self.init(rawValue: bounds.type)
   }
 }

@@ -44,7 +44,7 @@ enum Target {
       there.receive(toThere)
       here.receive(toHere)
       var offset = 0
-      while let frame = try? FrameCodec.next(in: toHere.span.bytes, at: offset) {
+      while let frame = try? FrameCodec.bounds(in: toHere.span.bytes, at: offset) {
         said += [frame.type, UInt8(frame.payload.count >> 8), UInt8(frame.payload.count & 0xFF)]
         said += toHere[frame.payload]
         offset = frame.end
