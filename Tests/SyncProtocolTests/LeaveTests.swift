@@ -56,6 +56,20 @@ import Testing
     #expect(try peer.documents().count == (evicts ? 2 : 3))
   }
 
+  @Test func `a peer that asks for nothing keeps nothing from going`() throws {
+    let (network, source, peer) = try Self.pair()
+    let writer = try network.addPeer("writer")
+    try network.connect(source, peer)
+    try network.connect(peer, writer)
+    try writer.put("d", ["open": .bool(true)])
+    try network.settle()
+    #expect(try peer.document("d") == ["open": .bool(true)])
+    try Self.close("d", at: writer)
+    try network.settle()
+    #expect(try peer.document("d") == nil)
+    #expect(try source.document("d") == ["open": .bool(false)])
+  }
+
   @Test func `what matches again comes back, in session and later`() throws {
     let (network, source, peer) = try Self.pair()
     var (end, _) = try network.connect(source, peer)

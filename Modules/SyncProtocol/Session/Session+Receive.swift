@@ -96,6 +96,7 @@ extension Session {
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     context.roundTrip.didReceive(type, now: context.now)
+    if ![.staged, .interest, .resume].contains(type) { supply.noteTalk() }
     switch type {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune, .resume:
@@ -174,6 +175,7 @@ extension Session {
     }
     if supply.generation != frame.generation || supply.interest.hash != frame.interest {
       guard let known = context.shared.interests.interest(frame.interest, of: peer.site) else {
+        supply.awaitsInterest = true
         let answer = ResumedFrame(generation: frame.generation, verdict: .unknownInterest)
         return context.send(.resumed) { answer.encode(to: &$0) }
       }

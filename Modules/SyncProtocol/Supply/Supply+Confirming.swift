@@ -1,10 +1,15 @@
 extension Supply {
+  /// Takes note that the peer has sent something else than what it begins with when it is interested in anything.
+  func noteTalk() {
+    if generation == nil, partialInterest == nil, !awaitsInterest { asksNothing = true }
+  }
+
   /// Takes note up to which commit the peer has everything that concerns it, when that is certain.
   ///
   /// Once certain it stays so, until the peer's interest or what it may be sent changes.
   func noteConfirmed() {
     let leaves = context.shared.leaves
-    guard generation != nil else { return }
+    guard generation != nil || asksNothing else { return }
     guard !interest.isEmpty else {
       if leaves.isInUse { leaves.note(context.id, confirmed: .max) }
       return

@@ -15,7 +15,11 @@ final class Supply {
   var interest = Interest()
   /// The interest's number at the peer; `nil` before there is one.
   var generation: UInt64?
-  private var partialInterest: (queries: [SubscriptionQuery], byteCount: Int)?
+  private(set) var partialInterest: (queries: [SubscriptionQuery], byteCount: Int)?
+  /// Whether the peer was asked for the interest that it went on from.
+  var awaitsInterest = false
+  /// Whether the peer is interested in nothing: it would have said so before it said anything else.
+  var asksNothing = false
 
   // The current reconciliation.
   var round: UInt64 = 0
