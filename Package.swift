@@ -121,7 +121,8 @@ let package = Package(
       ],
       path: "Tools/laws", exclude: ["run"], swiftSettings: settings),
     .target(
-      name: "SimKit", dependencies: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy"],
+      name: "SimKit",
+      dependencies: ["CRDTCore", "CRDTModel", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy"],
       path: "Tests/SimKit", swiftSettings: settings),
     tests("SimulationTests", using: ["CRDTCore", "SimKit"], resources: [.copy("Seeds")]),
     .executableTarget(

@@ -10,6 +10,8 @@ package struct SyncTuning: Hashable, Sendable {
   package var bytesPerPromptCall = 64 << 10
   /// Ranges that a receiver has asked about and not heard of.
   package var rangesInFlight = 256
+  /// Plain bytes that a receiver offers to take while some wait to be applied.
+  package var creditBytes = SyncLimits.creditBytes
   /// Plain bytes that wait at a receiver to be applied.
   package var unappliedBytes = 80 << 20
   /// Plain bytes that one transaction of a receiver applies, beside one group.

@@ -10,7 +10,8 @@ package struct DefectSearch {
     .acknowledgementLost: 4, .pingNotSent: 2, .repairSkipped: 69, .successorNotChecked: 11,
     .missingBaseIgnored: 42, .toldBeforeDurable: 10, .observerMissesMerges: 4, .lifeTakenBlindly: 7,
     .wallClockAlone: 2, .componentPublishedInParts: 7, .cursorAhead: 49, .evictionsForgotten: 81,
-    .policyPrintForgotten: 53, .evictedDeletionForgotten: 1_959, .unaskedInParts: 502,
+    .policyPrintForgotten: 53, .evictedDeletionForgotten: 1_959, .unaskedInParts: 502, .queueNotDropped: 7,
+    .lettingGoUnasked: 38, .leftStays: 19, .fieldNotWritten: 5,
   ]
 
   /// Defects that no seed has found so far: they are looked for by hand.
@@ -83,6 +84,8 @@ package struct DefectSearch {
     case .interestKept: Sometimes.subscribedInSession.rawValue
     case .certificatesNotAskedFor: Sometimes.forgotten.rawValue
     case .observerMissesMerges: Sometimes.observed.rawValue
+    case .checksumIgnored: Sometimes.garblingWasNoticed.rawValue
+    case .lettingGoUnasked, .leftStays: Probe.Point.letGo.rawValue
     default: nil
     }
   }

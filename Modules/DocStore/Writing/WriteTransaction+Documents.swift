@@ -17,7 +17,9 @@ extension WriteTransaction {
   ) throws -> DocumentID {
     let id = try identify(fields, id)
     try change(id, in: collection, as: .upsert, "upsert", mayBeNew: true) { existing, tables in
-      try DocumentCodec.upsert(
+      var fields = fields
+      if Probe.defect(.fieldNotWritten), existing != nil, let last = fields.keys.max() { fields[last] = nil }
+      return try DocumentCodec.upsert(
         fields, strategy: strategy, existing: existing, stamping: stamping(), tables: &tables)
     }
     return id

@@ -75,6 +75,7 @@ extension Intake {
       let group = try whole(current.bytes)
       try take(group: group, 0..<group.count, begunWith: current.begun)
     } else {
+      Probe.reached(.cameInChunks)
       var current = current
       putAside(&current)
       transfer = current
@@ -335,7 +336,7 @@ extension Intake {
     isAcknowledgementDue = false
     var acknowledged = acknowledged
     if context.features.contains(.compactFrames) {
-      acknowledged.room = UInt64(max(0, SyncLimits.creditBytes - unappliedBytes))
+      acknowledged.room = UInt64(max(0, context.tuning.creditBytes - unappliedBytes))
     }
     context.send(.acknowledge) { acknowledged.encode(to: &$0) }
   }

@@ -84,9 +84,13 @@ extension LeaveDesk {
       _ = try transaction.setLeavingNote(state.bytes, for: name.id, in: name.collection)
       return add([Candidate(name: name, since: last)])
     }
-    guard try isElsewhere || isKept(name, collection, since, transaction) else { return park(candidate) }
+    let mayGo = try isElsewhere || isKept(name, collection, since, transaction)
+    guard mayGo && !Probe.defect(.leftStays) || Probe.defect(.lettingGoUnasked) else {
+      return park(candidate)
+    }
     let left = LeavingState.left(vector, queries: rules.names(of: name.collection))
     guard left.bytes.count <= WriteTransaction.leavingNoteBytes else { return try forget(name, transaction) }
+    Probe.reached(.letGo)
     _ = try transaction.evict(name.id, in: name.collection)
     _ = try transaction.setLeavingNote(left.bytes, for: name.id, in: name.collection)
   }

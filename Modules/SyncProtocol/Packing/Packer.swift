@@ -118,6 +118,7 @@ final class Packer {
   }
 
   private func packDense(_ plain: RawSpan) -> [UInt8] {
+    Probe.reached(.packedDensely)
     let packed = dense.pack(plain)
     skipNext(packed: packed.count, plain: plain.byteCount)
     return packed

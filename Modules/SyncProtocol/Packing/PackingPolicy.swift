@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// How pieces are to be packed: pinned by the application, or by how fast the link has shown itself.
 struct PackingPolicy {
   enum Choice: Equatable {
@@ -53,8 +55,15 @@ struct PackingPolicy {
   /// How the next piece is packed, given the bytes that the link moves in a second, where they are known.
   func choice(rate: Double?, for use: Use) -> Choice {
     if let pinned { return pinned == 0 ? .stored : .deflated(level: pinned) }
-    if isLocal { return use == .bulk || use == .change ? .stored : .deflated(level: use.quickLevel) }
-    if storing != nil { return .stored }
+    if isLocal {
+      guard use == .bulk || use == .change else { return .deflated(level: use.quickLevel) }
+      Probe.reached(.storedLocally)
+      return .stored
+    }
+    if storing != nil {
+      Probe.reached(.storedOnTrial)
+      return .stored
+    }
     guard let rate else { return .deflated(level: isLongLink ? 9 : use.quickLevel) }
     switch rate {
     case ..<SyncLimits.denseLinkRate: return mayPackDense ? .dense : .deflated(level: 9)

@@ -20,6 +20,9 @@ package struct SessionFootprint: Hashable, Sendable {
 }
 
 extension Session {
+  /// Whether the beginning of a frame has come, and not its end.
+  package var isWithinFrame: Bool { !input.isEmpty }
+
   package var footprint: SessionFootprint {
     var footprint = SessionFootprint()
     footprint.liveBytes = supply.liveBytes

@@ -35,6 +35,7 @@ extension Intake {
       context.shared.stage.remove(source.number)
       throw SyncError(.checksum, "a stretch is not what the peer means")
     }
+    Probe.reached(.transferResumed)
     var current = try begin(frame.transfer, totalBytes: frame.totalBytes, offset: frame.offset)
     current.bytes += bytes
     current.resumed = source

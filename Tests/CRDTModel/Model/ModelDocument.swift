@@ -20,6 +20,11 @@ package struct ModelStamp: Comparable, Hashable {
 
   package static let zero = ModelStamp(reading: 0, site: -1)
 
+  package init(reading: UInt64, site: Int) {
+    self.reading = reading
+    self.site = site
+  }
+
   package static func < (a: ModelStamp, b: ModelStamp) -> Bool {
     a.reading != b.reading ? a.reading < b.reading : a.site < b.site
   }

@@ -22,7 +22,7 @@ package struct ReferenceControls: OptionSet, Sendable {
 
 /// One replica of a document with flat fields, in dictionaries: life, floor, vectors by writer, eviction,
 /// default data, collection, certificates and repair, beside a log that never forgets.
-struct FlatModel {
+package struct FlatModel {
   static let paths = 4
 
   struct Entry: Equatable {
@@ -48,7 +48,7 @@ struct FlatModel {
   }
 
   /// One operation of the log, which also remembers what its writer had seen.
-  enum Operation {
+  package enum Operation {
     case entry(path: Int, stamp: ModelStamp, value: Int?)
     case life(stamp: ModelStamp, isAlive: Bool, floor: ModelStamp)
   }
@@ -269,21 +269,33 @@ struct FlatModel {
 
   /// What a reader sees once the operations of `log` have met.
   static func fold(_ log: OperationSet, of operations: [Operation]) -> [Int?]? {
+    fold(operations.indices.filter(log.contains).map { operations[$0] }, paths: paths).visible
+  }
+
+  /// What operations come to that have met, in any order.
+  package struct Folded {
+    package fileprivate(set) var life: (stamp: ModelStamp, isAlive: Bool)?
+    package fileprivate(set) var low = ModelStamp.zero
+    /// The values of a living document, by path.
+    package fileprivate(set) var visible: [Int?]?
+  }
+
+  /// Folds operations on a document of so many paths.
+  package static func fold(_ met: [Operation], paths: Int) -> Folded {
     var life: (stamp: ModelStamp, isAlive: Bool)?
     var low = ModelStamp.zero
     var entries: [Entry?] = Array(repeating: nil, count: paths)
-    let met = operations.indices.filter(log.contains).map { operations[$0] }
     for case .life(let stamp, let isAlive, let floor) in met {
       low = max(low, floor)
       if life.map({ (stamp, isAlive ? 1 : 0) > ($0.stamp, $0.isAlive ? 1 : 0) }) ?? true {
         life = (stamp, isAlive)
       }
     }
-    guard life?.isAlive == true else { return nil }
+    guard life?.isAlive == true else { return Folded(life: life, low: low) }
     for case .entry(let path, let stamp, let value) in met where low.reading == 0 || stamp > low {
       let entry = Entry(stamp: stamp, value: value, writer: .none)
       if entries[path].map({ Entry.beats(entry, $0) }) ?? true { entries[path] = entry }
     }
-    return entries.map { $0?.value }
+    return Folded(life: life, low: low, visible: entries.map { $0?.value })
   }
 }

@@ -52,9 +52,31 @@ struct Atomicity {
     }
   }
 
-  /// At rest, too, all is whole.
+  /// At rest, too, all is whole, and what was acknowledged is there.
   func judge(_ world: World) throws {
-    for peer in world.peers { try checkAll(peer, world.ledger) }
+    for peer in world.peers {
+      try checkAll(peer, world.ledger)
+      try checkAcknowledged(at: peer, in: world)
+    }
+  }
+
+  /// Each acknowledged transaction shows where it was made, and wherever all that is written gets to.
+  ///
+  /// A store that was put back is made up for by others alone, of what they got.
+  private func checkAcknowledged(at peer: SimPeer, in world: World) throws {
+    guard peer.store != nil, rules.hasNoCopies else { return }
+    let hasAll = rules.hasNoScopes && peer.wantsEverything(of: world) && peer.isReached(in: world)
+    for transaction in world.ledger.transactions where transaction.outcome == .acknowledged {
+      guard let mark = transaction.mark, hasAll || transaction.peer == peer.number else { continue }
+      for name in transaction.members.sorted()
+      where !world.ledger.evicted.contains(name) && rules.rotten?.contains(name.collection) != true {
+        guard shown[peer.number][name]?.contains(mark) != true else { continue }
+        throw Violation(
+          .durability,
+          "\(peer.name) does not show transaction \(mark) of p\(transaction.peer) on \(name), which was acknowledged"
+        )
+      }
+    }
   }
 
   private func check(

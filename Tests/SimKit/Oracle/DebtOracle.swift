@@ -18,6 +18,7 @@ struct DebtOracle {
     for link in world.links where link.a.exists && link.b.exists {
       try check(from: link.a, to: link.b)
       try check(from: link.b, to: link.a)
+      try compare(link.a, link.b)
     }
   }
 
@@ -40,11 +41,42 @@ struct DebtOracle {
         {
           continue
         }
+        if there?.documents[id] == nil, let document = world.oracles.name(id, in: name),
+          world.oracles.leaves.isPast(mine.vector, of: document, at: receiver)
+        {
+          continue
+        }
         // Who must not tell what it holds cannot be answered with a deletion of which no more than that is known.
         if mine.isCertificate, !receiver.maySend(collection, to: sender) { continue }
         guard let reason = try debt(mine, there?.documents[id]) else { continue }
         throw Violation(
           .convergence, "\(sender.name) owes \(receiver.name) \(name)/\(id.value): \(reason)")
+      }
+    }
+  }
+
+  /// What both ends of a link may know of, and both ask for, is the same at both to the last byte.
+  ///
+  /// Except where one of them has forgotten what the other has not, or holds default data, of which no version tells.
+  private func compare(_ a: SimPeer, _ b: SimPeer) throws {
+    guard world.script.rules.keepsDeletions, world.script.rules.hasNoDefaults else { return }
+    for collection in 0..<world.script.rules.collections
+    where a.maySend(collection, to: b) && b.maySend(collection, to: a)
+      && !a.rotten.union(b.rotten).contains(collection)
+    {
+      let name = "c\(collection)"
+      guard let here = stores[a.number][name], let there = stores[b.number][name] else { continue }
+      let plans = (a: a.subscriptions, b: b.subscriptions)
+      let shared = try here.matching(plans.a.filter { $0.collection == collection })
+        .intersection(try there.matching(plans.b.filter { $0.collection == collection }))
+      for id in shared.sorted() {
+        guard let mine = here.documents[id], let theirs = there.documents[id], !mine.isOversize,
+          !theirs.isOversize, try mine.canonical() != theirs.canonical()
+        else { continue }
+        throw Violation(
+          .convergence,
+          "\(a.name) and \(b.name) have other bytes of \(name)/\(id.value), "
+            + "\(mine.vector.text) and \(theirs.vector.text)")
       }
     }
   }
@@ -91,20 +123,26 @@ struct DocumentCopy {
   /// Whether all that is known is that it was deleted.
   var isCertificate: Bool { !isAlive && vector.isEmpty }
 
+  /// The one form that its state has between peers.
+  func canonical() throws -> [UInt8] {
+    var wire = ByteWriter()
+    try record.withView { view throws(any Error) in
+      try WireDocument.append(view, lacking: VersionVector(), tables: tables, to: &wire)
+    }
+    return wire.bytes
+  }
+
   /// Whether merging another peer's state would change this one.
   func gains(from other: DocumentCopy) throws -> Bool {
     if vector != other.vector, vector.dominates(other.vector) { return false }
-    var wire = ByteWriter()
-    try other.record.withView { view throws(any Error) in
-      try WireDocument.append(view, lacking: VersionVector(), tables: other.tables, to: &wire)
-    }
+    let wire = try other.canonical()
     var tables = tables
     let existing = StoredDocument(record.bytes.span.bytes, summary: summary)
     let own = SiteID(high: 1, low: 1)
     let outcome =
       vector == other.vector
-      ? try DocumentCodec.repair(wire: wire.bytes.span.bytes, existing: existing, own: own, tables: &tables)
-      : try DocumentCodec.merge(wire: wire.bytes.span.bytes, existing: existing, own: own, tables: &tables)
+      ? try DocumentCodec.repair(wire: wire.span.bytes, existing: existing, own: own, tables: &tables)
+      : try DocumentCodec.merge(wire: wire.span.bytes, existing: existing, own: own, tables: &tables)
     if case .changed = outcome { return true }
     return false
   }

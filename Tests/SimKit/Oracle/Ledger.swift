@@ -1,8 +1,10 @@
+import CRDTCore
 import DocStore
 
 /// What applications did and were told: the memory against which the world is judged.
 package final class Ledger {
-  private let rules: Rules
+  /// Whether the reference model follows what is written.
+  private let isModelled: Bool
   private(set) var transactions: [LedgerTransaction] = []
   /// Documents that somebody evicted, and with them maybe what nobody else had.
   private(set) var evicted: Set<DocumentName> = []
@@ -13,12 +15,13 @@ package final class Ledger {
   /// Transactions that leave marks, at most: each mark stays in its documents.
   private static let markLimit = 60
 
-  init(_ rules: Rules) { self.rules = rules }
+  init(_ script: Script) { isModelled = script.isModelled }
 
   func begin(_ edits: [EditPlan], at peer: SimPeer) -> LedgerTransaction {
     let isMarked = edits.count > 1 && marks < Self.markLimit
     if isMarked { marks += 1 }
-    let transaction = LedgerTransaction(transactions.count, at: peer.number, mark: isMarked ? marks : nil)
+    let transaction = LedgerTransaction(
+      transactions.count, at: peer.number, mark: isMarked ? marks : nil, isModelled: isModelled)
     transaction.documents = edits.map(\.document)
     transactions.append(transaction)
     for edit in edits { evictedBy[peer.number]?.remove(edit.document) }
@@ -74,11 +77,26 @@ package final class LedgerTransaction {
   /// Documents that bear the mark.
   private(set) var members: Set<DocumentName> = []
   private(set) var increments: [(document: DocumentName, by: Int64)] = []
+  /// Whether the reference model follows what is written.
+  let isModelled: Bool
+  private(set) var writes: [(document: DocumentName, write: FieldWrite)] = []
 
-  init(_ number: Int, at peer: Int, mark: Int?) {
+  init(_ number: Int, at peer: Int, mark: Int?, isModelled: Bool) {
     self.number = number
     self.peer = peer
     self.mark = mark
+    self.isModelled = isModelled
+  }
+
+  /// Takes note of a write, unless it changed nothing.
+  func note(
+    _ fields: [(field: ModelField, value: Value?)], _ life: Bool?, on document: DocumentName,
+    from known: VersionVector, to after: VersionVector
+  ) {
+    guard let own = after.elements.first(where: { known[$0.writer] < $0.reading }) else { return }
+    let write = FieldWrite(
+      fields: fields, life: life, reading: own.reading, site: own.writer.site, known: known)
+    writes.append((document, write))
   }
 
   func noteMark(on document: DocumentName) { members.insert(document) }

@@ -12,10 +12,15 @@ final class Oracles {
   /// nothing can be promised of it but that all comes to rest.
   var areCopiesUnnoticed = false
   private var contents: [StateName: Summary] = [:]
+  /// Bytes of all documents' records, each as long as it has ever been anywhere.
+  private(set) var worldBytes = 0
+  private var recordBytes: [DocumentName: Int] = [:]
   /// Documents of which a deletion was evicted.
   private var certified: Set<DocumentName> = []
   private var atomicity: Atomicity
   private var scopes: ScopeWatch
+  /// What peers let go of by themselves.
+  private(set) var leaves: LeaveOracle
 
   /// One document at one vector, which is one state wherever it is.
   private struct StateName: Hashable {
@@ -37,6 +42,7 @@ final class Oracles {
     shadows = script.peers.map { _ in Shadow() }
     atomicity = Atomicity(script)
     scopes = ScopeWatch(script)
+    leaves = LeaveOracle(script)
   }
 
   func name(_ id: DocumentID, in collection: String) -> DocumentName? { names[collection]?[id] }
@@ -54,6 +60,10 @@ final class Oracles {
       let isEvicted = peer.world.ledger.evicted.contains(name)
       guard let now = found.documents[name] else {
         if isEvicted { continue }
+        if peer.hasEverLetGo {
+          try leaves.letGo(name, of: peer, shadows)
+          continue
+        }
         throw Violation(.durability, "\(peer.name) has lost \(name) over a restart")
       }
       guard now.vector.dominates(known.vector) || isEvicted || !script.rules.keepsDeletions else {
@@ -101,7 +111,11 @@ final class Oracles {
 
   /// A peer is about to write documents: it may tell of them as soon as they are durable.
   func willWrite(_ edits: [EditPlan], at peer: SimPeer) {
-    for edit in edits { shadows[peer.number].everKnown.insert(edit.document) }
+    for edit in edits {
+      shadows[peer.number].everKnown.insert(edit.document)
+      // It may be sent before its commit is told.
+      if edit.kind == .pad { noteLength(of: edit.document, edit.value + 8_192) }
+    }
   }
 
   func committed(_ commit: Commit, at peer: SimPeer, _ store: Store) throws {
@@ -111,6 +125,7 @@ final class Oracles {
       }
       switch change.kind {
       case .evict:
+        if commit.origin != .user { try leaves.letGo(name, of: peer, shadows) }
         // Of a living document nothing is kept, not even that it was dead once.
         if let known = shadows[peer.number].documents.removeValue(forKey: name) {
           // Nor of a record that cannot be read.
@@ -121,6 +136,7 @@ final class Oracles {
         atomicity.forget(name, at: peer.number)
       case .write:
         guard let after = change.after else { continue }
+        noteLength(of: name, after.bytes.count)
         let known = try Shadow.Known(after, change.afterSummary ?? .zero, change)
         if peer.world.tellsFrames {
           peer.world.narrate("\(peer.name) has \(name) at \(known.vector.text), by \(commit.origin)")
@@ -131,6 +147,13 @@ final class Oracles {
         atomicity.note(known, of: name, at: peer.number)
       }
     }
+  }
+
+  private func noteLength(of name: DocumentName, _ count: Int) {
+    let before = recordBytes[name] ?? 0
+    guard count > before else { return }
+    recordBytes[name] = count
+    worldBytes += count - before
   }
 
   /// All commits of one durable step have been told.
@@ -169,8 +192,16 @@ final class Oracles {
 
   func heard(_ event: SyncEvent, by driver: SimDriver) {}
 
+  /// What a session says of bytes that its peer cannot have meant.
+  private static let blamesThePeer: Set<SyncError.Code> = [
+    .checksum, .malformed, .truncated, .limit, .outOfOrder,
+  ]
+
   /// A session has ended by itself; not all reasons are good ones.
   func closed(_ driver: SimDriver, _ error: SyncError) throws {
+    if driver.connection.isGarbled, Self.blamesThePeer.contains(error.code) {
+      return driver.peer.world.reach(.garblingWasNoticed)
+    }
     switch error.code {
     case .closed, .peerClosed, .timeout: return
     case .siteClash where !script.rules.hasNoCopies: return
@@ -187,8 +218,10 @@ final class Oracles {
     for link in world.links { try link.checkSites() }
     guard !areCopiesUnnoticed else { return }
     try atomicity.judge(world)
+    try leaves.judge(world)
     try DebtOracle(world).check()
     try CounterOracle(world).check()
+    try ModelOracle(world).check()
     for peer in world.peers {
       try checkEvictions(at: peer)
       try checkRest(of: peer)

@@ -52,7 +52,8 @@ package struct PeerPlan: Codable, Hashable, Sendable {
   /// One number of `SyncScope.allCases` for each collection; empty: all flow.
   package var scopes: [Int] = []
   package var hardDocumentBytes = Limits.hardDocumentBytes
-  package var compressionLevel = 1
+  /// `nil` goes by how fast each link shows itself.
+  package var compressionLevel: Int? = 1
   package var liveQueueBytes = 16 << 20
   package var windowBytes = 32 << 10
   /// After this long without a word a link is taken for dead, in milliseconds.
@@ -61,6 +62,8 @@ package struct PeerPlan: Codable, Hashable, Sendable {
   package var slowness = 100
   /// Draws the numbers that shape sessions; zero leaves them as they are.
   package var tuning = 0
+  /// Draws how much its sessions may hold in memory; `nil` leaves that as it is.
+  package var memory: Int?
   /// Optional abilities that it offers beside those of the release.
   package var offeredFeatures: UInt64?
   /// Optional abilities that it does not offer.
@@ -77,6 +80,8 @@ package struct SubscriptionPlan: Codable, Hashable, Sendable, CustomStringConver
 
   package var collection: Int
   package var form: Form
+  /// Whether what matched it, and matches nothing any more, is let go of.
+  package var evicts: Bool?
 
   package enum Form: Int, Codable, Hashable, Sendable, CaseIterable {
     /// Everything.
@@ -131,6 +136,8 @@ package struct LinkPlan: Codable, Hashable, Sendable {
   package var frameBytes = 64 << 10
   /// Of a thousand frames, how many have to be sent again.
   package var loss = 0
+  /// Whether both ends take themselves to be on one machine.
+  package var isLocal: Bool?
 
   package init(a: Int, b: Int) {
     self.a = a

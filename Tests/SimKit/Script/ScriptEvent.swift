@@ -23,6 +23,8 @@ package struct ScriptEvent: Codable, Hashable, Sendable {
     case down(link: Int, for: SimTime)
     /// One direction delivers nothing for this long.
     case stall(link: Int, towardB: Bool, for: SimTime)
+    /// One direction breaks its contract, when this many more bytes have arrived at its end.
+    case garble(link: Int, towardB: Bool, after: Int, how: Garbling)
     /// The process dies after this many more effects, and is started again after some time.
     case kill(peer: Int, after: Int, heard: Hearing, downFor: SimTime)
     /// The process does nothing for this long.
@@ -82,14 +84,14 @@ extension ScriptEvent.What {
       .index(let peer, _), .rot(let peer, _), .limit(let peer, _):
       [peer]
     case .clone(let source, let copy, _): [source, copy]
-    case .cut, .down, .stall: []
+    case .cut, .down, .stall, .garble: []
     }
   }
 
   /// The link that this concerns.
   package var link: Int? {
     switch self {
-    case .cut(let link, _, _, _), .down(let link, _), .stall(let link, _, _): link
+    case .cut(let link, _, _, _), .down(let link, _), .stall(let link, _, _), .garble(let link, _, _, _): link
     default: nil
     }
   }

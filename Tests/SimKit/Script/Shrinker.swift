@@ -111,6 +111,8 @@ extension ScriptEvent.What {
       .cut(link: link, towardB: towardB, after: after, heard: heard)
     case .down(_, let time): .down(link: link, for: time)
     case .stall(_, let towardB, let time): .stall(link: link, towardB: towardB, for: time)
+    case .garble(_, let towardB, let after, let how):
+      .garble(link: link, towardB: towardB, after: after, how: how)
     default: self
     }
   }
@@ -122,7 +124,7 @@ extension LinkPlan {
 
 extension PeerPlan {
   fileprivate mutating func calm() {
-    (clockOffset, clockDrift, tuning, slowness, observed) = (0, 0, 0, 100, [])
+    (clockOffset, clockDrift, tuning, memory, slowness, observed) = (0, 0, 0, nil, 100, [])
     (liveQueueBytes, windowBytes, silence) = (16 << 20, 32 << 10, 30_000)
   }
 }

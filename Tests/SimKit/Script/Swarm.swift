@@ -8,7 +8,7 @@ import SyncProtocol
 /// 2012.)
 package struct Swarm {
   private var draws: Stream
-  private var script: Script
+  var script: Script
   /// What may happen in this seed.
   private var features: Set<Feature> = []
   /// The peer that begins as a copy of another one.
@@ -37,6 +37,10 @@ package struct Swarm {
       swarm.script.peers[0].scopes[0] = secret
     }
     swarm.drawEvents(size)
+    swarm.addMemory()
+    swarm.addPacking()
+    swarm.addLeaving()
+    swarm.addGarbling(size)
     return swarm.script
   }
 

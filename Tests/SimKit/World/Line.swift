@@ -1,6 +1,7 @@
 /// One direction of a connection: a stream of bytes that arrives late, in pieces, and in order.
 ///
-/// What gets lost is sent again, which takes the line's time twice and delays what follows.
+/// What gets lost is sent again, which takes the line's time twice and delays what follows. A line that breaks its
+/// contract does so by its ``Garbler``.
 package final class Line {
   private unowned let connection: Connection
   private let side: Int
@@ -16,6 +17,7 @@ package final class Line {
   /// What has come while the line stands still, in order.
   private var stalled: [Arrival] = []
   private var isWaiting = false
+  private var garbler = Garbler()
   private var draws: Stream
 
   /// Makes the direction toward an end.
@@ -28,7 +30,7 @@ package final class Line {
 
   private var world: World { connection.world }
 
-  var isIdle: Bool { waiting.isEmpty && underWay == 0 && !isSending }
+  var isIdle: Bool { waiting.isEmpty && underWay == 0 && !isSending && !garbler.isHolding }
 
   /// Bytes that wait for the line.
   var waitingBytes: Int { waiting.count }
@@ -51,12 +53,18 @@ package final class Line {
     waiting = ByteQueue()
     underWay -= stalled.count
     stalled = []
+    _ = garbler.end()
   }
 
   func stall(until time: SimTime) { stalledUntil = max(stalledUntil, time) }
 
-  func resume() {
+  /// Breaks the line's contract when this many more bytes have arrived.
+  func garble(_ how: Garbling, after count: Int) { garbler.add(how, at: arrivedBytes + count) }
+
+  /// Ends all faults; what was held back arrives.
+  func heal() {
     stalledUntil = 0
+    if let held = garbler.end() { connection.arrive(held, at: side) }
     deliverStalled()
   }
 
@@ -122,10 +130,16 @@ package final class Line {
     underWay -= 1
     if frame.isEnd { return connection.finished(side) }
     let count = connection.admits(frame.bytes.count, on: self)
-    arrivedBytes += count
     if count < frame.bytes.count { world.reach(.brokeWithinFrame) }
-    connection.arrive(count == frame.bytes.count ? frame.bytes : Array(frame.bytes.prefix(count)), at: side)
+    pass(count == frame.bytes.count ? frame.bytes : Array(frame.bytes.prefix(count)))
     connection.checkCut(self)
+  }
+
+  private func pass(_ bytes: [UInt8]) {
+    let (chunks, done) = garbler.pass(bytes, at: arrivedBytes)
+    arrivedBytes += bytes.count
+    if let done { connection.noteGarbled(done) }
+    for chunk in chunks { connection.arrive(chunk, at: side) }
   }
 }
 

@@ -10,9 +10,24 @@ extension PeerPlan {
   /// Draws the numbers that shape a session with a peer.
   func tune(_ configuration: inout SessionConfiguration, facing other: PeerPlan) {
     configuration.features = features
-    guard tuning != 0 else { return }
-    var draws = Stream(UInt64(tuning), .shape)
-    var tuning = SyncTuning()
+    if tuning != 0 { drawShape(of: &configuration.tuning, facing: other) }
+    if let memory { drawMemory(memory, of: &configuration.tuning) }
+  }
+
+  /// Draws how much a session may hold.
+  ///
+  /// What a receiver takes before it ends the session follows from what it offers to take: an honest sender never gets
+  /// there.
+  private func drawMemory(_ number: Int, of tuning: inout SyncTuning) {
+    var draws = Stream(UInt64(number), .memory)
+    tuning.waitingBytes = draws.logarithmic(in: 1...1 << 20)
+    tuning.creditBytes = draws.logarithmic(in: 1...1 << 20)
+    tuning.announcedDocuments = draws.logarithmic(in: 1...200)
+    tuning.waitingOffers = draws.logarithmic(in: 1...200)
+  }
+
+  private func drawShape(of tuning: inout SyncTuning, facing other: PeerPlan) {
+    var draws = Stream(UInt64(self.tuning), .shape)
     if draws.oneIn(2) { tuning.recordsPerCall = draws.logarithmic(in: 1...2_000) }
     if draws.oneIn(3) { tuning.bytesPerCall = draws.logarithmic(in: 100...100_000) }
     if draws.oneIn(3) { tuning.rangesInFlight = draws.int(in: 1...8) }
@@ -35,6 +50,5 @@ extension PeerPlan {
     }
     if draws.oneIn(3) { (tuning.slowTransferSpan, tuning.stagingSpan) = (.zero, .zero) }
     if draws.oneIn(4) { tuning.documentsUnderWay = draws.int(in: 1...8) }
-    configuration.tuning = tuning
   }
 }

@@ -12,6 +12,7 @@ package final class SimDriver {
   unowned let connection: Connection
   let side: Int
   let session: Session
+  private let bounds: FootprintBounds
   private var inbox = Inbox()
   private var applying: [ApplyBatch] = []
   private var isApplying = false
@@ -54,9 +55,14 @@ package final class SimDriver {
     self.side = side
     startedAt = peer.world.now
     draws = Stream(peer.world.script.seed, .driver, connection.link.number, connection.number, side)
+    let configuration = peer.configuration(connection.link.number, connection.number)
+    var other = configuration
+    other.tuning = SyncTuning()
+    let plans = (own: peer.plan, other: connection.peer(1 - side).plan)
+    plans.other.tune(&other, facing: plans.own)
+    bounds = FootprintBounds(configuration, facing: other)
     session = Session(
-      id: id, store: store, gate: peer.scopes, shared: peer.shared,
-      configuration: peer.configuration(connection.link.number, connection.number))
+      id: id, store: store, gate: peer.scopes, shared: peer.shared, configuration: configuration)
     subscribe(peer.queries)
   }
 
@@ -196,26 +202,18 @@ package final class SimDriver {
       .progress, "\(peer.name) on \(connection.link.name) goes round in circles and sends nothing")
   }
 
-  /// What one group can be at most: all documents there are, and as much again.
-  private var groupBytes: Int {
-    let rules = world.script.rules
-    return (256 << 10) + (16 << 10) * rules.collections * rules.documents
-  }
-
   /// Memory does not grow with how much there is to say, or how slow the other end hears it.
   private func checkBounds() throws {
     let footprint = session.footprint
-    guard footprint.liveBytes <= peer.plan.liveQueueBytes + groupBytes,
-      footprint.waitingBytes <= SyncTuning().waitingBytes + groupBytes
-    else {
-      throw Violation(.bounds, "\(peer.name) on \(connection.link.name) holds \(footprint)")
-    }
+    guard let excess = bounds.excess(of: footprint, in: world) else { return }
+    throw Violation(
+      .bounds, "\(peer.name) on \(connection.link.name) holds more than it may of \(excess): \(footprint)")
   }
 
   /// At rest nothing waits for anything.
   func checkRest() throws {
     let footprint = session.footprint
-    guard footprint.isEmpty else {
+    guard footprint.isEmpty, !session.isWithinFrame else {
       throw Violation(.bounds, "\(peer.name) on \(connection.link.name) still holds \(footprint)")
     }
   }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import SyncProtocol
 
 /// A line between two peers, over which one connection after the other is made.
 package final class SimLink {
@@ -33,6 +34,11 @@ package final class SimLink {
     guard a.exists, b.exists else { return true }
     guard let only = connections.first, connections.count == 1, !only.isBroken else { return false }
     return only.ends.allSatisfy { $0?.isMet == true } && only.lines.allSatisfy { $0.isIdle }
+  }
+
+  /// Whether an end waits for bytes that a garbled line did not bring.
+  var isStuck: Bool {
+    connections.contains { $0.isGarbled && $0.ends.contains { $0?.session.isWithinFrame == true } }
   }
 
   // MARK: - Dialing
@@ -85,6 +91,10 @@ package final class SimLink {
     current?.lines[towardB ? 0 : 1].stall(until: world.now + time)
   }
 
+  func garble(_ how: Garbling, towardB: Bool, after count: Int) {
+    current?.lines[towardB ? 0 : 1].garble(how, after: count)
+  }
+
   /// Nobody goes on as a site of which the other end knew later writes.
   func checkSites() throws {
     for connection in connections {
@@ -114,6 +124,8 @@ package final class Connection {
   private(set) var lines: [Line] = []
   private var pendingCut: (line: Int, place: Int, heard: ScriptEvent.Hearing)?
   private(set) var isBroken = false
+  /// Whether something else arrived than was sent, so that an end may find anything wrong with it.
+  private(set) var isGarbled = false
   /// The site that an end must not go on as.
   var mustRenew: [SiteID?] = [nil, nil]
 
@@ -182,6 +194,18 @@ package final class Connection {
     pendingCut = (line, lines[line].arrivedBytes + count, heard)
   }
 
+  /// Takes note that a line has broken its contract.
+  func noteGarbled(_ how: Garbling) {
+    isGarbled = true
+    world.narrate("\(link.name) garbles (\(number)): \(how)")
+    switch how {
+    case .repeated: world.reach(.cameTwice)
+    case .repeatedBytes: world.reach(.cameTwiceInPart)
+    case .swapped: world.reach(.cameInAnotherOrder)
+    case .flipped: world.reach(.cameWithAnotherBit)
+    }
+  }
+
   /// How many of the bytes that are about to arrive still do.
   func admits(_ count: Int, on line: Line) -> Int {
     guard let cut = pendingCut, lines[cut.line] === line else { return count }
@@ -205,6 +229,6 @@ package final class Connection {
 
   func heal() {
     pendingCut = nil
-    for line in lines { line.resume() }
+    for line in lines { line.heal() }
   }
 }

@@ -33,6 +33,8 @@ package final class SimPeer {
   private(set) var scopeNumbers: [Int]
   private(set) var subscriptions: [SubscriptionPlan]
   private(set) var queries: [SubscriptionQuery] = []
+  /// Whether any of its subscriptions has let go of what leaves it.
+  private(set) var hasEverLetGo = false
   private(set) var drivers: [SimDriver] = []
   private(set) var observers: [Observer] = []
   private var listener: CommitListener?
@@ -96,7 +98,7 @@ package final class SimPeer {
     scopes = SyncScopes()
     shared = SessionShared()
     try applyScopes(scopeNumbers)
-    queries = try subscriptions.map { try SubscriptionQuery(dql: $0.text) }
+    try follow(store)
     listener = store.onCommit { [told] commit in told.with { $0.append(commit) } }
     observers = rotten.isEmpty ? try plan.observed.map { try Observer($0, store) } : []
     world.narrate("\(name) starts as \(store.site)")
@@ -197,6 +199,7 @@ package final class SimPeer {
       random: { random.with { $0.next() } })
     configuration.packsOutside = nextSession % 2 == 0
     let ends = world.script.links[link]
+    configuration.isLocal = ends.isLocal ?? false
     plan.tune(&configuration, facing: world.script.peers[ends.a == number ? ends.b : ends.a])
     return configuration
   }
@@ -217,13 +220,21 @@ package final class SimPeer {
 
   func subscribe(to plans: [SubscriptionPlan]) throws {
     subscriptions = plans
-    queries = try plans.map { try SubscriptionQuery(dql: $0.text) }
+    if let store { try follow(store) }
     if !drivers.isEmpty { world.reach(.subscribedInSession) }
     if drivers.contains(where: { $0.met != nil && $0.caughtUp == nil }) {
       world.reach(.subscribedWhileCatchingUp)
     }
     for driver in drivers { driver.subscribe(queries) }
     world.noteActivity()
+  }
+
+  /// Takes up what it subscribes to, and what of that it lets go of.
+  private func follow(_ store: Store) throws {
+    queries = try subscriptions.map { try $0.query() }
+    let evicting = try subscriptions.filter { $0.evicts == true }.map { try $0.query() }
+    hasEverLetGo = hasEverLetGo || !evicting.isEmpty
+    shared.follow(queries, evicting: Set(evicting), of: store)
   }
 
   func scope(_ numbers: [Int]) throws {

@@ -6,6 +6,8 @@ package enum Sometimes: String, CaseIterable, Sendable {
   case doubtfulWasDurable, doubtfulWasLost
   case brokeWithinFrame, brokeUnheard, brokeHeardByOne, silenceWasNoticed, twoConnectionsAtOnce, stalled,
     sentAgain
+  case cameTwice, cameTwiceInPart, cameInAnotherOrder, cameWithAnotherBit, garblingWasNoticed,
+    waitedForNoFrame
   case paused, clockWentBack, clockStood, clockFarAhead
   case scopeChangedInSession, scopeOpened, subscribedInSession, subscribedWhileCatchingUp
   case evictedUnderSubscription, evictedWithoutSubscription, commitsShared

@@ -7,7 +7,8 @@ import Foundation
 package struct Stream: RandomNumberGenerator, Sendable {
   /// What numbers are drawn for.
   package enum Purpose: UInt64, Sendable {
-    case shape, events, ties, driver, line, store, clock, session, dialing, copies
+    case shape, events, ties, driver, line, store, clock, session, dialing, copies, garbling,
+      memory, packing, leaving, size
   }
 
   private let key: UInt64

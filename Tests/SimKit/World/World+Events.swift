@@ -16,6 +16,8 @@ extension World {
       links[number].cut(towardB: towardB, after: count, heard)
     case .down(let number, let time): links[number].goDown(for: time)
     case .stall(let number, let towardB, let time): links[number].stall(towardB: towardB, for: time)
+    case .garble(let number, let towardB, let count, let how):
+      links[number].garble(how, towardB: towardB, after: count)
     case .kill(let number, let effects, let heard, let downFor):
       try peers[number].willDie(after: effects, heard, downFor: downFor)
     case .pause(let number, let time): peers[number].pause(for: time)
@@ -91,8 +93,10 @@ extension EditPlan {
       "n": .int(Int64(value % 6)), "color": .string(["red", "blue", "green"][value % 3]),
       "by": .string(marker),
     ]
+    if kind == .pad { fields["pad"] = .string(marker + String(repeating: isOther ? "y" : "x", count: value)) }
+    let before = try entry.isModelled ? transaction.vector(of: id, in: collection) : VersionVector()
     switch kind {
-    case .upsert:
+    case .upsert, .pad:
       try transaction.upsert(fields, id: id, into: collection, strategy: .merge)
     case .set: try edit(transaction, id, [.set(["n"], .int(Int64(value % 6)))])
     case .removeField: try edit(transaction, id, [.remove([value % 2 == 0 ? "color" : "pad"])])
@@ -105,12 +109,13 @@ extension EditPlan {
     case .insertIfAbsent: try transaction.upsert(fields, id: id, into: collection, strategy: .insertIfAbsent)
     case .delete: try transaction.remove(id, in: collection)
     case .changeType: try edit(transaction, id, [.set(["any"], Self.values[value % Self.values.count])])
-    case .pad:
-      fields["pad"] = .string(marker + String(repeating: isOther ? "y" : "x", count: value))
-      try transaction.upsert(fields, id: id, into: collection, strategy: .merge)
     case .nested:
       try edit(transaction, id, [.set(["map", "k\(value % 4)"], .int(Int64(isOther ? 17 - value : value)))])
     case .replaceMap: try edit(transaction, id, [.replace(["map"], .map(["only": .int(Int64(value))]))])
+    }
+    if entry.isModelled, let (fields, life) = modelled(fields) {
+      let after = try transaction.vector(of: id, in: collection)
+      entry.note(fields, life, on: document, from: before, to: after)
     }
     if let mark = entry.mark, !document.isErasable, kind != .insertDefault,
       try edit(transaction, id, [.set(["tx", "\(mark)"], .bool(true))])
@@ -125,7 +130,7 @@ extension EditPlan {
   }
 
   /// What a field is set to, one type after the other.
-  private static let values: [Value] = [
+  static let values: [Value] = [
     .int(7), .string("seven"), .bool(true), .double(7.5), .null, .array([.int(1), .string("two")]),
     .map(["a": .int(1)]), .counter(3), .bytes([1, 2, 3]),
   ]

@@ -29,7 +29,7 @@ package final class World {
 
   package init(_ script: Script, directory: String) throws {
     self.script = script
-    ledger = Ledger(script.rules)
+    ledger = Ledger(script)
     oracles = Oracles(script)
     ties = Stream(script.seed, .ties)
     for (number, plan) in script.peers.enumerated() {
@@ -147,12 +147,25 @@ package final class World {
     while true {
       guard try step(until: .max) else { break }
       try checkBudget()
-      if now - lastActivity > Self.quiet, isSettled { break }
+      if now - lastActivity > Self.quiet, !cutStuckLinks(), isSettled { break }
       guard now - start < patience else {
         throw Violation(.progress, "not quiet \(patience / 1_000_000) s after healing: \(unsettled)")
       }
     }
     tally.healingTime = lastActivity - start
+  }
+
+  /// Breaks connections of which an end waits for the rest of a frame that has no such length: only as much again as
+  /// the frame seems to have would show it, and a quiet link does not bring that.
+  ///
+  /// - Returns: Whether there were any.
+  private func cutStuckLinks() -> Bool {
+    let stuck = links.filter(\.isStuck)
+    guard !stuck.isEmpty else { return false }
+    reach(.waitedForNoFrame)
+    for link in stuck { link.cut(towardB: true, after: 0, .both) }
+    noteActivity()
+    return true
   }
 
   private var isSettled: Bool {
@@ -216,6 +229,8 @@ package enum Invariant: String, Sendable, CaseIterable {
   case atomicity
   /// What a scope keeps back is on no line.
   case scopes
+  /// Documents hold what was written last, by an independent model.
+  case agreement
   /// Counters are the sum of what was acknowledged.
   case counters
   /// What was acknowledged outlasts the process.

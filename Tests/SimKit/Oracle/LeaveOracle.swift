@@ -1,0 +1,105 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+
+/// What leaves a subscription that evicts is let go of where nothing is lost by that, stays where something would be,
+/// and does not come back as it was.
+struct LeaveOracle {
+  private struct State {
+    let vector: VersionVector
+    /// What the peer subscribed to then.
+    let subscriptions: Set<String>
+  }
+
+  private let rules: Rules
+  /// What each peer let go of, in which state.
+  private var left: [[DocumentName: State]]
+
+  init(_ script: Script) {
+    rules = script.rules
+    left = script.peers.map { _ in [:] }
+  }
+
+  /// A peer has let go of a document by itself: another one must have all that was known of it there.
+  mutating func letGo(_ name: DocumentName, of peer: SimPeer, _ shadows: [Shadow]) throws {
+    guard let known = shadows[peer.number].documents[name] else { return }
+    left[peer.number][name] = State(
+      vector: known.vector, subscriptions: Set(peer.subscriptions.map(\.text)))
+    let isEvictedElsewhere = peer.world.ledger.evicted.contains(name)
+    peer.world.ledger.willEvict([name])
+    guard rules.keepsDeletions, rules.hasNoCopies, rules.rotten == nil, !isEvictedElsewhere else { return }
+    let isKept = shadows.indices.contains { other in
+      other != peer.number && shadows[other].documents[name]?.vector.dominates(known.vector) == true
+    }
+    guard isKept else {
+      throw Violation(
+        .eviction, "\(peer.name) lets go of \(name) at \(known.vector.text), which nobody else has")
+    }
+  }
+
+  /// Whether a peer asks for no more than when it let go of a later state of a document than this one.
+  func isPast(_ vector: VersionVector, of name: DocumentName, at peer: SimPeer) -> Bool {
+    guard let state = left[peer.number][name] else { return false }
+    return state.vector.dominates(vector)
+      && Set(peer.subscriptions.map(\.text)).isSubset(of: state.subscriptions)
+  }
+
+  /// At rest nothing waits to be let go of that a peer at hand keeps.
+  func judge(_ world: World) throws {
+    guard rules.rotten == nil else { return }
+    for peer in world.peers where peer.hasEverLetGo {
+      for copy in try peer.leaving() {
+        for link in world.links where link.a === peer || link.b === peer {
+          let other = link.a === peer ? link.b : link.a
+          guard let name = world.oracles.name(copy.id, in: copy.collection.name),
+            peer.maySend(name.collection, to: other), try other.keeps(copy, name)
+          else { continue }
+          throw Violation(
+            .eviction, "\(peer.name) does not let go of \(name), which left and is kept by \(other.name)")
+        }
+      }
+    }
+  }
+}
+
+/// A document that has left all subscriptions, and is to be let go of.
+private struct LeavingCopy {
+  let id: DocumentID
+  let collection: Collection
+  let record: Record
+  let vector: VersionVector
+}
+
+extension SimPeer {
+  fileprivate func leaving() throws -> [LeavingCopy] {
+    try store?.read { transaction in
+      var found: [LeavingCopy] = []
+      let sites = transaction.sites
+      try transaction.forEachLeavingNote { note in
+        // Those that have gone have another mark.
+        guard note.bytes.first == 0, let collection = try transaction.collection(note.collection.name) else {
+          return true
+        }
+        let copy = try transaction.withRecord(collection, note.id) { record, _ in
+          LeavingCopy(
+            id: note.id, collection: collection, record: Record(copying: record),
+            vector: try record.vector(sites: sites))
+        }
+        if let copy { found.append(copy) }
+        return true
+      }
+      return found
+    } ?? []
+  }
+
+  /// Whether it has this very state of a document, and subscribes to it.
+  fileprivate func keeps(_ copy: LeavingCopy, _ name: DocumentName) throws -> Bool {
+    guard world.oracles.shadows[number].documents[name]?.vector == copy.vector else { return false }
+    return try subscriptions.contains { plan in
+      guard plan.collection == name.collection else { return false }
+      var matcher = try plan.query().matcher
+      matcher.resolve(copy.collection.keys)
+      return copy.record.withView { $0.isAlive && matcher.matches(copy.id.bytes.span.bytes, $0) }
+    }
+  }
+}
