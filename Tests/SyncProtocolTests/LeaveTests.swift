@@ -70,6 +70,22 @@ import Testing
     #expect(try source.document("d") == ["open": .bool(false)])
   }
 
+  @Test func `what left and cannot be read stays, and ends no session`() throws {
+    let (network, source, peer) = try Self.pair()
+    let (end, _) = try network.connect(source, peer)
+    try network.settle()
+    network.cut(end)
+    try peer.put("a", ["open": .bool(false), "text": .string("the words of a.")])
+    try peer.distribute()
+    #expect(try peer.damage("the words of a.", by: "The words of a.") >= 1)
+    try network.connect(source, peer)
+    try network.settle()
+    try source.put("d", ["open": .bool(true)])
+    try network.settle()
+    #expect(network.endpoints.allSatisfy { $0.closed == nil })
+    #expect(try peer.document("d") == ["open": .bool(true)])
+  }
+
   @Test func `what matches again comes back, in session and later`() throws {
     let (network, source, peer) = try Self.pair()
     var (end, _) = try network.connect(source, peer)

@@ -57,7 +57,11 @@ extension LeaveDesk {
   /// Evicts documents, except those of which that would lose something.
   func evict(_ candidates: [Candidate], in transaction: WriteTransaction) throws {
     var rules = rules
-    for candidate in candidates { try evict(candidate, &rules, transaction) }
+    for candidate in candidates {
+      // What cannot be read stays here.
+      let damage = try transaction.damage(of: candidate.name.id, in: candidate.name.collection)
+      if damage == nil { try evict(candidate, &rules, transaction) }
+    }
   }
 
   private func evict(
