@@ -77,6 +77,8 @@ package enum Probe {
     case wallClockAlone
     /// What is wrong with a frame's checksum is passed over.
     case checksumIgnored
+    /// A frame that comes twice, late or not at all is not noticed.
+    case framesNotNumbered
     /// Changes wait for a slow link without end.
     case queueNotDropped
     /// What left a subscription is let go of though nobody else keeps it.

@@ -84,7 +84,7 @@ package struct DefectSearch {
     case .interestKept: Sometimes.subscribedInSession.rawValue
     case .certificatesNotAskedFor: Sometimes.forgotten.rawValue
     case .observerMissesMerges: Sometimes.observed.rawValue
-    case .checksumIgnored: Sometimes.garblingWasNoticed.rawValue
+    case .checksumIgnored, .framesNotNumbered: Sometimes.garblingWasNoticed.rawValue
     case .lettingGoUnasked, .leftStays: Probe.Point.letGo.rawValue
     default: nil
     }

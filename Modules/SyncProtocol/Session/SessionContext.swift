@@ -22,6 +22,10 @@ final class SessionContext {
   private(set) var gatekeeper: Gatekeeper?
   /// How frames to this peer are written.
   var frameForm: FrameForm { features.contains(.compactFrames) ? .compact : .long }
+  /// Whether the checksums of frames after hello say which frame they are of.
+  private var numbersFrames: Bool {
+    features.contains(.numberedFrames) && !Probe.defect(.framesNotNumbered)
+  }
   var statistics = SyncStatistics()
   var roundTrip = RoundTrip()
   /// Bytes of frames that call for an answer.
@@ -61,7 +65,7 @@ final class SessionContext {
 
   func send(_ frame: [UInt8]) {
     var frame = frame
-    if features.contains(.numberedFrames) {
+    if numbersFrames {
       FrameCodec.number(&frame, as: nextSent)
       nextSent &+= 1
     }
@@ -83,7 +87,7 @@ final class SessionContext {
 
   /// Takes note of a whole frame that came under the abilities of now.
   func didReceiveFrame() {
-    if features.contains(.numberedFrames) { nextReceived &+= 1 }
+    if numbersFrames { nextReceived &+= 1 }
   }
 
   func settle(on features: Features) { self.features = features }

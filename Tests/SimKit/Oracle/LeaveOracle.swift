@@ -7,7 +7,7 @@ import QueryEngine
 struct LeaveOracle {
   private struct State {
     let vector: VersionVector
-    /// What the peer subscribed to then.
+    /// What the peer subscribed to of the collection then.
     let subscriptions: Set<String>
   }
 
@@ -24,7 +24,7 @@ struct LeaveOracle {
   mutating func letGo(_ name: DocumentName, of peer: SimPeer, _ shadows: [Shadow]) throws {
     guard let known = shadows[peer.number].documents[name] else { return }
     left[peer.number][name] = State(
-      vector: known.vector, subscriptions: Set(peer.subscriptions.map(\.text)))
+      vector: known.vector, subscriptions: Self.subscriptions(of: name.collection, at: peer))
     let isEvictedElsewhere = peer.world.ledger.evicted.contains(name)
     peer.world.ledger.willEvict([name])
     guard rules.keepsDeletions, rules.hasNoCopies, rules.rotten == nil, !isEvictedElsewhere else { return }
@@ -41,7 +41,11 @@ struct LeaveOracle {
   func isPast(_ vector: VersionVector, of name: DocumentName, at peer: SimPeer) -> Bool {
     guard let state = left[peer.number][name] else { return false }
     return state.vector.dominates(vector)
-      && Set(peer.subscriptions.map(\.text)).isSubset(of: state.subscriptions)
+      && Self.subscriptions(of: name.collection, at: peer).isSubset(of: state.subscriptions)
+  }
+
+  private static func subscriptions(of collection: Int, at peer: SimPeer) -> Set<String> {
+    Set(peer.subscriptions.filter { $0.collection == collection }.map(\.text))
   }
 
   /// At rest nothing waits to be let go of that a peer at hand keeps.

@@ -8,6 +8,8 @@ package enum Garbling: Codable, Hashable, Sendable {
   case repeatedBytes(Int)
   /// A chunk arrives after the next one.
   case swapped
+  /// A chunk does not arrive, and what follows it does.
+  case lost
   /// One bit of a chunk is another one: its number, wrapped around where the chunk is shorter.
   case flipped(bit: Int)
 }

@@ -7,10 +7,11 @@ extension Swarm {
     for _ in 0..<max(draws.logarithmic(in: 1...60) * size / 100, 1) {
       let after = draws.oneIn(2) ? 0 : draws.logarithmic(in: 1...20_000)
       let how: Garbling =
-        switch draws.int(below: 6) {
+        switch draws.int(below: 7) {
         case 0, 1: .repeated
         case 2: .repeatedBytes(draws.logarithmic(in: 1...4_000))
         case 3, 4: .swapped
+        case 5: .lost
         default: .flipped(bit: draws.int(below: 1 << 20))
         }
       script.events.append(

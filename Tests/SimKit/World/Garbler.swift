@@ -28,6 +28,7 @@ struct Garbler {
     switch how {
     case .repeated: return ([chunk, chunk], how)
     case .repeatedBytes(let count): return ([chunk, Array(tail.suffix(max(count, 1)))], how)
+    case .lost: return ([], how)
     case .swapped:
       held = chunk
       return ([], nil)

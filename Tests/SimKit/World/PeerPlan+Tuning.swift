@@ -21,7 +21,8 @@ extension PeerPlan {
   private func drawMemory(_ number: Int, of tuning: inout SyncTuning) {
     var draws = Stream(UInt64(number), .memory)
     tuning.waitingBytes = draws.logarithmic(in: 1...1 << 20)
-    tuning.creditBytes = draws.logarithmic(in: 1...1 << 20)
+    // No less than what lets a long way be used at all.
+    tuning.creditBytes = draws.logarithmic(in: 4_000...1 << 20)
     tuning.announcedDocuments = draws.logarithmic(in: 1...200)
     tuning.waitingOffers = draws.logarithmic(in: 1...200)
   }

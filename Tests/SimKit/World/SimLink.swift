@@ -202,6 +202,7 @@ package final class Connection {
     case .repeated: world.reach(.cameTwice)
     case .repeatedBytes: world.reach(.cameTwiceInPart)
     case .swapped: world.reach(.cameInAnotherOrder)
+    case .lost: world.reach(.cameNotAtAll)
     case .flipped: world.reach(.cameWithAnotherBit)
     }
   }

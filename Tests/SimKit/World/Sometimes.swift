@@ -6,7 +6,7 @@ package enum Sometimes: String, CaseIterable, Sendable {
   case doubtfulWasDurable, doubtfulWasLost
   case brokeWithinFrame, brokeUnheard, brokeHeardByOne, silenceWasNoticed, twoConnectionsAtOnce, stalled,
     sentAgain
-  case cameTwice, cameTwiceInPart, cameInAnotherOrder, cameWithAnotherBit, garblingWasNoticed,
+  case cameTwice, cameTwiceInPart, cameNotAtAll, cameInAnotherOrder, cameWithAnotherBit, garblingWasNoticed,
     waitedForNoFrame
   case paused, clockWentBack, clockStood, clockFarAhead
   case scopeChangedInSession, scopeOpened, subscribedInSession, subscribedWhileCatchingUp
