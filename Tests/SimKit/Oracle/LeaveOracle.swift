@@ -51,7 +51,8 @@ struct LeaveOracle {
   /// At rest nothing waits to be let go of that a peer at hand keeps.
   func judge(_ world: World) throws {
     guard rules.rotten == nil else { return }
-    for peer in world.peers where peer.hasEverLetGo {
+    // Who asks for nothing that lets go any more may keep what it has.
+    for peer in world.peers where peer.subscriptions.contains(where: { $0.evicts == true }) {
       for copy in try peer.leaving() {
         for link in world.links where link.a === peer || link.b === peer {
           let other = link.a === peer ? link.b : link.a
