@@ -10,6 +10,9 @@ struct FootprintBounds {
   /// What one piece of a stream may be, and be made ready beside.
   private static let pieceBytes = 2 * SyncLimits.smallGroupBytes
 
+  /// What a change in a queue counts for beside its bytes.
+  private static let documentBytes = 256
+
   init(_ configuration: SessionConfiguration, facing other: SessionConfiguration) {
     liveBytes = configuration.liveQueueBytes
     waitingBytes = configuration.tuning.waitingBytes + Self.pieceBytes
@@ -24,8 +27,8 @@ struct FootprintBounds {
   /// The name of what there is too much of; `nil` when all is within bounds.
   func excess(of footprint: SessionFootprint, in world: World) -> String? {
     // One group is let in beside what waits, and may be all that there is.
-    let group = 2 * world.oracles.worldBytes + 4_096
     let documents = world.script.rules.collections * world.script.rules.documents
+    let group = 2 * world.oracles.worldBytes + Self.documentBytes * documents + 4_096
     let bounds: [(name: String, value: Int, most: Int)] = [
       ("what is to be sent", footprint.liveBytes, liveBytes + group),
       ("what is encoded", footprint.waitingBytes, waitingBytes + group),
