@@ -63,8 +63,7 @@ final class SessionContext {
     return max(gate.fingerprint(toward: peer.kind), 1)
   }
 
-  func send(_ frame: [UInt8]) {
-    var frame = frame
+  func send(_ frame: consuming [UInt8]) {
     if numbersFrames {
       FrameCodec.number(&frame, as: nextSent)
       nextSent &+= 1
