@@ -41,7 +41,8 @@ struct DebtOracle {
         {
           continue
         }
-        if there?.documents[id] == nil, let document = world.oracles.name(id, in: name),
+        // Nor of a state before the one that the receiver let go of, also where it has written the document anew since.
+        if let document = world.oracles.name(id, in: name),
           world.oracles.leaves.isPast(mine.vector, of: document, at: receiver)
         {
           continue
