@@ -23,8 +23,11 @@ struct LeaveOracle {
   /// A peer has let go of a document by itself: another one must have all that was known of it there.
   mutating func letGo(_ name: DocumentName, of peer: SimPeer, _ shadows: [Shadow]) throws {
     guard let known = shadows[peer.number].documents[name] else { return }
+    // Also where it was written anew since, under another birth, and has gone again.
+    var vector = left[peer.number][name]?.vector ?? VersionVector()
+    vector.join(known.vector)
     left[peer.number][name] = State(
-      vector: known.vector, subscriptions: Self.subscriptions(of: name.collection, at: peer))
+      vector: vector, subscriptions: Self.subscriptions(of: name.collection, at: peer))
     let isEvictedElsewhere = peer.world.ledger.evicted.contains(name)
     peer.world.ledger.willEvict([name])
     guard rules.keepsDeletions, rules.hasNoCopies, rules.rotten == nil, !isEvictedElsewhere else { return }
