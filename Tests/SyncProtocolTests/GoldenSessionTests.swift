@@ -104,17 +104,21 @@ import Testing
       }
       raw.start()
       var position = 0
-      while let bounds = try FrameCodec.next(in: recording.span.bytes, at: position) {
+      var number: UInt32 = 0
+      while let bounds = try FrameCodec.bounds(in: recording.span.bytes, at: position) {
         let type = try #require(FrameType(rawValue: bounds.type))
         replies.insert(type)
         if type == .acknowledge {
           let sent = raw.session.supply.outgoing.window.sent
-          raw.send(.acknowledge) { sent.encode(to: &$0) }
+          var frame = FrameCodec.frame(.acknowledge) { sent.encode(to: &$0) }
+          if session.features.contains(.numberedFrames) { FrameCodec.number(&frame, as: number) }
+          raw.receive(frame)
         } else {
           raw.receive(Array(recording[position..<bounds.end]))
         }
         raw.tick(after: .milliseconds(20))
         position = bounds.end
+        if type != .hello { number += 1 }
       }
       #expect(raw.closed == nil, "\(session.name): \(raw.closed as Any)")
       #expect(raw.frames.contains { $0.type == .settled || $0.type == .resumed }, "\(session.name)")
