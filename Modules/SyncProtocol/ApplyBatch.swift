@@ -62,7 +62,7 @@ public struct ApplyBatch: Sendable {
       if group.part != nil {
         guard let step = group.step, try take(group, step, in: transaction, &outcome) else { continue }
       } else {
-        try GroupMerge(group, in: transaction).run(&outcome)
+        try GroupMerge(group, in: transaction, hasLeft: hasLeft).run(&outcome)
       }
       if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
@@ -130,7 +130,8 @@ public struct ApplyOutcome: Sendable {
   var refusedDocuments = 0
   /// The groups left out, as what to ask for in their place.
   var missing: [[DocumentVersion]] = []
-  /// Documents that came to the peer's version by a delta, and to another content: they are asked for whole.
+  /// Documents that came to the peer's version by a delta, and to another content, or without what was let go of here:
+  /// they are asked for whole.
   var differing: [DocumentVersion] = []
   /// Documents of which the peer, as of its delta, lacks something.
   var owed: [OwedDocument] = []

@@ -11,6 +11,8 @@ import DocStore
 struct GroupMerge {
   private let group: IncomingGroup
   private let transaction: WriteTransaction
+  /// Whether documents may have been let go of here, of which notes are kept.
+  private let hasLeft: Bool
 
   /// A document that is merged, and what stood here.
   private struct Step {
@@ -18,9 +20,10 @@ struct GroupMerge {
     let known: Knowledge?
   }
 
-  init(_ group: IncomingGroup, in transaction: WriteTransaction) {
+  init(_ group: IncomingGroup, in transaction: WriteTransaction, hasLeft: Bool = true) {
     self.group = group
     self.transaction = transaction
+    self.hasLeft = hasLeft
   }
 
   func run(_ outcome: inout ApplyOutcome) throws {
@@ -151,7 +154,12 @@ struct GroupMerge {
     _ outcome: inout ApplyOutcome
   ) throws {
     switch result {
-    case .changed: outcome.changedDocuments += 1
+    case .changed:
+      outcome.changedDocuments += 1
+      if hasLeft, known == nil, try lacksWhatLeft(document) {
+        outcome.differing.append(
+          DocumentVersion(collection: document.collection, id: document.id))
+      }
     case .unchanged: if !document.isKnown(known) { outcome.refusedDocuments += 1 }
     case .missingBase: break
     }
@@ -182,6 +190,17 @@ struct GroupMerge {
           let id = document.id.bytes.span.bytes
           return (Fingerprint.hash(id: id, summary: known.summary), Fingerprint.hash(id: id, summary: merged))
         }))
+  }
+
+  /// Whether a document that was let go of here has come in a state without what left, which was under way since before
+  /// its sender had that: the sender takes it for told, and is to be asked.
+  private func lacksWhatLeft(_ document: IncomingDocument) throws -> Bool {
+    guard case .vectors(_, let vector, _) = document.basis,
+      let collection = try transaction.collection(document.collection),
+      let note = try transaction.leavingNote(for: document.id, in: collection),
+      case .left(let left, _) = LeavingState(note)
+    else { return false }
+    return !vector.dominates(left)
   }
 
   /// Whether what stands here now, with `summary` where that is known, is of the version of the peer's document, and of
