@@ -96,7 +96,7 @@ extension Session {
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     context.roundTrip.didReceive(type, now: context.now)
-    if ![.staged, .interest, .resume].contains(type) { supply.noteTalk() }
+    if type != .staged, type != .interest, type != .resume { supply.noteTalk() }
     switch type {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune, .resume:
