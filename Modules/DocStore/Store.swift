@@ -118,6 +118,9 @@ public final class Store: Sendable {
     writer.listeners.add(ahead: true, listener)
   }
 
+  /// How many bytes may be put aside until all parts of something are here, about.
+  package var stagedBytes: Int { options.stagedBytes }
+
   /// The wall clock by which this store dates its writes, in milliseconds since 1970.
   package var wallMilliseconds: UInt64 { options.now() }
 

@@ -12,28 +12,26 @@ public struct ApplyBatch: Sendable {
   let cursor: [UInt8]?
   /// Documents that are no longer wanted here.
   let leaving: [LeaveDesk.Candidate]
-  private let desk: LeaveDesk
-  private let components: ComponentStage
+  private let shared: SessionShared
   private let features: Features
   /// Collections of which documents come in.
   private let accepted: Set<String>
   /// Pieces of large groups to be put aside.
   private let pieces: [StagedPiece]
   /// What was put aside and is of no more use.
-  private let forgotten: [StagingID]
+  private let forgotten: [StagingGarbage.Item]
 
   init(
     ticket: UInt64, groups: [IncomingGroup], sender: SiteID, cursor: [UInt8]? = nil,
     leaving: [LeaveDesk.Candidate] = [], accepted: Set<String> = [], pieces: [StagedPiece] = [],
-    forgotten: [StagingID] = [], for context: SessionContext
+    forgotten: [StagingGarbage.Item] = [], for context: SessionContext
   ) {
     self.ticket = ticket
     self.groups = groups
     self.sender = sender
     self.cursor = cursor
     self.leaving = leaving
-    desk = context.shared.leaves
-    components = context.shared.components
+    shared = context.shared
     features = context.features
     self.accepted = accepted
     self.pieces = pieces
@@ -55,8 +53,9 @@ public struct ApplyBatch: Sendable {
     transaction.noteSender(sender)
     if let cursor { try transaction.setCursor(cursor, of: sender) }
     let hasLeft = try transaction.hasLeavingNotes()
+    for item in forgotten { try item.forget(in: transaction) }
     for (index, group) in groups.enumerated() {
-      let group = hasLeft ? try desk.without(left: group, in: transaction) : group
+      let group = hasLeft ? try shared.leaves.without(left: group, in: transaction) : group
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
       try transaction.beginGroup()
       if group.part != nil {
@@ -67,12 +66,11 @@ public struct ApplyBatch: Sendable {
       if outcome.changedDocuments == changed, outcome.missing.count == missing { outcome.known.insert(index) }
     }
     for piece in pieces { try piece.put(in: transaction) }
-    for id in forgotten { try transaction.unstage(id) }
     if !groups.isEmpty {
       let owed = Set(outcome.owed.map { DocumentName(collection: $0.version.collection, id: $0.version.id) })
-      try desk.look(at: transaction) { !owed.contains($0) }
+      try shared.leaves.look(at: transaction) { !owed.contains($0) }
     }
-    try desk.evict(leaving, in: transaction)
+    try shared.leaves.evict(leaving, in: transaction)
     outcome.hasMetLaterSelf = transaction.hasMetLaterSelf
     return outcome
   }
@@ -81,28 +79,28 @@ public struct ApplyBatch: Sendable {
 extension ApplyBatch {
   /// Puts a part of a large group aside, or publishes the whole with the last one.
   ///
-  /// Where there is no room for all parts, those that are here become visible, and each that follows.
+  /// Where there is no room for all parts, not even when those go that earlier links have brought, the ones that are
+  /// here become visible, and each that follows.
   ///
   /// - Returns: Whether anything was to be merged.
   private func take(
     _ group: IncomingGroup, _ step: ComponentStep, in transaction: WriteTransaction,
     _ outcome: inout ApplyOutcome
   ) throws -> Bool {
-    if step.part.part == 0 {
-      try StagedComponent.collect(transaction) { $0 != step.id && components.isUsed($0) }
-    }
+    let components = shared.components
+    if step.part.part == 0 { try transaction.unstage(step.id) }
     // What was accepted when it came in may not be any more.
     var group = group
     group.removeDocuments { !accepted.contains($0.collection) }
     let component = StagedComponent(
       step.id, features: features, accepts: { accepted.contains($0) },
-      select: { try desk.without(left: $0, in: transaction) })
+      select: { try shared.leaves.without(left: $0, in: transaction) })
     guard !components.isTorn(step.id), !Probe.defect(.componentPublishedInParts) else {
       try component.publish(with: group, in: transaction, &outcome)
       return true
     }
     if !step.part.isLast {
-      if try component.put(group, as: step.part.part, in: transaction) { return false }
+      if try put(group, step, component, in: transaction) { return false }
       components.noteTorn(step.id)
     }
     guard try component.isWhole(before: step.part.part, in: transaction),
@@ -113,10 +111,22 @@ extension ApplyBatch {
       outcome.hasLostParts = true
       return false
     }
+    if step.part.isLast { components.finish(step.id) }
     if !step.part.isLast { outcome.torn = try component.extent(with: group, in: transaction) }
     Probe.reached(.stagedPublished)
     try component.publish(with: group, in: transaction, &outcome)
     return true
+  }
+
+  /// Puts a part aside, if need be in the place of what earlier links have brought.
+  private func put(
+    _ group: IncomingGroup, _ step: ComponentStep, _ component: StagedComponent,
+    in transaction: WriteTransaction
+  ) throws -> Bool {
+    if try component.put(group, as: step.part.part, from: sender, in: transaction) { return true }
+    let forgotten = try StagedComponent.makeRoom(transaction, except: shared.components.isUsed)
+    shared.stage.forget(forgotten)
+    return try !forgotten.isEmpty && component.put(group, as: step.part.part, from: sender, in: transaction)
   }
 }
 

@@ -2,7 +2,7 @@ import CLMDB
 import CRDTCore
 
 /// Names what a peer sends in several parts, none of which may be seen before the last is here.
-package struct StagingID: Hashable, Sendable {
+package struct StagingID: Hashable, Comparable, Sendable {
   package let high: UInt64
   package let low: UInt64
 
@@ -10,6 +10,8 @@ package struct StagingID: Hashable, Sendable {
     self.high = high
     self.low = low
   }
+
+  package static func < (a: StagingID, b: StagingID) -> Bool { (a.high, a.low) < (b.high, b.low) }
 
   fileprivate func key(_ part: UInt32? = nil) -> [UInt8] {
     var key = ByteWriter(capacity: 20)
@@ -97,13 +99,13 @@ extension WriteTransaction {
 }
 
 extension ReadTransaction {
-  /// Hands the parts that were put aside, in their order, to `body` until it returns `false`.
+  /// Hands the parts that were put aside, in their order and from `first` on, to `body` until it returns `false`.
   ///
   /// - Throws: `corrupt` for a damaged part; what `body` throws.
   package borrowing func forEachStaged(
-    of id: StagingID, _ body: (UInt32, [UInt8]) throws -> Bool
+    of id: StagingID, from first: UInt32 = 0, _ body: (UInt32, [UInt8]) throws -> Bool
   ) throws {
-    try pages.forEachStaged(of: id, body)
+    try pages.forEachStaged(of: id, from: first, body)
   }
 
   /// What parts were put aside of.
@@ -120,8 +122,10 @@ extension DocumentPages {
     return found
   }
 
-  fileprivate func forEachStaged(of id: StagingID, _ body: (UInt32, [UInt8]) throws -> Bool) throws {
-    try access.scan(tables.staging, from: id.key().rawBytes) { key, stored in
+  fileprivate func forEachStaged(
+    of id: StagingID, from first: UInt32 = 0, _ body: (UInt32, [UInt8]) throws -> Bool
+  ) throws {
+    try access.scan(tables.staging, from: id.key(first).rawBytes) { key, stored in
       guard StagingID(key) == id else { return false }
       let value = try SmallRecord.open(stored, at: key, table: "staging")
       var name = ByteReader(key.extracting(16..<key.byteCount))

@@ -30,9 +30,12 @@ package struct Features: OptionSet, Hashable, Sendable {
   /// Checksums that also tell a frame's place, so that one which comes twice or in another order is noticed.
   package static let numberedFrames = Features(rawValue: 1 << 11)
 
+  /// Parts of large components with the heads of their documents apart from what these say.
+  package static let columnParts = Features(rawValue: 1 << 12)
+
   /// What this release offers.
   package static let supported: Features = [
     .compactFrames, .cursors, .runs, .mesh, .slices, .staging, .remoteQueries, .densePacking, .blindQuestions,
-    .unaskedChanges, .numberedFrames,
+    .unaskedChanges, .numberedFrames, .columnParts,
   ]
 }

@@ -31,23 +31,25 @@ struct ComponentPart: Hashable, Sendable {
 
 /// Where a part that has come goes.
 struct ComponentStep: Sendable {
-  let id: StagingID
+  let name: ComponentName
   let part: ComponentPart
+
+  var id: StagingID { name.id }
 }
 
 /// The parts of one large group as they come in: in their order, or not at all.
 struct IncomingComponent {
-  private var open: (component: UInt64, next: UInt64, id: StagingID)?
+  private var open: (component: UInt64, next: UInt64, name: ComponentName)?
 
   /// The place of a part; `nil` when one before it is missing, so that it is of no use.
-  mutating func step(for part: ComponentPart, makeName: () -> StagingID) -> ComponentStep? {
+  mutating func step(for part: ComponentPart, makeName: () -> ComponentName) -> ComponentStep? {
     if part.part == 0 {
       open = (part.component, 0, makeName())
     } else if open.map({ $0.component != part.component || $0.next != part.part }) ?? true {
       open = nil
     }
-    guard let (component, next, id) = open else { return nil }
-    open = part.isLast ? nil : (component, next + 1, id)
-    return ComponentStep(id: id, part: part)
+    guard let (component, next, name) = open else { return nil }
+    open = part.isLast ? nil : (component, next + 1, name)
+    return ComponentStep(name: name, part: part)
   }
 }

@@ -1,38 +1,72 @@
 import DocStore
 import Synchronization
 
-/// What the sessions of one store have put aside of large groups.
+/// What the sessions of one store have put aside of large groups that come in parts.
 final class ComponentStage: Sendable {
   private struct State {
-    /// Which session a name is of.
-    var names: [StagingID: UInt64] = [:]
+    /// Names under which parts come in.
+    var used: Set<StagingID> = []
     /// Those for which there was no room: they become visible part by part.
     var torn: Set<StagingID> = []
+    /// Those that a session has left before the last part came, and nobody has looked at since.
+    var left: [StagingID] = []
+    var lastName: UInt64 = 0
   }
 
+  private static let leftLimit = 16
   private let state = Mutex(State())
 
-  /// A new name, in use for as long as the session.
-  func makeName(for session: UInt64, _ random: UInt64) -> StagingID {
+  /// A new name, which this process has not given before, nor found in the store.
+  func makeName(_ random: UInt64, isKept: (StagingID) -> Bool) -> ComponentName {
+    let id = state.withLock { state in
+      var id: StagingID
+      repeat {
+        state.lastName &+= 1
+        id = StagedComponent.name(random &+ state.lastName)
+      } while state.used.contains(id) || state.left.contains(id) || isKept(id)
+      state.used.insert(id)
+      return id
+    }
+    return ComponentName(id, of: self)
+  }
+
+  /// Takes note of a group that is here whole.
+  func finish(_ id: StagingID) { state.withLock { _ = $0.used.remove(id) } }
+
+  fileprivate func leave(_ id: StagingID) {
     state.withLock { state in
-      var low = random
-      while state.names[StagedComponent.name(low)] != nil { low &+= 1 }
-      state.names = state.names.filter { $0.value != session }
-      state.names[StagedComponent.name(low)] = session
-      return StagedComponent.name(low)
+      state.torn.remove(id)
+      guard state.used.remove(id) != nil else { return }
+      // Older ones the store forgets by itself.
+      if state.left.count == Self.leftLimit { state.left.removeFirst() }
+      state.left.append(id)
     }
   }
 
-  func leave(_ session: UInt64) {
+  /// What was left since the call before.
+  func takeLeft() -> [StagingID] {
     state.withLock { state in
-      state.names = state.names.filter { $0.value != session }
-      state.torn = state.torn.filter { state.names[$0] != nil }
+      defer { state.left = [] }
+      return state.left
     }
   }
 
-  func isUsed(_ id: StagingID) -> Bool { state.withLock { $0.names[id] != nil } }
+  func isUsed(_ id: StagingID) -> Bool { state.withLock { $0.used.contains(id) } }
 
   func isTorn(_ id: StagingID) -> Bool { state.withLock { $0.torn.contains(id) } }
 
   func noteTorn(_ id: StagingID) { state.withLock { _ = $0.torn.insert(id) } }
+}
+
+/// Names the parts of one large group in the store, for as long as the session is there or one of them is being stored.
+final class ComponentName: Sendable {
+  let id: StagingID
+  private let stage: ComponentStage
+
+  fileprivate init(_ id: StagingID, of stage: ComponentStage) {
+    self.id = id
+    self.stage = stage
+  }
+
+  deinit { stage.leave(id) }
 }

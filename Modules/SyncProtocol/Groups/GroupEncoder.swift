@@ -22,6 +22,8 @@ struct GroupEncoder {
   static let runsForm: UInt8 = 1
   /// What follows a count of no documents: which part of a large group it is, then documents.
   static let partForm: UInt8 = 2
+  /// The same with the heads of all documents first (``PartColumns``).
+  static let columnPartForm: UInt8 = 4
 
   /// Where the documents are from; perhaps also where one is from that was left out.
   private(set) var collections = CollectionSet()
@@ -120,7 +122,7 @@ struct GroupEncoder {
   }
 
   /// What stands before the documents.
-  private var head: [UInt8] {
+  private func head(partForm: UInt8 = partForm) -> [UInt8] {
     var out = ByteWriter(capacity: 16 + runs.count)
     if runCount > 0 {
       out.writeVarint(0)
@@ -129,7 +131,7 @@ struct GroupEncoder {
       out.write(runs.bytes)
     } else if let part {
       out.writeVarint(0)
-      out.write(Self.partForm)
+      out.write(partForm)
       part.encode(to: &out)
     }
     out.writeVarint(bodyCount)
@@ -144,7 +146,7 @@ struct GroupEncoder {
       out.writeVarint(varintBytes(bodyCount) + body.count)
       out.writeVarint(bodyCount)
     } else {
-      let head = head
+      let head = head()
       out.writeVarint(head.count + body.count)
       out.write(head)
     }
@@ -154,6 +156,9 @@ struct GroupEncoder {
 
   private func varintBytes(_ value: Int) -> Int { max(1, (Int.bitWidth - value.leadingZeroBitCount + 6) / 7) }
 
-  /// The group alone, as a transfer of its own.
-  var bytes: [UInt8] { head + body.bytes }
+  /// The group alone, as a transfer of its own; a part of a large one in columns if the receiver knows these.
+  func bytes(inColumns: Bool) -> [UInt8] {
+    guard part != nil, inColumns else { return head() + body.bytes }
+    return head(partForm: Self.columnPartForm) + PartColumns.split(body.bytes.span.bytes, count: bodyCount)
+  }
 }

@@ -62,6 +62,7 @@ struct IncomingGroup: Sendable {
     var runs: [IncomingRun] = []
     var runDocuments = 0
     var part: ComponentPart?
+    var isInColumns = false
     if count == 0, !features.isDisjoint(with: [.runs, .staging]) {
       switch try reader.readByte() {
       case GroupEncoder.runsForm where features.contains(.runs):
@@ -69,6 +70,9 @@ struct IncomingGroup: Sendable {
         runDocuments = runs.reduce(0) { $0 + $1.ids.count }
         runs.removeAll { !accepts($0.collection) }
       case GroupEncoder.partForm where features.contains(.staging): part = try ComponentPart(from: &reader)
+      case GroupEncoder.columnPartForm where features.isSuperset(of: [.staging, .columnParts]):
+        part = try ComponentPart(from: &reader)
+        isInColumns = true
       default: throw reader.failure(.malformed, "a group is of an unknown form")
       }
       count = try reader.readCount(minimumBytes: 6)
@@ -81,6 +85,8 @@ struct IncomingGroup: Sendable {
     var previous: String?
     var hasDependents = false
     var accepted: (collection: String, isAccepted: Bool)?
+    var contents = reader
+    if isInColumns { for _ in 0..<count { try contents.skipDocumentHead() } }
     for _ in 0..<count {
       let collection = try reader.readCollection(after: &previous)
       if accepted?.collection != collection { accepted = (collection, accepts(collection)) }
@@ -90,14 +96,15 @@ struct IncomingGroup: Sendable {
         throw reader.failure(.malformed, "a document has unknown flags")
       }
       let check: UInt32? = flags & GroupEncoder.checkFlag != 0 ? try reader.readFixed() : nil
-      let wire = try reader.readBlob()
-      let start = range.lowerBound + reader.offset - wire.byteCount
+      let wire = isInColumns ? try contents.readBlob() : try reader.readBlob()
+      let end = isInColumns ? contents.offset : reader.offset
+      let start = range.lowerBound + end - wire.byteCount
       guard accepted?.isAccepted ?? false else { continue }
       let basis: WireBasis
       do {
         basis = try WireDocument.basis(wire, like: documents.last?.basis)
       } catch {
-        throw CodecError(error.code, error.message, at: reader.offset - wire.byteCount + error.offset)
+        throw CodecError(error.code, error.message, at: end - wire.byteCount + error.offset)
       }
       if !basis.isSelfContained { hasDependents = true }
       if part != nil, case .state = basis {
@@ -110,7 +117,7 @@ struct IncomingGroup: Sendable {
           isLive: flags & GroupEncoder.liveFlag != 0,
           isForwarded: flags & GroupEncoder.forwardedFlag != 0, check: check, basis: basis))
     }
-    try reader.expectEnd()
+    if isInColumns { try contents.expectEnd() } else { try reader.expectEnd() }
     self.block = block
     self.documents = documents
     self.runs = runs

@@ -35,18 +35,42 @@ struct StagedComponent {
   }
 
   static func name(_ low: UInt64) -> StagingID { StagingID(high: mark, low: low) }
+  static func isOne(_ id: StagingID) -> Bool { id.high == mark }
+  static func firstPiece(of part: UInt64) -> UInt32 { UInt32(part) * piecesPerPart }
+  static func part(of piece: UInt32) -> UInt64 { UInt64(piece / piecesPerPart) }
 
-  /// Forgets those of earlier sessions: of what was left unfinished all comes again.
-  static func collect(_ transaction: WriteTransaction, except used: (StagingID) -> Bool) throws {
-    for id in try transaction.stagedIDs() where id.high == mark && !used(id) { try transaction.unstage(id) }
+  /// Forgets those that are not in use: what was left unfinished comes again as a whole.
+  ///
+  /// - Returns: Which ones.
+  static func makeRoom(
+    _ transaction: WriteTransaction, except used: (StagingID) -> Bool
+  ) throws -> Set<StagingID> {
+    let unused = try transaction.stagedIDs().filter { isOne($0) && !used($0) }
+    for id in unused { try transaction.unstage(id) }
+    return unused
+  }
+
+  /// Hands parts that are put aside to `body`, from a number on and until it returns `false`: their numbers, who sent
+  /// them, and the bytes of the group.
+  static func forEachPart(
+    of id: StagingID, from first: UInt64 = 0, in transaction: borrowing ReadTransaction,
+    _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
+  ) throws {
+    var pieces = PartPieces()
+    try transaction.forEachStaged(of: id, from: firstPiece(of: first)) { try pieces.take($0, $1, body) }
+    try pieces.handOut(body)
   }
 
   /// Puts a part aside.
   ///
   /// - Returns: `false`, with nothing of it put aside, when there is no room.
-  func put(_ group: IncomingGroup, as part: UInt64, in transaction: WriteTransaction) throws -> Bool {
-    let bytes = group.block[group.range]
-    let first = UInt32(part) * Self.piecesPerPart
+  func put(
+    _ group: IncomingGroup, as part: UInt64, from sender: SiteID, in transaction: WriteTransaction
+  ) throws -> Bool {
+    var head = ByteWriter(capacity: 16)
+    head.write(sender)
+    let bytes = head.bytes + group.block[group.range]
+    let first = Self.firstPiece(of: part)
     var piece = first
     for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: WriteTransaction.stagedPartBytes) {
       let end = min(start + WriteTransaction.stagedPartBytes, bytes.endIndex)
@@ -61,7 +85,7 @@ struct StagedComponent {
 
   /// Whether all parts before one are here.
   func isWhole(before part: UInt64, in transaction: WriteTransaction) throws -> Bool {
-    let parts = Set(try transaction.stagedParts(of: id).map { $0 / Self.piecesPerPart })
+    let parts = Set(try transaction.stagedParts(of: id).map(Self.part))
     return UInt64(parts.count) == part && parts.allSatisfy { $0 < part }
   }
 
@@ -97,9 +121,9 @@ struct StagedComponent {
       outcome.missing.append(missing)
       return try transaction.unstage(id)
     }
-    while let (part, end) = try firstPart(in: transaction) {
-      try merge(part, in: transaction, &outcome)
-      try transaction.unstage(id, parts: 0...end)
+    while let (group, part) = try firstPart(in: transaction) {
+      try merge(group, in: transaction, &outcome)
+      try transaction.unstage(id, parts: 0...Self.firstPiece(of: part + 1) - 1)
     }
     try merge(last, in: transaction, &outcome)
   }
@@ -129,42 +153,67 @@ struct StagedComponent {
   private func forEachPart(
     in transaction: WriteTransaction, _ body: (IncomingGroup) throws -> Bool
   ) throws {
-    var bytes: [UInt8] = []
-    var current: UInt32 = 0
-    var goesOn = true
-    try transaction.forEachStaged(of: id) { piece, content in
-      if piece / Self.piecesPerPart != current, !bytes.isEmpty {
-        goesOn = try body(try group(of: bytes))
-        bytes = []
-      }
-      current = piece / Self.piecesPerPart
-      if goesOn { bytes += content }
-      return goesOn
-    }
-    if goesOn, !bytes.isEmpty { _ = try body(try group(of: bytes)) }
+    try forEachPart(in: transaction) { _, group in try body(group) }
   }
 
-  /// The first part that is put aside, and the name of its last piece.
-  private func firstPart(in transaction: WriteTransaction) throws -> (IncomingGroup, end: UInt32)? {
-    var bytes: [UInt8] = []
-    var last: UInt32?
-    try transaction.forEachStaged(of: id) { piece, content in
-      guard last.map({ $0 / Self.piecesPerPart == piece / Self.piecesPerPart }) ?? true else { return false }
-      last = piece
-      bytes += content
-      return true
+  /// The first part that is put aside, and its number.
+  private func firstPart(in transaction: WriteTransaction) throws -> (IncomingGroup, part: UInt64)? {
+    var first: (IncomingGroup, part: UInt64)?
+    try forEachPart(in: transaction) { part, group in
+      first = (group, part)
+      return false
     }
-    guard let last else { return nil }
-    return (try group(of: bytes), last)
+    return first
   }
 
-  private func group(of bytes: [UInt8]) throws -> IncomingGroup {
+  private func forEachPart(
+    in transaction: WriteTransaction, _ body: (UInt64, IncomingGroup) throws -> Bool
+  ) throws {
+    func take(_ part: UInt64, _: SiteID, _ group: ArraySlice<UInt8>) throws -> Bool {
+      try body(part, try self.group(of: group))
+    }
+    var pieces = PartPieces()
+    try transaction.forEachStaged(of: id) { try pieces.take($0, $1, take) }
+    try pieces.handOut(take)
+  }
+
+  private func group(of slice: ArraySlice<UInt8>) throws -> IncomingGroup {
     let group: IncomingGroup
+    let bytes = Array(slice)
     do throws(CodecError) {
       group = try IncomingGroup(bytes, 0..<bytes.count, features: features, accepts: accepts)
     } catch {
       throw SyncError(error, in: "a part of a group", base: 0)
     }
     return try select(group)
+  }
+}
+
+/// Puts the pieces of parts together, and hands out each part when it is whole.
+private struct PartPieces {
+  private var part: UInt64 = 0
+  private var bytes: [UInt8] = []
+  private var goesOn = true
+
+  /// Takes the next piece.
+  ///
+  /// - Returns: Whether `body` wants more parts.
+  mutating func take(
+    _ piece: UInt32, _ content: [UInt8], _ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool
+  ) throws -> Bool {
+    let next = StagedComponent.part(of: piece)
+    if next != part { try handOut(body) }
+    part = next
+    if goesOn { bytes += content }
+    return goesOn
+  }
+
+  /// Hands out the last part.
+  mutating func handOut(_ body: (UInt64, SiteID, ArraySlice<UInt8>) throws -> Bool) throws {
+    guard goesOn, !bytes.isEmpty else { return }
+    var reader = ByteReader(bytes.span.bytes)
+    let site = try reader.readSite()
+    goesOn = try body(part, site, bytes[reader.offset...])
+    bytes = []
   }
 }

@@ -161,8 +161,10 @@ extension Intake {
     group.begun = frame
     if let part = group.part {
       group.step = component.step(for: part) {
-        context.shared.components.makeName(for: context.id, context.configuration.random())
+        context.shared.components.makeName(
+          context.configuration.random(), isKept: context.shared.stage.keepsParts)
       }
+      if part.isLast { forgetParts() }
       // Of a group of which a part did not come nothing is taken.
       if group.step == nil { group.removeDocuments { _ in true } }
     } else {
@@ -228,7 +230,7 @@ extension Intake {
     applying = (nextTicket, groups)
     let batch = ApplyBatch(
       ticket: nextTicket, groups: groups, sender: peer.site, cursor: cursor?.bytes,
-      accepted: Set(accepted), pieces: pieces, forgotten: context.shared.stage.takeGarbage(), for: context)
+      accepted: Set(accepted), pieces: pieces, forgotten: context.shared.stage.garbage.take(), for: context)
     pieces = []
     context.ask(.apply(batch))
     nextTicket += 1

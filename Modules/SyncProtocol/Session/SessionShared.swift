@@ -29,7 +29,6 @@ public final class SessionShared: Sendable {
   public func leave(_ session: UInt64) -> [UInt64] {
     encoding.leave(session)
     leaves.leave(session)
-    components.leave(session)
     return Set(pulls.leave(session) + bulk.leave(session)).sorted()
   }
 

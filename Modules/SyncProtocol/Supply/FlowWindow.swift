@@ -26,6 +26,8 @@ struct FlowWindow {
   private(set) var isStarting = true
   /// What the receiver has room for, in plain bytes beyond what it has acknowledged, where it says so.
   private var credit = SyncLimits.plainWindowBytes
+  /// Plain bytes of whole groups that were not sent, as the receiver has them, and wait there to be applied.
+  private var reused: (inFlight: Int, groups: WorkQueue<(number: UInt64, bytes: Int)>) = (0, WorkQueue())
   /// When the bytes of the current sample began to count; `nil` until the first acknowledgement after idleness.
   private var sampleStart: Duration?
   private var sampleBytes: UInt64 = 0
@@ -69,7 +71,7 @@ struct FlowWindow {
 
   /// Whether a frame of about that many bytes fits whole; one always does when nothing is in flight.
   func hasRoom(for wireBytes: Int) -> Bool {
-    guard plainBytesInFlight < credit else { return wireBytesInFlight == 0 && credit > 0 }
+    guard plainBytesInFlight + reused.inFlight < credit else { return wireBytesInFlight == 0 && credit > 0 }
     return wireBytesInFlight == 0 || wireBytesInFlight + wireBytes <= windowBytes
   }
 
@@ -97,6 +99,12 @@ struct FlowWindow {
     if !hasRoom { wasFull = true }
   }
 
+  /// Takes note that the last group that was sent has so many bytes that the receiver had.
+  mutating func didReuse(_ bytes: Int) {
+    reused.inFlight += bytes
+    reused.groups.append((sent.groups, bytes))
+  }
+
   /// Whether the link was ready for more than the window allowed.
   mutating func noteFull() { wasFull = true }
 
@@ -110,6 +118,10 @@ struct FlowWindow {
     else { throw SyncError(.malformed, "an acknowledgement of what was not sent") }
     let news = totals.wireBytes - acknowledged.wireBytes
     acknowledged = totals
+    while let group = reused.groups.first, group.number <= totals.groups {
+      _ = reused.groups.removeFirst()
+      reused.inFlight -= group.bytes
+    }
     if let room = totals.room { credit = Int(min(room, UInt64(SyncLimits.plainWindowBytes))) }
     if wireBytesInFlight == 0 { idleSince = now + .milliseconds(1) }
     if let probe, totals.wireBytes >= probe.wireBytes {

@@ -165,9 +165,14 @@ extension Outgoing {
           includesTail: stretch.includesTail, isLearnt: isLearnt,
           hash: ContentParts.hash(of: entry.group[entry.range]))
         context.statistics.resumedBytes += UInt64(entry.range.count)
+        reusedBytes += entry.range.count
         finish(
           FrameCodec.frame(.reuse, in: context.frameForm) { frame.encode(to: &$0) }, packed: 0, plain: 0,
           groups: groups)
+      }
+      if entry.end != nil, reusedBytes > 0 {
+        window.didReuse(reusedBytes)
+        reusedBytes = 0
       }
     }
   }

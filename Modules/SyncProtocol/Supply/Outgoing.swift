@@ -41,6 +41,8 @@ final class Outgoing {
   var lastQueued: UInt64 = 0
   /// The group of which a part has gone out and not the end.
   var openTransfer: UInt64?
+  /// How much of that group, or of the next, the receiver had.
+  var reusedBytes = 0
   /// Counts large groups as they begin to go out.
   var transferNumber: UInt64 = 0
   /// Log sequences of the groups that went out whole and are not acknowledged, in their order on the wire.
@@ -104,7 +106,7 @@ final class Outgoing {
           collections: group.collections))
       return
     }
-    let plain = group.bytes
+    let plain = group.bytes(inColumns: context.features.contains(.columnParts))
     let bytes = isSlow(plain.count) ? ColumnGroup.split(plain) ?? plain : plain
     waitingTransferBytes += bytes.count
     taken.large += 1

@@ -23,7 +23,7 @@ enum ColumnGroup {
       out.writeVarint(count)
       for _ in 0..<count {
         let start = reader.offset
-        try reader.skipName()
+        try reader.skipDocumentHead()
         out.write(reader.bytes.extracting(start..<reader.offset))
         let wire = try reader.readBlob()
         guard let columns = try WireColumns(splitting: wire) else {
@@ -52,7 +52,7 @@ enum ColumnGroup {
     // The stamps come after all of the content.
     let first = reader.offset
     for _ in 0..<count {
-      try reader.skipName()
+      try reader.skipDocumentHead()
       _ = try reader.readBlob()
     }
     var stamps = ByteReader(group.span.bytes, offset: reader.offset)
@@ -61,7 +61,7 @@ enum ColumnGroup {
     out.writeVarint(count)
     for _ in 0..<count {
       let start = reader.offset
-      try reader.skipName()
+      try reader.skipDocumentHead()
       out.write(reader.bytes.extracting(start..<reader.offset))
       let content = try reader.readBlob()
       let told = try stamps.readBlob()
@@ -77,35 +77,34 @@ enum ColumnGroup {
     return out.bytes
   }
 
-  /// The collections named so far in what may be only the beginning of a group.
-  static func collections(_ bytes: [UInt8]) -> [String]? {
-    var reader = ByteReader(bytes.span.bytes, offset: isOne(bytes) ? 2 : 0)
-    var names: [String] = []
+  /// The collections named so far in what may be only the beginning of a group, or of a part of one.
+  ///
+  /// - Returns: `nil` when none is, unless it is a part.
+  static func collections(_ bytes: ArraySlice<UInt8>) -> Set<String>? {
+    var reader = ByteReader(bytes.span.bytes)
+    var names: Set<String> = []
     var previous: String?
+    var (isPart, isInColumns) = (false, false)
     do throws(CodecError) {
-      for _ in 0..<(try reader.readVarint()) {
+      var count = try reader.readVarint()
+      if count == 0 {
+        let found = try reader.readByte()
+        isInColumns = found == GroupEncoder.columnPartForm
+        isPart = isInColumns || found == GroupEncoder.partForm
+        guard isPart || found == form else { return nil }
+        if isPart { _ = try ComponentPart(from: &reader) }
+        count = try reader.readVarint()
+      }
+      for _ in 0..<count {
         let name = try reader.readCollection(after: &previous)
-        if !names.contains(name) { names.append(name) }
+        names.insert(name)
         _ = try reader.readBlob()
-        try reader.skipFlags()
-        _ = try reader.readBlob()
+        if try reader.readByte() & GroupEncoder.checkFlag != 0 { _ = try reader.readBytes(4) }
+        if !isInColumns { _ = try reader.readBlob() }
       }
     } catch {
       // It ends in the middle of a document, which is what was to be expected.
     }
-    return names.isEmpty ? nil : names
-  }
-}
-
-extension ByteReader {
-  /// Passes over a document's collection, id and flags.
-  fileprivate mutating func skipName() throws(CodecError) {
-    for _ in 0..<2 { _ = try readBlob() }
-    try skipFlags()
-  }
-
-  /// Passes over a document's flags, and the check that they may announce.
-  fileprivate mutating func skipFlags() throws(CodecError) {
-    if try readByte() & GroupEncoder.checkFlag != 0 { _ = try readBytes(4) }
+    return names.isEmpty && !isPart ? nil : names
   }
 }

@@ -19,18 +19,29 @@ enum ContentParts {
     return grain
   }
 
-  /// Where the parts end; what is behind the last end is none yet.
+  /// Where the parts of a group end; what is behind the last end is none yet, unless the group is `whole`.
+  ///
+  /// Of a part in columns the heads are cut apart from what the documents say.
+  static func ends(of group: ArraySlice<UInt8>, grain: Int, isWhole: Bool) -> [Int] {
+    guard let end = PartColumns.headsEnd(in: group) else {
+      return ends(in: group, grain: grain, isWhole: isWhole)
+    }
+    return ends(in: group[..<end], grain: grain, isWhole: true)
+      + ends(in: group[end...], grain: grain, isWhole: isWhole)
+  }
+
+  /// Where the parts end; what is behind the last end is none yet, unless the bytes are `whole`.
   ///
   /// - Complexity: O(*n*), about a nanosecond a byte.
-  static func ends(in bytes: [UInt8], grain: Int) -> [Int] {
+  static func ends(in bytes: ArraySlice<UInt8>, grain: Int, isWhole: Bool) -> [Int] {
     let gear = gear
     let least = 1 << (grain - 2)
     let most = 1 << (grain + 2)
     var ends: [Int] = []
-    var start = 0
+    var start = bytes.startIndex
     var hash: UInt64 = 0
-    var position = 0
-    while position < bytes.count {
+    var position = start
+    while position < bytes.endIndex {
       hash = hash << 1 &+ gear[Int(bytes[position])]
       position += 1
       let count = position - start
@@ -39,6 +50,7 @@ enum ContentParts {
       start = position
       hash = 0
     }
+    if isWhole, start < bytes.endIndex { ends.append(bytes.endIndex) }
     return ends
   }
 

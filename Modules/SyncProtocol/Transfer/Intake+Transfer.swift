@@ -7,10 +7,10 @@ extension Intake {
     guard context.features.contains(.slices), let peer = context.peer, let gatekeeper = context.gatekeeper
     else { return }
     let stage = context.shared.stage
-    try stage.load(from: context.store, at: context.now)
+    try stage.load(from: context.store, context.shared.components, at: context.now)
     var notices: [StagedNotice] = []
     for transfer in stage.transfers(at: context.now) {
-      guard let notice = StagedNotice(transfer, for: peer, gatekeeper) else { continue }
+      guard let notice = StagedNotice(transfer.outline, for: peer, gatekeeper) else { continue }
       staged.append(transfer)
       notices.append(notice)
     }
@@ -24,17 +24,17 @@ extension Intake {
   /// Takes a stretch of a large group from what an earlier link has brought.
   func take(_ frame: ReuseFrame, frameBytes: Int) throws(SyncError) {
     guard frame.stage < staged.count,
-      let range = staged[frame.stage].range(
+      let range = staged[frame.stage].outline.range(
         first: frame.first, count: frame.count, includesTail: frame.includesTail),
       !range.isEmpty, range.count <= frame.totalBytes - frame.offset
     else { throw SyncError(.malformed, "a stretch that was not staged") }
     let source = staged[frame.stage]
-    let bytes = source.bytes[range]
-    guard ContentParts.hash(of: bytes) == frame.hash else {
-      // Two parts of one name: the next session sends all of it.
+    guard let bytes = try stretch(range, of: source), ContentParts.hash(of: bytes) == frame.hash else {
+      // Two parts of one name, or parts that the store had no room for: the next session sends all of it.
       context.shared.stage.remove(source.number)
       throw SyncError(.checksum, "a stretch is not what the peer means")
     }
+    if source.isParts { Probe.reached(.partsReused) }
     Probe.reached(.transferResumed)
     var current = try begin(frame.transfer, totalBytes: frame.totalBytes, offset: frame.offset)
     current.bytes += bytes
@@ -47,12 +47,27 @@ extension Intake {
     try take(current, Receipt(wireBytes: UInt64(frameBytes), plainBytes: 0))
   }
 
-  /// Forgets what is whole now, or dropped.
+  private func stretch(
+    _ range: Range<Int>, of source: StagedTransfer
+  ) throws(SyncError) -> ArraySlice<UInt8>? {
+    do {
+      return try source.bytes(in: range, of: context.store)
+    } catch {
+      throw SyncError(store: error)
+    }
+  }
+
+  /// Forgets what is whole now, or dropped; parts go with the last one of their group.
   func forgetStaged(_ transfer: IncomingTransfer) {
-    if let resumed = transfer.resumed { context.shared.stage.remove(resumed.number) }
+    if let resumed = transfer.resumed, !resumed.isParts { context.shared.stage.remove(resumed.number) }
     guard let kept = transfer.kept else { return }
     pieces.removeAll()
-    context.shared.stage.discard(kept)
+    context.shared.stage.garbage.add(kept)
+  }
+
+  /// Forgets the parts that earlier links have brought, once a group came in parts to its end.
+  func forgetParts() {
+    for transfer in staged where transfer.isParts { context.shared.stage.remove(transfer.number) }
   }
 
   /// Has the store put aside what has come of a large group that takes long.
@@ -88,11 +103,11 @@ extension Intake {
     guard
       let rest = StagedTransfer(transfer.bytes, from: peer.site, kept: transfer.kept, at: context.now)
     else {
-      if let kept = transfer.kept { stage.discard(kept) }
+      if let kept = transfer.kept { stage.garbage.add(kept) }
       return
     }
     // Cut early, it may be less than what it was to go on from.
-    if let resumed = transfer.resumed, resumed.bytes.count <= rest.bytes.count {
+    if let resumed = transfer.resumed, !resumed.isParts, resumed.outline.byteCount <= rest.outline.byteCount {
       stage.remove(resumed.number)
     }
     stage.keep(rest)

@@ -57,7 +57,7 @@ struct PeerStages {
         Stretch(stage: index, range: 0..<stage.notice.tailBytes, first: 0, count: 0, includesTail: true)
       ]
     }
-    for end in ContentParts.ends(in: group, grain: stage.notice.grain) {
+    for end in ContentParts.ends(of: group[...], grain: stage.notice.grain, isWhole: true) {
       defer { start = end }
       guard let place = stage.places[ContentParts.name(of: group[start..<end])] else { continue }
       if let last = stretches.last, last.range.upperBound == start, last.first + last.count == place {

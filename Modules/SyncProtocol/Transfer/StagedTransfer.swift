@@ -3,43 +3,57 @@ import DocStore
 
 /// What arrived of a large group before its link broke.
 struct StagedTransfer: Sendable {
+  enum Content: Sendable {
+    /// The beginning of a group, or of one part of it.
+    case beginning([UInt8])
+    /// Whole parts of a group that comes in parts; the store has them.
+    case parts(StagedParts)
+  }
+
   /// Names it among those of one stage.
   var number: UInt64 = 0
-  let bytes: [UInt8]
+  let content: Content
+  let outline: StagedOutline
   /// When its link broke, or the process learnt of it.
   let since: Duration
-  /// Whose documents the bytes are of.
-  let collections: [String]
-  /// The peer that they came from.
-  let site: SiteID
-  /// What the store has put aside of it.
+  /// What the store has put aside of a beginning.
   let kept: StagingID?
-  let grain: Int
-  let ends: [Int]
 
   /// Stages the beginning of a group.
   ///
   /// - Returns: `nil` for what is too little, or no beginning of a group.
   init?(_ bytes: [UInt8], from site: SiteID, kept: StagingID?, at now: Duration) {
-    guard bytes.count >= SyncLimits.stagedBytes, let collections = ColumnGroup.collections(bytes) else {
+    var outline = StagedOutline(from: site, grain: ContentParts.grain(of: bytes.count))
+    guard bytes.count >= SyncLimits.stagedBytes, outline.append(bytes[...], isWhole: false) else {
       return nil
     }
-    self.bytes = bytes
-    since = now
-    self.collections = collections
-    self.site = site
+    content = .beginning(bytes)
+    self.outline = outline
     self.kept = kept
-    grain = ContentParts.grain(of: bytes.count)
-    ends = ContentParts.ends(in: bytes, grain: grain)
+    since = now
   }
 
-  /// Where consecutive parts lie, with what is behind the last one if asked for.
-  func range(first: Int, count: Int, includesTail: Bool) -> Range<Int>? {
-    guard first >= 0, count >= 0, first <= ends.count, count <= ends.count - first,
-      !includesTail || first + count == ends.count
-    else { return nil }
-    let start = first == 0 ? 0 : ends[first - 1]
-    if includesTail { return start..<bytes.count }
-    return start..<(count == 0 ? start : ends[first + count - 1])
+  /// Stages parts that the store has put aside.
+  init(_ parts: StagedParts, _ outline: StagedOutline, at now: Duration) {
+    content = .parts(parts)
+    self.outline = outline
+    kept = nil
+    since = now
+  }
+
+  /// What it takes in memory.
+  var memoryBytes: Int {
+    if case .beginning(let bytes) = content { bytes.count } else { outline.names.count * 16 }
+  }
+
+  var parts: StagedParts? { if case .parts(let parts) = content { parts } else { nil } }
+  var isParts: Bool { parts != nil }
+
+  /// The bytes of a range; `nil` when the store has them no more.
+  func bytes(in range: Range<Int>, of store: Store) throws -> ArraySlice<UInt8>? {
+    switch content {
+    case .beginning(let bytes): bytes[range]
+    case .parts(let parts): try store.read { try parts.bytes(in: range, $0) }
+    }
   }
 }

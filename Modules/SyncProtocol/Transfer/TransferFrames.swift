@@ -8,23 +8,18 @@ struct StagedNotice {
   let tailBytes: Int
   let tailName: UInt64
 
-  /// Names the parts of a transfer.
+  /// Tells of bytes that are kept.
   ///
   /// - Returns: `nil` unless its bytes came from that very peer, or all of its collections may flow to it, since names of
   ///   parts tell who has the same; and where its collections may not come in.
-  init?(_ transfer: StagedTransfer, for peer: PeerInfo, _ gatekeeper: Gatekeeper) {
-    guard transfer.collections.allSatisfy(gatekeeper.mayAccept),
-      transfer.site == peer.site || transfer.collections.allSatisfy(gatekeeper.maySend)
+  init?(_ outline: StagedOutline, for peer: PeerInfo, _ gatekeeper: Gatekeeper) {
+    guard outline.collections.allSatisfy(gatekeeper.mayAccept),
+      outline.site == peer.site || outline.collections.allSatisfy(gatekeeper.maySend)
     else { return nil }
-    grain = transfer.grain
-    var start = 0
-    names = []
-    for end in transfer.ends {
-      names.append(ContentParts.name(of: transfer.bytes[start..<end]))
-      start = end
-    }
-    tailBytes = transfer.bytes.count - start
-    tailName = ContentParts.name(of: transfer.bytes[start...])
+    grain = outline.grain
+    names = outline.names
+    tailBytes = outline.tailBytes
+    tailName = outline.tailName
   }
 
   func encode(to out: inout ByteWriter) {

@@ -12,11 +12,11 @@ package final class TransferStage: Sendable {
     var lastNumber: UInt64 = 0
     var lastName: UInt64 = 0
     var isLoaded = false
-    /// What the store need not keep any more.
-    var garbage: [StagingID] = []
   }
 
   private let state = Mutex(State())
+  /// What the store need not keep any more.
+  let garbage = StagingGarbage()
 
   init() {}
 
@@ -43,18 +43,23 @@ package final class TransferStage: Sendable {
       state.transfers.append(transfer)
       while state.transfers.count > SyncLimits.stagedTransfers
         || state.transfers.count > 1
-          && state.transfers.reduce(0, { $0 + $1.bytes.count }) > SyncLimits.groupBytes
+          && state.transfers.reduce(0, { $0 + $1.memoryBytes }) > SyncLimits.groupBytes
       {
-        if let kept = state.transfers.removeFirst().kept { state.garbage.append(kept) }
+        discard([state.transfers.removeFirst()])
       }
     }
+  }
+
+  /// Has the store forget what it keeps of transfers; of parts, when nobody refers to them.
+  private func discard(_ transfers: [StagedTransfer]) {
+    for id in transfers.compactMap(\.kept) { garbage.add(id) }
   }
 
   /// What is kept; old ones are forgotten.
   func transfers(at now: Duration) -> [StagedTransfer] {
     state.withLock { state in
       let isOld = { (transfer: StagedTransfer) in now - transfer.since > SyncLimits.stagedAge }
-      state.garbage += state.transfers.filter(isOld).compactMap(\.kept)
+      discard(state.transfers.filter(isOld))
       state.transfers.removeAll(where: isOld)
       return state.transfers
     }
@@ -63,37 +68,45 @@ package final class TransferStage: Sendable {
   /// Forgets one that has served.
   func remove(_ number: UInt64) {
     state.withLock { state in
-      state.garbage += state.transfers.filter { $0.number == number }.compactMap(\.kept)
+      discard(state.transfers.filter { $0.number == number })
       state.transfers.removeAll { $0.number == number }
     }
   }
 
-  /// Has the store forget what nobody needs.
-  func discard(_ id: StagingID) { state.withLock { $0.garbage.append(id) } }
-
-  /// What the store may forget, for whoever writes next.
-  func takeGarbage() -> [StagingID] {
+  /// Takes note of parts that the store has forgotten for want of room.
+  func forget(_ ids: Set<StagingID>) {
     state.withLock { state in
-      defer { state.garbage = [] }
-      return state.garbage
+      state.transfers.removeAll { $0.parts.map { ids.contains($0.id) } ?? false }
     }
   }
 
-  /// Learns once what an earlier process has put aside.
-  func load(from store: Store, at now: Duration) throws(SyncError) {
+  func keepsParts(_ id: StagingID) -> Bool {
+    state.withLock { state in state.transfers.contains { $0.parts?.id == id } }
+  }
+
+  /// Learns what an earlier process has put aside, once, and what parts sessions have left since the call before.
+  func load(from store: Store, _ components: ComponentStage, at now: Duration) throws(SyncError) {
     let isFirst = state.withLock { state in
       defer { state.isLoaded = true }
       return !state.isLoaded
     }
-    guard isFirst else { return }
+    var left = components.takeLeft()
+    guard isFirst || !left.isEmpty else { return }
     do {
       try store.read { transaction in
-        for id in try transaction.stagedIDs() where StagedPiece.isTransfer(id) {
-          guard let transfer = try? StagedPiece.transfer(id, in: transaction, at: now) else {
-            discard(id)
-            continue
+        for id in isFirst ? try transaction.stagedIDs().sorted() : [] {
+          if StagedComponent.isOne(id) {
+            if !components.isUsed(id), !left.contains(id) { left.insert(id, at: 0) }
+          } else if let transfer = try? StagedPiece.transfer(id, in: transaction, at: now) {
+            keep(transfer)
+          } else {
+            garbage.add(id)
           }
-          keep(transfer)
+        }
+        for id in left {
+          let found = try StagedParts.staged(
+            id, in: transaction, roomBytes: store.stagedBytes, garbage, at: now)
+          if let found { keep(found) }
         }
       }
     } catch {

@@ -69,6 +69,21 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
       name: "staging", features: [.compactFrames, .staging], tune: { $0.splitDocuments = 10 },
       fill: { try Self.put(0..<35, n: 0, at: $0) }),
     GoldenSession(
+      name: "columns", features: [.compactFrames, .staging, .columnParts], types: [.chunk],
+      tune: { $0.splitDocuments = 10 },
+      fill: { try Self.put(0..<35, n: 0, at: $0) }),
+    GoldenSession(
+      name: "parts", features: [.compactFrames, .slices, .staging, .columnParts], types: [.chunk, .reuse],
+      tune: { $0.splitBytes = 20_000 }, pieceBytes: 400, framesUntilCut: 19,
+      fill: { peer in
+        try peer.write { transaction in
+          for number in 0..<16 {
+            let text = DensePackingTests.prose(4_000, seed: UInt64(number))
+            try transaction.upsert(["text": .string(text)], id: try DocumentID("d\(number)"), into: "things")
+          }
+        }
+      }, isLive: false),
+    GoldenSession(
       name: "slices", features: [.compactFrames, .slices], types: [.chunk, .reuse],
       tune: {
         $0.slowTransferSpan = .zero

@@ -1,0 +1,31 @@
+import DocStore
+import Synchronization
+
+/// What the store has put aside and need not keep any more, for whoever writes next.
+final class StagingGarbage: Sendable {
+  struct Item: Sendable {
+    let id: StagingID
+    /// The first piece that may go.
+    let first: UInt32
+
+    func forget(in transaction: WriteTransaction) throws {
+      try transaction.unstage(id, parts: first...UInt32.max)
+    }
+  }
+
+  private let items = Mutex<[Item]>([])
+
+  func add(_ id: StagingID) { items.withLock { $0.append(Item(id: id, first: 0)) } }
+
+  /// The parts of a large group from a number on.
+  func add(_ id: StagingID, from part: UInt64) {
+    items.withLock { $0.append(Item(id: id, first: StagedComponent.firstPiece(of: part))) }
+  }
+
+  func take() -> [Item] {
+    items.withLock { items in
+      defer { items = [] }
+      return items
+    }
+  }
+}
