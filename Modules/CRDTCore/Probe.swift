@@ -143,6 +143,7 @@ package enum Probe {
     case cameInChunks
     /// A large group went on where an earlier link had broken.
     case transferResumed
+    /// A large group in parts went on with parts that an earlier link had brought.
     case partsReused
     /// A document that had left a subscription was let go of.
     case letGo

@@ -24,8 +24,6 @@ package enum SyncLimits {
   package static let plainWindowBytes = 16 << 20
   /// Plain bytes that a receiver offers to take while some wait to be applied.
   package static let creditBytes = 8 << 20
-  /// Plain bytes of a group from which on its beginning is kept when the link breaks.
-  package static let stagedBytes = 4 << 10
   /// Beginnings that are kept, and told to a peer.
   package static let stagedTransfers = 4
   /// For how long they are.

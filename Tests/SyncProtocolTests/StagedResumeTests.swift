@@ -179,6 +179,27 @@ import Testing
     #expect(try peer.documents() == source.documents())
   }
 
+  @Test func `a receiver that is slow to store is not given all at once`() throws {
+    let (network, source, peer) = try Self.pair()
+    try Self.connect(network, source, peer, until: 900_000)
+    let configure = network.configure
+    network.configure = {
+      configure(&$0)
+      $0.tuning.creditBytes = 150_000
+    }
+    let (_, there) = try network.connect(source, peer)
+    there.holdsApplies = true
+    try network.settle()
+    // One part, until it has said what it takes; then about that.
+    #expect(Self.partBytes..<(2 * Self.partBytes) ~= there.session.footprint.unappliedBytes)
+    there.holdsApplies = false
+    while there.applies.isEmpty { try #require(try network.step()) }
+    var most = 0
+    while try network.step() { most = max(most, there.session.footprint.unappliedBytes) }
+    #expect(most < 150_000 + 2 * Self.partBytes)
+    #expect(try peer.documents() == source.documents())
+  }
+
   @Test func `what was kept of it goes when it is here`() throws {
     let (network, source, peer) = try Self.pair()
     try Self.connect(network, source, peer, until: 700_000)

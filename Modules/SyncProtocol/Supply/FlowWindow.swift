@@ -71,7 +71,11 @@ struct FlowWindow {
 
   /// Whether a frame of about that many bytes fits whole; one always does when nothing is in flight.
   func hasRoom(for wireBytes: Int) -> Bool {
-    guard plainBytesInFlight + reused.inFlight < credit else { return wireBytesInFlight == 0 && credit > 0 }
+    // What the receiver has itself takes next to no bytes: one group of that at a time until it says what it takes.
+    let taken = plainBytesInFlight + reused.inFlight
+    guard taken < credit, reused.inFlight == 0 || acknowledged.wireBytes > 0 else {
+      return wireBytesInFlight == 0 && credit > 0
+    }
     return wireBytesInFlight == 0 || wireBytesInFlight + wireBytes <= windowBytes
   }
 

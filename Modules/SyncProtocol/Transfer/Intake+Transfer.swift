@@ -7,7 +7,8 @@ extension Intake {
     guard context.features.contains(.slices), let peer = context.peer, let gatekeeper = context.gatekeeper
     else { return }
     let stage = context.shared.stage
-    try stage.load(from: context.store, context.shared.components, at: context.now)
+    try stage.load(
+      from: context.store, context.shared.components, least: context.tuning.stagedBytes, at: context.now)
     var notices: [StagedNotice] = []
     for transfer in stage.transfers(at: context.now) {
       guard let notice = StagedNotice(transfer.outline, for: peer, gatekeeper) else { continue }
@@ -74,7 +75,7 @@ extension Intake {
   func putAside(_ transfer: inout IncomingTransfer) {
     guard context.features.contains(.slices), let peer = context.peer,
       context.now - transfer.keptAt >= context.tuning.stagingSpan,
-      transfer.bytes.count - transfer.keptBytes >= SyncLimits.stagedBytes
+      transfer.bytes.count - transfer.keptBytes >= context.tuning.stagedBytes
     else { return }
     transfer.keptAt = context.now
     let id: StagingID
@@ -100,7 +101,7 @@ extension Intake {
   func stageRest() {
     guard context.features.contains(.slices), let transfer, let peer = context.peer else { return }
     let stage = context.shared.stage
-    guard
+    guard transfer.bytes.count >= context.tuning.stagedBytes,
       let rest = StagedTransfer(transfer.bytes, from: peer.site, kept: transfer.kept, at: context.now)
     else {
       if let kept = transfer.kept { stage.garbage.add(kept) }

@@ -24,7 +24,7 @@ final class StagedParts: Sendable {
   /// Looks at what a session has left.
   ///
   /// What would take more than half of the room is let go of, as all is stored anew while the group comes once more.
-  /// - Returns: `nil`, and the store is to forget all, for what is too little or damaged.
+  /// - Returns: `nil`, and the store is to forget all, for nothing and for what is damaged.
   /// - Complexity: O(*n*) in the bytes.
   static func staged(
     _ id: StagingID, in transaction: borrowing ReadTransaction, roomBytes: Int, _ garbage: StagingGarbage,
@@ -46,11 +46,11 @@ final class StagedParts: Sendable {
         outline = next
         return true
       }
-    } catch let error as StoreError where error.code == .corrupt {
+    } catch let error where error is CodecError || (error as? StoreError)?.code == .corrupt {
       garbage.add(id)
       return nil
     }
-    guard let outline, outline.byteCount >= SyncLimits.stagedBytes else {
+    guard let outline else {
       garbage.add(id)
       return nil
     }
@@ -72,7 +72,7 @@ final class StagedParts: Sendable {
           isFound = true
           return false
         }
-      } catch let error as StoreError where error.code == .corrupt {
+      } catch let error where error is CodecError || (error as? StoreError)?.code == .corrupt {
         return nil
       }
       guard isFound else { return nil }

@@ -21,12 +21,10 @@ struct StagedTransfer: Sendable {
 
   /// Stages the beginning of a group.
   ///
-  /// - Returns: `nil` for what is too little, or no beginning of a group.
+  /// - Returns: `nil` for what is no beginning of a group.
   init?(_ bytes: [UInt8], from site: SiteID, kept: StagingID?, at now: Duration) {
     var outline = StagedOutline(from: site, grain: ContentParts.grain(of: bytes.count))
-    guard bytes.count >= SyncLimits.stagedBytes, outline.append(bytes[...], isWhole: false) else {
-      return nil
-    }
+    guard outline.append(bytes[...], isWhole: false) else { return nil }
     content = .beginning(bytes)
     self.outline = outline
     self.kept = kept

@@ -85,7 +85,11 @@ package final class TransferStage: Sendable {
   }
 
   /// Learns what an earlier process has put aside, once, and what parts sessions have left since the call before.
-  func load(from store: Store, _ components: ComponentStage, at now: Duration) throws(SyncError) {
+  ///
+  /// Less than `least` bytes of a group are not kept.
+  func load(
+    from store: Store, _ components: ComponentStage, least: Int, at now: Duration
+  ) throws(SyncError) {
     let isFirst = state.withLock { state in
       defer { state.isLoaded = true }
       return !state.isLoaded
@@ -97,7 +101,9 @@ package final class TransferStage: Sendable {
         for id in isFirst ? try transaction.stagedIDs().sorted() : [] {
           if StagedComponent.isOne(id) {
             if !components.isUsed(id), !left.contains(id) { left.insert(id, at: 0) }
-          } else if let transfer = try? StagedPiece.transfer(id, in: transaction, at: now) {
+          } else if let transfer = try? StagedPiece.transfer(id, in: transaction, at: now),
+            transfer.outline.byteCount >= least
+          {
             keep(transfer)
           } else {
             garbage.add(id)
@@ -106,7 +112,7 @@ package final class TransferStage: Sendable {
         for id in left {
           let found = try StagedParts.staged(
             id, in: transaction, roomBytes: store.stagedBytes, garbage, at: now)
-          if let found { keep(found) }
+          if let found, found.outline.byteCount >= least { keep(found) }
         }
       }
     } catch {

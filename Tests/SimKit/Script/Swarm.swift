@@ -117,7 +117,7 @@ package struct Swarm {
       plan.liveQueueBytes = draws.logarithmic(in: 500...1 << 20)
       plan.windowBytes = draws.logarithmic(in: 1...32 << 10)
     }
-    if has(.abilities), draws.oneIn(2) { plan.withheldFeatures = draws.next() & 0x7FF }
+    if has(.abilities), draws.oneIn(2) { plan.withheldFeatures = draws.next() & 0x17FF }
     // Nearly all of them, so that there are peers that both can.
     if has(.announcements), !draws.oneIn(6) { plan.offeredFeatures = Features.mesh.rawValue }
     if has(.observers) { plan.observed = (0..<draws.int(in: 1...2)).map { _ in draws.int(below: 4) } }
