@@ -42,6 +42,11 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func `a peer that pulls nothing has caught up`() async throws {
+    try phone.connect(to: tablet)
+    for peer in [phone, tablet] { try await peer.waitForStatus { $0["is_caught_up"].bool == true } }
+  }
+
   @Test func `a peer tells when it has caught up and when documents came last`() async throws {
     try tablet.store["bikes"].upsert(["_id": "b1"])
     let before = milliseconds
