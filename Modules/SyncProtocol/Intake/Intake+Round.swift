@@ -22,12 +22,14 @@ extension Intake {
     guard let gatekeeper = context.gatekeeper else { return }
     var names = interest.names.filter(gatekeeper.mayAccept)
     if case .collections(let some) = due { names.removeAll { !some.contains($0) } }
-    guard !names.isEmpty else {
+    guard !interest.isEmpty else {
       phase = .done
       return tellCaughtUp()
     }
     if isFullRound { noteFullRound(at: try context.read { $0.sequence }) }
     phase = .asking
+    // Where there is nothing to ask the sender hears that, too: only so it knows that this peer has everything.
+    if names.isEmpty { sendQuestions([]) }
     for name in names { tasks.append(.fingerprint(RangeScan(KeyRange(collection: name)), theirs: nil)) }
   }
 

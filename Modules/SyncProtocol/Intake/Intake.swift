@@ -228,19 +228,21 @@ final class Intake {
   func flush() {
     if !questions.isEmpty {
       context.statistics.roundTrips += 1
-      for part in questions.pieces(of: 100) {
-        context.send(.compare) { out in
-          out.writeVarint(round)
-          out.writeVarint(part.count)
-          for question in part { question.encode(to: &out) }
-        }
-      }
+      for part in questions.pieces(of: 100) { sendQuestions(part) }
       questions = []
     }
     sendWants(wants, round: round, isGroup: false)
     wants = []
     sendHaves(haves, round: round)
     haves = []
+  }
+
+  func sendQuestions(_ questions: ArraySlice<RangeQuestion>) {
+    context.send(.compare) { out in
+      out.writeVarint(round)
+      out.writeVarint(questions.count)
+      for question in questions { question.encode(to: &out) }
+    }
   }
 
   func sendWants(_ wants: [DocumentWant], round: UInt64, isGroup: Bool, isGraft: Bool = false) {
