@@ -175,7 +175,7 @@ package final class SimDriver {
       case .pack(let job):
         // Other threads take their time, and overtake each other.
         peer.later(&draws) { [weak self] in
-          guard let self, !self.isOver, self.peer.isRunning else { return }
+          guard let self, !self.isOver else { return }
           try self.perform(self.session.packed(job.run(with: PackBench()), now: self.now))
         }
       case .apply(let batch):

@@ -167,9 +167,14 @@ package final class SimPeer {
   func later(_ draws: inout Stream, _ body: @escaping () throws -> Void) {
     let isSlow = draws.oneIn(40)
     let delay = draws.int(below: max(plan.slowness * (isSlow ? 100 : 1), 1))
-    let start = starts
-    world.after(max(SimTime(delay), pausedUntil - world.now)) { [unowned self] in
+    after(SimTime(delay), in: starts, body)
+  }
+
+  /// Lets something happen after a delay, and after a pause that begins meanwhile, unless the process ends before.
+  private func after(_ delay: SimTime, in start: Int, _ body: @escaping () throws -> Void) {
+    world.after(max(delay, pausedUntil - world.now)) { [unowned self] in
       guard store != nil, starts == start else { return }
+      guard world.now >= pausedUntil else { return after(0, in: start, body) }
       clock.set(world.now)
       try body()
     }
