@@ -85,6 +85,8 @@ package enum Probe {
     case lettingGoUnasked
     /// What left a subscription is never let go of.
     case leftStays
+    /// What went out together binds nothing while the receiver may yet leave it out.
+    case sentBindsNothing
     /// Of the fields that are written to a document that is there, the last one is not.
     case fieldNotWritten
   }

@@ -12,7 +12,7 @@ package struct DefectSearch {
     .wallClockAlone: 2, .componentPublishedInParts: 7, .cursorAhead: 49, .evictionsForgotten: 81,
     .policyPrintForgotten: 53, .evictedDeletionForgotten: 1_959, .unaskedInParts: 502, .queueNotDropped: 8,
     .lettingGoUnasked: 38, .leftStays: 19, .fieldNotWritten: 5, .checksumIgnored: 756,
-    .framesNotNumbered: 756,
+    .framesNotNumbered: 756, .sentBindsNothing: 320_644,
   ]
 
   /// Defects that no seed has found so far: they are looked for by hand.

@@ -10,6 +10,8 @@ final class GroupBatch {
   private var group = GroupEncoder()
   private(set) var sequence: UInt64 = 0
   private var mayOvertake = true
+  /// Whether nobody waits for this group more than for others.
+  private var isBulk = true
   private var partCount = 0
   private var documents = 0
   private var bytes = 0
@@ -19,6 +21,8 @@ final class GroupBatch {
   private var hasSteps = false
   /// Whether parts of the group went out that become visible with the last one: it may have no such changes.
   private(set) var isStaged = false
+  /// Whether the receiver has to have something to take the group.
+  private(set) var hasBases = false
 
   init(_ context: SessionContext, _ outgoing: Outgoing) {
     self.context = context
@@ -33,8 +37,12 @@ final class GroupBatch {
     self.sequence = sequence
     self.mayOvertake = mayOvertake
     (partCount, documents, bytes) = (0, 0, 0)
-    (hasSteps, isStaged) = (false, false)
+    (hasSteps, isStaged, hasBases) = (false, false, false)
+    isBulk = sequence == 0
   }
+
+  /// Names the group that was begun without a name; parts of it that went out have none.
+  func name(_ sequence: UInt64) { self.sequence = sequence }
 
   /// Adds what `base` lacks of a document, unless the gate keeps it here or it is too large.
   ///
@@ -45,6 +53,7 @@ final class GroupBatch {
   ) throws(CodecError) {
     guard let cleared = context.gatekeeper?.clear(collection.name) else { return }
     makeRoom()
+    if !base.isEmpty { hasBases = true }
     let before = group.byteCount
     let tooLarge = try group.append(
       cleared, id: id, flags: flags, record: record, base: base,
@@ -96,7 +105,7 @@ final class GroupBatch {
       group.part = ComponentPart(component: component, part: UInt64(partCount), isLast: isLast)
     }
     guard isStaged || !group.isEmpty else { return }
-    outgoing.add(group, sequence: sequence, mayOvertake: mayOvertake && partCount == 0)
+    outgoing.add(group, sequence: sequence, isBulk: isBulk, mayOvertake: mayOvertake && partCount == 0)
     group.removeAll()
     partCount += 1
   }

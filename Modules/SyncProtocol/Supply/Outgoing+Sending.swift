@@ -46,7 +46,7 @@ extension Outgoing {
     let most = streamStart + UInt64(min(streamBytes, fragmentBytes))
     var count = Int(most - streamStart)
     var (groups, documents) = (0, 0)
-    let isLive = smallGroups.first.map { $0.sequence > 0 } ?? false
+    let isLive = smallGroups.first.map { !$0.isBulk } ?? false
     // A piece ends with a group where one ends in it, so that few are ever begun and not whole.
     while let group = smallGroups.first, group.end <= most {
       _ = smallGroups.removeFirst()
@@ -121,7 +121,7 @@ extension Outgoing {
     let range = transfer.offset..<transfer.offset + min(end - transfer.offset, chunkBytes)
     let chunk = try packer.chunk(
       of: bytes.span.bytes, offset: range.lowerBound, plainBytes: range.count, rate: window.rate,
-      isBulk: transfer.sequence == 0 && transfer.documents > 1,
+      isBulk: transfer.isBulk && transfer.documents > 1,
       mayLeave: context.configuration.packsOutside, goesNext: packing.isEmpty)
     switch chunk {
     case .packed(let content): return (range, content)

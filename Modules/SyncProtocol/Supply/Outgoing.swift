@@ -8,6 +8,7 @@ final class Outgoing {
     let bytes: [UInt8]
     let documents: Int
     let sequence: UInt64
+    let isBulk: Bool
     let collections: CollectionSet
     /// What was packed of it, or is being packed.
     var offset = 0
@@ -20,6 +21,7 @@ final class Outgoing {
     var end: UInt64
     let documents: Int
     let sequence: UInt64
+    let isBulk: Bool
     let collections: CollectionSet
   }
 
@@ -93,8 +95,9 @@ final class Outgoing {
   /// - Parameters:
   ///   - group: Documents that become visible together.
   ///   - sequence: The commit that it carries, or what binds an answer; 0 when it is neither.
+  ///   - isBulk: Whether nobody waits for it more than for others.
   ///   - mayOvertake: Whether it may go out before large groups that are waiting.
-  func add(_ group: borrowing GroupEncoder, sequence: UInt64 = 0, mayOvertake: Bool = true) {
+  func add(_ group: borrowing GroupEncoder, sequence: UInt64, isBulk: Bool, mayOvertake: Bool) {
     let isLarge = group.byteCount + 8 > smallGroupBytes || !mayOvertake && hasTransfers
     // Parts keep their order, whatever their lengths.
     guard isLarge || group.part != nil else {
@@ -103,7 +106,7 @@ final class Outgoing {
       smallGroups.append(
         SmallGroup(
           end: streamStart + UInt64(streamBytes), documents: group.documentCount, sequence: sequence,
-          collections: group.collections))
+          isBulk: isBulk, collections: group.collections))
       return
     }
     let plain = group.bytes(inColumns: context.features.contains(.columnParts))
@@ -114,7 +117,7 @@ final class Outgoing {
     transfers.append(
       Transfer(
         number: lastQueued, bytes: bytes, documents: group.documentCount, sequence: sequence,
-        collections: group.collections))
+        isBulk: isBulk, collections: group.collections))
   }
 
   /// Whether a group takes so long that its link may well break meanwhile, or goes on where an earlier one did.

@@ -17,6 +17,8 @@ struct RecentGroups {
   init(after sequence: UInt64) { through = sequence }
 
   var isEmpty: Bool { records.isEmpty }
+  /// Whether anything is bound that is no transaction.
+  private(set) var hasBindings = false
   /// All documents of these transactions, in any order.
   var places: some Swift.Collection<StoredPlace> { sequences.keys }
 
@@ -55,6 +57,7 @@ struct RecentGroups {
   /// - Returns: What the binding is called, as a transaction is by its sequence.
   mutating func bind(_ places: [StoredPlace]) -> UInt64 {
     let name = makeName()
+    hasBindings = true
     insert(name, places.map { DocumentRun(collection: $0.collection, numbers: $0.number...$0.number) })
     return name
   }
@@ -75,6 +78,7 @@ struct RecentGroups {
       answered[name] = nil
       remove(name)
     }
+    hasBindings = records.keys.contains { $0 >= Self.firstBinding }
   }
 
   /// Only what was asked for, and what is committed after a sequence.
@@ -82,6 +86,7 @@ struct RecentGroups {
     var begun = RecentGroups(after: sequence)
     begun.nextBinding = nextBinding
     begun.answered = answered
+    begun.hasBindings = hasBindings
     for (name, members) in records where name >= Self.firstBinding { begun.insert(name, members) }
     return begun
   }

@@ -188,14 +188,31 @@ extension Supply {
     _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction, budget: inout Int
   ) throws {
     batch.begin()
-    try include(bundle, &sources, transaction, budget: &budget)
+    let places = try include(bundle, &sources, transaction, budget: &budget)
+    bind(places)
     batch.finish()
   }
 
+  /// Binds what goes out together as long as it is under way, if the peer may leave it out, since it builds on what the
+  /// peer may have let go of: a part of it may yet be sent beside something else.
+  private func bind(_ places: [StoredPlace]) {
+    guard batch.hasBases, 2...SyncLimits.groupDocuments ~= places.count,
+      !Probe.defect(.sentBindsNothing)
+    else { return }
+    batch.name(recent.bind(places))
+    if isRoundActive { pass.recentSent.formUnion(places) }
+  }
+
+  /// Adds those of a bundle that the peer lacks to the group.
+  ///
+  /// - Returns: Them, where one may build on what the peer has.
+  @discardableResult
   private func include(
     _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction, budget: inout Int
-  ) throws {
+  ) throws -> [StoredPlace] {
     var places = bundle.places
+    var included: [StoredPlace] = []
+    let mayHaveBases = !deferred.isEmpty
     if isRoundActive {
       for place in places where recent.contains(place) { pass.recentSent.insert(place) }
     }
@@ -209,20 +226,25 @@ extension Supply {
           budget -= 1
           let place = StoredPlace(collection: run.collection, number: number)
           let isRecent = !places.isEmpty && places.remove(place) != nil
+          if mayHaveBases { included.append(place) }
           if let inclusion = takeDeferred(place) {
             try include(inclusion, id, summary, record, source)
           } else if isRecent || source.streamed.contains(id) {
             try include(.whole, id, summary, record, source)
+          } else if mayHaveBases {
+            included.removeLast()
           }
           return true
         }
       }
     }
     try sources.forEachIntactRecord(at: places, transaction) { source, place, id, summary, record in
+      if mayHaveBases { included.append(place) }
       try include(takeDeferred(place) ?? .whole, id, summary, record, source)
     }
     // What is here no more, or damaged, is owed no more.
     for place in places { _ = takeDeferred(place) }
+    return included
   }
 
   /// Answers requests outside of a reconciliation, with what recent transactions bind to them.

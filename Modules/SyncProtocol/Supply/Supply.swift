@@ -174,6 +174,8 @@ final class Supply {
   /// Takes the peer's totals, when so many of its frames have come.
   func take(_ totals: Acknowledgement, frames: UInt64) throws(SyncError) {
     underWay.applied(try outgoing.take(totals), frames: frames)
+    // What the peer has left out it has asked for before it acknowledged.
+    if recent.hasBindings, outgoing.isConfirmed { recent.removeBindings(except: requests.bindings) }
   }
 
   var gatekeeper: Gatekeeper? { context.gatekeeper }
