@@ -179,6 +179,20 @@ import Testing
     #expect(try peer.documents() == source.documents())
   }
 
+  @Test func `parts that the store has forgotten meanwhile are not told of`() throws {
+    let (network, source, peer) = try Self.pair()
+    try Self.connect(network, source, peer, until: 700_000)
+    let other = try network.addPeer("other")
+    // Whoever comes first learns of them.
+    try Self.connect(network, other, peer)
+    for id in try peer.store.read({ try $0.stagedIDs() }) {
+      _ = try peer.store.write { try $0.unstage(id) }
+    }
+    let second = try Self.connect(network, source, peer)
+    #expect(second.resumed < Self.partBytes)
+    #expect(try peer.documents() == source.documents())
+  }
+
   @Test func `a receiver that is slow to store is not given all at once`() throws {
     let (network, source, peer) = try Self.pair()
     try Self.connect(network, source, peer, until: 900_000)

@@ -164,9 +164,8 @@ extension Intake {
         context.shared.components.makeName(
           context.configuration.random(), isKept: context.shared.stage.keepsParts)
       }
-      if part.isLast { forgetParts() }
       // Of a group of which a part did not come nothing is taken.
-      if group.step == nil { group.removeDocuments { _ in true } }
+      if group.step == nil { group.removeDocuments { _ in true } } else if part.isLast { forgetParts() }
     } else {
       group.makeDrafts(with: &drafter)
     }

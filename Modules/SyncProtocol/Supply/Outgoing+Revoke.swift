@@ -27,6 +27,7 @@ extension Outgoing {
     gone.large += UInt64(dropped.count)
     guard let openTransfer, dropped[openTransfer] != nil else { return }
     self.openTransfer = nil
+    reusedBytes = 0
     let head = ChunkHead(dropping: transferNumber)
     try abort(FrameCodec.frame(.chunk, in: context.frameForm) { head.encode(to: &$0) })
   }

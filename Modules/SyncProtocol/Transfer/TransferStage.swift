@@ -80,11 +80,12 @@ package final class TransferStage: Sendable {
     }
   }
 
-  func keepsParts(_ id: StagingID) -> Bool {
-    state.withLock { state in state.transfers.contains { $0.parts?.id == id } }
-  }
+  func keepsParts(_ id: StagingID) -> Bool { parts.contains(id) }
 
-  /// Learns what an earlier process has put aside, once, and what parts sessions have left since the call before.
+  private var parts: Set<StagingID> { state.withLock { Set($0.transfers.compactMap(\.parts?.id)) } }
+
+  /// Learns what an earlier process has put aside, once, and what parts sessions have left since the call before, and
+  /// passes over parts that the store has forgotten.
   ///
   /// Less than `least` bytes of a group are not kept.
   func load(
@@ -95,10 +96,13 @@ package final class TransferStage: Sendable {
       return !state.isLoaded
     }
     var left = components.takeLeft()
-    guard isFirst || !left.isEmpty else { return }
+    let known = parts
+    guard isFirst || !left.isEmpty || !known.isEmpty else { return }
     do {
       try store.read { transaction in
-        for id in isFirst ? try transaction.stagedIDs().sorted() : [] {
+        let kept = try transaction.stagedIDs()
+        forget(known.subtracting(kept))
+        for id in isFirst ? kept.sorted() : [] {
           if StagedComponent.isOne(id) {
             if !components.isUsed(id), !left.contains(id) { left.insert(id, at: 0) }
           } else if let transfer = try? StagedPiece.transfer(id, in: transaction, at: now),
