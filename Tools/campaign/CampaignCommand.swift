@@ -19,6 +19,8 @@ struct CampaignCommand: AsyncParsableCommand {
   var peers = 5
   @Option(help: "Seconds of trouble in each run.")
   var seconds = 6.0
+  @Flag(help: "In place of all that: one large transaction over a line that never lasts for it.")
+  var interrupted = false
   @Option(help: ArgumentHelp("Breaks something: flip (bits on the way) or lose (an old copy of a store)."))
   var plant: String?
 
@@ -35,6 +37,10 @@ struct CampaignCommand: AsyncParsableCommand {
     let scratch = URL(filePath: parent).appendingPathComponent(
       "campaign-\(ProcessInfo.processInfo.processIdentifier)")
     defer { try? FileManager.default.removeItem(at: scratch) }
+    if interrupted {
+      try FileManager.default.createDirectory(at: scratch, withIntermediateDirectories: true)
+      return print(try await Interruption(directory: scratch, program: dunlin).run())
+    }
     var tally: [String: Int] = [:]
     var acknowledged = 0
     var failed: [UInt64] = []

@@ -21,6 +21,8 @@ final class FaultProxy: Sendable {
     var stalled: Set<Way> = []
     /// Bytes that still pass before the connection is cut.
     var bytesUntilCut: Int?
+    /// Connections that were made.
+    var connections = 0
     var flipsNext = false
     var flips = 0
     /// Raised by each cut: connections of an older number end.
@@ -30,10 +32,15 @@ final class FaultProxy: Sendable {
 
   let port: Int
   private let listener: Int32
+  /// Bytes after which each connection is cut.
+  private let bytesEach: Int?
   private let state: Mutex<State>
 
   /// A line to a port of this machine, which may change later.
-  init(to target: Int) throws {
+  ///
+  /// With `bytesEach` no connection lasts for more bytes than that.
+  init(to target: Int, bytesEach: Int? = nil) throws {
+    self.bytesEach = bytesEach
     let handle = Self.tcpSocket()
     listener = handle
     var address = Self.loopback(0)
@@ -67,6 +74,9 @@ final class FaultProxy: Sendable {
 
   /// Changes one bit of what passes next.
   func flip() { state.withLock { $0.flipsNext = true } }
+
+  /// Connections made so far.
+  var connections: Int { state.withLock { $0.connections } }
 
   /// Bits changed so far.
   var flips: Int { state.withLock { $0.flips } }
@@ -105,6 +115,10 @@ final class FaultProxy: Sendable {
       let near = accept(listener, nil, nil)
       let (target, isClosed, generation) = state.withLock { ($0.target, $0.isClosed, $0.generation) }
       guard near >= 0, !isClosed else { break }
+      state.withLock { state in
+        state.connections += 1
+        state.bytesUntilCut = bytesEach ?? state.bytesUntilCut
+      }
       let far = Self.tcpSocket()
       var address = Self.loopback(target)
       let connected = withUnsafePointer(to: &address) { pointer in
