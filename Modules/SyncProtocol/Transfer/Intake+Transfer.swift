@@ -30,8 +30,13 @@ extension Intake {
       !range.isEmpty, range.count <= frame.totalBytes - frame.offset
     else { throw SyncError(.malformed, "a stretch that was not staged") }
     let source = staged[frame.stage]
-    guard let bytes = try stretch(range, of: source), ContentParts.hash(of: bytes) == frame.hash else {
-      // Two parts of one name, or parts that the store had no room for: the next session sends all of it.
+    guard let bytes = try stretch(range, of: source) else {
+      // Nobody's fault: in a long session the store may have forgotten them. The next one sends all of it.
+      context.shared.stage.remove(source.number)
+      throw SyncError(.closed, "Parts of a group that the peer was told of are not here any more")
+    }
+    guard ContentParts.hash(of: bytes) == frame.hash else {
+      // Two parts of one name: the next session sends all of it.
       context.shared.stage.remove(source.number)
       throw SyncError(.checksum, "a stretch is not what the peer means")
     }
