@@ -14,8 +14,9 @@ extension Supply {
       if leaves.isInUse { leaves.note(context.id, confirmed: .max) }
       return
     }
-    guard hasSettled, !isRoundActive, settledAfter == nil, !isAwaitingRound, requests.isEmpty, isDrained,
-      !log.isAnnouncing, log.closing == nil
+    // Of what is being applied it may come out that the peer lacks something.
+    guard hasSettled, !isApplying, !isRoundActive, settledAfter == nil, !isAwaitingRound, requests.isEmpty,
+      isDrained, !log.isAnnouncing, log.closing == nil
     else { return }
     let sequence = max(settledSequence, lastCommitted, 1)
     confirmedSequence = sequence
