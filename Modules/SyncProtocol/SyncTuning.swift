@@ -25,7 +25,7 @@ package struct SyncTuning: Hashable, Sendable {
   /// A group that takes longer than this is sent so that another link can go on with it.
   package var slowTransferSpan = Duration.seconds(1)
   /// Plain bytes from which on what came of a large group is kept when the link breaks.
-  package var stagedBytes = 4 << 10
+  package var leastStagedBytes = 4 << 10
   /// How often the store is given what has come of a large group.
   package var stagingSpan = Duration.seconds(1)
   /// Plain bytes from which on a sender cuts a group in parts.

@@ -8,7 +8,7 @@ extension Intake {
     else { return }
     let stage = context.shared.stage
     try stage.load(
-      from: context.store, context.shared.components, least: context.tuning.stagedBytes, at: context.now)
+      from: context.store, context.shared.components, least: context.tuning.leastStagedBytes, at: context.now)
     var notices: [StagedNotice] = []
     for transfer in stage.transfers(at: context.now) {
       guard let notice = StagedNotice(transfer.outline, for: peer, gatekeeper) else { continue }
@@ -80,7 +80,7 @@ extension Intake {
   func putAside(_ transfer: inout IncomingTransfer) {
     guard context.features.contains(.slices), let peer = context.peer,
       context.now - transfer.keptAt >= context.tuning.stagingSpan,
-      transfer.bytes.count - transfer.keptBytes >= context.tuning.stagedBytes
+      transfer.bytes.count - transfer.keptBytes >= context.tuning.leastStagedBytes
     else { return }
     transfer.keptAt = context.now
     let id: StagingID
@@ -106,7 +106,7 @@ extension Intake {
   func stageRest() {
     guard context.features.contains(.slices), let transfer, let peer = context.peer else { return }
     let stage = context.shared.stage
-    guard transfer.bytes.count >= context.tuning.stagedBytes,
+    guard transfer.bytes.count >= context.tuning.leastStagedBytes,
       let rest = StagedTransfer(transfer.bytes, from: peer.site, kept: transfer.kept, at: context.now)
     else {
       if let kept = transfer.kept { stage.garbage.add(kept) }
