@@ -134,6 +134,28 @@ import Testing
     #expect(try full.wire() == less.wire())
   }
 
+  @Test(arguments: ["x", "m"])
+  func `default data that only one side shows settles at once with what the other hides it under`(
+    field: String
+  ) throws {
+    var (full, other, late) = (Peer(1), Peer(2), Peer(3))
+    let initial: [String: Value] = ["x": .int(7), "m": .map(["k": .int(7)])]
+    try other.upsert(initial, .insertDefaultIfAbsent)
+    try full.upsert([field: .int(1), "z": .int(1)], now: 1_000)
+    try late.pull(full)
+    try late.update([.remove([field])], now: 2_000)
+    try late.collect(before: ClockReading(milliseconds: 3_000))
+    // It has met the removal as an empty delta, and hides the default under the value; the other shows it.
+    try full.pull(late)
+    try full.pull(other)
+    try late.pull(other)
+    #expect(try full.fields?[field] == .int(1) && late.fields?[field] == initial[field])
+    var settled = initial
+    settled["z"] = .int(1)
+    settled[field] = nil
+    try expectBothSettle(full, late, on: settled)
+  }
+
   @Test func `different defaults settle by value, the same everywhere`() throws {
     var (a, b) = (Peer(1), Peer(2))
     try a.upsert(["x": .int(300), "only": .int(1)], .insertDefaultIfAbsent)

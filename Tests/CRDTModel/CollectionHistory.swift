@@ -125,6 +125,9 @@ package struct CollectionHistory: SeededHistory {
     let (here, there) = (try peers[to].wire(), try peers[from].wire())
     try peers[to].repair(there)
     try peers[from].repair(here)
+    guard peers[to].document?.summary == peers[from].document?.summary else {
+      throw LawFailure("a repair left a difference between \(to) and \(from)")
+    }
   }
 
   package mutating func finish() throws {

@@ -124,8 +124,8 @@ extension DocumentState {
       !(other?.register.map { isKept(register, $0) } ?? false),
       seen.covers(register.writer, at: register.stamp.reading)
     {
-      // Where a default was met, something must stay that it loses to.
-      let staysOverDefault = node.hidesDefault && register.isCover
+      // Where either side met a default, something must stay that it loses to: both come to the same.
+      let staysOverDefault = register.isCover && (node.hidesDefault || other?.hasDefault ?? false)
       node.register = nil
       if staysOverDefault {
         node.register = Register(

@@ -68,7 +68,8 @@ struct Node: Hashable, Sendable {
     hasMetDefault || register?.isDefault == true || register?.content == .removed(overDefault: true)
   }
 
-  private var hasDefault: Bool { hidesDefault || children.contains { $0.node.hasDefault } }
+  /// Whether default data was met here or below.
+  var hasDefault: Bool { hidesDefault || children.contains { $0.node.hasDefault } }
 
   /// Notes default data, unless what stands here shows it.
   private mutating func noteDefault() {
