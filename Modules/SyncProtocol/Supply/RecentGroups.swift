@@ -8,6 +8,8 @@ struct RecentGroups {
   /// Where the names of what was asked for begin, above all sequences.
   static let firstBinding: UInt64 = 1 << 63
   private var nextBinding = RecentGroups.firstBinding
+  /// The names of records that are no transactions.
+  private var bindings: Set<UInt64> = []
   private var records: [UInt64: [DocumentRun]] = [:]
   private var sequences: [StoredPlace: [UInt64]] = [:]
   /// What was answered with answers to something else, with the names of those.
@@ -18,7 +20,7 @@ struct RecentGroups {
 
   var isEmpty: Bool { records.isEmpty }
   /// Whether anything is bound that is no transaction.
-  private(set) var hasBindings = false
+  var hasBindings: Bool { !bindings.isEmpty }
   /// All documents of these transactions, in any order.
   var places: some Swift.Collection<StoredPlace> { sequences.keys }
 
@@ -57,9 +59,13 @@ struct RecentGroups {
   /// - Returns: What the binding is called, as a transaction is by its sequence.
   mutating func bind(_ places: [StoredPlace]) -> UInt64 {
     let name = makeName()
-    hasBindings = true
-    insert(name, places.map { DocumentRun(collection: $0.collection, numbers: $0.number...$0.number) })
+    insertBinding(name, places.map { DocumentRun(collection: $0.collection, numbers: $0.number...$0.number) })
     return name
+  }
+
+  private mutating func insertBinding(_ name: UInt64, _ members: [DocumentRun]) {
+    bindings.insert(name)
+    insert(name, members)
   }
 
   /// A name for an answer, whether it binds anything or not.
@@ -73,12 +79,12 @@ struct RecentGroups {
 
   /// Forgets what was asked for and is not among `open`.
   mutating func removeBindings(except open: Set<UInt64>) {
-    for name in records.keys where name >= Self.firstBinding && !open.contains(name) {
+    for name in bindings where !open.contains(name) {
       guard answered[name]?.isDisjoint(with: open) ?? true else { continue }
       answered[name] = nil
+      bindings.remove(name)
       remove(name)
     }
-    hasBindings = records.keys.contains { $0 >= Self.firstBinding }
   }
 
   /// Only what was asked for, and what is committed after a sequence.
@@ -86,8 +92,7 @@ struct RecentGroups {
     var begun = RecentGroups(after: sequence)
     begun.nextBinding = nextBinding
     begun.answered = answered
-    begun.hasBindings = hasBindings
-    for (name, members) in records where name >= Self.firstBinding { begun.insert(name, members) }
+    for name in bindings { begun.insertBinding(name, records[name] ?? []) }
     return begun
   }
 
