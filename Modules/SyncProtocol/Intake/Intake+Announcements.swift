@@ -121,7 +121,12 @@ extension Intake {
     let room = context.tuning.announcedDocuments * 2
     guard announced.documentCount + group.documents.count <= room, desk.admit(changes.count, of: context.id)
     else {
-      for document in group.documents { due.add(document.collection) }
+      // Without room to wait for others it is asked for at once, as one: by the time that all is compared, the sender
+      // may have forgotten what it binds. Only of what is early nobody knows yet.
+      if standings.contains(where: \.isLacking) { pulls.append(wants(of: group, standings)) }
+      for (document, standing) in zip(group.documents, standings) where isEarly && !standing.isHere {
+        due.add(document.collection)
+      }
       return
     }
     var group = AnnouncedGroups.Group(
@@ -198,12 +203,15 @@ extension Intake {
     case .wait(let hold, let isBehind): return (.held(isBehind: isBehind), context.now + hold)
     case .want:
       Probe.reached(isNew ? .pulledAtOnce : .pulledLate)
-      // Who may not tell what it holds asks as if it held it: what has left, and is not here, must not come so.
-      let asked = zip(group.documents, standings).filter { $1.isLacking || $1.isHere }
-      pulls.append(asked.map(want))
+      pulls.append(wants(of: group, standings))
       // What is asked for is looked at often: those behind it go by what this session says of it.
       return (.wanted, context.now + PullDesk.holds.upperBound / 4)
     }
+  }
+
+  private func wants(of group: AnnouncedGroups.Group, _ standings: [Standing]) -> [DocumentWant] {
+    // Who may not tell what it holds asks as if it held it: what has left, and is not here, must not come so.
+    zip(group.documents, standings).filter { $1.isLacking || $1.isHere }.map(want)
   }
 
   /// Asks for what was decided on, each group as one.

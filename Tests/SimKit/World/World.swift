@@ -81,9 +81,10 @@ package final class World {
   /// - Throws: A `Violation`; whatever else is thrown is one too.
   package func run() throws {
     defer { close() }
+    patienceEnds = patience
     for event in script.events {
       after(event.at) { [unowned self] in
-        patienceEnds = tally.events + Self.patience
+        patienceEnds = tally.events + patience
         try perform(event.what)
       }
     }
@@ -114,22 +115,22 @@ package final class World {
     }
   }
 
-  /// Many times what anything takes until it has come everywhere.
-  private static let patience = 600_000
+  /// Many times the events that anything takes until it has come everywhere; of short frames long documents take many.
+  private var patience: Int { 600_000 + 30_000_000 / (script.links.map(\.frameBytes).min() ?? 64 << 10) }
   /// How many events there may be before the next thing of the script.
-  private var patienceEnds = World.patience
+  private var patienceEnds = 0
 
   private func checkBudget() throws {
     guard tally.events < patienceEnds else {
       throw Violation(
-        .progress, "more than \(Self.patience) events since anything was done: somebody goes round in circles"
+        .progress, "more than \(patience) events since anything was done: somebody goes round in circles"
       )
     }
   }
 
   private func heal() throws {
     isHealing = true
-    patienceEnds = tally.events + Self.patience
+    patienceEnds = tally.events + patience
     narrate("all is healed")
     for link in links { link.heal() }
     for peer in peers { try peer.heal() }
@@ -142,14 +143,14 @@ package final class World {
   /// Lets everything happen that still does.
   private func waitForQuiet() throws {
     let slowest = script.links.map(\.bytesPerSecond).min() ?? 1_000_000
-    let patience: SimTime = 600_000_000 + SimTime(40_000_000 / max(slowest, 1)) * 1_000_000
+    let most: SimTime = 600_000_000 + SimTime(40_000_000 / max(slowest, 1)) * 1_000_000
     let start = now
     while true {
       guard try step(until: .max) else { break }
       try checkBudget()
       if now - lastActivity > Self.quiet, !cutStuckLinks(), isSettled { break }
-      guard now - start < patience else {
-        throw Violation(.progress, "not quiet \(patience / 1_000_000) s after healing: \(unsettled)")
+      guard now - start < most else {
+        throw Violation(.progress, "not quiet \(most / 1_000_000) s after healing: \(unsettled)")
       }
     }
     tally.healingTime = lastActivity - start
