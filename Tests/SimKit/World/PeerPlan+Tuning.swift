@@ -23,8 +23,7 @@ extension PeerPlan {
     tuning.waitingBytes = draws.logarithmic(in: 1...1 << 20)
     // No less than what lets a long way be used at all.
     tuning.creditBytes = draws.logarithmic(in: 4_000...1 << 20)
-    // What may be announced is left alone: a receiver has room for what its sender announces, as both have one release's
-    // number. With less, what it has no room for is compared later, and may be answered in parts before.
+    // What may be announced is drawn with the shape.
     tuning.waitingOffers = draws.logarithmic(in: 1...200)
   }
 
