@@ -121,12 +121,12 @@ extension Intake {
     let room = context.tuning.announcedDocuments * 2
     guard announced.documentCount + group.documents.count <= room, desk.admit(changes.count, of: context.id)
     else {
-      // Without room to wait for others it is asked for at once, as one: by the time that all is compared, the sender
-      // may have forgotten what it binds. Only of what is early nobody knows yet.
-      if standings.contains(where: \.isLacking) { pulls.append(wants(of: group, standings)) }
-      for (document, standing) in zip(group.documents, standings) where isEarly && !standing.isHere {
-        due.add(document.collection)
-      }
+      // What belongs together is asked for at once: by the time that all is compared, the sender may have forgotten what
+      // it binds. One document can wait for that, and what is early has to.
+      let isBound = group.documents.count > 1
+      if isBound, standings.contains(where: \.isLacking) { pulls.append(wants(of: group, standings)) }
+      for (document, standing) in zip(group.documents, standings)
+      where !isBound || isEarly && !standing.isHere { due.add(document.collection) }
       return
     }
     var group = AnnouncedGroups.Group(
