@@ -76,7 +76,7 @@ extension Intake {
     let count = early.reduce(0) { $0 + $1.count }
     guard count > 0 else { return }
     guard earlyAnnouncements.count + count <= context.tuning.waitingOffers else {
-      for document in early.joined() { due.add(document.collection) }
+      for document in early.joined() { compareWhenApplied(document.collection) }
       return
     }
     earlyAnnouncements.append(early, documents: count, until: receivedGroups)
@@ -126,7 +126,7 @@ extension Intake {
       let isBound = group.documents.count > 1
       if isBound, standings.contains(where: \.isLacking) { pulls.append(wants(of: group, standings)) }
       for (document, standing) in zip(group.documents, standings)
-      where !isBound || isEarly && !standing.isHere { due.add(document.collection) }
+      where !isBound || isEarly && !standing.isHere { compareWhenApplied(document.collection) }
       return
     }
     var group = AnnouncedGroups.Group(

@@ -7,7 +7,7 @@ extension Intake {
     guard !Probe.defect(.offersIgnored) else { return }
     guard receivedGroups == appliedGroups else {
       guard earlyOffers.count + offers.count <= context.tuning.waitingOffers else {
-        for offer in offers where interest.covers(offer.collection) { due.add(offer.collection) }
+        for offer in offers where interest.covers(offer.collection) { compareWhenApplied(offer.collection) }
         return
       }
       return earlyOffers.append(offers, until: receivedGroups)

@@ -53,6 +53,8 @@ final class Intake {
   var round: UInt64 = 0
   /// What is to be reconciled next.
   var due = Due.nothing
+  /// How many groups are to be applied before that begins.
+  var dueAfterGroup: UInt64 = 0
   /// The current reconciliation compares everything.
   var isFullRound = false
   /// The application is to be told when all is in.
@@ -135,9 +137,16 @@ final class Intake {
 
   var isRoundAllowed: Bool {
     switch phase {
-    case .idle, .done: true
+    case .idle, .done: appliedGroups >= dueAfterGroup
     case .asking, .resuming, .following, .settling, .applying: false
     }
+  }
+
+  /// Has a collection compared of which documents may be on their way, as they were before what there is no room to note:
+  /// when those are here.
+  func compareWhenApplied(_ collection: String) {
+    due.add(collection)
+    dueAfterGroup = receivedGroups
   }
 
   /// What this peer saw of a collection when it began to compare it, under the same interest as another; `nil` where
