@@ -96,6 +96,7 @@ extension Intake {
     guard case .applying(let group) = phase, appliedGroups >= group else { return }
     phase = .done
     releaseBulk()
+    for name in narrowed.settle() where interest.covers(name) { due.add(name) }
     tellCaughtUp()
     if isFullRound, due == .nothing { noteCompared() }
   }

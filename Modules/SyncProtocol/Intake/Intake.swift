@@ -55,6 +55,7 @@ final class Intake {
   var due = Due.nothing
   /// How many groups are to be applied before that begins.
   var dueAfterGroup: UInt64 = 0
+  var narrowed = NarrowedInterest()
   /// The current reconciliation compares everything.
   var isFullRound = false
   /// The application is to be told when all is in.
@@ -183,6 +184,7 @@ final class Intake {
   /// A collection of which the same is asked for as before goes on as it stands; the others are compared.
   func subscribe(to interest: Interest) {
     let changed = isAllCompared ? interest.names(changedFrom: self.interest) : nil
+    narrowed.change(from: self.interest, to: interest)
     self.interest = interest
     generation += 1
     filtered = []

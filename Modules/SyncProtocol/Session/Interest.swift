@@ -49,6 +49,11 @@ struct Interest {
     Set(names.filter { !isSame(as: other, in: $0) })
   }
 
+  /// The collections of which some is not asked for any more that another interest asks for.
+  func names(narrowedFrom other: Interest) -> Set<String> {
+    Set(other.known.filter { !$1.isSubset(of: known[$0] ?? []) }.keys)
+  }
+
   /// Whether the same of a collection is asked for as in another interest.
   func isSame(as other: Interest, in collection: String) -> Bool {
     known[collection] == other.known[collection]
