@@ -96,7 +96,7 @@ extension Intake {
     guard case .applying(let group) = phase, appliedGroups >= group else { return }
     phase = .done
     releaseBulk()
-    for name in narrowed.settle() where interest.covers(name) { due.add(name) }
+    due.add(early.settle(interest))
     tellCaughtUp()
     if isFullRound, due == .nothing { noteCompared() }
   }
@@ -110,6 +110,7 @@ extension Intake {
   /// The sender asks to be compared with anew, or this peer has reason to.
   func renew() {
     if !Probe.defect(.renewIgnored) { due = .everything }
+    early.startAnew()
     switch phase {
     // Where the cursor stood does not matter any more; the sender may not know yet what is asked for.
     case .resuming:

@@ -37,6 +37,14 @@ final class Intake {
       case .everything: break
       }
     }
+
+    mutating func add(_ other: Due) {
+      switch other {
+      case .nothing: break
+      case .collections(let names): for name in names { add(name) }
+      case .everything: self = .everything
+      }
+    }
   }
 
   /// A question that the sender has not answered.
@@ -55,7 +63,7 @@ final class Intake {
   var due = Due.nothing
   /// How many groups are to be applied before that begins.
   var dueAfterGroup: UInt64 = 0
-  var narrowed = NarrowedInterest()
+  var early = EarlyComparison()
   /// The current reconciliation compares everything.
   var isFullRound = false
   /// The application is to be told when all is in.
@@ -184,7 +192,8 @@ final class Intake {
   /// A collection of which the same is asked for as before goes on as it stands; the others are compared.
   func subscribe(to interest: Interest) {
     let changed = isAllCompared ? interest.names(changedFrom: self.interest) : nil
-    narrowed.change(from: self.interest, to: interest)
+    if changed == nil, generation > 0 { early.startAnew() }
+    early.change(from: self.interest, to: interest)
     self.interest = interest
     generation += 1
     filtered = []
