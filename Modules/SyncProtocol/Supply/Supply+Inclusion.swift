@@ -16,6 +16,8 @@ extension Supply {
     case .whole:
       if !isRoundActive, !requests.isEmpty {
         requests.noteWhole(source.key(of: id), with: batch.sequence)
+        // It may be what is asked for since both have the same version of other contents.
+        told = summary
       }
     case .requested(let request):
       // Equal vectors with other content call for the whole state, by which the receiver settles it.
