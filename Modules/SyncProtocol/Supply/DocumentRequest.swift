@@ -88,10 +88,6 @@ struct LiveDocument {
   var id: DocumentID { change.id }
   var sites: SiteTable { change.sites }
   var key: DocumentKey { change.key }
-  /// Of the record, where the peer may come to another.
-  func summary(of view: borrowing RecordView) -> Summary? {
-    base.isEmpty && !view.isDefault ? nil : change.afterSummary
-  }
 }
 
 /// What one transaction changed of the peer's interest.
@@ -110,6 +106,12 @@ struct LiveGroup {
   let isForwarded: Bool
   /// The reconciliation since which the peer got documents in the order of their commits only; `nil` during one.
   let round: UInt64?
+
+  /// The sum of a document's record, where the peer may come to another, or have another of the same version: nobody has
+  /// what was just written here.
+  func summary(of document: borrowing LiveDocument, _ view: borrowing RecordView) -> Summary? {
+    document.base.isEmpty && !isForwarded && !view.isDefault ? nil : document.change.afterSummary
+  }
 
   init(sequence: UInt64, round: UInt64?, isForwarded: Bool) {
     self.sequence = sequence

@@ -261,7 +261,7 @@ extension Supply {
           try batch.append(
             id.bytes.span.bytes, view, base: document.base, of: document.collection,
             RecordTables(keys: document.collection.keys, sites: document.sites),
-            flags: group.flags(of: document), summary: document.summary(of: view))
+            flags: group.flags(of: document), summary: group.summary(of: document, view))
         }
       }
     } catch {
