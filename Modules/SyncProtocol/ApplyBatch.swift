@@ -10,6 +10,8 @@ public struct ApplyBatch: Sendable {
   let sender: SiteID
   /// How far this peer had followed the sender before these groups, to be kept with them.
   let cursor: [UInt8]?
+  /// The store's count of evictions before anything was asked for.
+  private let evictionEpoch: UInt64
   /// Documents that are no longer wanted here.
   let leaving: [LeaveDesk.Candidate]
   private let shared: SessionShared
@@ -23,13 +25,14 @@ public struct ApplyBatch: Sendable {
 
   init(
     ticket: UInt64, groups: [IncomingGroup], sender: SiteID, cursor: [UInt8]? = nil,
-    leaving: [LeaveDesk.Candidate] = [], accepted: Set<String> = [], pieces: [StagedPiece] = [],
-    forgotten: [StagingGarbage.Item] = [], for context: SessionContext
+    evictionEpoch: UInt64 = 0, leaving: [LeaveDesk.Candidate] = [], accepted: Set<String> = [],
+    pieces: [StagedPiece] = [], forgotten: [StagingGarbage.Item] = [], for context: SessionContext
   ) {
     self.ticket = ticket
     self.groups = groups
     self.sender = sender
     self.cursor = cursor
+    self.evictionEpoch = evictionEpoch
     self.leaving = leaving
     shared = context.shared
     features = context.features
@@ -68,7 +71,9 @@ public struct ApplyBatch: Sendable {
     for piece in pieces { try piece.put(in: transaction) }
     if !groups.isEmpty {
       let owed = Set(outcome.owed.map { DocumentName(collection: $0.version.collection, id: $0.version.id) })
-      try shared.leaves.look(at: transaction) { !owed.contains($0) }
+      try shared.leaves.look(at: transaction, hasEvicted: transaction.evictionEpoch != evictionEpoch) {
+        !owed.contains($0)
+      }
     }
     try shared.leaves.evict(leaving, in: transaction)
     outcome.hasMetLaterSelf = transaction.hasMetLaterSelf

@@ -21,16 +21,16 @@ import Testing
     private let seen = Seen()
     private var listener: CommitListener?
 
-    init(ids: [String]) throws {
+    init(ids: [String], query: String = "SELECT * FROM things") throws {
       raw = try RawPeer()
       author = try raw.network.addPeer("author")
       for id in ids { try author.put(id, ["n": .int(0)]) }
-      try raw.peer.subscribe("SELECT * FROM things")
+      try raw.peer.subscribe(query)
       let (end, _) = try raw.network.connect(author, raw.peer)
       try raw.network.settle()
       raw.network.cut(end)
       listener = author.store.onCommit { [seen] in seen.note($0) }
-      try raw.open(subscribing: "SELECT * FROM things")
+      try raw.open(subscribing: query)
     }
 
     /// What the author's last transaction did to each document, as successors.
@@ -60,8 +60,13 @@ import Testing
       }
     }
 
-    /// Sends documents as one group, and applies it.
-    func send(_ documents: [(id: DocumentID, wire: [UInt8])]) throws {
+    /// Sends documents as groups, and applies these together.
+    func send(_ groups: [(id: DocumentID, wire: [UInt8])]...) throws {
+      for group in groups { send(one: group) }
+      try raw.apply()
+    }
+
+    private func send(one documents: [(id: DocumentID, wire: [UInt8])]) {
       var group = ByteWriter()
       group.writeVarint(documents.count)
       for (index, document) in documents.enumerated() {
@@ -78,7 +83,6 @@ import Testing
         out.writeVarint(stream.count)
         out.write(stream.bytes)
       }
-      try raw.apply()
     }
 
     func value(_ id: String) throws -> Int64? {
@@ -145,6 +149,33 @@ import Testing
     #expect(scene.raw.closed == nil)
     #expect(try scene.raw.peer.store.verify().isIntact)
     #expect(try scene.raw.peer.documents() == scene.author.documents())
+  }
+
+  @Test func `what no subscription asks for does not come back when something was evicted`() throws {
+    let scene = try Scene(ids: ["a", "b", "c", "e"], query: "SELECT * FROM things WHERE n < 1")
+    let peer = scene.raw.peer
+    for id in ["a", "c", "new"] { try scene.author.put(id, ["n": .int(1)]) }
+    // Until then what was asked for may be what came to be of no interest on its way.
+    try scene.send([try scene.whole("new")])
+    #expect(try scene.value("new") == 1)
+    for id in ["a", "b", "e"] { try peer.evict(id) }
+    try scene.send([try scene.whole("a"), try scene.whole("b"), try scene.whole("c")])
+    #expect(try scene.value("a") == nil)
+    #expect(try scene.value("b") == 0)
+    // What was here stays, in the state that comes.
+    #expect(try scene.value("c") == 1)
+    // A later group makes it of interest again.
+    let former = try scene.whole("a")
+    try scene.author.put("a", ["n": .int(0)])
+    try scene.send([former], [try scene.whole("a")])
+    #expect(try scene.value("a") == 0)
+    // A deletion is known, whether or not anything of the document is here.
+    try scene.author.remove("e")
+    let before = try scene.author.wireDocument("e")
+    try scene.send([try scene.whole("e")])
+    #expect(try peer.wireDocument("e") == before)
+    #expect(try peer.store.verify().isIntact)
+    #expect(scene.raw.closed == nil)
   }
 }
 

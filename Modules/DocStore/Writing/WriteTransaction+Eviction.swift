@@ -1,6 +1,9 @@
 public import CRDTCore
 
 extension WriteTransaction {
+  /// Rises with every transaction that evicts; what this one evicts does not count yet.
+  package var evictionEpoch: UInt64 { withState { $0.log.evictionEpoch } }
+
   /// Removes a document from this store alone; peers keep theirs.
   ///
   /// It leaves with all that is known of it, so it comes back if a subscription matches it. Of a removed one

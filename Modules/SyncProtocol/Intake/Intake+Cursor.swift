@@ -44,6 +44,7 @@ extension Intake {
 
   /// Begins to pull: from where the cursor stands, or, without one that fits, with comparing all.
   func begin(_ interest: Interest) throws(SyncError) {
+    evicted.epoch = try context.read { $0.evictionEpoch }
     guard context.features.contains(.cursors), !interest.isEmpty, let cursor = try storedCursor(interest)
     else {
       return subscribe(to: interest)

@@ -9,6 +9,8 @@ struct DocumentName: Hashable {
 
 /// What this peer evicts while it syncs, until it is known what becomes of it.
 struct EvictedDocuments {
+  /// The store's count of evictions when the session began.
+  var epoch: UInt64 = 0
   /// What is asked for once more when nothing is on its way to the sender.
   var before: [DocumentName] = []
   /// Collections of which documents were evicted that nobody here asked for then: what of them is on its way to the

@@ -229,7 +229,8 @@ extension Intake {
     applying = (nextTicket, groups)
     let batch = ApplyBatch(
       ticket: nextTicket, groups: groups, sender: peer.site, cursor: cursor?.bytes,
-      accepted: Set(accepted), pieces: pieces, forgotten: context.shared.stage.garbage.take(), for: context)
+      evictionEpoch: evicted.epoch, accepted: Set(accepted), pieces: pieces,
+      forgotten: context.shared.stage.garbage.take(), for: context)
     pieces = []
     context.ask(.apply(batch))
     nextTicket += 1

@@ -6,22 +6,46 @@ extension LeaveDesk {
   ///
   /// - Parameters:
   ///   - transaction: About to end.
+  ///   - hasEvicted: Whether a peer may bring what it was asked for before that was evicted here: where no subscription
+  ///     asks for it now, it goes at once.
   ///   - isElsewhere: Whether a peer has all that is here of a document that left.
   /// - Throws: What the store throws.
-  func look(at transaction: WriteTransaction, isElsewhere: (DocumentName) -> Bool) throws {
+  func look(
+    at transaction: WriteTransaction, hasEvicted: Bool = false, isElsewhere: (DocumentName) -> Bool
+  ) throws {
     var rules = rules
     var hasNotes = try transaction.hasLeavingNotes()
-    guard rules.evictsAny || hasNotes else { return }
+    guard rules.evictsAny || hasNotes || hasEvicted else { return }
     var candidates: [Candidate] = []
     for change in transaction.pendingChanges where rules.covers(change.collection.name) || hasNotes {
       rules.resolve(change.collection)
       let name = DocumentName(collection: change.collection.name, id: change.id)
+      if hasEvicted, try drop(change, name, rules, hasNotes, transaction) { continue }
       if let candidate = try look(at: change, name, rules, hasNotes, transaction, isElsewhere) {
         candidates.append(candidate)
         hasNotes = true
       }
     }
     add(candidates)
+  }
+
+  /// Evicts what a peer has brought that was not here, lives and satisfies no subscription.
+  ///
+  /// - Returns: Whether it was so.
+  private func drop(
+    _ change: Change, _ name: DocumentName, _ rules: LeaveRules, _ hasNotes: Bool,
+    _ transaction: WriteTransaction
+  ) throws -> Bool {
+    let id = name.id.bytes.span.bytes
+    guard change.kind == .write, change.before == nil,
+      try !hasNotes || transaction.leavingNote(for: name.id, in: change.collection) == nil
+    else { return false }
+    // A later group may have made something else of it.
+    let isUnwanted = try transaction.withRecord(change.collection, name.id) { record, _ in
+      record.isAlive && !rules.match(name.collection, id, record)
+    }
+    guard isUnwanted ?? false else { return false }
+    return try transaction.evict(name.id, in: name.collection)
   }
 
   private func look(
