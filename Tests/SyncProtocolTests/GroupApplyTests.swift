@@ -1,8 +1,9 @@
 import CRDTCore
 import DocStore
 import Synchronization
-import SyncProtocol
 import Testing
+
+@testable import SyncProtocol
 
 /// A group is stored whole or not at all, whichever of its documents does not fit.
 @Suite struct GroupApplyTests {
@@ -62,11 +63,11 @@ import Testing
 
     /// Sends documents as groups, and applies these together.
     func send(_ groups: [(id: DocumentID, wire: [UInt8])]...) throws {
-      for group in groups { send(one: group) }
+      for group in groups { receive(group) }
       try raw.apply()
     }
 
-    private func send(one documents: [(id: DocumentID, wire: [UInt8])]) {
+    func receive(_ documents: [(id: DocumentID, wire: [UInt8])]) {
       var group = ByteWriter()
       group.writeVarint(documents.count)
       for (index, document) in documents.enumerated() {
@@ -151,6 +152,21 @@ import Testing
     #expect(try scene.raw.peer.documents() == scene.author.documents())
   }
 
+  @Test func `a sender that shows what is dead here over the same version hears of it`() throws {
+    let scene = try Scene(ids: ["b"])
+    try scene.author.put("a", ["n": .int(1)])
+    let peer = scene.raw.peer
+    // A later deletion, of which only the time is kept.
+    try peer.put("a", ["n": .int(2)])
+    try peer.remove("a")
+    try peer.evict("a")
+    for _ in 0..<2 {
+      try scene.send([try scene.whole("a"), try scene.whole("b")])
+      #expect(try !peer.exists("a"))
+      #expect(scene.raw.outcome?.owed.map(\.version.id) == [try DocumentID("a")])
+    }
+  }
+
   @Test func `what no subscription asks for does not come back when something was evicted`() throws {
     let scene = try Scene(ids: ["a", "b", "c", "e"], query: "SELECT * FROM things WHERE n < 1")
     let peer = scene.raw.peer
@@ -169,6 +185,12 @@ import Testing
     try scene.author.put("a", ["n": .int(0)])
     try scene.send([former], [try scene.whole("a")])
     #expect(try scene.value("a") == 0)
+    // Nor does what has come already when nothing is asked for any more.
+    try scene.author.put("late", ["n": .int(0)])
+    scene.receive([try scene.whole("late")])
+    try peer.subscribe()
+    try scene.raw.apply()
+    #expect(try scene.value("late") == nil)
     // A deletion is known, whether or not anything of the document is here.
     try scene.author.remove("e")
     let before = try scene.author.wireDocument("e")

@@ -169,8 +169,11 @@ struct GroupMerge {
     }
     guard !Probe.defect(.debtForgotten) else { return }
     // Default data has no vector, so that without a check a difference in it shows only when it is sent back.
-    let isDefault = vector.isEmpty && !document.isReply && document.check == nil
-    if !isDefault, !known.isCertified, vector.dominates(known.vector ?? VersionVector()) {
+    let isUnchecked = document.check == nil && !document.isReply
+    let isDefault = isUnchecked && vector.isEmpty
+    // What is shown there, since it comes whole, and dead here over the same version.
+    let isDeadHere = isUnchecked && base.isEmpty && known.isDead && known.vector == vector
+    if !isDefault, !isDeadHere, !known.isCertified, vector.dominates(known.vector ?? VersionVector()) {
       let summary = result == .unchanged ? known.summary : merged
       let isOther = try passingDamage(document.id, in: document.collection, &outcome) {
         try hasOtherContent(document, vector, summary)
@@ -302,6 +305,7 @@ private struct Knowledge {
   /// Only where the peer's document tells one, too.
   var vector: VersionVector?
   var summary: Summary
+  var isDead = false
   /// Whether only the time of its deletion was known, which no vector tells the peer.
   var isCertified = false
   /// Whether what a successor leads to stood here.
@@ -338,7 +342,8 @@ extension IncomingDocument {
     case .vectors(let base, let vector, _):
       let here = try record.vector(sites: sites)
       known = Knowledge(
-        vector: here, summary: existing.summary, isCertified: !record.isAlive && here.isEmpty)
+        vector: here, summary: existing.summary, isDead: !record.isAlive,
+        isCertified: !record.isAlive && here.isEmpty)
       guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
       // A whole document also tells what is gone, though nobody may remember its removal.
       guard here == vector || !here.isEmpty, !Probe.defect(.repairSkipped) else { return .join }

@@ -15,9 +15,11 @@ extension LeaveDesk {
   ) throws {
     var rules = rules
     var hasNotes = try transaction.hasLeavingNotes()
+    let hasEvicted = hasEvicted && rules.areKnown
     guard rules.evictsAny || hasNotes || hasEvicted else { return }
     var candidates: [Candidate] = []
-    for change in transaction.pendingChanges where rules.covers(change.collection.name) || hasNotes {
+    for change in transaction.pendingChanges
+    where rules.covers(change.collection.name) || hasNotes || hasEvicted {
       rules.resolve(change.collection)
       let name = DocumentName(collection: change.collection.name, id: change.id)
       if hasEvicted, try drop(change, name, rules, hasNotes, transaction) { continue }

@@ -13,12 +13,15 @@ struct LeaveRules: Sendable {
   }
 
   private var collections: [String: Rules] = [:]
+  /// Whether anybody has said what the store subscribes to, if only that it is nothing.
+  private(set) var areKnown = false
   /// Whether any query lets go of what leaves it.
   private(set) var evictsAny = false
 
   init() {}
 
   init(_ queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery>) {
+    areKnown = true
     for query in queries {
       var out = ByteWriter()
       query.encode(to: &out)

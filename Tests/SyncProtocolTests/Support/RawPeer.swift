@@ -14,6 +14,8 @@ final class RawPeer {
   var closed: SyncError?
   var events: [SyncEvent] = []
   var batches: [ApplyBatch] = []
+  /// What the last of them came to.
+  private(set) var outcome: ApplyOutcome?
   var nudged: [UInt64] = []
   /// What came of the statement that the other peer was asked to run.
   var rows: [QueryRow] = []
@@ -151,6 +153,7 @@ final class RawPeer {
     while !batches.isEmpty {
       let batch = batches.removeFirst()
       let result = Result { try peer.store.write(origin: .session(session.id)) { try batch.apply(in: $0) }.0 }
+      outcome = try? result.get()
       perform(session.applied(batch.ticket, result, now: now))
     }
   }
