@@ -24,6 +24,8 @@ package struct SyncTuning: Hashable, Sendable {
   package var waitingBytes = 16 << 20
   /// A group that takes longer than this is sent so that another link can go on with it.
   package var slowTransferSpan = Duration.seconds(1)
+  /// The compressor has to have held a link back for this long before pieces are stored on trial.
+  package var packingPatience = Duration.milliseconds(100)
   /// Plain bytes from which on what came of a large group is kept when the link breaks.
   package var leastStagedBytes = 4 << 10
   /// How often the store is given what has come of a large group.

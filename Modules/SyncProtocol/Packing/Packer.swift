@@ -21,7 +21,9 @@ final class Packer {
     let packedBytes: Int
   }
 
-  init(level: Int?, isLocal: Bool) { policy = PackingPolicy(level: level, isLocal: isLocal) }
+  init(level: Int?, isLocal: Bool, patience: Duration = SyncTuning().packingPatience) {
+    policy = PackingPolicy(level: level, isLocal: isLocal, patience: patience)
+  }
 
   /// Packs the next piece of the stream of small groups into a frame.
   ///

@@ -8,8 +8,6 @@ struct PackingPolicy {
     case dense
   }
 
-  /// The compressor has to have held the link back for this long before pieces are stored.
-  static let patience = Duration.milliseconds(100)
   /// Storing is judged after this long, and tried again this long after it was of no use.
   private static let trial = Duration.milliseconds(150)
   private static let pause = Duration.seconds(5)
@@ -18,6 +16,8 @@ struct PackingPolicy {
   let pinned: Int?
   /// Whether both ends are on one machine, where packing much costs more than it saves.
   let isLocal: Bool
+  /// The compressor has to have held the link back for this long before pieces are stored.
+  private let patience: Duration
   /// Whether both ends can pack densely.
   var mayPackDense = false
   /// The peer's hello took long: the link may be slow.
@@ -26,7 +26,8 @@ struct PackingPolicy {
   private var storing: (since: Duration, plainBytes: UInt64, formerRate: Double)?
   private var nextTrial: Duration = .zero
 
-  init(level: Int?, isLocal: Bool) {
+  init(level: Int?, isLocal: Bool, patience: Duration = SyncTuning().packingPatience) {
+    self.patience = patience
     pinned = level.map { (0...9).contains($0) ? $0 : 1 }
     self.isLocal = isLocal
   }
@@ -99,7 +100,7 @@ struct PackingPolicy {
     guard isHeldBack, now >= nextTrial, (rate ?? .infinity) >= 10e6 else { return heldBack = nil }
     guard let heldBack else { return heldBack = (now, plainBytes) }
     let elapsed = now - heldBack.since
-    guard elapsed >= Self.patience else { return }
+    guard elapsed >= patience else { return }
     storing = (now, plainBytes, Double(plainBytes - heldBack.plainBytes) / (elapsed / .seconds(1)))
     self.heldBack = nil
   }

@@ -67,7 +67,9 @@ final class Outgoing {
   init(_ context: SessionContext) {
     self.context = context
     let configuration = context.configuration
-    packer = Packer(level: configuration.compressionLevel, isLocal: configuration.isLocal)
+    packer = Packer(
+      level: configuration.compressionLevel, isLocal: configuration.isLocal,
+      patience: context.tuning.packingPatience)
     let bytes = configuration.isLocal ? SyncLimits.localWindowBytes : configuration.initialWindowBytes
     window = FlowWindow(bytes: bytes, now: context.now)
   }
