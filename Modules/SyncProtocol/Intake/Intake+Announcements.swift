@@ -89,10 +89,14 @@ extension Intake {
     }
   }
 
-  /// Whether a document has left that is not here, but may be on its way as it was: then it concerns this peer when that
-  /// is here.
+  /// Whether a document has left that may be on its way as it was: then it concerns this peer when that is here.
   private func isEarly(_ documents: [AnnouncedDocument], _ standings: [Standing]) -> Bool {
-    receivedGroups > appliedGroups && zip(documents, standings).contains { $0.leaves && !$1.isHere }
+    receivedGroups > appliedGroups && zip(documents, standings).contains(where: mayCome)
+  }
+
+  /// Whether a document has left that is not here, or is here in an older state that is of no interest either.
+  private func mayCome(_ document: AnnouncedDocument, _ standing: Standing) -> Bool {
+    document.leaves && (!standing.isHere || !standing.isHeld && !standing.isIncluded)
   }
 
   private func want(_ document: AnnouncedDocument, _ standing: Standing) -> DocumentWant {
@@ -126,7 +130,7 @@ extension Intake {
       let isBound = group.documents.count > 1
       if isBound, standings.contains(where: \.isLacking) { pulls.append(wants(of: group, standings)) }
       for (document, standing) in zip(group.documents, standings)
-      where !isBound || isEarly && !standing.isHere { compareWhenApplied(document.collection) }
+      where !isBound || isEarly && mayCome(document, standing) { compareWhenApplied(document.collection) }
       return
     }
     var group = AnnouncedGroups.Group(
