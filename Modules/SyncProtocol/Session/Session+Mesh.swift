@@ -4,7 +4,7 @@ import CRDTCore
 extension Session {
   /// Asks for what was announced and did not come, and tells the other sessions how this one fares.
   func lookAtAnnouncements() throws(SyncError) {
-    reply(try intake.lookAtAnnouncements())
+    supply.owe(try intake.lookAtAnnouncements(), isGroup: false)
     context.shared.pulls.note(
       id, roundTrip: context.roundTrip.shortest, progressedAt: intake.progressedAt,
       isApplying: intake.receivedGroups > intake.appliedGroups, promise: intake.promise)
@@ -13,11 +13,7 @@ extension Session {
 
   func take(_ announcement: Announcement) throws(SyncError) {
     guard !context.features.isDisjoint(with: [.mesh, .cursors]) else { return }
-    reply(try intake.take(announcement))
-  }
-
-  private func reply(_ requests: [DocumentRequest]) {
-    supply.enqueue(requests.filter { supply.concerns($0.collection) }, isGroup: false)
+    supply.owe(try intake.take(announcement), isGroup: false)
   }
 
   /// Has those go on that waited for this session.

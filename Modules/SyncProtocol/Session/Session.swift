@@ -164,9 +164,7 @@ public final class Session {
       let begun = intake.applyingBegun
       let owed = try intake.applied(ticket, result)
       try supply.noteMerged(owed)
-      supply.enqueue(
-        owed.map { DocumentRequest($0, begunWith: begun) }.filter { supply.concerns($0.collection) },
-        isGroup: true)
+      supply.owe(owed.map { DocumentRequest($0, begunWith: begun) }, isGroup: true)
     }
   }
 

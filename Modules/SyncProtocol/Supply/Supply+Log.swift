@@ -14,7 +14,7 @@ extension Supply {
   func resume(_ frame: ResumeFrame, unaskedAfter: ClockReading?) throws(SyncError) {
     let policy = context.policyPrint
     let (end, last): (UInt64?, UInt64) = try context.read { transaction in
-      (try walkEnd(frame, policy, transaction), transaction.sequence)
+      (owedUnknown ? nil : try walkEnd(frame, policy, transaction), transaction.sequence)
     }
     guard frame.sequence <= last else {
       // The same opening of the log was further once.

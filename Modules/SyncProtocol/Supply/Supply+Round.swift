@@ -117,6 +117,12 @@ extension Supply {
     return recent.bind(places)
   }
 
+  /// Takes what the peer is found to lack of what it has sent or announced.
+  func owe(_ found: [DocumentRequest], isGroup: Bool) {
+    if awaitsInterest, generation == nil, !found.isEmpty { owedUnknown = true }
+    enqueue(found.filter { concerns($0.collection) }, isGroup: isGroup)
+  }
+
   func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false, binding: UInt64? = nil) {
     guard hasBegun, !asked.isEmpty else { return }
     requestCost += asked.reduce(0) { $0 + $1.cost }

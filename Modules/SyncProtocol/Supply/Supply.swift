@@ -18,6 +18,8 @@ final class Supply {
   private(set) var partialInterest: (queries: [SubscriptionQuery], byteCount: Int)?
   /// Whether the peer was asked for the interest that it went on from.
   var awaitsInterest = false
+  /// Whether something was owed to the peer before its interest was known: where it would go on from a cursor it is to compare.
+  var owedUnknown = false
   /// Whether the peer is interested in nothing: it would have said so before it said anything else.
   var asksNothing = false
 
