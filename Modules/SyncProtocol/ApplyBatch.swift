@@ -10,7 +10,7 @@ public struct ApplyBatch: Sendable {
   let sender: SiteID
   /// How far this peer had followed the sender before these groups, to be kept with them.
   let cursor: [UInt8]?
-  /// The store's count of evictions before anything was asked for.
+  /// The store's count of evictions when the session began, before anything was asked for.
   private let evictionEpoch: UInt64
   /// Documents that are no longer wanted here.
   let leaving: [LeaveDesk.Candidate]

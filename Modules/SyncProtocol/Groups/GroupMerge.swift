@@ -171,7 +171,7 @@ struct GroupMerge {
     // Default data has no vector, so that without a check a difference in it shows only when it is sent back.
     let isUnchecked = document.check == nil && !document.isReply
     let isDefault = isUnchecked && vector.isEmpty
-    // What is shown there, since it comes whole, and dead here over the same version.
+    // It comes whole, as what is shown there mostly does, and is dead here over the same version.
     let isDeadHere = isUnchecked && base.isEmpty && known.isDead && known.vector == vector
     if !isDefault, !isDeadHere, !known.isCertified, vector.dominates(known.vector ?? VersionVector()) {
       let summary = result == .unchanged ? known.summary : merged

@@ -26,7 +26,7 @@ struct PackingPolicy {
   private var storing: (since: Duration, plainBytes: UInt64, formerRate: Double)?
   private var nextTrial: Duration = .zero
 
-  init(level: Int?, isLocal: Bool, patience: Duration = SyncTuning().packingPatience) {
+  init(level: Int?, isLocal: Bool, patience: Duration) {
     self.patience = patience
     pinned = level.map { (0...9).contains($0) ? $0 : 1 }
     self.isLocal = isLocal
