@@ -26,8 +26,6 @@ package struct Gatekeeper: Sendable {
   package func mayAccept(_ collection: String) -> Bool {
     CollectionName.maySync(collection) && gate.mayAccept(collection: collection, from: peer)
   }
-
-  package var epoch: UInt64 { gate.epoch }
 }
 
 /// Leave to encode one document, or ids, of a collection for one peer: used up by the encoder.

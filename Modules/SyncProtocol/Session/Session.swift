@@ -36,7 +36,6 @@ public final class Session {
   /// When this peer said hello.
   var startedAt: Duration = .zero
   var ownClaim: OwnClaim?
-  var policyEpoch: UInt64
   private var queries: [SubscriptionQuery] = []
   /// When the driver will call, whatever happens.
   private var wakeAt: Duration?
@@ -64,7 +63,6 @@ public final class Session {
     statements = QueryDesk(context)
     let supply = supply
     intake.followedLog = { [unowned supply] in supply.followedLog(of: $0) }
-    policyEpoch = gate.epoch
   }
 
   deinit { _ = context.shared.leave(id) }
@@ -233,7 +231,7 @@ public final class Session {
   }
 
   private func work() throws(SyncError) {
-    if context.gate.epoch != policyEpoch { try noteUpdatedPolicy() }
+    try noteUpdatedPolicy()
     var budget = context.recordsPerCall
     try lookAtAnnouncements()
     if supply.isDrained { try intake.askAgain() }
@@ -265,8 +263,8 @@ public final class Session {
   }
 
   private func noteUpdatedPolicy() throws(SyncError) {
-    guard context.gate.epoch != policyEpoch else { return }
-    policyEpoch = context.gate.epoch
+    guard !context.isPolicyCurrent else { return }
+    context.notePolicy()
     guard !Probe.defect(.policyChangeIgnored) else { return }
     guard case .open = state else { return }
     try supply.revoke()

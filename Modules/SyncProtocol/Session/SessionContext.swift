@@ -20,6 +20,7 @@ final class SessionContext {
   }
   /// The gate as it stands towards this peer; before hello it lets nothing through.
   private(set) var gatekeeper: Gatekeeper?
+  private var policyEpoch: UInt64
   /// How frames to this peer are written.
   var frameForm: FrameForm { features.contains(.compactFrames) ? .compact : .long }
   /// Whether the checksums of frames after hello say which frame they are of.
@@ -46,7 +47,14 @@ final class SessionContext {
     self.gate = gate
     self.shared = shared
     self.configuration = configuration
+    policyEpoch = gate.epoch
   }
+
+  /// Whether the gate lets through what it did when the session last looked.
+  var isPolicyCurrent: Bool { gate.epoch == policyEpoch }
+
+  /// Takes note of what the gate lets through now.
+  func notePolicy() { policyEpoch = gate.epoch }
 
   var tuning: SyncTuning { configuration.tuning }
 

@@ -13,25 +13,49 @@ final class Source {
   let own: CollectionInterest?
   /// What of it goes out unasked in this reconciliation.
   let streamed: RangeSet.Part
+  private let oversize: [DocumentKey: Int]
 
-  init(
+  fileprivate init(
     collection: Collection, tables: RecordTables, matcher: CollectionInterest, own: CollectionInterest?,
-    streamed: RangeSet.Part
+    streamed: RangeSet.Part, oversize: [DocumentKey: Int]
   ) {
     self.collection = collection
     self.tables = tables
     self.matcher = matcher
     self.own = own
     self.streamed = streamed
+    self.oversize = oversize
   }
 
   func key(of id: RawSpan) -> DocumentKey {
     DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))
   }
 
+  /// The canonical size in bytes of a document that is too large to be sent; `nil` for one that is not.
+  func oversizeBytes(of id: RawSpan) -> Int? { oversize.isEmpty ? nil : oversize[key(of: id)] }
+
   /// What the receiver is told of a document: whether it is held here under this peer's own interest.
   func flags(_ id: RawSpan, _ record: borrowing RecordView) -> UInt8 {
     own?.matches(id, record) == true ? GroupEncoder.heldFlag : 0
+  }
+}
+
+/// The documents of a store that are too large to be sent, kept from one snapshot to the next of the same commit.
+struct OversizeSizes {
+  private var sequence: UInt64?
+  private var sizes: [DocumentKey: Int] = [:]
+
+  /// Their canonical sizes in bytes.
+  mutating func sizes(_ transaction: borrowing ReadTransaction) throws -> [DocumentKey: Int] {
+    guard sequence != transaction.sequence else { return sizes }
+    sizes = [:]
+    for document in try transaction.oversizeDocuments() {
+      if let collection = try transaction.collection(document.collection) {
+        sizes[DocumentKey(collection: collection.id, id: document.id)] = document.byteCount
+      }
+    }
+    sequence = transaction.sequence
+    return sizes
   }
 }
 
@@ -88,7 +112,7 @@ struct Sources {
       source = Source(
         collection: collection, tables: RecordTables(keys: collection.keys, sites: transaction.sites),
         matcher: matcher, own: supply.ownInterest(collection),
-        streamed: supply.streams.part(of: collection.name))
+        streamed: supply.streams.part(of: collection.name), oversize: try supply.oversize.sizes(transaction))
     }
     known[number] = .some(source)
     return source

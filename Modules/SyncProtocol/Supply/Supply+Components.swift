@@ -253,7 +253,6 @@ extension Supply {
     forgetConfirmed(answering: group.binding)
     try context.read { transaction in
       try refreshRecent(transaction, concerned)
-      oversize = try transaction.oversizeSizes()
       var sources = Sources(self)
       if try isAnswered(group, &sources, transaction) { return }
       batch.begin(sequence: group.binding ?? recent.makeName(), mayOvertake: false)

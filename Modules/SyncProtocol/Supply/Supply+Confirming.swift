@@ -15,8 +15,8 @@ extension Supply {
       return
     }
     // Of what is being applied it may come out that the peer lacks something.
-    guard hasSettled, !isApplying, !isRoundActive, settledAfter == nil, !isAwaitingRound, requests.isEmpty,
-      isDrained, !log.isAnnouncing, log.closing == nil
+    guard hasSettled, context.isPolicyCurrent, !isApplying, !isRoundActive, settledAfter == nil,
+      !isAwaitingRound, requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
     else { return }
     let sequence = max(settledSequence, lastCommitted, 1)
     confirmedSequence = sequence

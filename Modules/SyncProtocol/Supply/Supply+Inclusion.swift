@@ -56,7 +56,7 @@ extension Supply {
           && !underWay.holds(source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary))
       }
     if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
-    guard goesOut, !oversize.isEmpty, let byteCount = oversize[source.key(of: id)] else { return goesOut }
+    guard goesOut, let byteCount = source.oversizeBytes(of: id) else { return goesOut }
     context.tellOversize(source.key(of: id), in: source.collection.name, byteCount: byteCount)
     return false
   }
@@ -69,18 +69,5 @@ extension Supply {
       return false
     }
     return request.hash != hash
-  }
-}
-
-extension ReadTransaction {
-  /// The documents that are too large to be sent, with their canonical sizes in bytes.
-  borrowing func oversizeSizes() throws -> [DocumentKey: Int] {
-    var sizes: [DocumentKey: Int] = [:]
-    for document in try oversizeDocuments() {
-      if let collection = try collection(document.collection) {
-        sizes[DocumentKey(collection: collection.id, id: document.id)] = document.byteCount
-      }
-    }
-    return sizes
   }
 }

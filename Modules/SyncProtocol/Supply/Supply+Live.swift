@@ -186,12 +186,17 @@ extension Supply {
     doubt()
     log.followed = nil
     log.waiting = nil
+    log.marked = nil
     log.walk = nil
     stopTelling()
+    isOutdated = true
     hasSettled = false
     confirmedSequence = nil
     context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)
+    let nonce = context.configuration.random()
+    renewal = nonce
+    context.send(.ping) { $0.writeFixed(nonce) }
   }
 
   /// Sends the next group that waits: what the peer asked for, then changes.

@@ -14,7 +14,7 @@ extension Supply {
   func resume(_ frame: ResumeFrame, unaskedAfter: ClockReading?) throws(SyncError) {
     let policy = context.policyPrint
     let (end, last): (UInt64?, UInt64) = try context.read { transaction in
-      (owedUnknown ? nil : try walkEnd(frame, policy, transaction), transaction.sequence)
+      (owedUnknown || isOutdated ? nil : try walkEnd(frame, policy, transaction), transaction.sequence)
     }
     guard frame.sequence <= last else {
       // The same opening of the log was further once.
@@ -62,6 +62,7 @@ extension Supply {
   /// Takes the receiver's answer to a ping.
   func answered(_ nonce: UInt64) {
     log.pace.answered(nonce)
+    if renewal == nonce { renewal = nil }
     guard log.closing == nonce else { return }
     log.closing = nil
     if log.followed != nil { hasSettled = true }
@@ -135,6 +136,8 @@ extension Supply {
         sequence: max(followed, lastCommitted), asksTaken: log.asksTaken, after: outgoing.taken)
     }
     guard let mark = log.waiting, outgoing.gone.covers(mark.after) || Probe.defect(.markAhead) else { return }
+    // What the policy has withheld since the call began the peer is to compare anew.
+    guard context.isPolicyCurrent else { return }
     log.waiting = nil
     log.isMoved = false
     log.marked = mark

@@ -44,7 +44,6 @@ extension Supply {
       // What the log no longer has is found by comparing.
       guard walk.place >= transaction.logStart else { return nil }
       try refreshRecent(transaction, concerned)
-      oversize = try transaction.oversizeSizes()
       var sources = Sources(self)
       try transaction.changes(after: walk.place) { entry in
         while counted < walk.groups.count {
@@ -167,7 +166,7 @@ extension Supply {
   }
 
   private func mayPush(_ id: RawSpan, _ record: borrowing RecordView, _ source: Source) -> Bool {
-    source.matcher.matches(id, record) && (oversize.isEmpty || oversize[source.key(of: id)] == nil)
+    source.matcher.matches(id, record) && source.oversizeBytes(of: id) == nil
   }
 
   /// Documents with all that recent transactions bind to them.
@@ -195,8 +194,9 @@ extension Supply {
   private func announcement(
     _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView, _ source: Source
   ) throws -> AnnouncedDocument? {
-    if !oversize.isEmpty, oversize[source.key(of: id)] != nil { return nil }
-    guard let cleared = gatekeeper?.clear(source.collection.name) else { return nil }
+    guard source.oversizeBytes(of: id) == nil, let cleared = gatekeeper?.clear(source.collection.name) else {
+      return nil
+    }
     let leaves = !source.matcher.matches(id, record)
     return AnnouncedDocument(
       cleared, id: DocumentID(trusted: id.copied), vector: try record.vector(sites: source.tables.sites),

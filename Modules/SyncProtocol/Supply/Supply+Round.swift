@@ -8,8 +8,9 @@ extension Supply {
     isRoundActive = true
     hasBegun = true
     isAwaitingRound = false
+    // Before the peer has heard of a renewal it may compare some collections only.
+    if renewal == nil { isOutdated = false }
     let sequence = try context.read { transaction in
-      oversize = try transaction.oversizeSizes()
       walkThrough = transaction.lastNumber
       return transaction.sequence
     }

@@ -49,10 +49,13 @@ final class Supply {
   var settledGroups: UInt64 = 0
   /// The sequence when it began.
   var comparedAt: UInt64 = 0
-  /// Documents too large to be sent, with their sizes.
-  ///
-  /// They are compared like others: the peer may have what they lack.
-  var oversize: [DocumentKey: Int] = [:]
+  /// Whether the peer is to compare all anew and has not begun to: what it is found to have is not all by the rules of
+  /// now.
+  var isOutdated = false
+  /// What the ping carries by whose answer the peer has heard that it is to; `nil` once it has.
+  var renewal: UInt64?
+  /// Documents too large to be sent: they are compared like others, as the peer may have what they lack.
+  var oversize = OversizeSizes()
 
   /// Where the receiver stands in this store's log.
   var log = LogPlace()
@@ -239,10 +242,12 @@ final class Supply {
     if let settledAfter, outgoing.gone.covers(settledAfter) {
       self.settledAfter = nil
       settledGroups = outgoing.window.sent.groups
-      hasSettled = true
       context.send(.settled) { $0.writeVarint(round) }
-      // A later one need not have been of everything.
-      log.followed = log.followed ?? comparedAt
+      if !isOutdated {
+        hasSettled = true
+        // A later one need not have been of everything.
+        log.followed = log.followed ?? comparedAt
+      }
     }
     flushAnnouncements()
     sendMet()
