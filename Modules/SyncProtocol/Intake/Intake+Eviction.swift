@@ -29,8 +29,12 @@ struct EvictedDocuments {
 /// told with its state.
 extension Intake {
   func evict(_ wants: [DocumentWant]) {
-    guard !wants.isEmpty else { return }
     ask(forEvicted: wants)
+    noteEvicted(wants)
+  }
+
+  /// Has what was evicted asked for when nothing is on its way to the sender.
+  func noteEvicted(_ wants: [DocumentWant]) {
     for want in wants {
       let name = DocumentName(collection: want.collection, id: want.id)
       if evicted.awaited.count < context.tuning.evictedDocuments { evicted.awaited.insert(name) }
@@ -39,6 +43,7 @@ extension Intake {
   }
 
   private func ask(forEvicted wants: [DocumentWant]) {
+    guard !wants.isEmpty else { return }
     if wants.count > context.tuning.evictedDocuments {
       for want in wants { due.add(want.collection) }
     } else {
@@ -50,8 +55,9 @@ extension Intake {
   func askAgain() throws(SyncError) {
     for name in evicted.unwanted where interest.covers(name) { due.add(name) }
     evicted.unwanted = []
-    guard !evicted.before.isEmpty else { return }
-    let names = evicted.before.filter { mayTell($0.collection) }
+    guard !evicted.before.isEmpty, !isBeginning else { return }
+    var seen: Set<DocumentName> = []
+    let names = evicted.before.filter { mayTell($0.collection) && seen.insert($0).inserted }
     // What may not be named any more is found by comparing.
     for name in evicted.before where !mayTell(name.collection) { due.add(name.collection) }
     evicted.before = []

@@ -53,11 +53,7 @@ extension Intake {
   /// not noticed here at all.
   func tellAgain(after sequence: UInt64) {
     guard context.features.contains(.cursors), !interest.isEmpty else { return renew() }
-    switch phase {
     // What is compared first, or found in this store's log, is not told before.
-    case .idle, .resuming: return
-    case .asking, .following, .settling, .applying, .done:
-      tasks.append(.ownLog(after: sequence, told: 0))
-    }
+    if !isBeginning { tasks.append(.ownLog(after: sequence, told: 0)) }
   }
 }

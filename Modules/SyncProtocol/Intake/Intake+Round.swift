@@ -171,11 +171,9 @@ extension Intake {
         notices.append(try have(cleared, change, after, summary))
       }
     }
-    switch phase {
-    // What is compared first, or found in this store's log, is not told before.
-    case .idle, .resuming: return
-    case .asking, .following, .settling, .applying, .done: break
-    }
+    // What is compared first, or found in this store's log, is not told before. But what was evicted may have gone to the
+    // sender just before, and be applied there after it is compared.
+    guard !isBeginning else { return noteEvicted(asked) }
     sendHaves(notices, round: 0)
     evict(asked)
   }

@@ -173,6 +173,14 @@ final class Intake {
   /// Whether all that the sender had for the present interest is here.
   var isCaughtUp: Bool { generation > 0 && !isCaughtUpDue && due == .nothing }
 
+  /// Whether all is yet to be compared, or found in this store's log, before anything is told.
+  var isBeginning: Bool {
+    switch phase {
+    case .idle, .resuming: true
+    case .asking, .following, .settling, .applying, .done: false
+    }
+  }
+
   /// Whether answers are to come, or to be looked at.
   var isAsking: Bool { phase == .asking && (!open.isEmpty || !tasks.isEmpty) }
 
