@@ -53,20 +53,18 @@ extension Supply {
       let cleared = gatekeeper?.clear(source.collection.name)
     else { return false }
     Probe.reached(.metUnderWay)
-    if met.isEmpty { metAt = context.now }
-    met.append(DocumentOffer(cleared, item: DocumentHash(id: request.id, hash: hash)))
+    met.note(
+      DocumentOffer(cleared, item: DocumentHash(id: request.id, hash: hash)), of: key, now: context.now)
     return true
   }
 
-  /// Tells what both peers came to, when all else is done.
+  /// Tells what both peers came to, when all else is done, or when that is too much to wait with.
   func sendMet() {
-    guard !met.isEmpty, requests.isEmpty, log.walk == nil else { return }
-    let isDue =
-      outgoing.isConfirmed || context.now >= metAt + .seconds(1)
-      || met.count >= context.tuning.waitingOffers / 2
-    guard isDue else { return }
-    send(met)
-    met = []
+    guard !met.isEmpty else { return }
+    let isQuiet =
+      requests.isEmpty && log.walk == nil
+      && (outgoing.isConfirmed || context.now >= met.since + .seconds(1))
+    if isQuiet || met.count >= context.tuning.waitingOffers / 2 { send(met.take()) }
   }
 
   private func sendNow(_ offers: [DocumentOffer]) {

@@ -82,9 +82,8 @@ final class Supply {
   var watch: WatchList
   /// Offers that are not to overtake what was queued before them.
   var waitingOffers = Waiting<DocumentOffer, Outgoing.Progress>()
-  /// What documents came to that both peers changed, and since when the first of them waits to be told.
-  var met: [DocumentOffer] = []
-  var metAt = Duration.zero
+  /// What documents came to that both peers changed, to be told.
+  var met = MetDocuments()
   var contention: Contention
   var underWay: UnderWay
   /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
@@ -173,7 +172,7 @@ final class Supply {
     requestCost = 0
     underWay.removeAll()
     waitingOffers.removeAll()
-    met = []
+    met = MetDocuments()
   }
 
   /// Takes the peer's totals, when so many of its frames have come.
