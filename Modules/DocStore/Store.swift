@@ -1,3 +1,5 @@
+package import CRDTCore
+
 /// A store of documents in collections, in one directory, used by one process at a time.
 ///
 /// Reads run on the caller's thread against a snapshot and never wait. Writes run one at a time on the
@@ -10,6 +12,7 @@ public final class Store: Sendable {
   let options: StoreOptions
   let writer: Writer
   let limits: SizeLimits
+  private let issued: IssuedReadings
   let housekeeping: Housekeeping
   private let environment: Monitor<Environment?>
   let process = ProcessMark()
@@ -48,8 +51,10 @@ public final class Store: Sendable {
     incarnation = options.random()
     self.options = options
     limits = SizeLimits(soft: options.softDocumentBytes, hard: options.hardDocumentBytes)
+    issued = IssuedReadings(state)
     let settings = WriterSettings(
-      site: keeper.identity.site, options: options, pageLimit: environment.pageLimit, sizes: limits)
+      site: keeper.identity.site, options: options, pageLimit: environment.pageLimit, sizes: limits,
+      issued: issued)
     writer = Writer(environment, state: state, settings: settings, keeper: keeper)
     let opened = Monitor<Environment?>(environment)
     self.environment = opened
@@ -123,6 +128,9 @@ public final class Store: Sendable {
 
   /// The wall clock by which this store dates its writes, in milliseconds since 1970.
   package var wallMilliseconds: UInt64 { options.now() }
+
+  /// A clock reading that no write of this store's is a millisecond above: what its site wrote later, another store did.
+  package var latestIssuedReading: ClockReading { issued.latest }
 
   /// Above this many bytes a document draws a warning.
   public var softDocumentBytes: Int {

@@ -175,8 +175,9 @@ import Testing
   }
 
   /// Also where nobody says so, or what the store has written meanwhile might be that.
-  @Test(arguments: [true, false])
-  func `a store notices a write of its own that it has not made`(_ isRestored: Bool) throws {
+  @Test(arguments: [true, false], [true, false])
+  func `a store notices a write of its own that it has not made`(_ isRestored: Bool, hasMetLater: Bool) throws
+  {
     let network = TestNetwork()
     let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
     for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
@@ -186,6 +187,12 @@ import Testing
     let later = try a.wireDocument("x")
     let site = a.store.site
     if isRestored { try a.restore(disk) }
+    // What others wrote later is no sign of what was written here.
+    if hasMetLater {
+      try b.put("y", ["n": .int(1)])
+      let other = try b.wireDocument("y")
+      try a.write { _ = try $0.merge(wire: other.span.bytes, id: DocumentID("y"), in: "things") }
+    }
     var met = false
     try a.write { transaction in
       _ = try transaction.merge(wire: later.span.bytes, id: DocumentID("x"), in: "things")

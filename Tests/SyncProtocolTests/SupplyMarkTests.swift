@@ -69,21 +69,27 @@ import Testing
     #expect(try marks(raw).map(\.policyPrint) == [raw.peer.scopes.fingerprint(toward: .small)])
   }
 
-  @Test func `what is compared before the receiver has heard of a changed policy tells nothing`() throws {
+  @Test func `what is compared before the receiver has heard of a changed policy tells and brings nothing`()
+    throws
+  {
     let raw = try sender()
     begin(raw, 1)
     finish(raw, 1)
     let before = try marks(raw)
-    try set(raw, .bigPeerOnly)
+    try set(raw, .localPeerOnly)
+    try set(raw, .smallPeersOnly)
+    let sent = raw.sent(.fragment).count
     begin(raw, 2)
     try answerPings(raw)
     finish(raw, 2)
+    #expect(raw.sent(.fragment).count == sent)
     raw.tick(after: .seconds(1))
     #expect(raw.sent(.settled).count == 2)
     #expect(try marks(raw) == before)
-    // Nothing was written since, but it holds by another policy now.
+    // Nothing was written since, but it holds once more.
     begin(raw, 3)
     finish(raw, 3)
+    #expect(raw.sent(.fragment).count == sent + 1)
     #expect(
       try marks(raw).dropFirst().map(\.policyPrint) == [raw.peer.scopes.fingerprint(toward: .small)])
   }

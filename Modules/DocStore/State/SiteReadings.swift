@@ -32,6 +32,7 @@ extension StoreState {
       let index = Int(ordinal)
       while readings.count <= index { readings.append(.zero) }
       guard readings[index] < reading else { continue }
+      highestMet = max(highestMet, reading)
       readings[index] = reading
       if index < storedSites { risenSites.append(index) }
     }

@@ -23,6 +23,7 @@ extension StoreState {
       readings.append(ClockReading(rawValue: try value.readFixed()))
       return true
     }
+    highestMet = readings.max() ?? .zero
     self.sites = SiteTable(sites: sites)
     storedSites = sites.count
     oversizeCount = try access.entryCount(tables.oversize)

@@ -32,6 +32,8 @@ struct StoreState: Sendable {
   var storedSites = 1
   /// The highest reading of each site's clock that was met with in its writes, by ordinal; zero beyond the last.
   var readings: [ClockReading] = []
+  /// None of them is, or was since the store was opened, above this.
+  var highestMet = ClockReading.zero
   /// The sites on disk whose entries lack their present reading.
   var risenSites: [Int] = []
   var log = LogState()

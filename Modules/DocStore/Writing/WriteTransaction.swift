@@ -247,6 +247,7 @@ public final class WriteTransaction {
   func stamping() -> Stamping {
     if let stamp { return stamp }
     let reading = state.log.clock.tick(now: settings.options.now())
+    settings.issued.note(reading, met: state.highestMet)
     let stamping = Stamping(site: settings.site, reading: reading, beyond: beyond)
     stamp = stamping
     return stamping
@@ -259,12 +260,9 @@ public final class WriteTransaction {
 
   /// Takes note of a write of this site's that comes from elsewhere.
   ///
-  /// What this store has written is not a millisecond above its clock, or, on a document from the future, above what it
-  /// follows, which some other site has written.
+  /// Two writes of one transaction on one document are within a millisecond.
   func noteOwn(_ reading: ClockReading) {
-    func isLater(than known: ClockReading) -> Bool { reading.milliseconds > known.milliseconds }
-    guard isLater(than: max(state.log.clock.latest, beyond)) else { return }
-    if state.readings.allSatisfy(isLater), seen.bySite.values.allSatisfy(isLater) { hasMetLaterSelf = true }
+    if reading.milliseconds > settings.issued.latest.milliseconds { hasMetLaterSelf = true }
   }
 
   /// Remembers a write of this site's that is above its clock, and about to leave the store.
@@ -416,4 +414,5 @@ struct WriterSettings: Sendable {
   let options: StoreOptions
   var pageLimit: Int
   let sizes: SizeLimits
+  let issued: IssuedReadings
 }

@@ -34,18 +34,13 @@ extension Session {
   /// Compares what a peer has met of this site with what this store has written.
   ///
   /// It may have written that after it said hello, and the peer have it from others; but no reading that its clock had
-  /// passed by then, unless a transaction was under way, and none that is above all that is here.
+  /// passed by then, unless a transaction was under way, and none that is above all that it gave out.
   func compareOwn(with met: ClockReading) throws(SyncError) {
     guard let ownClaim, met.isLater(than: ownClaim.highest), !Probe.defect(.siteNotRenewed) else { return }
     let wasPassed =
       !ownClaim.isWriting && met.milliseconds < ownClaim.clock
       && ownClaim.isSteady(wall: context.store.wallMilliseconds, now: context.now)
-    let mayBeOwn = try context.read { transaction in
-      // What came from others since may be as late.
-      try transaction.hasWritten(after: ownClaim.sequence)
-        && !met.isLater(than: transaction.highestReading())
-    }
-    guard wasPassed || !mayBeOwn else { return }
+    guard wasPassed || met.isLater(than: context.store.latestIssuedReading) else { return }
     throw context.laterSelfMet
   }
 }
@@ -62,8 +57,6 @@ extension SessionContext {
 /// What a store said of its own writes in its hello, and where its clock stood.
 struct OwnClaim {
   let highest: ClockReading
-  /// The last commit that `highest` includes.
-  let sequence: UInt64
   /// The wall clock, in milliseconds since 1970, and the time that only runs forward.
   let clock: UInt64
   let at: Duration
@@ -76,26 +69,13 @@ struct OwnClaim {
     clock = context.store.wallMilliseconds
     at = context.now
     isWriting = context.store.isWriting
-    (highest, sequence) = try context.read { (try $0.highestReading(), $0.sequence) }
+    highest = try context.read { try $0.highestReading() }
   }
 
   /// Whether the wall clock has gone on since without a jump, as far as can be told.
   func isSteady(wall: UInt64, now: Duration) -> Bool {
     let elapsed = Int64((now - at) / .milliseconds(1))
     return abs(Int64(wall) - Int64(clock) - elapsed) <= 2 + elapsed / 500
-  }
-}
-
-extension ReadTransaction {
-  /// Whether anything was written here after a commit, or may have been, as far as the log goes back.
-  fileprivate borrowing func hasWritten(after sequence: UInt64) throws -> Bool {
-    guard sequence >= logStart else { return true }
-    var isFound = false
-    try changes(after: sequence) { entry in
-      isFound = entry.origin == .user
-      return !isFound
-    }
-    return isFound
   }
 }
 

@@ -23,7 +23,7 @@ extension Supply {
       throw SyncError(.limit, "The peer asks about too many ranges at once")
     }
     for question in asked {
-      guard concerns(question.range.collection) else {
+      guard !isRoundVoid, concerns(question.range.collection) else {
         answers.append(.nothing(for: question))
         continue
       }

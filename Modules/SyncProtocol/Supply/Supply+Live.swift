@@ -189,13 +189,12 @@ extension Supply {
     log.marked = nil
     log.walk = nil
     stopTelling()
-    isOutdated = true
     hasSettled = false
     confirmedSequence = nil
     context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)
     let nonce = context.configuration.random()
-    renewal = nonce
+    renewal = .told(nonce)
     context.send(.ping) { $0.writeFixed(nonce) }
   }
 

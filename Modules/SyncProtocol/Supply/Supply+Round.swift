@@ -6,10 +6,9 @@ extension Supply {
     endRound()
     round = number
     isRoundActive = true
-    hasBegun = true
-    isAwaitingRound = false
-    // Before the peer has heard of a renewal it may compare some collections only.
-    if renewal == nil { isOutdated = false }
+    if renewal == .heard { renewal = .none }
+    isRoundVoid = renewal != .none
+    if !isRoundVoid { (isAwaitingRound, hasBegun) = (false, true) }
     let sequence = try context.read { transaction in
       walkThrough = transaction.lastNumber
       return transaction.sequence

@@ -49,11 +49,12 @@ final class Supply {
   var settledGroups: UInt64 = 0
   /// The sequence when it began.
   var comparedAt: UInt64 = 0
-  /// Whether the peer is to compare all anew and has not begun to: what it is found to have is not all by the rules of
-  /// now.
-  var isOutdated = false
-  /// What the ping carries by whose answer the peer has heard that it is to; `nil` once it has.
-  var renewal: UInt64?
+  var renewal = Renewal.none
+  /// Whether the peer began the reconciliation before it had heard that it is to compare all: it is told, and gets,
+  /// nothing in it.
+  ///
+  /// It need not be of everything, so that what transactions bind would go out in part.
+  var isRoundVoid = false
   /// Documents too large to be sent: they are compared like others, as the peer may have what they lack.
   var oversize = OversizeSizes()
 
@@ -242,7 +243,7 @@ final class Supply {
       self.settledAfter = nil
       settledGroups = outgoing.window.sent.groups
       context.send(.settled) { $0.writeVarint(round) }
-      if !isOutdated {
+      if renewal == .none {
         hasSettled = true
         // A later one need not have been of everything.
         log.followed = log.followed ?? comparedAt
