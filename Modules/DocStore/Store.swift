@@ -126,11 +126,9 @@ public final class Store: Sendable {
   /// How many bytes may be put aside until all parts of something are here, about.
   package var stagedBytes: Int { options.stagedBytes }
 
-  /// The wall clock by which this store dates its writes, in milliseconds since 1970.
-  package var wallMilliseconds: UInt64 { options.now() }
-
-  /// A clock reading that no write of this store's is a millisecond above: what its site wrote later, another store did.
-  package var latestIssuedReading: ClockReading { issued.latest }
+  /// Whether this store may have written with a clock reading; what it wrote before it was opened is not told apart from
+  /// all that it had met by then.
+  package func mayHaveIssued(_ reading: ClockReading) -> Bool { issued.mayInclude(reading) }
 
   /// Above this many bytes a document draws a warning.
   public var softDocumentBytes: Int {

@@ -1,6 +1,5 @@
 import CRDTCore
 import DocStore
-import Foundation
 import SyncProtocol
 import TestKit
 import Testing
@@ -69,21 +68,20 @@ import Testing
     #expect(raw.closed?.code == .cloned)
   }
 
-  @Test(arguments: [true, false])
-  func `a later reading is this store's only if given out since the hello`(isOlder: Bool) throws {
+  /// Four writes, of which the last three come after hello, and what was not written between them.
+  @Test(arguments: [1, 2, 3, nil], [0, 500])
+  func `a later reading is this store's only if it has given that out`(_ write: Int?, after: UInt64) throws {
     let raw = try RawPeer()
-    try raw.peer.put("a", [:])
-    let claimed = try raw.peer.store.read { $0.latestReading }
-    // While something is written, nobody can tell.
-    while raw.peer.store.isWriting { Thread.sleep(forTimeInterval: 0.001) }
-    raw.network.clock.advance(by: 1_000)
-    try raw.open()
-    try raw.peer.put("b", [:])
-    let own = try raw.peer.store.read { $0.latestReading }
-    #expect(own.milliseconds >= claimed.milliseconds + 1_000)
-    let met = isOlder ? ClockReading(milliseconds: claimed.milliseconds + 500) : own
+    var own: [ClockReading] = []
+    for n in 0..<4 {
+      raw.network.clock.advance(by: 1_000)
+      try raw.peer.put("\(n)", [:])
+      own.append(try raw.peer.store.read { $0.latestReading })
+      if n == 0 { try raw.open() }
+    }
+    let met = ClockReading(milliseconds: own[write ?? 0].milliseconds + after)
     raw.send(.seen) { $0.writeFixed(met.rawValue) }
-    #expect(raw.closed?.code == (isOlder ? .cloned : nil))
+    #expect(raw.closed?.code == (after == 0 ? nil : .cloned))
   }
 
   @Test func `the refusal is told to the peer`() throws {

@@ -1,20 +1,69 @@
 import CRDTCore
 import Synchronization
 
-/// Up to where the clock readings go that this store may have written with: what its site wrote later, another store did.
+/// The clock readings that this store may have written with: what its site wrote with another one, another store did.
 ///
-/// It is kept in memory: what was written before the store was opened is not above what it had met by then.
+/// They are kept in memory, to the millisecond: what was written before the store was opened is not above what it had met
+/// by then, and is not told apart.
 final class IssuedReadings: Sendable {
-  private let highest: Atomic<UInt64>
+  fileprivate struct State {
+    /// All up to this millisecond may be the store's own.
+    var unknownThrough: UInt64
+    /// Milliseconds above, ascending.
+    var known: [ClosedRange<UInt64>] = []
+  }
 
-  init(_ state: StoreState) { highest = Atomic(max(state.log.clock.latest, state.highestMet).rawValue) }
+  /// Ranges of milliseconds that are remembered; a store that writes in each has one.
+  fileprivate static let limit = 4_096
 
-  var latest: ClockReading { ClockReading(rawValue: highest.load(ordering: .acquiring)) }
+  private let state: Mutex<State>
 
-  /// Takes note of a reading that is given out, to one who has met with others.
+  init(_ state: StoreState) {
+    self.state = Mutex(
+      State(unknownThrough: max(state.log.clock.latest, state.highestMet).milliseconds))
+  }
+
+  /// Takes note of a reading that is given out, later than those before, to one who has met with others.
   ///
   /// A write on a document from the future follows that, and so is in no later millisecond than what was met.
   func note(_ reading: ClockReading, met: ClockReading) {
-    highest.max(max(reading, met).rawValue, ordering: .acquiringAndReleasing)
+    state.withLock { state in
+      if met > reading { state.unknownThrough = max(state.unknownThrough, met.milliseconds) }
+      state.note(reading.milliseconds)
+    }
+  }
+
+  /// Whether the store may have written in the reading's millisecond.
+  func mayInclude(_ reading: ClockReading) -> Bool {
+    state.withLock { $0.mayInclude(reading.milliseconds) }
+  }
+}
+
+extension IssuedReadings.State {
+  mutating func note(_ millisecond: UInt64) {
+    guard let last = known.last, millisecond <= last.upperBound + 1 else {
+      return append(millisecond...millisecond)
+    }
+    guard millisecond > last.upperBound else { return }
+    known[known.count - 1] = last.lowerBound...millisecond
+  }
+
+  private mutating func append(_ range: ClosedRange<UInt64>) {
+    if known.count == IssuedReadings.limit {
+      let forgotten = known.prefix(known.count / 2)
+      unknownThrough = max(unknownThrough, forgotten.last?.upperBound ?? 0)
+      known.removeFirst(forgotten.count)
+    }
+    known.append(range)
+  }
+
+  func mayInclude(_ millisecond: UInt64) -> Bool {
+    guard millisecond > unknownThrough else { return true }
+    var (low, high) = (0, known.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if known[middle].upperBound < millisecond { low = middle + 1 } else { high = middle }
+    }
+    return low < known.count && known[low].contains(millisecond)
   }
 }

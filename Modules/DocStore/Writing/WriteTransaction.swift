@@ -247,7 +247,7 @@ public final class WriteTransaction {
   func stamping() -> Stamping {
     if let stamp { return stamp }
     let reading = state.log.clock.tick(now: settings.options.now())
-    settings.issued.note(reading, met: state.highestMet)
+    settings.issued.note(reading, met: seen.bySite.values.reduce(state.highestMet) { max($0, $1) })
     let stamping = Stamping(site: settings.site, reading: reading, beyond: beyond)
     stamp = stamping
     return stamping
@@ -259,10 +259,8 @@ public final class WriteTransaction {
   }
 
   /// Takes note of a write of this site's that comes from elsewhere.
-  ///
-  /// Two writes of one transaction on one document are within a millisecond.
   func noteOwn(_ reading: ClockReading) {
-    if reading.milliseconds > settings.issued.latest.milliseconds { hasMetLaterSelf = true }
+    if !settings.issued.mayInclude(reading) { hasMetLaterSelf = true }
   }
 
   /// Remembers a write of this site's that is above its clock, and about to leave the store.

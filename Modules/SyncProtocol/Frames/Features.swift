@@ -33,9 +33,12 @@ package struct Features: OptionSet, Hashable, Sendable {
   /// Parts of large components with the heads of their documents apart from what these say.
   package static let columnParts = Features(rawValue: 1 << 12)
 
+  /// Saying when a request to compare all anew was heard.
+  package static let renewals = Features(rawValue: 1 << 13)
+
   /// What this release offers.
   package static let supported: Features = [
     .compactFrames, .cursors, .runs, .mesh, .slices, .staging, .remoteQueries, .densePacking, .blindQuestions,
-    .unaskedChanges, .numberedFrames, .columnParts,
+    .unaskedChanges, .numberedFrames, .columnParts, .renewals,
   ]
 }

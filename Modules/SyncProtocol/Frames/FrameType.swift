@@ -31,4 +31,5 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case rows = 0x23
   case answered = 0x24
   case stopAsk = 0x25
+  case renewed = 0x26
 }

@@ -4,13 +4,13 @@ import DocStore
 extension Session {
   func sendHello() throws(SyncError) {
     let configuration = context.configuration
-    let claim = try OwnClaim(of: context)
-    ownClaim = claim
+    let highest = try context.read { try $0.highestReading() }
+    claimed = highest
     let hello = Hello(
       versions: configuration.versions, features: configuration.features, kind: configuration.kind,
       appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
-      logEpoch: context.store.epoch, highest: claim.highest,
+      logEpoch: context.store.epoch, highest: highest,
       silence: configuration.silence == SessionConfiguration.usualSilence ? nil : configuration.silence)
     context.send(.hello) { hello.encode(to: &$0) }
   }

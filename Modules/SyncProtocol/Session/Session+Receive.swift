@@ -99,7 +99,7 @@ extension Session {
     if type != .staged, type != .interest, type != .resume { supply.noteTalk() }
     switch type {
     case .hello, .bye: return
-    case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune, .resume:
+    case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune, .resume, .renewed:
       try takeForSupply(type, &reader)
     case .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted, .resumed, .mark,
       .announce:
@@ -162,6 +162,7 @@ extension Session {
     case .resume:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumeFrame(from: &reader) }
       try run { () throws(SyncError) in try resume(frame) }
+    case .renewed: try run { () throws(SyncError) in try supply.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
       .filterWanted, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk:
       return
@@ -182,7 +183,7 @@ extension Session {
       supply.serve(known, generation: frame.generation)
     }
     let met = frame.lag.flatMap { lag in
-      ownClaim.map { ResumeFrame.met(lag, behind: $0.highest) }
+      claimed.map { ResumeFrame.met(lag, behind: $0) }
     }
     try supply.resume(frame, unaskedAfter: context.features.contains(.unaskedChanges) ? met : nil)
   }
@@ -218,7 +219,9 @@ extension Session {
       let head = try decode { () throws(CodecError) in try ChunkHead(from: &reader) }
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
       try run { () throws(SyncError) in try intake.take(head, content, frameBytes: frameBytes) }
-    case .renew: intake.renew()
+    case .renew:
+      intake.renew()
+      if context.features.contains(.renewals) { context.send(.renewed) }
     case .filterWanted:
       let collection = try whole(&reader) { (reader) throws(CodecError) in
         var previous: String?
@@ -237,7 +240,7 @@ extension Session {
       let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
       intake.take(frame)
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
-      .acknowledge, .resume, .prune, .staged, .reuse, .ask, .rows, .answered, .stopAsk:
+      .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered, .stopAsk:
       return
     }
   }

@@ -31,16 +31,9 @@ extension Session {
     context.send(.seen) { $0.writeFixed(met.rawValue) }
   }
 
-  /// Compares what a peer has met of this site with what this store has written.
-  ///
-  /// It may have written that after it said hello, and the peer have it from others; but no reading that its clock had
-  /// passed by then, unless a transaction was under way, and none that is above all that it gave out.
+  /// Compares what a peer has met of this site with what this store has written, since its hello too.
   func compareOwn(with met: ClockReading) throws(SyncError) {
-    guard let ownClaim, met.isLater(than: ownClaim.highest), !Probe.defect(.siteNotRenewed) else { return }
-    let wasPassed =
-      !ownClaim.isWriting && met.milliseconds < ownClaim.clock
-      && ownClaim.isSteady(wall: context.store.wallMilliseconds, now: context.now)
-    guard wasPassed || met.isLater(than: context.store.latestIssuedReading) else { return }
+    guard !context.store.mayHaveIssued(met), !Probe.defect(.siteNotRenewed) else { return }
     throw context.laterSelfMet
   }
 }
@@ -51,31 +44,6 @@ extension SessionContext {
     Probe.reached(.laterSelfMet)
     return SyncError(
       .cloned, "The peer has met later writes of site \(store.site): the store was put back or copied")
-  }
-}
-
-/// What a store said of its own writes in its hello, and where its clock stood.
-struct OwnClaim {
-  let highest: ClockReading
-  /// The wall clock, in milliseconds since 1970, and the time that only runs forward.
-  let clock: UInt64
-  let at: Duration
-  /// Whether a transaction was under way, which had its reading from the clock and was not on record.
-  let isWriting: Bool
-
-  /// The clock is read before it is seen whether a transaction runs, and what is on record last: so one that began
-  /// before is either seen or on record.
-  init(of context: SessionContext) throws(SyncError) {
-    clock = context.store.wallMilliseconds
-    at = context.now
-    isWriting = context.store.isWriting
-    highest = try context.read { try $0.highestReading() }
-  }
-
-  /// Whether the wall clock has gone on since without a jump, as far as can be told.
-  func isSteady(wall: UInt64, now: Duration) -> Bool {
-    let elapsed = Int64((now - at) / .milliseconds(1))
-    return abs(Int64(wall) - Int64(clock) - elapsed) <= 2 + elapsed / 500
   }
 }
 

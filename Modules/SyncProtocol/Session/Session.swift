@@ -35,7 +35,8 @@ public final class Session {
   var lastReceived: Duration = .zero
   /// When this peer said hello.
   var startedAt: Duration = .zero
-  var ownClaim: OwnClaim?
+  /// What this peer said in its hello of the highest reading that it knows.
+  var claimed: ClockReading?
   private var queries: [SubscriptionQuery] = []
   /// When the driver will call, whatever happens.
   private var wakeAt: Duration?

@@ -8,8 +8,8 @@ extension Supply {
     let first = (live.map(\.sequence) + heldBack.map(\.sequence)).min() ?? .max
     var start = min(place, first - 1)
     dropLive()
-    // A reconciliation covers what there was when it began.
-    if isRoundActive { start = max(start, comparedAt) }
+    // What there was when everything began to be compared is found by that.
+    start = max(start, settledSequence)
     if let walk = log.walk { start = min(start, walk.place) }
     let isKnown = isRoundActive || log.followed != nil || log.walk != nil
     guard context.features.contains(.cursors), isKnown, try context.read({ start >= $0.logStart }) else {

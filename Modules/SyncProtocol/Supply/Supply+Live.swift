@@ -193,9 +193,7 @@ extension Supply {
     confirmedSequence = nil
     context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)
-    let nonce = context.configuration.random()
-    renewal = .told(nonce)
-    context.send(.ping) { $0.writeFixed(nonce) }
+    renewal.tell(isAnswered: context.features.contains(.renewals))
   }
 
   /// Sends the next group that waits: what the peer asked for, then changes.

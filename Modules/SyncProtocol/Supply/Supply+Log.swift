@@ -14,7 +14,7 @@ extension Supply {
   func resume(_ frame: ResumeFrame, unaskedAfter: ClockReading?) throws(SyncError) {
     let policy = context.policyPrint
     let (end, last): (UInt64?, UInt64) = try context.read { transaction in
-      (owedUnknown || renewal != .none ? nil : try walkEnd(frame, policy, transaction), transaction.sequence)
+      (owedUnknown || renewal.isOpen ? nil : try walkEnd(frame, policy, transaction), transaction.sequence)
     }
     guard frame.sequence <= last else {
       // The same opening of the log was further once.
@@ -62,7 +62,6 @@ extension Supply {
   /// Takes the receiver's answer to a ping.
   func answered(_ nonce: UInt64) {
     log.pace.answered(nonce)
-    if renewal == .told(nonce) { renewal = .heard }
     guard log.closing == nonce else { return }
     log.closing = nil
     if log.followed != nil { hasSettled = true }

@@ -6,14 +6,14 @@ extension Supply {
     endRound()
     round = number
     isRoundActive = true
-    if renewal == .heard { renewal = .none }
-    isRoundVoid = renewal != .none
+    isRoundVoid = !renewal.begin()
+    let isOfAll = !hasBegun && !isRoundVoid
     if !isRoundVoid { (isAwaitingRound, hasBegun) = (false, true) }
     let sequence = try context.read { transaction in
       walkThrough = transaction.lastNumber
       return transaction.sequence
     }
-    settledSequence = sequence
+    if isOfAll { settledSequence = sequence }
     index = GroupRuns(through: sequence, limit: context.tuning.groupRuns)
     comparedAt = sequence
     log.policyPrint = context.policyPrint
@@ -91,7 +91,7 @@ extension Supply {
       throw SyncError(.limit, "The peer asks for too many documents at once")
     }
     if round != 0 {
-      guard round == self.round, isRoundActive else { return }
+      guard round == self.round, isRoundActive, !isRoundVoid else { return }
       guard !isAsked else { throw SyncError(.outOfOrder, "Wants after the last one") }
       roundCost += cost
       for request in relevant { wanted.append(request) }

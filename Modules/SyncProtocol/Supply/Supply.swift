@@ -49,7 +49,7 @@ final class Supply {
   var settledGroups: UInt64 = 0
   /// The sequence when it began.
   var comparedAt: UInt64 = 0
-  var renewal = Renewal.none
+  var renewal = Renewal()
   /// Whether the peer began the reconciliation before it had heard that it is to compare all: it is told, and gets,
   /// nothing in it.
   ///
@@ -95,7 +95,7 @@ final class Supply {
   var announcing = Announcing()
   /// Whether all that the interest concerned was sent once, by the rules of now.
   var hasSettled = false
-  /// The last commit that a reconciliation which is settled takes in.
+  /// The last commit that is taken in by comparing everything, or by following the log.
   var settledSequence: UInt64 = 0
   /// The commit up to which the peer has all that concerns it, as far as that was ever certain under its interest.
   var confirmedSequence: UInt64?
@@ -169,6 +169,7 @@ final class Supply {
   /// Takes what the peer has for unknown until it is compared: whatever it has asked for comes up again then.
   func doubt() {
     hasBegun = false
+    settledSequence = 0
     requests = RequestQueue()
     requestCost = 0
     underWay.removeAll()
@@ -243,7 +244,7 @@ final class Supply {
       self.settledAfter = nil
       settledGroups = outgoing.window.sent.groups
       context.send(.settled) { $0.writeVarint(round) }
-      if renewal == .none {
+      if !renewal.isOpen {
         hasSettled = true
         // A later one need not have been of everything.
         log.followed = log.followed ?? comparedAt
