@@ -19,8 +19,8 @@ import Testing
   private static let names = [
     "hello", "compare", "answer", "want", "have", "offer", "resume", "resume-lag", "resumed", "mark",
     "announce", "prune", "ask", "stop-ask", "filter", "acknowledge", "staged", "reuse", "interest", "asked",
-    "settled", "fragment", "fragment-drop", "chunk", "chunk-drop", "ping", "pong", "renew", "filter-wanted",
-    "bye", "seen", "run", "rows", "answered",
+    "settled", "fragment", "fragment-drop", "chunk", "chunk-drop", "ping", "pong", "renew", "renewed",
+    "filter-wanted", "bye", "seen", "run", "rows", "answered",
   ]
 
   @Test(arguments: names)

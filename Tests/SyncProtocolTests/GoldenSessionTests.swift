@@ -108,6 +108,11 @@ import Testing
       while let bounds = try FrameCodec.bounds(in: recording.span.bytes, at: position) {
         let type = try #require(FrameType(rawValue: bounds.type))
         replies.insert(type)
+        // It says so once the sender has told it.
+        if type == .renewed {
+          try session.change(raw.peer)
+          raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
+        }
         if type == .acknowledge {
           let sent = raw.session.supply.outgoing.window.sent
           var frame = FrameCodec.frame(.acknowledge) { sent.encode(to: &$0) }

@@ -54,6 +54,7 @@ import Testing
       out.write(0 as UInt8)
       out.writeVarint(0)
     },
+    Attack("a request to compare all that was heard and not made", .outOfOrder, .renewed) { _ in },
     Attack("bytes left over", .malformed, .asked) { $0.write([1, 1]) },
     Attack("an overlong number", .malformed, .asked) { $0.write([0x80, 0x00]) },
     Attack("a number of ten bytes", .malformed, .asked) { $0.write([UInt8](repeating: 0xFF, count: 10)) },

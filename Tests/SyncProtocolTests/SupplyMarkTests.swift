@@ -12,7 +12,7 @@ import Testing
     let raw = try RawPeer { $0.compressionLevel = 0 }
     try raw.peer.put("x", ["n": .int(1)])
     _ = raw.peer.takeCommits()
-    try raw.meet(with: [.cursors])
+    try raw.meet(with: [.cursors, .renewals])
     try raw.sendInterest("SELECT * FROM things")
     return raw
   }
@@ -27,10 +27,6 @@ import Testing
 
   private func finish(_ raw: RawPeer, _ round: UInt64) {
     raw.send(.asked) { $0.writeVarint(round) }
-  }
-
-  private func answerPings(_ raw: RawPeer) throws {
-    for ping in raw.sent(.ping) { raw.send(.pong) { $0.write(ping) } }
   }
 
   private func set(_ raw: RawPeer, _ scope: SyncScope) throws {
@@ -58,7 +54,7 @@ import Testing
     let raw = try sender()
     begin(raw, 1)
     try set(raw, .bigPeerOnly)
-    try answerPings(raw)
+    raw.send(.renewed)
     finish(raw, 1)
     #expect(raw.sent(.renew).count == 1 && raw.sent(.settled).count == 1)
     raw.tick(after: .seconds(1))
@@ -79,8 +75,9 @@ import Testing
     try set(raw, .localPeerOnly)
     try set(raw, .smallPeersOnly)
     let sent = raw.sent(.fragment).count
+    raw.send(.renewed)
     begin(raw, 2)
-    try answerPings(raw)
+    raw.send(.renewed)
     finish(raw, 2)
     #expect(raw.sent(.fragment).count == sent)
     raw.tick(after: .seconds(1))
@@ -92,6 +89,16 @@ import Testing
     #expect(raw.sent(.fragment).count == sent + 1)
     #expect(
       try marks(raw).dropFirst().map(\.policyPrint) == [raw.peer.scopes.fingerprint(toward: .small)])
+  }
+
+  @Test func `a receiver says that it has heard of a changed policy before it compares`() throws {
+    let raw = try RawPeer()
+    try raw.meet(with: [.cursors, .renewals])
+    raw.send(.answer) { $0.write([1, 1, 1, 0]) }
+    raw.send(.settled) { $0.writeVarint(1) }
+    let before = raw.frames.count
+    raw.send(.renew)
+    #expect(raw.frames.dropFirst(before).map(\.type).prefix(2) == [.renewed, .compare])
   }
 
   /// Nobody has what was just written here, but what came from elsewhere the receiver may have in another state.

@@ -23,7 +23,7 @@ final class IssuedReadings: Sendable {
       State(unknownThrough: max(state.log.clock.latest, state.highestMet).milliseconds))
   }
 
-  /// Takes note of a reading that is given out, later than those before, to one who has met with others.
+  /// Takes note of a reading that is given out, to one who has met with others.
   ///
   /// A write on a document from the future follows that, and so is in no later millisecond than what was met.
   func note(_ reading: ClockReading, met: ClockReading) {
@@ -31,6 +31,11 @@ final class IssuedReadings: Sendable {
       if met > reading { state.unknownThrough = max(state.unknownThrough, met.milliseconds) }
       state.note(reading.milliseconds)
     }
+  }
+
+  /// Whether the store may have written in the reading's millisecond, or in a later one.
+  func reaches(_ reading: ClockReading) -> Bool {
+    state.withLock { max($0.unknownThrough, $0.known.last?.upperBound ?? 0) } >= reading.milliseconds
   }
 
   /// Whether the store may have written in the reading's millisecond.
@@ -44,8 +49,12 @@ extension IssuedReadings.State {
     guard let last = known.last, millisecond <= last.upperBound + 1 else {
       return append(millisecond...millisecond)
     }
-    guard millisecond > last.upperBound else { return }
-    known[known.count - 1] = last.lowerBound...millisecond
+    if millisecond == last.upperBound + 1 {
+      known[known.count - 1] = last.lowerBound...millisecond
+    } else if !mayInclude(millisecond) {
+      // A transaction that came to nothing had a later one.
+      unknownThrough = millisecond
+    }
   }
 
   private mutating func append(_ range: ClosedRange<UInt64>) {

@@ -259,8 +259,10 @@ public final class WriteTransaction {
   }
 
   /// Takes note of a write of this site's that comes from elsewhere.
+  ///
+  /// An earlier one than this store's last tells of a twin as well, but of one that may have another site by now.
   func noteOwn(_ reading: ClockReading) {
-    if !settings.issued.mayInclude(reading) { hasMetLaterSelf = true }
+    if !settings.issued.reaches(reading) { hasMetLaterSelf = true }
   }
 
   /// Remembers a write of this site's that is above its clock, and about to leave the store.

@@ -103,6 +103,16 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
       fill: { try Self.put(0..<20, n: 0, at: $0) },
       change: { try Self.put(3..<5, n: 1, at: $0) }),
     GoldenSession(
+      name: "renewals", features: [.compactFrames, .renewals], types: [.renew], replies: [.renewed],
+      fill: {
+        try $0.scopes.set(["things": .localPeerOnly])
+        try Self.put(0..<20, n: 0, at: $0)
+      },
+      change: {
+        try $0.scopes.set([:] as [String: SyncScope])
+        try Self.put(20..<21, n: 1, at: $0)
+      }),
+    GoldenSession(
       name: "queries", features: [.compactFrames, .remoteQueries], types: [.rows, .answered],
       question: ("SELECT * FROM things WHERE n = 1", 3),
       fill: { try Self.put(0..<10, n: 0, at: $0) },
