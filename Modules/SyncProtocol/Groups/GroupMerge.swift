@@ -170,9 +170,10 @@ struct GroupMerge {
     guard !Probe.defect(.debtForgotten) else { return }
     // Default data has no vector, so that without a check a difference in it shows only when it is sent back.
     let isUnchecked = document.check == nil && !document.isReply
-    let isDefault = isUnchecked && vector.isEmpty
+    let isWholeUnchecked = isUnchecked && base.isEmpty
+    let isDefault = isUnchecked && vector.isEmpty || isWholeUnchecked && known.isDefault
     // It comes whole, as what is shown there mostly does, and is dead here over the same version.
-    let isDeadHere = isUnchecked && base.isEmpty && known.isDead && known.vector == vector
+    let isDeadHere = isWholeUnchecked && known.isDead && known.vector == vector
     if !isDefault, !isDeadHere, !known.isCertified, vector.dominates(known.vector ?? VersionVector()) {
       let summary = result == .unchanged ? known.summary : merged
       let isOther = try passingDamage(document.id, in: document.collection, &outcome) {
@@ -307,7 +308,9 @@ private struct Knowledge {
   var summary: Summary
   var isDead = false
   /// Whether only the time of its deletion was known, which no vector tells the peer.
-  var isCertified = false
+  var isCertified: Bool { isDead && vector?.isEmpty ?? false }
+  /// Whether it was default data alone, which no vector tells it either.
+  var isDefault: Bool { !isDead && vector?.isEmpty ?? false }
   /// Whether what a successor leads to stood here.
   var isSame = false
 }
@@ -342,8 +345,7 @@ extension IncomingDocument {
     case .vectors(let base, let vector, _):
       let here = try record.vector(sites: sites)
       known = Knowledge(
-        vector: here, summary: existing.summary, isDead: !record.isAlive,
-        isCertified: !record.isAlive && here.isEmpty)
+        vector: here, summary: existing.summary, isDead: !record.isAlive)
       guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
       // A whole document also tells what is gone, though nobody may remember its removal.
       guard here == vector || !here.isEmpty, !Probe.defect(.repairSkipped) else { return .join }
