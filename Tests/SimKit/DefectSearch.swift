@@ -1,20 +1,7 @@
 package import CRDTCore
 
-/// Looks whether a planted defect is found: by the seed that found it once, else by one of many.
+/// Looks whether a planted defect is found: by the script that is kept for it, else by one of many seeds.
 package struct DefectSearch {
-  /// Seeds that have found a defect.
-  package static let recorded: [Probe.Defect: UInt64] = [
-    .damagedRecordSent: 41, .siteNotRenewed: 51, .groupStoredInParts: 51, .announcementForgotten: 3,
-    .gateNotAsked: 1, .evictionNotAnswered: 1, .renewIgnored: 44, .offersIgnored: 61, .notForwarded: 19,
-    .commitMissedInRound: 51, .leaveNotTold: 30, .groupSentInParts: 7, .interestKept: 30,
-    .acknowledgementLost: 4, .pingNotSent: 2, .repairSkipped: 69, .successorNotChecked: 11,
-    .missingBaseIgnored: 42, .toldBeforeDurable: 10, .observerMissesMerges: 4, .lifeTakenBlindly: 7,
-    .wallClockAlone: 2, .componentPublishedInParts: 7, .cursorAhead: 49, .evictionsForgotten: 81,
-    .policyPrintForgotten: 53, .evictedDeletionForgotten: 1_959, .unaskedInParts: 502, .queueNotDropped: 8,
-    .lettingGoUnasked: 38, .leftStays: 19, .fieldNotWritten: 5, .checksumIgnored: 1_708,
-    .framesNotNumbered: 1_245, .sentBindsNothing: 320_644,
-  ]
-
   /// Defects that no seed has found so far: they are looked for by hand.
   package static let unfound: Set<Probe.Defect> = [
     .runUnchecked, .certificatesNotAskedFor, .policyChangeIgnored, .debtForgotten, .ownLogNotTold, .markAhead,
@@ -27,32 +14,37 @@ package struct DefectSearch {
   }
 
   private let size: Int
+  private let scripts: [Probe.Defect: Script]
   private var plain: [UInt64: Plain] = [:]
 
-  package init(size: Int = 100) { self.size = size }
+  /// Makes a search among `scripts`, then among seeds of a size in percent of the usual.
+  package init(size: Int = 100, scripts: [Probe.Defect: Script] = [:]) {
+    self.size = size
+    self.scripts = scripts
+  }
 
-  /// The first of the seeds up to `limit` in which a defect breaks a promise that otherwise holds.
+  /// The script of a defect, or of the first of the seeds up to `limit`, in which it breaks a promise that otherwise
+  /// holds.
   ///
-  /// - Returns: The seed and what is broken; `nil` when none finds it.
+  /// - Returns: The script and what is broken; `nil` when none finds it.
   package mutating func find(
     _ defect: Probe.Defect, limit: UInt64
-  ) -> (seed: UInt64, violation: Violation)? {
-    if let seed = Self.recorded[defect], let violation = play(seed, defect), play(seed).holds {
-      return (seed, violation)
+  ) -> (script: Script, violation: Violation)? {
+    if let script = scripts[defect], let violation = play(script, defect), play(script, nil) == nil {
+      return (script, violation)
     }
     guard limit > 0 else { return nil }
     for seed in 1...limit {
       let plain = play(seed)
-      guard plain.holds, Self.place(of: defect).map(plain.reached.contains) ?? true,
-        let violation = play(seed, defect)
-      else { continue }
-      return (seed, violation)
+      guard plain.holds, Self.place(of: defect).map(plain.reached.contains) ?? true else { continue }
+      let script = Swarm.script(seed: seed, size: size)
+      if let violation = play(script, defect) { return (script, violation) }
     }
     return nil
   }
 
-  private func play(_ seed: UInt64, _ defect: Probe.Defect) -> Violation? {
-    Simulation().run(Swarm.script(seed: seed, size: size), defects: [defect]).violation
+  private func play(_ script: Script, _ defect: Probe.Defect?) -> Violation? {
+    Simulation().run(script, defects: Set([defect].compactMap(\.self))).violation
   }
 
   private mutating func play(_ seed: UInt64) -> Plain {

@@ -2,22 +2,36 @@ import CRDTCore
 import SimKit
 import Testing
 
-/// A simulator that finds no planted defect proves nothing; the rest of the list is tried by `Tools/simulate/run`.
+/// A simulator that finds no planted defect proves nothing.
 @Suite struct DefectTests {
+  @Test(arguments: KeptScript.all(in: "defects"))
+  func `a planted defect breaks its script`(kept: KeptScript) throws {
+    let defect = try #require(Probe.Defect(rawValue: kept.name))
+    let script = try kept.script
+    #expect(Simulation().run(script, defects: [defect]).violation != nil)
+    let violation = Simulation().run(script).violation
+    #expect(violation == nil, "\(kept.name): \(violation?.description ?? "")")
+  }
+
+  @Test func `each planted defect has its script, or is said to be found by none`() {
+    let kept = Set(KeptScript.all(in: "defects").map(\.name))
+    let all = Probe.Defect.allCases.filter { !DefectSearch.unfound.contains($0) }
+    #expect(kept == Set(all.map(\.rawValue)))
+  }
+
   @Test(arguments: [Probe.Defect.notForwarded, .acknowledgementLost, .toldBeforeDurable])
   func `a planted defect is found and made short`(defect: Probe.Defect) throws {
     var search = DefectSearch(size: 40)
     let finding = search.find(defect, limit: 60)
     let found = try #require(finding)
     var attempts = 0
-    let script = Swarm.script(seed: found.seed, size: 40)
-    var shrinker = Shrinker(script, breaking: found.violation.invariant, until: { attempts > 150 }) {
+    var shrinker = Shrinker(found.script, breaking: found.violation.invariant, until: { attempts > 150 }) {
       attempts += 1
       return Simulation().run($0, defects: [defect]).violation
     }
     shrinker.shrink()
     let short = shrinker.script
-    #expect(short.events.count <= max(script.events.count / 2, 12))
+    #expect(short.events.count <= max(found.script.events.count / 2, 12))
     let again = try Script(json: try short.json())
     #expect(Simulation().run(again, defects: [defect]).violation?.invariant == found.violation.invariant)
     #expect(Simulation().run(again).violation == nil)

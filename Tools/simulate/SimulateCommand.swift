@@ -31,6 +31,9 @@ struct SimulateCommand: ParsableCommand {
     help: "Plays each seed twice, with other contents in what peers keep to themselves: nobody may notice.")
   var pairs = false
 
+  @Option(help: "A folder of scripts that show defects, named after them: they are played before seeds.")
+  var scripts: String?
+
   @Option(help: "Of all defects only the even or the odd ones: 0 or 1.")
   var half: Int?
 
@@ -78,15 +81,15 @@ struct SimulateCommand: ParsableCommand {
     if defects { return try findDefects() }
     if !sum.isEmpty { return try addUp() }
     if pairs { return try playPairs() }
-    let scripts: AnySequence<Script>
+    let played: AnySequence<Script>
     if let replay {
-      scripts = AnySequence([try Script(json: try Data(contentsOf: URL(fileURLWithPath: replay)))])
+      played = AnySequence([try Script(json: try Data(contentsOf: URL(fileURLWithPath: replay)))])
     } else {
       let size = size
-      scripts = AnySequence((seed..<seed + count).lazy.map { Swarm.script(seed: $0, size: size) })
+      played = AnySequence((seed..<seed + count).lazy.map { Swarm.script(seed: $0, size: size) })
     }
     var total = Report()
-    for var script in scripts {
+    for var script in played {
       for number in script.peers.indices where offer > 0 { script.peers[number].offeredFeatures = offer }
       if let seconds, total.seconds > seconds { break }
       let start = Date()
@@ -139,13 +142,13 @@ struct SimulateCommand: ParsableCommand {
     if total.violations > 0 || points && !missed.isEmpty { throw ExitCode.failure }
   }
 
-  /// Plants each defect in seeds that keep every promise without it.
+  /// Plants each defect in its script, or in seeds that keep every promise without it.
   private func findDefects() throws {
     var all = Probe.Defect.allCases.filter { defect == nil ? !DefectSearch.unfound.contains($0) : true }
     if let defect { all.removeAll { $0.rawValue != defect } }
     if let half { all = all.enumerated().filter { $0.offset % 2 == half }.map(\.element) }
     var found = 0
-    var search = DefectSearch(size: size)
+    var search = DefectSearch(size: size, scripts: try keptScripts())
     for defect in all {
       let start = Date()
       guard let finding = search.find(defect, limit: count) else {
@@ -155,35 +158,52 @@ struct SimulateCommand: ParsableCommand {
       }
       found += 1
       let seconds = String(format: "%.1f", Date().timeIntervalSince(start))
-      print("\(defect.rawValue): seed \(finding.seed), \(finding.violation.invariant), \(seconds) s")
+      let place = "seed \(finding.script.seed), \(finding.script.events.count) events"
+      print("\(defect.rawValue): \(place), \(finding.violation.invariant), \(seconds) s")
       fflush(nil)
+      if shrink { shrinkAndPrint(finding.script, finding.violation, defects: [defect]) }
     }
     print("defects \(found)/\(all.count)")
     if found < all.count { throw ExitCode.failure }
+  }
+
+  private func keptScripts() throws -> [Probe.Defect: Script] {
+    guard let scripts else { return [:] }
+    let folder = URL(fileURLWithPath: scripts)
+    return Dictionary(
+      uniqueKeysWithValues: try Probe.Defect.allCases.compactMap { defect in
+        let file = folder.appendingPathComponent("\(defect.rawValue).json")
+        guard FileManager.default.fileExists(atPath: file.path) else { return nil }
+        return (defect, try Script(json: try Data(contentsOf: file)))
+      })
   }
 
   private var planted: Set<Probe.Defect> {
     Set([defect.flatMap { Probe.Defect(rawValue: $0) }].compactMap { $0 })
   }
 
-  private func play(_ script: Script, isTold: Bool? = nil) -> Simulation.Outcome {
-    let defects = planted
+  private func play(
+    _ script: Script, isTold: Bool? = nil, defects: Set<Probe.Defect>? = nil
+  ) -> Simulation.Outcome {
     var simulation = Simulation()
     simulation.tellsFrames = frames
     return simulation.run(
-      script, defects: defects, narrator: isTold ?? (tell || frames) ? { print($0) } : nil)
+      script, defects: defects ?? planted, narrator: isTold ?? (tell || frames) ? { print($0) } : nil)
   }
 
-  private func shrinkAndPrint(_ script: Script, _ violation: Violation) {
+  /// Makes a script short that breaks a promise with what is planted.
+  private func shrinkAndPrint(
+    _ script: Script, _ violation: Violation, defects: Set<Probe.Defect>? = nil
+  ) {
     let end = Date().addingTimeInterval(120)
     var shrinker = Shrinker(script, breaking: violation.invariant, until: { Date() > end }) {
-      play($0, isTold: false).violation
+      play($0, isTold: false, defects: defects).violation
     }
     shrinker.shrink()
     let short = shrinker.script
     print("\(script.events.count) events, \(short.events.count) after \(shrinker.attempts) attempts")
-    _ = play(short, isTold: true)
-    if let outcome = play(short, isTold: false).violation { print(outcome) }
+    _ = play(short, isTold: true, defects: defects)
+    if let outcome = play(short, isTold: false, defects: defects).violation { print(outcome) }
     if let json = try? short.json() { print(String(decoding: json, as: UTF8.self)) }
   }
 }

@@ -5,7 +5,7 @@ extension Session {
   func sendHello() throws(SyncError) {
     let configuration = context.configuration
     let highest = try context.read { try $0.highestReading() }
-    claimed = highest
+    highestTold = highest
     let hello = Hello(
       versions: configuration.versions, features: configuration.features, kind: configuration.kind,
       appID: configuration.appID,

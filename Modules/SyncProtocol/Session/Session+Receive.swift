@@ -183,7 +183,7 @@ extension Session {
       supply.serve(known, generation: frame.generation)
     }
     let met = frame.lag.flatMap { lag in
-      claimed.map { ResumeFrame.met(lag, behind: $0) }
+      highestTold.map { ResumeFrame.met(lag, behind: $0) }
     }
     try supply.resume(frame, unaskedAfter: context.features.contains(.unaskedChanges) ? met : nil)
   }

@@ -25,9 +25,9 @@ extension Session {
 
   /// Tells a peer of writes of its site that are later than all it knows of.
   func tellLaterWrites(than hello: Hello) throws(SyncError) {
-    guard let claimed = hello.highest else { return }
+    guard let told = hello.highest else { return }
     let met = try context.read { try $0.highestReading(of: hello.site) }
-    guard let met, met.isLater(than: claimed) else { return }
+    guard let met, met.isLater(than: told) else { return }
     context.send(.seen) { $0.writeFixed(met.rawValue) }
   }
 

@@ -35,8 +35,8 @@ public final class Session {
   var lastReceived: Duration = .zero
   /// When this peer said hello.
   var startedAt: Duration = .zero
-  /// What this peer said in its hello of the highest reading that it knows.
-  var claimed: ClockReading?
+  /// The highest reading that this peer knew when it said hello, as it said there.
+  var highestTold: ClockReading?
   private var queries: [SubscriptionQuery] = []
   /// When the driver will call, whatever happens.
   private var wakeAt: Duration?

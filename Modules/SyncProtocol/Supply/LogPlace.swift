@@ -5,6 +5,10 @@ import DocStore
 struct LogPlace {
   /// Frames with wants and haves that came in.
   var asksTaken: UInt64 = 0
+  /// The last commit when the reconciliation that goes on, or went on last, began: it need not be of everything.
+  var compared: UInt64 = 0
+  /// The last commit that is taken in by comparing everything, or by following the log; 0 before either.
+  var settled: UInt64 = 0
   /// The sequence up to which the receiver was compared with, or the log was walked; `nil` before either.
   var followed: UInt64?
   /// Stands for what might be sent when that began.

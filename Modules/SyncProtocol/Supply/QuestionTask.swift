@@ -90,7 +90,7 @@ extension Supply {
   /// What is known of a range since the reconciliation began: of a whole collection what this peer has just seen as it
   /// compares it, too.
   private func digest(for range: KeyRange) -> RangeDigest? {
-    range.isWhole ? ownDigest(range, interest, comparedAt) : digests.covering(range)
+    range.isWhole ? ownDigest(range, interest, log.compared) : digests.covering(range)
   }
 
   private func answer(

@@ -9,7 +9,7 @@ extension Supply {
     var start = min(place, first - 1)
     dropLive()
     // What there was when everything began to be compared is found by that.
-    start = max(start, settledSequence)
+    start = max(start, log.settled)
     if let walk = log.walk { start = min(start, walk.place) }
     let isKnown = isRoundActive || log.followed != nil || log.walk != nil
     guard context.features.contains(.cursors), isKnown, try context.read({ start >= $0.logStart }) else {

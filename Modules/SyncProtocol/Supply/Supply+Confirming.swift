@@ -18,7 +18,7 @@ extension Supply {
     guard hasSettled, context.isPolicyCurrent, !isApplying, !isRoundActive, settledAfter == nil,
       !isAwaitingRound, requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
     else { return }
-    let sequence = max(settledSequence, lastCommitted, 1)
+    let sequence = max(log.settled, lastCommitted, 1)
     confirmedSequence = sequence
     if leaves.isInUse { leaves.note(context.id, confirmed: sequence) }
   }

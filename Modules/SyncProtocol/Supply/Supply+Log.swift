@@ -29,7 +29,7 @@ extension Supply {
     log.isResumed = true
     log.unaskedAfter = unaskedAfter
     log.toldThrough = frame.sequence
-    settledSequence = end
+    log.settled = end
     recent = recent.begun(after: frame.sequence)
     if end == frame.sequence {
       hasSettled = true

@@ -13,9 +13,9 @@ extension Supply {
       walkThrough = transaction.lastNumber
       return transaction.sequence
     }
-    if isOfAll { settledSequence = sequence }
+    if isOfAll { log.settled = sequence }
     index = GroupRuns(through: sequence, limit: context.tuning.groupRuns)
-    comparedAt = sequence
+    log.compared = sequence
     log.policyPrint = context.policyPrint
     // What changed and was not queued is still to be found, whatever the peer compares.
     if !log.isBehind { log.walk = nil }

@@ -47,8 +47,6 @@ final class Supply {
   var settledAfter: Outgoing.Progress?
   /// How many groups had gone out by then.
   var settledGroups: UInt64 = 0
-  /// The sequence when it began.
-  var comparedAt: UInt64 = 0
   var renewal = Renewal()
   /// Whether the peer began the reconciliation before it had heard that it is to compare all: it is told, and gets,
   /// nothing in it.
@@ -95,8 +93,6 @@ final class Supply {
   var announcing = Announcing()
   /// Whether all that the interest concerned was sent once, by the rules of now.
   var hasSettled = false
-  /// The last commit that is taken in by comparing everything, or by following the log.
-  var settledSequence: UInt64 = 0
   /// The commit up to which the peer has all that concerns it, as far as that was ever certain under its interest.
   var confirmedSequence: UInt64?
   private var turn = 0
@@ -169,7 +165,7 @@ final class Supply {
   /// Takes what the peer has for unknown until it is compared: whatever it has asked for comes up again then.
   func doubt() {
     hasBegun = false
-    settledSequence = 0
+    log.settled = 0
     requests = RequestQueue()
     requestCost = 0
     underWay.removeAll()
@@ -247,7 +243,7 @@ final class Supply {
       if !renewal.isOpen {
         hasSettled = true
         // A later one need not have been of everything.
-        log.followed = log.followed ?? comparedAt
+        log.followed = log.followed ?? log.compared
       }
     }
     flushAnnouncements()

@@ -84,8 +84,7 @@ extension SimPeer {
       var found: [LeavingCopy] = []
       let sites = transaction.sites
       try transaction.forEachLeavingNote { note in
-        // Those that have gone have another mark.
-        guard note.bytes.first == 0, let collection = try transaction.collection(note.collection.name) else {
+        guard !note.hasGone, let collection = try transaction.collection(note.collection.name) else {
           return true
         }
         let copy = try transaction.withRecord(collection, note.id) { record, _ in
@@ -110,4 +109,23 @@ extension SimPeer {
       return copy.record.withView { $0.isAlive && matcher.matches(copy.id.bytes.span.bytes, $0) }
     }
   }
+}
+
+extension Store {
+  /// What was let go of here, as far as the store remembers.
+  func documentsLetGo(_ oracles: Oracles) throws -> Set<DocumentName> {
+    try read { transaction in
+      var found: Set<DocumentName> = []
+      try transaction.forEachLeavingNote { note in
+        if note.hasGone, let name = oracles.name(note.id, in: note.collection.name) { found.insert(name) }
+        return true
+      }
+      return found
+    }
+  }
+}
+
+extension LeavingNote {
+  /// Whether the document was evicted, and does not only wait for that.
+  fileprivate var hasGone: Bool { bytes.first == 1 }
 }

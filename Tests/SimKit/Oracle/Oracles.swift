@@ -55,15 +55,17 @@ final class Oracles {
   /// A store was opened: all that was told durable must be there.
   func started(_ peer: SimPeer, _ store: Store) throws {
     let found = try Shadow(store, self)
+    let left = try store.documentsLetGo(self)
     for (name, known) in shadows[peer.number].documents where !peer.rotten.contains(name.collection) {
       // Its eviction may have become durable just before the end, and what was written after it.
       let isEvicted = peer.world.ledger.evicted.contains(name)
       guard let now = found.documents[name] else {
-        if isEvicted { continue }
-        if peer.hasEverLetGo {
+        // Nor was it told that it was let go of.
+        if left.contains(name) {
           try leaves.letGo(name, of: peer, shadows)
           continue
         }
+        if isEvicted { continue }
         throw Violation(.durability, "\(peer.name) has lost \(name) over a restart")
       }
       guard now.vector.dominates(known.vector) || isEvicted || !script.rules.keepsDeletions else {

@@ -33,8 +33,6 @@ package final class SimPeer {
   private(set) var scopeNumbers: [Int]
   private(set) var subscriptions: [SubscriptionPlan]
   private(set) var queries: [SubscriptionQuery] = []
-  /// Whether any of its subscriptions has let go of what leaves it.
-  private(set) var hasEverLetGo = false
   private(set) var drivers: [SimDriver] = []
   private(set) var observers: [Observer] = []
   private var listener: CommitListener?
@@ -238,7 +236,6 @@ package final class SimPeer {
   private func follow(_ store: Store) throws {
     queries = try subscriptions.map { try $0.query() }
     let evicting = try subscriptions.filter { $0.evicts == true }.map { try $0.query() }
-    hasEverLetGo = hasEverLetGo || !evicting.isEmpty
     shared.follow(queries, evicting: Set(evicting), of: store)
   }
 

@@ -1,0 +1,22 @@
+import Foundation
+import SimKit
+import Testing
+
+/// A script in a file, known by the file's name.
+struct KeptScript: Sendable, CustomTestStringConvertible {
+  let name: String
+  private let url: URL
+
+  var script: Script { get throws { try Script(json: try Data(contentsOf: url)) } }
+  var testDescription: String { name }
+
+  /// The scripts of a folder of `Seeds`.
+  static func all(in folder: String) -> [KeptScript] {
+    guard let seeds = Bundle.module.resourceURL?.appendingPathComponent("Seeds/\(folder)"),
+      let names = try? FileManager.default.contentsOfDirectory(atPath: seeds.path)
+    else { return [] }
+    return names.filter { $0.hasSuffix(".json") }.sorted().map {
+      KeptScript(name: String($0.dropLast(".json".count)), url: seeds.appendingPathComponent($0))
+    }
+  }
+}
