@@ -31,6 +31,7 @@ final class Writer: @unchecked Sendable {
   var batch: CommitBatch?
   /// Driven by hand: whether a step is being taken.
   var isStepping = false
+  private var told = ToldCommits()
   let keeper: InstanceKeeper
   /// The failure that poisoned the store.
   private var failure: StoreError? { health.withLock { $0.failure } }
@@ -178,6 +179,7 @@ final class Writer: @unchecked Sendable {
   func end() {
     guard environment != nil else { return }
     if failure == nil, !queue.withLock({ $0.isAbandoned }) { keeper.finish(state.log) }
+    told.keep([])
     environment = nil
   }
 
@@ -238,11 +240,12 @@ final class Writer: @unchecked Sendable {
   /// Tells everybody of a batch that is durable.
   func announce(_ batch: CommitBatch) {
     noteStatistics()
-    announce(batch.finished.map(\.outcome), batch.previous, batch.environment)
+    let commits = announce(batch.finished.map(\.outcome), batch.previous, batch.environment)
     // Before the writers go on, who may look at once whether a snapshot of theirs is still good.
     warnOfOldReaders(batch.environment)
     for (job, outcome) in batch.finished { job.finish(.success(outcome.receipt)) }
     keeper.catchUp(state.log)
+    told.keep(commits)
   }
 
   /// Whether a full disk could still be made room on, were a transaction committed that leaves so many pages in use.
@@ -336,8 +339,13 @@ final class Writer: @unchecked Sendable {
     published.withLock { $0 = catalogue }
   }
 
-  private func announce(_ jobs: [FinishedJob], _ previous: PreviousSnapshot?, _ environment: Environment) {
-    guard !listeners.isEmpty else { return }
+  /// Tells listeners.
+  ///
+  /// - Returns: The commits of which they were told.
+  private func announce(
+    _ jobs: [FinishedJob], _ previous: PreviousSnapshot?, _ environment: Environment
+  ) -> [Commit] {
+    guard !listeners.isEmpty else { return [] }
     let catalogue = catalogue
     let changing = jobs.filter { !$0.isEmpty }
     let missed = changing.prefix { !$0.isCaptured }
@@ -350,6 +358,7 @@ final class Writer: @unchecked Sendable {
     }
     commits += changing[missed.endIndex...].map { $0.commit(catalogue) }
     listeners.call(commits)
+    return commits
   }
 
   /// Becomes a site of its own: later writes are those of another writer.

@@ -1,0 +1,58 @@
+import CRDTCore
+import DocStore
+import Synchronization
+import TestKit
+import Testing
+
+/// Who is told of a commit need not give back its memory: the writer's thread does, when it tells of the next one.
+@Suite struct ToldCommitTests {
+  /// Changes that a listener was told of, without keeping them.
+  private final class Seen: Sendable {
+    private struct Entry {
+      weak var change: Change?
+    }
+
+    private let entries = Mutex<[Entry]>([])
+
+    func note(_ commit: Commit) {
+      entries.withLock { entries in
+        for change in commit.changes { entries.append(Entry(change: change)) }
+      }
+    }
+
+    /// Which of them somebody still holds.
+    var areHeld: [Bool] { entries.withLock { $0.map { $0.change != nil } } }
+  }
+
+  private static func write(_ number: Int64, _ text: String = "", to store: Store) throws {
+    try store.write { try $0.upsert(["text": .string(text)], id: DocumentID(.int(number)), into: "cars") }
+  }
+
+  @Test func `a commit is let go of when the next one is told`() throws {
+    let fixture = try StoreFixture { $0.drive = .manual }
+    let seen = Seen()
+    let listener = fixture.store.onCommit { seen.note($0) }
+    defer { listener.cancel() }
+    try Self.write(1, to: fixture.store)
+    #expect(seen.areHeld == [true])
+    try Self.write(2, to: fixture.store)
+    #expect(seen.areHeld == [false, true])
+    fixture.store.close()
+    #expect(seen.areHeld == [false, false])
+  }
+
+  @Test func `a large commit is not kept`() throws {
+    let fixture = try StoreFixture { $0.drive = .manual }
+    let seen = Seen()
+    let listener = fixture.store.onCommit { seen.note($0) }
+    defer { listener.cancel() }
+    let text = String(repeating: "x", count: 5 << 20)
+    try Self.write(1, text, to: fixture.store)
+    try fixture.store.write { tx in
+      for number in 2...3 as ClosedRange<Int64> {
+        try tx.upsert(["text": .string(text)], id: DocumentID(.int(number)), into: "cars")
+      }
+    }
+    #expect(seen.areHeld == [false, false, false])
+  }
+}
