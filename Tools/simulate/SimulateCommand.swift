@@ -31,8 +31,8 @@ struct SimulateCommand: ParsableCommand {
     help: "Plays each seed twice, with other contents in what peers keep to themselves: nobody may notice.")
   var pairs = false
 
-  @Option(help: "A folder of scripts that show defects, named after them: they are played before seeds.")
-  var scripts: String?
+  @Option(help: "The folder of scripts that show defects, named after them: they are played before seeds.")
+  var scripts = "Tests/SimulationTests/Seeds/defects"
 
   @Option(help: "Of all defects only the even or the odd ones: 0 or 1.")
   var half: Int?
@@ -168,8 +168,10 @@ struct SimulateCommand: ParsableCommand {
   }
 
   private func keptScripts() throws -> [Probe.Defect: Script] {
-    guard let scripts else { return [:] }
     let folder = URL(fileURLWithPath: scripts)
+    guard FileManager.default.fileExists(atPath: folder.path) else {
+      throw ValidationError("There is no folder \(scripts)")
+    }
     return Dictionary(
       uniqueKeysWithValues: try Probe.Defect.allCases.compactMap { defect in
         let file = folder.appendingPathComponent("\(defect.rawValue).json")

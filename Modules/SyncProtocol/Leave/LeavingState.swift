@@ -1,7 +1,7 @@
-import CRDTCore
+package import CRDTCore
 
 /// What the store's note says of a document that has left all subscriptions.
-enum LeavingState: Equatable {
+package enum LeavingState: Equatable {
   /// It is here and to be evicted, unless it changes after this sequence.
   ///
   /// `isElsewhere` when the peer that it came from has all that was here.
@@ -26,7 +26,7 @@ enum LeavingState: Equatable {
   }
 
   /// Reads a note; `nil` for one of a later release.
-  init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     var reader = ByteReader(bytes.span.bytes)
     guard let state = try? Self.read(&reader) else { return nil }
     self = state

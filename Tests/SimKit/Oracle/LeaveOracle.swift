@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import QueryEngine
+import SyncProtocol
 
 /// What leaves a subscription that evicts is let go of where nothing is lost by that, stays where something would be,
 /// and does not come back as it was.
@@ -21,10 +22,15 @@ struct LeaveOracle {
   }
 
   /// A peer has let go of a document by itself: another one must have all that was known of it there.
-  mutating func letGo(_ name: DocumentName, of peer: SimPeer, _ shadows: [Shadow]) throws {
+  ///
+  /// `noted` is what its store remembers of that, where the peer died before it could be told.
+  mutating func letGo(
+    _ name: DocumentName, of peer: SimPeer, _ shadows: [Shadow], noted: VersionVector = VersionVector()
+  ) throws {
     guard let known = shadows[peer.number].documents[name] else { return }
     // Also where it was written anew since, under another birth, and has gone again.
     var vector = left[peer.number][name]?.vector ?? VersionVector()
+    vector.join(noted)
     vector.join(known.vector)
     left[peer.number][name] = State(
       vector: vector, subscriptions: Self.subscriptions(of: name.collection, at: peer))
@@ -84,9 +90,9 @@ extension SimPeer {
       var found: [LeavingCopy] = []
       let sites = transaction.sites
       try transaction.forEachLeavingNote { note in
-        guard !note.hasGone, let collection = try transaction.collection(note.collection.name) else {
-          return true
-        }
+        guard case .leaving = LeavingState(note.bytes),
+          let collection = try transaction.collection(note.collection.name)
+        else { return true }
         let copy = try transaction.withRecord(collection, note.id) { record, _ in
           LeavingCopy(
             id: note.id, collection: collection, record: Record(copying: record),
@@ -112,20 +118,19 @@ extension SimPeer {
 }
 
 extension Store {
-  /// What was let go of here, as far as the store remembers.
-  func documentsLetGo(_ oracles: Oracles) throws -> Set<DocumentName> {
+  /// What was let go of here, and in which state, as far as the store remembers.
+  func documentsLetGo(_ oracles: Oracles) throws -> [DocumentName: VersionVector] {
     try read { transaction in
-      var found: Set<DocumentName> = []
+      var found: [DocumentName: VersionVector] = [:]
       try transaction.forEachLeavingNote { note in
-        if note.hasGone, let name = oracles.name(note.id, in: note.collection.name) { found.insert(name) }
+        if case .left(let vector, _) = LeavingState(note.bytes),
+          let name = oracles.name(note.id, in: note.collection.name)
+        {
+          found[name] = vector
+        }
         return true
       }
       return found
     }
   }
-}
-
-extension LeavingNote {
-  /// Whether the document was evicted, and does not only wait for that.
-  fileprivate var hasGone: Bool { bytes.first == 1 }
 }

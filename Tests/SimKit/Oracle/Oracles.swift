@@ -61,8 +61,8 @@ final class Oracles {
       let isEvicted = peer.world.ledger.evicted.contains(name)
       guard let now = found.documents[name] else {
         // Nor was it told that it was let go of.
-        if left.contains(name) {
-          try leaves.letGo(name, of: peer, shadows)
+        if let vector = left[name] {
+          try leaves.letGo(name, of: peer, shadows, noted: vector)
           continue
         }
         if isEvicted { continue }
