@@ -49,7 +49,7 @@ package enum CodecRoute: Sendable {
 package enum DocumentCodec {
   /// - Returns: `nil` when nothing is to be written.
   package static func upsert(
-    _ fields: [String: Value], strategy: WriteStrategy, existing: StoredDocument?, stamping: Stamping,
+    _ fields: [TextKey: Value], strategy: WriteStrategy, existing: StoredDocument?, stamping: Stamping,
     tables: inout RecordTables, by route: CodecRoute = .shortest
   ) throws(DocumentError) -> EncodedDocument? {
     for (key, value) in fields {
@@ -258,7 +258,7 @@ package enum DocumentCodec {
   }
 
   /// The edits that turn `old` into `new` without touching what is equal; nothing is removed.
-  private static func differences(at path: [String], from old: Value?, to new: Value) -> [Edit] {
+  private static func differences(at path: [TextKey], from old: Value?, to new: Value) -> [Edit] {
     if case .map(let fields) = new, case .map(let known)? = old {
       return fields.flatMap { differences(at: path + [$0.key], from: known[$0.key], to: $0.value) }
     }

@@ -52,7 +52,7 @@ public struct Replica: Sendable {
   ///   array, `corrupt` for a record that is damaged or another replica's.
   @discardableResult
   public mutating func upsert(
-    _ fields: [String: Value], _ strategy: WriteStrategy = .merge, into document: inout ReplicatedDocument,
+    _ fields: [TextKey: Value], _ strategy: WriteStrategy = .merge, into document: inout ReplicatedDocument,
     now: UInt64
   ) throws(DocumentError) -> Bool {
     let stamping = stamping(now)
@@ -220,7 +220,7 @@ public struct Replica: Sendable {
   /// All fields; `nil` for a document that is unknown or deleted.
   ///
   /// - Throws: As ``encoding(of:)``.
-  public func fields(of document: ReplicatedDocument) throws(CodecError) -> [String: Value]? {
+  public func fields(of document: ReplicatedDocument) throws(CodecError) -> [TextKey: Value]? {
     guard let record = document.record, document.isAlive else { return nil }
     return try verified(record).fields(tables.keys)
   }

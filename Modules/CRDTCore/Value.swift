@@ -13,7 +13,7 @@ public enum Value: Hashable, Sendable {
   /// A register that holds a whole array: the last writer wins.
   case array([Value])
   /// A map: its keys are fields of their own and merge one by one.
-  case map([String: Value])
+  case map([TextKey: Value])
   /// A counter, seen as its current sum; written, it starts a counter at that sum.
   case counter(Int64)
   case attachment(AttachmentToken)
@@ -25,9 +25,9 @@ public struct AttachmentToken: Hashable, Sendable {
   public var id: [UInt8]
   /// The blob's length in bytes.
   public var byteCount: UInt64
-  public var metadata: [String: String]
+  public var metadata: [TextKey: TextKey]
 
-  public init(id: [UInt8], byteCount: UInt64, metadata: [String: String] = [:]) {
+  public init(id: [UInt8], byteCount: UInt64, metadata: [TextKey: TextKey] = [:]) {
     self.id = id
     self.byteCount = byteCount
     self.metadata = metadata
@@ -41,23 +41,15 @@ extension Value {
     case (.bool(let a), .bool(let b)): a == b
     case (.int(let a), .int(let b)), (.counter(let a), .counter(let b)): a == b
     case (.double(let a), .double(let b)): ValueCodec.canonicalBits(a) == ValueCodec.canonicalBits(b)
-    case (.string(let a), .string(let b)): a.utf8Compare(b) == 0
+    case (.string(let a), .string(let b)): a.isSame(as: b)
     case (.bytes(let a), .bytes(let b)): a == b
     case (.array(let a), .array(let b)): a == b
-    case (.map(let a), .map(let b)): areEqual(a, b)
+    case (.map(let a), .map(let b)): a == b
     case (.attachment(let a), .attachment(let b)): a == b
     case (.null, _), (.bool, _), (.int, _), (.double, _), (.string, _), (.bytes, _), (.array, _), (.map, _),
       (.counter, _), (.attachment, _):
       false
     }
-  }
-
-  private static func areEqual(_ a: [String: Value], _ b: [String: Value]) -> Bool {
-    a.count == b.count
-      && a.allSatisfy { key, value in
-        guard let index = b.index(forKey: key) else { return false }
-        return b[index].key.utf8Compare(key) == 0 && b[index].value == value
-      }
   }
 
   public func hash(into hasher: inout Hasher) {
@@ -66,7 +58,7 @@ extension Value {
     case .null, .bool: return
     case .int(let value), .counter(let value): hasher.combine(value)
     case .double(let value): hasher.combine(ValueCodec.canonicalBits(value))
-    case .string(let value): hasher.combine(value)
+    case .string(let value): value.hashBytes(into: &hasher)
     case .bytes(let value): hasher.combine(value)
     case .array(let value): hasher.combine(value)
     case .map(let value): hasher.combine(value)

@@ -26,7 +26,7 @@ import Testing
     try cloud.pull(tablet)
     try phone.pull(cloud)
     try tablet.pull(cloud)
-    let expected: [String: Value] = [
+    let expected: [TextKey: Value] = [
       "a": .int(2), "b": .int(9), "c": .counter(1), "m": .map(["x": .int(1), "y": .int(2)]), "t": .bool(true),
     ]
     for peer in [phone, cloud, tablet] {

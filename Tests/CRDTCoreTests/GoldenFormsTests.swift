@@ -38,7 +38,7 @@ import Testing
     return phone
   }
 
-  private static let fields: [String: Value] = [
+  private static let fields: [TextKey: Value] = [
     "text": .string("some text"), "number": .int(3), "map": .map(["deep": .double(0.1)]),
   ]
 

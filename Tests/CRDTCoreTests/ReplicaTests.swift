@@ -25,7 +25,7 @@ import Testing
     #expect(try a.merge(theirs, into: &here, now: Self.today) == .changed)
     #expect(try b.merge(mine, into: &there, now: Self.today) == .changed)
     #expect(try b.merge(mine, into: &there, now: Self.today) == .unchanged)
-    let expected: [String: Value] = [
+    let expected: [TextKey: Value] = [
       "status": .string("paid"), "count": .counter(6), "map": .map(["x": .int(1), "y": .null]),
     ]
     #expect(try a.fields(of: here) == expected && b.fields(of: there) == expected)

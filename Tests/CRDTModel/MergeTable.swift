@@ -38,7 +38,7 @@ package enum MergeTable {
   private enum Place: CaseIterable {
     case same, below
 
-    var paths: (a: [String], b: [String]) {
+    var paths: (a: [TextKey], b: [TextKey]) {
       switch self {
       case .same: (["x"], ["x"])
       case .below: (["x"], ["x", "k"])
@@ -54,17 +54,17 @@ package enum MergeTable {
   }
 
   /// What the document holds at `x`, and beside it, before the two go apart.
-  private static func base(_ a: Write, _ b: Write, _ place: Place) -> [String: Value] {
+  private static func base(_ a: Write, _ b: Write, _ place: Place) -> [TextKey: Value] {
     let counts = [a, b].contains { $0 == .increment || $0 == .restart }
     let leaf: Value = counts ? .counter(10) : .string("old")
     return ["x": place == .same ? leaf : .map(["k": leaf]), "y": .int(0)]
   }
 
-  private static func edit(_ write: Write, at path: [String], _ site: Int64) -> Edit? {
+  private static func edit(_ write: Write, at path: [TextKey], _ site: Int64) -> Edit? {
     let letter = site == 1 ? "A" : "B"
     return switch write {
     case .setScalar: .set(path, .string(letter))
-    case .setMap: .set(path, .map([letter.lowercased(): .string(letter)]))
+    case .setMap: .set(path, .map([TextKey(letter.lowercased()): .string(letter)]))
     case .setArray: .set(path, .array([.string(letter)]))
     case .remove: .remove(path)
     case .increment: .increment(path, site)
@@ -75,9 +75,9 @@ package enum MergeTable {
 
   /// - Returns: `false` when the write is refused.
   private static func perform(
-    _ write: Write, at path: [String], _ site: Int64, _ peer: inout Peer, _ now: UInt64
+    _ write: Write, at path: [TextKey], _ site: Int64, _ peer: inout Peer, _ now: UInt64
   ) throws -> Bool {
-    let fields: [String: Value] = [path[0]: .string(site == 1 ? "A" : "B")]
+    let fields: [TextKey: Value] = [path[0]: .string(site == 1 ? "A" : "B")]
     switch write {
     case .upsert: try peer.upsert(fields, now: now)
     case .removeDocument: try peer.remove(now: now)
@@ -175,7 +175,7 @@ package enum MergeTable {
         let earlier = try outcome(a, b, place, isALater: true)
         let reason = reason(a, b, place, later == "–")
         rows.append(
-          "| \(a.name(paths.a.joined(separator: "."))) | \(b.name(paths.b.joined(separator: "."))) "
+          "| \(a.name(paths.a.map(\.text).joined(separator: "."))) | \(b.name(paths.b.map(\.text).joined(separator: "."))) "
             + "| \(later) | \(earlier) | \(reason) |")
       }
     }

@@ -32,9 +32,9 @@ import Testing
     let field = random.pick(["a", "b", "c"])
     switch random.int(below: 8) {
     case 0, 1, 2:
-      try tx.upsert([field: value(&random), "new\(random.int(below: 30))": .null], id: id, into: "cars")
+      try tx.upsert([TextKey(field): value(&random), "new\(random.int(below: 30))": .null], id: id, into: "cars")
     case 3:
-      try tx.update(id, in: "cars", [.set([field], value(&random)), .remove([random.pick(["a", "b"])])])
+      try tx.update(id, in: "cars", [.set([TextKey(field)], value(&random)), .remove([TextKey(random.pick(["a", "b"]))])])
     case 4: try tx.update(id, in: "cars", [.replace(["b"], .map(["x": value(&random)]))])
     case 5: try tx.remove(id, in: "cars")
     case 6: try tx.evict(id, in: "cars")

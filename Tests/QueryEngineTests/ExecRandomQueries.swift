@@ -10,8 +10,8 @@ struct RandomQueries {
 
   static let fields = ["a", "b", "c", "d"]
 
-  mutating func document() -> [String: Value] {
-    var document: [String: Value] = [:]
+  mutating func document() -> [TextKey: Value] {
+    var document: [TextKey: Value] = [:]
     for field in Self.fields where !random.oneIn(4) { document[field] = value(depth: 2) }
     return document
   }
@@ -42,7 +42,7 @@ struct RandomQueries {
   }
 
   mutating func path() -> Expression {
-    let field = PathComponent.key(random.pick(Self.fields))
+    let field = PathComponent.key(TextKey(random.pick(Self.fields)))
     switch random.int(below: 8) {
     case 0: return .path([field, .key("a")])
     case 1: return .path([field, .key("k"), .key("a")])

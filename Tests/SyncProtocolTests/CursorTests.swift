@@ -229,7 +229,7 @@ import Testing
     try pair.b.put("d3", ["color": .string("blue")])
     let types = try pair.framesOfMeeting()
     #expect(!types.contains(.compare) && !types.contains(.have))
-    let expected: [String: Value] = ["n": .int(3), "color": .string("blue")]
+    let expected: [TextKey: Value] = ["n": .int(3), "color": .string("blue")]
     #expect(try pair.a.document("d3") == expected)
     #expect(try pair.b.document("d3") == expected)
   }

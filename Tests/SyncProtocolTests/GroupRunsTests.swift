@@ -65,7 +65,7 @@ import Testing
     }
     var torn: [String] = []
     b.onCommit = { [unowned b] _ in
-      let here: [String: [String: Value]] = try ["things", "others"].reduce(into: [:]) { all, collection in
+      let here: [String: [TextKey: Value]] = try ["things", "others"].reduce(into: [:]) { all, collection in
         for (id, fields) in try b.documents(in: collection) { all["\(collection)/\(id)"] = fields }
       }
       for (mark, names) in members {

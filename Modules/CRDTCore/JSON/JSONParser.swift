@@ -10,7 +10,7 @@ struct JSONParser: ~Escapable {
   private var members: [Member] = []
 
   private struct Member {
-    let key: String
+    let key: TextKey
     let value: Value
   }
 
@@ -73,7 +73,7 @@ struct JSONParser: ~Escapable {
       while true {
         guard current == UInt8(ascii: "\"") else { throw unexpected("a key in double quotes") }
         offset += 1
-        let key = try parseString()
+        let key = TextKey(try parseString())
         skipSpace()
         guard current == UInt8(ascii: ":") else { throw unexpected("':' after a key") }
         offset += 1
@@ -89,15 +89,15 @@ struct JSONParser: ~Escapable {
     close()
     if options.interpretsTags, members.count == base + 1, JSONTag.isTag(members[base].key) {
       let member = members.removeLast()
-      if let tag = JSONTag(rawValue: member.key) { return try tag.value(of: member.value, at: start) }
-      return .map([String(member.key.dropFirst()): member.value])
+      if let tag = JSONTag(rawValue: member.key.text) { return try tag.value(of: member.value, at: start) }
+      return .map([TextKey(String(member.key.text.dropFirst())): member.value])
     }
     return .map(try takeMembers(from: base, at: start))
   }
 
   /// The open map's members, which stand in `members` from `base` on, as a dictionary of the right size.
-  private mutating func takeMembers(from base: Int, at start: Int) throws(JSONError) -> [String: Value] {
-    var map = [String: Value](minimumCapacity: members.count - base)
+  private mutating func takeMembers(from base: Int, at start: Int) throws(JSONError) -> [TextKey: Value] {
+    var map = [TextKey: Value](minimumCapacity: members.count - base)
     while members.count > base {
       let member = members.removeLast()
       guard map.updateValue(member.value, forKey: member.key) == nil else {

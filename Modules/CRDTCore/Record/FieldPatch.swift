@@ -64,7 +64,7 @@ struct FieldPatch: ~Escapable {
   /// The keys of an edit's path, in place: holding on to the path would take two atomic steps.
   @_lifetime(copy edits)
   @inline(__always)
-  private static func keys(of path: borrowing [String], in edits: Span<Edit>) -> Span<String> {
+  private static func keys(of path: borrowing [TextKey], in edits: Span<Edit>) -> Span<TextKey> {
     // SAFETY: the path is an edit's, which stands as long as the span over all of them. Its own span would hold on to it.
     let keys = unsafe path.withUnsafeBufferPointer { unsafe $0 }
     return unsafe _overrideLifetime(Span(_unsafeElements: keys), copying: edits)
@@ -72,7 +72,7 @@ struct FieldPatch: ~Escapable {
 
   @inline(never)
   private static func set(
-    _ path: Span<String>, to content: borrowing SlotContent, heapBytes: Int, _ stored: StoredDocument,
+    _ path: Span<TextKey>, to content: borrowing SlotContent, heapBytes: Int, _ stored: StoredDocument,
     _ stamping: Stamping, _ tables: inout RecordTables, _ room: inout [UInt8]
   ) -> EncodedDocument? {
     let view = RecordView(stored.record)
@@ -100,7 +100,7 @@ struct FieldPatch: ~Escapable {
 
   @inline(never)
   private static func increment(
-    _ path: Span<String>, by amount: Int64, _ stored: StoredDocument, _ stamping: Stamping,
+    _ path: Span<TextKey>, by amount: Int64, _ stored: StoredDocument, _ stamping: Stamping,
     _ tables: inout RecordTables, _ room: inout [UInt8]
   ) -> EncodedDocument? {
     let view = RecordView(stored.record)

@@ -37,7 +37,7 @@ extension RecordPatch {
   ///
   /// `onlyDifferences` leaves equal values, and the life, alone.
   static func upsert(
-    _ fields: [String: Value], onlyDifferences: Bool, _ stored: StoredDocument, _ stamping: Stamping,
+    _ fields: [TextKey: Value], onlyDifferences: Bool, _ stored: StoredDocument, _ stamping: Stamping,
     _ tables: inout RecordTables
   ) -> Outcome {
     let view = RecordView(stored.record)
@@ -113,7 +113,7 @@ struct EntryChange {
 extension RecordView {
   /// Finds where the scalars of `value` stand, field by field; `false` where something is to be made or replaced.
   fileprivate func gather(
-    _ value: Value, at path: [String], _ keys: KeyTable, onlyDifferences: Bool,
+    _ value: Value, at path: [TextKey], _ keys: KeyTable, onlyDifferences: Bool,
     _ changes: inout [EntryChange],
     _ heapBytes: inout Int
   ) -> Bool {

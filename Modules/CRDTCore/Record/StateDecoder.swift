@@ -49,7 +49,7 @@ extension DocumentState {
 }
 
 extension Node {
-  fileprivate mutating func place(_ path: ArraySlice<String>, _ body: (inout Node) -> Void) {
+  fileprivate mutating func place(_ path: ArraySlice<TextKey>, _ body: (inout Node) -> Void) {
     guard let key = path.first else { return body(&self) }
     withChild(key) { $0.place(path.dropFirst(), body) }
   }
@@ -108,7 +108,7 @@ private struct EntryCursor {
         node.register = Register(stamp: stamp, birth: birth, content: content)
       }
       if value.kind == .map { node.children = try self.children(of: value.node, keys, depth: depth + 1) }
-      children.append(Node.Child(key: try map.name(index, keys), node: node))
+      children.append(Node.Child(key: TextKey(try map.name(index, keys)), node: node))
     }
     return children
   }

@@ -41,18 +41,18 @@ package struct Stamping: Sendable {
 /// One change of a document's fields.
 public enum Edit: Hashable, Sendable {
   /// Sets the value at a path; a map merges key by key, and missing parents become maps.
-  case set([String], Value)
+  case set([TextKey], Value)
   /// Like `set`, but a map replaces what stood there.
-  case replace([String], Value)
-  case remove([String])
+  case replace([TextKey], Value)
+  case remove([TextKey])
   /// Adds to a counter; a number that stands there becomes its base, nothing becomes zero.
-  case increment([String], Int64)
+  case increment([TextKey], Int64)
   /// Starts a counter afresh, so that increments its writer had not seen no longer count.
-  case restart([String], Int64)
+  case restart([TextKey], Int64)
 }
 
 extension Edit {
-  var path: [String] {
+  var path: [TextKey] {
     switch self {
     case .set(let path, _), .replace(let path, _), .remove(let path), .increment(let path, _),
       .restart(let path, _):
@@ -88,7 +88,7 @@ extension DocumentState {
   }
 
   /// Writes fields and life; after a known deletion the document starts afresh.
-  mutating func upsert(_ fields: [String: Value], _ stamping: Stamping) {
+  mutating func upsert(_ fields: [TextKey: Value], _ stamping: Stamping) {
     if !isAlive { floor = max(floor, life) }
     let pen = pen(stamping)
     live(pen)
@@ -107,8 +107,8 @@ extension DocumentState {
   /// Applies edits in their order; those whose paths do not overlap share one stamp.
   mutating func apply(_ edits: [Edit], _ stamping: Stamping) throws(DocumentError) {
     var shared: Pen?
-    var written: Set<[String]> = []
-    var above: Set<[String]> = []
+    var written: Set<[TextKey]> = []
+    var above: Set<[TextKey]> = []
     for edit in edits {
       let path = edit.path
       try Self.check(path)
@@ -152,7 +152,7 @@ extension DocumentState {
     return pen
   }
 
-  private static func check(_ path: [String]) throws(DocumentError) {
+  private static func check(_ path: [TextKey]) throws(DocumentError) {
     guard let first = path.first else { throw DocumentError(.invalidPath, "an edit needs a path") }
     guard first != "_id" else { throw DocumentError(.invalidPath, "an _id cannot be changed", path: path) }
     guard path.count <= Limits.depth + 1 else {
@@ -164,7 +164,7 @@ extension DocumentState {
   }
 
   private mutating func increment(
-    _ path: [String], by amount: Int64, _ stamping: Stamping, _ shared: inout Pen?
+    _ path: [TextKey], by amount: Int64, _ stamping: Stamping, _ shared: inout Pen?
   ) throws(DocumentError) {
     let standing = root.node(at: path)
     var content: Register.Content?
@@ -198,7 +198,7 @@ extension DocumentState {
 
   /// Makes maps of all parents of `path`, then hands its node to `body`.
   private static func reach(
-    _ path: ArraySlice<String>, in node: inout Node, _ pen: Pen, _ body: (inout Node) -> Void
+    _ path: ArraySlice<TextKey>, in node: inout Node, _ pen: Pen, _ body: (inout Node) -> Void
   ) {
     guard let key = path.first else { return body(&node) }
     node.withChild(key) { child in
@@ -207,7 +207,7 @@ extension DocumentState {
     }
   }
 
-  private static func set(_ value: Value, at path: ArraySlice<String>, in root: inout Node, _ pen: Pen) {
+  private static func set(_ value: Value, at path: ArraySlice<TextKey>, in root: inout Node, _ pen: Pen) {
     reach(path, in: &root, pen) { put(value, into: &$0, pen) }
   }
 
@@ -223,13 +223,13 @@ extension DocumentState {
     }
   }
 
-  private static func remove(_ path: ArraySlice<String>, in root: inout Node, _ pen: Pen) {
+  private static func remove(_ path: ArraySlice<TextKey>, in root: inout Node, _ pen: Pen) {
     reach(path, in: &root, pen) { $0.put(pen.register(.removed(overDefault: false))) }
   }
 }
 
 extension Node {
-  func node(at path: [String]) -> Node? {
+  func node(at path: [TextKey]) -> Node? {
     var node = self
     for key in path {
       guard let child = node[key] else { return nil }
@@ -239,17 +239,17 @@ extension Node {
   }
 
   /// Whether anything but a map ever stood on the way to `path`.
-  func hasFloor(above path: ArraySlice<String>) -> Bool {
+  func hasFloor(above path: ArraySlice<TextKey>) -> Bool {
     guard path.count > 1, let key = path.first, let child = self[key] else { return false }
     return child.effectiveFloor > .zero || child.hasFloor(above: path.dropFirst())
   }
 
-  func visible(at path: [String]) -> Node? { node(at: path).flatMap { $0.isVisible ? $0 : nil } }
+  func visible(at path: [TextKey]) -> Node? { node(at: path).flatMap { $0.isVisible ? $0 : nil } }
 
   /// What a reader sees here; `nil` for nothing.
   var value: Value? {
     if hasVisibleChild {
-      var fields: [String: Value] = [:]
+      var fields: [TextKey: Value] = [:]
       for child in children { fields[child.key] = child.node.value }
       return .map(fields)
     }

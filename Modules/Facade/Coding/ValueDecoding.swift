@@ -125,9 +125,9 @@ private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 private struct MapDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let fields: [String: Value]
+  let fields: [TextKey: Value]
   let codingPath: [any CodingKey]
-  var allKeys: [Key] { fields.keys.compactMap { Key(stringValue: $0) } }
+  var allKeys: [Key] { fields.keys.compactMap { Key(stringValue: $0.text) } }
 
   func contains(_ key: Key) -> Bool { fields[key.stringValue] != nil }
 

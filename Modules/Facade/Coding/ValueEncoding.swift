@@ -7,7 +7,7 @@ enum ValueEncoding {
   ///
   /// - Throws: `unsupportedValue` with the path of what documents do not hold, or when `value` is no map of
   ///   fields; what the type itself throws.
-  static func fields(_ value: some Encodable) throws -> [String: Value] {
+  static func fields(_ value: some Encodable) throws -> [TextKey: Value] {
     guard case .map(let fields) = try encode(value, at: []) else {
       throw DunlinError(
         .unsupportedValue, "a document is a map of fields, which \(type(of: value)) does not encode as")
@@ -41,7 +41,7 @@ private final class Slot {
   private enum Content {
     case empty
     case value(Value)
-    case map([String: Slot])
+    case map([TextKey: Slot])
     case array([Slot])
   }
 

@@ -6,14 +6,14 @@ import QueryEngine
 /// The closure's calls do not throw: the first that fails is kept, and the update throws it.
 final class DocumentDraft {
   let id: DocumentID
-  private(set) var fields: [String: Value]
+  private(set) var fields: [TextKey: Value]
   private(set) var edits: [Edit] = []
   private(set) var results: [DunlinUpdateResult] = []
   private(set) var failure: DunlinError?
   private var isOver = false
   private let report: (DunlinError) -> Void
 
-  init(id: DocumentID, fields: [String: Value], report: @escaping (DunlinError) -> Void) {
+  init(id: DocumentID, fields: [TextKey: Value], report: @escaping (DunlinError) -> Void) {
     self.id = id
     self.fields = fields
     self.report = report
@@ -31,7 +31,8 @@ final class DocumentDraft {
 
   func set(_ any: Any?, at path: [PathComponent], replacing: Bool = false) {
     edit(path) { keys, indexes throws(DunlinError) in
-      let value = try Value(converting: any, at: path.map(\.text))
+      var value = try Value(converting: any, at: path.map(\.text))
+      if replacing { value = value.keepingSpellings(of: self.value(at: path), given: any) }
       if indexes.isEmpty {
         edits.append(replacing ? .replace(keys, value) : .set(keys, value))
         put(value, at: keys, merging: !replacing)
@@ -94,14 +95,14 @@ final class DocumentDraft {
 
   /// Splits a path at its first array index and runs `body` unless the update is over or has failed.
   private func edit(
-    _ path: [PathComponent], _ body: (_ keys: [String], _ rest: [PathComponent]) throws(DunlinError) -> Void
+    _ path: [PathComponent], _ body: (_ keys: [TextKey], _ rest: [PathComponent]) throws(DunlinError) -> Void
   ) {
     guard !isOver else {
       report(DunlinError(.closed, "a mutable document was written to after its update closure had ended"))
       return
     }
     guard failure == nil else { return }
-    var keys: [String] = []
+    var keys: [TextKey] = []
     for case .key(let key) in path.prefix(while: \.isKey) { keys.append(key) }
     do throws(DunlinError) {
       guard keys.first != "_id" else {
@@ -115,7 +116,7 @@ final class DocumentDraft {
   }
 
   /// Counters stand in maps, not in arrays.
-  private func count(_ path: [PathComponent], _ body: (_ keys: [String]) throws(DunlinError) -> Void) {
+  private func count(_ path: [PathComponent], _ body: (_ keys: [TextKey]) throws(DunlinError) -> Void) {
     edit(path) { keys, indexes throws(DunlinError) in
       guard indexes.isEmpty else { throw Self.noCounter(path) }
       try body(keys)
@@ -123,7 +124,7 @@ final class DocumentDraft {
   }
 
   private func writeArray(
-    _ keys: [String], _ body: (inout Value) throws(DunlinError) -> Void
+    _ keys: [TextKey], _ body: (inout Value) throws(DunlinError) -> Void
   ) throws(DunlinError) {
     var array = value(at: keys.map(PathComponent.key)) ?? .null
     try body(&array)
@@ -131,7 +132,7 @@ final class DocumentDraft {
     put(array, at: keys)
   }
 
-  private func put(_ value: Value?, at keys: [String], merging: Bool = true) {
+  private func put(_ value: Value?, at keys: [TextKey], merging: Bool = true) {
     guard case .map(let changed) = Value.map(fields).writing(value, at: keys[...], merging: merging) else {
       return
     }
@@ -156,7 +157,7 @@ extension PathComponent {
 
   fileprivate var text: String {
     switch self {
-    case .key(let key): key
+    case .key(let key): key.text
     case .index(let index): "\(index)"
     }
   }
@@ -168,7 +169,7 @@ extension [PathComponent] {
 
 extension Value {
   /// The value as it reads after a write below it; what is no map on the way becomes one.
-  fileprivate func writing(_ value: Value?, at keys: ArraySlice<String>, merging: Bool) -> Value? {
+  fileprivate func writing(_ value: Value?, at keys: ArraySlice<TextKey>, merging: Bool) -> Value? {
     guard let key = keys.first else {
       guard merging, case .map(var fields) = self, case .map(let written)? = value else { return value }
       for (key, value) in written {
@@ -176,7 +177,7 @@ extension Value {
       }
       return .map(fields)
     }
-    var fields: [String: Value] = [:]
+    var fields: [TextKey: Value] = [:]
     if case .map(let standing) = self { fields = standing } else if value == nil { return self }
     fields[key] = (fields[key] ?? .null).writing(value, at: keys.dropFirst(), merging: merging)
     return .map(fields)

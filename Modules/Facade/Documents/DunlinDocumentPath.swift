@@ -68,7 +68,7 @@ public struct DunlinDocumentPath: Sendable {
   public var arrayValue: [Any?] { array ?? [] }
 
   public var dictionary: [String: Any?]? {
-    if case .map(let fields)? = stored { fields.mapValues(\.any) } else { nil }
+    if case .map(let fields)? = stored { fields.byString } else { nil }
   }
   public var dictionaryValue: [String: Any?] { dictionary ?? [:] }
 

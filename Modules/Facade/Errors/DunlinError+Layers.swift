@@ -56,7 +56,7 @@ extension DunlinError {
       }
     var context: [String: String] = [:]
     if let operation { context["operation"] = operation }
-    if !error.path.isEmpty { context["path"] = error.path.joined(separator: ".") }
+    if !error.path.isEmpty { context["path"] = error.path.map(\.text).joined(separator: ".") }
     self.init(code, error.message, context: context, underlying: error)
   }
 

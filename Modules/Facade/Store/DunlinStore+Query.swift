@@ -140,7 +140,7 @@ public struct DunlinTransaction: Sendable {
 
   /// Cancelling the task ends a statement that has not begun to write; the transaction can go on.
   private func execute(
-    _ prepared: PreparedStatement, _ values: [String: Value]
+    _ prepared: PreparedStatement, _ values: [TextKey: Value]
   ) async throws -> DunlinQueryResult {
     let context = engine.makeContext()
     return try await withTaskCancellationHandler {

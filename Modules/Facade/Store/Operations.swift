@@ -14,7 +14,7 @@ struct Operations {
     self.transaction = transaction
   }
 
-  func upsert(_ fields: [String: Value], _ strategy: WriteStrategy) throws -> DunlinDocumentID {
+  func upsert(_ fields: [TextKey: Value], _ strategy: WriteStrategy) throws -> DunlinDocumentID {
     DunlinDocumentID(try transaction.upsert(fields, into: name, strategy: strategy))
   }
 

@@ -19,9 +19,9 @@ extension Value {
   /// The fields of a document or the arguments of a query.
   ///
   /// - Throws: `unsupportedValue` that names the path and the type; `limit` for too deep a nesting.
-  static func fields(_ dictionary: [String: Any?]) throws(DunlinError) -> [String: Value] {
+  static func fields(_ dictionary: [String: Any?]) throws(DunlinError) -> [TextKey: Value] {
     do {
-      return try convert(dictionary, depth: 0)
+      return try convert(dictionary.lazy.map { (TextKey($0), $1) }, dictionary.count, depth: 0)
     } catch {
       throw error.located(below: [])
     }
@@ -32,7 +32,12 @@ extension Value {
     if let value = Value(scalar: any) { return value }
     if let value = try Value(foundation: any) { return value }
     guard depth <= Limits.depth else { throw UnsupportedValue(isTooDeep: true) }
-    if let dictionary = any as? [String: Any?] { return .map(try convert(dictionary, depth: depth)) }
+    if let dictionary = any as? [String: Any?] {
+      return .map(try convert(dictionary.lazy.map { (TextKey($0), $1) }, dictionary.count, depth: depth))
+    }
+    if let dictionary = any as? [TextKey: Any?] {
+      return .map(try convert(dictionary.lazy.map { ($0, $1) }, dictionary.count, depth: depth))
+    }
     if let array = any as? [Any?] {
       var values: [Value] = []
       values.reserveCapacity(array.count)
@@ -51,14 +56,14 @@ extension Value {
   }
 
   private static func convert(
-    _ dictionary: [String: Any?], depth: Int
-  ) throws(UnsupportedValue) -> [String: Value] {
-    var fields = [String: Value](minimumCapacity: dictionary.count)
-    for (key, value) in dictionary {
+    _ members: some Sequence<(TextKey, Any?)>, _ count: Int, depth: Int
+  ) throws(UnsupportedValue) -> [TextKey: Value] {
+    var fields = [TextKey: Value](minimumCapacity: count)
+    for (key, value) in members {
       do {
         fields[key] = try convert(value, depth: depth + 1)
       } catch {
-        throw error.inside(key)
+        throw error.inside(key.text)
       }
     }
     return fields
@@ -120,6 +125,8 @@ extension Value {
 
   /// The value as an application reads it: `nil`, `Bool`, `Int`, `Double`, `String`, `[UInt8]`, arrays and
   /// dictionaries; a counter is its sum.
+  ///
+  /// A dictionary is a `[String: Any?]`, or a `[TextKey: Any?]` where two of its keys are one text to `String`.
   var any: Any? {
     switch self {
     case .null, .attachment: nil
@@ -129,8 +136,41 @@ extension Value {
     case .string(let value): value
     case .bytes(let value): value
     case .array(let values): values.map(\.any)
-    case .map(let fields): fields.mapValues(\.any)
+    case .map(let fields): fields.any
     }
+  }
+}
+
+extension [TextKey: Value] {
+  /// With Swift's own keys: of keys that are one text to `String`, the one whose bytes come first.
+  var byString: [String: Any?] {
+    var members = [String: Any?](minimumCapacity: count)
+    for (key, value) in self where members.updateValue(value.any, forKey: key.text) != nil {
+      // Two spellings: begin again in the order of the bytes.
+      return [String: Any?](sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.any) }) { first, _ in first }
+    }
+    return members
+  }
+
+  /// With Swift's own keys where these tell all keys apart.
+  fileprivate var any: Any {
+    let members = byString
+    return members.count == count ? members : mapValues(\.any)
+  }
+}
+
+extension Value {
+  /// A map that was given by Swift's keys says nothing of further spellings of these, which stay.
+  ///
+  /// An application that reads a map with two spellings of a key as a `[String: Any?]` sees one of them.
+  func keepingSpellings(of standing: Value?, given: Any?) -> Value {
+    guard case .map(var fields) = self, case .map(let known)? = standing, let given = given as? [String: Any?]
+    else { return self }
+    for (key, value) in known where fields[key] == nil && given[key.text] != nil { fields[key] = value }
+    for (key, member) in given {
+      fields[key] = fields[key]?.keepingSpellings(of: known[key], given: member)
+    }
+    return .map(fields)
   }
 }
 

@@ -131,7 +131,7 @@ extension Parser {
     try expect(.dot)
     guard case .word(let name) = current.kind else { throw unexpected(["an argument's name"]) }
     advance()
-    return try node(.parameter(name))
+    return try node(.parameter(TextKey(name)))
   }
 
   private mutating func parseBuilderWord(_ word: String) throws(QueryError) -> ParsedExpression {
@@ -151,7 +151,7 @@ extension Parser {
   }
 
   private mutating func parseBuilderCall(_ word: String) throws(QueryError) -> ParsedExpression {
-    let functions: [String: Function] = [
+    let functions: [TextKey: Function] = [
       "starts_with": .startsWith, "ends_with": .endsWith, "contains": .arrayContains, "regex": .regexpLike,
     ]
     let start = current
@@ -177,12 +177,12 @@ extension Parser {
   private mutating func parseBuilderPath() throws(QueryError) -> FieldPath {
     guard case .word(let first) = current.kind else { throw unexpected(["a field's name"]) }
     advance()
-    var path: FieldPath = [.key(first)]
+    var path: FieldPath = [.key(TextKey(first))]
     while true {
       if accept(.dot) {
         guard case .word(let name) = current.kind else { throw unexpected(["a field's name"]) }
         advance()
-        path.append(.key(name))
+        path.append(.key(TextKey(name)))
       } else if accept(.openBracket) {
         path.append(try parseBuilderSubscript())
         try expect(.closeBracket)
@@ -200,7 +200,7 @@ extension Parser {
     switch current.kind {
     case .string(let key):
       advance()
-      return .key(key)
+      return .key(TextKey(key))
     case .integer(let magnitude):
       guard let index = Int(exactly: magnitude) else { throw failure(.argument, "an index exceeds 64 bits") }
       advance()

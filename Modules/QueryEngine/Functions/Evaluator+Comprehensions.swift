@@ -35,7 +35,7 @@ extension Evaluator {
       }
       return source == .bool(true) ? .array(elements) : Self.without(source)
     case .objectFor(let key, let value, let iteration, let condition):
-      var members: [String: Value] = [:]
+      var members: [TextKey: Value] = [:]
       let source = try forEach(expression, iteration, row) {
         (evaluator: inout Evaluator) throws(QueryError) in
         guard try evaluator.accepts(condition, row),
@@ -91,7 +91,7 @@ extension Evaluator {
       }
     case .map(let members):
       for (key, value) in SortOrder.sorted(members) {
-        guard try visit(value, at: .string(key), iteration, body) else { return false }
+        guard try visit(value, at: .string(key.text), iteration, body) else { return false }
       }
     case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: break
     }

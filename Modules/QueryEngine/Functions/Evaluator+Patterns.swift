@@ -10,7 +10,7 @@ extension Evaluator {
     return try test(expression, subject, pattern, escape, row, negated: negated) {
       (evaluator: inout Evaluator, text, pattern, escape) throws(QueryError) in
       let key = PatternTable.Key(
-        pattern: pattern, notation: .like(escape: escape, caseInsensitive: caseInsensitive))
+        pattern: pattern, notation: .like(escape: TextKey(escape), caseInsensitive: caseInsensitive))
       guard let compiled = try evaluator.scope.patterns.like(key) else { return nil }
       try evaluator.matching.spend(compiled.words * text.utf8.count)
       return compiled.matches(text)
@@ -21,7 +21,7 @@ extension Evaluator {
     guard case .similar(let subject, let pattern, let escape, let negated) = expression else { return nil }
     return try test(expression, subject, pattern, escape, row, negated: negated) {
       (evaluator: inout Evaluator, text, pattern, escape) throws(QueryError) in
-      let key = PatternTable.Key(pattern: pattern, notation: .similar(escape: escape))
+      let key = PatternTable.Key(pattern: pattern, notation: .similar(escape: TextKey(escape)))
       return try evaluator.scope.patterns.program(key)?.matches(text, &evaluator.matching)
     }
   }

@@ -23,14 +23,14 @@ enum KeyBytes {
     case .map(let members):
       append(.object, count: members.count, to: &key)
       for (name, value) in SortOrder.sorted(members) {
-        append(name, to: &key)
+        append(name.text, to: &key)
         append(value, to: &key)
       }
     case .attachment(let token):
       append(.attachment, count: token.id.count, to: &key)
       key += token.id
       append(Int64(clamping: token.byteCount), to: &key)
-      append(.map(token.metadata.mapValues(Value.string)), to: &key)
+      append(.map(token.metadata.mapValues { .string($0.text) }), to: &key)
     case .null: key.append(Tag.null.rawValue)
     case nil: key.append(Tag.missing.rawValue)
     }

@@ -84,7 +84,7 @@ package enum SortOrder {
     return order(left.count, right.count)
   }
 
-  private static func compare(_ left: [String: Value], _ right: [String: Value]) -> Int {
+  private static func compare(_ left: [TextKey: Value], _ right: [TextKey: Value]) -> Int {
     for (left, right) in zip(sorted(left), sorted(right)) {
       let keys = left.key.utf8Compare(right.key)
       if keys != 0 { return keys }
@@ -98,10 +98,10 @@ package enum SortOrder {
     let ids = compare(left.id, right.id)
     if ids != 0 { return ids }
     if left.byteCount != right.byteCount { return order(left.byteCount, right.byteCount) }
-    return compare(left.metadata.mapValues(Value.string), right.metadata.mapValues(Value.string))
+    return compare(left.metadata.mapValues { .string($0.text) }, right.metadata.mapValues { .string($0.text) })
   }
 
-  static func sorted<Member>(_ members: [String: Member]) -> [(key: String, value: Member)] {
-    members.sorted { $0.key.utf8Compare($1.key) < 0 }
+  static func sorted<Member>(_ members: [TextKey: Member]) -> [(key: TextKey, value: Member)] {
+    members.sorted { $0.key < $1.key }
   }
 }

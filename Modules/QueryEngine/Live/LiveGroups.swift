@@ -16,7 +16,7 @@ struct LiveGroups: LiveContent {
   }
 
   private let select: Select
-  private let arguments: [String: Value]
+  private let arguments: [TextKey: Value]
   private let input: StagedPlan.Input
   private let slotCount: Int
   private let filter: FrameExpression?
@@ -32,7 +32,7 @@ struct LiveGroups: LiveContent {
   private var groups: [[ValueKey]: Group] = [:]
   private var sorted: LiveRows
 
-  init(_ select: Select, _ arguments: [String: Value]) throws(QueryError) {
+  init(_ select: Select, _ arguments: [TextKey: Value]) throws(QueryError) {
     self.select = select
     self.arguments = arguments
     let plan = try Stager.plan(select, arguments, .empty)

@@ -12,12 +12,12 @@ struct LiveRerun: LiveContent {
   }
 
   private let statement: Statement
-  private let arguments: [String: Value]
+  private let arguments: [TextKey: Value]
   private var sources: [Source] = []
   private var isStarted = false
   private(set) var rows = RowList<Row>()
 
-  init(_ statement: Statement, _ arguments: [String: Value], _ dependencies: [LiveDependency])
+  init(_ statement: Statement, _ arguments: [TextKey: Value], _ dependencies: [LiveDependency])
     throws(QueryError)
   {
     self.statement = statement

@@ -65,7 +65,7 @@ struct ScalarProgram: Sendable {
   }
 
   /// The expression's value for a row of values.
-  func evaluate(_ fields: [String: Value]) throws(QueryError) -> Value? {
+  func evaluate(_ fields: [TextKey: Value]) throws(QueryError) -> Value? {
     try Evaluator.evaluate(expression, row: { Value.map(fields).value(at: $0) }, in: scope)
   }
 

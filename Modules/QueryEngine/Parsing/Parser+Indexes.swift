@@ -44,7 +44,7 @@ extension Parser {
   private mutating func parseIndexKey() throws(QueryError) -> CreateIndex.Key {
     try count(1)
     var part = CreateIndex.Key.Part.value
-    let path: [String]
+    let path: [TextKey]
     if accept(.openParenthesis) {
       try expect("LOWER")
       try expect(.openParenthesis)
@@ -65,12 +65,12 @@ extension Parser {
     return CreateIndex.Key(path, part: part, descending: descending)
   }
 
-  private mutating func parseKeys() throws(QueryError) -> [String] {
-    var keys = [try parseName("a field's name")]
+  private mutating func parseKeys() throws(QueryError) -> [TextKey] {
+    var keys = [TextKey(try parseName("a field's name"))]
     while accept(.dot) {
       guard let name = current.name else { throw unexpected(["a field's name"]) }
       advance()
-      keys.append(name)
+      keys.append(TextKey(name))
       guard keys.count <= Limits.depth else {
         throw failure(.limit, "the path is longer than \(Limits.depth) steps")
       }

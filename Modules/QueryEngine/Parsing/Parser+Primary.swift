@@ -46,10 +46,10 @@ extension Parser {
       advance()
       throw unexpected(["a parameter's name"])
     }
-    sourceMap.note(.parameter(name), at: current.start)
+    sourceMap.note(.parameter(TextKey(name)), at: current.start)
     advance()
     advance()
-    return try node(.parameter(name))
+    return try node(.parameter(TextKey(name)))
   }
 
   /// What begins with a keyword.
@@ -85,12 +85,12 @@ extension Parser {
 
   /// `name.name[0]…`; after a dot any word is a name.
   mutating func parsePath() throws(QueryError) -> FieldPath {
-    var path: FieldPath = [.key(try parseName("an expression (or a field's name)", or: "COLLECTION"))]
+    var path: FieldPath = [.key(TextKey(try parseName("an expression (or a field's name)", or: "COLLECTION")))]
     while true {
       if accept(.dot) {
         guard let name = current.name else { throw unexpected(["a field's name"]) }
         advance()
-        path.append(.key(name))
+        path.append(.key(TextKey(name)))
       } else if accept(.openBracket) {
         guard case .integer(let magnitude) = current.kind, let index = Int(exactly: magnitude) else {
           throw unexpected(["an index"])
@@ -122,13 +122,13 @@ extension Parser {
     try expect(.openBrace)
     var members: [ObjectMember] = []
     var parts: [ParsedExpression] = []
-    var keys: Set<String> = []
+    var keys: Set<TextKey> = []
     if !at(.closeBrace) {
       repeat {
         let start = current
         let key = try parseKey()
         if case .literal(.string(let name)) = key.expression {
-          guard keys.insert(name).inserted else {
+          guard keys.insert(TextKey(name)).inserted else {
             throw failure(.syntax, "an object has a key twice", at: start)
           }
         } else {

@@ -232,7 +232,7 @@ extension Hints {
   fileprivate func candidates(among all: [IndexInfo]) -> [IndexInfo] {
     guard let names = indexes else { return all }
     if names.isEmpty { return [] }
-    let named = all.filter { names.contains($0.definition.name) }
+    let named = all.filter { names.contains($0.definition.$name) }
     return named.isEmpty ? all : named
   }
 }

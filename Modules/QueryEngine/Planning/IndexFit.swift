@@ -128,7 +128,7 @@ extension ValueEdge {
     case .before(let value): return descending ? .after(prefix + [value]) : .before(prefix + [value])
     case .after(let value): return descending ? .before(prefix + [value]) : .after(prefix + [value])
     case .afterPrefix(let text):
-      return descending ? .beforePrefix(prefix, text: text) : .afterPrefix(prefix, text: text)
+      return descending ? .beforePrefix(prefix, text: text.text) : .afterPrefix(prefix, text: text.text)
     }
   }
 }

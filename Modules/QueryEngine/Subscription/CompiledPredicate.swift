@@ -20,7 +20,7 @@ public struct CompiledPredicate: Hashable, Comparable, Sendable {
   ///   - arguments: The values of its parameters.
   /// - Throws: `argument` when one has no value; `unsupported` for what depends on more than one document;
   ///   `limit`.
-  package init(_ predicate: Expression?, arguments: [String: Value] = [:]) throws(QueryError) {
+  package init(_ predicate: Expression?, arguments: [TextKey: Value] = [:]) throws(QueryError) {
     guard let predicate else {
       expression = nil
       bytes = [PredicateCode.everything.rawValue]

@@ -143,7 +143,7 @@ struct PredicateDecoder {
     var path: FieldPath = []
     for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
       if try flags(&reader, 1) == 0 {
-        path.append(.key(try reader.readString()))
+        path.append(.key(TextKey(try reader.readString())))
       } else {
         guard let index = Int(exactly: try reader.readSignedVarint()) else {
           throw reader.failure(.malformed, "an index is too large")

@@ -5,7 +5,7 @@ extension Expression {
   ///
   /// - Throws: `argument` when one has no value, `limit` when a value is nested too deeply, `unsupported` for
   ///   what cannot be evaluated.
-  package func binding(_ arguments: [String: Value]) throws(QueryError) -> Expression {
+  package func binding(_ arguments: [TextKey: Value]) throws(QueryError) -> Expression {
     try rewritten { (node) throws(QueryError) -> Expression in
       if let feature = node.unsupportedFeature { throw .unsupported(feature) }
       guard case .parameter(let name) = node else { return node.folded }
@@ -41,9 +41,9 @@ extension Expression {
   }
 
   /// The value of one parameter.
-  static func argument(_ name: String, in arguments: [String: Value]) throws(QueryError) -> Value {
+  static func argument(_ name: TextKey, in arguments: [TextKey: Value]) throws(QueryError) -> Value {
     guard let value = arguments[name] else {
-      throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name)
+      throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name.text)
     }
     guard value.isShallow(Limits.depth) else {
       throw QueryError(.limit, "the argument '\(name)' is nested deeper than \(Limits.depth) levels")

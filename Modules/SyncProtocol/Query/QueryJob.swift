@@ -71,7 +71,7 @@ public final class QueryJob: Sendable {
     guard statement.isQuery else {
       throw RemoteQueryError(.unsupported, "only SELECT and EXPLAIN of one are run for another peer")
     }
-    guard statement.collectionsRead.allSatisfy(CollectionName.maySync) else {
+    guard statement.collectionsRead.allSatisfy({ CollectionName.maySync($0.text) }) else {
       throw RemoteQueryError(.unsupported, "collections of the system are not read for another peer")
     }
     let limits = question.limits

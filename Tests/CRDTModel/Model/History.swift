@@ -144,7 +144,7 @@ package struct History: SeededHistory {
     return sets
   }
 
-  private static func fields(_ sets: [(path: Int, content: ModelContent)]) -> [String: Value] {
+  private static func fields(_ sets: [(path: Int, content: ModelContent)]) -> [TextKey: Value] {
     var root = Value.map([:])
     for (path, content) in sets {
       root = inserting(content.value(adding: 0) ?? .null, at: ModelPath.names[path][...], in: root)
@@ -153,9 +153,9 @@ package struct History: SeededHistory {
     return fields
   }
 
-  private static func inserting(_ value: Value, at path: ArraySlice<String>, in old: Value?) -> Value {
+  private static func inserting(_ value: Value, at path: ArraySlice<TextKey>, in old: Value?) -> Value {
     guard let key = path.first else { return value }
-    var fields: [String: Value] = if case .map(let fields)? = old { fields } else { [:] }
+    var fields: [TextKey: Value] = if case .map(let fields)? = old { fields } else { [:] }
     fields[key] = inserting(value, at: path.dropFirst(), in: fields[key])
     return .map(fields)
   }

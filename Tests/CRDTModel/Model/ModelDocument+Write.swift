@@ -28,7 +28,7 @@ package enum ModelEdit {
     }
   }
 
-  private static func child(of path: Int, _ number: Int64) -> [String: Value] {
+  private static func child(of path: Int, _ number: Int64) -> [TextKey: Value] {
     guard let child = ModelPath.children[path].first, let key = ModelPath.names[child].last else {
       return [:]
     }

@@ -143,14 +143,14 @@ package struct ModelDocument {
     return entry.content.value(adding: entry.contributions.values.reduce(0) { $0 + $1.amount })
   }
 
-  private func fields(_ paths: [Int]) -> [String: Value] {
-    var fields: [String: Value] = [:]
+  private func fields(_ paths: [Int]) -> [TextKey: Value] {
+    var fields: [TextKey: Value] = [:]
     for path in paths { fields[ModelPath.names[path][ModelPath.names[path].count - 1]] = value(at: path) }
     return fields
   }
 
   /// What a reader sees; `nil` for a document that is unknown or deleted.
-  package var visible: [String: Value]? { isAlive ? fields(ModelPath.top) : nil }
+  package var visible: [TextKey: Value]? { isAlive ? fields(ModelPath.top) : nil }
 
   // MARK: - Merging
 

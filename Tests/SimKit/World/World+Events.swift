@@ -88,7 +88,7 @@ extension EditPlan {
     let marker = Self.marker(document.collection, writer, isOther: isOther)
     let id = try DocumentID(document.value)
     let collection = document.collectionName
-    var fields: [String: Value] = [
+    var fields: [TextKey: Value] = [
       "kind": .string(document.isEven ? "even" : "odd"),
       "n": .int(Int64(value % 6)), "color": .string(["red", "blue", "green"][value % 3]),
       "by": .string(marker),

@@ -144,7 +144,7 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
   }
 
   /// What the receiver holds in the end.
-  func result() throws -> [String: [String: Value]] {
+  func result() throws -> [String: [TextKey: Value]] {
     let network = TestNetwork()
     let peer = try network.addPeer("alone")
     try fill(peer)

@@ -28,12 +28,12 @@ struct QueryCommand: ParsableCommand {
       environment: EngineEnvironment(
         now: { DispatchTime.now().uptimeNanoseconds }, indexProgress: { Self.bar.update($0) },
         log: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }))
-    let arguments = Dictionary(arg.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+    let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
     guard let statement else { return prompt(engine, arguments) }
     try execute(statement, engine, arguments)
   }
 
-  private func execute(_ statement: String, _ engine: Engine, _ arguments: [String: Value]) throws {
+  private func execute(_ statement: String, _ engine: Engine, _ arguments: [TextKey: Value]) throws {
     let start = ContinuousClock.now
     let result: QueryResult
     do {
@@ -55,7 +55,7 @@ struct QueryCommand: ParsableCommand {
     FileHandle.standardError.write(Data(summary.utf8))
   }
 
-  private func prompt(_ engine: Engine, _ arguments: [String: Value]) {
+  private func prompt(_ engine: Engine, _ arguments: [TextKey: Value]) {
     let isTerminal = isatty(0) == 1
     while true {
       if isTerminal { FileHandle.standardError.write(Data("dql> ".utf8)) }

@@ -38,7 +38,7 @@ struct StatsCommand: ParsableCommand {
       """
   }
 
-  private static func values(_ statistics: StoreStatistics) -> [String: Value] {
+  private static func values(_ statistics: StoreStatistics) -> [TextKey: Value] {
     func int(_ number: Int) -> Value { .int(Int64(number)) }
     return [
       "site": .string(statistics.site.description), "sequence": .int(Int64(clamping: statistics.sequence)),
@@ -50,7 +50,7 @@ struct StatsCommand: ParsableCommand {
       "collections": .map(
         Dictionary(
           statistics.collections.map {
-            ($0.name, .map(["documents": int($0.documentCount), "tombstones": int($0.tombstoneCount)]))
+            (TextKey($0.name), .map(["documents": int($0.documentCount), "tombstones": int($0.tombstoneCount)]))
           }, uniquingKeysWith: { $1 })),
     ]
   }

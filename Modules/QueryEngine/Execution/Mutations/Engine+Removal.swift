@@ -6,7 +6,7 @@ extension Engine {
   ///
   /// What RETURNING answers is worked out before the first is gone.
   func execute(
-    _ removal: Removal, _ arguments: [String: Value], in transaction: WriteTransaction,
+    _ removal: Removal, _ arguments: [TextKey: Value], in transaction: WriteTransaction,
     _ context: StatementContext, as mutation: PlanNode.Mutation
   ) throws -> QueryResult {
     if try SystemCollection.named(removal.collection) == .requestHistory, removal.isWhole {

@@ -4,7 +4,7 @@ import DocStore
 extension Engine {
   /// All edits are worked out from the documents as they were before the first is written.
   func execute(
-    _ update: Update, _ arguments: [String: Value], in transaction: WriteTransaction,
+    _ update: Update, _ arguments: [TextKey: Value], in transaction: WriteTransaction,
     _ context: StatementContext
   ) throws -> QueryResult {
     var update = update

@@ -13,7 +13,7 @@ extension Plan {
     guard case .index(let scan) = access, case .columns(let columns) = projection else { return nil }
     let index = scan.index.definition
     var rows = CoveredRows(
-      shape: RowShape(columns.map(\.name)),
+      shape: RowShape(columns.map(\.$name)),
       columns: columns.map { FrameExpression($0.expression.onRows(of: index), context) },
       order: isOrdered ? [] : order.map { FrameExpression($0.expression.onRows(of: index), context) },
       sorted: RowOrder(isOrdered ? [] : order, context), window: window, isDistinct: distinct,
