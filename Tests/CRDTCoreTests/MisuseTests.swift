@@ -79,7 +79,7 @@ import Testing
     let long = TextKey(String(repeating: "k", count: 65_535))
     try a.upsert([long: .int(1), "m": .map([long: .int(2)])], now: 1)
     #expect(try a.fields?[long] == .int(1))
-    for fields in [["\(long)k": Value.int(1)], ["m": .map(["\(long)k": .int(1)])]] {
+    for fields: [TextKey: Value] in [["\(long)k": Value.int(1)], ["m": .map(["\(long)k": .int(1)])]] {
       #expect(code { try a.upsert(fields, now: 2) } == .invalidPath)
       var fresh = Peer(2)
       #expect(code { try fresh.upsert(fields, now: 2) } == .invalidPath)

@@ -53,7 +53,7 @@ import Testing
       try a.write { transaction in
         for name in names.sorted() {
           let parts = name.split(separator: "/").map(String.init)
-          try transaction.upsert([mark: .int(1)], id: try DocumentID(parts[1]), into: parts[0])
+          try transaction.upsert([TextKey(mark): .int(1)], id: try DocumentID(parts[1]), into: parts[0])
         }
       }
     }

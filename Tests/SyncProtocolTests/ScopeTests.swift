@@ -21,7 +21,7 @@ import Testing
   private func write(_ peer: TestPeer, _ round: Int) throws {
     for collection in Self.collections {
       let marker = "MARK-\(collection)-\(peer.name)-\(round)"
-      try peer.put(marker, [marker: .string(marker)], in: collection)
+      try peer.put(marker, [TextKey(marker): .string(marker)], in: collection)
     }
   }
 
