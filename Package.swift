@@ -132,8 +132,15 @@ let package = Package(
       ],
       path: "Tools/simulate", exclude: ["run"], swiftSettings: settings),
     tests("CRDTCoreTests", using: ["CRDTCore", "CRDTModel", "TestKit"], resources: [.copy("Golden")]),
+    .target(
+      name: "QueryComparison", dependencies: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"],
+      path: "Tests/QueryComparison", swiftSettings: settings),
+    .executableTarget(
+      name: "compare",
+      dependencies: ["QueryComparison", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tools/compare", exclude: ["run"], swiftSettings: settings),
     tests(
-      "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"],
+      "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryComparison", "QueryEngine", "TestKit"],
       resources: [.copy("Cases")]),
   ]
 )

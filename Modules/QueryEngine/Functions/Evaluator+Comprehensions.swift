@@ -10,6 +10,10 @@ extension Evaluator {
   ) throws(QueryError) -> Value? {
     switch expression {
     case .quantified(let quantifier, let iteration, let condition):
+      // Strict types look at each element.
+      if !isStrict, let known = scope.lists.list(iteration.source), let test = ListTest(expression) {
+        return known.answer(test.kind, try value(of: test.subject, row), isNegated: false)
+      }
       let decisive = quantifier == .any
       var isEmpty = true
       var isDecided = false

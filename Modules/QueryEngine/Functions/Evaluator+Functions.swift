@@ -81,13 +81,18 @@ extension Evaluator {
       .zoneOffset, .durationCast, .durationFormat:
       return try date(function, values)
     case .arraySort, .arrayDistinct, .exists: return Self.array(function, values)
+    case .arrayContains:
+      if case .array(let elements) = values[0], let known = scope.lists.list(elements) {
+        return .bool(known.contains(values[1]))
+      }
+      return Self.array(function, values)
     case .requestInfo: return try requestInfo()
     case .concat, .contains, .startsWith, .endsWith, .byteLength, .charLength, .lower, .upper, .substr,
       .position,
       .split, .joinString, .leftTrim, .rightTrim, .trim, .leftPad, .rightPad, .repeat:
       return try string(function, values)
     case .regexpLike: return try regular(values)
-    case .arrayContains, .arrayContainsNull, .arrayLength: return Self.array(function, values)
+    case .arrayContainsNull, .arrayLength: return Self.array(function, values)
     case .objectKeys, .objectValues, .objectLength, .objectSet, .objectUnset, .objectConcat, .objectRename,
       .objectSize:
       return try object(function, values)

@@ -22,7 +22,8 @@ extension Evaluator {
     return try test(expression, subject, pattern, escape, row, negated: negated) {
       (evaluator: inout Evaluator, text, pattern, escape) throws(QueryError) in
       let key = PatternTable.Key(pattern: pattern, notation: .similar(escape: TextKey(escape)))
-      return try evaluator.scope.patterns.program(key)?.matches(text, &evaluator.matching)
+      guard let program = try evaluator.scope.patterns.program(key) else { return nil }
+      return try evaluator.matches(program, text)
     }
   }
 
@@ -39,8 +40,14 @@ extension Evaluator {
     }
     let key = PatternTable.Key(pattern: pattern, notation: .regular(flags))
     return try scope.patterns.program(key).map { (program) throws(QueryError) in
-      .bool(try program.matches(text, &matching))
+      .bool(try matches(program, text))
     }
+  }
+
+  private mutating func matches(_ program: RegularProgram, _ text: String) throws(QueryError) -> Bool {
+    let bytes = text.utf8Span.span.bytes
+    return scope.isReference
+      ? try program.followsAllStates(bytes, &matching) : try program.matches(bytes, &matching)
   }
 
   /// A test whose operands are strings: MISSING with one missing or of another type, NULL with a null.

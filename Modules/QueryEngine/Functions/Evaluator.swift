@@ -113,6 +113,9 @@ package struct Evaluator {
     case .in(let subject, let list, let negated):
       let rule = Collation.ruling([subject]) ?? .binary
       let member = try value(of: subject, by: rule, row)
+      if let known = scope.lists.list(list, by: rule) {
+        return known.answer(.membership, member, isNegated: negated)
+      }
       let elements = try folded(try value(of: list, row), by: rule, elements: true)
       if isStrict { try check([member, elements], of: expression) }
       let result = TruthValue.isMember(member, of: elements)

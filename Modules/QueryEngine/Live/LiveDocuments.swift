@@ -145,7 +145,7 @@ struct LiveDocuments: LiveContent {
       let old = document.before.flatMap { place(of: $0, document.id) }
       let new = document.after.flatMap { place(of: $0, document.id) }
       if let old { removed.append(old) }
-      if let new, let after = document.after {
+      if let new, let after = document.after, old != nil || !Probe.defect(.liveMissesInsertion) {
         inserted.append((new, countAlias == nil ? try projector.row(document.id, after) : Row([:])))
       }
     }

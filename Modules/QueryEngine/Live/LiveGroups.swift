@@ -107,7 +107,7 @@ struct LiveGroups: LiveContent {
       let old = try document.before.flatMap { try frame(of: $0, document.id) }
       let new = try document.after.flatMap { try frame(of: $0, document.id) }
       guard old != new else { continue }
-      if let old { changed.insert(try change(old, by: -1)) }
+      if let old, !Probe.defect(.liveGroupKeepsLeaver) { changed.insert(try change(old, by: -1)) }
       if let new { changed.insert(try change(new, by: 1)) }
     }
     guard !changed.isEmpty else { return .untouched }

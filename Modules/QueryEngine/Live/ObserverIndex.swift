@@ -124,7 +124,7 @@ private struct ObserverTable: Sendable {
       keyCount = keys.count
       for path in fields.keys { fields[path]?.path.resolve(keys) }
     }
-    find(change.before, &found)
+    if !Probe.defect(.observerIndexForgetsBefore) { find(change.before, &found) }
     find(change.after, &found)
   }
 

@@ -93,7 +93,21 @@ struct Scalar: BitwiseCopyable {
     case (.double, .double): return SortOrder.compare(left.double, right.double)
     case (.double, _): return -SortOrder.compare(right.int, left.double)
     case (_, .double): return SortOrder.compare(left.int, right.double)
+    case _ where Probe.defect(.programComparesDoubles):
+      return SortOrder.compare(Double(left.int), Double(right.int))
     default: return left.int < right.int ? -1 : left.int > right.int ? 1 : 0
+    }
+  }
+}
+
+extension Scalar {
+  /// A truth value; what is none is missing.
+  init(of truth: Truth) {
+    switch truth {
+    case .no: self.init(false)
+    case .yes: self.init(true)
+    case .null: self = .null
+    case .missing, .other: self = .missing
     }
   }
 }

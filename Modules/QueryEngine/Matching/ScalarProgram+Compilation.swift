@@ -8,6 +8,14 @@ extension ScalarProgram {
       append(ScalarNode(operation: .general, operand: Int32(generals.count - 1)), [])
       return
     }
+    if let test = ListTest(expression), let list = scope.lists.list(test.elements, by: test.rule) {
+      lists.append(list)
+      append(
+        ScalarNode(
+          operation: .listed, flag: test.isNegated, listTest: test.kind, operand: Int32(lists.count - 1)),
+        [test.subject])
+      return
+    }
     switch expression {
     case .literal(let value): append(ScalarNode(operation: .constant, constant: constant(value)), [])
     case .missing: append(ScalarNode(operation: .constant), [])

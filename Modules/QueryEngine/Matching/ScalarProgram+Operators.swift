@@ -37,6 +37,26 @@ extension ScalarProgram {
     }
   }
 
+  /// What a test says of a value and a constant list.
+  func listed(
+    _ node: ScalarNode, _ subject: Scalar, _ document: borrowing DocumentView,
+    _ scratch: borrowing ScalarScratch
+  ) throws(QueryError) -> Scalar {
+    let list = lists[Int(node.operand)]
+    let isThere: Bool
+    switch subject.kind {
+    case .missing, .null: isThere = false
+    case .bool: isThere = list.contains(subject.bool)
+    case .int, .counter: isThere = list.contains(subject.int)
+    case .double: isThere = list.contains(subject.double)
+    case .string: isThere = list.contains(text: bytes(of: subject, document, scratch))
+    case .bytes, .array, .object, .attachment:
+      isThere = try value(of: subject, document, scratch).map { list.contains($0) } ?? false
+    }
+    return Scalar(
+      of: node.listTest.answer(.init(subject), hasNull: list.hasNull, isNegated: node.flag, isThere: isThere))
+  }
+
   /// Whether an array has an element equal to `subject`: SQL's IN.
   func isMember(
     _ subject: Scalar, of list: Scalar, _ document: borrowing DocumentView, _ scratch: inout ScalarScratch

@@ -15,6 +15,7 @@ struct ScalarProgram: Sendable {
   var boxes: [Value] = []
   var patterns: [LikePattern?] = []
   var programs: [RegularProgram] = []
+  var lists: [ConstantList] = []
   var generals: [RecordExpression] = []
   let scope: EvaluationScope
   private(set) var keys = KeyTable()

@@ -17,6 +17,16 @@ enum Truth: UInt8 {
     }
   }
 
+  /// The value that says the same; nothing but a truth value, null and missing has one.
+  var value: Value? {
+    switch self {
+    case .no: .bool(false)
+    case .yes: .bool(true)
+    case .null: .null
+    case .missing, .other: nil
+    }
+  }
+
   var negated: Truth {
     switch self {
     case .no: .yes

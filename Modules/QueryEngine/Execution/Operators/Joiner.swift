@@ -110,7 +110,8 @@ struct Joiner {
         return try forEachDocument(step, in: source, &frame, visit)
       }
       var lookup = step.input.plan
-      lookup.access = .index(IndexScan(index, [.equal([value])]))
+      let span = Probe.defect(.joinMissesPartner) ? IndexSpan(from: .after([value])) : .equal([value])
+      lookup.access = .index(IndexScan(index, [span]))
       lookup.isCovering = false
       return try forEachDocument(step, lookup, in: source, &frame, visit)
     case .hash(let partner, _):
