@@ -52,7 +52,7 @@ struct FieldPatch: ~Escapable {
       case .double(let value): content = SlotContent(double: value)
       case .bool(let value): content = SlotContent(bool: value)
       case .null: content = SlotContent(null: ())
-      case .string, .bytes, .array, .map, .counter, .attachment: return nil
+      case .string, .bytes, .array, .map, .counter, .attachment, .decimal: return nil
       }
       return set(path, to: content, heapBytes: 8, stored, stamping, &tables, &room)
     case .increment(let path, let amount):

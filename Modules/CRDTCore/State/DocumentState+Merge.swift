@@ -36,6 +36,7 @@ extension DocumentState {
     if let register = incoming.register, lowest == .zero || register.stamp > lowest {
       merge(register, into: &mine, seen: seen)
     }
+    if incoming.children.count > 1 { mine.addChildren(ascending: incoming.children.map(\.key)) }
     for child in incoming.children {
       mine.withChild(child.key) { merge(child.node, into: &$0, seen: seen, above: lowest) }
     }

@@ -17,6 +17,8 @@ struct ScalarProgram: Sendable {
   var programs: [RegularProgram] = []
   var generals: [RecordExpression] = []
   let scope: EvaluationScope
+  /// Whether decimals are worked with anywhere in the expression.
+  let hasDecimals: Bool
   private(set) var keys = KeyTable()
 
   /// - Parameters:
@@ -25,6 +27,7 @@ struct ScalarProgram: Sendable {
   init(_ expression: Expression, _ context: StatementContext? = nil) {
     self.expression = expression
     scope = EvaluationScope(expression, context)
+    hasDecimals = expression.makesDecimals
     compile(expression)
   }
 

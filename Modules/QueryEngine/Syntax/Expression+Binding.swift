@@ -26,7 +26,9 @@ extension Expression {
     }
     guard children.allSatisfy(\.isConstant) else { return self }
     do {
-      return try Evaluator.strictly(self).map(Expression.literal) ?? .missing
+      guard let value = try Evaluator.strictly(self) else { return .missing }
+      // What stands in a query and in an index has no form for a decimal.
+      return value.holdsDecimal ? self : .literal(value)
     } catch {
       // It makes too much to be computed, or an operand has a wrong type: evaluating it on a row says so.
       return self
@@ -45,18 +47,29 @@ extension Expression {
     guard let value = arguments[name] else {
       throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name)
     }
-    guard value.isShallow(Limits.depth) else {
+    guard value.isWithinDepth else {
       throw QueryError(.limit, "the argument '\(name)' is nested deeper than \(Limits.depth) levels")
     }
-    return value
+    return value.holdsDecimal ? value.withoutDecimals : value
   }
 }
 
 extension Value {
+  /// Whether the value nests no deeper than one may; a document's own map, and an array of documents, are not counted.
+  private var isDocumentWithinDepth: Bool {
+    if case .map(let members) = self { members.values.allSatisfy { $0.isShallow(Limits.depth) } } else { false }
+  }
+
+  fileprivate var isWithinDepth: Bool {
+    if isShallow(Limits.depth) || isDocumentWithinDepth { return true }
+    guard case .array(let elements) = self else { return false }
+    return elements.allSatisfy(\.isDocumentWithinDepth)
+  }
+
   /// Whether maps and arrays nest at most `levels` deep; it looks no deeper than that.
   func isShallow(_ levels: Int) -> Bool {
     switch self {
-    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: true
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment, .decimal: true
     case .array(let elements): levels > 0 && elements.allSatisfy { $0.isShallow(levels - 1) }
     case .map(let members): levels > 0 && members.values.allSatisfy { $0.isShallow(levels - 1) }
     }
