@@ -135,7 +135,8 @@ extension DocumentID {
     case .string(let name): "'\(name)'"
     case .int(let number): "\(number)"
     case .bool(let flag): "\(flag)"
-    case .bytes, .array, .map, .null, .double, .counter, .attachment, .decimal: "with an _id of \(bytes.count) bytes"
+    case .bytes, .array, .map, .null, .double, .counter, .attachment, .decimal:
+      "with an _id of \(bytes.count) bytes"
     }
   }
 }

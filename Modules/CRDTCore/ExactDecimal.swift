@@ -7,7 +7,9 @@ public struct ExactDecimal: Hashable, Sendable {
   package static let digitLimit = 400
 
   private var isNegative = false
-  /// The integer's digits, 0 to 9, the greatest first; neither the first nor the last is zero. Of zero there are none.
+  /// The integer's digits, 0 to 9, the greatest first; neither the first nor the last is zero.
+  ///
+  /// Of zero there are none.
   private var digits: [UInt8] = []
   /// The power of ten.
   private var exponent = 0
@@ -43,6 +45,7 @@ public struct ExactDecimal: Hashable, Sendable {
     let isNegative = reader.accept("-")
     if !isNegative { _ = reader.accept("+") }
     var digits = reader.digits()
+    guard !digits.isEmpty else { return nil }
     var exponent = 0
     if reader.accept(".") {
       let fraction = reader.digits()
@@ -50,7 +53,7 @@ public struct ExactDecimal: Hashable, Sendable {
       exponent = -fraction.count
       digits += fraction
     }
-    guard !digits.isEmpty, digits.count <= Self.digitLimit * 2 else { return nil }
+    guard digits.count <= Self.digitLimit * 2 else { return nil }
     if reader.accept("e") || reader.accept("E") {
       let isSmall = reader.accept("-")
       if !isSmall { _ = reader.accept("+") }

@@ -14,7 +14,9 @@ public enum Value: Hashable, Sendable {
   case array([Value])
   /// A map: its keys are fields of their own and merge one by one.
   case map([String: Value])
-  /// A counter, seen as its current sum; written, it starts a counter at that sum.
+  /// A counter, seen as its current sum; set, it begins an epoch with that sum.
+  ///
+  /// Upserted, it is default data: its sum counts as a first increment, and a counter that stands stays as it is.
   case counter(Int64)
   case attachment(AttachmentToken)
   /// A decimal number that a query works out; no document holds one: written, it is its text.

@@ -137,7 +137,9 @@ struct JSONParser: ~Escapable {
   private mutating func open() throws(JSONError) {
     if depth >= deepest {
       tooDeep = tooDeep ?? offset
-      guard options.interpretsTags, depth < deepest + JSONTag.levels else { throw depthError(at: tooDeep ?? offset) }
+      guard options.interpretsTags, depth < deepest + JSONTag.levels else {
+        throw depthError(at: tooDeep ?? offset)
+      }
     }
     depth += 1
     offset += 1

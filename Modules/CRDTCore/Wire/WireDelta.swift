@@ -84,9 +84,9 @@ struct WireDelta: ~Escapable {
     for _ in 0..<count {
       let word = try reader.readVarint()
       let (gap, place) = word.quotientAndRemainder(dividingBy: UInt64(writers.noRegister + 1))
-      guard gap <= UInt64(Limits.recordBytes), place > 0, place != UInt64(writers.noRegister) else {
-        return false
-      }
+      guard gap <= UInt64(Limits.recordBytes), place > 0 || only != nil,
+        place != UInt64(writers.noRegister)
+      else { return false }
       entry += Int(gap) + 1
       let mark = try writers.readAge(of: Int(place), entry: entry, &reader)
       marks.append(mark)

@@ -34,7 +34,8 @@ enum ValueEncoding {
   private static func known(_ value: some Encodable, at place: Place) throws -> Value? {
     switch value {
     case let value as URL: return .string(value.absoluteString)
-    case is DunlinCounter, is Date, is Data, is Decimal, is DunlinDocumentID, is [UInt8], is any BinaryInteger:
+    case is DunlinCounter, is Date, is Data, is Decimal, is DunlinDocumentID, is [UInt8],
+      is any BinaryInteger:
       let path = place.path.map(\.stringValue)
       place.state.counters?.path = path
       return try Value.converting(value, at: path, &place.state.counters)

@@ -25,7 +25,9 @@ public struct DunlinCounter: Sendable {
     isRead = true
   }
 
-  /// Adds to the counter; a negative amount counts down. It stops at the edges of 64 bits.
+  /// Adds to the counter; a negative amount counts down.
+  ///
+  /// It stops at the edges of 64 bits.
   public mutating func increment(by amount: Int = 1) {
     value = value.addingSaturating(amount)
     own = own.addingSaturating(amount)

@@ -15,7 +15,11 @@ extension Value {
 
   /// What is to be written at a path of a document.
   ///
-  /// - Parameter counters: Gets the counters that were read; without it a counter is its sum.
+  /// - Parameters:
+  ///   - any: What the application hands over.
+  ///   - path: Where it is to be written.
+  ///   - counters: Gets the counters that were read; without it a counter is its sum.
+  /// - Returns: The value.
   /// - Throws: As the initialiser.
   static func converting(
     _ any: Any?, at path: [String], _ counters: inout ReadCounters?
@@ -63,9 +67,11 @@ extension Value {
     if let counter = any as? DunlinCounter {
       if counters != nil { return counters?.value(of: counter) ?? .null }
       // Its sum, which as a written start would count again what others counted.
-      guard counter.own == 0 || !counter.isRead else { throw UnsupportedValue(
+      guard counter.own == 0 || !counter.isRead else {
+        throw UnsupportedValue(
           message: "a counter that has counted since it was read must be written with upsert; elsewhere use "
-            + "its value") }
+            + "its value")
+      }
       return .counter(Int64(counter.value))
     }
     if let value = try Value(foundation: any) { return value }

@@ -91,6 +91,11 @@ extension Value {
     }
   }
 
+  /// What compares with a decimal: a number, or the text of one.
+  var comparedDecimal: ExactDecimal? {
+    if case .string(let text) = self { ExactDecimal(text) } else { exactDecimal }
+  }
+
   /// A decimal as its text, also inside: as what is not for decimals takes it, and as documents hold it.
   package var withoutDecimals: Value {
     switch self {

@@ -11,8 +11,8 @@ package enum TruthValue {
     guard let left, let right else { return nil }
     if left == .null || right == .null { return .null }
     if left.isDecimal != right.isDecimal {
-      // A number beside a decimal is taken for one.
-      guard let left = left.exactDecimal, let right = right.exactDecimal else { return nil }
+      // A number beside a decimal is taken for one, and so is the text of one.
+      guard let left = left.comparedDecimal, let right = right.comparedDecimal else { return nil }
       return .bool(holds(left < right ? -1 : left == right ? 0 : 1))
     }
     guard SortOrder.Class(left) == SortOrder.Class(right) else { return nil }

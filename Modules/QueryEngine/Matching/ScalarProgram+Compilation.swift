@@ -3,8 +3,8 @@ import CRDTCore
 extension ScalarProgram {
   mutating func compile(_ expression: Expression) {
     // What is done in place is not told apart by types.
-    guard scope.context?.strictTypes != true, expression.runsInPlace, !hasDecimals || !expression.makesDecimals
-    else {
+    let hasForm = expression.runsInPlace && !(hasDecimals && expression.makesDecimals)
+    guard scope.context?.strictTypes != true, hasForm else {
       generals.append(RecordExpression(expression, scope.context))
       append(ScalarNode(operation: .general, operand: Int32(generals.count - 1)), [])
       return

@@ -55,11 +55,12 @@ extension Expression {
 }
 
 extension Value {
-  /// Whether the value nests no deeper than one may; a document's own map, and an array of documents, are not counted.
   private var isDocumentWithinDepth: Bool {
-    if case .map(let members) = self { members.values.allSatisfy { $0.isShallow(Limits.depth) } } else { false }
+    guard case .map(let members) = self else { return false }
+    return members.values.allSatisfy { $0.isShallow(Limits.depth) }
   }
 
+  /// Whether the value nests no deeper than one may: an array of documents and a document's own map do not count.
   fileprivate var isWithinDepth: Bool {
     if isShallow(Limits.depth) || isDocumentWithinDepth { return true }
     guard case .array(let elements) = self else { return false }
