@@ -80,7 +80,7 @@ import Testing
 
   private func refusing(_ write: () throws -> Void) {
     let error = #expect(throws: DunlinError.self) { try write() }
-    #expect(error?.code == .limit || error?.code == .argument)
+    #expect([.limit, .argument, .invalidDocumentID].contains(error?.code))
   }
 
   @Test func `dictionaries take 64 levels and refuse 65 and 5,000`() throws {

@@ -139,22 +139,37 @@ extension Value {
   }
 
   private init?(foundation any: Any) throws(UnsupportedValue) {
+    // Only an object is cast to a class: a dictionary would be made an object first, with all that is in it, to any depth.
+    if type(of: any) is AnyClass {
+      try self.init(object: any)
+      return
+    }
     switch any {
-    // Before the other numbers, one of which it is for Foundation.
-    case let number as NSDecimalNumber: self = try Self.decimal(number.decimalValue)
-    case let decimal as Decimal where type(of: any) is Decimal.Type: self = try Self.decimal(decimal)
-    case let number as NSNumber where type(of: any) is NSNumber.Type: self.init(foundation: number)
-    case is NSNull: self = .null
     // An exact type: a cast would take any empty array for bytes.
     case let bytes as [UInt8] where type(of: any) == [UInt8].self: self = .bytes(bytes)
     case let data as Data: self = .bytes(Array(data))
-    case let date as Date:
-      guard let text = Timestamp.text(date) else {
-        throw UnsupportedValue(what: "a date outside the years 0 to 9999")
-      }
-      self = .string(text)
+    case let decimal as Decimal: self = try Self.decimal(decimal)
+    case let date as Date: self = try Self.date(date)
     default: return nil
     }
+  }
+
+  private init?(object any: Any) throws(UnsupportedValue) {
+    switch any {
+    // Its decimal numbers too, which are what it reads long numbers of JSON as: a number stays a number.
+    case let number as NSNumber: self.init(foundation: number)
+    case is NSNull: self = .null
+    case let data as Data: self = .bytes(Array(data))
+    case let date as Date: self = try Self.date(date)
+    default: return nil
+    }
+  }
+
+  private static func date(_ date: Date) throws(UnsupportedValue) -> Value {
+    guard let text = Timestamp.text(date) else {
+      throw UnsupportedValue(what: "a date outside the years 0 to 9999")
+    }
+    return .string(text)
   }
 
   private static func decimal(_ decimal: Decimal) throws(UnsupportedValue) -> Value {

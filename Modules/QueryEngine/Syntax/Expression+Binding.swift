@@ -43,11 +43,19 @@ extension Expression {
   }
 
   /// The value of one parameter.
-  static func argument(_ name: String, in arguments: [String: Value]) throws(QueryError) -> Value {
+  ///
+  /// - Parameters:
+  ///   - name: The parameter.
+  ///   - arguments: The values of all.
+  ///   - mayBeDocument: Whether it may be a document, or an array of documents, whose own levels do not count.
+  /// - Returns: The value.
+  static func argument(
+    _ name: String, in arguments: [String: Value], mayBeDocument: Bool = false
+  ) throws(QueryError) -> Value {
     guard let value = arguments[name] else {
       throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name)
     }
-    guard value.isWithinDepth else {
+    guard value.isShallow(Limits.depth) || mayBeDocument && value.isWithinDepthOfDocuments else {
       throw QueryError(.limit, "the argument '\(name)' is nested deeper than \(Limits.depth) levels")
     }
     return value.holdsDecimal ? value.withoutDecimals : value
@@ -60,10 +68,9 @@ extension Value {
     return members.values.allSatisfy { $0.isShallow(Limits.depth) }
   }
 
-  /// Whether the value nests no deeper than one may: an array of documents and a document's own map do not count.
-  fileprivate var isWithinDepth: Bool {
-    if isShallow(Limits.depth) || isDocumentWithinDepth { return true }
-    guard case .array(let elements) = self else { return false }
+  /// Whether it is a document, or an array of documents, whose fields nest no deeper than they may.
+  fileprivate var isWithinDepthOfDocuments: Bool {
+    guard case .array(let elements) = self else { return isDocumentWithinDepth }
     return elements.allSatisfy(\.isDocumentWithinDepth)
   }
 
