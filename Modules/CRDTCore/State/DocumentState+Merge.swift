@@ -43,7 +43,15 @@ extension DocumentState {
   }
 
   private static func merge(_ register: Register, into mine: inout Node, seen: VersionVector) {
-    if !seen.covers(register.writer, at: register.stamp.reading) { mine.put(register) }
+    if !seen.covers(register.writer, at: register.stamp.reading) {
+      var register = register
+      // Of a counter in the epoch of first increments, which no vector covers, what was seen is passed over as well.
+      if register.isDefault, case .counter(var state) = register.content {
+        state.contributions.removeAll { seen.covers($0.writer, at: $0.reading) }
+        register.content = .counter(state)
+      }
+      mine.put(register)
+    }
     guard case .counter(let theirs) = register.content, !theirs.contributions.isEmpty else { return }
     guard let here = mine.register, here.stamp == register.stamp, var state = here.content.asCounter else {
       return
