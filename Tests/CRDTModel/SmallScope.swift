@@ -111,7 +111,7 @@ package struct SmallScope {
     case .removeA: hasWritten = try peer.update([.remove(["a"])], now: now)
     case .removeB: hasWritten = try peer.update([.remove(["b"])], now: now)
     case .incrementA: hasWritten = try peer.update([.increment(["a"], 10)], now: now)
-    case .upsert: try peer.upsert(["a": .string("\(replica)")], now: now)
+    case .upsert: try peer.upsert(["a": .counter(Int64(100 + replica))], now: now)
     case .delete: hasWritten = try peer.remove(now: now)
     case .insertDefault: hasWritten = try peer.upsert(["a": .int(-1), "b": .int(-2)], .insertDefaultIfAbsent)
     }

@@ -27,14 +27,25 @@ import Testing
     try DocumentID(.int(Int64(random.int(below: 40))))
   }
 
+  /// A plain number does not take the place of a counter; the transaction goes on.
+  private static func unlessRefused<R>(_ write: () throws -> R) throws {
+    do {
+      _ = try write()
+    } catch let error as StoreError where error.document?.code == .isACounter {
+      return
+    }
+  }
+
   private static func step(_ tx: WriteTransaction, _ random: inout SeededGenerator) throws {
     let id = try Self.id(&random)
     let field = random.pick(["a", "b", "c"])
     switch random.int(below: 8) {
     case 0, 1, 2:
-      try tx.upsert([field: value(&random), "new\(random.int(below: 30))": .null], id: id, into: "cars")
+      let fields = [field: value(&random), "new\(random.int(below: 30))": .null]
+      try unlessRefused { try tx.upsert(fields, id: id, into: "cars") }
     case 3:
-      try tx.update(id, in: "cars", [.set([field], value(&random)), .remove([random.pick(["a", "b"])])])
+      let edits: [Edit] = [.set([field], value(&random)), .remove([random.pick(["a", "b"])])]
+      try unlessRefused { try tx.update(id, in: "cars", edits) }
     case 4: try tx.update(id, in: "cars", [.replace(["b"], .map(["x": value(&random)]))])
     case 5: try tx.remove(id, in: "cars")
     case 6: try tx.evict(id, in: "cars")
