@@ -101,7 +101,10 @@ import Testing
     let copy = try Store.open(at: path, options: StoreOptions(now: { clock.now }, log: { _, _ in }))
     defer { copy.close() }
     try copy.write { tx in
-      for _ in 0..<20 { try tx.upsert(["a": Self.value(&random)], id: Self.id(&random), into: "cars") }
+      for _ in 0..<20 {
+        let (id, fields) = (try Self.id(&random), ["a": Self.value(&random)])
+        try Self.unlessRefused { try tx.upsert(fields, id: id, into: "cars") }
+      }
     }
     try copy.pull(from: there.store)
     for store in [here.store, there.store, copy] {

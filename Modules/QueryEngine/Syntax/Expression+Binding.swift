@@ -49,6 +49,7 @@ extension Expression {
   ///   - arguments: The values of all.
   ///   - mayBeDocument: Whether it may be a document, or an array of documents, whose own levels do not count.
   /// - Returns: The value.
+  /// - Throws: `argument` where it has none, `limit` where it is nested too deep.
   static func argument(
     _ name: String, in arguments: [String: Value], mayBeDocument: Bool = false
   ) throws(QueryError) -> Value {
