@@ -1,7 +1,7 @@
 /// A write to a document that cannot be done; the document is as it was.
 public struct DocumentError: Error, Hashable, Sendable {
   public enum Code: String, Sendable {
-    case invalidID, depth, size, invalidPath, notACounter, notFound, corrupt
+    case invalidID, depth, size, invalidPath, notACounter, isACounter, notFound, corrupt
   }
 
   public let code: Code

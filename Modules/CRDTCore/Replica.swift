@@ -49,7 +49,7 @@ public struct Replica: Sendable {
   ///   - now: Wall time in milliseconds since 1970.
   /// - Returns: Whether anything was written.
   /// - Throws: `depth` for values nested too deep, `invalidPath` for a key too long, `notACounter` for a counter in an
-  ///   array, `corrupt` for a record that is damaged or another replica's.
+  ///   array, `isACounter` for a number where a counter stands, `corrupt` for a record that is damaged or another replica's.
   @discardableResult
   public mutating func upsert(
     _ fields: [TextKey: Value], _ strategy: WriteStrategy = .merge, into document: inout ReplicatedDocument,

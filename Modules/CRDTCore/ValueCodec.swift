@@ -25,7 +25,7 @@ package enum ValueCodec {
     case .bool(let value): value ? .yes : .no
     case .int: .int
     case .double: .double
-    case .string: .string
+    case .string, .decimal: .string
     case .bytes: .bytes
     case .array: .array
     case .map: .map
@@ -46,6 +46,7 @@ package enum ValueCodec {
     case .int(let value), .counter(let value): writer.writeSignedVarint(value)
     case .double(let value): writer.writeFixed(canonicalBits(value))
     case .string(let value): writer.writeString(value)
+    case .decimal(let value): writer.writeString(value.text)
     case .bytes(let value): writer.writeBlob(value)
     case .array(let values):
       writer.writeVarint(values.count)

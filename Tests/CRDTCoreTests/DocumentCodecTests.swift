@@ -259,7 +259,8 @@ import Testing
 
   @Test func `counters saturate alike wherever the increments meet`() throws {
     var a = Peer(1)
-    try a.upsert(["c": .counter(.max)])
+    try a.upsert([:])
+    try a.update([.restart(["c"], .max)])
     var b = Peer(2)
     try b.pull(a)
     try a.update([.increment(["c"], .max)])

@@ -43,7 +43,13 @@ import Testing
   func `random documents`(block: UInt64) throws {
     for seed in block * 30..<block * 30 + 30 {
       var random = RandomDocument(seed: seed)
-      try expectSameBothWays(random.fields(), seed % 3 == 0 ? .insertDefaultIfAbsent : .merge)
+      // A counter bears another stamp than the fields beside it, unless all is default data.
+      let fields = random.fields()
+      if seed % 3 == 0 {
+        try expectSameBothWays(fields, .insertDefaultIfAbsent)
+      } else {
+        try expectSameBothWays(fields.mapValues(\.withoutCounters))
+      }
     }
   }
 
@@ -103,5 +109,15 @@ import Testing
     try a.pull(b)
     #expect(try a.fields == ["s": .string(text), "x": .int(1)])
     #expect(a.verifies)
+  }
+}
+
+extension Value {
+  fileprivate var withoutCounters: Value {
+    switch self {
+    case .counter(let sum): .int(sum)
+    case .map(let fields): .map(fields.mapValues(\.withoutCounters))
+    default: self
+    }
   }
 }

@@ -130,7 +130,8 @@ import Testing
 
   @Test func `counters stop at the edges of 64 bits, and come back from them alike`() throws {
     var (a, b) = (Peer(1), Peer(2))
-    try a.upsert(["n": .counter(.max)], now: 1)
+    try a.upsert([:], now: 1)
+    try a.update([.restart(["n"], .max)], now: 1)
     try b.pull(a)
     try a.update([.increment(["n"], .max)], now: 2)
     try a.update([.increment(["n"], .max)], now: 3)

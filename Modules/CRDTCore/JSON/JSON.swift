@@ -27,7 +27,7 @@ public enum JSON {
 
   /// Reads one JSON text, which must fill the input.
   ///
-  /// Refused are invalid UTF-8, a key that stands twice in a map, nesting beyond ``Limits/depth`` and numbers too
+  /// Refused are invalid UTF-8, a key that stands twice in a map, nesting beyond ``Limits/depth``, where the map of a document and the maps of tags are not counted, and numbers too
   /// large for a double. Keys that differ only in Unicode normalization are the same key, as they are in `Value`.
   ///
   /// - Throws: ``JSONError``, which says where and what was expected.

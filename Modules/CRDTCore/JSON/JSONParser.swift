@@ -6,6 +6,10 @@ struct JSONParser: ~Escapable {
   var offset = 0
   /// Containers around the next byte.
   private var depth = 0
+  /// How many containers may stand in each other: one more in a map, which may be a document's own.
+  private var deepest = Limits.depth
+  /// Where the first one stands that is deeper, which the tag around it may yet excuse.
+  private var tooDeep: Int?
   /// The members of the maps that are still open, innermost last.
   private var members: [Member] = []
 
@@ -36,7 +40,9 @@ struct JSONParser: ~Escapable {
       offset = 3  // a byte order mark, which RFC 8259 lets a reader ignore
     }
     skipSpace()
+    if current == UInt8(ascii: "{") { deepest += 1 }
     let value = try parseValue()
+    if let tooDeep { throw depthError(at: tooDeep) }
     skipSpace()
     guard offset == bytes.byteCount else { throw unexpected("the end of the text") }
     return value
@@ -89,7 +95,10 @@ struct JSONParser: ~Escapable {
     close()
     if options.interpretsTags, members.count == base + 1, JSONTag.isTag(members[base].key) {
       let member = members.removeLast()
-      if let tag = JSONTag(rawValue: member.key.text) { return try tag.value(of: member.value, at: start) }
+      if let tag = JSONTag(rawValue: member.key.text) {
+        if let place = tooDeep, place >= start { tooDeep = nil }
+        return try tag.value(of: member.value, at: start)
+      }
       return .map([TextKey(String(member.key.text.dropFirst())): member.value])
     }
     return .map(try takeMembers(from: base, at: start))
@@ -126,11 +135,18 @@ struct JSONParser: ~Escapable {
   }
 
   private mutating func open() throws(JSONError) {
-    guard depth < Limits.depth else {
-      throw JSONError(.depth, "expected at most \(Limits.depth) levels of maps and arrays", at: offset)
+    if depth >= deepest {
+      tooDeep = tooDeep ?? offset
+      guard options.interpretsTags, depth < deepest + JSONTag.levels else {
+        throw depthError(at: tooDeep ?? offset)
+      }
     }
     depth += 1
     offset += 1
+  }
+
+  private func depthError(at offset: Int) -> JSONError {
+    JSONError(.depth, "expected at most \(Limits.depth) levels of maps and arrays", at: offset)
   }
 
   private mutating func close() {

@@ -5,6 +5,9 @@ enum JSONTag: String {
   case double = "$double"
   case counter = "$counter"
 
+  /// Levels of maps in the tag that has most: of an attachment, what it holds, and its metadata.
+  static let levels = 3
+
   /// Whether a map with `key` alone is a tag or, with more than one `$`, the lossless form of a map that looks like one.
   static func isTag(_ key: TextKey) -> Bool {
     key.utf8.first == UInt8(ascii: "$") && JSONTag(rawValue: "$" + key.text.drop { $0 == "$" }) != nil

@@ -25,6 +25,7 @@ struct JSONWriter {
         writeTag(.double) { $0.writeString(double.description) }
       }
     case .string(let string): writeString(string)
+    case .decimal(let number): writeString(number.text)
     case .bytes(let blob): writeTag(.bytes) { $0.writeBase64(blob) }
     case .array(let elements): write(elements: elements)
     case .map(let map):

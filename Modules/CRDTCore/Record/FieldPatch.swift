@@ -52,7 +52,7 @@ struct FieldPatch: ~Escapable {
       case .double(let value): content = SlotContent(double: value)
       case .bool(let value): content = SlotContent(bool: value)
       case .null: content = SlotContent(null: ())
-      case .string, .bytes, .array, .map, .counter, .attachment: return nil
+      case .string, .bytes, .array, .map, .counter, .attachment, .decimal: return nil
       }
       return set(path, to: content, heapBytes: 8, stored, stamping, &tables, &room)
     case .increment(let path, let amount):
@@ -210,8 +210,10 @@ struct FieldPatch: ~Escapable {
         let formerSite = sites[writers[former.place].ordinal],
         writeCounters(mine, &addition, to: &sink), reader.isAtEnd
       else { return false }
-      let formerHash = StateHash.stamp(
-        former.reading, formerSite == stamping.site ? siteHash : StateHash.site(formerSite))
+      let formerHash =
+        former.place == 0
+        ? StateHash.stamp(.zero)
+        : StateHash.stamp(former.reading, formerSite == stamping.site ? siteHash : StateHash.site(formerSite))
       let formerEntry = location.path.combined(with: formerHash)
       if let addition {
         // A number becomes a counter that starts with it, under the stamp that it has.
@@ -311,16 +313,18 @@ struct FieldPatch: ~Escapable {
       var at = -1
       for _ in 0..<total {
         let (gap, place) = try reader.readVarint().quotientAndRemainder(dividingBy: UInt64(count + 2))
-        guard gap <= UInt64(Limits.recordBytes), place > 0, place <= UInt64(count) else { return nil }
+        guard gap <= UInt64(Limits.recordBytes), place <= UInt64(count) else { return nil }
         at += Int(gap) + 1
-        let reading = try reader.readAge(at: writers[Int(place)].latest)
+        let reading = place == 0 ? .zero : try reader.readAge(at: writers[Int(place)].latest)
         if at == entry {
+          // That default data was met where something else comes to stand is noted by the tree.
+          guard place > 0 || !isNew else { return nil }
           former = (Int(place), reading)
           if isNew { continue }
         }
         if at > entry, !isWritten { writeMine() }
         sink.append(varint: (at - previous - 1) * mark.stride + moved(Int(place)))
-        write(ageOf: reading, of: Int(place), mine, to: &sink)
+        if place > 0 { write(ageOf: reading, of: Int(place), mine, to: &sink) }
         previous = at
         written += 1
       }

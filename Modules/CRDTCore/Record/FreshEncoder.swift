@@ -118,6 +118,15 @@ struct FreshEncoder {
 }
 
 extension Value {
+  /// Whether this is a counter, or a map with one in it.
+  var holdsCounter: Bool {
+    switch self {
+    case .counter: true
+    case .map(let fields): fields.values.contains { $0.holdsCounter }
+    case .null, .bool, .int, .double, .string, .bytes, .array, .attachment, .decimal: false
+    }
+  }
+
   /// Refuses what no record can hold: nesting past the limit, counters inside arrays.
   package func checked(depth: Int = 1, inArray: Bool = false) throws(DocumentError) {
     switch self {
@@ -138,7 +147,7 @@ extension Value {
       }
     case .counter:
       guard !inArray else { throw DocumentError(.notACounter, "an array cannot hold a counter") }
-    case .null, .bool, .int, .double, .string, .bytes, .attachment: return
+    case .null, .bool, .int, .double, .string, .bytes, .attachment, .decimal: return
     }
   }
 }

@@ -149,7 +149,7 @@ extension RecordMetadata {
 
   private func path(_ reader: inout ByteReader, _ keys: KeyTable) throws(CodecError) -> [TextKey] {
     let count = try reader.readCount()
-    guard count > 0, count <= Limits.depth + 1 else { throw reader.failure(.limit, "a path is too long") }
+    guard count > 0, count <= Limits.pathSteps else { throw reader.failure(.limit, "a path is too long") }
     var path: [TextKey] = []
     for _ in 0..<count {
       let reference = try reader.readIndex(through: KeyTable.capacity)

@@ -39,6 +39,7 @@ extension DocumentState {
     let base = metadata.base.writer == 0 ? Stamp.zero : Stamp(reading: reading, site: baseWriter.site)
     var cursor = EntryCursor(base: base, birth: baseWriter.birth, metadata: metadata, record: view.bytes)
     root.children = try cursor.children(of: view.root, tables.keys, depth: 0)
+    root.makeRoom(for: metadata.hidden.map(\.path) + metadata.floors.map(\.path))
     for item in metadata.hidden { root.place(item.path[...]) { $0.register = item.register } }
     for item in metadata.floors {
       root.place(item.path[...]) { node in

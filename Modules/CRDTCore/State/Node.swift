@@ -57,10 +57,10 @@ struct Node: Hashable, Sendable {
   }
 
   /// Changes the node below `key` in place, making one if need be.
-  mutating func withChild<R>(_ key: TextKey, _ body: (inout Node) -> R) -> R {
+  mutating func withChild<R, E: Error>(_ key: TextKey, _ body: (inout Node) throws(E) -> R) throws(E) -> R {
     let (index, found) = index(of: key)
     if !found { children.insert(Child(key: key, node: Node()), at: index) }
-    return body(&children[index].node)
+    return try body(&children[index].node)
   }
 
   /// Whether default data was met here.

@@ -146,6 +146,7 @@ struct IndexKeyWriter {
     case .int(let number), .counter(let number): write(number)
     case .double(let number): write(number)
     case .string(let string): write(string)
+    case .decimal(let number): write(number.text)
     case .bytes(let content):
       write(.binary)
       writeText(content.rawBytes)

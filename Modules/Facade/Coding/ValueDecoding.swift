@@ -34,6 +34,11 @@ enum ValueDecoding {
     case (ObjectIdentifier(URL.self), .string(let text)):
       guard let url = URL(string: text) else { throw mismatch(type, at: path) }
       return url
+    case (ObjectIdentifier(DunlinCounter.self), .counter(let sum)): return DunlinCounter(read: sum)
+    case (ObjectIdentifier(Decimal.self), .string), (ObjectIdentifier(Decimal.self), .int),
+      (ObjectIdentifier(Decimal.self), .counter), (ObjectIdentifier(Decimal.self), .double):
+      guard let decimal = Decimal(exactly: value) else { throw mismatch(type, at: path) }
+      return decimal
     case (ObjectIdentifier(DunlinDocumentID.self), _): return try DunlinDocumentID(value: value)
     default: return nil
     }

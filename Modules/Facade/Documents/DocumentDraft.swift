@@ -31,11 +31,11 @@ final class DocumentDraft {
 
   func set(_ any: Any?, at path: [PathComponent], replacing: Bool = false) {
     edit(path) { keys, indexes throws(DunlinError) in
-      var value = try Value(converting: any, at: path.map(\.text))
+      var counters: ReadCounters? = ReadCounters(isReplacing: replacing)
+      var value = try Value.converting(any, at: path.map(\.text), &counters)
       if replacing { value = value.keepingSpellings(of: self.value(at: path), given: any) }
       if indexes.isEmpty {
-        edits.append(replacing ? .replace(keys, value) : .set(keys, value))
-        put(value, at: keys, merging: !replacing)
+        set(value, at: keys, replacing: replacing, counters?.found ?? [])
       } else {
         try writeArray(keys) { array throws(DunlinError) in
           array = try Self.element(array.setting(value, at: indexes[...]), path)
@@ -43,6 +43,28 @@ final class DocumentDraft {
       }
       results.append(.set(docID: DunlinDocumentID(id), path: path.text))
     }
+  }
+
+  /// Sets a value; counters in it that were read add to those that stand.
+  private func set(
+    _ value: Value, at keys: [TextKey], replacing: Bool, _ counters: [WrittenFields.ReadCounter]
+  ) {
+    let increments = counters.filter { counter in
+      if case .counter? = self.value(at: (keys + counter.path).map(PathComponent.key)) { true } else { false }
+    }
+    let rest = increments.reduce(Optional(value)) { $0?.leavingOut($1.path[...]) }
+    if let rest {
+      edits.append(replacing ? .replace(keys, rest) : .set(keys, rest))
+      put(rest, at: keys, merging: !replacing)
+    }
+    for counter in increments where counter.own != 0 { add(counter.own, at: keys + counter.path) }
+  }
+
+  /// Adds to a counter that stands.
+  private func add(_ amount: Int64, at keys: [TextKey]) {
+    guard case .counter(let sum)? = value(at: keys.map(PathComponent.key)) else { return }
+    edits.append(.increment(keys, amount))
+    put(.counter(Int64(Int(sum).addingSaturating(Int(amount)))), at: keys)
   }
 
   func remove(_ path: [PathComponent]) {
@@ -75,10 +97,8 @@ final class DocumentDraft {
 
   func increment(_ path: [PathComponent], by amount: Int) {
     count(path) { keys throws(DunlinError) in
-      guard case .counter(let sum)? = value(at: path) else { throw Self.noCounter(path) }
-      edits.append(.increment(keys, Int64(amount)))
-      let (total, overflow) = sum.addingReportingOverflow(Int64(amount))
-      put(.counter(overflow ? (amount < 0 ? .min : .max) : total), at: keys)
+      guard case .counter? = value(at: path) else { throw Self.noCounter(path) }
+      add(Int64(amount), at: keys)
       results.append(.incremented(docID: DunlinDocumentID(id), path: path.text, amount: amount))
     }
   }
@@ -109,6 +129,9 @@ final class DocumentDraft {
         throw DunlinError(
           .invalidDocumentID, "the _id of a document cannot be changed", context: ["path": "_id"])
       }
+      guard path.count <= Limits.pathSteps else {
+        throw DunlinError(.limit, "a path leads through more than \(Limits.depth) maps and arrays")
+      }
       try body(keys, Array(path.dropFirst(keys.count)))
     } catch {
       failure = error
@@ -133,10 +156,7 @@ final class DocumentDraft {
   }
 
   private func put(_ value: Value?, at keys: [TextKey], merging: Bool = true) {
-    guard case .map(let changed) = Value.map(fields).writing(value, at: keys[...], merging: merging) else {
-      return
-    }
-    fields = changed
+    fields.write(value, at: keys[...], merging: merging)
   }
 
   private static func element(_ array: Value?, _ path: [PathComponent]) throws(DunlinError) -> Value {
@@ -167,20 +187,45 @@ extension [PathComponent] {
   fileprivate var text: String { map(\.text).joined(separator: ".") }
 }
 
-extension Value {
-  /// The value as it reads after a write below it; what is no map on the way becomes one.
-  fileprivate func writing(_ value: Value?, at keys: ArraySlice<TextKey>, merging: Bool) -> Value? {
-    guard let key = keys.first else {
-      guard merging, case .map(var fields) = self, case .map(let written)? = value else { return value }
-      for (key, value) in written {
-        fields[key] = (fields[key] ?? .null).writing(value, at: [], merging: true)
-      }
-      return .map(fields)
+extension [TextKey: Value] {
+  /// Writes a value, or removes what stands there; what is no map on the way to a value becomes one.
+  ///
+  /// - Complexity: O(*n*) in the keys and what is written, not in what stands beside it.
+  fileprivate mutating func write(_ value: Value?, at keys: ArraySlice<TextKey>, merging: Bool) {
+    guard let key = keys.first else { return }
+    let rest = keys.dropFirst()
+    guard rest.isEmpty else {
+      if value == nil { guard case .map? = self[key] else { return } }
+      self[key, default: .null].withMap { $0.write(value, at: rest, merging: merging) }
+      return
     }
+    if merging, case .map(let written)? = value, case .map? = self[key] {
+      self[key, default: .null].withMap { fields in
+        for (key, value) in written { fields.write(value, at: [key][...], merging: true) }
+      }
+    } else {
+      self[key] = value
+    }
+  }
+}
+
+extension Value {
+  /// Changes the map that this is in place; anything else becomes one.
+  fileprivate mutating func withMap(_ body: (inout [TextKey: Value]) -> Void) {
     var fields: [TextKey: Value] = [:]
-    if case .map(let standing) = self { fields = standing } else if value == nil { return self }
-    fields[key] = (fields[key] ?? .null).writing(value, at: keys.dropFirst(), merging: merging)
-    return .map(fields)
+    if case .map(let standing) = self { fields = standing }
+    // Else the dictionary would be copied for each change.
+    self = .null
+    body(&fields)
+    self = .map(fields)
+  }
+
+  /// The value without what stands at a path in it; `nil` when nothing else is left.
+  fileprivate func leavingOut(_ path: ArraySlice<TextKey>) -> Value? {
+    guard let key = path.first else { return nil }
+    guard case .map(var fields) = self else { return self }
+    fields[key] = fields[key]?.leavingOut(path.dropFirst())
+    return fields.isEmpty ? nil : .map(fields)
   }
 
   /// The array with one element set, removed, or added at its end.

@@ -51,6 +51,7 @@ extension DunlinError {
       case .depth, .size: .limit
       case .invalidPath: .invalidPath
       case .notACounter: .notACounter
+      case .isACounter: .isACounter
       case .notFound: .notFound
       case .corrupt: .corrupt
       }

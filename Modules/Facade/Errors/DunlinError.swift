@@ -100,6 +100,8 @@ extension DunlinError.Code {
   public static let invalidPath = Self(rawValue: "invalidPath")
   /// What was to be incremented is no counter.
   public static let notACounter = Self(rawValue: "notACounter")
+  /// A plain number was to be set where a counter stands: restart the counter, or replace it.
+  public static let isACounter = Self(rawValue: "isACounter")
   /// A document is larger or nested deeper than the store takes, or a query asks for too much.
   public static let limit = Self(rawValue: "limit")
 

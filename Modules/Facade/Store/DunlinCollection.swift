@@ -17,14 +17,14 @@ public struct DunlinCollection: Sendable {
   ///   - content: What to write; an `_id` among it names the document, else one is made.
   ///   - writeStrategy: How to treat what is there.
   /// - Returns: The document's id.
-  /// - Throws: `unsupportedValue`, `invalidDocumentID`, `invalidCollectionName`, `limit`,
+  /// - Throws: `unsupportedValue`, `isACounter`, `invalidDocumentID`, `invalidCollectionName`, `limit`,
   ///   `nestedWriteTransaction`, `full`, `io`, `poisoned`, `closed`.
   @discardableResult
   public func upsert(
     _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
   ) throws -> DunlinDocumentID {
-    let fields = try Value.fields(content)
-    return try write { try $0.upsert(fields, writeStrategy) }
+    let written = try Value.written(content)
+    return try write { try $0.upsert(written, writeStrategy) }
   }
 
   /// Writes the fields that a value encodes as.
@@ -34,8 +34,8 @@ public struct DunlinCollection: Sendable {
   public func upsert(
     _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
   ) throws -> DunlinDocumentID {
-    let fields = try ValueEncoding.fields(content)
-    return try write { try $0.upsert(fields, writeStrategy) }
+    let written = try ValueEncoding.fields(content)
+    return try write { try $0.upsert(written, writeStrategy) }
   }
 
   /// The documents that a query of the builder language finds, to be read, watched or changed.

@@ -41,8 +41,8 @@ public struct DunlinPendingCursorOperation: Sendable {
   /// Lets `body` edit the documents, and writes what it did as one transaction.
   ///
   /// - Returns: What was done at which path, for each document that was edited.
-  /// - Throws: What `body` throws; the codes of queries; `notACounter`, `unsupportedValue`, `invalidPath`,
-  ///   `nestedWriteTransaction`, `full`, `io`, `closed`. Nothing is written then.
+  /// - Throws: What `body` throws; the codes of queries; `notACounter`, `isACounter`, `unsupportedValue`,
+  ///   `invalidPath`, `nestedWriteTransaction`, `full`, `io`, `closed`. Nothing is written then.
   @discardableResult
   public func update(
     _ body: ([DunlinMutableDocument]) throws -> Void

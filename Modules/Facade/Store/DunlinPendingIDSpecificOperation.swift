@@ -35,8 +35,8 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   /// Lets `body` edit the document, and writes what it did; `body` gets `nil` when there is none.
   ///
   /// - Returns: What was done at which path.
-  /// - Throws: What `body` throws; `notACounter`, `unsupportedValue`, `invalidPath`,
-  ///   `nestedWriteTransaction`, `full`, `io`, `closed`. Nothing is written then.
+  /// - Throws: What `body` throws; `notACounter`, `isACounter`, `unsupportedValue`,
+  ///   `invalidPath`, `nestedWriteTransaction`, `full`, `io`, `closed`. Nothing is written then.
   @discardableResult
   public func update(_ body: (DunlinMutableDocument?) throws -> Void) throws -> [DunlinUpdateResult] {
     try perform(body)

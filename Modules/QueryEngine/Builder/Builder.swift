@@ -189,8 +189,8 @@ extension Parser {
       } else {
         break
       }
-      guard path.count <= Limits.depth else {
-        throw failure(.limit, "the path is longer than \(Limits.depth) steps")
+      guard path.count <= Limits.pathSteps else {
+        throw failure(.limit, "the path is longer than \(Limits.pathSteps) steps")
       }
     }
     return path

@@ -74,11 +74,13 @@ public struct Row: Sendable {
   /// - Complexity: O(*n*) in the document's size, each time.
   public func values() throws(QueryError) -> [TextKey: Value] {
     switch content {
-    case .values(let values): return values
+    case .values(let values): return values.mapValues { $0.holdsDecimal ? $0.withoutDecimals : $0 }
     case .columns(let shape, let columns):
       var values: [TextKey: Value] = [:]
       values.reserveCapacity(columns.count)
-      for (name, value) in zip(shape.names, columns) { values[name] = value }
+      for (name, value) in zip(shape.names, columns) {
+        values[name] = value.map { $0.holdsDecimal ? $0.withoutDecimals : $0 }
+      }
       return values
     case .record(let record, let keys):
       guard let id else { return [:] }

@@ -77,7 +77,7 @@ extension Evaluator {
     switch source {
     case .null: return .null
     case .array, .map: break
-    case .bool, .int, .double, .string, .bytes, .counter, .attachment: return .bool(false)
+    case .bool, .int, .double, .string, .bytes, .counter, .attachment, .decimal: return .bool(false)
     }
     let slots = [iteration.element.slot, iteration.position?.slot ?? 0].max() ?? 0
     while variables.count <= slots { variables.append(nil) }
@@ -97,7 +97,7 @@ extension Evaluator {
       for (key, value) in SortOrder.sorted(members) {
         guard try visit(value, at: .string(key.text), iteration, body) else { return false }
       }
-    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: break
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment, .decimal: break
     }
     return true
   }

@@ -86,7 +86,8 @@ package struct Evaluator {
     switch expression {
     case .literal(let value): return value
     case .missing: return nil
-    case .parameter(let name): return try Expression.argument(name, in: arguments)
+    // Only what an INSERT hands over is not bound before.
+    case .parameter(let name): return try Expression.argument(name, in: arguments, mayBeDocument: true)
     case .path(let path): return row(path)
     case .unary(let symbol, let operand):
       let value = try value(of: operand, row)

@@ -5,7 +5,7 @@ import CRDTCore
 /// Numbers are equal by value whatever their kind, strings by their bytes; null and MISSING stand for themselves.
 enum KeyBytes {
   private enum Tag: UInt8 {
-    case no, yes, whole, fraction, bytes, string, array, object, attachment, null, missing
+    case no, yes, whole, fraction, bytes, string, array, object, attachment, null, missing, decimal
   }
 
   static func append(_ value: Value?, to key: inout [UInt8]) {
@@ -17,6 +17,9 @@ enum KeyBytes {
       append(.bytes, count: bytes.count, to: &key)
       key += bytes
     case .string(let text): append(text, to: &key)
+    case .decimal(let number):
+      key.append(Tag.decimal.rawValue)
+      append(number.text, to: &key)
     case .array(let elements):
       append(.array, count: elements.count, to: &key)
       for element in elements { append(element, to: &key) }

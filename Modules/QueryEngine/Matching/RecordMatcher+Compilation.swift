@@ -114,7 +114,7 @@ extension RecordMatcher {
     case .bytes(let bytes):
       node.operation = .compareBytes
       node.constants = addText(bytes)
-    case .array, .map, .attachment: return nil
+    case .array, .map, .attachment, .decimal: return nil
     }
     return node
   }
@@ -128,7 +128,7 @@ extension RecordMatcher {
       switch element {
       case .int(let number): numbers.append(number)
       case .string(let string): strings.append(Array(string.utf8))
-      case .null, .bool, .double, .bytes, .array, .map, .counter, .attachment: return nil
+      case .null, .bool, .double, .bytes, .array, .map, .counter, .attachment, .decimal: return nil
       }
     }
     guard numbers.isEmpty || strings.isEmpty else { return nil }

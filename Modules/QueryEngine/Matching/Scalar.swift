@@ -3,7 +3,8 @@ import CRDTCore
 /// A value while a program runs, without memory of its own: a number, or where bytes lie.
 struct Scalar: BitwiseCopyable {
   enum Kind: UInt8 {
-    case missing, null, bool, int, double, counter, string, bytes, array, object, attachment
+    case missing, null, bool, int, double, counter, string, bytes, array, object, attachment,
+      decimal
   }
 
   /// Which memory a value's bytes lie in.
@@ -70,6 +71,7 @@ struct Scalar: BitwiseCopyable {
     case .array: .array
     case .object: .object
     case .attachment: .attachment
+    case .decimal: .decimal
     }
   }
 
@@ -81,7 +83,7 @@ struct Scalar: BitwiseCopyable {
     case .int: .int(int)
     case .double: .double(double)
     case .counter: .counter(int)
-    case .missing, .string, .bytes, .array, .object, .attachment: nil
+    case .missing, .string, .bytes, .array, .object, .attachment, .decimal: nil
     }
   }
 
@@ -118,7 +120,7 @@ extension Truth {
     case .missing: self = .missing
     case .null: self = .null
     case .bool: self = scalar.bool ? .yes : .no
-    case .int, .double, .counter, .string, .bytes, .array, .object, .attachment: self = .other
+    case .int, .double, .counter, .string, .bytes, .array, .object, .attachment, .decimal: self = .other
     }
   }
 }

@@ -31,7 +31,7 @@ extension ScalarProgram {
     case .boolean, .number: return Scalar.comparePlain(left, right)
     case .string, .binary:
       return bytes(of: left, document, scratch).compare(bytes(of: right, document, scratch))
-    case .array, .object, .attachment:
+    case .array, .object, .attachment, .decimal:
       return SortOrder.compare(
         try value(of: left, document, scratch), try value(of: right, document, scratch))
     }

@@ -18,6 +18,8 @@ struct ScalarProgram: Sendable {
   var lists: [ConstantList] = []
   var generals: [RecordExpression] = []
   let scope: EvaluationScope
+  /// Whether decimals are worked with anywhere in the expression.
+  let hasDecimals: Bool
   private(set) var keys = KeyTable()
 
   /// - Parameters:
@@ -26,6 +28,7 @@ struct ScalarProgram: Sendable {
   init(_ expression: Expression, _ context: StatementContext? = nil) {
     self.expression = expression
     scope = EvaluationScope(expression, context)
+    hasDecimals = expression.makesDecimals
     compile(expression)
   }
 

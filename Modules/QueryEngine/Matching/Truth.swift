@@ -13,7 +13,7 @@ enum Truth: UInt8 {
     case nil: self = .missing
     case .null: self = .null
     case .bool(let flag): self = flag ? .yes : .no
-    case .int, .double, .string, .bytes, .array, .map, .counter, .attachment: self = .other
+    case .int, .double, .string, .bytes, .array, .map, .counter, .attachment, .decimal: self = .other
     }
   }
 

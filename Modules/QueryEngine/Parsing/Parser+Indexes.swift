@@ -71,8 +71,8 @@ extension Parser {
       guard let name = current.name else { throw unexpected(["a field's name"]) }
       advance()
       keys.append(TextKey(name))
-      guard keys.count <= Limits.depth else {
-        throw failure(.limit, "the path is longer than \(Limits.depth) steps")
+      guard keys.count <= Limits.pathSteps else {
+        throw failure(.limit, "the path is longer than \(Limits.pathSteps) steps")
       }
     }
     return keys

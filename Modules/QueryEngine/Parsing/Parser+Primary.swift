@@ -101,8 +101,8 @@ extension Parser {
       } else {
         break
       }
-      guard path.count <= Limits.depth else {
-        throw failure(.limit, "the path is longer than \(Limits.depth) steps")
+      guard path.count <= Limits.pathSteps else {
+        throw failure(.limit, "the path is longer than \(Limits.pathSteps) steps")
       }
     }
     return path
@@ -115,7 +115,7 @@ extension Parser {
       repeat { elements.append(try parseOperators(above: 0)) } while accept(.comma)
     }
     try expect(.closeBracket)
-    return try node(.array(elements.map(\.expression)), above: elements)
+    return try container(.array(elements.map(\.expression)), of: elements)
   }
 
   private mutating func parseObject() throws(QueryError) -> ParsedExpression {
@@ -141,7 +141,7 @@ extension Parser {
       } while accept(.comma)
     }
     try expect(.closeBrace)
-    return try node(.object(members), above: parts)
+    return try container(.object(members), of: parts)
   }
 
   /// A key in quotes, or an expression that gives the key.

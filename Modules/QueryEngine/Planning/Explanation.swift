@@ -238,7 +238,7 @@ extension IndexBound {
     case .double(let number): number.isNaN ? "numbers" : nil
     case .bytes(let bytes): bytes.isEmpty ? "binaries" : nil
     case .attachment: "attachments"
-    case .null, .bool, .int, .string, .counter, .array, .map, nil: nil
+    case .null, .bool, .int, .string, .counter, .array, .map, .decimal, nil: nil
     }
   }
 }

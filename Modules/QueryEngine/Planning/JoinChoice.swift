@@ -21,7 +21,7 @@ struct JoinChoice {
       }
       for (field, value) in [(left, right), (right, left)] {
         guard case .field(source, let path) = field, !path.isEmpty, value.sources.isSubset(of: earlier),
-          value.isDeterministic
+          value.isDeterministic, !value.makesDecimals
         else { continue }
         equalities.append((path, value))
       }

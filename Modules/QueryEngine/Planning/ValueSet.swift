@@ -160,6 +160,8 @@ extension ValueSet {
     switch valueClass {
     case .boolean: (.before(.bool(false)), .before(.double(.nan)))
     case .number: (.before(.double(.nan)), .before(.bytes([])))
+    // No document holds one, and no constant is one.
+    case .decimal: (.before(.bytes([])), .before(.bytes([])))
     case .binary: (.before(.bytes([])), .before(.string("")))
     case .string: (.before(.string("")), .before(.array([])))
     case .array: (.before(.array([])), .before(.map([:])))

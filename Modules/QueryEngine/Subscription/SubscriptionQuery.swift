@@ -123,7 +123,7 @@ extension SubscriptionQuery {
         throw CodecError(.malformed, "the arguments of a query are not in ascending order", at: start)
       }
       previous = name
-      arguments[name] = try ValueCodec.read(&reader)
+      arguments[name] = try ValueCodec.read(&reader, depth: -1)
     }
     do {
       switch language {

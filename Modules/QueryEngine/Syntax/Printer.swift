@@ -156,6 +156,7 @@ extension Printer {
         + "}"
     case .int(let value), .counter(let value): "\(value)"
     case .double(let value): "\(value)"
+    case .decimal(let value): value.text
     case .bytes(let bytes): "<\(bytes.count) bytes>"
     case .attachment: "<attachment>"
     }

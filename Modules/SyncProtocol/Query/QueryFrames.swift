@@ -88,7 +88,7 @@ package struct QueryQuestion: Hashable, Sendable {
         throw CodecError(.malformed, "the arguments of a statement are not in ascending order", at: start)
       }
       previous = name
-      arguments[name] = try ValueCodec.read(&reader)
+      arguments[name] = try ValueCodec.read(&reader, depth: -1)
     }
     guard reader.offset - start <= Self.argumentBytes else {
       throw CodecError(.limit, "the arguments of a statement are too long", at: start)
@@ -122,7 +122,7 @@ public struct QueryRow: Hashable, Sendable {
     var reader = ByteReader(content)
     let id = try reader.readBlob()
     self.id = try id.byteCount == 0 ? nil : DocumentID(validating: id)
-    guard case .map(let values) = try ValueCodec.read(&reader) else {
+    guard case .map(let values) = try ValueCodec.read(&reader, depth: 1 - Limits.expressionDepth) else {
       throw reader.failure(.malformed, "a row is not a map")
     }
     try reader.expectEnd()

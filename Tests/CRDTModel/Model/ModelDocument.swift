@@ -169,7 +169,13 @@ package struct ModelDocument {
     for path in 0..<ModelPath.count {
       if let floor = incoming.floors[path], !covers(floor.writer, floor.stamp.reading) { raise(path, floor) }
       guard let entry = incoming.entries[path] else { continue }
-      if !covers(entry.writer, entry.stamp.reading) { put(path, entry) }
+      if !covers(entry.writer, entry.stamp.reading) {
+        var entry = entry
+        if entry.stamp == .zero {
+          entry.contributions = entry.contributions.filter { !covers($0.key, $0.value.reading) }
+        }
+        put(path, entry)
+      }
       guard let mine = entries[path], mine.stamp == entry.stamp, mine.content.isNumber else { continue }
       for (writer, theirs) in entry.contributions where !covers(writer, theirs.reading) {
         entries[path] = entries[path]?.adding(theirs, of: writer)

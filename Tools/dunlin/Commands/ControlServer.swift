@@ -244,6 +244,7 @@ extension Value {
     case .bytes(let value): Data(value)
     case .array(let values): values.map(\.native)
     case .map(let fields): fields.mapValues(\.native)
+    case .decimal(let value): value.text
     case .attachment: nil
     }
   }

@@ -79,18 +79,28 @@ struct DeclaredTypes: Sendable {
     return members
   }
 
-  /// What makes the registers of a document that stands already as they are in a new one.
-  func replacements(for members: [TextKey: Value]) -> [Edit] { Self.replacements([], members, fields) }
+  /// Splits what is written to a document that stands: what merges into it, and the registers, which are replaced.
+  func split(_ members: [TextKey: Value]) -> (merged: [TextKey: Value], replacements: [Edit]) {
+    var replacements: [Edit] = []
+    let merged = Self.split([], members, fields, &replacements)
+    return (merged, replacements)
+  }
 
-  private static func replacements(
-    _ path: [TextKey], _ members: [TextKey: Value], _ fields: [FieldDeclaration]
-  ) -> [Edit] {
-    fields.flatMap { field -> [Edit] in
+  private static func split(
+    _ path: [TextKey], _ members: [TextKey: Value], _ fields: [FieldDeclaration], _ replacements: inout [Edit]
+  ) -> [TextKey: Value] {
+    var members = members
+    for field in fields {
+      let path = path + [field.$name]
       switch (field.type, members[field.name]) {
-      case (.register, .map(let value)?): [.replace(path + [field.$name], .map(value))]
-      case (.map(let inner), .map(let value)?): replacements(path + [field.$name], value, inner)
-      default: []
+      case (.register, let value?):
+        replacements.append(.replace(path, value))
+        members[field.name] = nil
+      case (.map(let inner), .map(let value)?):
+        members[field.name] = .map(split(path, value, inner, &replacements))
+      default: break
       }
     }
+    return members
   }
 }

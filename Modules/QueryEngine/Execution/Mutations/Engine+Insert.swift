@@ -65,8 +65,8 @@ extension Engine {
       let written = try transaction.collection(name).flatMap { try transaction.record($0, id) }
       return written == standing ? nil : id
     case .fail, .doNothing, .doUpdate, .doUpdateLocalDiff:
-      let replacements = isAlive ? types.replacements(for: fields) : []
-      try transaction.upsert(fields, id: id, into: name, strategy: .merge)
+      let (merged, replacements) = isAlive ? types.split(fields) : (fields, [])
+      try transaction.upsert(merged, id: id, into: name, strategy: .merge)
       if !replacements.isEmpty { try transaction.update(id, in: name, replacements) }
       return id
     }
@@ -106,6 +106,7 @@ private struct NewDocument {
   let fields: [TextKey: Value]
 
   init(_ fields: [TextKey: Value]) throws(QueryError) {
+    let fields = fields.mapValues(\.withoutDecimals)
     do throws(DocumentError) {
       if let value = fields["_id"] { id = try DocumentID(value) } else { id = nil }
       try Value.map(fields).checked(depth: 0)

@@ -50,8 +50,8 @@ struct Modification: Sendable {
     guard !paths.isEmpty else { throw QueryError(.argument, "UPDATE expects APPLY, SET or UNSET") }
     var seen: Set<[TextKey]> = []
     for path in paths {
-      guard !path.isEmpty, path.count <= Limits.depth else {
-        throw QueryError(.argument, "a path to change has 1 to \(Limits.depth) steps")
+      guard !path.isEmpty, path.count <= Limits.pathSteps else {
+        throw QueryError(.argument, "a path to change has 1 to \(Limits.pathSteps) steps")
       }
       guard path[0] != "_id" else { throw QueryError(.argument, "The document id `_id` cannot be modified") }
       guard seen.insert(path).inserted else {
@@ -104,6 +104,7 @@ struct Modification: Sendable {
   /// What a SET writes: a counter that is read is a number, one that is given starts a counter.
   private static func stored(_ value: Value, _ step: Step) throws(QueryError) -> Value {
     if case .counter(let sum) = value, !step.value.isConstant { return .int(sum) }
+    let value = value.withoutDecimals
     do throws(DocumentError) {
       try value.checked(depth: step.path.count)
     } catch {

@@ -238,7 +238,7 @@ extension Value {
     switch self {
     case .bool, .int, .string, .bytes, .counter: true
     case .double(let number): !number.isNaN
-    case .null, .array, .map, .attachment: false
+    case .null, .array, .map, .attachment, .decimal: false
     }
   }
 }

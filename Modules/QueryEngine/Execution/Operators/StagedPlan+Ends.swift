@@ -63,7 +63,7 @@ extension IndexScan {
         ends.append(value)
         switch value {
         case .double: return true
-        case .null, .bool, .int, .string, .bytes, .counter, .array, .map, .attachment: return false
+        case .null, .bool, .int, .string, .bytes, .counter, .array, .map, .attachment, .decimal: return false
         }
       }
       guard isWhole else { return nil }
