@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 
 @main
 struct DunlinCommand: AsyncParsableCommand {
@@ -9,4 +10,26 @@ struct DunlinCommand: AsyncParsableCommand {
       InspectCommand.self, StatsCommand.self, VerifyCommand.self, RescueCommand.self, BackupCommand.self,
       CompactCommand.self, EvictCommand.self,
     ])
+
+  static func main() async {
+    do {
+      let command = try parseAsRoot()
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        var command = command
+        try command.run()
+      }
+    } catch {
+      exit(withError: error.forPeople)
+    }
+  }
+}
+
+extension Error {
+  /// The error with words for the user of a command: of Foundation's own errors the sentence alone.
+  fileprivate var forPeople: any Error {
+    let isFoundations = self is CocoaError || self is POSIXError || self is URLError || type(of: self) == NSError.self
+    return isFoundations ? ToolError(localizedDescription) : self
+  }
 }

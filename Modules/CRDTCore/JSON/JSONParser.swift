@@ -6,6 +6,10 @@ struct JSONParser: ~Escapable {
   var offset = 0
   /// Containers around the next byte.
   private var depth = 0
+  /// Whether there were more containers than a value may have levels, which is right only for those of tags.
+  private var isBeyondLimit = false
+  /// Containers that a tag adds to the value that it stands for, at most: an attachment's.
+  private static let tagLevels = 3
   /// The members of the maps that are still open, innermost last.
   private var members: [Member] = []
 
@@ -39,7 +43,21 @@ struct JSONParser: ~Escapable {
     let value = try parseValue()
     skipSpace()
     guard offset == bytes.byteCount else { throw unexpected("the end of the text") }
+    if isBeyondLimit, Self.exceeds(value, levels: Limits.depth) { throw tooDeep(at: 0) }
     return value
+  }
+
+  /// Whether a value has more levels of maps and arrays; the text bounds how many there are at all.
+  private static func exceeds(_ value: Value, levels: Int) -> Bool {
+    switch value {
+    case .array(let elements): levels == 0 || elements.contains { exceeds($0, levels: levels - 1) }
+    case .map(let fields): levels == 0 || fields.values.contains { exceeds($0, levels: levels - 1) }
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: false
+    }
+  }
+
+  private func tooDeep(at place: Int) -> JSONError {
+    JSONError(.depth, "expected at most \(Limits.depth) levels of maps and arrays", at: place)
   }
 
   private mutating func parseValue() throws(JSONError) -> Value {
@@ -126,8 +144,9 @@ struct JSONParser: ~Escapable {
   }
 
   private mutating func open() throws(JSONError) {
-    guard depth < Limits.depth else {
-      throw JSONError(.depth, "expected at most \(Limits.depth) levels of maps and arrays", at: offset)
+    if depth >= Limits.depth {
+      guard options.interpretsTags, depth < Limits.depth + Self.tagLevels else { throw tooDeep(at: offset) }
+      isBeyondLimit = true
     }
     depth += 1
     offset += 1

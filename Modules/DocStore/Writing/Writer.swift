@@ -56,6 +56,9 @@ final class Writer: @unchecked Sendable {
   /// For more than these no room is kept.
   private static let expectedChanges = 4_096
 
+  /// How long readers may keep the map from growing before the transaction goes on in the one there is.
+  private static let growthDeadline = Duration.milliseconds(50)
+
   /// After this long a commit takes no more waiting jobs along, so that the first ones do not wait for the last.
   private static let batchDuration = Duration.milliseconds(20)
 
@@ -125,15 +128,34 @@ final class Writer: @unchecked Sendable {
   }
 
   /// Lets the queued jobs finish, then ends the thread and waits for that.
-  func close() {
+  ///
+  /// - Parameter waits: Whether the caller may wait; one that the writer itself waits for must not.
+  func close(waits: Bool) {
     queue.withLock(wake: true) { $0.isClosing = true }
     watch.close()
-    guard !isCurrentThread else { return }
+    guard waits, !isCurrentThread else { return }
     if isManual {
       drive()
       end()
     } else {
-      _ = ended.wait { $0 ? true : nil }
+      awaitEnd()
+    }
+  }
+
+  /// Waits until the thread has ended.
+  ///
+  /// A caller on a thread that tasks run on gives the body of an asynchronous transaction a second; then the
+  /// transaction is rolled back, because its task may need this very thread.
+  private func awaitEnd() {
+    guard BlockingCaller.isTask else { return _ = ended.wait { $0 ? true : nil } }
+    let start = StoreOptions.systemMonotonic()
+    while ended.wait(for: BlockingCaller.pollInterval, until: { $0 ? true : nil }) == nil {
+      let overdue = queue.withLock { queue -> Interaction? in
+        guard let (interaction, since) = queue.open else { return nil }
+        return StoreOptions.systemMonotonic() - max(start, since) >= BlockingCaller.patience ? interaction : nil
+      }
+      overdue?.abort(
+        StoreError(.closed, "The store was closed while the transaction was open", operation: "write"))
     }
   }
 
@@ -195,6 +217,7 @@ final class Writer: @unchecked Sendable {
       first.finish(Result { try maintenance(self) })
       return nil
     }
+    grow(environment)
     let old = state
     do {
       let batch = try CommitBatch(environment, before: old)
@@ -213,6 +236,23 @@ final class Writer: @unchecked Sendable {
       first.finish(.failure(error))
       return nil
     }
+  }
+
+  /// Gives the store more room where it began with less than asked.
+  private func grow(_ environment: Environment) {
+    do throws(StoreError) {
+      guard try environment.growIfNeeded(deadline: Self.growthDeadline) else { return }
+      adoptSize()
+      settings.options.write(
+        .info, "The store may grow to \(AddressSpace.text(environment.mapBytes)) now")
+    } catch {
+      poison(ifLost: environment)
+    }
+  }
+
+  /// Refuses all writes once the map was lost while it was moved.
+  func poison(ifLost environment: Environment) {
+    if let failure = environment.readers.withLock({ $0.failure }) { poison(by: failure) }
   }
 
   /// Makes a batch durable.
@@ -313,6 +353,7 @@ final class Writer: @unchecked Sendable {
       expecting: min(lastChanges, Self.expectedChanges))
     defer { transaction.end() }
     do {
+      defer { if job.interaction != nil { queue.withLock { $0.endInteraction() } } }
       try job.run(transaction)
       try lastWords.call(transaction)
       let (outcome, state) = try transaction.finish { pages throws(StoreError) in

@@ -116,6 +116,7 @@ extension DunlinError {
       case .permissionDenied: .permission
       case .refused, .unreachable: .unreachable
       case .timedOut: .timeout
+      case .tooManyFiles: .tooManyFiles
       case .cancelled: .cancelled
       case .closed, .disconnected: .closed
       default: .io
@@ -125,6 +126,16 @@ extension DunlinError {
 }
 
 /// Runs `body`; errors of the layers below leave as `DunlinError`, those of an application untouched.
-func translatingErrors<R>(_ body: () throws -> R) throws -> R {
-  do { return try body() } catch { throw DunlinError.translating(error) }
+///
+/// - Parameters:
+///   - form: What can be awaited in place of a call that would block, for the error that says so.
+///   - body: What to run.
+func translatingErrors<R>(awaitedForm form: String? = nil, _ body: () throws -> R) throws -> R {
+  do {
+    return try body()
+  } catch let error as StoreError where error.code == .wouldBlock {
+    throw DunlinError(form.map { StoreError.wouldBlock(awaitedForm: $0) } ?? error)
+  } catch {
+    throw DunlinError.translating(error)
+  }
 }

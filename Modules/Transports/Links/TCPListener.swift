@@ -64,9 +64,16 @@ public final class TCPListener: Sendable {
       throw LinkError(
         .unreachable, "Cannot listen on \(hostPort(host, port)): a port is a number from 0 to 65535")
     }
+    try TCP.checkDescriptors("Cannot listen on \(hostPort(host, port))")
     // The count of open links bounds the stream of arrivals.
     let open = OpenCount(limit: options.maximumConnections)
     return ServerBootstrap(group: TCP.group)
+      // Out of descriptors, a listener that went on accepting would keep a processor busy with failing.
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+        }
+      }
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)

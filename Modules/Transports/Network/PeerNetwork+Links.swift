@@ -67,7 +67,7 @@ extension PeerNetwork {
   ) {
     // A peer that is away for long would fill the log with one and the same line.
     options.logger.log(
-      level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again in \(delay)")
+      level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again in \(delay.text)")
     announce(.attemptFailed(address: address, error, retryAfter: delay))
   }
 
