@@ -1,19 +1,20 @@
 extension Duration {
   /// The duration as people say it: `83 ms`, `1.4 s`, `2 min`, `3 h`; two or three digits are enough.
   package var text: String {
-    let nanoseconds = components.attoseconds / 1_000_000_000
-    let milliseconds = (nanoseconds + 500_000) / 1_000_000
-    let seconds = components.seconds
-    if seconds < 0 || nanoseconds < 0 { return "-" + (.zero - self).text }
-    if seconds == 0, milliseconds < 1 { return nanoseconds == 0 ? "0 s" : "\((nanoseconds + 500) / 1_000) µs" }
-    if seconds == 0, milliseconds < 1_000 { return "\(milliseconds) ms" }
-    if seconds < 10 {
-      let tenths = seconds * 10 + (milliseconds + 50) / 100
+    if self < .zero { return "-" + (.zero - self).text }
+    func rounded(to unit: Duration) -> Int64 { Int64((self / unit).rounded()) }
+    switch self {
+    case .zero: return "0 s"
+    case ..<Duration.milliseconds(1): return "\(rounded(to: .microseconds(1))) µs"
+    case ..<Duration.nanoseconds(999_500_000): return "\(rounded(to: .milliseconds(1))) ms"
+    case ..<Duration.milliseconds(9_950):
+      let tenths = rounded(to: .milliseconds(100))
       return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
+    case ..<Duration.seconds(120): return "\(rounded(to: .seconds(1))) s"
+    case ..<Duration.seconds(7_200): return "\(rounded(to: .seconds(60))) min"
+    case ..<Duration.seconds(172_800): return "\(rounded(to: .seconds(3_600))) h"
+    default: return "\(rounded(to: .seconds(86_400))) days"
     }
-    if seconds < 120 { return "\(seconds + (milliseconds + 500) / 1_000) s" }
-    if seconds < 7_200 { return "\((seconds + 30) / 60) min" }
-    return seconds < 172_800 ? "\((seconds + 1_800) / 3_600) h" : "\((seconds + 43_200) / 86_400) days"
   }
 }
 
@@ -23,6 +24,7 @@ extension Int {
   /// - Parameters:
   ///   - singular: The noun for one.
   ///   - plural: The noun for any other number; by default the other one with an s.
+  /// - Returns: The text, with commas between thousands.
   package func counting(_ singular: String, _ plural: String? = nil) -> String {
     "\(groupedDigits) \(self == 1 ? singular : plural ?? singular + "s")"
   }

@@ -5,22 +5,26 @@
 #endif
 
 /// What a process may reserve of its address space; limits (`ulimit -v`) and small systems give less than 64 GiB.
-enum AddressSpace {
+struct AddressSpace: Sendable {
   /// A store never asks for less, unless it was told to.
-  static let leastMapBytes = 1 << 30
+  var leastMapBytes = 1 << 30
+  /// Stands in for the system's answer, for tests.
+  var trial: (@Sendable (Int) -> Bool)?
+
   /// What is left to the rest of the process: stacks of threads, the allocator, other files.
   static let headroom = 256 << 20
 
   /// The largest of `bytes`, its half, its quarter and so on that can be had now, but at least `least`.
-  static func affordable(_ bytes: Int, least: Int) -> Int {
+  func affordable(_ bytes: Int, least: Int) -> Int {
     var bytes = bytes
     while bytes > least, !canReserve(Environment.mapSize(for: bytes).bytes) { bytes = max(bytes / 2, least) }
     return bytes
   }
 
   /// Whether so much can be reserved now, with room to spare.
-  static func canReserve(_ byteCount: Int) -> Bool {
-    let (length, overflows) = byteCount.addingReportingOverflow(headroom)
+  func canReserve(_ byteCount: Int) -> Bool {
+    if let trial { return trial(byteCount) }
+    let (length, overflows) = byteCount.addingReportingOverflow(Self.headroom)
     guard !overflows else { return false }
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE

@@ -10,21 +10,23 @@ extension Environment {
   ///   - path: The data file.
   ///   - mapBytes: The size that documents may fill; above 0.
   ///   - contents: Bytes that the file has or is to hold, for which there must be room.
+  ///   - space: What the process can have.
   ///   - flags: More of the engine's flags.
   /// - Returns: The handle, and the pages that documents may fill.
   /// - Throws: `argument` for a size that is none; `noMemory` when not even the least can be had.
   static func openEngine(
-    _ path: String, upTo mapBytes: Int, contents: Int, flags: Int32 = 0
+    _ path: String, upTo mapBytes: Int, contents: Int, in space: AddressSpace = AddressSpace(),
+    flags: Int32 = 0
   ) throws(StoreError) -> (handle: OpaquePointer, pageLimit: Int) {
     guard mapBytes > 0 else {
       throw StoreError(.argument, "mapBytes is \(mapBytes) and must be above 0", operation: "open")
     }
-    let least = min(mapBytes, max(AddressSpace.leastMapBytes, contents + contents / 4))
-    var bytes = AddressSpace.affordable(mapBytes, least: least)
+    let least = min(mapBytes, max(space.leastMapBytes, contents + contents / 4))
+    var bytes = space.affordable(mapBytes, least: least)
     while true {
       do throws(StoreError) {
         return try unsafe openEngine(path, mapBytes: bytes, flags: flags)
-      } catch where error.code == .noMemory {
+      } catch  where error.code == .noMemory {
         // Others took some of it since it was tried.
         guard bytes > least else {
           throw StoreError(
@@ -52,7 +54,7 @@ extension Environment {
       try resize(to: wanted, deadline: deadline)
       growth.withLock { $0 = 0 }
       return true
-    } catch where error.code == .deadline || error.code == .noMemory {
+    } catch  where error.code == .deadline || error.code == .noMemory {
       return false
     }
   }

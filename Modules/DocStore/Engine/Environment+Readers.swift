@@ -107,7 +107,7 @@ extension Environment {
       throw StoreError(.limit, "The store has more pages than the new size has room for", operation: "resize")
     }
     // The engine gives its map up first, and has none if it cannot have the new one.
-    guard AddressSpace.canReserve(max(unsafe size.bytes - Int(info.me_mapsize), 0)) else {
+    guard space.canReserve(max(unsafe size.bytes - Int(info.me_mapsize), 0)) else {
       throw StoreError(
         .noMemory, "The process cannot have \(AddressSpace.text(mapBytes)) of address space for the store",
         operation: "resize")

@@ -19,6 +19,7 @@ import CLMDB
   let limit: Monitor<Int>
   /// The size that was asked for; the map is smaller where the process could not have so much.
   let askedBytes: Int
+  let space: AddressSpace
   /// Pages of the file from which on the map is to grow again.
   let growth = Monitor(0)
   let lock: StoreLock
@@ -44,7 +45,10 @@ import CLMDB
   ) throws(StoreError) {
     try PageCheck.checkSize(path)
     let asked = mapBytes ?? options.mapBytes
-    let engine = try unsafe Self.openEngine(path, upTo: asked, contents: StoreFiles.byteCount(of: path))
+    let space = AddressSpace(leastMapBytes: options.leastMapBytes, trial: options.reservesAddressSpace)
+    let engine = try unsafe Self.openEngine(
+      path, upTo: asked, contents: StoreFiles.byteCount(of: path), in: space)
+    self.space = space
     askedBytes = min(asked, Self.greatestMapBytes)
     do {
       try unsafe PageCheck.run(on: engine.handle, path)

@@ -153,7 +153,9 @@ struct StoreFiles {
     guard unsafe stat(path, &status) == 0 else { throw StoreError(engine: errno, "stat", path: path) }
     let byteCount = pages * Environment.pageBytes
     guard status.st_size < byteCount else { return }
-    guard unsafe truncate(path, off_t(byteCount)) == 0 else { throw StoreError(engine: errno, "truncate", path: path) }
+    guard unsafe truncate(path, off_t(byteCount)) == 0 else {
+      throw StoreError(engine: errno, "truncate", path: path)
+    }
   }
 
   /// Makes a file, or the names in a directory, durable.

@@ -51,7 +51,8 @@ struct StoreThread: @unchecked Sendable {
     guard rc == 0, let handle else {
       unsafe start.release()
       throw StoreError(
-        .noMemory, "The system gives the process no more threads", operation: "pthread_create", underlying: rc)
+        .noMemory, "The system gives the process no more threads", operation: "pthread_create",
+        underlying: rc)
     }
     self.handle = handle
   }

@@ -29,7 +29,8 @@ struct DirectoryDraft {
     guard unsafe mkdir(draft, 0o700) == 0 || errno == EEXIST else {
       throw errno == ENOENT
         ? StoreError(
-          .notFound, "There is no directory to make it in: \(StoreFiles.parent(of: path))", operation: operation)
+          .notFound, "There is no directory to make it in: \(StoreFiles.parent(of: path))",
+          operation: operation)
         : StoreError(engine: errno, "mkdir", path: path)
     }
   }

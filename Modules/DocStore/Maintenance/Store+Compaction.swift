@@ -45,8 +45,7 @@ extension Store {
   func maintain(_ body: @escaping (Writer, Environment) throws -> Void) throws {
     try checkMayWrite()
     let latch = Latch<Job.Outcome>()
-    _ = try writer.carryOut(
-      maintenance(body) { latch.set($0) }, latch, awaitedForm: "the same outside of tasks")
+    _ = try writer.carryOut(maintenance(body) { latch.set($0) }, latch, awaitedForm: nil)
   }
 
   /// As the form that blocks.

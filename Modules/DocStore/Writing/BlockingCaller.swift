@@ -25,7 +25,9 @@ extension Writer {
   /// - Returns: What the job's caller gets.
   /// - Throws: `wouldBlock` when a task's thread waited too long for an asynchronous transaction to end, and then the
   ///   job has not run; what the job throws.
-  func carryOut(_ job: Job, _ latch: Latch<Job.Outcome>, awaitedForm form: String) throws -> CommitReceipt {
+  func carryOut(
+    _ job: Job, _ latch: Latch<Job.Outcome>, awaitedForm form: String?
+  ) throws -> CommitReceipt {
     submit(job)
     guard !isManual, BlockingCaller.isTask else { return try latch.wait().get() }
     let start = StoreOptions.systemMonotonic()
@@ -34,7 +36,9 @@ extension Writer {
       let verdict = queue.withLock { queue -> Verdict in
         guard queue.isWaiting(job) else { return .started }
         guard let (_, since) = queue.open else { return .goesOn }
-        guard StoreOptions.systemMonotonic() - max(start, since) >= BlockingCaller.patience else { return .goesOn }
+        guard StoreOptions.systemMonotonic() - max(start, since) >= BlockingCaller.patience else {
+          return .goesOn
+        }
         return queue.remove(job) ? .refused : .started
       }
       switch verdict {
@@ -52,11 +56,13 @@ extension Writer {
 extension StoreError {
   /// The error of a blocking call that gave up, so that the tasks it waited for can go on.
   ///
-  /// - Parameter form: What can be awaited in its place.
-  package static func wouldBlock(awaitedForm form: String) -> StoreError {
-    StoreError(
+  /// - Parameter form: What can be awaited in its place; `nil` where nothing can.
+  /// - Returns: The error, which names the form.
+  package static func wouldBlock(awaitedForm form: String?) -> StoreError {
+    let advice = form.map { "call `\($0)`" } ?? "call it on a thread that runs no task"
+    return StoreError(
       .wouldBlock,
-      "An asynchronous transaction is open, and its task may need the thread that this call blocks: call `\(form)`",
+      "An asynchronous transaction is open, and its task may need the thread that this call blocks: \(advice)",
       operation: "write")
   }
 }

@@ -152,7 +152,8 @@ final class Writer: @unchecked Sendable {
     while ended.wait(for: BlockingCaller.pollInterval, until: { $0 ? true : nil }) == nil {
       let overdue = queue.withLock { queue -> Interaction? in
         guard let (interaction, since) = queue.open else { return nil }
-        return StoreOptions.systemMonotonic() - max(start, since) >= BlockingCaller.patience ? interaction : nil
+        return StoreOptions.systemMonotonic() - max(start, since) >= BlockingCaller.patience
+          ? interaction : nil
       }
       overdue?.abort(
         StoreError(.closed, "The store was closed while the transaction was open", operation: "write"))

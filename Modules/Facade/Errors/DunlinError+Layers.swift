@@ -130,6 +130,8 @@ extension DunlinError {
 /// - Parameters:
 ///   - form: What can be awaited in place of a call that would block, for the error that says so.
 ///   - body: What to run.
+/// - Returns: What `body` returns.
+/// - Throws: The error of `body`, translated.
 func translatingErrors<R>(awaitedForm form: String? = nil, _ body: () throws -> R) throws -> R {
   do {
     return try body()

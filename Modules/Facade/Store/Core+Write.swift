@@ -7,6 +7,8 @@ extension Core {
   ///   - collection: The collection.
   ///   - method: What the application called, whose awaited form `wouldBlock` names.
   ///   - body: Gets the collection inside the transaction.
+  /// - Returns: What `body` returns.
+  /// - Throws: What `body` throws; the codes of writes.
   func write<R>(
     _ collection: String, as method: String, _ body: (Operations) throws -> R
   ) throws -> R {

@@ -68,10 +68,11 @@ public final class TCPListener: Sendable {
     // The count of open links bounds the stream of arrivals.
     let open = OpenCount(limit: options.maximumConnections)
     return ServerBootstrap(group: TCP.group)
-      // Out of descriptors, a listener that went on accepting would keep a processor busy with failing.
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(AcceptBackoffHandler())
+          let what = "Cannot accept connections on \(hostPort(host, port))"
+          try channel.pipeline.syncOperations.addHandler(
+            AcceptPause { options.acceptFailed(LinkError(tcp: $0, what)) })
         }
       }
       .serverChannelOption(.backlog, value: 256)

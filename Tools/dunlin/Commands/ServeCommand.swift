@@ -18,7 +18,10 @@ struct ServeCommand: AsyncParsableCommand {
   var name = "dunlin"
   @Option(help: "Only peers of the same application sync.")
   var app = "dunlin-tool"
-  @Option(help: ArgumentHelp("Where to listen; port 0 is any free one, and an IPv6 address stands in brackets.", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp(
+      "Where to listen; port 0 is any free one, and an IPv6 address stands in brackets.",
+      valueName: "host:port"))
   var listen: [Endpoint] = []
   @Option(help: ArgumentHelp("A peer to stay connected to.", valueName: "host:port"))
   var connect: [Endpoint] = []
@@ -43,23 +46,30 @@ struct ServeCommand: AsyncParsableCommand {
         query: "ALTER SYSTEM SET USER_COLLECTION_SYNC_SCOPES = :scopes", arguments: ["scopes": scopes])
     }
     guard !control else { return try await ControlServer(dunlin).run() }
-    let subscriptions = try subscribe.map { query in
-      let isStatement = query.contains(" ")
-      return try dunlin.sync.registerSubscription(query: isStatement ? query : "SELECT * FROM `\(query)`")
-    }
-    for endpoint in connect { dunlin.connect(host: endpoint.host, port: endpoint.port) }
-    for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
-    try dunlin.startSync()
-    for port in dunlin.listeningPorts { show("listening on port \(port)") }
+    // Closing the database ends subscriptions in order, whether the user has had enough or something fails here.
     let interruption = Interruption {
-      for subscription in subscriptions { subscription.cancel() }
       do {
         try dunlin.close()
       } catch {
         Output.note("\(error)")
       }
     }
+    var subscriptions: [DunlinSyncSubscription] = []
+    do {
+      for query in subscribe {
+        let statement = query.contains(" ") ? query : "SELECT * FROM `\(query)`"
+        subscriptions.append(try dunlin.sync.registerSubscription(query: statement))
+      }
+      for endpoint in connect { dunlin.connect(host: endpoint.host, port: endpoint.port) }
+      for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
+      try dunlin.startSync()
+    } catch {
+      try dunlin.close()
+      throw error
+    }
+    for port in dunlin.listeningPorts { show("listening on port \(port)") }
     await watchPeers(dunlin)
+    withExtendedLifetime(subscriptions) {}
     await interruption.yieldToCleanUp()
   }
 

@@ -22,7 +22,9 @@ struct StatsCommand: ParsableCommand {
   private static func text(_ statistics: StoreStatistics) -> String {
     var table = TextTable(["collection", "documents", "tombstones"], rightAligned: [1, 2])
     for collection in statistics.collections {
-      table.add([collection.name, collection.documentCount.groupedDigits, collection.tombstoneCount.groupedDigits])
+      table.add([
+        collection.name, collection.documentCount.groupedDigits, collection.tombstoneCount.groupedDigits,
+      ])
     }
     let free = statistics.freePages * statistics.pageBytes
     let change = statistics.identityChange.map { ", new since this open: \($0.reason)" } ?? ""

@@ -62,7 +62,9 @@ final class Report: Sendable {
   func addFirstSync(_ peer: String, documents: Int, seconds: Double) {
     let rate = Int(Double(documents) / max(seconds, 0.001))
     state.withLock {
-      $0.firstSync.append([peer, documents.groupedDigits, String(format: "%.2f s", seconds), rate.groupedDigits])
+      $0.firstSync.append([
+        peer, documents.groupedDigits, String(format: "%.2f s", seconds), rate.groupedDigits,
+      ])
     }
   }
 

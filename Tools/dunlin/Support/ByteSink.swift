@@ -71,6 +71,8 @@ final class ByteSink {
     let descriptor = Foundation.open(folder, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw RawFile.failure(folder, "cannot be opened", errno) }
     defer { Foundation.close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw RawFile.failure(folder, "cannot be written to the disk", errno) }
+    guard fsync(descriptor) == 0 else {
+      throw RawFile.failure(folder, "cannot be written to the disk", errno)
+    }
   }
 }

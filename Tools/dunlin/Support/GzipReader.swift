@@ -17,6 +17,7 @@ final class GzipReader {
   static func recognizes(_ start: [UInt8]) -> Bool { start.starts(with: [0x1F, 0x8B]) }
 
   /// - Parameter name: What errors call the file.
+  /// - Throws: When there is no memory.
   init(name: String) throws {
     self.name = name
     // 15 bits of window, plus 16 for the gzip wrapper.

@@ -6,5 +6,7 @@ enum Output {
   static func print(_ line: String) throws { try RawFile.output.write(Array((line + "\n").utf8)) }
 
   /// Prints a line on standard error, which nobody may read.
-  static func note(_ line: String) { try? RawFile(STDERR_FILENO, name: "standard error").write(Array((line + "\n").utf8)) }
+  static func note(_ line: String) {
+    try? RawFile(STDERR_FILENO, name: "standard error").write(Array((line + "\n").utf8))
+  }
 }

@@ -41,7 +41,8 @@ struct Progress {
     let share = min(Double(count) / Double(total), 1)
     let filled = Int(share * 24)
     let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 24 - filled)
-    return "\(label)  \(bar) \(Int(share * 100))%  \(count.groupedDigits)/\(total.groupedDigits) \(unit.many)  \(rate)"
+    return
+      "\(label)  \(bar) \(Int(share * 100))%  \(count.groupedDigits)/\(total.groupedDigits) \(unit.many)  \(rate)"
   }
 }
 
