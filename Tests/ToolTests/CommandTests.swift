@@ -82,8 +82,8 @@ import Testing
   }
 
   @Test(arguments: [
-    ("{\"_id\":1.5}", "Floats are not supported"), ("{\"_id\":null}", ""),
-    ("{\"_id\":\"\(String(repeating: "x", count: 300))\"}", ""),
+    ("{\"_id\":1.5}", "Floats are not supported"), ("{\"_id\":null}", "Null document ID"),
+    ("{\"_id\":\"\(String(repeating: "x", count: 300))\"}", "lines.jsonl"),
     ("{\"a\":{\"$counter\":\"x\"}}", "$counter"), ("{\"a\":1,\"a\":2}", "each key once"),
     ("{\"a\":", "the text ends"),
     ("{\"a\":\(String(repeating: "[", count: 65))\(String(repeating: "]", count: 65))}", "levels"),

@@ -50,6 +50,24 @@ extension Writer {
     }
   }
 
+  /// Waits until the thread has ended.
+  ///
+  /// A caller on a thread that tasks run on gives the body of an asynchronous transaction a second; then the
+  /// transaction is rolled back, because its task may need this very thread.
+  func awaitEnd() {
+    guard BlockingCaller.isTask else { return _ = ended.wait { $0 ? true : nil } }
+    let start = StoreOptions.systemMonotonic()
+    while ended.wait(for: BlockingCaller.pollInterval, until: { $0 ? true : nil }) == nil {
+      let overdue = queue.withLock { queue -> Interaction? in
+        guard let (interaction, since) = queue.open else { return nil }
+        return StoreOptions.systemMonotonic() - max(start, since) >= BlockingCaller.patience
+          ? interaction : nil
+      }
+      overdue?.abort(
+        StoreError(.closed, "The store was closed while the transaction was open", operation: "write"))
+    }
+  }
+
   private enum Verdict { case goesOn, started, refused }
 }
 

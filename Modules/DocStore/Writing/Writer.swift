@@ -19,7 +19,7 @@ final class Writer: @unchecked Sendable {
   let identity: Monitor<(current: StoreIdentity, change: IdentityChange?)>
   let queue = Monitor(JobQueue())
   private let published: Monitor<Catalogue>
-  private let ended = Monitor(false)
+  let ended = Monitor(false)
   private let thread = Monitor<StoreThread?>(nil)
   private let watch: WaitWatch
   private(set) var environment: Environment?
@@ -55,9 +55,6 @@ final class Writer: @unchecked Sendable {
   private var lastChanges = 0
   /// For more than these no room is kept.
   private static let expectedChanges = 4_096
-
-  /// How long readers may keep the map from growing before the transaction goes on in the one there is.
-  private static let growthDeadline = Duration.milliseconds(50)
 
   /// After this long a commit takes no more waiting jobs along, so that the first ones do not wait for the last.
   private static let batchDuration = Duration.milliseconds(20)
@@ -142,24 +139,6 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Waits until the thread has ended.
-  ///
-  /// A caller on a thread that tasks run on gives the body of an asynchronous transaction a second; then the
-  /// transaction is rolled back, because its task may need this very thread.
-  private func awaitEnd() {
-    guard BlockingCaller.isTask else { return _ = ended.wait { $0 ? true : nil } }
-    let start = StoreOptions.systemMonotonic()
-    while ended.wait(for: BlockingCaller.pollInterval, until: { $0 ? true : nil }) == nil {
-      let overdue = queue.withLock { queue -> Interaction? in
-        guard let (interaction, since) = queue.open else { return nil }
-        return StoreOptions.systemMonotonic() - max(start, since) >= BlockingCaller.patience
-          ? interaction : nil
-      }
-      overdue?.abort(
-        StoreError(.closed, "The store was closed while the transaction was open", operation: "write"))
-    }
-  }
-
   /// Ends as a killed process would: what is not committed is lost, and nothing is noted down.
   ///
   /// A thread may carry one commit to its end first, and those who wait behind it are told that the store is
@@ -237,23 +216,6 @@ final class Writer: @unchecked Sendable {
       first.finish(.failure(error))
       return nil
     }
-  }
-
-  /// Gives the store more room where it began with less than asked.
-  private func grow(_ environment: Environment) {
-    do throws(StoreError) {
-      guard try environment.growIfNeeded(deadline: Self.growthDeadline) else { return }
-      adoptSize()
-      settings.options.write(
-        .info, "The store may grow to \(AddressSpace.text(environment.mapBytes)) now")
-    } catch {
-      poison(ifLost: environment)
-    }
-  }
-
-  /// Refuses all writes once the map was lost while it was moved.
-  func poison(ifLost environment: Environment) {
-    if let failure = environment.readers.withLock({ $0.failure }) { poison(by: failure) }
   }
 
   /// Makes a batch durable.

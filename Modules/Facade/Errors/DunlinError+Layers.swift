@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Foundation
 import QueryEngine
 import ScopePolicy
 import SyncProtocol
@@ -116,7 +117,7 @@ extension DunlinError {
       case .permissionDenied: .permission
       case .refused, .unreachable: .unreachable
       case .timedOut: .timeout
-      case .tooManyFiles: .tooManyFiles
+      case .system where [EMFILE, ENFILE].contains(error.underlying): .tooManyFiles
       case .cancelled: .cancelled
       case .closed, .disconnected: .closed
       default: .io

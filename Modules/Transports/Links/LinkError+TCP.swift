@@ -49,7 +49,6 @@ extension LinkError {
       case ECONNRESET, EPIPE, ECONNABORTED, ENOTCONN: .disconnected
       case EADDRINUSE: .portInUse
       case EACCES, EPERM: .permissionDenied
-      case EMFILE, ENFILE: .tooManyFiles
       default: .system
       }
     return LinkError(code, "\(what): \(text)", underlying: number)

@@ -22,8 +22,6 @@ public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let portInUse = Code("portInUse")
     /// The process may not listen on the port.
     public static let permissionDenied = Code("permissionDenied")
-    /// The process or the system has as many files and sockets open as it may have.
-    public static let tooManyFiles = Code("tooManyFiles")
     /// A failure of the operating system that has no code of its own here.
     public static let system = Code("system")
   }

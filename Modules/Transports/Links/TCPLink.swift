@@ -113,7 +113,7 @@ enum TCP {
   /// Sees to it that the event loops can start: the network library ends the process when they cannot.
   ///
   /// - Parameter what: What is to be done with them, for the error.
-  /// - Throws: `tooManyFiles` when there are not enough file descriptors left.
+  /// - Throws: `system` when there are not enough file descriptors left.
   static func checkDescriptors(_ what: String) throws(LinkError) {
     let failure = isReady.withLockedValue { isReady -> Int32? in
       guard !isReady else { return nil }
