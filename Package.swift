@@ -104,7 +104,7 @@ let package = Package(
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ]),
-    tests("ToolTests", using: ["dunlin", "DunlinKit", "TestKit"]),
+    tests("ToolTests", using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "TestKit"]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(

@@ -55,11 +55,11 @@ public struct DocumentKey: Hashable, Sendable {
 }
 
 /// The rules for collections' names.
-enum CollectionName {
+package enum CollectionName {
   /// Names that begin so are the system's.
   static let systemPrefix = "__"
 
-  static func check(_ name: String, operation: String) throws(StoreError) {
+  package static func check(_ name: String, operation: String) throws(StoreError) {
     let problem: String
     if name.isEmpty {
       problem = "is empty"

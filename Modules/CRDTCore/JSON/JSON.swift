@@ -60,6 +60,13 @@ public enum JSON {
     bytes = writer.bytes
   }
 
+  /// Binary data as a tag has it: base64 with padding.
+  package static func base64(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    Base64.encode(bytes, to: &text)
+    return String(decoding: text, as: UTF8.self)
+  }
+
   /// The JSON text of `value`, as ``write(_:to:options:)`` writes it.
   public static func text(of value: Value, options: WriteOptions = .init()) -> String {
     var bytes: [UInt8] = []

@@ -69,7 +69,7 @@ struct JSONWriter {
     writeKey("id")
     writeBase64(token.id)
     writeKey("metadata")
-    write(members: token.metadata.mapValues { .string($0.text) })
+    write(.map(token.metadata.mapValues { .string($0.text) }))
     close(UInt8(ascii: "}"))
   }
 

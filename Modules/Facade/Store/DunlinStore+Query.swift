@@ -26,10 +26,11 @@ extension DunlinStore {
 
   /// Executes one DQL statement where nothing can be awaited; the caller waits.
   ///
-  /// - Throws: As the form that is awaited.
+  /// - Throws: As the form that is awaited; `wouldBlock` in a task, after a second's wait for an asynchronous
+  ///   transaction to end.
   @discardableResult
   public func execute(query: String, arguments: [String: Any?] = [:]) throws -> DunlinQueryResult {
-    try translatingErrors {
+    try translatingErrors(awaitedForm: "try await execute") {
       try DunlinQueryResult(core.engine.execute(query, arguments: Value.fields(arguments)))
     }
   }

@@ -67,10 +67,19 @@ extension Parser {
 
   private mutating func parseKeys() throws(QueryError) -> [TextKey] {
     var keys = [TextKey(try parseName("a field's name"))]
-    while accept(.dot) {
-      guard let name = current.name else { throw unexpected(["a field's name"]) }
-      advance()
-      keys.append(TextKey(name))
+    while true {
+      if accept(.dot) {
+        guard let name = current.name else { throw unexpected(["a field's name"]) }
+        advance()
+        keys.append(TextKey(name))
+      } else if at(.openBracket), case .string(let key) = peek().kind {
+        advance()
+        advance()
+        try expect(.closeBracket)
+        keys.append(TextKey(key))
+      } else {
+        break
+      }
       guard keys.count <= Limits.pathSteps else {
         throw failure(.limit, "the path is longer than \(Limits.pathSteps) steps")
       }

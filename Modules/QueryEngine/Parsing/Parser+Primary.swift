@@ -39,10 +39,10 @@ extension Parser {
     }
   }
 
-  /// `:name`; the name stands right after the colon and may be a keyword.
+  /// `:name`; the name stands right after the colon and may be a keyword, or in backticks.
   private mutating func parseParameter() throws(QueryError) -> ParsedExpression {
     let next = peek()
-    guard case .word(let name) = next.kind, next.start == current.end else {
+    guard let name = next.name, next.start == current.end else {
       advance()
       throw unexpected(["a parameter's name"])
     }
@@ -83,7 +83,7 @@ extension Parser {
     return try node(.path(path))
   }
 
-  /// `name.name[0]…`; after a dot any word is a name.
+  /// `name.name[0]['name']…`; after a dot any word is a name.
   mutating func parsePath() throws(QueryError) -> FieldPath {
     var path: FieldPath = [.key(TextKey(try parseName("an expression (or a field's name)", or: "COLLECTION")))]
     while true {
@@ -92,12 +92,8 @@ extension Parser {
         advance()
         path.append(.key(TextKey(name)))
       } else if accept(.openBracket) {
-        guard case .integer(let magnitude) = current.kind, let index = Int(exactly: magnitude) else {
-          throw unexpected(["an index"])
-        }
-        advance()
+        path.append(try parseSubscript())
         try expect(.closeBracket)
-        path.append(.index(index))
       } else {
         break
       }
@@ -106,6 +102,20 @@ extension Parser {
       }
     }
     return path
+  }
+
+  /// What stands in the brackets of a path: a key in quotes, or an index.
+  mutating func parseSubscript() throws(QueryError) -> PathComponent {
+    switch current.kind {
+    case .string(let key):
+      advance()
+      return .key(key)
+    case .integer(let magnitude):
+      guard let index = Int(exactly: magnitude) else { throw failure(.argument, "an index exceeds 64 bits") }
+      advance()
+      return .index(index)
+    case .word, .quoted, .double, .symbol, .end: throw unexpected(["a key in quotes", "an index"])
+    }
   }
 
   private mutating func parseArray() throws(QueryError) -> ParsedExpression {

@@ -34,9 +34,9 @@ extension Parser {
       advance()
       name = SystemCollection.prefix + (try parseName("a system collection's name"))
     }
-    guard name.utf8.count <= Limits.collectionNameBytes, !name.utf8.contains(0) else {
+    guard (1...Limits.collectionNameBytes).contains(name.utf8.count), !name.utf8.contains(0) else {
       throw failure(
-        .argument, "a collection's name has at most \(Limits.collectionNameBytes) bytes, none of them zero",
+        .argument, "a collection's name has 1 to \(Limits.collectionNameBytes) bytes, none of them zero",
         at: start)
     }
     sourceMap.note(.collection(TextKey(name)), at: start.start)

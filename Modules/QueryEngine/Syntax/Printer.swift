@@ -24,7 +24,7 @@ struct Printer {
     switch expression {
     case .literal(let value): text(of: value)
     case .missing: "MISSING"
-    case .parameter(let name): ":" + name.text
+    case .parameter(let name): ":" + Self.name(orKeyword: name.text)
     case .path, .field, .variable: reference(expression)
     case .unary, .binary, .and, .or, .between, .collate: operation(expression)
     case .in, .inQuery, .existsQuery, .like, .similar, .isNull, .isMissing: test(expression)
@@ -179,7 +179,14 @@ extension Printer {
     let isPlain =
       name.utf8.first?.startsWord == true && name.utf8.allSatisfy(\.continuesWord)
       && !ReservedWords.all.contains(name.uppercased())
-    return isPlain ? name : "`\(name)`"
+    if isPlain { return name }
+    let parts = name.utf8.split(separator: UInt8(ascii: "`"), omittingEmptySubsequences: false)
+    return "`\(parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "``"))`"
+  }
+
+  /// A parameter's name, which may be a keyword.
+  static func name(orKeyword name: String) -> String {
+    ReservedWords.all.contains(name.uppercased()) ? name : self.name(name)
   }
 
   /// A string literal.

@@ -59,6 +59,8 @@ public final class QueryJob: Sendable {
     } catch let error as StoreError where error.code == .deadline {
       failure = RemoteQueryError(
         .timeout, "the statement read for longer than the peer's store lets one read")
+    } catch let error as StoreError where error.code == .closed {
+      failure = RemoteQueryError(.closed, "the peer's database was closed")
     } catch {
       failure = RemoteQueryError(.storage, "The peer's store failed")
     }

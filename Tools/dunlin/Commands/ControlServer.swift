@@ -122,7 +122,8 @@ final class ControlServer: Sendable {
 
   private func importLines(_ request: [TextKey: Value]) async throws -> [TextKey: Value] {
     var last = ContinuousClock.now
-    let importer = Importer(store: dunlin.store.database, collection: request.text("collection"))
+    let store = dunlin.store.database
+    let importer = Importer(open: { store }, collection: request.text("collection"))
     let count = try await importer.run(path: request.text("file")) { count, _ in
       guard ContinuousClock.now - last > .milliseconds(80) else { return }
       last = .now

@@ -23,7 +23,7 @@ extension Demo {
       expected[collection] = lines
     }
     say(
-      "The files hold \(expected.values.reduce(0, +).grouped) documents; \(isLate.grouped) flights are for the phone."
+      "The files hold \(expected.values.reduce(0, +).groupedDigits) documents; \(isLate.groupedDigits) flights are for the phone."
     )
     for collection in SampleData.collections { try await importFile(collection, expected[collection] ?? 0) }
     let imported = ContinuousClock.now

@@ -115,7 +115,7 @@ struct Demo {
 
   func digest(_ peer: ChildPeer, _ collection: String, _ query: String) async throws -> String {
     let answer = try await peer.ask("digest", ["collection": .string(collection), "query": .string(query)])
-    return "\(answer.number("documents").grouped) documents, \(answer.text("digest"))"
+    return "\(answer.number("documents").groupedDigits) documents, \(answer.text("digest"))"
   }
 
   func insert(_ peer: ChildPeer, _ collection: String, _ fields: [TextKey: Value]) async throws {
