@@ -48,19 +48,6 @@ struct JSONParser: ~Escapable {
     return value
   }
 
-  /// Whether a value has more levels of maps and arrays; the text bounds how many there are at all.
-  private static func exceeds(_ value: Value, levels: Int) -> Bool {
-    switch value {
-    case .array(let elements): levels == 0 || elements.contains { exceeds($0, levels: levels - 1) }
-    case .map(let fields): levels == 0 || fields.values.contains { exceeds($0, levels: levels - 1) }
-    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: false
-    }
-  }
-
-  private func tooDeep(at place: Int) -> JSONError {
-    JSONError(.depth, "expected at most \(Limits.depth) levels of maps and arrays", at: place)
-  }
-
   private mutating func parseValue() throws(JSONError) -> Value {
     switch current {
     case UInt8(ascii: "\""):

@@ -17,7 +17,7 @@ extension Node {
 
   /// The same for ascending paths that all lead here with their first `depth` keys.
   private mutating func makeRoom(for paths: ArraySlice<[TextKey]>, at depth: Int) {
-    var groups: [(key: String, paths: ArraySlice<[TextKey]>)] = []
+    var groups: [(key: TextKey, paths: ArraySlice<[TextKey]>)] = []
     var rest = paths.drop { $0.count == depth }
     while let key = rest.first?[depth] {
       let group = rest.prefix { $0[depth].utf8Compare(key) == 0 }

@@ -61,7 +61,7 @@ extension Node {
 
 extension DocumentError {
   /// The same error, seen from further up.
-  func below(_ path: some Sequence<String>) -> DocumentError {
+  func below(_ path: some Sequence<TextKey>) -> DocumentError {
     DocumentError(code, message, path: Array(path) + self.path)
   }
 }

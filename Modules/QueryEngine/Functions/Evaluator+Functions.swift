@@ -89,7 +89,7 @@ extension Evaluator {
     case .arraySort, .arrayDistinct, .exists: return Self.array(function, values)
     case .arrayContains:
       if case .array(let elements) = values[0], let known = scope.lists.list(elements) {
-        return .bool(known.contains(values[1]))
+        return .bool(known.contains(values[1], for: .containment))
       }
       return Self.array(function, values)
     case .requestInfo: return try requestInfo()

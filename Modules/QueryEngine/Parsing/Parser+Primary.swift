@@ -109,7 +109,7 @@ extension Parser {
     switch current.kind {
     case .string(let key):
       advance()
-      return .key(key)
+      return .key(TextKey(key))
     case .integer(let magnitude):
       guard let index = Int(exactly: magnitude) else { throw failure(.argument, "an index exceeds 64 bits") }
       advance()

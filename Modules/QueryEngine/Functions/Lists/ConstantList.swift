@@ -1,4 +1,5 @@
 import CRDTCore
+import Synchronization
 
 /// The values of a constant list, hashed once: to find one of them costs the same however many there are.
 ///
@@ -17,6 +18,8 @@ final class ConstantList: Sendable {
   private let fractions: Set<UInt64>
   private let texts: KeySet
   private let others: Set<ValueKey>
+  /// What in the list compares with decimals; `nil` until the first of them is looked for.
+  private let decimals = Mutex<Set<ExactDecimal>?>(nil)
 
   /// - Parameters:
   ///   - elements: The list.
@@ -42,7 +45,7 @@ final class ConstantList: Sendable {
         }
       case .string(let text):
         _ = texts.insert(Array((rule == .caseInsensitive ? Collation.folded(text) : text).utf8))
-      case .bytes, .array, .map, .attachment: others.insert(ValueKey(element))
+      case .bytes, .array, .map, .attachment, .decimal: others.insert(ValueKey(element))
       }
     }
     self.hasNull = hasNull
@@ -55,6 +58,26 @@ final class ConstantList: Sendable {
 
   private static func bits(_ number: Double) -> UInt64 { number.isNaN ? 0 : number.bitPattern }
 
+  /// Whether a test finds a value in the list.
+  func contains(_ value: Value, for kind: ListTest.Kind) -> Bool {
+    switch (value, kind) {
+    case (.decimal(let number), .membership), (.decimal(let number), .equalElement): contains(number)
+    // Such a function takes a decimal for its text.
+    case (.decimal(let number), .containment): contains(.string(number.text))
+    case (.decimal, .sameElement): false
+    default: contains(value)
+    }
+  }
+
+  /// Whether a number or the text of one in the list equals a decimal.
+  private func contains(_ number: ExactDecimal) -> Bool {
+    decimals.withLock { decimals in
+      let known = decimals ?? Set(elements.compactMap(\.comparedDecimal))
+      decimals = known
+      return known.contains(number)
+    }
+  }
+
   func contains(_ value: Value) -> Bool {
     switch value {
     case .null: hasNull
@@ -62,7 +85,7 @@ final class ConstantList: Sendable {
     case .int(let number), .counter(let number): contains(number)
     case .double(let number): contains(number)
     case .string(let text): contains(text: text.utf8Span.span.bytes)
-    case .bytes, .array, .map, .attachment: others.contains(ValueKey(value))
+    case .bytes, .array, .map, .attachment, .decimal: others.contains(ValueKey(value))
     }
   }
 
@@ -93,7 +116,10 @@ struct ConstantLists: Sendable {
   init(_ expression: Expression) { add(expression) }
 
   private mutating func add(_ expression: Expression) {
-    if let test = ListTest(expression), test.elements.count >= ConstantList.leastCount {
+    // A decimal in the list equals numbers and texts, which no hash of it does.
+    if let test = ListTest(expression), test.elements.count >= ConstantList.leastCount,
+      !test.elements.contains(where: \.holdsDecimal)
+    {
       let key = Self.key(test.elements, test.rule)
       if lists[key] == nil { lists[key] = ConstantList(test.elements, by: test.rule) }
     }

@@ -101,7 +101,7 @@ extension ListTest {
 extension ConstantList {
   /// What a test says of a value.
   func answer(_ kind: ListTest.Kind, _ value: Value?, isNegated: Bool) -> Value? {
-    let isThere = value.map { contains($0) } ?? false
+    let isThere = value.map { contains($0, for: kind) } ?? false
     return kind.answer(.init(value), hasNull: hasNull, isNegated: isNegated, isThere: isThere).value
   }
 }
