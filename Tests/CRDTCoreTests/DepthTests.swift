@@ -44,7 +44,7 @@ import Testing
   @Test func `a path leads to a field of the deepest map and no further`() throws {
     var peer = Peer(1)
     try peer.upsert([:])
-    let path = Array(repeating: "m", count: 65)
+    let path = [TextKey](repeating: "m", count: 65)
     try peer.update([.set(path, .int(1))])
     #expect(try peer.fields?["m"] == Container.map.nested(64))
     #expect(throws: DocumentError.self) { try peer.update([.set(path + ["m"], .int(1))]) }

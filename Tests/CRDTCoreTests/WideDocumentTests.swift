@@ -7,17 +7,17 @@ import Testing
 @Suite struct WideDocumentTests {
   private static let count = 1_500
 
-  private func keys(_ seed: UInt64) -> [String] {
+  private func keys(_ seed: UInt64) -> [TextKey] {
     var generator = SeededGenerator(seed: seed)
-    return (0..<Self.count).map { "k\($0)" }.shuffled(using: &generator)
+    return (0..<Self.count).map { TextKey("k\($0)") }.shuffled(using: &generator)
   }
 
   @Test func `one update of many keys is what as many sets are`() throws {
     var one = Peer(1)
     try one.upsert(["m": .map(["k3": .int(-1), "z": .null]), "plain": .int(1)])
     var other = one
-    try one.update(keys(1).map { .set(["m", $0], .string($0)) } + [.remove(["m", "z"])])
-    try other.update([.set(["m"], .map(Dictionary(uniqueKeysWithValues: keys(2).map { ($0, .string($0)) })))])
+    try one.update(keys(1).map { .set(["m", $0], .string($0.text)) } + [.remove(["m", "z"])])
+    try other.update([.set(["m"], .map(Dictionary(uniqueKeysWithValues: keys(2).map { ($0, .string($0.text)) })))])
     try other.update([.remove(["m", "z"])])
     #expect(try one.fields == other.fields)
     #expect(try one.fields?["m"]?.count == Self.count)
@@ -40,8 +40,8 @@ import Testing
     var (one, two) = (Peer(1), Peer(2))
     try one.upsert(["m": .map(["a": .int(0)])])
     try two.pull(one)
-    try one.update(keys(7).map { .set(["m", "one" + $0], .int(1)) })
-    try two.update(keys(8).map { .set(["m", "two" + $0], .int(2)) })
+    try one.update(keys(7).map { .set(["m", "one\($0)"], .int(1)) })
+    try two.update(keys(8).map { .set(["m", "two\($0)"], .int(2)) })
     try one.pull(two)
     try two.pull(one)
     #expect(try one.fields?["m"]?.count == 2 * Self.count + 1)
@@ -52,9 +52,11 @@ import Testing
   @Test func `edits whose paths overlap take effect in their order, however many`() throws {
     var peer = Peer(1)
     try peer.upsert(["m": .map(["k1": .map(["deep": .int(1)])])])
-    try peer.update(
-      keys(9).map { .set(["m", $0], .int(1)) } + [.remove(["m"])] + keys(10).map { .set(["m", $0], .int(2)) }
-        + [.replace(["m", "k1"], .map(["only": .null]))])
+    var edits: [Edit] = keys(9).map { .set(["m", $0], .int(1)) }
+    edits.append(.remove(["m"]))
+    edits += keys(10).map { .set(["m", $0], .int(2)) }
+    edits.append(.replace(["m", "k1"], .map(["only": .null])))
+    try peer.update(edits)
     let map = try #require(try peer.fields?["m"])
     #expect(map.count == Self.count)
     guard case .map(let fields) = map else { return }
