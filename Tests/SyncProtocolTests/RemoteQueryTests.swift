@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test func `a store that fails is told as such, and no more of it`() throws {
+  @Test func `a store that is closed is told as such, and no more of it`() throws {
     let (asker, answering) = try pair(documents: 5)
     answering.holdsJobs = true
     try ask(asker, "SELECT * FROM things")
@@ -141,8 +141,8 @@ import Testing
     answering.holdsJobs = false
     try network.settle()
     let error = try #require(asker.answers[1]?.end?.error)
-    #expect(error == RemoteQueryError(.storage, "The peer's store failed"))
-    #expect(error.code.rawValue == "io")
+    #expect(error == RemoteQueryError(.closed, "the peer's database was closed"))
+    #expect(error.code.rawValue == "closed")
   }
 
   @Test func `a statement before the peers have met ends with closed`() throws {

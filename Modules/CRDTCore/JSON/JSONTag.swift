@@ -20,8 +20,11 @@ enum JSONTag: String {
       if let bytes = Base64.decode(text) { return .bytes(bytes) }
     case (.attachment, .map(let fields)):
       if let token = Self.attachment(fields) { return .attachment(token) }
+    // text: no other spelling of these words is equal to them
     case (.double, .string("nan")): return .double(.nan)
+    // text: as above
     case (.double, .string("inf")): return .double(.infinity)
+    // text: as above
     case (.double, .string("-inf")): return .double(-.infinity)
     case (.counter, .int(let sum)): return .counter(sum)
     case (.bytes, _), (.attachment, _), (.double, _), (.counter, _): break

@@ -5,7 +5,7 @@ struct Rescue {
   private let target: Store
   private let names: RescuedNames
   private var walk: TreeWalk
-  private let trees: [String: PageFile.Tree]
+  private let trees: [TextKey: PageFile.Tree]
   private var report = RescueReport()
   private var meter: ProgressMeter
   private var pending: [RescuedDocument] = []
@@ -28,9 +28,9 @@ struct Rescue {
     var walk = TreeWalk(file)
     var damage = VerificationReport()
     for damaged in found { damage.note(.page, damaged.message) }
-    var trees: [String: PageFile.Tree] = [:]
+    var trees: [TextKey: PageFile.Tree] = [:]
     for (name, tree) in walk.tables(damaged: { damage.note(.page, "\($0.message), in the list of tables") }) {
-      trees[String(decoding: name, as: UTF8.self)] = tree
+      trees[TextKey(String(decoding: name, as: UTF8.self))] = tree
     }
     guard trees["documents"] != nil else {
       throw StoreError(.corrupt, "The file does not say where its documents are", operation: "rescue")

@@ -7,7 +7,7 @@ struct RescuedNames {
   private(set) var sites = SiteTable()
   private var tables: [UInt32: RecordTables] = [:]
 
-  init(_ walk: inout TreeWalk, _ trees: [String: PageFile.Tree], _ damage: inout VerificationReport) {
+  init(_ walk: inout TreeWalk, _ trees: [TextKey: PageFile.Tree], _ damage: inout VerificationReport) {
     var names: [UInt32: String] = [:]
     walk.walkSmall("collections", trees, &damage) { key, reader in
       var number = ByteReader(key.rawBytes)
@@ -69,7 +69,7 @@ struct RescuedNames {
 extension TreeWalk {
   /// Reads a table of the store's own, and notes what is damaged.
   mutating func walkSmall(
-    _ name: String, _ trees: [String: PageFile.Tree], _ damage: inout VerificationReport,
+    _ name: String, _ trees: [TextKey: PageFile.Tree], _ damage: inout VerificationReport,
     _ body: (_ key: [UInt8], _ value: inout ByteReader) throws -> Void
   ) {
     guard let tree = trees[name] else {

@@ -14,7 +14,7 @@ struct EntryChecks {
   private var tables: (collection: UInt32, tables: RecordTables)?
 
   /// Checks one entry of the table called `table`; the small ones must come before `documents`.
-  mutating func check(_ table: String, _ key: [UInt8], _ value: ArraySlice<UInt8>) {
+  mutating func check(_ table: TextKey, _ key: [UInt8], _ value: ArraySlice<UInt8>) {
     report.entryCount += 1
     switch table {
     case "documents": checkDocument(key, Array(value))
@@ -23,8 +23,8 @@ struct EntryChecks {
       if IndexRow(key: key.rawBytes, value: bytes.rawBytes) == nil {
         report.note(.index, "A row of an index is damaged: its key is \(Self.digits(key))")
       }
-    case "ids", "recent": checkID(table, key, Array(value))
-    case _ where Tables.names.contains(table):
+    case "ids", "recent": checkID(table.text, key, Array(value))
+    case _ where Tables.names.contains(where: table.text.isSame):
       do {
         let bytes = try SmallRecord.open(Array(value).rawBytes, at: key.rawBytes, table: "")
         try checkSmall(table, key, bytes)
@@ -36,7 +36,7 @@ struct EntryChecks {
     }
   }
 
-  private mutating func checkSmall(_ table: String, _ key: [UInt8], _ value: [UInt8]) throws {
+  private mutating func checkSmall(_ table: TextKey, _ key: [UInt8], _ value: [UInt8]) throws {
     var name = ByteReader(key.rawBytes)
     var reader = ByteReader(value.rawBytes)
     switch table {
@@ -178,7 +178,7 @@ struct EntryChecks {
   mutating func checkCounts() {
     for (id, claim) in claimed.sorted(by: { $0.key < $1.key }) {
       let count = found[id] ?? (0, 0)
-      guard count != claim, !report.damages.contains(where: { $0.collection == names[id] }) else { continue }
+      guard count != claim, !report.damages.contains(where: { $0.collection.map { TextKey($0) } == names[id].map { TextKey($0) } }) else { continue }
       report.note(
         .count,
         "\(claim.alive) living documents of \(claim.records) are counted, there are \(count.alive) of \(count.records)",

@@ -5,7 +5,7 @@ struct Verification {
   private let walk: TreeWalk
   private var checks = EntryChecks()
   private let progress: (MaintenanceProgress) throws -> Void
-  private var damagedTables: Set<String> = []
+  private var damagedTables: Set<TextKey> = []
 
   /// What later parts of the store add: each reports what is wrong with its own tables.
   private static let further: [@Sendable (borrowing ReadTransaction, (String) -> Void) throws -> Void] = [
@@ -26,9 +26,9 @@ struct Verification {
   mutating func run() throws -> VerificationReport {
     // Apart, because what is met is checked while the walk goes on.
     var walk = walk
-    var trees: [String: PageFile.Tree] = [:]
+    var trees: [TextKey: PageFile.Tree] = [:]
     for (name, tree) in walk.tables(damaged: { note($0, "list of tables") }) {
-      trees[String(decoding: name, as: UTF8.self)] = tree
+      trees[TextKey(String(decoding: name, as: UTF8.self))] = tree
     }
     let total = trees.values.reduce(0) { $0 + max($1.entries, 0) }
     var meter = ProgressMeter(total: total, progress)

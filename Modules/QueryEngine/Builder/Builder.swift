@@ -125,7 +125,7 @@ extension Parser {
   private mutating func parseBuilderArgument() throws(QueryError) -> ParsedExpression {
     let dollar = current
     advance()
-    guard case .word("args") = current.kind, current.start == dollar.end else {
+    guard case .word(let word) = current.kind, word.isSame(as: "args"), current.start == dollar.end else {
       throw failure(.syntax, "a dollar sign begins nothing but $args: it cannot stand in a path", at: dollar)
     }
     advance()
@@ -143,7 +143,7 @@ extension Parser {
 
   private mutating func parseBuilderWord(_ word: String) throws(QueryError) -> ParsedExpression {
     let constant: Expression? =
-      switch word {
+      switch TextKey(word) {
       case "true": .literal(.bool(true))
       case "false": .literal(.bool(false))
       case "null": .literal(.null)

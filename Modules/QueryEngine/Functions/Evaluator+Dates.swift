@@ -74,7 +74,7 @@ extension Evaluator {
 
   /// Seconds east of Greenwich: of `UTC`, `Z`, `+01:00`, or a name that the machine knows.
   private func offset(of zone: String, at instant: Instant) throws(QueryError) -> Int? {
-    if ["UTC", "GMT"].contains(zone.uppercased()) { return 0 }
+    if ["UTC", "GMT"].contains(where: zone.uppercased().isSame) { return 0 }
     var reader = DigitReader(zone)
     if let offset = reader.zone(), reader.isAtEnd { return offset }
     guard let zones = scope.context?.zoneOffset else { throw .unsupported("a named time zone here") }
@@ -108,7 +108,7 @@ extension Evaluator {
     guard case .string(let text) = operands[0] else { return nil }
     guard operands.count > 1 else { return DateText.parse(text).map { .int(Int64($0.offset / 60)) } }
     guard case .string(let format) = operands[1] else { return nil }
-    guard format == "TZN" else {
+    guard format.isSame(as: "TZN") else {
       return DateFormat(format)?.parse(text).map { .int(Int64($0.offset / 60)) }
     }
     guard let now = Instant(milliseconds: scope.context?.wallClock ?? 0),

@@ -41,8 +41,9 @@ struct TouchedDocuments {
     for change in commit.changes {
       if latest?.number != change.key.collection {
         let changed = change.collection
-        latest = (changed.id, changed.name == collection)
-        if changed.name == collection { keys = changed.keys }
+        let isThis = changed.name.isSame(as: collection)
+        latest = (changed.id, isThis)
+        if isThis { keys = changed.keys }
       }
       guard latest?.isThis ?? false else { continue }
       if let place = places[change.id] {

@@ -54,7 +54,7 @@ struct LiveRerun: LiveContent {
 
   mutating func follow(_ commit: Commit) throws -> LiveProgress {
     for change in commit.changes {
-      for index in sources.indices where sources[index].collection == change.collection.name {
+      for index in sources.indices where sources[index].collection.isSame(as: change.collection.name) {
         sources[index].matcher.resolve(change.collection.keys)
         if isTouched(change, sources[index].matcher) { return .stale }
       }

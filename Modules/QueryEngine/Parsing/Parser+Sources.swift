@@ -148,7 +148,7 @@ extension Parser {
     }
     let name = current
     let (source, ids) = try parseSource()
-    guard !sources.contains(where: { $0.name == source.name }) else {
+    guard !sources.contains(where: { $0.name.isSame(as: source.name) }) else {
       throw failure(.syntax, "two sources have one name: give one of them an alias", at: name)
     }
     try expect("ON")

@@ -14,7 +14,7 @@ extension Parser {
   /// - Returns: The end of a message; nothing where no word is near.
   func hint(_ words: [String]) -> String {
     let keywords = words.filter { $0.utf8.allSatisfy(\.continuesWord) }
-    let isOperand = words.contains("an expression")
+    let isOperand = words.contains { $0.isSame(as: "an expression") }
     let tries = [(keywords, 1), (isOperand ? [] : Self.infixWords, 1), (keywords, 3)]
     for (words, reach) in tries {
       guard let wanted = Self.nearest(to: current, among: words, reach: reach) else { continue }
@@ -33,7 +33,7 @@ extension Parser {
     }
     let name = word.uppercased()
     // Two letters are near to too much.
-    guard name.utf8.count > 2 else { return keywords.first { $0 != name && $0.sorted() == name.sorted() } }
+    guard name.utf8.count > 2 else { return keywords.first { !$0.isSame(as: name) && $0.sorted() == name.sorted() } }
     return NameDistance.nearest(to: name, among: keywords, reach: reach)
   }
 }

@@ -164,7 +164,7 @@ extension PlanNode.Join {
       "collection": .string(collection), "join": .string(keepsUnmatched ? "left" : "inner"),
       "on": .string(condition.description),
     ]
-    if alias != collection { details["alias"] = .string(alias) }
+    if !alias.isSame(as: collection) { details["alias"] = .string(alias) }
     details["predicate"] = filter.map { .string($0.description) }
     switch method {
     case .id: details["inner"] = .string("idScan")

@@ -72,7 +72,7 @@ public struct SubscriptionQuery: Hashable, Sendable {
 
   // The predicates follow from the text, so neither equality nor hashing looks at it.
   public static func == (left: Self, right: Self) -> Bool {
-    left.language == right.language && left.collection == right.collection && left.text == right.text
+    left.language == right.language && left.$collection == right.$collection && left.$text == right.$text
       && left.arguments == right.arguments
   }
 
@@ -134,7 +134,7 @@ extension SubscriptionQuery {
     } catch {
       throw CodecError(error.code == .limit ? .limit : .malformed, error.message, at: start)
     }
-    guard self.collection == collection else {
+    guard self.collection.isSame(as: collection) else {
       throw CodecError(.malformed, "a query names two collections", at: start)
     }
   }

@@ -39,7 +39,7 @@ package enum SubscriptionValidator {
       throw QueryError(
         .argument, "a collection's name has 1 to \(Limits.collectionNameBytes) bytes, none zero")
     }
-    guard !collection.hasPrefix("system:") else { throw refusal("a virtual collection") }
+    guard !collection.utf8.starts(with: "system:".utf8) else { throw refusal("a virtual collection") }
     guard let predicate else { return }
     try check(predicate)
     if let feature = predicate.firstUnsupportedFeature { throw refusal(feature) }

@@ -11,7 +11,7 @@ extension Printer {
 
   private static func collection(_ collection: String) -> String {
     let prefix = SystemCollection.prefix
-    guard collection.hasPrefix(prefix) else { return name(collection) }
+    guard collection.utf8.starts(with: prefix.utf8) else { return name(collection) }
     return prefix + name(String(collection.dropFirst(prefix.count)))
   }
 

@@ -3,7 +3,7 @@ import CRDTCore
 extension ByteWriter {
   /// A collection's name; empty where it is the previous one's.
   mutating func writeCollection(_ name: String, after previous: inout String?) {
-    writeString(name == previous ? "" : name)
+    writeString(previous.map(name.isSame) == true ? "" : name)
     previous = name
   }
 }

@@ -24,7 +24,7 @@ package struct KeyRange: Hashable, Sendable {
 
   /// Whether all of another range lies inside.
   func contains(_ other: KeyRange) -> Bool {
-    collection == other.collection && !other.from.lexicographicallyPrecedes(from)
+    $collection == other.$collection && !other.from.lexicographicallyPrecedes(from)
       && (to.isEmpty || !other.to.isEmpty && !to.lexicographicallyPrecedes(other.to))
   }
 

@@ -104,7 +104,7 @@ struct GroupEncoder {
   }
 
   private mutating func writeHead(_ cleared: consuming Cleared, id: RawSpan, flags: UInt8) {
-    if cleared.collection != previous { collections.insert(cleared.collection) }
+    if previous.map(cleared.collection.isSame) != true { collections.insert(cleared.collection) }
     body.writeCollection(cleared.collection, after: &previous)
     body.writeVarint(id.byteCount)
     body.write(id)

@@ -89,7 +89,7 @@ struct IncomingGroup: Sendable {
     if isInColumns { for _ in 0..<count { try contents.skipDocumentHead() } }
     for _ in 0..<count {
       let collection = try reader.readCollection(after: &previous)
-      if accepted?.collection != collection { accepted = (collection, accepts(collection)) }
+      if accepted?.collection.isSame(as: collection) != true { accepted = (collection, accepts(collection)) }
       let id = try reader.readDocumentID()
       let flags = try reader.readByte()
       guard flags & ~GroupEncoder.knownFlags == 0 else {

@@ -199,7 +199,7 @@ struct RangeDigests {
   mutating func forget(changedBy commit: Commit) {
     guard !kept.isEmpty else { return }
     kept.removeAll { digest in
-      commit.changes.contains { $0.collection.name == digest.range.collection }
+      commit.changes.contains { $0.collection.name.isSame(as: digest.range.collection) }
     }
   }
 

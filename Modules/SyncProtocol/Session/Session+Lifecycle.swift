@@ -25,7 +25,7 @@ extension Session {
         "This peer speaks versions \(mine.lowerBound) to \(mine.upperBound), the other "
           + "\(hello.versions.lowerBound) to \(hello.versions.upperBound)")
     }
-    guard hello.appID == context.configuration.appID else {
+    guard hello.appID.isSame(as: context.configuration.appID) else {
       throw SyncError(.appMismatch, "The peer belongs to another application")
     }
     guard hello.site != context.store.site else { return doubtSite() }

@@ -169,7 +169,7 @@ struct CollectionSet {
       self.first = name
       return
     }
-    if first != name, !others.contains(name) { others.append(name) }
+    if !first.isSame(as: name), !others.contains(where: name.isSame) { others.append(name) }
   }
 
   func contains(where isForbidden: (String) -> Bool) -> Bool {

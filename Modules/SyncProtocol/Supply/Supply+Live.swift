@@ -87,7 +87,7 @@ extension Supply {
       for document in owed {
         guard let merged = document.merged else { continue }
         let name = document.version.collection
-        if known?.name != name { known = try transaction.collection(name) }
+        if known?.name.isSame(as: name) != true { known = try transaction.collection(name) }
         guard let known else { continue }
         underWay.meet(
           DocumentKey(collection: known.id, id: document.version.id), from: merged.before, to: merged.after)

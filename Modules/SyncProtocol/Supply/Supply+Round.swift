@@ -76,7 +76,7 @@ extension Supply {
     // Looked up once for documents of one collection that follow each other.
     var last: (collection: String, isConcerned: Bool)?
     var relevant = asked.filter { request in
-      if last?.collection != request.collection {
+      if last?.collection.isSame(as: request.collection) != true {
         last = (request.collection, concerns(request.collection))
       }
       return last?.isConcerned ?? false

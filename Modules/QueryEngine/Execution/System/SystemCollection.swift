@@ -40,7 +40,7 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   /// - Throws: `unsupported` for an unknown name in the virtual namespace.
   package static func named(_ name: String) throws(QueryError) -> SystemCollection? {
     if let alias = aliases[name] { return alias }
-    guard name.hasPrefix(prefix) else { return nil }
+    guard name.utf8.starts(with: prefix.utf8) else { return nil }
     guard let known = SystemCollection(rawValue: String(name.dropFirst(prefix.count))) else {
       throw QueryError(
         .unsupported,
