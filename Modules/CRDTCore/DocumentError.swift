@@ -18,5 +18,7 @@ public struct DocumentError: Error, Hashable, Sendable {
 }
 
 extension DocumentError: CustomStringConvertible {
-  public var description: String { path.isEmpty ? message : "\(message) (at \(path.map(\.text).joined(separator: ".")))" }
+  public var description: String {
+    path.isEmpty ? message : "\(message) (at \(path.map(\.text).joined(separator: ".")))"
+  }
 }

@@ -1,4 +1,4 @@
-/// A text that names something: a key of a map, a collection, a statement. Its identity is its UTF-8.
+/// A text that names something, such as a key of a map, a collection or a statement; its identity is its UTF-8.
 ///
 /// Two keys are equal if their bytes are, and order by their bytes. Swift's own `==` on `String` is canonical
 /// equivalence: to it, U+00E9 and U+0065 U+0301 are one text, so that one of two fields, collections or statements

@@ -17,13 +17,19 @@
     package static func == (a: String?, b: String?) -> Bool { a.map { TextKey($0) } == b.map { TextKey($0) } }
     @available(*, deprecated, message: "text is compared by its bytes")
     package static func != (a: String?, b: String?) -> Bool { a.map { TextKey($0) } != b.map { TextKey($0) } }
-    package static func == (a: String?, b: _OptionalNilComparisonType) -> Bool { a.map { _ in false } ?? true }
-    package static func != (a: String?, b: _OptionalNilComparisonType) -> Bool { a.map { _ in true } ?? false }
+    package static func == (a: String?, b: _OptionalNilComparisonType) -> Bool {
+      a.map { _ in false } ?? true
+    }
+    package static func != (a: String?, b: _OptionalNilComparisonType) -> Bool {
+      a.map { _ in true } ?? false
+    }
   }
 
   extension Array where Element == String {
     @available(*, deprecated, message: "text is compared by its bytes")
-    package static func == (a: [String], b: [String]) -> Bool { a.map { TextKey($0) } == b.map { TextKey($0) } }
+    package static func == (a: [String], b: [String]) -> Bool {
+      a.map { TextKey($0) } == b.map { TextKey($0) }
+    }
     @available(*, deprecated, message: "text is compared by its bytes")
     package func contains(_ text: String) -> Bool { contains { $0.isSame(as: text) } }
     @available(*, deprecated, message: "text is compared by its bytes")

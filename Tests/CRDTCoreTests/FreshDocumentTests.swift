@@ -55,7 +55,8 @@ import Testing
 
   @Test(arguments: [0, 1, 255, 256, 257, 700])
   func `maps of any number of keys, at the root and below`(count: Int) throws {
-    let map = Dictionary(uniqueKeysWithValues: (0..<count).map { (TextKey("k\($0)é"), Value.int(Int64($0) - 5)) })
+    let map = Dictionary(
+      uniqueKeysWithValues: (0..<count).map { (TextKey("k\($0)é"), Value.int(Int64($0) - 5)) })
     try expectSameBothWays(map)
     try expectSameBothWays(["m": .map(map), "z": .map(["n": .map(map)])])
     var peer = Peer(1)

@@ -47,7 +47,8 @@ import Testing
       fields["_id"] = .string("d\(seed)")
       fields["note"] = .string("plain \"quoted\"\nsecond line é")
       fields["geo"] = .map(["lat": .double(1.25), "lon": .double(-0.1), "deep": .map(["n": .int(7)])])
-      var members = fields.map { "\(JSON.text(of: .string($0.key.text))):\(JSON.text(of: $0.value))" }.sorted()
+      var members = fields.map { "\(JSON.text(of: .string($0.key.text))):\(JSON.text(of: $0.value))" }
+        .sorted()
       if seed % 2 == 0 { members.reverse() }
       let text = "{ \(members.joined(separator: " ,\t")) }"
       let strategy: WriteStrategy = seed % 3 == 0 ? .insertDefaultIfAbsent : .merge

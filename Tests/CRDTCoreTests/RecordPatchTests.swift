@@ -213,7 +213,8 @@ import Testing
     let peer = Peer(1)
     var tables = peer.tables
     let stamping = Stamping(site: peer.site, reading: ClockReading(milliseconds: 1_760_000_000_000))
-    let first = Dictionary(uniqueKeysWithValues: names.filter { $0 != accented[1] }.map { ($0, Value.int(0)) })
+    let first = Dictionary(
+      uniqueKeysWithValues: names.filter { $0 != accented[1] }.map { ($0, Value.int(0)) })
     var document = try #require(
       try DocumentCodec.upsert(first, strategy: .merge, existing: nil, stamping: stamping, tables: &tables))
     document = try #require(

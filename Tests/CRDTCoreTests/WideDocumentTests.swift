@@ -17,7 +17,9 @@ import Testing
     try one.upsert(["m": .map(["k3": .int(-1), "z": .null]), "plain": .int(1)])
     var other = one
     try one.update(keys(1).map { .set(["m", $0], .string($0.text)) } + [.remove(["m", "z"])])
-    try other.update([.set(["m"], .map(Dictionary(uniqueKeysWithValues: keys(2).map { ($0, .string($0.text)) })))])
+    try other.update([
+      .set(["m"], .map(Dictionary(uniqueKeysWithValues: keys(2).map { ($0, .string($0.text)) })))
+    ])
     try other.update([.remove(["m", "z"])])
     #expect(try one.fields == other.fields)
     #expect(try one.fields?["m"]?.count == Self.count)

@@ -88,7 +88,8 @@ import Testing
       let fields = RandomQueries.fields.filter { _ in queries.random.oneIn(2) }
       let columns = (fields.isEmpty ? ["a"] : fields).map { field in
         Select.Column(
-          expression: .path([.key(TextKey(field))] + (queries.random.oneIn(6) ? [.key("k")] : [])), name: field)
+          expression: .path([.key(TextKey(field))] + (queries.random.oneIn(6) ? [.key("k")] : [])),
+          name: field)
       }
       select.projection = .columns(columns)
       select.distinct = queries.random.oneIn(3)

@@ -133,7 +133,8 @@ package final class ChildPeer: Sendable {
   }
 
   /// Runs a statement and returns its rows.
-  package func execute(_ query: String, _ arguments: [TextKey: Value] = [:]) async throws -> [[TextKey: Value]]
+  package func execute(_ query: String, _ arguments: [TextKey: Value] = [:]) async throws -> [[TextKey:
+    Value]]
   {
     let answer = try await ask("execute", ["query": .string(query), "arguments": .map(arguments)])
     guard case .array(let rows)? = answer["rows"] else { return [] }

@@ -178,7 +178,10 @@ struct EntryChecks {
   mutating func checkCounts() {
     for (id, claim) in claimed.sorted(by: { $0.key < $1.key }) {
       let count = found[id] ?? (0, 0)
-      guard count != claim, !report.damages.contains(where: { $0.collection.map { TextKey($0) } == names[id].map { TextKey($0) } }) else { continue }
+      guard count != claim,
+        !report.damages.contains(where: { $0.collection.map { TextKey($0) } == names[id].map { TextKey($0) } }
+        )
+      else { continue }
       report.note(
         .count,
         "\(claim.alive) living documents of \(claim.records) are counted, there are \(count.alive) of \(count.records)",

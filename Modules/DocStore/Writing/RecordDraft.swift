@@ -74,7 +74,9 @@ package struct RecordDrafter {
       active = Dictionaries(collection: collection, tables: tables)
       return
     }
-    let tables = catalogue.byName[TextKey(collection)].map { RecordTables(keys: $0.keys, sites: catalogue.sites) }
+    let tables = catalogue.byName[TextKey(collection)].map {
+      RecordTables(keys: $0.keys, sites: catalogue.sites)
+    }
     active = Dictionaries(collection: collection, tables: tables)
   }
 }

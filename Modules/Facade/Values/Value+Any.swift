@@ -224,7 +224,9 @@ extension [TextKey: Value] {
     var members = [String: Any?](minimumCapacity: count)
     for (key, value) in self where members.updateValue(value.any, forKey: key.text) != nil {
       // Two spellings: begin again in the order of the bytes.
-      return [String: Any?](sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.any) }) { first, _ in first }
+      return [String: Any?](sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.any) }) { first, _ in
+        first
+      }
     }
     return members
   }

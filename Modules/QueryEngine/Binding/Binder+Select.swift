@@ -94,7 +94,8 @@ extension Binder {
         }
         return BoundColumns(projection: .all)
       case .star(let token):
-        guard let source = sources.firstIndex(where: { source in token.name.map(source.name.isSame) == true }) else {
+        guard let source = sources.firstIndex(where: { source in token.name.map(source.name.isSame) == true })
+        else {
           throw sourceMap.error(.syntax, "no collection of this query has this name", at: token)
         }
         elements.append(.star(source: source))

@@ -134,7 +134,8 @@ struct Binder {
     case .sources(let sources):
       if sources.count == 1 { return .path(path.unqualified(by: sources[0].name)) }
       if path == [.key("_id")] { return Self.ids(of: sources.prefix(visible)) }
-      guard case .key(let name) = path[0], let source = sources.firstIndex(where: { $0.name.isSame(as: name.text) }),
+      guard case .key(let name) = path[0],
+        let source = sources.firstIndex(where: { $0.name.isSame(as: name.text) }),
         path.count == 1 || path[1].isKey
       else {
         throw sourceMap.error(

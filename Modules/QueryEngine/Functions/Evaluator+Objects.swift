@@ -35,7 +35,8 @@ extension Evaluator {
   }
 
   /// MISSING when the key is there already or is not, unless the last argument says that this is fine.
-  private static func changed(_ function: Function, _ members: [TextKey: Value], _ operands: [Value]) -> Value?
+  private static func changed(_ function: Function, _ members: [TextKey: Value], _ operands: [Value])
+    -> Value?
   {
     guard case .string(let key) = operands[1] else { return nil }
     var members = members
@@ -44,7 +45,9 @@ extension Evaluator {
       guard members[key] == nil || operands.count > 3 && operands[3] == .bool(true) else { return nil }
       members[key] = operands[2]
     case .objectUnset:
-      guard members.removeValue(forKey: TextKey(key)) != nil || operands.count > 2 && operands[2] == .bool(true) else {
+      guard
+        members.removeValue(forKey: TextKey(key)) != nil || operands.count > 2 && operands[2] == .bool(true)
+      else {
         return nil
       }
     case .objectRename:

@@ -55,7 +55,9 @@ struct PatternTable: Sendable {
     case .like: return nil
     case .regular(let flags): return try RegularProgram(key.pattern, flags: flags)
     case .similar(let escape):
-      guard let scalar = escape.text.unicodeScalars.first, escape.text.unicodeScalars.count == 1 else { return nil }
+      guard let scalar = escape.text.unicodeScalars.first, escape.text.unicodeScalars.count == 1 else {
+        return nil
+      }
       return try RegularProgram(similar: key.pattern, escape: scalar)
     }
   }

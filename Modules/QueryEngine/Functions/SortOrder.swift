@@ -100,7 +100,8 @@ package enum SortOrder {
     let ids = compare(left.id, right.id)
     if ids != 0 { return ids }
     if left.byteCount != right.byteCount { return order(left.byteCount, right.byteCount) }
-    return compare(left.metadata.mapValues { .string($0.text) }, right.metadata.mapValues { .string($0.text) })
+    return compare(
+      left.metadata.mapValues { .string($0.text) }, right.metadata.mapValues { .string($0.text) })
   }
 
   static func sorted<Member>(_ members: [TextKey: Member]) -> [(key: TextKey, value: Member)] {

@@ -51,7 +51,8 @@ extension ScalarProgram {
     case .double: isThere = list.contains(subject.double)
     case .string: isThere = list.contains(text: bytes(of: subject, document, scratch))
     case .bytes, .array, .object, .attachment, .decimal:
-      isThere = try value(of: subject, document, scratch).map { list.contains($0, for: node.listTest) } ?? false
+      isThere =
+        try value(of: subject, document, scratch).map { list.contains($0, for: node.listTest) } ?? false
     }
     return Scalar(
       of: node.listTest.answer(.init(subject), hasNull: list.hasNull, isNegated: node.flag, isThere: isThere))

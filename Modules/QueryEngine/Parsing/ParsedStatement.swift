@@ -65,7 +65,9 @@ package struct SourceMap: Sendable {
       case .path, .aggregate, .operation: false
       }
     }
-    guard let place = place ?? offsets.first(where: { $0.part.text?.isSame(as: found) == true }) else { return error }
+    guard let place = place ?? offsets.first(where: { $0.part.text?.isSame(as: found) == true }) else {
+      return error
+    }
     return error.located(at: place.offset, of: text)
   }
 }

@@ -64,7 +64,9 @@ extension Parser {
     if accept(.colon) {
       let start = current
       element = try parseName("a variable's name")
-      guard !element.isSame(as: first) else { throw failure(.syntax, "two variables have one name", at: start) }
+      guard !element.isSame(as: first) else {
+        throw failure(.syntax, "two variables have one name", at: start)
+      }
       position = Variable(first, slot: 0)
     }
     let isDeep = accept("WITHIN")

@@ -85,7 +85,9 @@ extension Parser {
 
   /// `name.name[0]['name']…`; after a dot any word is a name.
   mutating func parsePath() throws(QueryError) -> FieldPath {
-    var path: FieldPath = [.key(TextKey(try parseName("an expression (or a field's name)", or: "COLLECTION")))]
+    var path: FieldPath = [
+      .key(TextKey(try parseName("an expression (or a field's name)", or: "COLLECTION")))
+    ]
     while true {
       if accept(.dot) {
         guard let name = current.name else { throw unexpected(["a field's name"]) }

@@ -33,7 +33,9 @@ extension Parser {
     }
     let name = word.uppercased()
     // Two letters are near to too much.
-    guard name.utf8.count > 2 else { return keywords.first { !$0.isSame(as: name) && $0.sorted() == name.sorted() } }
+    guard name.utf8.count > 2 else {
+      return keywords.first { !$0.isSame(as: name) && $0.sorted() == name.sorted() }
+    }
     return NameDistance.nearest(to: name, among: keywords, reach: reach)
   }
 }

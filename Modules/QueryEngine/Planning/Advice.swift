@@ -171,7 +171,9 @@ extension AccessPath {
     case .index(let scan): return [scan.index.definition.name]
     case .union(let scans), .intersection(let scans):
       var names: [String] = []
-      for name in scans.map(\.index.definition.name) where !names.contains(where: name.isSame) { names.append(name) }
+      for name in scans.map(\.index.definition.name) where !names.contains(where: name.isSame) {
+        names.append(name)
+      }
       return names
     case .collectionScan, .ids, .idRange, .virtual: return []
     }

@@ -44,7 +44,8 @@ public struct SubscriptionQuery: Hashable, Sendable {
   /// Takes a predicate of the builder language on a collection.
   ///
   /// - Throws: What parsing throws; `argument`; `limit`.
-  public init(collection: String, builder text: String, arguments: [TextKey: Value] = [:]) throws(QueryError) {
+  public init(collection: String, builder text: String, arguments: [TextKey: Value] = [:]) throws(QueryError)
+  {
     let predicate = try Builder.parse(text)
     try self.init(
       .builder, collection, text, arguments, predicate == .literal(.bool(true)) ? nil : predicate, [])

@@ -92,7 +92,8 @@ extension Printer {
   /// A column with its name, unless it is the one that it has anyway.
   private func text(of column: Select.Column, at position: Int) -> String {
     text(of: column.expression)
-      + (column.name.isSame(as: column.expression.columnName(at: position)) ? "" : " AS \(Self.name(column.name))")
+      + (column.name.isSame(as: column.expression.columnName(at: position))
+        ? "" : " AS \(Self.name(column.name))")
   }
 
   private func text(of compound: CompoundSelect) -> String {

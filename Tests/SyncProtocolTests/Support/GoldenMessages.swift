@@ -221,7 +221,8 @@ struct GoldenMessages {
   static let seenReading: UInt64 = 0x018B_CFE5_6800_0001
 
   /// The wire form of a fresh document.
-  static func wireDocument(_ fields: [TextKey: Value], at clock: ManualClock = ManualClock()) throws -> [UInt8]
+  static func wireDocument(_ fields: [TextKey: Value], at clock: ManualClock = ManualClock()) throws
+    -> [UInt8]
   {
     let network = TestNetwork()
     let peer = try network.addPeer("writer", clock: clock)

@@ -52,7 +52,10 @@ struct StatsCommand: ParsableCommand {
       "collections": .map(
         Dictionary(
           statistics.collections.map {
-            (TextKey($0.name), .map(["documents": int($0.documentCount), "tombstones": int($0.tombstoneCount)]))
+            (
+              TextKey($0.name),
+              .map(["documents": int($0.documentCount), "tombstones": int($0.tombstoneCount)])
+            )
           }, uniquingKeysWith: { $1 })),
     ]
   }

@@ -66,7 +66,8 @@ struct DeclaredTypes: Sendable {
   /// A new document's fields, with counters where they are declared.
   func counting(_ members: [TextKey: Value]) -> [TextKey: Value] { Self.counting(members, fields) }
 
-  private static func counting(_ members: [TextKey: Value], _ fields: [FieldDeclaration]) -> [TextKey: Value] {
+  private static func counting(_ members: [TextKey: Value], _ fields: [FieldDeclaration]) -> [TextKey: Value]
+  {
     var members = members
     for field in fields {
       switch (field.type, members[field.name]) {

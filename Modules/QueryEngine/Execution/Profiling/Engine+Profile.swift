@@ -26,7 +26,8 @@ extension Engine {
     ]
     if statement.writes { row["mutated"] = .int(Int64(result.mutatedDocumentIDs.count)) }
     return QueryResult(
-      rows: result.rows + [Row([TextKey(Self.column): .map(row)])], mutatedDocumentIDs: result.mutatedDocumentIDs)
+      rows: result.rows + [Row([TextKey(Self.column): .map(row)])],
+      mutatedDocumentIDs: result.mutatedDocumentIDs)
   }
 }
 

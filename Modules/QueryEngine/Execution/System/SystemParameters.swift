@@ -129,7 +129,8 @@ public final class SystemParameters: Sendable {
     let key = name.lowercased()
     let (found, names) = parameters.withLock { ($0[key], Array($0.keys)) }
     guard let found else {
-      let nearest = AbsentParameter.substitutes[key] ?? NameDistance.nearest(to: key, among: names.map(\.text))
+      let nearest =
+        AbsentParameter.substitutes[key] ?? NameDistance.nearest(to: key, among: names.map(\.text))
       let hint = nearest.map { ": did you mean '\($0)'?" } ?? ""
       throw QueryError(
         .unknownParameter, "unknown parameter '\(key)'\(hint)", found: key,

@@ -19,7 +19,9 @@ enum DatePart: String, Sendable {
       self = part
     } else if name.utf8.starts(with: "millisecond".utf8), name.utf8.count <= 12 {
       self = .millisecond
-    } else if name.utf8.last == UInt8(ascii: "s"), let part = DatePart(rawValue: String(name.dropLast())), part.isUnit {
+    } else if name.utf8.last == UInt8(ascii: "s"), let part = DatePart(rawValue: String(name.dropLast())),
+      part.isUnit
+    {
       self = part
     } else {
       return nil
