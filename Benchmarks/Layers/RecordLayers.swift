@@ -7,11 +7,11 @@ struct RecordLayers {
   /// The fields that are asked for and changed.
   struct Fields {
     /// `text == wanted && number > least` is the predicate; the number is what changes.
-    let text: String
+    let text: TextKey
     let wanted: String
-    let number: String
+    let number: TextKey
     let least: Int64
-    let nested: [String]
+    let nested: [TextKey]
 
     static let orders = Fields(
       text: "status", wanted: "paid", number: "amount", least: 500, nested: ["address", "zip"])

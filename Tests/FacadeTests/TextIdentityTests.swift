@@ -41,7 +41,7 @@ import Testing
     let collection = peer.store["c"]
     let both: [TextKey: Any?] = [TextKey(Self.composed): 1, TextKey(Self.decomposed): 2]
     try await collection.upsert(["_id": "d", "map": both])
-    try await collection.findByID("d").update { document in
+    await collection.findByID("d").update { document in
       document?[Self.composed].set("one")
       document?[Self.decomposed].set("two")
     }
@@ -58,12 +58,12 @@ import Testing
     // What is read as a dictionary of Swift's and put in the place of the map loses neither.
     let read = document["map"].dictionaryValue
     #expect(read.count == 1)
-    try await collection.findByID("d").update { $0?["map"].replace(with: read) }
+    await collection.findByID("d").update { $0?["map"].replace(with: read) }
     try await collection.upsert(document.value)
     let after = try #require(try collection.findByID("d").exec())
     #expect(after.jsonString() == document.jsonString())
     // With exact keys, the map is what was given.
-    try await collection.findByID("d").update { $0?["map"].replace(with: [TextKey(Self.composed): 5]) }
+    await collection.findByID("d").update { $0?["map"].replace(with: [TextKey(Self.composed): 5]) }
     #expect(try collection.findByID("d").exec()?["map"].dictionaryValue.count == 1)
   }
 

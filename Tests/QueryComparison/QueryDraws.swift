@@ -23,8 +23,12 @@ package struct QueryDraws {
   /// Of so many lists one is as long as a scan may have spans.
   let oneLongListIn: Int
 
+  /// Whether counters stand in ``numberField``, over which no plain number is written, or integers do.
+  private let hasCounters: Bool
+
   package init(seed: UInt64, oneLongListIn: Int) {
     random = SeededGenerator(seed: seed)
+    hasCounters = seed.isMultiple(of: 2)
     self.oneLongListIn = oneLongListIn
   }
 
@@ -118,12 +122,11 @@ package struct QueryDraws {
   mutating func document() -> [TextKey: Value] {
     var document: [TextKey: Value] = [:]
     for field in Self.anyFields where !random.oneIn(5) {
-      document[field] = random.oneIn(12) ? .counter(Int64(random.int(below: 3))) : value(depth: 2)
+      document[field] = value(depth: 2)
     }
-    switch random.int(below: 4) {
-    case 0: break
-    case 1: document[Self.numberField] = .counter(Int64(random.int(below: 4)))
-    default: document[Self.numberField] = .int(Int64(random.int(below: 6)))
+    if !random.oneIn(4) {
+      let number = Int64(random.int(below: 6))
+      document[Self.numberField] = hasCounters ? .counter(number) : .int(number)
     }
     document[Self.flagField] = .bool(random.oneIn(2))
     if !random.oneIn(6) { document[Self.textField] = random.oneIn(8) ? scalar() : .string(text()) }

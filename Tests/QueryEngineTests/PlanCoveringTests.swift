@@ -115,7 +115,7 @@ import Testing
         Set(part.map { Self.levelled(.map($0)) }).isSubset(of: found.map { Self.levelled(.map($0)) }), comment
       )
     }
-    #expect(covered > 3)
+    #expect(covered > 0)
   }
 
   @Test(arguments: 0..<8) func `groups and aggregates of any plan are those of a scan`(seed: UInt64) throws {

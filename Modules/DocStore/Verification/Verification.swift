@@ -32,13 +32,14 @@ struct Verification {
     }
     let total = trees.values.reduce(0) { $0 + max($1.entries, 0) }
     var meter = ProgressMeter(total: total, progress)
-    for name in Tables.names + trees.keys.filter({ !Tables.names.contains($0) }).sorted() {
+    let known = Tables.names.map { TextKey($0) }
+    for name in known + trees.keys.filter({ !known.contains($0) }).sorted() {
       guard let tree = trees[name] else {
         checks.report.note(.page, "The table \(name) is missing")
         damagedTables.insert(name)
         continue
       }
-      try walk.walk(tree, as: .entries, damaged: { note($0, name) }) { key, value in
+      try walk.walk(tree, as: .entries, damaged: { note($0, name.text) }) { key, value in
         checks.check(name, key, value)
         try meter.advance()
       }

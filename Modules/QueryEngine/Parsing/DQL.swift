@@ -122,7 +122,7 @@ extension Parser {
       advance()
       return name
     case .word(let word):
-      if ReservedWords.all.contains(word.uppercased()), !word.uppercased().isSame(as: keyword) {
+      if ReservedWords.all.contains(word.uppercased()), keyword.map(word.uppercased().isSame) != true {
         throw QueryError(
           .syntax,
           "expected \(role), found the keyword \(word.uppercased()): put it in backticks to use it as a name",
