@@ -35,7 +35,7 @@ final class DunlinQueries: QueryContender {
       try store.createIndex(
         IndexDefinition(
           name: fields.joined(separator: "_"), collection: collection.name,
-          fields: fields.map { IndexField([$0]) }))
+          fields: fields.map { IndexField([TextKey($0)]) }))
     }
   }
 

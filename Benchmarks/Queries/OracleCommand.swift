@@ -104,7 +104,7 @@ final class OracleWorld {
     for fields in indexes {
       let definition = IndexDefinition(
         name: fields.joined(separator: "_"), collection: "t",
-        fields: fields.map { IndexField($0.split(separator: ".").map(String.init)) })
+        fields: fields.map { IndexField($0.split(separator: ".").map { TextKey(String($0)) }) })
       try store.createIndex(definition)
     }
   }

@@ -13,7 +13,7 @@ final class DunlinContender: Contender {
       try transaction.collection(Self.collection).map { try transaction.indexes(of: $0) } ?? []
     }.map(\.definition.name)
     for index in indexes where !known.contains(index.name) {
-      let fields = index.fields.map { IndexField([$0]) }
+      let fields = index.fields.map { IndexField([TextKey($0)]) }
       try store.createIndex(IndexDefinition(name: index.name, collection: Self.collection, fields: fields))
     }
   }
@@ -77,7 +77,7 @@ final class DunlinContender: Contender {
   func update(_ keys: [DocumentID], field: String, to values: [Int64]) throws {
     try store.write { transaction in
       for (key, value) in zip(keys, values) {
-        try transaction.update(key, in: Self.collection, [.set([field], .int(value))])
+        try transaction.update(key, in: Self.collection, [.set([TextKey(field)], .int(value))])
       }
     }
   }

@@ -2,7 +2,8 @@ extension Duration {
   /// The duration as people say it: `83 ms`, `1.4 s`, `2 min`, `3 h`; two or three digits are enough.
   package var text: String {
     if self < .zero { return "-" + (.zero - self).text }
-    func rounded(to unit: Duration) -> Int64 { Int64((self / unit).rounded()) }
+    // `rounded()` would have a program that links this module alone need the C library of mathematics.
+    func rounded(to unit: Duration) -> Int64 { Int64(self / unit + 0.5) }
     switch self {
     case .zero: return "0 s"
     case ..<Duration.milliseconds(1): return "\(rounded(to: .microseconds(1))) µs"
