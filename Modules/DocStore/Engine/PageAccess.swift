@@ -61,7 +61,7 @@ import CRDTCore
       }
       return try body(cursor.value)
     }
-    let isSuspect = try prepare(table, key)
+    let isSuspect = try prepare(table, key, for: .looking)
     // SAFETY: mdb_get reads the key during the call only and never writes through it. The value stays in
     // place until the transaction ends or writes again, and neither happens while `body` runs.
     return try unsafe key.withUnsafeBytes { bytes in
@@ -74,7 +74,8 @@ import CRDTCore
         return nil
       }
       try StoreError.check(rc, "mdb_get")
-      return try unsafe body(RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
+      return try unsafe body(
+        RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
     }
   }
 
@@ -86,7 +87,7 @@ import CRDTCore
       if !isThere { try cursor.checkAbsence() }
       return isThere
     }
-    let isSuspect = try prepare(table, key)
+    let isSuspect = try prepare(table, key, for: .looking)
     // SAFETY: mdb_get reads the key during the call only; the value is not looked at.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
@@ -158,7 +159,8 @@ import CRDTCore
       }
     }
     if rc == MDB_KEYEXIST {
-      throw StoreError(.corrupt, "The keys of a table are out of order", operation: "mdb_put", underlying: rc)
+      throw StoreError(
+        .corrupt, "The keys of a table are out of order", operation: "mdb_put", underlying: rc)
     }
     try StoreError.check(rc, "mdb_put")
   }
@@ -215,7 +217,7 @@ import CRDTCore
   private func scanByEngine(
     _ table: MDB_dbi, from start: RawSpan, _ body: (RawSpan, RawSpan, Bool) throws -> Bool
   ) throws {
-    var isSuspect = try prepare(table, start, for: .neighbours)
+    var isSuspect = try prepare(table, start, for: .reading)
     var cursor: OpaquePointer?
     // SAFETY: the cursor is closed before its transaction ends; spans of keys and values are good until
     // the cursor moves on or the transaction writes, and `body` has returned by then.
@@ -231,8 +233,9 @@ import CRDTCore
     }
     while rc == MDB_SUCCESS {
       let name = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(key.mv_data), byteCount: key.mv_size)
-      let bytes = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size)
-      isSuspect = try prepare(table, name, for: .neighbours) || bytes.byteCount > Self.inlineBytes
+      let bytes = unsafe RawSpan(
+        _unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size)
+      isSuspect = try prepare(table, name, for: .reading) || bytes.byteCount > Self.inlineBytes
       guard try body(name, bytes, isSuspect) else { return }
       rc = unsafe mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
     }
@@ -290,7 +293,8 @@ import CRDTCore
       let rc = unsafe mdb_cursor_get(cursor, &name, &found, MDB_SET)
       if rc == MDB_NOTFOUND { return nil }
       try StoreError.check(rc, "mdb_cursor_get")
-      return try unsafe body(RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
+      return try unsafe body(
+        RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
     }
   }
 

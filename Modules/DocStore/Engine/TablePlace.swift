@@ -45,7 +45,7 @@ import CRDTCore
       guard let value = unsafe tree?.valueBytes else { return nil }
       return try unsafe body(RawSpan(_unsafeStart: value.start, byteCount: value.count), isSuspect)
     }
-    let isSuspect = try access.prepare(table, key)
+    let isSuspect = try access.prepare(table, key, for: .looking)
     let result: R? = try unsafe PageAccess.withValue(engine, key) { value in
       try body(value, isSuspect || value.byteCount > PageAccess.inlineBytes)
     }
@@ -66,7 +66,7 @@ import CRDTCore
       return
     }
     for step in [MDB_PREV, MDB_NEXT] {
-      try access.prepare(table, key, for: .neighbours)
+      try access.prepare(table, key, for: .reading)
       // SAFETY: the engine reads the key during the call only; what it points to stays in place until the
       // transaction ends or writes again, and neither happens while `body` runs.
       try unsafe key.withUnsafeBytes { bytes in
@@ -77,11 +77,14 @@ import CRDTCore
         var rc = unsafe mdb_cursor_get(engine, &name, &value, MDB_SET_KEY)
         let page = unsafe UInt(bitPattern: name.mv_data) / UInt(Environment.pageBytes)
         while rc == MDB_SUCCESS {
-          guard unsafe UInt(bitPattern: name.mv_data) / UInt(Environment.pageBytes) == page else { break }
-          let found = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)
+          guard unsafe UInt(bitPattern: name.mv_data) / UInt(Environment.pageBytes) == page else {
+            break
+          }
+          let found = unsafe RawSpan(
+            _unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)
           try unsafe body(
             found, RawSpan(_unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size))
-          try access.prepare(table, found, for: .neighbours)
+          try access.prepare(table, found, for: .reading)
           rc = unsafe mdb_cursor_get(engine, &name, &value, step)
         }
         if rc != MDB_SUCCESS, rc != MDB_NOTFOUND { throw StoreError(engine: rc, "mdb_cursor_get") }
@@ -91,12 +94,13 @@ import CRDTCore
 
   /// Visits entries from one end of `start..<end` to the other until `body` returns `false`.
   func scan(
-    from start: RawSpan, to end: RawSpan, reversed: Bool, _ body: (RawSpan, RawSpan, Bool) throws -> Bool
+    from start: RawSpan, to end: RawSpan, reversed: Bool,
+    _ body: (RawSpan, RawSpan, Bool) throws -> Bool
   ) throws {
     guard let engine = unsafe engine else {
       return try scanTree(from: start, to: end, reversed: reversed, body)
     }
-    try access.prepare(table, reversed ? end : start, for: .neighbours)
+    try access.prepare(table, reversed ? end : start, for: .reading)
     var key = unsafe MDB_val()
     var value = unsafe MDB_val()
     // SAFETY: keys and values stay in place until the cursor moves or the transaction writes, and `body`
@@ -111,16 +115,18 @@ import CRDTCore
     }
     while rc == MDB_SUCCESS {
       let name = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(key.mv_data), byteCount: key.mv_size)
-      let bytes = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size)
+      let bytes = unsafe RawSpan(
+        _unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size)
       guard reversed ? name.compare(start) >= 0 : name.compare(end) < 0 else { return }
-      guard try body(name, bytes, access.prepare(table, name, for: .neighbours)) else { return }
+      guard try body(name, bytes, access.prepare(table, name, for: .reading)) else { return }
       rc = unsafe mdb_cursor_get(engine, &key, &value, reversed ? MDB_PREV : MDB_NEXT)
     }
     if rc != MDB_NOTFOUND { throw StoreError(engine: rc, "mdb_cursor_get") }
   }
 
   private func scanTree(
-    from start: RawSpan, to end: RawSpan, reversed: Bool, _ body: (RawSpan, RawSpan, Bool) throws -> Bool
+    from start: RawSpan, to end: RawSpan, reversed: Bool,
+    _ body: (RawSpan, RawSpan, Bool) throws -> Bool
   ) throws {
     guard let snapshot = access.reading else { return }
     var cursor = TreeCursor(snapshot, StoreTable(table))

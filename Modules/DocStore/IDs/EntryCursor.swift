@@ -31,13 +31,14 @@ import CRDTCore
 
   /// Opens one of the engine's cursors.
   private mutating func open(from start: RawSpan) throws(StoreError) {
-    try access.prepare(table, start, for: .neighbours)
+    try access.prepare(table, start, for: .reading)
     let cursor = try unsafe access.openCursor(table)
     unsafe engine = cursor
     let rc = unsafe start.withUnsafeBytes { bytes in
       unsafe name = MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-      return unsafe mdb_cursor_get(cursor, &name, &stored, bytes.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
+      return unsafe mdb_cursor_get(
+        cursor, &name, &stored, bytes.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
     }
     isAtEnd = rc != MDB_SUCCESS
     if rc != MDB_SUCCESS, rc != MDB_NOTFOUND { throw StoreError(engine: rc, "mdb_cursor_get") }
@@ -69,7 +70,7 @@ import CRDTCore
       return settle()
     }
     let here = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)
-    try access.prepare(table, here, for: .neighbours)
+    try access.prepare(table, here, for: .reading)
     let rc = unsafe mdb_cursor_get(engine, &name, &stored, MDB_NEXT)
     isAtEnd = rc == MDB_NOTFOUND
     if !isAtEnd { try StoreError.check(rc, "mdb_cursor_get") }
@@ -82,6 +83,7 @@ import CRDTCore
       return
     }
     unsafe name = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.start))
-    unsafe stored = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.start))
+    unsafe stored = MDB_val(
+      mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.start))
   }
 }

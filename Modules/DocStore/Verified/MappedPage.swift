@@ -15,6 +15,12 @@
   /// Orders two keys as the engine does.
   @inline(__always)
   static func order(_ a: KeyBytes, _ b: KeyBytes) -> Int {
+    // Most differ in their first bytes.
+    if a.count >= 8, b.count >= 8 {
+      let left = UInt64(bigEndian: unsafe a.start.loadUnaligned(as: UInt64.self))
+      let right = UInt64(bigEndian: unsafe b.start.loadUnaligned(as: UInt64.self))
+      if left != right { return left < right ? -1 : 1 }
+    }
     let order = unsafe Int(memcmp(a.start, b.start, min(a.count, b.count)))
     return order != 0 ? order : a.count - b.count
   }
@@ -98,7 +104,9 @@
   }
 
   /// The share of the page that its entries take, in percent.
-  var fill: Int { (lower - Self.headerBytes + Environment.pageBytes - upper) * 100 / Environment.pageBytes }
+  var fill: Int {
+    (lower - Self.headerBytes + Environment.pageBytes - upper) * 100 / Environment.pageBytes
+  }
 
   /// The first entry whose key is not below `key`, and whether it is the same; a branch's first key is below all.
   @inline(__always)
@@ -132,34 +140,40 @@
   /// - Returns: `nil` when everything fits.
   func damage(_ number: Int, isLeaf: Bool, _ use: TreePage.Use) -> String? {
     let (lower, upper) = (lower, upper)
-    guard self.number == UInt64(number), flags == (isLeaf ? TreePage.Flag.leaf : TreePage.Flag.branch),
+    guard self.number == UInt64(number),
+      flags == (isLeaf ? TreePage.Flag.leaf : TreePage.Flag.branch),
       lower > Self.headerBytes, lower % 2 == 0, lower <= upper, upper <= Environment.pageBytes
     else { return "its head is wrong" }
+    let pageBytes = Environment.pageBytes
     var used = 0
-    var previous: KeyBytes?
+    var previous = unsafe KeyBytes(start: start, count: 0)
+    // The first key of a branch is not used.
+    var hasPrevious = false
     for index in 0..<count {
       let start = offset(index)
-      guard start >= upper, start + Self.nodeBytes <= Environment.pageBytes, start % 2 == 0 else {
+      guard start >= upper, start &+ Self.nodeBytes <= pageBytes, start & 1 == 0 else {
         return "an entry lies outside"
       }
       let key = key(at: start)
-      var end = start + Self.nodeBytes + key.count
+      var end = start &+ Self.nodeBytes &+ key.count
       if isLeaf {
-        let flags = load16(start + 4)
-        let valueBytes = load16(start) | load16(start + 2) << 16
-        end += flags & TreePage.Flag.longValue != 0 ? 8 : valueBytes
-        guard isAllowed(flags, valueBytes, use) else { return "an entry is of a kind that no store has" }
+        let flags = load16(start &+ 4)
+        let valueBytes = load16(start) | load16(start &+ 2) << 16
+        end &+= flags & TreePage.Flag.longValue != 0 ? 8 : valueBytes
+        guard isAllowed(flags, valueBytes, use) else {
+          return "an entry is of a kind that no store has"
+        }
       }
-      guard end <= Environment.pageBytes else { return "an entry is too long" }
-      used += (end - start + 1) & ~1
-      // The first key of a branch is not used.
-      guard isLeaf || index > 0 else { continue }
+      guard end <= pageBytes else { return "an entry is too long" }
+      used &+= (end &- start &+ 1) & ~1
+      if !isLeaf, index == 0 { continue }
       guard key.count > 0, key.count <= Self.maximumKeyBytes,
-        previous.map({ isOrdered($0, key, use) }) ?? true
+        !hasPrevious || order(previous, key, use) < 0
       else { return "its keys are not in order" }
       previous = key
+      hasPrevious = true
     }
-    return used == Environment.pageBytes - upper ? nil : "entries overlap, or leave gaps"
+    return used == pageBytes - upper ? nil : "entries overlap, or leave gaps"
   }
 
   /// Whether the keys of a page without ``damage(_:isLeaf:_:)`` are those that the pages above say.
@@ -180,11 +194,6 @@
     case .freeList, .entries: flags & ~TreePage.Flag.longValue == 0
     case .tables: flags == TreePage.Flag.table && valueBytes == PageFile.Tree.byteCount
     }
-  }
-
-  @inline(__always)
-  private func isOrdered(_ a: KeyBytes, _ b: KeyBytes, _ use: TreePage.Use) -> Bool {
-    order(a, b, use) < 0
   }
 
   @inline(__always)

@@ -28,7 +28,8 @@ import Synchronization
     let byteCount = capacity * Self.wordsPerPage * MemoryLayout<UInt64>.stride
     // SAFETY: an anonymous mapping stands for itself; zeros are atomic zeros.
     let room = unsafe mmap(
-      nil, max(byteCount, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | Self.noReserve, -1, 0)
+      nil, max(byteCount, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | Self.noReserve, -1, 0
+    )
     guard let room = unsafe room, unsafe room != MAP_FAILED else {
       unsafe words = nil
       self.capacity = 0
@@ -62,6 +63,7 @@ import Synchronization
     private static let flagBits: UInt64 = 4
     private static let hasDamagedEntries: UInt64 = 1
     private static let isLinked: UInt64 = 2
+    private static let hasUncheckedEntries: UInt64 = 8
 
     init(parent: Int, index: Int, table: Int, level: Int) {
       let place = UInt64(parent) << 24 | UInt64(index) << 12 | UInt64(table) << 6 | UInt64(level)
@@ -77,13 +79,17 @@ import Synchronization
 
     /// Whether not all entries are whole, so that each has to be looked at when it is read.
     var hasDamagedEntries: Bool { rawValue & Self.hasDamagedEntries != 0 }
+    /// Whether the entries themselves have not been looked at: a transaction that writes need not.
+    var hasUncheckedEntries: Bool { rawValue & Self.hasUncheckedEntries != 0 }
     /// Whether what the entries refer to was found to be there.
     var isLinked: Bool { rawValue & Self.isLinked != 0 }
 
-    func adding(hasDamagedEntries: Bool = false, isLinked: Bool = false) -> Place {
+    func adding(
+      hasDamagedEntries: Bool = false, isLinked: Bool = false, hasUncheckedEntries: Bool = false
+    ) -> Place {
       Place(
         rawValue: rawValue | (hasDamagedEntries ? Self.hasDamagedEntries : 0)
-          | (isLinked ? Self.isLinked : 0))
+          | (isLinked ? Self.isLinked : 0) | (hasUncheckedEntries ? Self.hasUncheckedEntries : 0))
     }
 
     /// The same place with what `other` knows of the page.
@@ -126,8 +132,10 @@ import Synchronization
 
   /// Whether the page was found to be the one that its place calls for since `time`.
   @inline(__always)
-  func isExpected(_ page: Int, at place: Place, since time: UInt64) -> Bool {
-    load(page, 2) >> 4 == place.bare && load(page, 3) >= time
+  func isExpected(_ page: Int, at place: Place, since time: UInt64, _ needsEntries: Bool) -> Bool {
+    let known = load(page, 2)
+    return known >> 4 == place.bare && load(page, 3) >= time
+      && !(needsEntries && Place(rawValue: known).hasUncheckedEntries)
   }
 
   /// Notes that the page was verified under a snapshot, in a place.

@@ -35,8 +35,7 @@ extension PageVerifier {
     var cursor = TreeCursor(snapshot, .list)
     try cursor.go()
     while !cursor.isAtEnd {
-      let name = cursor.key.copied
-      if let table = StoreTable.named.first(where: { Array($0.name.utf8) == name }) {
+      if let table = StoreTable(spelled: cursor.key) {
         guard let root = TreeRoot(PageFile.Tree(cursor.value.copied, at: 0)) else {
           throw note(PageDamage(page: cursor.page, what: "a table is described wrongly"), .list)
         }

@@ -71,6 +71,8 @@ import CLMDB
   struct Expectation {
     let table: StoreTable
     let isLeaf: Bool
+    /// Whether the entries of a leaf have to be looked at as well.
+    var readsEntries = true
     let place: PageMarks.Place
     /// The page above; ``PageMarks/Place/root`` for what names a root.
     let parent: Int
@@ -82,7 +84,8 @@ import CLMDB
   /// - Throws: `corrupt` when it is not.
   @inline(never)
   func meet(
-    _ number: Int, as expected: Expectation, for snapshot: UInt64, pageCount: Int, above floor: UInt64
+    _ number: Int, as expected: Expectation, for snapshot: UInt64, pageCount: Int,
+    above floor: UInt64
   ) throws(StoreError) {
     do throws(PageDamage) {
       try check(number, as: expected, for: snapshot, pageCount: pageCount, above: floor)
@@ -92,7 +95,8 @@ import CLMDB
   }
 
   private func check(
-    _ number: Int, as expected: Expectation, for snapshot: UInt64, pageCount: Int, above floor: UInt64
+    _ number: Int, as expected: Expectation, for snapshot: UInt64, pageCount: Int,
+    above floor: UInt64
   ) throws(PageDamage) {
     guard Environment.metaPages..<pageCount ~= number else {
       throw PageDamage(page: number, what: "there is no such page")
@@ -111,12 +115,22 @@ import CLMDB
     if isOriginal(expected.parent), isFree(number, for: snapshot) {
       throw PageDamage(page: number, what: "it is used, and listed as free")
     }
-    if isKnown { return marks.notePlace(number, place.keeping(known), by: snapshot) }
+    let isComplete = !(expected.readsEntries && known.hasUncheckedEntries)
+    if isKnown, isComplete { return marks.notePlace(number, place.keeping(known), by: snapshot) }
     var isWhole = true
-    if isLeaf { isWhole = try checkEntries(page, number, expected.table, snapshot, pageCount) }
-    marks.noteVerified(number, by: snapshot, at: place.adding(hasDamagedEntries: !isWhole))
+    if isLeaf {
+      isWhole = try checkEntries(
+        page, number, expected.table, snapshot, pageCount, all: expected.readsEntries)
+    }
+    let found = place.adding(
+      hasDamagedEntries: !isWhole, isLinked: isKnown && known.isLinked,
+      hasUncheckedEntries: isLeaf && !expected.readsEntries)
+    marks.noteVerified(number, by: snapshot, at: found)
     // No reason not to walk over it: each entry is looked at when it is read.
-    if !isWhole { _ = note(PageDamage(page: number, what: "an entry is not whole"), expected.table) }
+    if !isWhole {
+      _ = note(
+        PageDamage(page: number, what: "an entry is not whole"), expected.table, isTold: false)
+    }
   }
 
   private func isFree(_ page: Int, for snapshot: UInt64) -> Bool {
@@ -129,7 +143,8 @@ import CLMDB
   /// - Returns: Whether all are whole.
   /// - Throws: What makes the page one that cannot be walked over.
   private func checkEntries(
-    _ page: MappedPage, _ number: Int, _ table: StoreTable, _ snapshot: UInt64, _ pageCount: Int
+    _ page: MappedPage, _ number: Int, _ table: StoreTable, _ snapshot: UInt64, _ pageCount: Int,
+    all: Bool
   ) throws(PageDamage) -> Bool {
     var isWhole = true
     for index in 0..<page.count {
@@ -145,6 +160,7 @@ import CLMDB
         guard table == .freeList else { continue }
         unsafe start = self.page(long).start + MappedPage.headerBytes
       }
+      guard all else { continue }
       let key = page.key(index)
       // SAFETY: the page's own words were checked before, so that both lie inside it, or on the pages of the value.
       let name = unsafe RawSpan(_unsafeStart: key.start, byteCount: key.count)
@@ -167,7 +183,8 @@ import CLMDB
       throw PageDamage(page: number, what: "there is no such page")
     }
     let page = page(number)
-    guard page.number == UInt64(number), page.flags == TreePage.Flag.overflow, page.longPages >= needed,
+    guard page.number == UInt64(number), page.flags == TreePage.Flag.overflow,
+      page.longPages >= needed,
       page.longPages <= pageCount - number
     else { throw PageDamage(page: number, what: "the head of a long value is wrong") }
   }
@@ -180,21 +197,24 @@ import CLMDB
     if marks.isVerified(page, for: snapshot, above: floor) { return true }
     guard LeafEntries.isWhole(key, value, in: table) else { return false }
     marks.noteVerified(
-      page, by: snapshot, at: PageMarks.Place(parent: PageMarks.Place.root, index: 0, table: 63, level: 0))
+      page, by: snapshot,
+      at: PageMarks.Place(parent: PageMarks.Place.root, index: 0, table: 63, level: 0))
     return true
   }
 
-  /// Remembers a damaged page, and tells of it the first time.
-  func note(_ damage: PageDamage, _ table: StoreTable) -> StoreError {
+  /// Remembers a damaged page, and tells of it the first time, unless readers of the entry will be told.
+  func note(_ damage: PageDamage, _ table: StoreTable, isTold: Bool = true) -> StoreError {
     let found = DamagedPage(page: damage.page, table: table.name, message: damage.message)
     let isNew = state.withLock { state in
-      guard state.damaged.count < Self.limit, !state.damaged.contains(where: { $0.page == found.page }) else {
+      guard state.damaged.count < Self.limit,
+        !state.damaged.contains(where: { $0.page == found.page })
+      else {
         return false
       }
       state.damaged.append(found)
       return true
     }
-    if isNew { report(found) }
+    if isNew, isTold { report(found) }
     return StoreError(found, operation: "read")
   }
 }

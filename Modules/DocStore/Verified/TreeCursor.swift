@@ -4,6 +4,7 @@
   /// Not counted, for a look-up costs as much as counting.
   private let owned: Unmanaged<VerifiedSnapshot>
   let table: StoreTable
+  private let readsEntries: Bool
   private let root: TreeRoot
   /// From the root to the leaf: pages, and the entries in them.
   private var numbers: [12 of Int]
@@ -16,7 +17,13 @@
   /// Whether some entries of the page may not be whole.
   private(set) var hasDamagedEntries = false
 
-  init(_ snapshot: VerifiedSnapshot, _ table: StoreTable) {
+  /// - Parameters:
+  ///   - snapshot: The commit.
+  ///   - table: The tree.
+  ///   - readsEntries: Whether entries are read, so that they are looked at; a transaction that only sees to the
+  ///     engine's ways passes over those of large tables.
+  init(_ snapshot: VerifiedSnapshot, _ table: StoreTable, readsEntries: Bool = true) {
+    self.readsEntries = readsEntries || table != .documents && table != .rows
     unsafe owned = Unmanaged.passUnretained(snapshot)
     self.table = table
     root = snapshot.roots[table]
@@ -70,7 +77,8 @@
       return unsafe KeyBytes(start: leaf.start + offset, count: byteCount)
     }
     let page = Int(truncatingIfNeeded: leaf.load64(offset))
-    return unsafe KeyBytes(start: snapshot.page(page).start + MappedPage.headerBytes, count: byteCount)
+    return unsafe KeyBytes(
+      start: snapshot.page(page).start + MappedPage.headerBytes, count: byteCount)
   }
 
   /// Key and value where it stands.
@@ -231,11 +239,12 @@
     guard levels == 0 else { return }
     let place = PageMarks.Place(
       parent: PageMarks.Place.root, index: 0, table: table.rawValue, level: 0)
-    if !snapshot.isVerified(root.page, at: place, parent: PageMarks.Place.root) {
+    if !snapshot.isVerified(root.page, at: place, parent: PageMarks.Place.root, readsEntries) {
       try snapshot.meet(
         root.page,
         as: PageVerifier.Expectation(
-          table: table, isLeaf: root.depth == 1, place: place, parent: PageMarks.Place.root,
+          table: table, isLeaf: root.depth == 1, readsEntries: readsEntries, place: place,
+          parent: PageMarks.Place.root,
           bounds: MappedPage.Bounds()))
     }
     numbers[0] = root.page
@@ -248,10 +257,11 @@
     if levels > level + 1, indices[level] == index { return }
     let parent = numbers[level]
     let number = snapshot.page(parent).child(index)
-    let place = PageMarks.Place(parent: parent, index: index, table: table.rawValue, level: level + 1)
+    let place = PageMarks.Place(
+      parent: parent, index: index, table: table.rawValue, level: level + 1)
     indices[level] = index
     levels = level + 1
-    if !snapshot.isVerified(number, at: place, parent: parent) {
+    if !snapshot.isVerified(number, at: place, parent: parent, readsEntries) {
       try meet(number, at: place, level, index)
     }
     numbers[level + 1] = number
@@ -267,7 +277,8 @@
     try snapshot.meet(
       number,
       as: PageVerifier.Expectation(
-        table: table, isLeaf: level + 2 == root.depth, place: place, parent: numbers[level],
+        table: table, isLeaf: level + 2 == root.depth, readsEntries: readsEntries, place: place,
+        parent: numbers[level],
         bounds: bounds(level, index)))
   }
 

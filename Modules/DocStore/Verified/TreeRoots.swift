@@ -1,4 +1,5 @@
 import CLMDB
+import CRDTCore
 
 /// Where a tree begins, and what the engine counts in it.
 struct TreeRoot: Sendable {
@@ -44,7 +45,8 @@ final class TreeRoots: Sendable {
 
   /// The list of tables and that of free pages alone, which a meta page names.
   convenience init?(_ meta: PageFile.Meta) {
-    guard let list = TreeRoot(meta.tables), let free = TreeRoot(meta.freeList, isFreeList: true) else {
+    guard let list = TreeRoot(meta.tables), let free = TreeRoot(meta.freeList, isFreeList: true)
+    else {
       return nil
     }
     var trees = [18 of TreeRoot](repeating: .none)
@@ -94,6 +96,16 @@ struct StoreTable: Hashable, Sendable {
     guard let place = Tables.names.firstIndex(of: name) else { return nil }
     rawValue = place
   }
+
+  /// The same by the bytes of its name.
+  init?(spelled name: RawSpan) {
+    guard let place = Self.spellings.firstIndex(where: { $0.rawBytes.isEqual(to: name) }) else {
+      return nil
+    }
+    rawValue = place
+  }
+
+  private static let spellings = Tables.names.map { Array($0.utf8) }
 
   static var named: [StoreTable] { Tables.names.indices.map { StoreTable(rawValue: $0) } }
 

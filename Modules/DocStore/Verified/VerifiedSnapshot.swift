@@ -41,11 +41,13 @@
 
   /// Whether a page is known to be what it is reached as.
   @inline(__always)
-  func isVerified(_ number: Int, at place: PageMarks.Place, parent: Int) -> Bool {
+  func isVerified(
+    _ number: Int, at place: PageMarks.Place, parent: Int, _ needsEntries: Bool
+  ) -> Bool {
     let since = parent == PageMarks.Place.root ? 0 : marks.verified(parent)
     return number >= 0 && number < roots.pageCount
       && marks.isVerified(number, for: roots.number, above: floor)
-      && marks.isExpected(number, at: place, since: since)
+      && marks.isExpected(number, at: place, since: since, needsEntries)
   }
 
   @inline(never)

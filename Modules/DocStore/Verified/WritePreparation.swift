@@ -1,11 +1,15 @@
 /// What the engine is about to do with a key.
 enum WriteUse {
-  /// To look it up, or to put it where nothing stands.
+  /// To put it where nothing stands, or to look up what is looked at whole.
   case path
+  /// To look it up.
+  case looking
   /// To put another value in place of what stands there.
   case replacing
-  /// To remove it, or to go on from it.
+  /// To remove it.
   case neighbours
+  /// To go on from it, reading.
+  case reading
 }
 
 /// What a transaction that writes has made sure of: the pages that the engine may walk over.
@@ -61,6 +65,7 @@ final class WritePreparation {
   private var hasDamagedEntries = false
   private var areNeighboursReady = false
   private var isReplaced = false
+  private var areEntriesReady = false
   /// Pages of which the neighbours are verified.
   private var readyPages: Set<Int> = []
   /// Pages on which values were replaced.
@@ -85,7 +90,7 @@ final class WritePreparation {
     unsafe self.snapshot = snapshot
     self.table = table
     isEmpty = snapshot.roots[table].isEmpty
-    unsafe cursor = TreeCursor(snapshot, table)
+    unsafe cursor = TreeCursor(snapshot, table, readsEntries: false)
   }
 
   @inline(__always)
@@ -98,8 +103,12 @@ final class WritePreparation {
       if !hasBounds || !isWithin(key) { try go(to: key) }
       switch use {
       case .path: break
+      case .looking: if !areEntriesReady { try makeEntriesReady(key) }
       case .replacing: if !isReplaced { noteReplaced() }
       case .neighbours: if !areNeighboursReady { try makeNeighboursReady(key) }
+      case .reading:
+        if !areNeighboursReady { try makeNeighboursReady(key) }
+        if !areEntriesReady { try makeEntriesReady(key) }
       }
       return hasDamagedEntries
     }
@@ -124,13 +133,22 @@ final class WritePreparation {
     _ = try unsafe cursor.find(key)
     bounds = unsafe cursor.leafBounds
     hasDamagedEntries = unsafe cursor.hasDamagedEntries
-    (areNeighboursReady, isReplaced) = (false, false)
+    (areNeighboursReady, isReplaced, areEntriesReady) = (false, false, false)
     hasBounds = true
+  }
+
+  private func makeEntriesReady(_ key: KeyBytes) throws(StoreError) {
+    var reading = unsafe TreeCursor(snapshot, table)
+    _ = try reading.find(key)
+    hasDamagedEntries = reading.hasDamagedEntries
+    areEntriesReady = true
   }
 
   private func noteReplaced() {
     // What was no reason to look beyond the page may be one now.
-    if unsafe replacedPages.insert(cursor.page).inserted { readyPages.removeAll(keepingCapacity: true) }
+    if unsafe replacedPages.insert(cursor.page).inserted {
+      readyPages.removeAll(keepingCapacity: true)
+    }
     (areNeighboursReady, isReplaced) = (false, true)
   }
 
@@ -144,7 +162,7 @@ final class WritePreparation {
 
   private func verifyNeighbours(of key: KeyBytes) throws(StoreError) {
     let depth = unsafe snapshot.roots[table].depth
-    var other = unsafe TreeCursor(snapshot, table)
+    var other = unsafe TreeCursor(snapshot, table, readsEntries: false)
     for level in 0..<depth {
       // The least key below.
       _ = try other.find(key)
@@ -165,6 +183,7 @@ final class WritePreparation {
   private func isEnough(_ number: Int, isLeaf: Bool) -> Bool {
     let page = unsafe snapshot.page(number)
     guard isLeaf else { return page.count >= Enough.children }
-    return page.fill >= Enough.fill && page.count > Enough.entries && !replacedPages.contains(number)
+    return page.fill >= Enough.fill && page.count > Enough.entries
+      && !replacedPages.contains(number)
   }
 }
