@@ -104,7 +104,7 @@ let package = Package(
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ]),
-    tests("ToolTests", using: ["dunlin", "DunlinKit", "TestKit"]),
+    tests("ToolTests", using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "TestKit"]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(
@@ -132,8 +132,15 @@ let package = Package(
       ],
       path: "Tools/simulate", exclude: ["run"], swiftSettings: settings),
     tests("CRDTCoreTests", using: ["CRDTCore", "CRDTModel", "TestKit"], resources: [.copy("Golden")]),
+    .target(
+      name: "QueryComparison", dependencies: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"],
+      path: "Tests/QueryComparison", swiftSettings: settings),
+    .executableTarget(
+      name: "compare",
+      dependencies: ["QueryComparison", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+      path: "Tools/compare", exclude: ["run"], swiftSettings: settings),
     tests(
-      "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"],
+      "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryComparison", "QueryEngine", "TestKit"],
       resources: [.copy("Cases")]),
   ]
 )

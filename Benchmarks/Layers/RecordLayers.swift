@@ -37,7 +37,7 @@ struct RecordLayers {
   }
 
   mutating func run(_ corpus: Corpus, _ report: inout Report) throws {
-    var values: [[String: Value]] = []
+    var values: [[TextKey: Value]] = []
     for line in try Data(contentsOf: URL(filePath: corpus.path)).split(separator: 10) {
       guard case .map(let fields) = try JSON.parse(Array(line)), let id = fields["_id"] else {
         throw BenchmarkError("a line is no document")

@@ -11,7 +11,7 @@ struct StoreLayers {
 
   func run(_ report: inout Report, in directory: URL) throws {
     let lines = try Data(contentsOf: URL(filePath: corpus.path)).split(separator: 10).map { Array($0) }
-    var documents: [[String: Value]] = []
+    var documents: [[TextKey: Value]] = []
     try measure("read from JSON", &report) {
       documents = try lines.map { line in
         guard case .map(let fields) = try JSON.parse(line) else {

@@ -83,6 +83,16 @@ struct BenchmarkQuery {
         "array contains", where: "array_contains(tags, 'audit')",
         sql: "EXISTS (SELECT 1 FROM json_each(orders.json, '$.tags') WHERE value = 'audit')"),
       count("regular expression", where: "regexp_like(note, 'lada.*start')", sql: nil),
+      count("regular expression, anchored", where: "regexp_like(email, '^[a-m][^@]*@')", sql: nil),
+      count(
+        "in a long list", where: "email IN (SELECT email FROM orders WHERE amount < 100)",
+        sql: "\(field("email")) IN (SELECT \(field("email")) FROM orders WHERE \(field("amount")) < 100)"),
+      count(
+        "small letters in a long list",
+        where: "lower(email) IN (SELECT email FROM orders WHERE amount < 100)",
+        sql: """
+          lower(\(field("email"))) IN (SELECT \(field("email")) FROM orders WHERE \(field("amount")) < 100)
+          """),
       BenchmarkQuery(
         name: "order by a product, limit 20", dql: "SELECT * FROM orders ORDER BY price * amount LIMIT 20",
         sql: "SELECT id, json FROM orders ORDER BY \(field("price")) * \(field("amount")) LIMIT 20",

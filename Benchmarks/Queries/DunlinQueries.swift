@@ -42,7 +42,7 @@ final class DunlinQueries: QueryContender {
   func finish() {}
 
   private func result(_ query: BenchmarkQuery, _ id: String) throws -> QueryResult? {
-    let arguments: [String: Value] = query.isPoint ? ["id": .string(id)] : [:]
+    let arguments: [TextKey: Value] = query.isPoint ? ["id": .string(id)] : [:]
     do {
       guard prepares else { return try engine.execute(query.dql, arguments: arguments) }
       let statement = try prepared[query.dql] ?? engine.prepare(query.dql)

@@ -49,7 +49,7 @@ package enum CodecRoute: Sendable {
 package enum DocumentCodec {
   /// - Returns: `nil` when nothing is to be written.
   package static func upsert(
-    _ fields: [String: Value], strategy: WriteStrategy, existing: StoredDocument?, stamping: Stamping,
+    _ fields: [TextKey: Value], strategy: WriteStrategy, existing: StoredDocument?, stamping: Stamping,
     tables: inout RecordTables, by route: CodecRoute = .shortest
   ) throws(DocumentError) -> EncodedDocument? {
     for (key, value) in fields {
@@ -60,6 +60,12 @@ package enum DocumentCodec {
     }
     guard let existing else {
       let isDefault = strategy == .insertDefaultIfAbsent
+      if !isDefault, fields.contains(where: { $0.key != "_id" && $0.value.holdsCounter }) {
+        // A counter's stamp is not the other fields'.
+        var state = DocumentState(life: .zero, lifeBirth: .zero, isAlive: false)
+        try state.upsert(fields.withoutID, stamping)
+        return StateEncoder.encode(state, own: stamping.site, tables: &tables)
+      }
       let stamp = isDefault ? .zero : Stamp(reading: stamping.reading, site: stamping.site)
       return try FreshEncoder.encode(fields, stamp: stamp, tables: &tables)
     }
@@ -80,16 +86,15 @@ package enum DocumentCodec {
       }
     }
     var state = try decode(view, own: stamping.site, tables)
-    var fields = fields
-    fields["_id"] = nil
+    let fields = fields.withoutID
     if strategy == .updateDifferentValues, state.isAlive {
       let edits = fields.flatMap {
         Self.differences(at: [$0.key], from: state.root[$0.key]?.value, to: $0.value)
       }
       guard !edits.isEmpty else { return nil }
-      try state.apply(edits, stamping)
+      try state.apply(edits, stamping, settingAs: .upsert)
     } else {
-      state.upsert(fields, stamping)
+      try state.upsert(fields, stamping)
     }
     return StateEncoder.encode(state, own: stamping.site, tables: &tables)
   }
@@ -258,11 +263,20 @@ package enum DocumentCodec {
   }
 
   /// The edits that turn `old` into `new` without touching what is equal; nothing is removed.
-  private static func differences(at path: [String], from old: Value?, to new: Value) -> [Edit] {
+  private static func differences(at path: [TextKey], from old: Value?, to new: Value) -> [Edit] {
     if case .map(let fields) = new, case .map(let known)? = old {
       return fields.flatMap { differences(at: path + [$0.key], from: known[$0.key], to: $0.value) }
     }
+    if case .counter = new, case .counter? = old { return [] }
     return old == new ? [] : [.set(path, new)]
+  }
+}
+
+extension [TextKey: Value] {
+  fileprivate var withoutID: [TextKey: Value] {
+    var fields = self
+    fields["_id"] = nil
+    return fields
   }
 }
 

@@ -1,16 +1,16 @@
 /// A write to a document that cannot be done; the document is as it was.
 public struct DocumentError: Error, Hashable, Sendable {
   public enum Code: String, Sendable {
-    case invalidID, depth, size, invalidPath, notACounter, notFound, corrupt
+    case invalidID, depth, size, invalidPath, notACounter, isACounter, notFound, corrupt
   }
 
   public let code: Code
   /// One sentence without a full stop; never a document's contents.
   public let message: String
   /// The path written to, where there is one.
-  public let path: [String]
+  public let path: [TextKey]
 
-  public init(_ code: Code, _ message: String, path: [String] = []) {
+  public init(_ code: Code, _ message: String, path: [TextKey] = []) {
     self.code = code
     self.message = message
     self.path = path
@@ -18,5 +18,5 @@ public struct DocumentError: Error, Hashable, Sendable {
 }
 
 extension DocumentError: CustomStringConvertible {
-  public var description: String { path.isEmpty ? message : "\(message) (at \(path.joined(separator: ".")))" }
+  public var description: String { path.isEmpty ? message : "\(message) (at \(path.map(\.text).joined(separator: ".")))" }
 }

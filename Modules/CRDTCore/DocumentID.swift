@@ -47,6 +47,7 @@ public struct DocumentID: Hashable, Sendable, Comparable {
     case .null: throw DocumentError(.invalidID, "Null document ID not allowed")
     case .double: throw DocumentError(.invalidID, "Floats are not supported in document IDs")
     case .counter, .attachment: throw DocumentError(.invalidID, "an _id cannot be a counter or an attachment")
+    case .decimal: throw DocumentError(.invalidID, "an _id cannot be a decimal number")
     }
     guard writer.count <= Limits.documentIDBytes else {
       throw DocumentError(
@@ -113,7 +114,7 @@ public struct DocumentID: Hashable, Sendable, Comparable {
 
   private static func isAllowed(_ value: Value, depth: Int) -> Bool {
     switch value {
-    case .null, .double, .counter, .attachment: return false
+    case .null, .double, .counter, .attachment, .decimal: return false
     case .bool, .int, .string, .bytes: return true
     case .array(let values):
       return depth <= Limits.depth && values.allSatisfy { isAllowed($0, depth: depth + 1) }
@@ -134,7 +135,8 @@ extension DocumentID {
     case .string(let name): "'\(name)'"
     case .int(let number): "\(number)"
     case .bool(let flag): "\(flag)"
-    case .bytes, .array, .map, .null, .double, .counter, .attachment: "with an _id of \(bytes.count) bytes"
+    case .bytes, .array, .map, .null, .double, .counter, .attachment, .decimal:
+      "with an _id of \(bytes.count) bytes"
     }
   }
 }

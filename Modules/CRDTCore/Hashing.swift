@@ -44,6 +44,8 @@ package struct HashLanes: Hashable, Sendable, BitwiseCopyable {
     self = string.withUTF8 { unsafe HashLanes(RawSpan(_unsafeElements: $0), seed: seed) }
   }
 
+  package init(_ key: TextKey) { self.init(key.text) }
+
   /// Mixes two words under `seed`.
   @inline(__always)
   package init(_ x: UInt64, _ y: UInt64, seed: UInt64) {

@@ -64,6 +64,9 @@ public struct KeyTable: Sendable {
     }
   }
 
+  /// The id of a name given as a key.
+  public func id(of key: TextKey) -> UInt16? { id(of: key.text) }
+
   /// The id of a name given as UTF-8.
   package func id(of name: RawSpan) -> UInt16? { storage.find(name, HashLanes(name)) }
 
@@ -76,11 +79,11 @@ public struct KeyTable: Sendable {
   /// The same for a name that is likely to be asked for again, such as that of a field that a transaction changes in
   /// many documents: then it is neither hashed nor compared byte by byte.
   @inline(__always)
-  mutating func findAgain(_ path: Span<String>, _ index: Int) -> (id: UInt16, hash: HashLanes)? {
+  mutating func findAgain(_ path: Span<TextKey>, _ index: Int) -> (id: UInt16, hash: HashLanes)? {
     let bits = RecentName.bits(path, index)
     let place = RecentName.place(bits)
     if place < recent.count, recent[place].bits == bits { return (recent[place].id, recent[place].hash) }
-    return findAndKeep(path[index], bits, at: place)
+    return findAndKeep(path[index].text, bits, at: place)
   }
 
   @inline(never)
@@ -134,6 +137,10 @@ public struct KeyTable: Sendable {
     var name = name
     // The copy keeps exclusive access to `self` out of the closure that reads the name.
     return name.withUTF8 { utf8 in unsafe intern(RawSpan(_unsafeElements: utf8), nested: nested) }
+  }
+
+  package mutating func intern(_ key: TextKey, nested: Bool = false) -> UInt16? {
+    intern(key.text, nested: nested)
   }
 
   /// Whether both values share their storage, which makes ids interchangeable at once.

@@ -1,7 +1,11 @@
 /// Bounds that every layer shares.
 public enum Limits {
-  /// Levels of maps and arrays in a value, and of expressions in a query.
+  /// Levels of maps and arrays in the value of a field, at every entrance; the document's own map is not counted.
   public static let depth = 64
+  /// Steps of the longest path: to a field of the deepest map.
+  public static let pathSteps = depth + 1
+  /// Levels of expressions in a query: room for the deepest value, in a document, in an array of documents.
+  public static let expressionDepth = depth + 8
   /// Bytes of an encoded document id.
   public static let documentIDBytes = 256
   /// Bytes of a collection's name.

@@ -1,5 +1,5 @@
 /// One step of a path into a document.
 public enum PathComponent: Hashable, Sendable {
-  case key(String)
+  case key(TextKey)
   case index(Int)
 }

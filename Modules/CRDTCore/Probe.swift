@@ -156,10 +156,14 @@ package enum Probe {
     // SAFETY: `defects` never changes; `reached` is written by the one thread that simulates, and read after it.
     package final class Plan: @unchecked Sendable {
       package let defects: Set<Defect>
+      package let queryDefects: Set<QueryDefect>
       /// How often each point was reached.
       package var reached: [Point: Int] = [:]
 
-      package init(defects: Set<Defect> = []) { self.defects = defects }
+      package init(defects: Set<Defect> = [], queryDefects: Set<QueryDefect> = []) {
+        self.defects = defects
+        self.queryDefects = queryDefects
+      }
     }
 
     @TaskLocal package static var plan: Plan?
@@ -167,11 +171,17 @@ package enum Probe {
     /// Whether a defect is planted here.
     package static func defect(_ defect: Defect) -> Bool { plan?.defects.contains(defect) ?? false }
 
+    /// Whether a defect of a query's execution is planted here.
+    package static func defect(_ defect: QueryDefect) -> Bool { plan?.queryDefects.contains(defect) ?? false }
+
     /// Counts that a point was reached.
     package static func reached(_ point: Point) { plan?.reached[point, default: 0] += 1 }
   #else
     @inline(__always)
     package static func defect(_ defect: Defect) -> Bool { false }
+
+    @inline(__always)
+    package static func defect(_ defect: QueryDefect) -> Bool { false }
 
     @inline(__always)
     package static func reached(_ point: Point) {}

@@ -19,7 +19,7 @@ struct RecentName: Sendable {
   let hash: HashLanes
 
   @inline(__always)
-  static func bits(_ path: Span<String>, _ index: Int) -> Bits {
+  static func bits(_ path: Span<TextKey>, _ index: Int) -> Bits {
     guard isUsable, index < path.count else { return .zero }
     // SAFETY: a string is two words without padding here. A copy of it would take two calls.
     return unsafe path.withUnsafeBufferPointer {

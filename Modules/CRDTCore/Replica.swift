@@ -49,10 +49,10 @@ public struct Replica: Sendable {
   ///   - now: Wall time in milliseconds since 1970.
   /// - Returns: Whether anything was written.
   /// - Throws: `depth` for values nested too deep, `invalidPath` for a key too long, `notACounter` for a counter in an
-  ///   array, `corrupt` for a record that is damaged or another replica's.
+  ///   array, `isACounter` for a number where a counter stands, `corrupt` for a record that is damaged or another replica's.
   @discardableResult
   public mutating func upsert(
-    _ fields: [String: Value], _ strategy: WriteStrategy = .merge, into document: inout ReplicatedDocument,
+    _ fields: [TextKey: Value], _ strategy: WriteStrategy = .merge, into document: inout ReplicatedDocument,
     now: UInt64
   ) throws(DocumentError) -> Bool {
     let stamping = stamping(now)
@@ -220,7 +220,7 @@ public struct Replica: Sendable {
   /// All fields; `nil` for a document that is unknown or deleted.
   ///
   /// - Throws: As ``encoding(of:)``.
-  public func fields(of document: ReplicatedDocument) throws(CodecError) -> [String: Value]? {
+  public func fields(of document: ReplicatedDocument) throws(CodecError) -> [TextKey: Value]? {
     guard let record = document.record, document.isAlive else { return nil }
     return try verified(record).fields(tables.keys)
   }

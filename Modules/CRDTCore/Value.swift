@@ -13,10 +13,14 @@ public enum Value: Hashable, Sendable {
   /// A register that holds a whole array: the last writer wins.
   case array([Value])
   /// A map: its keys are fields of their own and merge one by one.
-  case map([String: Value])
-  /// A counter, seen as its current sum; written, it starts a counter at that sum.
+  case map([TextKey: Value])
+  /// A counter, seen as its current sum; set, it begins an epoch with that sum.
+  ///
+  /// Upserted, it is default data: its sum counts as a first increment, and a counter that stands stays as it is.
   case counter(Int64)
   case attachment(AttachmentToken)
+  /// A decimal number that a query works out; no document holds one: written, it is its text.
+  case decimal(ExactDecimal)
 }
 
 /// A reference to a blob: what a document holds of an attachment.
@@ -25,9 +29,9 @@ public struct AttachmentToken: Hashable, Sendable {
   public var id: [UInt8]
   /// The blob's length in bytes.
   public var byteCount: UInt64
-  public var metadata: [String: String]
+  public var metadata: [TextKey: TextKey]
 
-  public init(id: [UInt8], byteCount: UInt64, metadata: [String: String] = [:]) {
+  public init(id: [UInt8], byteCount: UInt64, metadata: [TextKey: TextKey] = [:]) {
     self.id = id
     self.byteCount = byteCount
     self.metadata = metadata
@@ -41,36 +45,46 @@ extension Value {
     case (.bool(let a), .bool(let b)): a == b
     case (.int(let a), .int(let b)), (.counter(let a), .counter(let b)): a == b
     case (.double(let a), .double(let b)): ValueCodec.canonicalBits(a) == ValueCodec.canonicalBits(b)
-    case (.string(let a), .string(let b)): a.utf8Compare(b) == 0
+    case (.string(let a), .string(let b)): a.isSame(as: b)
     case (.bytes(let a), .bytes(let b)): a == b
-    case (.array(let a), .array(let b)): a == b
-    case (.map(let a), .map(let b)): areEqual(a, b)
+    case (.array, .array), (.map, .map): ValueComparison.areEqual(a, b)
     case (.attachment(let a), .attachment(let b)): a == b
+    case (.decimal(let a), .decimal(let b)): a == b
     case (.null, _), (.bool, _), (.int, _), (.double, _), (.string, _), (.bytes, _), (.array, _), (.map, _),
-      (.counter, _), (.attachment, _):
+      (.counter, _), (.attachment, _), (.decimal, _):
       false
     }
   }
 
-  private static func areEqual(_ a: [String: Value], _ b: [String: Value]) -> Bool {
-    a.count == b.count
-      && a.allSatisfy { key, value in
-        guard let index = b.index(forKey: key) else { return false }
-        return b[index].key.utf8Compare(key) == 0 && b[index].value == value
-      }
-  }
+  public func hash(into hasher: inout Hasher) { hash(into: &hasher, levels: Limits.depth) }
 
-  public func hash(into hasher: inout Hasher) {
+  /// Takes in what is no deeper than `levels`: two values that differ below that may have one hash.
+  private func hash(into hasher: inout Hasher, levels: Int) {
     hasher.combine(ValueCodec.tag(of: self))
     switch self {
     case .null, .bool: return
     case .int(let value), .counter(let value): hasher.combine(value)
     case .double(let value): hasher.combine(ValueCodec.canonicalBits(value))
-    case .string(let value): hasher.combine(value)
+    case .string(let value): value.hashBytes(into: &hasher)
     case .bytes(let value): hasher.combine(value)
-    case .array(let value): hasher.combine(value)
-    case .map(let value): hasher.combine(value)
+    case .array(let elements):
+      hasher.combine(elements.count)
+      guard levels > 0 else { return }
+      for element in elements { element.hash(into: &hasher, levels: levels - 1) }
+    case .map(let fields):
+      hasher.combine(fields.count)
+      guard levels > 0 else { return }
+      // In no order: the sum of the fields' hashes.
+      var sum = 0
+      for (key, value) in fields {
+        var field = Hasher()
+        field.combine(key)
+        value.hash(into: &field, levels: levels - 1)
+        sum &+= field.finalize()
+      }
+      hasher.combine(sum)
     case .attachment(let value): hasher.combine(value)
+    case .decimal(let value): hasher.combine(value)
     }
   }
 }

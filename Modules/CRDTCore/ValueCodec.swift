@@ -25,7 +25,7 @@ package enum ValueCodec {
     case .bool(let value): value ? .yes : .no
     case .int: .int
     case .double: .double
-    case .string: .string
+    case .string, .decimal: .string
     case .bytes: .bytes
     case .array: .array
     case .map: .map
@@ -46,23 +46,24 @@ package enum ValueCodec {
     case .int(let value), .counter(let value): writer.writeSignedVarint(value)
     case .double(let value): writer.writeFixed(canonicalBits(value))
     case .string(let value): writer.writeString(value)
+    case .decimal(let value): writer.writeString(value.text)
     case .bytes(let value): writer.writeBlob(value)
     case .array(let values):
       writer.writeVarint(values.count)
       for value in values { write(value, to: &writer) }
     case .map(let fields):
       writer.writeVarint(fields.count)
-      for (key, value) in fields.sorted(by: { $0.key.utf8Compare($1.key) < 0 }) {
-        writer.writeString(key)
+      for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
+        writer.writeString(key.text)
         write(value, to: &writer)
       }
     case .attachment(let token):
       writer.writeBlob(token.id)
       writer.writeVarint(token.byteCount)
       writer.writeVarint(token.metadata.count)
-      for (key, value) in token.metadata.sorted(by: { $0.key.utf8Compare($1.key) < 0 }) {
-        writer.writeString(key)
-        writer.writeString(value)
+      for (key, value) in token.metadata.sorted(by: { $0.key < $1.key }) {
+        writer.writeString(key.text)
+        writer.writeString(value.text)
       }
     }
   }
@@ -124,15 +125,12 @@ package enum ValueCodec {
       return .array(values)
     case .map:
       try checkDepth(depth, reader)
-      var fields: [String: Value] = [:]
-      var previous: String?
-      let count = try reader.readCount(minimumBytes: 2)
-      for _ in 0..<count {
+      var fields: [TextKey: Value] = [:]
+      var previous: TextKey?
+      for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
         let key = try readSortedKey(&reader, after: &previous)
         fields[key] = try read(&reader, depth: depth + 1)
       }
-      // Two spellings of one text are two keys here and one in a dictionary.
-      guard fields.count == count else { throw reader.failure(.malformed, "two keys are the same text") }
       return .map(fields)
     case .counter: return .counter(try reader.readSignedVarint())
     case .attachment: return .attachment(try readToken(&reader))
@@ -178,12 +176,12 @@ package enum ValueCodec {
     return value
   }
 
-  static func readSortedKey(_ reader: inout ByteReader, after previous: inout String?) throws(CodecError)
-    -> String
+  static func readSortedKey(_ reader: inout ByteReader, after previous: inout TextKey?) throws(CodecError)
+    -> TextKey
   {
     let start = reader.offset
-    let key = try reader.readString()
-    if let previous, previous.utf8Compare(key) >= 0 {
+    let key = TextKey(try reader.readString())
+    if let previous, previous >= key {
       throw CodecError(.malformed, "keys are not in ascending order", at: start)
     }
     previous = key
@@ -194,14 +192,12 @@ package enum ValueCodec {
     let blob = try reader.readBlob()
     let id = unsafe blob.withUnsafeBytes { unsafe Array($0) }
     let byteCount = try reader.readVarint()
-    var metadata: [String: String] = [:]
-    var previous: String?
-    let count = try reader.readCount(minimumBytes: 2)
-    for _ in 0..<count {
+    var metadata: [TextKey: TextKey] = [:]
+    var previous: TextKey?
+    for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
       let key = try readSortedKey(&reader, after: &previous)
-      metadata[key] = try reader.readString()
+      metadata[key] = TextKey(try reader.readString())
     }
-    guard metadata.count == count else { throw reader.failure(.malformed, "two keys are the same text") }
     return AttachmentToken(id: id, byteCount: byteCount, metadata: metadata)
   }
 }

@@ -23,7 +23,7 @@ extension Collection: Hashable {
 /// One line of the list of collections.
 public struct CollectionInfo: Hashable, Sendable {
   public let id: UInt32
-  public let name: String
+  @TextKey public private(set) var name: String
   /// Documents that are neither removed nor evicted.
   public let documentCount: Int
   /// Documents that are removed and whose records are still here.
@@ -55,11 +55,11 @@ public struct DocumentKey: Hashable, Sendable {
 }
 
 /// The rules for collections' names.
-enum CollectionName {
+package enum CollectionName {
   /// Names that begin so are the system's.
   static let systemPrefix = "__"
 
-  static func check(_ name: String, operation: String) throws(StoreError) {
+  package static func check(_ name: String, operation: String) throws(StoreError) {
     let problem: String
     if name.isEmpty {
       problem = "is empty"
@@ -67,7 +67,7 @@ enum CollectionName {
       problem = "takes \(name.utf8.count) bytes, at most \(Limits.collectionNameBytes) are allowed"
     } else if name.utf8.contains(0) {
       problem = "contains a NUL"
-    } else if name.hasPrefix(systemPrefix) {
+    } else if name.utf8.starts(with: systemPrefix.utf8) {
       problem = "begins with \(systemPrefix), which is reserved for the system"
     } else {
       return

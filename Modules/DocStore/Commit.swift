@@ -33,7 +33,7 @@ public struct CommitReceipt: Hashable, Sendable {
 
 /// A document above the hard size limit: kept here, never sent.
 public struct OversizeDocument: Hashable, Sendable {
-  public let collection: String
+  @TextKey public private(set) var collection: String
   public let id: DocumentID
   public let byteCount: Int
 

@@ -2,8 +2,9 @@ extension Store {
   /// Runs `body` as the only writer, and returns once what it wrote is durable.
   ///
   /// `body` runs on the writer thread while the caller waits. When it throws, nothing is written.
-  /// - Throws: `nestedWriteTransaction` at once inside a write transaction of this store; `closed`,
-  ///   `poisoned`, `full`, `io`; what `body` throws.
+  /// - Throws: `nestedWriteTransaction` at once inside a write transaction of this store; `wouldBlock` on a thread
+  ///   that tasks run on, after a second's wait for an asynchronous transaction to end; `closed`, `poisoned`,
+  ///   `full`, `io`; what `body` throws.
   @discardableResult
   public func write<R>(
     origin: Origin = .user, _ body: (WriteTransaction) throws -> R
@@ -19,8 +20,7 @@ extension Store {
       } completion: {
         latch.set($0)
       }
-      writer.submit(job)
-      let receipt = try latch.wait().get()
+      let receipt = try writer.carryOut(job, latch, awaitedForm: "try await write")
       guard let result else { throw StoreError(.closed, "The transaction did not run", operation: "write") }
       return (result, receipt)
     }
@@ -29,10 +29,10 @@ extension Store {
   /// Runs `body` as the only writer, and returns once what it wrote is durable, without blocking a thread.
   ///
   /// A task that is cancelled while it waits for its turn leaves the queue; later it is too late.
-  /// - Throws: As the form that blocks, and `CancellationError`.
+  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func write<R: Sendable>(
-    origin: Origin = .user, _ body: @escaping @Sendable (WriteTransaction) throws -> R
+    origin: Origin = .user, _ body: sending @escaping (WriteTransaction) throws -> R
   ) async throws -> (R, CommitReceipt) {
     try checkMayWrite()
     let result = Monitor<R?>(nil)
@@ -79,7 +79,7 @@ extension Store {
   }
 
   private func enqueue(
-    _ origin: Origin, _ body: @escaping @Sendable (WriteTransaction) throws -> Void
+    _ origin: Origin, _ body: sending @escaping (WriteTransaction) throws -> Void
   ) async throws -> CommitReceipt {
     let outcome = Mailbox.Outcome()
     let job = Job(origin, options, body: body) { outcome.set($0) }

@@ -23,9 +23,13 @@ public final class Store: Sendable {
   ///   - path: A directory of the store's own; what is made is readable by its owner alone.
   ///   - options: Limits, clock, random source and log.
   /// - Returns: The open store.
-  /// - Throws: `alreadyOpen` at once when anybody has the store open; `unsupportedVersion`, `corrupt`,
+  /// - Throws: `argument` for a `mapBytes` that is no size; `alreadyOpen` at once when anybody has the store open;
+  ///   `noMemory`, `tooManyFiles`; `unsupportedVersion`, `corrupt`,
   ///   `permission`, `full` or `io`.
   public static func open(at path: String, options: StoreOptions = .init()) throws(StoreError) -> Store {
+    guard options.mapBytes > 0 else {
+      throw StoreError(.argument, "mapBytes is \(options.mapBytes) and must be above 0", operation: "open")
+    }
     let files = try StoreFiles(making: path)
     let lock = try StoreLock(directory: path)
     files.removeLeftovers()
@@ -69,13 +73,16 @@ public final class Store: Sendable {
   /// Lets queued transactions finish, then closes the files; a second call does nothing.
   ///
   /// Reads that are under way end undisturbed, and the files are closed after the last of them. Called
-  /// inside a write transaction or a listener, it does not wait for the writer.
+  /// inside a write transaction or a listener, it does not wait for the writer; a later call outside does. Called on
+  /// a thread that tasks run on, it gives an asynchronous transaction a second and then rolls it back.
   public func close() {
     // A fork has neither the writer's thread nor a claim to the files.
     guard process.isHere else { return }
+    // The writer waits for the body of an asynchronous transaction, which is where this may be called.
+    let waits = !TransactionToken.isOpen(ObjectIdentifier(self))
     housekeeping.stop()
-    writer.close()
-    housekeeping.join()
+    writer.close(waits: waits)
+    if waits { housekeeping.join() }
     forgetEnvironment()
   }
 

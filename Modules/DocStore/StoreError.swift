@@ -47,6 +47,14 @@ public struct StoreError: Error, Hashable, Sendable {
     public static let writeInsideRead = Code(rawValue: "writeInsideRead")
     /// An asynchronous transaction was idle for too long and was rolled back, or a snapshot was kept for too long.
     public static let deadline = Code(rawValue: "deadline")
+    /// A blocking call on a thread that tasks run on waited a second for an asynchronous transaction and gave up.
+    public static let wouldBlock = Code(rawValue: "wouldBlock")
+    /// An option has a value that cannot be used.
+    public static let argument = Code(rawValue: "argument")
+    /// The process or the system has no more file descriptors.
+    public static let tooManyFiles = Code(rawValue: "tooManyFiles")
+    /// The process cannot have the address space or the memory that it needs.
+    public static let noMemory = Code(rawValue: "noMemory")
     /// There is something already where something new was to be made.
     public static let exists = Code(rawValue: "exists")
     /// The process is a fork of the one that opened the store.
@@ -109,9 +117,7 @@ public struct StoreError: Error, Hashable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-  public var description: String {
-    "\(message) (\(code.rawValue), \(operation)\(underlying.map { " returned \($0)" } ?? ""))"
-  }
+  public var description: String { "\(message) (\(code.rawValue))" }
 }
 
 extension StoreError.Code: CustomStringConvertible {
@@ -125,9 +131,15 @@ extension StoreError {
   }
 
   /// Names a return code of LMDB or of the system.
-  init(engine rc: Int32, _ operation: StaticString) {
+  ///
+  /// - Parameters:
+  ///   - rc: The code.
+  ///   - operation: What returned it.
+  ///   - path: The file that it is about, for people.
+  init(engine rc: Int32, _ operation: StaticString, path: String? = nil) {
     let (code, message) = Self.meaning(of: rc)
-    self.init(code, message, operation: operation.description, underlying: rc)
+    self.init(
+      code, path.map { "\(message): \($0)" } ?? message, operation: operation.description, underlying: rc)
   }
 
   private static func meaning(of rc: Int32) -> (Code, String) {
@@ -145,6 +157,12 @@ extension StoreError {
     case EEXIST, ENOTEMPTY: (.exists, "There is something at the path already")
     case ENOENT: (.notFound, "There is nothing at the path")
     case EACCES, EPERM, EROFS: (.permission, "The file system refuses access")
+    case EMFILE: (.tooManyFiles, "The process has as many files open as it may have")
+    case ENFILE: (.tooManyFiles, "The system has as many files open as it can have")
+    case ENOMEM: (.noMemory, "The system gives the process no more memory or address space")
+    case ENOTDIR: (.io, "There is something at the path that is no directory")
+    case ENAMETOOLONG: (.notFound, "The path or a name in it is too long")
+    case ELOOP: (.notFound, "The path leads through too many symbolic links")
     case EWOULDBLOCK: (.alreadyOpen, "The store is open already")
     default: (.io, "Reading or writing the store failed: \(describe(rc))")
     }

@@ -15,7 +15,10 @@ public enum StoreLogLevel: Int, Sendable, Comparable {
 
 /// What a store is opened with; everything it reads from outside comes in here.
 public struct StoreOptions: Sendable {
-  /// Address space reserved for the data; the file grows as needed up to about this size.
+  /// Address space reserved for the data, above 0; the file grows as needed up to about this size.
+  ///
+  /// Where the process cannot have so much, the store begins with a half, a quarter and so on, at least 1 GiB, and
+  /// takes more as it grows; the log says so.
   public var mapBytes: Int
   /// Wall time in milliseconds since 1970.
   public var now: @Sendable () -> UInt64
@@ -70,6 +73,10 @@ public struct StoreOptions: Sendable {
   package var commitFault: (@Sendable () -> Int32)?
   /// Stands in for the system's answer when room on the disk is reserved, for tests: a C error code, or 0.
   package var reserveFault: (@Sendable () -> Int32)?
+  /// Stands in for the system's answer whether so many bytes of address space can be had, for tests.
+  package var reservesAddressSpace: (@Sendable (Int) -> Bool)?
+  /// Less than this much address space is not asked for, unless ``mapBytes`` is less.
+  package var leastMapBytes = 1 << 30
   /// Called at each step of work on the store's files, for tests.
   package var stepFault: (@Sendable (StoreStep) throws(StoreError) -> Void)?
   /// Whether a store whose files are a copy goes on as the site that it was, as a copy of a whole disk would.

@@ -126,6 +126,11 @@ final class Core: Sendable {
       state.withLock { $0.isSyncing = false }
       throw DunlinError(error)
     }
+    // It may have been closed in between, and would go on syncing.
+    guard isOpen else {
+      stopSync()
+      throw DunlinError(.closed, "the database is closed")
+    }
   }
 
   func stopSync() {
@@ -135,13 +140,11 @@ final class Core: Sendable {
 
   // MARK: - The end
 
-  /// Ends everything; a second call does nothing.
+  /// Ends everything, and waits for writes that are under way, unless it is called from within one.
+  ///
+  /// A further call waits too: the one before it may have been made where it could not.
   func close() {
-    let wasOpen = state.withLock { state in
-      defer { state.isOpen = false }
-      return state.isOpen
-    }
-    guard wasOpen else { return }
+    state.withLock { $0.isOpen = false }
     stopSync()
     presence.close()
     observers.close()

@@ -38,7 +38,7 @@ public final class Dunlin: Sendable {
   /// Begins to listen, to connect and to sync; has no effect while it runs.
   ///
   /// Addresses may be given before and after. Nothing is pulled without a subscription.
-  /// - Throws: `portInUse`, `permission`, `unreachable` or `io` when an address cannot be listened on, naming
+  /// - Throws: `portInUse`, `permission`, `unreachable`, `tooManyFiles` or `io` when an address cannot be listened on, naming
   ///   it; then nothing runs. `closed`.
   public func startSync() throws { try sync.start() }
 
@@ -50,7 +50,8 @@ public final class Dunlin: Sendable {
 
   /// Ends sync, observers and subscriptions, waits for writes that are under way, and closes the files.
   ///
-  /// A second call does nothing. Calls on a closed database throw `closed`. System parameters and sync scopes
+  /// Inside a write or an observer's handler it cannot wait; a later call elsewhere then does. In a task it gives an
+  /// open asynchronous transaction a second and then rolls it back. Calls on a closed database throw `closed`. System parameters and sync scopes
   /// are not kept: set them again after opening.
   public func close() throws { core.close() }
 
@@ -59,8 +60,9 @@ public final class Dunlin: Sendable {
   /// - Parameters:
   ///   - host: The name or address: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
   ///   - port: The port, 0 for any free one; `listeningPorts` says which.
-  /// - Throws: `portInUse`, `permission`, `unreachable` or `io`, naming host and port.
+  /// - Throws: `portInUse`, `permission`, `unreachable` or `io`, naming host and port; `closed`.
   public func listen(host: String = "127.0.0.1", port: Int = 0) throws {
+    guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
     _ = try translatingErrors { try core.network.listen(host: host, port: port) }
   }
 

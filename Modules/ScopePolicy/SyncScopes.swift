@@ -8,7 +8,7 @@ import Synchronization
 /// came from others. They say nothing of what may come in, and are not stored. Other peers have scopes of their own.
 public final class SyncScopes: SyncGate {
   private struct State {
-    var scopes: [String: SyncScope] = [:]
+    var scopes: [TextKey: SyncScope] = [:]
     var epoch: UInt64 = 0
   }
 
@@ -18,7 +18,7 @@ public final class SyncScopes: SyncGate {
   public init() {}
 
   /// The scopes in force; a collection that is not named has `allPeers`.
-  public var scopes: [String: SyncScope] { state.withLock { $0.scopes } }
+  public var scopes: [TextKey: SyncScope] { state.withLock { $0.scopes } }
 
   /// Rises with every change of the scopes.
   public var epoch: UInt64 { state.withLock { $0.epoch } }
@@ -28,8 +28,8 @@ public final class SyncScopes: SyncGate {
   /// - Returns: Whether anything has changed; sessions must then be told.
   /// - Throws: `collectionName`, with nothing changed.
   @discardableResult
-  public func set(_ scopes: [String: SyncScope]) throws(ScopeError) -> Bool {
-    for name in scopes.keys.sorted() { try Self.check(name) }
+  public func set(_ scopes: [TextKey: SyncScope]) throws(ScopeError) -> Bool {
+    for name in scopes.keys.sorted() { try Self.check(name.text) }
     return state.withLock { state in
       guard state.scopes != scopes else { return false }
       state.scopes = scopes
@@ -46,15 +46,15 @@ public final class SyncScopes: SyncGate {
     guard case .map(let map) = value else {
       throw ScopeError(.malformed, "Sync scopes are a map from collections to scopes")
     }
-    var scopes: [String: SyncScope] = [:]
+    var scopes: [TextKey: SyncScope] = [:]
     for (name, value) in map.sorted(by: { $0.key < $1.key }) {
       guard case .string(let text) = value else {
-        throw ScopeError(.malformed, "The scope of \(name) is not a string", collection: name)
+        throw ScopeError(.malformed, "The scope of \(name) is not a string", collection: name.text)
       }
       guard let scope = SyncScope(rawValue: text) else {
         let known = SyncScope.allCases.map(\.rawValue).joined(separator: ", ")
         throw ScopeError(
-          .unknownScope, "There is no scope \(text); the scopes are \(known)", collection: name)
+          .unknownScope, "There is no scope \(text); the scopes are \(known)", collection: name.text)
       }
       scopes[name] = scope
     }
@@ -73,14 +73,14 @@ public final class SyncScopes: SyncGate {
 
   /// Goes by the collections that are withheld from such a peer, and by nothing else.
   public func fingerprint(toward peer: PeerKind) -> UInt64 {
-    let withheld = scopes.keys.filter { !maySend(collection: $0, to: peer) }.sorted()
+    let withheld = scopes.keys.filter { !maySend(collection: $0.text, to: peer) }.sorted()
     return withheld.reduce(HashLanes("scopes", seed: 1)) { $0.combined(with: HashLanes($1)) }.first
   }
 
   public func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }
 
   private static func check(_ name: String) throws(ScopeError) {
-    guard !name.hasPrefix("__"), !name.hasPrefix("system:") else {
+    guard !name.utf8.starts(with: "__".utf8), !name.utf8.starts(with: "system:".utf8) else {
       throw ScopeError(
         .collectionName, "The collection \(name) is the system's, it has no sync scope", collection: name)
     }

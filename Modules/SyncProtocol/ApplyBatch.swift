@@ -17,7 +17,7 @@ public struct ApplyBatch: Sendable {
   private let shared: SessionShared
   private let features: Features
   /// Collections of which documents come in.
-  private let accepted: Set<String>
+  private let accepted: Set<TextKey>
   /// Pieces of large groups to be put aside.
   private let pieces: [StagedPiece]
   /// What was put aside and is of no more use.
@@ -25,7 +25,7 @@ public struct ApplyBatch: Sendable {
 
   init(
     ticket: UInt64, groups: [IncomingGroup], sender: SiteID, cursor: [UInt8]? = nil,
-    evictionEpoch: UInt64 = 0, leaving: [LeaveDesk.Candidate] = [], accepted: Set<String> = [],
+    evictionEpoch: UInt64 = 0, leaving: [LeaveDesk.Candidate] = [], accepted: Set<TextKey> = [],
     pieces: [StagedPiece] = [], forgotten: [StagingGarbage.Item] = [], for context: SessionContext
   ) {
     self.ticket = ticket

@@ -3,7 +3,7 @@ public import CRDTCore
 /// What the peer said about itself.
 public struct PeerInfo: Hashable, Sendable {
   public let kind: PeerKind
-  public let name: String
+  @TextKey public private(set) var name: String
   public let site: SiteID
   /// The instance of the peer's store: another one after a restore or a copy.
   public let logEpoch: UInt64

@@ -1,3 +1,6 @@
+import NIOCore
+import NIOPosix
+
 /// The time that links and drivers go by: read and slept on through here, so that a test can replace it.
 public struct TransportClock: Sendable {
   private let read: @Sendable () -> Duration
@@ -23,6 +26,41 @@ public struct TransportClock: Sendable {
   /// - Throws: `CancellationError` when the task is cancelled.
   public func sleep(for duration: Duration) async throws { try await wait(read() + duration) }
 
+  private init(
+    read: @escaping @Sendable () -> Duration, wait: @escaping @Sendable (Duration) async throws -> Void
+  ) {
+    (self.read, self.wait) = (read, wait)
+  }
+
   /// The system's clock that counts on while the machine sleeps.
-  public static let continuous = TransportClock(ContinuousClock())
+  ///
+  /// It waits on the event loops, whose timers are there once they run: the runtime's own timers take file descriptors
+  /// when they are first used, and end the process when there are none.
+  public static let continuous: TransportClock = {
+    let clock = ContinuousClock()
+    let origin = clock.now
+    let read = { @Sendable in origin.duration(to: clock.now) }
+    return TransportClock(read: read) { deadline in
+      try Task.checkCancellation()
+      while true {
+        let left = deadline - read()
+        guard left > .zero else { return }
+        // The loops' clock stands still while the machine sleeps, so it is looked at now and then.
+        try await sleepOnEventLoop(min(left, .seconds(30)))
+      }
+    }
+  }()
+
+  private static func sleepOnEventLoop(_ duration: Duration) async throws {
+    let alarm = TCP.group.any().scheduleTask(in: TimeAmount(duration)) {}
+    do {
+      try await withTaskCancellationHandler {
+        try await alarm.futureResult.get()
+      } onCancel: {
+        alarm.cancel()
+      }
+    } catch {
+      throw CancellationError()
+    }
+  }
 }

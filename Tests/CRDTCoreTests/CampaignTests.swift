@@ -43,27 +43,27 @@ import Testing
 
 /// Evict, write, resubscribe: the case that the birth in a writer is for, on the model that can leave it out.
 @Suite struct BirthTests {
-  private func history(_ controls: ModelControls) -> (phone: ModelDocument, cloud: ModelDocument) {
+  private func history(_ controls: ModelControls) throws -> (phone: ModelDocument, cloud: ModelDocument) {
     var operations = OperationLog()
     var (phone, cloud) = (ModelDocument(controls), ModelDocument(controls))
-    phone.upsert([(0, .int(1)), (1, .int(1))], site: 1, reading: 10, &operations)
+    try phone.upsert([(0, .int(1)), (1, .int(1))], site: 1, reading: 10, &operations)
     _ = cloud.merge(phone, base: [:])
     phone.evict()
-    phone.upsert([(1, .int(9))], site: 1, reading: 20, &operations)
+    try phone.upsert([(1, .int(9))], site: 1, reading: 20, &operations)
     // The subscription brings the document back: as what the phone lacks by its vector.
     _ = phone.merge(cloud, base: phone.vector)
     _ = cloud.merge(phone, base: cloud.vector)
     return (phone, cloud)
   }
 
-  @Test func `a site that evicts, writes and resubscribes gets everything back`() {
-    let (phone, cloud) = history([])
+  @Test func `a site that evicts, writes and resubscribes gets everything back`() throws {
+    let (phone, cloud) = try history([])
     #expect(phone.visible == ["a": .int(1), "b": .int(9)])
     #expect(cloud.visible == phone.visible)
   }
 
-  @Test func `without births it takes its own old writes for known, and loses them`() {
-    let (phone, cloud) = history(.noBirth)
+  @Test func `without births it takes its own old writes for known, and loses them`() throws {
+    let (phone, cloud) = try history(.noBirth)
     #expect(phone.visible == ["b": .int(9)])
     #expect(cloud.visible != phone.visible)
   }

@@ -29,8 +29,8 @@ import Testing
   }
 
   @Test func `the order of a map's keys does not matter, and equal ids have equal bytes`() throws {
-    var one: [String: Value] = [:]
-    var two: [String: Value] = [:]
+    var one: [TextKey: Value] = [:]
+    var two: [TextKey: Value] = [:]
     for number in 0..<12 { one["k\(number)"] = .int(Int64(number)) }
     for number in (0..<12).reversed() { two["k\(number)"] = .int(Int64(number)) }
     #expect(try DocumentID(.map(one)).bytes == DocumentID(.map(two)).bytes)

@@ -14,7 +14,7 @@ import Testing
     return peer
   }
 
-  private func expectSameBothWays(_ fields: [String: Value], _ strategy: WriteStrategy = .merge) throws {
+  private func expectSameBothWays(_ fields: [TextKey: Value], _ strategy: WriteStrategy = .merge) throws {
     var writer = Peer(1)
     try writer.upsert(fields, strategy, now: 77)
     let wire = try writer.wire()
@@ -43,13 +43,19 @@ import Testing
   func `random documents`(block: UInt64) throws {
     for seed in block * 30..<block * 30 + 30 {
       var random = RandomDocument(seed: seed)
-      try expectSameBothWays(random.fields(), seed % 3 == 0 ? .insertDefaultIfAbsent : .merge)
+      // A counter bears another stamp than the fields beside it, unless all is default data.
+      let fields = random.fields()
+      if seed % 3 == 0 {
+        try expectSameBothWays(fields, .insertDefaultIfAbsent)
+      } else {
+        try expectSameBothWays(fields.mapValues(\.withoutCounters))
+      }
     }
   }
 
   @Test(arguments: [0, 1, 255, 256, 257, 700])
   func `maps of any number of keys, at the root and below`(count: Int) throws {
-    let map = Dictionary(uniqueKeysWithValues: (0..<count).map { ("k\($0)é", Value.int(Int64($0) - 5)) })
+    let map = Dictionary(uniqueKeysWithValues: (0..<count).map { (TextKey("k\($0)é"), Value.int(Int64($0) - 5)) })
     try expectSameBothWays(map)
     try expectSameBothWays(["m": .map(map), "z": .map(["n": .map(map)])])
     var peer = Peer(1)
@@ -63,7 +69,7 @@ import Testing
   @Test func `keys beyond what a key table takes stand in the record`() throws {
     var peer = Peer(1)
     for round in 0..<34 {
-      let fields = (0..<125).map { ("key \(round) \($0)", Value.int(Int64($0))) }
+      let fields = (0..<125).map { (TextKey("key \(round) \($0)"), Value.int(Int64($0))) }
       peer.evict()
       try peer.upsert(Dictionary(uniqueKeysWithValues: fields), now: 5)
       #expect(try peer.fields == Dictionary(uniqueKeysWithValues: fields))
@@ -103,5 +109,15 @@ import Testing
     try a.pull(b)
     #expect(try a.fields == ["s": .string(text), "x": .int(1)])
     #expect(a.verifies)
+  }
+}
+
+extension Value {
+  fileprivate var withoutCounters: Value {
+    switch self {
+    case .counter(let sum): .int(sum)
+    case .map(let fields): .map(fields.mapValues(\.withoutCounters))
+    default: self
+    }
   }
 }

@@ -12,7 +12,7 @@ import Testing
     return bytes
   }
 
-  private static let longKey = String(repeating: "key that stands in the record ", count: 3)
+  private static let longKey = TextKey(String(repeating: "key that stands in the record ", count: 3))
 
   /// The history whose bytes the files hold: every type, part of the metadata and way to be removed.
   static func document() throws -> (phone: Peer, cloud: Peer, base: VersionVector) {
@@ -58,7 +58,7 @@ import Testing
     return phone
   }
 
-  private static let fields: [String: Value] = [
+  private static let fields: [TextKey: Value] = [
     "null": .null, "yes": .bool(false), "no": .bool(false), "int": .int(-42), "wide": .int(.max),
     "low": .int(.min), "half": .double(0.5), "tenth": .double(0.1), "nan": .double(.nan),
     "minusZero": .double(-0.0), "short": .string("été"), "long": .string("a string in the heap, 名前"),

@@ -90,7 +90,7 @@ import Testing
       var random = RandomDocument(seed: seed)
       let peer = try random.replicas(2)[0]
       let record = try #require(peer.record)
-      let paths = [["a"], ["a", "b"], ["c"], []].map { names in
+      let paths = [["a"] as [TextKey], ["a", "b"], ["c"], []].map { names in
         var path = ResolvedPath(names.map { .key($0) })
         path.resolve(in: peer.tables.keys)
         return path

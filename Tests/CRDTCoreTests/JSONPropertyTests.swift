@@ -78,11 +78,11 @@ import Testing
       return .attachment(
         AttachmentToken(
           id: generator.bytes(below: 40), byteCount: generator.next() >> 1,
-          metadata: [string(using: &generator): string(using: &generator)]))
+          metadata: [TextKey(string(using: &generator)): TextKey(string(using: &generator))]))
     case 8:
       return .array((0..<generator.int(below: 5)).map { _ in value(using: &generator, levels: levels - 1) })
     default:
-      var map: [String: Value] = [:]
+      var map: [TextKey: Value] = [:]
       for _ in 0..<generator.int(below: 5) {
         let key =
           generator.oneIn(4)

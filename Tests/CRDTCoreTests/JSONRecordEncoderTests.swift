@@ -8,7 +8,7 @@ import Testing
   private let stamping = Stamping(site: SiteID(high: 1, low: 2), reading: ClockReading(milliseconds: 77))
 
   private func general(
-    _ fields: [String: Value], _ strategy: WriteStrategy, _ tables: inout RecordTables
+    _ fields: [TextKey: Value], _ strategy: WriteStrategy, _ tables: inout RecordTables
   ) throws -> EncodedDocument? {
     try DocumentCodec.upsert(fields, strategy: strategy, existing: nil, stamping: stamping, tables: &tables)
   }
@@ -47,7 +47,7 @@ import Testing
       fields["_id"] = .string("d\(seed)")
       fields["note"] = .string("plain \"quoted\"\nsecond line é")
       fields["geo"] = .map(["lat": .double(1.25), "lon": .double(-0.1), "deep": .map(["n": .int(7)])])
-      var members = fields.map { "\(JSON.text(of: .string($0.key))):\(JSON.text(of: $0.value))" }.sorted()
+      var members = fields.map { "\(JSON.text(of: .string($0.key.text))):\(JSON.text(of: $0.value))" }.sorted()
       if seed % 2 == 0 { members.reverse() }
       let text = "{ \(members.joined(separator: " ,\t")) }"
       let strategy: WriteStrategy = seed % 3 == 0 ? .insertDefaultIfAbsent : .merge
@@ -63,7 +63,7 @@ import Testing
     var taken = 0
     for seed in block * 500..<block * 500 + 500 {
       var random = SeededGenerator(seed: seed)
-      var fields: [String: Value] = [
+      var fields: [TextKey: Value] = [
         "_id": .string("d\(seed)"), "n": .int(Int64(random.int(below: 1_000)) - 500), "t": .bool(true),
         "text": .string("é\"\n\u{1F600} plain"), "m": .map(["n": .double(-1.5e-7), "z": .null]),
         "list": .array([.int(1), .string("two"), .array([])]),
@@ -149,7 +149,7 @@ extension Value {
     switch self {
     case .null, .bool, .int, .string: true
     case .double(let value): value.isFinite
-    case .map(let map): map.allSatisfy { $0.value.isPlain && !$0.key.isEmpty }
+    case .map(let map): map.allSatisfy { $0.value.isPlain && !$0.key.text.isEmpty }
     default: false
     }
   }

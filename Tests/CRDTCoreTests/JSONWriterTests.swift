@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func `sorts keys by their bytes`() {
-    let keys = ["z", "aa", "a", "A", "\u{FFFF}", "\u{10000}", "é"]
+    let keys: [TextKey] = ["z", "aa", "a", "A", "\u{FFFF}", "\u{10000}", "é"]
     let map = Value.map(Dictionary(uniqueKeysWithValues: keys.map { ($0, .null) }))
     #expect(
       JSON.text(of: map)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct MetadataSizeTests {
   private static let today: UInt64 = 1_760_000_000_000
 
-  private static var fields: [String: Value] {
+  private static var fields: [TextKey: Value] {
     Dictionary(uniqueKeysWithValues: (0..<20).map { ("field\($0)", .int(Int64($0))) })
   }
 

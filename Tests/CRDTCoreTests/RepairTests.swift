@@ -8,7 +8,7 @@ import Testing
 @Suite struct RepairTests {
   /// The same history twice: `full` has what `less` no longer holds.
   private func pair(
-    _ full: [String: Value], _ less: [String: Value], edits: ([Edit], [Edit]) = ([], [])
+    _ full: [TextKey: Value], _ less: [TextKey: Value], edits: ([Edit], [Edit]) = ([], [])
   ) throws -> (full: Peer, less: Peer) {
     var (a, b) = (Peer(1), Peer(1))
     try a.upsert(full, now: 1_000)
@@ -18,7 +18,7 @@ import Testing
     return (a, b)
   }
 
-  private func expectBothSettle(_ a: Peer, _ b: Peer, on fields: [String: Value]) throws {
+  private func expectBothSettle(_ a: Peer, _ b: Peer, on fields: [TextKey: Value]) throws {
     let (wireA, wireB) = (try a.wire(), try b.wire())
     #expect(try a.vector == b.vector && wireA != wireB)
     var (repairedA, repairedB) = (a, b)
@@ -139,11 +139,11 @@ import Testing
     field: String
   ) throws {
     var (full, other, late) = (Peer(1), Peer(2), Peer(3))
-    let initial: [String: Value] = ["x": .int(7), "m": .map(["k": .int(7)])]
+    let initial: [TextKey: Value] = ["x": .int(7), "m": .map(["k": .int(7)])]
     try other.upsert(initial, .insertDefaultIfAbsent)
-    try full.upsert([field: .int(1), "z": .int(1)], now: 1_000)
+    try full.upsert([TextKey(field): .int(1), "z": .int(1)], now: 1_000)
     try late.pull(full)
-    try late.update([.remove([field])], now: 2_000)
+    try late.update([.remove([TextKey(field)])], now: 2_000)
     try late.collect(before: ClockReading(milliseconds: 3_000))
     // It has met the removal as an empty delta, and hides the default under the value; the other shows it.
     try full.pull(late)

@@ -21,7 +21,7 @@ import Testing
   }
 
   private static func document(_ random: inout SeededGenerator) throws -> Peer {
-    var fields: [String: Value] = [:]
+    var fields: [TextKey: Value] = [:]
     for index in 0..<(1 + random.int(below: 40)) {
       fields["f\(index)"] =
         random.oneIn(5) ? .map(["a": value(&random), "b": .map(["c": value(&random)])]) : value(&random)

@@ -118,7 +118,7 @@ import Testing
         }
       }
       var last: RunHead?
-      let keys = ["a", "b", "color", "name", "note"]
+      let keys: [TextKey] = ["a", "b", "color", "name", "note"]
       var (writer, reader) = (Peer(1), Peer(2))
       try writer.upsert(
         Dictionary(uniqueKeysWithValues: keys.map { ($0, scalar()) } + [("in", .map(["x": .int(1)]))]),
@@ -127,7 +127,7 @@ import Testing
       for _ in 0..<40 {
         now += UInt64(random.int(below: 1_000))
         let former = writer
-        let path = random.oneIn(8) ? ["in", "x"] : [keys[random.int(below: keys.count)]]
+        let path = random.oneIn(8) ? ["in", "x"] as [TextKey] : [keys[random.int(below: keys.count)]]
         // Rarely the reader writes, too, and is pulled from.
         if random.oneIn(200) {
           try reader.update([.set(path, scalar())], now: now)

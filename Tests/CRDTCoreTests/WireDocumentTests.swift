@@ -26,7 +26,7 @@ import Testing
       #expect(throws: DocumentError.self) { try a.upsert(["d": nested(levels + 1, wrap)]) }
     }
     var a = Peer(1)
-    let path = (0..<65).map { "k\($0)" }
+    let path = (0..<65).map { TextKey("k\($0)") }
     try a.upsert([:])
     try a.update([.set(path, .int(1))])
     try a.update([.increment(path, 1)])
@@ -64,7 +64,7 @@ import Testing
   @Test(.timeLimit(.minutes(5))) func `reading small nested maps whose keys cannot have ids takes one pass`()
     throws
   {
-    let long = String(repeating: "z", count: 100)
+    let long = TextKey(String(repeating: "z", count: 100))
     let value = (0..<63).reduce(Value.int(1)) { value, _ in .map(["a": value, long: .null]) }
     var a = Peer(1)
     try a.upsert(["d": value])

@@ -69,7 +69,7 @@ import Testing
         }
       }
     }
-    #expect(patches * 5 > all, "\(patches) of \(all) deltas were merged on the bytes")
+    #expect(patches * 8 > all, "\(patches) of \(all) deltas were merged on the bytes")
     #expect(writes * 5 > all, "\(writes) of \(all) deltas were written from the bytes")
   }
 

@@ -99,7 +99,7 @@ package struct AbsenceHistory: SeededHistory {
   }
 
   private mutating func write(_ index: Int, _ step: Int) throws {
-    let fields: [String: Value] = ["f\(step % 3)": .int(Int64(step))]
+    let fields: [TextKey: Value] = ["f\(step % 3)": .int(Int64(step))]
     switch generator.int(below: 6) {
     case 0 where step < 6 || replicas[index].peer.isAlive || replicas[index].peer.document != nil:
       trace?.add("\(index) upserts at \(now)")

@@ -33,7 +33,12 @@ extension Campaign {
     Campaign("absences beyond every certificate", cases: 1_000, failing: 10) {
       AbsenceHistory(seed: $0, .forgotten)
     },
-    Campaign("counters: evicted, cloned, restored, restarted", cases: 20_000) { CounterHistory(seed: $0) },
+    Campaign("counters: made, evicted, cloned, restored, restarted", cases: 20_000) {
+      CounterHistory(seed: $0)
+    },
+    Campaign("counters that are made begin epochs", cases: 1_000, failing: 100) {
+      CounterHistory(seed: $0, startsEpochs: true)
+    },
   ]
 
   private static let references: [Campaign] = [

@@ -5,7 +5,7 @@ import TestKit
 ///
 /// In the end all must show the same, and nothing that whoever overwrote or removed it had seen.
 package struct CollectionHistory: SeededHistory {
-  private static let paths = [["a"], ["b"], ["c"], ["m"], ["m", "x"], ["m", "y"], ["n"]]
+  private static let paths: [[TextKey]] = [["a"], ["b"], ["c"], ["m"], ["m", "x"], ["m", "y"], ["n"]]
 
   private let seed: UInt64
   private let isRepairing: Bool
@@ -81,11 +81,11 @@ package struct CollectionHistory: SeededHistory {
     }
   }
 
-  private static func fields(_ path: [String], _ value: Value) -> [String: Value] {
+  private static func fields(_ path: [TextKey], _ value: Value) -> [TextKey: Value] {
     path.count == 1 ? [path[0]: value] : [path[0]: .map([path[1]: value])]
   }
 
-  private static func leaves(_ fields: [String: Value]) -> [(path: [String], value: Value)] {
+  private static func leaves(_ fields: [TextKey: Value]) -> [(path: [TextKey], value: Value)] {
     fields.flatMap { key, value in
       if case .map(let below) = value, !below.isEmpty {
         return leaves(below).map { ([key] + $0.path, $0.value) }
@@ -96,7 +96,7 @@ package struct CollectionHistory: SeededHistory {
 
   /// Notes what a write at `path` ends: what stands there, below it, or in the way above it, where
   /// there is nothing to remove.
-  private mutating func end(at path: [String], _ index: Int, isRemoval: Bool = false) {
+  private mutating func end(at path: [TextKey], _ index: Int, isRemoval: Bool = false) {
     guard let fields = try? peers[index].fields else { return }
     for leaf in Self.leaves(fields) where leaf.value != .map([:]) {
       // A count that others go on adding to may come to the same sum again.
@@ -107,8 +107,8 @@ package struct CollectionHistory: SeededHistory {
     }
   }
 
-  private static func name(_ leaf: (path: [String], value: Value)) -> String {
-    "\(leaf.path.joined(separator: ".")) = \(leaf.value)"
+  private static func name(_ leaf: (path: [TextKey], value: Value)) -> String {
+    "\(leaf.path.map(\.text).joined(separator: ".")) = \(leaf.value)"
   }
 
   private mutating func pull(_ to: Int, _ from: Int) throws {

@@ -1,7 +1,7 @@
 import CRDTCore
 import TestKit
 
-/// Devices that count, start the count anew, evict, are cloned and are restored from backups.
+/// Devices that make a counter, count, start the count anew, evict, are cloned and are restored from backups.
 ///
 /// In the end every device must show the sum of all increments of the last epoch that any of them knows of.
 package struct CounterHistory: SeededHistory {
@@ -18,6 +18,8 @@ package struct CounterHistory: SeededHistory {
   private let seed: UInt64
   /// Amounts near the limits, where only agreement is claimed.
   private let isSaturating: Bool
+  /// The control: a counter that is made is set, and so begins an epoch.
+  private let startsEpochs: Bool
   private var generator: SeededGenerator
   private var devices: [Device]
   private var backups: [Int: Device] = [:]
@@ -27,8 +29,9 @@ package struct CounterHistory: SeededHistory {
   package let stepCount: Int
   package var trace: Trace?
 
-  package init(seed: UInt64) {
+  package init(seed: UInt64, startsEpochs: Bool = false) {
     self.seed = seed
+    self.startsEpochs = startsEpochs
     generator = SeededGenerator(seed: seed)
     isSaturating = generator.oneIn(8)
     stepCount = 8 + generator.int(below: 40)
@@ -40,6 +43,7 @@ package struct CounterHistory: SeededHistory {
     now += UInt64(generator.int(below: 4))
     let index = generator.int(below: devices.count)
     switch generator.int(below: 100) {
+    case ..<12: try make(index)
     case ..<40: try increment(index)
     case ..<45: try start(index)
     case ..<53:
@@ -100,11 +104,25 @@ package struct CounterHistory: SeededHistory {
     note(.increment(epoch: epoch(devices[index].known), amount: amount), index)
   }
 
+  /// Upserts a counter: where none stands its start value counts, and a counter that stands stays as it is.
+  private mutating func make(_ index: Int) throws {
+    let start = Int64(generator.int(below: 3))
+    trace?.add("\(index) makes a counter at \(start), at \(now)")
+    let standing = try devices[index].peer.fields?["n"]
+    if startsEpochs, devices[index].peer.isAlive {
+      try devices[index].peer.update([.set(["n"], .counter(start))], now: now)
+    } else {
+      try devices[index].peer.upsert(["n": .counter(start)], now: now)
+    }
+    if case .counter? = standing { return }
+    note(.increment(epoch: epoch(devices[index].known), amount: start), index)
+  }
+
   private mutating func start(_ index: Int) throws {
     if !devices[index].peer.isAlive { try devices[index].peer.upsert([:], now: now) }
     let base = Int64(generator.int(below: 1_000))
     trace?.add("\(index) starts at \(base), at \(now)")
-    let edit: Edit = generator.oneIn(2) ? .restart(["n"], base) : .set(["n"], .int(base))
+    let edit: Edit = generator.oneIn(2) ? .restart(["n"], base) : .replace(["n"], .int(base))
     try devices[index].peer.update([edit], now: now)
     let stamp = Stamp(reading: try devices[index].peer.vector.latest, site: devices[index].peer.site)
     note(.start(base: base, stamp: stamp), index)

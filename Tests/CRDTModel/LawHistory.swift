@@ -86,10 +86,16 @@ package struct TypePairHistory: SeededHistory {
       switch kind {
       case RandomDocument.kinds: .remove(["f"])
       case RandomDocument.kinds + 1: .set(["other"], .int(1))
+      // An integer or a double, which may take the place of a counter.
+      case 2, 3: .replace(["f"], random.value(kind: kind))
       default: .set(["f"], random.value(kind: kind))
       }
     trace?.add("\(index) writes \(edit) at \(now)")
-    try peers[index].update([edit], now: now)
+    do {
+      try peers[index].update([edit], now: now)
+    } catch let error as DocumentError where error.code == .isACounter {
+      trace?.add("  which is refused")
+    }
   }
 
   package mutating func finish() throws {

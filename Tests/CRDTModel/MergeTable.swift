@@ -8,12 +8,12 @@ package enum MergeTable {
   /// A kind of write that a device does apart from another.
   private enum Write: CaseIterable {
     case setScalar, setMap, setArray, remove, increment, restart
-    case upsert, removeDocument, insertAfterDelete, insertDefault, evict
+    case upsert, upsertCounter, removeDocument, insertAfterDelete, insertDefault, evict
 
     var isField: Bool {
       switch self {
       case .setScalar, .setMap, .setArray, .remove, .increment, .restart: true
-      case .upsert, .removeDocument, .insertAfterDelete, .insertDefault, .evict: false
+      case .upsert, .upsertCounter, .removeDocument, .insertAfterDelete, .insertDefault, .evict: false
       }
     }
 
@@ -26,6 +26,7 @@ package enum MergeTable {
       case .increment: "increments `\(path)`"
       case .restart: "restarts `\(path)`"
       case .upsert: "upserts `\(path)`"
+      case .upsertCounter: "upserts a counter at `\(path)`"
       case .removeDocument: "removes the document"
       case .insertAfterDelete: "removes the document, then inserts `\(path)`"
       case .insertDefault: "inserts default data at `\(path)`"
@@ -38,7 +39,7 @@ package enum MergeTable {
   private enum Place: CaseIterable {
     case same, below
 
-    var paths: (a: [String], b: [String]) {
+    var paths: (a: [TextKey], b: [TextKey]) {
       switch self {
       case .same: (["x"], ["x"])
       case .below: (["x"], ["x", "k"])
@@ -54,32 +55,33 @@ package enum MergeTable {
   }
 
   /// What the document holds at `x`, and beside it, before the two go apart.
-  private static func base(_ a: Write, _ b: Write, _ place: Place) -> [String: Value] {
+  private static func base(_ a: Write, _ b: Write, _ place: Place) -> [TextKey: Value] {
     let counts = [a, b].contains { $0 == .increment || $0 == .restart }
     let leaf: Value = counts ? .counter(10) : .string("old")
     return ["x": place == .same ? leaf : .map(["k": leaf]), "y": .int(0)]
   }
 
-  private static func edit(_ write: Write, at path: [String], _ site: Int64) -> Edit? {
+  private static func edit(_ write: Write, at path: [TextKey], _ site: Int64) -> Edit? {
     let letter = site == 1 ? "A" : "B"
     return switch write {
     case .setScalar: .set(path, .string(letter))
-    case .setMap: .set(path, .map([letter.lowercased(): .string(letter)]))
+    case .setMap: .set(path, .map([TextKey(letter.lowercased()): .string(letter)]))
     case .setArray: .set(path, .array([.string(letter)]))
     case .remove: .remove(path)
     case .increment: .increment(path, site)
     case .restart: .restart(path, 100 * site)
-    case .upsert, .removeDocument, .insertAfterDelete, .insertDefault, .evict: nil
+    case .upsert, .upsertCounter, .removeDocument, .insertAfterDelete, .insertDefault, .evict: nil
     }
   }
 
   /// - Returns: `false` when the write is refused.
   private static func perform(
-    _ write: Write, at path: [String], _ site: Int64, _ peer: inout Peer, _ now: UInt64
+    _ write: Write, at path: [TextKey], _ site: Int64, _ peer: inout Peer, _ now: UInt64
   ) throws -> Bool {
-    let fields: [String: Value] = [path[0]: .string(site == 1 ? "A" : "B")]
+    let fields: [TextKey: Value] = [path[0]: .string(site == 1 ? "A" : "B")]
     switch write {
     case .upsert: try peer.upsert(fields, now: now)
+    case .upsertCounter: try peer.upsert([path[0]: .counter(site)], now: now)
     case .removeDocument: try peer.remove(now: now)
     case .insertAfterDelete:
       try peer.remove(now: now)
@@ -138,7 +140,7 @@ package enum MergeTable {
         ? "the later of life and deletion" : "the insert starts afresh: its deletion is the document's floor"
     }
     if both.contains(.removeDocument) {
-      return both.contains(.upsert)
+      return both.contains(.upsert) || both.contains(.upsertCounter)
         ? "an upsert writes life, and the later life wins, for the whole document"
         : "a write of a field never changes life: no half-empty document"
     }
@@ -149,6 +151,9 @@ package enum MergeTable {
     let both = [a, b]
     if place == .same {
       if a == .increment && b == .increment { return "increments of one epoch add up" }
+      if both.contains(.upsertCounter), both.contains(.increment) || both.contains(.restart) {
+        return "a counter that is upserted changes none that stands"
+      }
       if both.contains(.increment) {
         return
           "an increment belongs to the epoch it saw: what was set, removed or restarted apart begins another"
@@ -175,7 +180,7 @@ package enum MergeTable {
         let earlier = try outcome(a, b, place, isALater: true)
         let reason = reason(a, b, place, later == "–")
         rows.append(
-          "| \(a.name(paths.a.joined(separator: "."))) | \(b.name(paths.b.joined(separator: "."))) "
+          "| \(a.name(paths.a.map(\.text).joined(separator: "."))) | \(b.name(paths.b.map(\.text).joined(separator: "."))) "
             + "| \(later) | \(earlier) | \(reason) |")
       }
     }

@@ -15,7 +15,7 @@ package struct Peer {
   package var isAlive: Bool { document?.isAlive ?? false }
 
   /// What a reader sees; `nil` for a document that is unknown or deleted.
-  package var fields: [String: Value]? {
+  package var fields: [TextKey: Value]? {
     get throws {
       guard let record, isAlive else { return nil }
       return try record.withView { view throws(CodecError) in try view.fields(tables.keys) }
@@ -53,14 +53,14 @@ package struct Peer {
 
   @discardableResult
   package mutating func upsert(
-    _ fields: [String: Value], _ strategy: WriteStrategy = .merge, now: UInt64 = 0
+    _ fields: [TextKey: Value], _ strategy: WriteStrategy = .merge, now: UInt64 = 0
   ) throws -> Bool {
     try upsert(fields, strategy, stamping(now))
   }
 
   @discardableResult
   package mutating func upsert(
-    _ fields: [String: Value], _ strategy: WriteStrategy, _ stamping: Stamping
+    _ fields: [TextKey: Value], _ strategy: WriteStrategy, _ stamping: Stamping
   ) throws -> Bool {
     try replace { tables, existing throws(DocumentError) in
       try DocumentCodec.upsert(

@@ -106,12 +106,12 @@ package struct SmallScope {
     let now = UInt64(1_000 + replica)
     var hasWritten = true
     switch write {
-    case .setA: hasWritten = try peer.update([.set(["a"], .int(Int64(replica)))], now: now)
+    case .setA: hasWritten = try peer.update([.replace(["a"], .int(Int64(replica)))], now: now)
     case .setB: hasWritten = try peer.update([.set(["b", "k"], .int(Int64(replica)))], now: now)
     case .removeA: hasWritten = try peer.update([.remove(["a"])], now: now)
     case .removeB: hasWritten = try peer.update([.remove(["b"])], now: now)
     case .incrementA: hasWritten = try peer.update([.increment(["a"], 10)], now: now)
-    case .upsert: try peer.upsert(["a": .int(Int64(100 + replica))], now: now)
+    case .upsert: try peer.upsert(["a": .counter(Int64(100 + replica))], now: now)
     case .delete: hasWritten = try peer.remove(now: now)
     case .insertDefault: hasWritten = try peer.upsert(["a": .int(-1), "b": .int(-2)], .insertDefaultIfAbsent)
     }

@@ -193,11 +193,11 @@ import Testing
 }
 
 extension Change {
-  func fieldsBefore() throws -> [String: Value]? {
+  func fieldsBefore() throws -> [TextKey: Value]? {
     try before?.withView { (view) throws(CodecError) in try view.fields(collection.keys) }
   }
 
-  func fieldsAfter() throws -> [String: Value]? {
+  func fieldsAfter() throws -> [TextKey: Value]? {
     try after?.withView { (view) throws(CodecError) in try view.fields(collection.keys) }
   }
 }

@@ -95,7 +95,7 @@ extension Store {
   }
 
   /// Writes and deletes a document of which then only the certificate is left.
-  func certify(_ id: String, _ fields: [String: Value]) throws {
+  func certify(_ id: String, _ fields: [TextKey: Value]) throws {
     try put(id, fields)
     try write { try $0.remove(DocumentID(id), in: "cars") }
     try write { _ = try $0.evict(DocumentID(id), in: "cars") }

@@ -205,9 +205,9 @@ import Testing
           let id = try DocumentID("\(random.int(below: 200))")
           let field = "f\(random.int(below: 4))"
           switch random.int(below: 6) {
-          case 0: try tx.update(id, in: "cars", [.remove([field])])
+          case 0: try tx.update(id, in: "cars", [.remove([TextKey(field)])])
           case 1: if random.oneIn(3) { try tx.evict(id, in: "cars") }
-          default: try tx.upsert([field: .int(1)], id: id, into: "cars")
+          default: try tx.upsert([TextKey(field): .int(1)], id: id, into: "cars")
           }
         }
       }

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 @Suite struct FailureTests {
-  private func fill(_ count: Int) -> [String: Value] {
+  private func fill(_ count: Int) -> [TextKey: Value] {
     ["data": .bytes((0..<count).map { UInt8(truncatingIfNeeded: $0) })]
   }
 
@@ -77,7 +77,7 @@ import Testing
           limit.rlim_cur = bytes.map { rlim_t($0) } ?? limit.rlim_max
           setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit)
         }
-        func large(_ count: Int) -> [String: Value] { ["data": .bytes(Array(repeating: 7, count: count))] }
+        func large(_ count: Int) -> [TextKey: Value] { ["data": .bytes(Array(repeating: 7, count: count))] }
         // Inside a page, so that the last write is cut short.
         limit(1 << 20 + 1_000)
         for n in 0..<100 { try store.put("\(n)", large(3_000)) }

@@ -9,7 +9,7 @@ extension IndexDefinition {
       name: name, collection: "cars",
       fields: fields.map { field in
         let isDescending = field.hasPrefix("-")
-        let path = field.drop { $0 == "-" }.split(separator: ".").map(String.init)
+        let path = field.drop { $0 == "-" }.split(separator: ".").map { TextKey(String($0)) }
         return IndexField(path, descending: isDescending)
       })
   }

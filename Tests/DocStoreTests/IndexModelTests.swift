@@ -27,14 +27,27 @@ import Testing
     try DocumentID(.int(Int64(random.int(below: 40))))
   }
 
+  /// A plain number does not take the place of a counter; the transaction goes on.
+  private static func unlessRefused<R>(_ write: () throws -> R) throws {
+    do {
+      _ = try write()
+    } catch let error as StoreError where error.document?.code == .isACounter {
+      return
+    }
+  }
+
   private static func step(_ tx: WriteTransaction, _ random: inout SeededGenerator) throws {
     let id = try Self.id(&random)
     let field = random.pick(["a", "b", "c"])
     switch random.int(below: 8) {
     case 0, 1, 2:
-      try tx.upsert([field: value(&random), "new\(random.int(below: 30))": .null], id: id, into: "cars")
+      let fields: [TextKey: Value] = [TextKey(field): value(&random), "new\(random.int(below: 30))": .null]
+      try unlessRefused { try tx.upsert(fields, id: id, into: "cars") }
     case 3:
-      try tx.update(id, in: "cars", [.set([field], value(&random)), .remove([random.pick(["a", "b"])])])
+      let edits: [Edit] = [
+        .set([TextKey(field)], value(&random)), .remove([TextKey(random.pick(["a", "b"]))]),
+      ]
+      try unlessRefused { try tx.update(id, in: "cars", edits) }
     case 4: try tx.update(id, in: "cars", [.replace(["b"], .map(["x": value(&random)]))])
     case 5: try tx.remove(id, in: "cars")
     case 6: try tx.evict(id, in: "cars")
@@ -90,7 +103,10 @@ import Testing
     let copy = try Store.open(at: path, options: StoreOptions(now: { clock.now }, log: { _, _ in }))
     defer { copy.close() }
     try copy.write { tx in
-      for _ in 0..<20 { try tx.upsert(["a": Self.value(&random)], id: Self.id(&random), into: "cars") }
+      for _ in 0..<20 {
+        let (id, fields) = (try Self.id(&random), ["a": Self.value(&random)])
+        try Self.unlessRefused { try tx.upsert(fields, id: id, into: "cars") }
+      }
     }
     try copy.pull(from: there.store)
     for store in [here.store, there.store, copy] {

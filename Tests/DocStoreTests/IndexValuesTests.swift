@@ -20,7 +20,7 @@ import Testing
     let count = Self.scalars.count
     try fixture.store.write { tx in
       for number in 0..<count * 3 {
-        var fields: [String: Value] = [:]
+        var fields: [TextKey: Value] = [:]
         fields["a"] = Self.scalars[number % count]
         fields["b"] = Self.scalars[number * 7 % count]
         fields["c"] = Self.scalars[(number + number / count) % count]

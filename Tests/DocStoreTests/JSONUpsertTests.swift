@@ -97,10 +97,10 @@ import Testing
 
 extension Store {
   /// The fields of all documents by id, whose checksums hold.
-  fileprivate func contents(_ collection: String) throws -> [DocumentID: [String: Value]] {
+  fileprivate func contents(_ collection: String) throws -> [DocumentID: [TextKey: Value]] {
     try read { tx in
       guard let collection = try tx.collection(collection) else { return [:] }
-      var found: [DocumentID: [String: Value]] = [:]
+      var found: [DocumentID: [TextKey: Value]] = [:]
       try tx.forEachRecord(in: collection, verify: true) { id, _, record in
         found[try DocumentID(validating: id)] = try record.fields(collection.keys)
         return true

@@ -11,12 +11,12 @@ import Testing
   }
 
   /// Built in the test: a value that nests 10,000 deep is none to be printed.
-  private static func refusedFields(_ number: Int) -> [String: Value] {
+  private static func refusedFields(_ number: Int) -> [TextKey: Value] {
     switch number {
     case 0: ["v": .map(["k": nested(64)])]
     case 1: ["v": nested(10_000)]
     case 2: ["v": .array([.counter(1)])]
-    case 3: [String(repeating: "k", count: 65_536): .int(1)]
+    case 3: [TextKey(String(repeating: "k", count: 65_536)): .int(1)]
     case 4: ["_id": .null]
     case 5: ["_id": .double(.nan)]
     case 6: ["_id": .string(String(repeating: "i", count: 1 << 20))]
@@ -33,7 +33,7 @@ import Testing
     case 4: .set(["v"], nested(10_000))
     case 5: .set(Array(repeating: "k", count: 10_000), .int(1))
     case 6: .set(["v"], .array([.counter(1)]))
-    default: .set([String(repeating: "k", count: 65_536)], .int(1))
+    default: .set([TextKey(String(repeating: "k", count: 65_536))], .int(1))
     }
   }
 
@@ -65,7 +65,7 @@ import Testing
 
   @Test func `odd values are kept over a reopening`() throws {
     let fixture = try StoreFixture()
-    let fields: [String: Value] = [
+    let fields: [TextKey: Value] = [
       "nan": .double(.nan), "inf": .double(-.infinity), "big": .double(1e300), "max": .int(.max),
       "min": .int(.min), "": .string("\0"), "zero": .double(-0.0), "empty": .map([:]),
     ]

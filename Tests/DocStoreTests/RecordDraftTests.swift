@@ -4,8 +4,8 @@ import TestKit
 import Testing
 
 @Suite struct RecordDraftTests {
-  private static func fields(_ n: Int, _ key: String = "n") -> [String: Value] {
-    [key: .int(Int64(n)), "text": .string("document \(n)"), "map": .map(["a": .bool(true)])]
+  private static func fields(_ n: Int, _ key: String = "n") -> [TextKey: Value] {
+    [TextKey(key): .int(Int64(n)), "text": .string("document \(n)"), "map": .map(["a": .bool(true)])]
   }
 
   /// Stores of which the first knows the names of the second.

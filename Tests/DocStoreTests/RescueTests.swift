@@ -142,7 +142,7 @@ import Testing
     #expect(fields["n"] == .int(17))
     #expect(
       fields.contains {
-        $0.key.hasPrefix("rescued_") && $0.value == .string(String(repeating: "x", count: 400))
+        $0.key.text.hasPrefix("rescued_") && $0.value == .string(String(repeating: "x", count: 400))
       })
   }
 

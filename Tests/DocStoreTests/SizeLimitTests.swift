@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 @Suite struct SizeLimitTests {
-  private func text(_ count: Int) -> [String: Value] {
+  private func text(_ count: Int) -> [TextKey: Value] {
     ["text": .string(String(repeating: "x", count: count))]
   }
 

@@ -70,7 +70,7 @@ final class CommitLog: Sendable {
 
 extension Store {
   /// The fields of a living document; `nil` when it is unknown or removed.
-  func fields(_ id: String, in collection: String) throws -> [String: Value]? {
+  func fields(_ id: String, in collection: String) throws -> [TextKey: Value]? {
     try read { tx in
       guard let collection = try tx.collection(collection) else { return nil }
       return try tx.withRecord(collection, DocumentID(id)) { record, _ in
@@ -84,7 +84,7 @@ extension Store {
   }
 
   @discardableResult
-  func put(_ id: String, _ fields: [String: Value], into collection: String = "cars") throws -> CommitReceipt
+  func put(_ id: String, _ fields: [TextKey: Value], into collection: String = "cars") throws -> CommitReceipt
   {
     try write { try $0.upsert(fields, id: DocumentID(id), into: collection) }.1
   }

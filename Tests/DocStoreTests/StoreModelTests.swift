@@ -7,7 +7,7 @@ import Testing
   private struct Stop: Error {}
 
   /// What the store should hold: per collection the living documents.
-  private typealias Model = [String: [Int: [String: Value]]]
+  private typealias Model = [String: [Int: [TextKey: Value]]]
 
   @Test(arguments: 1...30)
   func `counts and contents stay exact under random transactions, failures and restarts`(seed: UInt64) throws
@@ -48,10 +48,10 @@ import Testing
       : .int(Int64(random.int(below: 100)))
     switch random.int(below: 5) {
     case 0, 1:
-      try tx.upsert([key: value], id: id, into: collection)
+      try tx.upsert([TextKey(key): value], id: id, into: collection)
       model[collection, default: [:]][number, default: [:]][key] = value
     case 2:
-      let isChanged = try tx.update(id, in: collection, [.set([key], value)])
+      let isChanged = try tx.update(id, in: collection, [.set([TextKey(key)], value)])
       #expect(isChanged == (model[collection]?[number] != nil))
       if isChanged { model[collection]?[number]?[key] = value }
     case 3:
@@ -70,7 +70,7 @@ import Testing
       for info in infos {
         #expect(info.documentCount == model[info.name]?.count ?? 0, "seed \(seed)")
         let collection = try #require(try tx.collection(info.name))
-        var found: [Int: [String: Value]] = [:]
+        var found: [Int: [TextKey: Value]] = [:]
         try tx.forEachRecord(in: collection, verify: true) { id, _, record in
           guard record.isAlive, case .int(let number) = try DocumentID(validating: id).value else {
             return true

@@ -231,7 +231,7 @@ import Testing
 
   @Test func `refuses ids and values that no document may have`() throws {
     let fixture = try StoreFixture()
-    func refusal(_ fields: [String: Value]) -> DocumentError.Code? {
+    func refusal(_ fields: [TextKey: Value]) -> DocumentError.Code? {
       do {
         try fixture.store.write { try $0.upsert(fields, into: "cars") }
         return nil

@@ -18,8 +18,8 @@ import Testing
     try other.connect(to: peer)
     try await other.wait(for: "cars") { $0.count == 2 }
     other.dunlin.stopSync()
-    other.store["cars"].findByID("c1").update { $0?["color"].set("green") }
-    try cars.upsert(
+    await other.store["cars"].findByID("c1").update { $0?["color"].set("green") }
+    try await cars.upsert(
       ["_id": "c1", "color": "blue", "year": 2_019], writeStrategy: .updateDifferentValues)
     try other.dunlin.startSync()
     // Had the later upsert written the color too, it would be blue again.

@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `a row of a result is decoded too`() async throws {
-    try peer.store["bikes"].upsert(bike)
+    try await peer.store["bikes"].upsert(bike)
     let result = try await peer.store.execute(query: "SELECT * FROM bikes")
     #expect(try result.items.map { try $0.decoded(as: Bike.self) } == [bike])
     struct Size: Codable, Equatable { var size: Int }

@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test func `statements fail with the code of their mistake`() async throws {
-    try store["bikes"].upsert(["_id": "b1"])
+    try await store["bikes"].upsert(["_id": "b1"])
     let cases: [(String, DunlinError.Code)] = [
       ("INSERT INTO bikes DOCUMENTS ({'_id': 'b1'})", .conflict),
       ("SELECT * FROM bikes WHERE a = :a", .argument),

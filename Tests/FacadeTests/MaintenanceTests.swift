@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `compaction gives free pages back`() async throws {
-    store.write { tx in tx["bikes"].find("_id != 'b7'").evict() }
+    await store.write { tx in tx["bikes"].find("_id != 'b7'").evict() }
     let before = try store.statistics()
     #expect(before.freeBytes > before.usedBytes)
     try await store.compact()

@@ -13,7 +13,7 @@ import Testing
   @Test func `observers of equal queries that come and go each see every change`() async throws {
     var observers: [(events: Events<Int>, liveQuery: DunlinLiveQuery)] = []
     for number in 1...60 {
-      try bikes.upsert(["_id": number, "color": "red"])
+      try await bikes.upsert(["_id": number, "color": "red"])
       if number % 3 == 0 {
         let events = Events<Int>()
         let liveQuery = bikes.find("color == $args.c", args: ["c": "red"]).observeLocal { docs, _ in
@@ -25,7 +25,7 @@ import Testing
       }
       if number % 15 == 0 { observers.removeFirst().liveQuery.cancel() }
     }
-    try bikes.upsert(["_id": "last", "color": "red"])
+    try await bikes.upsert(["_id": "last", "color": "red"])
     for (events, liveQuery) in observers {
       var counts = [0]
       while let last = counts.last, last < 61 { counts += await events.next(1) }
@@ -45,13 +45,13 @@ import Testing
     let every = bikes.find("state != 1000").observeLocal { docs, event in
       if !event.isInitial { events.send("any: \(docs.count)") }
     }
-    try bikes.upsert(["_id": 1, "state": 7])
+    try await bikes.upsert(["_id": 1, "state": 7])
     #expect(await events.next(2).sorted() == ["7: 1", "any: 1"])
-    try bikes.upsert(["_id": 2, "state": 8])
+    try await bikes.upsert(["_id": 2, "state": 8])
     #expect(await events.next(2).sorted() == ["8: 1", "any: 2"])
-    bikes.findByID(1).update { $0?["state"].set(8) }
+    await bikes.findByID(1).update { $0?["state"].set(8) }
     #expect(await events.next(3).sorted() == ["7: 0", "8: 2", "any: 2"])
-    try bikes.findByID(2).remove()
+    try await bikes.findByID(2).remove()
     #expect(await events.next(2).sorted() == ["8: 1", "any: 1"])
     for liveQuery in liveQueries + [every] { liveQuery.cancel() }
   }

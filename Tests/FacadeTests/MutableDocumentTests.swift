@@ -131,9 +131,10 @@ import Testing
   }
 
   @Test func `only what differs is written, and nothing is where nothing does`() async throws {
-    try bikes.upsert(["_id": "b1", "color": "red", "km": 43_000], writeStrategy: .updateDifferentValues)
+    try await bikes.upsert(
+      ["_id": "b1", "color": "red", "km": 43_000], writeStrategy: .updateDifferentValues)
     #expect(try read()["km"].int == 43_000)
-    try bikes.upsert(["_id": "b1", "color": "blue"], writeStrategy: .insertIfAbsent)
+    try await bikes.upsert(["_id": "b1", "color": "blue"], writeStrategy: .insertIfAbsent)
     #expect(try read()["color"].stringValue == "red")
     let result = try await peer.store.execute(query: "UPDATE bikes SET color = 'red' WHERE _id = 'none'")
     #expect(result.commitID == nil)

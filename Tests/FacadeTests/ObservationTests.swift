@@ -33,12 +33,12 @@ import Testing
       for _ in 0..<(1 + random.int(below: 5)) {
         let id = random.int(below: 25)
         switch random.int(below: 4) {
-        case 0: try bikes.findByID(DunlinDocumentID(value: id)).remove()
-        default: try bikes.upsert(["_id": id, "km": random.int(below: 100)])
+        case 0: try await bikes.findByID(DunlinDocumentID(value: id)).remove()
+        default: try await bikes.upsert(["_id": id, "km": random.int(below: 100)])
         }
       }
       // What never matches marks the end of the round.
-      try bikes.upsert(["_id": "end", "km": -1, "round": round])
+      try await bikes.upsert(["_id": "end", "km": -1, "round": round])
       while let diff = await iterator.next() {
         #expect(diff.oldItems.map(\.value.description) == previous.map(\.value.description))
         #expect(diff.isInitial == !hasBegun)
@@ -62,7 +62,7 @@ import Testing
     for round in 0..<30 {
       let events = Events<Int>()
       let liveQuery = store["r\(round)"].findAll().observeLocal { docs, _ in events.send(docs.count) }
-      for number in 1...3 { try store["r\(round)"].upsert(["_id": number]) }
+      for number in 1...3 { try await store["r\(round)"].upsert(["_id": number]) }
       #expect(await events.next(4) == [0, 1, 2, 3])
       liveQuery.cancel()
     }
@@ -75,7 +75,7 @@ import Testing
     }
     #expect(await counts.next(1) == [-1])
     for number in 1...10 {
-      try bikes.upsert(["_id": number])
+      try await bikes.upsert(["_id": number])
       #expect(await counts.next(1) == [number])
     }
     liveQuery.stop()
@@ -90,7 +90,7 @@ import Testing
     }
     let first = try #require(await calls.next(1).first)
     #expect(first.count == 0)
-    for number in 1...100 { try bikes.upsert(["_id": number]) }
+    for number in 1...100 { try await bikes.upsert(["_id": number]) }
     first.signal()
     first.signal()
     var inserted = 0
@@ -117,9 +117,9 @@ import Testing
     for _ in 0..<150 {
       let id = random.int(below: 25)
       if random.int(below: 4) == 0 {
-        try bikes.findByID(DunlinDocumentID(value: id)).remove()
+        try await bikes.findByID(DunlinDocumentID(value: id)).remove()
       } else {
-        try bikes.upsert(["_id": id, "km": random.int(below: 100)])
+        try await bikes.upsert(["_id": id, "km": random.int(below: 100)])
       }
       let expected = try found.exec().map { $0.jsonString() }
       guard expected != previous else { continue }
@@ -141,7 +141,7 @@ import Testing
     #expect(cancelled.isCancelled)
     let other = bikes.findAll().observeLocal { docs, event in events.send(event.isInitial ? 2 : 3) }
     #expect(await events.next(1) == [2])
-    try bikes.upsert(["_id": 1])
+    try await bikes.upsert(["_id": 1])
     #expect(await events.next(1) == [3])
     other.cancel()
   }
@@ -152,10 +152,10 @@ import Testing
       seen.send([event.isInitial ? "initial" : nil, event.oldDocument?["color"].string, doc?["color"].string])
     }
     #expect(await seen.next(1) == [["initial", nil, nil]])
-    try bikes.upsert(["_id": "b1", "color": "red"])
-    try bikes.upsert(["_id": "b2", "color": "grey"])
-    bikes.findByID("b1").update { $0?["color"] = "blue" }
-    try bikes.findByID("b1").remove()
+    try await bikes.upsert(["_id": "b1", "color": "red"])
+    try await bikes.upsert(["_id": "b2", "color": "grey"])
+    await bikes.findByID("b1").update { $0?["color"] = "blue" }
+    try await bikes.findByID("b1").remove()
     #expect(await seen.next(3) == [[nil, nil, "red"], [nil, "red", "blue"], [nil, "blue", nil]])
     liveQuery.stop()
   }
@@ -176,7 +176,7 @@ import Testing
       })
     #expect(await rows.next(1) == [[]])
     #expect(await counts.next(1) == [0])
-    try store.write { tx in
+    try await store.write { tx in
       try tx["bikes"].upsert(["_id": 1, "color": "red", "km": 10])
       try tx["bikes"].upsert(["_id": 2, "color": "blue", "km": 10])
       try tx["bikes"].upsert(["_id": 3, "color": "grey", "km": 1])
@@ -201,7 +201,7 @@ import Testing
     task.cancel()
     #expect(await task.value <= 1)
     let open = Task { for await _ in changes {} }
-    try bikes.upsert(["_id": 1])
+    try await bikes.upsert(["_id": 1])
     try peer.dunlin.close()
     await open.value
   }
@@ -219,7 +219,7 @@ import Testing
       if docs.isEmpty { done.send(-1) }
     }
     #expect(await done.next(1) == [-1])
-    try bikes.upsert(["_id": "b1", "state": "new"])
+    try await bikes.upsert(["_id": "b1", "state": "new"])
     #expect(await done.next(1) == [-1])
     #expect(try bikes.findByID("b1").exec()?["state"].stringValue == "seen")
     liveQuery.cancel()

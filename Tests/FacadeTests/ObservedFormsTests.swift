@@ -22,12 +22,12 @@ import Testing
       try observe("SELECT owner AS id FROM bikes UNION SELECT _id AS id FROM owners ORDER BY id", sets),
     ]
     #expect(await [groups.next(1), joins.next(1), sets.next(1)] == [[[]], [[]], [[]]])
-    try store["bikes"].upsert(["_id": 1, "color": "red", "km": 10, "owner": "ada"])
+    try await store["bikes"].upsert(["_id": 1, "color": "red", "km": 10, "owner": "ada"])
     #expect(await groups.next(1) == [[#"{"color":"red","km":10}"#]])
     #expect(await sets.next(1) == [[#"{"id":"ada"}"#]])
-    try store["owners"].upsert(["_id": "ada", "name": "Ada"])
+    try await store["owners"].upsert(["_id": "ada", "name": "Ada"])
     #expect(await joins.next(1) == [[#"{"bike":1,"owner":"Ada"}"#]])
-    try store["bikes"].upsert(["_id": 2, "color": "red", "km": 5, "owner": "bob"])
+    try await store["bikes"].upsert(["_id": 2, "color": "red", "km": 5, "owner": "bob"])
     #expect(await groups.next(1) == [[#"{"color":"red","km":15}"#]])
     #expect(await sets.next(1) == [[#"{"id":"ada"}"#, #"{"id":"bob"}"#]])
     for observer in observers { observer.cancel() }
@@ -37,7 +37,7 @@ import Testing
     let rows = Events<[String]>()
     let observer = try observe("SELECT name FROM system:collections ORDER BY name", rows)
     #expect(await rows.next(1) == [[]])
-    try store["bikes"].upsert(["_id": 1])
+    try await store["bikes"].upsert(["_id": 1])
     #expect(await rows.next(1) == [[#"{"name":"bikes"}"#]])
     try await store.execute(query: "CREATE INDEX byColor ON bikes (color)")
     let indexes = Events<[String]>()

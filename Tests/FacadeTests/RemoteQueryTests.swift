@@ -37,12 +37,12 @@ import Testing
   }
 
   @Test func `rows of what another peer holds come without a subscription, anew each time`() async throws {
-    for number in 0..<2_000 { try cloud.store["bikes"].upsert(["_id": number, "km": number]) }
+    for number in 0..<2_000 { try await cloud.store["bikes"].upsert(["_id": number, "km": number]) }
     let peer = try await meet()
     let query = try phone.dunlin.sync.query(
       "SELECT * FROM bikes WHERE km >= :km", on: peer, arguments: ["km": 500])
     #expect(try await rows(query).count == 1_500)
-    try cloud.store["bikes"].upsert(["_id": "new", "km": 9_000, "name": "Ä"])
+    try await cloud.store["bikes"].upsert(["_id": "new", "km": 9_000, "name": "Ä"])
     let again = try await rows(query)
     #expect(again.count == 1_501)
     #expect(again.first { $0.id == "new" }?["name"].string == "Ä")
@@ -54,7 +54,7 @@ import Testing
 
   @Test func `a loop that is left early asks for no more`() async throws {
     for number in 0..<5_000 {
-      try cloud.store["bikes"].upsert(["_id": number, "text": String(repeating: "x", count: 500)])
+      try await cloud.store["bikes"].upsert(["_id": number, "text": String(repeating: "x", count: 500)])
     }
     let peer = try await meet()
     for _ in 0..<10 {
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func `errors have the codes of queries, behind the rows that came before`() async throws {
-    for number in 0..<100 { try cloud.store["bikes"].upsert(["_id": number]) }
+    for number in 0..<100 { try await cloud.store["bikes"].upsert(["_id": number]) }
     let peer = try await meet()
     let sync = phone.dunlin.sync
     #expect(await code { _ = try await rows(sync.query("SELECT FROM", on: peer)) } == .syntax)
@@ -93,7 +93,7 @@ import Testing
 
   @Test func `a cancelled task ends its query`() async throws {
     for number in 0..<3_000 {
-      try cloud.store["bikes"].upsert(["_id": number, "text": String(repeating: "x", count: 500)])
+      try await cloud.store["bikes"].upsert(["_id": number, "text": String(repeating: "x", count: 500)])
     }
     let peer = try await meet()
     let first = Events<Int>()
@@ -123,7 +123,7 @@ import Testing
 
   @Test func `a database can keep its documents from the queries of others`() async throws {
     let closed = try Peer("closed", answersRemoteQueries: false)
-    try closed.store["bikes"].upsert(["_id": 1])
+    try await closed.store["bikes"].upsert(["_id": 1])
     try phone.connect(to: closed)
     var peer: DunlinPeer?
     for await graph in phone.dunlin.presence.graphs {
@@ -139,7 +139,7 @@ import Testing
     try await cloud.store.execute(
       query: "ALTER SYSTEM SET USER_COLLECTION_SYNC_SCOPES = :scopes",
       arguments: ["scopes": ["diary": "LocalPeerOnly"]])
-    try cloud.store["diary"].upsert(["_id": 1])
+    try await cloud.store["diary"].upsert(["_id": 1])
     let peer = try await meet()
     #expect(try await rows(phone.dunlin.sync.query("SELECT * FROM diary", on: peer)).count == 1)
   }

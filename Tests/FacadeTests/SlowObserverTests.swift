@@ -21,7 +21,7 @@ import Testing
     let ends = Events<Int>()
     let observer = try store.registerObserver(query: "SELECT * FROM ends") { ends.send($0.items.count) }
     let before = try #require(await ends.next(1).first)
-    try store["ends"].upsert(["_id": before])
+    try await store["ends"].upsert(["_id": before])
     #expect(await ends.next(1) == [before + 1])
     observer.cancel()
   }
@@ -63,7 +63,7 @@ import Testing
       calls.send((result.items.count, next))
     }
     let first = await calls.next(1)
-    for round in 0..<2_000 { try bikes.upsert(["_id": round]) }
+    for round in 0..<2_000 { try await bikes.upsert(["_id": round]) }
     try await settle()
     var (seen, deliveries) = (0, 0)
     var signal = first.first?.signal
@@ -119,7 +119,7 @@ import Testing
 
   @Test func `small and large commits, and observers that join between them, agree`() async throws {
     for step in 0..<12 {
-      try store.write { tx in
+      try await store.write { tx in
         // Above 16 documents another thread looks for the observers.
         for number in 0..<(step % 3 == 0 ? 40 : 1) {
           try tx["bikes"].upsert(["_id": number, "state": (number + step) % 7, "step": step])

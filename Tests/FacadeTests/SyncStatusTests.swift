@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func `of a peer that pulls nothing it is not said what it has`() async throws {
-    try tablet.store["bikes"].upsert(["_id": "b1"])
+    try await tablet.store["bikes"].upsert(["_id": "b1"])
     let subscription = phone.store["bikes"].findAll().subscribe()
     try phone.connect(to: tablet)
     try await phone.waitForStatus { $0["is_caught_up"].bool == true }
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `a peer tells when it has caught up and when documents came last`() async throws {
-    try tablet.store["bikes"].upsert(["_id": "b1"])
+    try await tablet.store["bikes"].upsert(["_id": "b1"])
     let before = milliseconds
     try phone.connect(to: tablet)
     try await phone.waitForStatus { $0["sync_session_status"].string == "Connected" }
@@ -66,7 +66,7 @@ import Testing
   @Test func `a document that stays behind is named in the log`() async throws {
     let subscription = phone.store["files"].findAll().subscribe()
     try phone.connect(to: tablet)
-    try tablet.store["files"].upsert(["_id": "large", "body": String(repeating: "x", count: 5_100_000)])
+    try await tablet.store["files"].upsert(["_id": "large", "body": String(repeating: "x", count: 5_100_000)])
     while tablet.log.lines(with: "'large' of 'files' stays here").isEmpty {
       try await Task.sleep(for: .milliseconds(5))
     }

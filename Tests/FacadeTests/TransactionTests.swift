@@ -111,7 +111,7 @@ import Testing
       try await store.transaction { _ in try await store.transaction { _ in } }
     }
     #expect(inner?.code == .nestedWriteTransaction)
-    try store["bikes"].upsert(["_id": "b1"])
+    try await store["bikes"].upsert(["_id": "b1"])
   }
 
   @Test func `a transaction reads its own writes and returns what its body does`() throws {
@@ -150,7 +150,7 @@ import Testing
   }
 
   @Test func `many writers at once lose nothing`() async throws {
-    try store["bikes"].upsert(["_id": "b1", "trips": DunlinCounter()])
+    try await store["bikes"].upsert(["_id": "b1", "trips": DunlinCounter()])
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<40 {
         group.addTask { [store] in
@@ -181,8 +181,8 @@ import Testing
   @Test func `large documents warn and too large ones say that they stay`() async throws {
     let warned = { (id: String) in peer.log.lines(with: "'\(id)'").count }
     let body = { (bytes: Int) in String(repeating: "x", count: bytes) }
-    try store["files"].upsert(["_id": "small", "body": body(200_000)])
-    try store["files"].upsert(["_id": "warns", "body": body(250_000)])
+    try await store["files"].upsert(["_id": "small", "body": body(200_000)])
+    try await store["files"].upsert(["_id": "warns", "body": body(250_000)])
     #expect(warned("small") == 0)
     #expect(warned("warns") == 1)
     let result = try await store.execute(

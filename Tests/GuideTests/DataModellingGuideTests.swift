@@ -94,7 +94,7 @@ import Testing
     let subscriptions = ["bikes", "guests"].map { other.dunlin.store[$0].findAll().subscribe() }
     try other.connect(to: peer)
     for number in 0..<20 {
-      try dunlin.store.write { transaction in
+      try await dunlin.store.write { transaction in
         let bikes = transaction.scoped(toCollectionNamed: "bikes")
         let guests = transaction.scoped(toCollectionNamed: "guests")
         try guests.upsert(["_id": "g\(number)", "name": "Ines"] as [String: Any?])
@@ -119,7 +119,7 @@ import Testing
       dunlin.stopSync()
       stopped.send(dunlin.isSyncActive)
     }
-    try dunlin.store["settings"].upsert(["_schemaVersion": 2])
+    try await dunlin.store["settings"].upsert(["_schemaVersion": 2])
     #expect(await stopped.next(1) == [false])
     liveQuery.stop()
   }

@@ -70,7 +70,7 @@ import Testing
       arguments: ["s": ["notes": "SmallPeersOnly", "audit": "BigPeerOnly", "drafts": "LocalPeerOnly"]])
     let names = ["notes", "audit", "drafts", "timetable"]
     // One transaction: what may go arrives together, and nothing is owed afterwards.
-    try ferry.dunlin.store.write { tx in
+    try await ferry.dunlin.store.write { tx in
       for name in names { try tx[name].upsert(["_id": "d1", "from": "ferry"]) }
     }
     let subscriptions = try names.map {
@@ -79,7 +79,7 @@ import Testing
     try other.connect(to: ferry)
     try await other.wait(for: "timetable") { !$0.isEmpty }
     // Live as well, and the last one shows that the others have had their turn.
-    for name in names { try ferry.dunlin.store[name].upsert(["_id": "d2", "from": "ferry"]) }
+    for name in names { try await ferry.dunlin.store[name].upsert(["_id": "d2", "from": "ferry"]) }
     try await other.wait(for: "timetable") { $0.count == 2 }
     let held = try names.filter { try !other.dunlin.store[$0].findAll().exec().isEmpty }
     #expect(held == (kind == .small ? ["notes", "timetable"] : ["audit", "timetable"]))
@@ -91,8 +91,8 @@ import Testing
     let office = try Peer("office")
     let set = "ALTER SYSTEM SET USER_COLLECTION_SYNC_SCOPES = :s"
     try await ferry.dunlin.store.execute(query: set, arguments: ["s": ["notes": "LocalPeerOnly"]])
-    try ferry.dunlin.store["notes"].upsert(["_id": "n1"])
-    try ferry.dunlin.store["timetable"].upsert(["_id": "t1"])
+    try await ferry.dunlin.store["notes"].upsert(["_id": "n1"])
+    try await ferry.dunlin.store["timetable"].upsert(["_id": "t1"])
     let subscriptions = ["notes", "timetable"].map { office.dunlin.store[$0].findAll().subscribe() }
     try office.connect(to: ferry)
     try await office.wait(for: "timetable") { !$0.isEmpty }

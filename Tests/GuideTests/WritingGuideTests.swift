@@ -53,11 +53,11 @@ import Testing
 
   @Test func `default data loses to a change made before it was inserted`() async throws {
     let other = try Peer("phone")
-    try other.dunlin.store["guests"].upsert(
+    try await other.dunlin.store["guests"].upsert(
       ["_id": "g1", "firstName": "Adan"], writeStrategy: .insertDefaultIfAbsent)
-    try other.dunlin.store["guests"].upsert(["_id": "g1", "firstName": "Max"])
+    try await other.dunlin.store["guests"].upsert(["_id": "g1", "firstName": "Max"])
     do {
-      let docID = try dunlin.store["guests"].upsert(
+      let docID = try await dunlin.store["guests"].upsert(
         [
           "_id": "g1",
           "firstName": "Adan",
@@ -71,7 +71,7 @@ import Testing
     try peer.connect(to: other)
     try await peer.wait(for: "guests") { $0.first?["firstName"].string == "Max" }
     // Inserting the default again changes nothing.
-    try dunlin.store["guests"].upsert(
+    try await dunlin.store["guests"].upsert(
       ["_id": "g1", "firstName": "Adan"], writeStrategy: .insertDefaultIfAbsent)
     #expect(try dunlin.store["guests"].findByID("g1").exec()?["firstName"].stringValue == "Max")
     subscription.cancel()

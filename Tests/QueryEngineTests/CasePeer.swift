@@ -75,12 +75,12 @@ final class CasePeer {
   }
 
   /// Runs one step and compares what comes of it with what the step expects.
-  func run(_ step: [String: Value], of one: QueryCase) throws {
+  func run(_ step: [TextKey: Value], of one: QueryCase) throws {
     guard case .string(let statement) = step["stmt"] else { return }
     if statement == "<close and reopen the store>" { return try reopen() }
-    var arguments: [String: Value] = [:]
+    var arguments: [TextKey: Value] = [:]
     if case .map(let given) = step["args"] { arguments = given }
-    var expect: [String: Value] = [:]
+    var expect: [TextKey: Value] = [:]
     if case .map(let given) = step["expect"] { expect = given }
     if case .string(let message) = expect["error"] {
       let cause = CaseTables.causes[one.id] ?? Cause(expect["code"], message)
@@ -102,7 +102,7 @@ final class CasePeer {
   }
 
   /// What `find` answers, as far as the case tells it: ids alone, or whole documents.
-  private static func columns(of rows: [[String: Value]], as expected: [Value]) -> [[String: Value]] {
+  private static func columns(of rows: [[TextKey: Value]], as expected: [Value]) -> [[TextKey: Value]] {
     let hasOnlyIDs = expected.allSatisfy {
       if case .map(let row) = $0 { Set(row.keys) == ["_id"] } else { false }
     }
@@ -126,7 +126,7 @@ final class CasePeer {
   }
 
   /// The operators of an EXPLAIN, in order, and the index that one of them uses.
-  private func expectPlan(_ rows: [[String: Value]], _ expect: [String: Value], _ id: String) throws {
+  private func expectPlan(_ rows: [[TextKey: Value]], _ expect: [TextKey: Value], _ id: String) throws {
     guard expect["planOperators"] != nil || expect["index"] != nil else { return }
     guard case .array(let plan) = rows.first?["plan"] else {
       Issue.record("\(id): expected a plan")
@@ -140,8 +140,8 @@ final class CasePeer {
   }
 
   func perform(
-    _ statement: String, _ api: Value?, _ arguments: [String: Value]
-  ) throws -> (rows: [[String: Value]], mutated: [Value]) {
+    _ statement: String, _ api: Value?, _ arguments: [TextKey: Value]
+  ) throws -> (rows: [[TextKey: Value]], mutated: [Value]) {
     switch api {
     case .string("collection.find"):
       let found = try engine.find(

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 @Suite struct CollationTests {
-  private func evaluate(_ text: String, _ arguments: [String: Value] = [:]) throws -> Value? {
+  private func evaluate(_ text: String, _ arguments: [TextKey: Value] = [:]) throws -> Value? {
     try Evaluator.evaluate(constant: try DQL.parseExpression(text), arguments: arguments)
   }
 

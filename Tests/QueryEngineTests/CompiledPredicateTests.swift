@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 @Suite struct CompiledPredicateTests {
-  private func compiled(_ predicate: String, _ arguments: [String: Value] = [:]) throws -> CompiledPredicate {
+  private func compiled(_ predicate: String, _ arguments: [TextKey: Value] = [:]) throws -> CompiledPredicate {
     try SubscriptionQuery(dql: "SELECT * FROM t WHERE \(predicate)", arguments: arguments).compiled
   }
 

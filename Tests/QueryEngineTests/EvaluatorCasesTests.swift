@@ -9,7 +9,7 @@ import Testing
     let id: String
     let statement: String
     /// The row to get; `nil` when the statement must fail.
-    let row: [String: Value]?
+    let row: [TextKey: Value]?
 
     var testDescription: String { id }
   }

@@ -12,7 +12,7 @@ import Testing
         .secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
     })
 
-  private func evaluate(_ text: String, _ arguments: [String: Value] = [:]) throws -> Value? {
+  private func evaluate(_ text: String, _ arguments: [TextKey: Value] = [:]) throws -> Value? {
     try Evaluator.evaluate(
       constant: try DQL.parseExpression(text), arguments: arguments,
       context: StatementContext(Self.environment))
@@ -141,7 +141,7 @@ import Testing
     for day in stride(from: -109_572, to: 73_050, by: 61) {
       let moment = Date(timeIntervalSince1970: Double(day) * 86_400)
       let expected = calendar.dateComponents(units, from: moment)
-      let argument = ["d": Value.int(Int64(day) * 86_400_000)]
+      let argument: [TextKey: Value] = ["d": Value.int(Int64(day) * 86_400_000)]
       let text = try evaluate("date_format(:d, 'YYYY MM DD')", argument)
       let parts = [expected.year, expected.month, expected.day].compactMap { $0 }
       #expect(text == .string(String(format: "%04d %02d %02d", parts[0], parts[1], parts[2])), "\(day)")

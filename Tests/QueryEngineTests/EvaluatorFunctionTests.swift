@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 @Suite struct EvaluatorFunctionTests {
-  private func evaluate(_ text: String, _ arguments: [String: Value] = [:]) throws -> Value? {
+  private func evaluate(_ text: String, _ arguments: [TextKey: Value] = [:]) throws -> Value? {
     try Evaluator.evaluate(constant: try DQL.parseExpression(text), arguments: arguments)
   }
 
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test func `counters behave as integers everywhere`() throws {
-    let counter: [String: Value] = ["c": .counter(5)]
+    let counter: [TextKey: Value] = ["c": .counter(5)]
     #expect(try evaluate(":c + 1", counter) == .int(6))
     #expect(try evaluate(":c = 5 AND :c < 5.5 AND :c IN [5]", counter) == .bool(true))
     #expect(try evaluate("-:c", counter) == .int(-5))

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 @Suite struct EvaluatorLogicTests {
-  private func evaluate(_ text: String, _ arguments: [String: Value] = [:]) throws -> Value? {
+  private func evaluate(_ text: String, _ arguments: [TextKey: Value] = [:]) throws -> Value? {
     try Evaluator.evaluate(constant: try DQL.parseExpression(text), arguments: arguments)
   }
 
@@ -166,7 +166,7 @@ import Testing
     for _ in 0..<20 {
       let expression = RandomExpression.make(&random, depth: 5)
       let row = random.pick(values)
-      let arguments: [String: Value] = ["p": random.pick(values.compactMap { $0 })]
+      let arguments: [TextKey: Value] = ["p": random.pick(values.compactMap { $0 })]
       let direct = try Evaluator.evaluate(expression, row: { _ in row }, arguments: arguments)
       let bound = try Evaluator.evaluate(expression.binding(arguments), row: { _ in row })
       #expect(direct == bound, "seed \(seed): \(expression)")

@@ -18,7 +18,7 @@ import Testing
     engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
   }
 
-  private func rows(_ statement: String, _ arguments: [String: Value] = [:]) throws -> [Value] {
+  private func rows(_ statement: String, _ arguments: [TextKey: Value] = [:]) throws -> [Value] {
     try engine.execute(statement, arguments: arguments).rows.map { .map(try $0.values()) }
   }
 

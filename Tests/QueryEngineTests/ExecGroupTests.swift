@@ -25,7 +25,7 @@ import Testing
     .aggregate(aggregate, distinct: distinct, operand)
   }
 
-  private func insert(_ documents: [[String: Value]], into collection: String = "t") throws {
+  private func insert(_ documents: [[TextKey: Value]], into collection: String = "t") throws {
     _ = try store.write { transaction in
       for document in documents { try transaction.upsert(document, into: collection) }
     }
@@ -79,7 +79,7 @@ import Testing
     let keys: [Value?] = [.int(1), .double(1), .null, nil, nil, .string("1"), .counter(1)]
     try insert(
       keys.enumerated().map { index, key in
-        var document: [String: Value] = ["b": .int(Int64(index))]
+        var document: [TextKey: Value] = ["b": .int(Int64(index))]
         document["a"] = key
         return document
       })
@@ -183,21 +183,21 @@ import Testing
       nil, .null, .bool(false), .bool(true), .int(1), .double(1), .int(2), .double(2.5), .string("é"),
       .string("e\u{301}"), .array([.int(1)]), .array([.double(1)]), .map(["x": .null]), .double(.nan),
     ]
-    var documents: [[String: Value]] = []
+    var documents: [[TextKey: Value]] = []
     for _ in 0..<Int.random(in: 0...80, using: &random) {
-      var document: [String: Value] = [:]
+      var document: [TextKey: Value] = [:]
       for field in ["a", "b", "c"] { document[field] = pool.randomElement(using: &random) ?? nil }
       documents.append(document)
     }
     try insert(documents)
     let fields = ["a", "b", "c"].shuffled(using: &random).prefix(Int.random(in: 0...2, using: &random))
     let found = try rows(
-      fields.map { (.path([.key($0)]), $0) } + [
+      fields.map { (.path([.key(TextKey($0))]), $0) } + [
         (Self.call(.count, nil), "rows"), (Self.call(.count, Self.b), "count"),
         (Self.call(.count, Self.b, distinct: true), "distinct"), (Self.call(.min, Self.b), "min"),
         (Self.call(.sum, .path([.key("c")])), "sum"),
-      ], groups: fields.map { .path([.key($0)]) })
-    var groups: [(key: [Value?], members: [[String: Value]])] = fields.isEmpty ? [([], [])] : []
+      ], groups: fields.map { .path([.key(TextKey($0))]) })
+    var groups: [(key: [Value?], members: [[TextKey: Value]])] = fields.isEmpty ? [([], [])] : []
     for document in documents {
       let key = fields.map { document[$0] }
       let place = groups.firstIndex { group in
@@ -206,7 +206,7 @@ import Testing
       if let place { groups[place].members.append(document) } else { groups.append((key, [document])) }
     }
     let expected = groups.map { group -> Value in
-      var row: [String: Value] = ["rows": .int(Int64(group.members.count))]
+      var row: [TextKey: Value] = ["rows": .int(Int64(group.members.count))]
       for (field, value) in zip(fields, group.key) { row[field] = value }
       let counted = group.members.compactMap { $0["b"] }.filter { $0 != .null && $0 != .bool(false) }
       row["count"] = .int(Int64(counted.count))

@@ -17,7 +17,7 @@ import Testing
     engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
   }
 
-  private func fill(_ queries: inout RandomQueries) throws -> [[String: Value]] {
+  private func fill(_ queries: inout RandomQueries) throws -> [[TextKey: Value]] {
     let documents = (0..<60).map { number in
       queries.document().merging(["_id": .int(Int64(number))]) { $1 }
     }
@@ -27,7 +27,7 @@ import Testing
     return documents
   }
 
-  private func evaluate(_ expression: Expression, _ document: [String: Value]) throws -> Value? {
+  private func evaluate(_ expression: Expression, _ document: [TextKey: Value]) throws -> Value? {
     try Evaluator.evaluate(expression, row: { Value.map(document).value(at: $0) })
   }
 

@@ -16,14 +16,14 @@ import Testing
     engine = Engine(store: store, parameters: SystemParameters(), environment: .still)
   }
 
-  private func insert(_ documents: [[String: Value]], into collection: String) throws {
+  private func insert(_ documents: [[TextKey: Value]], into collection: String) throws {
     _ = try store.write { transaction in
       for document in documents { try transaction.upsert(document, into: collection) }
     }
   }
 
   private static func field(_ source: Int, _ name: String) -> Expression {
-    .field(source: source, [.key(name)])
+    .field(source: source, [.key(TextKey(name))])
   }
 
   private static func equal(_ left: Expression, _ right: Expression) -> Expression {
@@ -63,7 +63,7 @@ import Testing
   private static let byID = equal(field(1, "_id"), field(0, "by"))
 
   private static func pair(_ order: Int64?, _ name: String?) -> Value {
-    var row: [String: Value] = [:]
+    var row: [TextKey: Value] = [:]
     row["o"] = order.map(Value.int)
     row["p"] = name.map(Value.string)
     return .map(row)
@@ -166,11 +166,11 @@ import Testing
       nil, .null, .int(1), .double(1), .int(2), .double(2.5), .string("x"), .array([.int(1)]),
       .array([.double(1)]), .double(.nan), .bool(true),
     ]
-    var collections: [[[String: Value]]] = []
+    var collections: [[[TextKey: Value]]] = []
     for source in 0..<3 {
-      var documents: [[String: Value]] = []
+      var documents: [[TextKey: Value]] = []
       for id in 0..<Int.random(in: 0...7, using: &random) {
-        var document: [String: Value] = ["_id": .int(Int64(id))]
+        var document: [TextKey: Value] = ["_id": .int(Int64(id))]
         for field in ["a", "b"] { document[field] = pool.randomElement(using: &random) ?? nil }
         documents.append(document)
       }
@@ -209,12 +209,12 @@ import Testing
         Join(second, Source("c2", alias: "s2", hints: hints(2)), on: two),
       ], projection: .columns(columns), predicate: predicate)
     var rows = product(first, collections, one)
-    rows = rows.flatMap { row -> [[[String: Value]?]] in
+    rows = rows.flatMap { row -> [[[TextKey: Value]?]] in
       let partners = collections[2].map { row + [$0] }.filter { holds(two, $0) }
       return partners.isEmpty && second == .left ? [row + [nil]] : partners
     }
     let expected = rows.filter { row in predicate.map { holds($0, row) } ?? true }.map { row -> Value in
-      var values: [String: Value] = [:]
+      var values: [TextKey: Value] = [:]
       for (source, document) in row.enumerated() { values["s\(source)"] = document?["_id"] }
       return .map(values)
     }
@@ -223,18 +223,18 @@ import Testing
 
   /// The first two sources, joined one by one.
   private func product(
-    _ kind: Join.Kind, _ collections: [[[String: Value]]], _ condition: Expression
-  ) -> [[[String: Value]?]] {
+    _ kind: Join.Kind, _ collections: [[[TextKey: Value]]], _ condition: Expression
+  ) -> [[[TextKey: Value]?]] {
     let isRight = kind == .right
     let (outer, inner) = isRight ? (collections[1], collections[0]) : (collections[0], collections[1])
-    return outer.flatMap { document -> [[[String: Value]?]] in
+    return outer.flatMap { document -> [[[TextKey: Value]?]] in
       let partners = inner.map { isRight ? [$0, document] : [document, $0] }.filter { holds(condition, $0) }
       if !partners.isEmpty || kind == .inner { return partners }
       return [isRight ? [nil, document] : [document, nil]]
     }
   }
 
-  private func holds(_ condition: Expression, _ row: [[String: Value]?]) -> Bool {
+  private func holds(_ condition: Expression, _ row: [[TextKey: Value]?]) -> Bool {
     let plain = condition.rewritten { (node) throws(Never) -> Expression in
       guard case .field(let source, let path) = node else { return node }
       return .path([.key("\(source)")] + path)

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 @Suite struct ExecPlannerTests {
-  private func plan(_ statement: String, _ arguments: [String: Value] = [:]) throws -> Plan {
+  private func plan(_ statement: String, _ arguments: [TextKey: Value] = [:]) throws -> Plan {
     guard case .select(let select) = try DQL.parse(statement) else {
       throw QueryError(.syntax, "not a SELECT")
     }

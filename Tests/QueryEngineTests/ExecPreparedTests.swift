@@ -18,7 +18,7 @@ import Testing
     _ = try engine.execute("INSERT INTO t DOCUMENTS (:d)", arguments: ["d": .array(documents)])
   }
 
-  private func count(_ prepared: PreparedStatement, _ arguments: [String: Value] = [:]) throws -> Int {
+  private func count(_ prepared: PreparedStatement, _ arguments: [TextKey: Value] = [:]) throws -> Int {
     try engine.execute(prepared, arguments: arguments).rows.count
   }
 

@@ -30,7 +30,7 @@ import Testing
   }
 
   /// What a profile says: the rows before it, and its operators with the rows that each gave on.
-  private func profile(_ text: String) throws -> (rows: Int, operators: [String], whole: [String: Value]) {
+  private func profile(_ text: String) throws -> (rows: Int, operators: [String], whole: [TextKey: Value]) {
     let result = try engine.execute("PROFILE " + text)
     guard case .map(let whole)? = try result.rows.last?.values()["~request_profile"],
       case .array(let steps)? = whole["plan"]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ExecRecordMatcherTests {
   /// A fresh record of these fields, in tables that go on growing.
-  private func record(_ fields: [String: Value], _ tables: inout RecordTables) throws -> Record {
+  private func record(_ fields: [TextKey: Value], _ tables: inout RecordTables) throws -> Record {
     let stamping = Stamping(site: SiteID(high: 1, low: 2), reading: ClockReading(rawValue: 1 << 20))
     let encoded = try DocumentCodec.upsert(
       fields, strategy: .merge, existing: nil, stamping: stamping, tables: &tables)
@@ -16,7 +16,7 @@ import Testing
   func `answers in place what the evaluator answers on values`(seed: UInt64) throws {
     var queries = RandomQueries(seed: seed)
     var tables = RecordTables()
-    var documents: [(id: DocumentID, fields: [String: Value], record: Record)] = []
+    var documents: [(id: DocumentID, fields: [TextKey: Value], record: Record)] = []
     for _ in 0..<40 {
       let fields = queries.document()
       documents.append((try DocumentID(queries.id()), fields, try record(fields, &tables)))

@@ -29,7 +29,7 @@ import Testing
     engine = Engine(store: store, parameters: SystemParameters(), environment: log.environment)
   }
 
-  private func history() throws -> [[String: Value]] {
+  private func history() throws -> [[TextKey: Value]] {
     try engine.execute("SELECT * FROM system:request_history ORDER BY _id").rows.map { try $0.values() }
   }
 

@@ -7,10 +7,10 @@ import Testing
 @Suite struct ExecScalarProgramTests {
   private struct Sample {
     var id: DocumentID
-    var fields: [String: Value]
+    var fields: [TextKey: Value]
     var record: Record
 
-    var whole: [String: Value] { fields.merging(["_id": id.value]) { $1 } }
+    var whole: [TextKey: Value] { fields.merging(["_id": id.value]) { $1 } }
   }
 
   private func samples(_ queries: inout RandomQueries, _ tables: inout RecordTables) throws -> [Sample] {
@@ -61,7 +61,7 @@ import Testing
     var queries = RandomQueries(seed: 1)
     _ = try samples(&queries, &tables)
     let stamping = Stamping(site: SiteID(high: 1, low: 2), reading: ClockReading(rawValue: 1 << 20))
-    let fields: [String: Value] = [
+    let fields: [TextKey: Value] = [
       "tags": .array([
         .string("red"), .null, .int(-3), .double(2.5), .bytes([7]), .bool(true),
         .array([.int(1), .string("in")]),

@@ -19,7 +19,7 @@ import Testing
     _ = try engine.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1}), ({'_id': 2, 'n': 2})")
   }
 
-  private func rows(_ text: String) throws -> [[String: Value]] {
+  private func rows(_ text: String) throws -> [[TextKey: Value]] {
     try engine.execute(text).rows.map { try $0.values() }
   }
 

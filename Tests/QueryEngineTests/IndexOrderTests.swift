@@ -45,7 +45,7 @@ import Testing
       }
       try store.write { tx in
         for item in items {
-          var fields: [String: Value] = [:]
+          var fields: [TextKey: Value] = [:]
           for (name, value) in zip(names, item.values) { fields[name] = value }
           try tx.upsert(fields, id: item.id, into: "things")
         }

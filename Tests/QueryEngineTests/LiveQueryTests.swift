@@ -218,7 +218,7 @@ import Testing
   ) throws {
     var query = try LiveQuery(dql: statement)
     try query.start(engine)
-    let document = { (number: Int?) -> [String: Value] in
+    let document = { (number: Int?) -> [TextKey: Value] in
       ["_id": .string("x"), "n": .int(Int64(number ?? 1)), "g": .string("b")]
     }
     _ = try store.write { try $0.upsert(document(untouching), into: collection) }

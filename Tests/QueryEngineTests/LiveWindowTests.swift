@@ -15,7 +15,7 @@ import Testing
   }
 
   /// Few numbers, so that many rows are equal, and texts that an index cuts.
-  private func document(_ id: Int, _ random: inout SeededGenerator) -> [String: Value] {
+  private func document(_ id: Int, _ random: inout SeededGenerator) -> [TextKey: Value] {
     let text = String(repeating: "x", count: random.oneIn(3) ? 600 : 3) + "\(random.int(below: 9))"
     return [
       "_id": .string("d\(id)"), "n": .int(Int64(random.int(below: 6))), "s": .string(text),

@@ -50,7 +50,7 @@ struct LiveWorkload {
     }
   }
 
-  private static func document(_ name: String, _ generator: inout SeededGenerator) -> [String: Value] {
+  private static func document(_ name: String, _ generator: inout SeededGenerator) -> [TextKey: Value] {
     let number = Int64(generator.int(below: 7))
     return [
       "_id": .string(name), "n": generator.oneIn(5) ? .double(Double(number) / 2) : .int(number),

@@ -8,7 +8,7 @@ import Testing
 @Suite struct MergeStoryTests {
   /// Two peers that both hold `start`.
   private func withPeers(
-    _ start: [String: Value], _ body: (_ a: CasePeer, _ b: CasePeer) throws -> Void
+    _ start: [TextKey: Value], _ body: (_ a: CasePeer, _ b: CasePeer) throws -> Void
   ) throws {
     try TemporaryDirectory.with { directory in
       let a = try CasePeer(directory.file("a"), site: 1)
@@ -29,7 +29,7 @@ import Testing
     try a.receive(from: b)
   }
 
-  private func expect(_ expected: [String: Value], at peers: CasePeer...) throws {
+  private func expect(_ expected: [TextKey: Value], at peers: CasePeer...) throws {
     for peer in peers {
       #expect(try peer.documents("t") == [.map(expected.merging(["_id": .string("d")]) { $1 })])
     }
@@ -71,7 +71,7 @@ import Testing
       try isLater ? replace() : edit()
       try isLater ? edit() : replace()
       try sync(a, b)
-      var address: [String: Value] = ["street": .string("s2"), "city": .string("c2")]
+      var address: [TextKey: Value] = ["street": .string("s2"), "city": .string("c2")]
       // The removal is of what was there: an edit that comes after it stays, one from before does not.
       if isLater { address["zip"] = .string("z9") }
       try expect(["addr": .map(address)], at: a, b)

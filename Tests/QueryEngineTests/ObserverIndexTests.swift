@@ -66,11 +66,11 @@ import Testing
     var index = ObserverIndex()
     index.insert(1, collection: "t", predicate: try select.predicate?.binding([:]))
     index.insert(2, collection: "t", predicate: nil)
-    let fitting: [String: Value] = [
+    let fitting: [TextKey: Value] = [
       "_id": .string("a"), "n": .int(3), "g": .string("abc"), "m": .string("x"), "flag": .bool(true),
       "deep": .map(["n": .double(3)]),
     ]
-    let other: [String: Value] = [
+    let other: [TextKey: Value] = [
       "_id": .string("c"), "n": .int(7), "g": .string("b"), "m": .int(3), "flag": .bool(false),
       "deep": .array([.int(3)]),
     ]

@@ -11,7 +11,7 @@ import Testing
     ("!!a", "(! (! a))"),
     ("true", "true"), ("a == null", "(a == NULL)"), ("a != \"x\"", "(a !== 'x')"),
     ("a <= -5", "(a <= -5)"),
-    ("mileage > $args.m", "(mileage > :m)"),
+    ("mileage > $args.m", "(mileage > :m)"), ("a == $args['x y']", "(a == :`x y`)"),
     ("starts_with(make, 'Vo')", "starts_with(make, 'Vo')"),
     ("ends_with(make, $args.s)", "ends_with(make, :s)"),
     ("contains(tags, 'city')", "array_contains(tags, 'city')"),
@@ -26,6 +26,9 @@ import Testing
     ("a.b", [PathComponent.key("a"), .key("b")]), ("a['x-y']", [.key("a"), .key("x-y")]),
     ("a[0][1][\"_123\"]", [.key("a"), .index(0), .index(1), .key("_123")]),
     ("a[\"0\"]", [.key("a"), .key("0")]),
+    ("['x y'].a", [.key("x y"), .key("a")]), ("[\"\"][0]", [.key(""), .index(0)]),
+    ("a['']", [.key("a"), .key("")]),
+    ("`a.b`.`c``d`", [.key("a.b"), .key("c`d")]), ("``", [.key("")]), ("`true`", [.key("true")]),
     ("a['b'].c", [.key("a"), .key("b"), .key("c")]), ("select.from", [.key("select"), .key("from")]),
   ])
   func `paths have keys and indexes`(text: String, expected: FieldPath) throws {
@@ -36,7 +39,7 @@ import Testing
     ("$foo", 0), ("a[1st] == 1", 2), ("b[$foo]", 2), ("b[foo$]", 2), ("a[\"foo\"]b", 8), ("", 0), ("a ==", 4),
     ("a = 1", 2),
     ("a == 1 and b == 2", 7), ("a == b == c", 7), ("(a == 1", 7), ("a == 'x", 5), ("a -- b", 2),
-    ("`a` == 1", 0),
+    ("`a == 1", 0), ("[a] == 1", 1), ("['a' == 1", 5), ("[0] == 1", 1),
     ("a.", 2), ("a[-1]", 2), ("$args", 5), ("$args.1", 6), ("a == 1 &", 7), ("starts_with(a 'b')", 14),
     ("a b", 2),
   ])

@@ -16,7 +16,7 @@ import Testing
     ("SELECT * FROM orders, customers", 20, "end of the query"), ("SELECT a, a FROM c", 10, "two columns"),
     ("SELECT x.* FROM c", 7, "no collection"), ("SELECT 'it''s' FROM c", 11, "doubled quote"),
     ("SELECT 'abc FROM c", 7, "never closed"), ("SELECT `abc FROM c", 7, "never closed"),
-    ("SELECT `` FROM c", 7, "empty"),
+    ("SELECT a FROM ``", 14, "1 to 100 bytes"),
     ("SELECT 1 /* x", 9, "never closed"), ("SELECT '\\", 8, "never closed"),
     ("SELECT '\\uD800' FROM c", 8, "surrogate"),
     ("SELECT 1st FROM c", 7, "runs into a name"), ("SELECT 0x FROM c", 9, "no digits"),

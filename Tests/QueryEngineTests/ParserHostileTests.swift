@@ -26,7 +26,7 @@ import Testing
     "(", "[", "{'a':", "NOT ", "-", "- ", "f(", "upper(", "CASE WHEN ", "a IN (", "!", "EXPLAIN ",
   ])
   func `deep nesting is an error, at any depth`(piece: String) {
-    for count in [70, 1_000, 8_000, 100_000] {
+    for count in [80, 1_000, 8_000, 100_000] {
       #expect(code("SELECT * FROM c WHERE " + String(repeating: piece, count: count)) != nil)
       #expect(builderCode(String(repeating: piece, count: count)) != nil)
     }
@@ -36,11 +36,11 @@ import Testing
     let text = {
       "SELECT * FROM c WHERE " + String(repeating: "(", count: $0) + "a" + String(repeating: ")", count: $0)
     }
-    #expect(code(text(Limits.depth - 1)) == nil)
-    #expect(code(text(Limits.depth)) == .limit)
+    #expect(code(text(Limits.expressionDepth - 1)) == nil)
+    #expect(code(text(Limits.expressionDepth)) == .limit)
     let builder = { String(repeating: "(", count: $0) + "a" + String(repeating: ")", count: $0) }
-    #expect(builderCode(builder(Limits.depth - 1)) == nil)
-    #expect(builderCode(builder(Limits.depth)) == .limit)
+    #expect(builderCode(builder(Limits.expressionDepth - 1)) == nil)
+    #expect(builderCode(builder(Limits.expressionDepth)) == .limit)
     #expect(builderCode(String(repeating: "!", count: 100) + "a") == .limit)
   }
 
@@ -62,8 +62,9 @@ import Testing
   }
 
   @Test func `a long path is refused`() {
-    #expect(code("SELECT " + repeatElement("a", count: 65).joined(separator: ".") + " FROM c") == .limit)
-    #expect(builderCode(repeatElement("a", count: 65).joined(separator: ".")) == .limit)
+    let path = repeatElement("a", count: Limits.pathSteps + 1).joined(separator: ".")
+    #expect(code("SELECT " + path + " FROM c") == .limit)
+    #expect(builderCode(path) == .limit)
   }
 
   @Test func `the text is bounded`() {

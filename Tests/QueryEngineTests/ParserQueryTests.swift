@@ -13,7 +13,7 @@ import Testing
     try #require(throws: QueryError.self, "\(text)") { try DQL.parse(text) }
   }
 
-  private func field(_ source: Int, _ name: String) -> Expression { .field(source: source, [.key(name)]) }
+  private func field(_ source: Int, _ name: TextKey) -> Expression { .field(source: source, [.key(name)]) }
 
   private static let a = Expression.path([.key("a")])
 

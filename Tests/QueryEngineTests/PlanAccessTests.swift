@@ -39,10 +39,10 @@ import Testing
   /// The first operator with its index and spans, on one line.
   private func access(_ steps: [Value]) -> String {
     guard case .map(let first) = steps.first else { return "" }
-    func text(_ key: String, in step: [String: Value]) -> String {
+    func text(_ key: String, in step: [TextKey: Value]) -> String {
       if case .string(let text) = step[key] { text } else { "" }
     }
-    func scan(_ step: [String: Value]) -> String {
+    func scan(_ step: [TextKey: Value]) -> String {
       guard case .array(let spans) = step["spans"] else { return "" }
       let texts = spans.map { span in
         guard case .map(let ends) = span else { return "" }

@@ -19,9 +19,9 @@ import Testing
   }
 
   private func fill(_ queries: inout RandomQueries, count: Int = 120) throws {
-    var documents: [[String: Value]] = []
+    var documents: [[TextKey: Value]] = []
     for _ in 0..<count {
-      var document: [String: Value] = [:]
+      var document: [TextKey: Value] = [:]
       for field in RandomQueries.fields where !queries.random.oneIn(5) {
         switch queries.random.int(below: 20) {
         case 0:
@@ -44,13 +44,13 @@ import Testing
       var fields = RandomQueries.fields
       for place in fields.indices { fields.swapAt(place, queries.random.int(below: fields.count)) }
       let chosen = fields.prefix(1 + queries.random.int(below: 3)).map {
-        IndexField([$0], descending: queries.random.oneIn(2))
+        IndexField([TextKey($0)], descending: queries.random.oneIn(2))
       }
       try store.createIndex(IndexDefinition(name: "i\(number)", collection: "t", fields: Array(chosen)))
     }
   }
 
-  private func rows(_ select: Select, byIndex: Bool) throws -> [[String: Value]] {
+  private func rows(_ select: Select, byIndex: Bool) throws -> [[TextKey: Value]] {
     var select = select
     if !byIndex { select.source.hints.indexes = [] }
     return try engine.execute(Statement.select(select)).rows.map { try $0.values() }
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  private static func counted(_ rows: [[String: Value]], levelled: Bool) -> [Value: Int] {
+  private static func counted(_ rows: [[TextKey: Value]], levelled: Bool) -> [Value: Int] {
     rows.reduce(into: [:]) { $0[levelled ? Self.levelled(.map($1)) : .map($1), default: 0] += 1 }
   }
 
@@ -88,7 +88,7 @@ import Testing
       let fields = RandomQueries.fields.filter { _ in queries.random.oneIn(2) }
       let columns = (fields.isEmpty ? ["a"] : fields).map { field in
         Select.Column(
-          expression: .path([.key(field)] + (queries.random.oneIn(6) ? [.key("k")] : [])), name: field)
+          expression: .path([.key(TextKey(field))] + (queries.random.oneIn(6) ? [.key("k")] : [])), name: field)
       }
       select.projection = .columns(columns)
       select.distinct = queries.random.oneIn(3)

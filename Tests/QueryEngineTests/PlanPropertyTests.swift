@@ -18,7 +18,7 @@ import Testing
   }
 
   /// Strings that are too long for a key of an index and begin alike, among others.
-  private func document(_ queries: inout RandomQueries) -> [String: Value] {
+  private func document(_ queries: inout RandomQueries) -> [TextKey: Value] {
     var document = queries.document()
     for field in RandomQueries.fields where queries.random.oneIn(6) {
       document[field] = .string(String(repeating: "l", count: 255) + "\(queries.random.int(below: 4))")
@@ -39,7 +39,7 @@ import Testing
 
   private func createIndexes(_ queries: inout RandomQueries) throws {
     for number in 0..<5 {
-      var paths = RandomQueries.fields.map { [$0] } + [["a", "k"], ["b", "a"]]
+      var paths: [[TextKey]] = RandomQueries.fields.map { [TextKey($0)] } + [["a", "k"], ["b", "a"]]
       for place in paths.indices { paths.swapAt(place, queries.random.int(below: paths.count)) }
       var parts: [IndexField.Part] = [.value, .value, .value, .lowercase, .elements]
       let fields = paths.prefix(1 + queries.random.int(below: 3)).map { path in
@@ -71,7 +71,7 @@ import Testing
   ) throws -> AccessPath {
     let catalogue = try QueryCatalogue(["t"], in: source)
     let plan = try Planner.plan(select, arguments: [:], catalogue: catalogue)
-    var all: [DocumentID: [String: Value]] = [:]
+    var all: [DocumentID: [TextKey: Value]] = [:]
     guard let collection = try source.collection("t") else { return plan.access }
     try source.forEachRecord(in: collection, from: nil, to: nil, verify: true) { id, _, record in
       if record.isAlive { all[try DocumentID(validating: id)] = try record.fields(collection.keys) }

@@ -24,7 +24,7 @@ import Testing
     _ = try engine.execute("INSERT INTO t DOCUMENTS (:all)", arguments: ["all": .array(documents)])
     for field in ["kind", "n", "grp"] {
       try store.createIndex(
-        IndexDefinition(name: field, collection: "t", fields: [IndexField([field])]))
+        IndexDefinition(name: field, collection: "t", fields: [IndexField([TextKey(field)])]))
     }
   }
 
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func `EXPLAIN shows no estimates`() throws {
-    func plan() throws -> [[String: Value]] {
+    func plan() throws -> [[TextKey: Value]] {
       try engine.execute("EXPLAIN SELECT * FROM t WHERE n = 7").rows.map { try $0.values() }
     }
     let before = try plan()

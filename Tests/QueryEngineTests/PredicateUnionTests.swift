@@ -53,7 +53,7 @@ import Testing
     ((0..<5).map { "f\($0) = :x" }.joined(separator: " OR "), 60_000),
   ])
   func `a subscription that is too large in any way is refused`(predicate: String, bytes: Int) throws {
-    let arguments = ["x": Value.string(String(repeating: "y", count: bytes))]
+    let arguments: [TextKey: Value] = ["x": Value.string(String(repeating: "y", count: bytes))]
     let error = try #require(throws: QueryError.self) {
       try SubscriptionQuery(dql: "SELECT * FROM c WHERE \(predicate)", arguments: arguments)
     }

@@ -8,7 +8,7 @@ import Testing
 /// One line of a file of cases.
 struct QueryCase: Sendable, CustomTestStringConvertible {
   let id: String
-  let members: [String: Value]
+  let members: [TextKey: Value]
 
   var testDescription: String { id }
 
@@ -17,7 +17,7 @@ struct QueryCase: Sendable, CustomTestStringConvertible {
     if case .string(let text) = members["stmt"] { text.hasSuffix("FROM system:dual") } else { false }
   }
 
-  private var steps: [[String: Value]] {
+  private var steps: [[TextKey: Value]] {
     guard case .array(let steps) = members["steps"] else { return [members] }
     return steps.compactMap { if case .map(let step) = $0 { step } else { nil } }
   }
@@ -34,7 +34,7 @@ struct QueryCase: Sendable, CustomTestStringConvertible {
     }
   }
 
-  static func lines(_ file: String) throws -> [[String: Value]] {
+  static func lines(_ file: String) throws -> [[TextKey: Value]] {
     let url = try #require(
       Bundle.module.url(forResource: file, withExtension: "jsonl", subdirectory: "Cases"))
     return try String(contentsOf: url, encoding: .utf8).split(separator: "\n").compactMap { line in

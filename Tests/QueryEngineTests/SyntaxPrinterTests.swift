@@ -35,6 +35,10 @@ import Testing
     "UPDATE COLLECTION c (m MAP) k SET m -> (a = k.x, b -> tombstone()), k.r = ANY v IN k.a SATISFIES v END RETURNING k.*, MISSING a",
     "EVICT FROM c k WHERE k.a ORDER BY k.b RETURNING k.a",
     "CREATE INDEX IF NOT EXISTS i ON c (a.b DESC, (lower(x)), t[*])", "DROP INDEX IF EXISTS `i j` ON c",
+    "SELECT `x y`, `a.b`.`c``d`, a[''], a['b c'][0]['`'] AS `a b` FROM c WHERE `` = :`x y` AND c['true'] > 1",
+    "UPDATE c SET `a.b` = 1, m['x y'] = 2, ``.`` = 3 UNSET `` WHERE c[''] = 1",
+    "CREATE INDEX `` ON c (`a.b`, m['x y'] DESC, ``, t['`'][*])",
+    "SELECT {'': 1, 'a.b': ``} AS `x``y` FROM c",
     "ADVISE AND PROVISION SELECT * FROM c WHERE a = 1", "PROFILE UPDATE c SET a = 1",
   ])
   func `a statement parses back from its text`(text: String) throws {

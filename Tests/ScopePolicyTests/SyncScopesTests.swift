@@ -61,7 +61,7 @@ import Testing
     let epoch = scopes.epoch
     #expect(try !scopes.set(["a": .localPeerOnly]))
     #expect(scopes.epoch == epoch)
-    #expect(try scopes.set([:] as [String: SyncScope]))
+    #expect(try scopes.set([:] as [TextKey: SyncScope]))
     #expect(scopes.epoch > epoch)
   }
 }

@@ -53,7 +53,7 @@ import Testing
     for (index, peer) in [a, twin].enumerated() { try peer.put("0", ["later\(index)": .int(1)]) }
     try network.settle()
     try expectSame([a, twin])
-    #expect(try a.document("0")?.keys.filter { $0.hasPrefix("later") }.count == 2)
+    #expect(try a.document("0")?.keys.filter { $0.text.hasPrefix("later") }.count == 2)
   }
 
   @Test func `a clone that others know to be behind is told, and takes a new site`() throws {

@@ -15,7 +15,7 @@ import Testing
   private static let report = Result {
     var prose = EnglishProse(seed: 250)
     let text = prose.text(documentBytes)
-    func fields(_ count: Int) -> [String: Value] {
+    func fields(_ count: Int) -> [TextKey: Value] {
       [
         "type": .string("report"), "status": .string("open"), "amount": .int(7),
         "body": .string(String(text.prefix(count))),

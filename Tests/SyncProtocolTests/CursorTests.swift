@@ -161,7 +161,7 @@ import Testing
     for (peer, field) in [(pair.a, "x"), (pair.b, "y")] {
       try peer.write { transaction in
         for index in 0..<100 {
-          try transaction.update(DocumentID("d\(index)"), in: "things", [.set([field], .int(1))])
+          try transaction.update(DocumentID("d\(index)"), in: "things", [.set([TextKey(field)], .int(1))])
         }
       }
       try peer.distribute()
@@ -229,7 +229,7 @@ import Testing
     try pair.b.put("d3", ["color": .string("blue")])
     let types = try pair.framesOfMeeting()
     #expect(!types.contains(.compare) && !types.contains(.have))
-    let expected: [String: Value] = ["n": .int(3), "color": .string("blue")]
+    let expected: [TextKey: Value] = ["n": .int(3), "color": .string("blue")]
     #expect(try pair.a.document("d3") == expected)
     #expect(try pair.b.document("d3") == expected)
   }
@@ -305,7 +305,7 @@ import Testing
     let pair = try Pair()
     try pair.a.scopes.set(["things": .localPeerOnly])
     try pair.a.put("d3", ["n": .int(-3)])
-    try pair.a.scopes.set([:] as [String: SyncScope])
+    try pair.a.scopes.set([:] as [TextKey: SyncScope])
     #expect(try !pair.framesOfMeeting().contains(.compare))
     #expect(try pair.b.document("d3")?["n"] == .int(-3))
     try pair.a.scopes.set(["other": .localPeerOnly])

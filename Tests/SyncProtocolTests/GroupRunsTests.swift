@@ -53,7 +53,7 @@ import Testing
       try a.write { transaction in
         for name in names.sorted() {
           let parts = name.split(separator: "/").map(String.init)
-          try transaction.upsert([mark: .int(1)], id: try DocumentID(parts[1]), into: parts[0])
+          try transaction.upsert([TextKey(mark): .int(1)], id: try DocumentID(parts[1]), into: parts[0])
         }
       }
     }
@@ -65,7 +65,7 @@ import Testing
     }
     var torn: [String] = []
     b.onCommit = { [unowned b] _ in
-      let here: [String: [String: Value]] = try ["things", "others"].reduce(into: [:]) { all, collection in
+      let here: [String: [TextKey: Value]] = try ["things", "others"].reduce(into: [:]) { all, collection in
         for (id, fields) in try b.documents(in: collection) { all["\(collection)/\(id)"] = fields }
       }
       for (mark, names) in members {

@@ -42,7 +42,7 @@ import Testing
         try a.write { transaction in
           for id in ids {
             let padding = Value.string(String(repeating: "p", count: 6_000))
-            try transaction.upsert([ids[0]: padding], id: try DocumentID(id), into: "things")
+            try transaction.upsert([TextKey(ids[0]): padding], id: try DocumentID(id), into: "things")
           }
         }
       }

@@ -17,7 +17,7 @@ import Testing
     let network = TestNetwork()
     let a = try network.addPeer("a")
     let b = try network.addPeer("b")
-    let fields: [String: Value] = ["text": .string(Self.text(size))]
+    let fields: [TextKey: Value] = ["text": .string(Self.text(size))]
     try a.put("large", fields)
     try b.subscribe("SELECT * FROM things")
     try network.connect(a, b)

@@ -28,7 +28,7 @@ import Testing
   @Test(arguments: [false, true])
   func `in session the last state comes, and stays or goes as the subscription says`(evicts: Bool) throws {
     let (network, source, peer) = try Self.pair(evicts: evicts)
-    var closed: [String: Value]?
+    var closed: [TextKey: Value]?
     peer.onCommit = { commit in
       for change in commit.changes where change.kind == .write { closed = try peer.document("a") ?? closed }
     }

@@ -140,7 +140,7 @@ import Testing
       peer.store.certificateLifetime = nil
     }
     var removed: Set<String> = []
-    var expected: [String: [String: Value]] = [:]
+    var expected: [String: [TextKey: Value]] = [:]
     for step in 0..<40 {
       let peer = random.pick(peers)
       let known = try peer.documents().keys.sorted()

@@ -60,7 +60,7 @@ import Testing
         try peer.write { transaction in
           for number in start..<start + 250 {
             try transaction.update(
-              DocumentID("document-\(number * step % count)"), in: "things", [.set([field], .int(2))])
+              DocumentID("document-\(number * step % count)"), in: "things", [.set([TextKey(field)], .int(2))])
           }
         }
       }

@@ -31,7 +31,7 @@ import Testing
   }
 
   private func ask(
-    _ asker: Endpoint, _ text: String, _ arguments: [String: Value] = [:],
+    _ asker: Endpoint, _ text: String, _ arguments: [TextKey: Value] = [:],
     limits: RemoteQueryLimits = RemoteQueryLimits(), number: UInt64 = 1
   ) throws {
     let question = try QueryQuestion(text, arguments: arguments, limits: limits)

@@ -8,8 +8,8 @@ import Testing
 /// A large document whose link breaks goes on where it was: with the same peer or another, while it changes.
 @Suite struct ResumeTests {
   /// A document of sections, as applications write them.
-  private static func sections(_ count: Int, seed: UInt64 = 1) -> [String: Value] {
-    var fields: [String: Value] = ["title": .string("report")]
+  private static func sections(_ count: Int, seed: UInt64 = 1) -> [TextKey: Value] {
+    var fields: [TextKey: Value] = ["title": .string("report")]
     for index in 0..<count {
       fields["s\(10_000 + index)"] = .map([
         "body": .string(DensePackingTests.prose(900, seed: seed &* 1_000 + UInt64(index))),

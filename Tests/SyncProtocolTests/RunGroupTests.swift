@@ -81,7 +81,7 @@ import Testing
             case 2: [.set(["text"], .string("text \(place)")), .set(["deep", "\(place % 2)"], .bool(true))]
             default: [.remove(["status"])]
             }
-          return step + [.set([mark], .int(1))]
+          return step + [.set([TextKey(mark)], .int(1))]
         }
       }
       try network.run(steps: random.int(below: 6))

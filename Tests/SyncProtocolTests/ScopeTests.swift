@@ -7,7 +7,7 @@ import Testing
 
 /// Sync scopes at every hop: what may not flow is not on the link, in no form.
 @Suite struct ScopeTests {
-  private static let scopes: [String: SyncScope] = [
+  private static let scopes: [TextKey: SyncScope] = [
     "notes": .smallPeersOnly, "audit": .bigPeerOnly, "drafts": .localPeerOnly,
   ]
   private static let collections = ["open", "notes", "audit", "drafts"]
@@ -21,7 +21,7 @@ import Testing
   private func write(_ peer: TestPeer, _ round: Int) throws {
     for collection in Self.collections {
       let marker = "MARK-\(collection)-\(peer.name)-\(round)"
-      try peer.put(marker, [marker: .string(marker)], in: collection)
+      try peer.put(marker, [TextKey(marker): .string(marker)], in: collection)
     }
   }
 
@@ -95,7 +95,7 @@ import Testing
     try a.put("y", ["n": .int(2)])
     try network.settle()
     #expect(try b.documents().isEmpty)
-    try a.scopes.set([:] as [String: SyncScope])
+    try a.scopes.set([:] as [TextKey: SyncScope])
     try end.perform(end.session.policyChanged(now: network.now))
     try network.settle()
     #expect(try b.documents().count == 2)
@@ -182,7 +182,7 @@ import Testing
 
   @Test func `scopes have a print that is the same after a restart, and another for another setting`() throws
   {
-    func print(_ scopes: [String: SyncScope], _ kind: PeerKind) throws -> UInt64 {
+    func print(_ scopes: [TextKey: SyncScope], _ kind: PeerKind) throws -> UInt64 {
       let all = SyncScopes()
       try all.set(["other": .localPeerOnly])
       try all.set(scopes)
@@ -234,7 +234,7 @@ import Testing
     #expect(try b.documents().count <= held + 8)
     #expect(receiver.closed == nil)
     // Allowed again, all of it comes.
-    try a.scopes.set([:] as [String: SyncScope])
+    try a.scopes.set([:] as [TextKey: SyncScope])
     try sender.perform(sender.session.policyChanged(now: network.now))
     try network.settle()
     #expect(try b.documents() == a.documents())

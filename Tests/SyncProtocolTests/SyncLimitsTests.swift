@@ -72,7 +72,7 @@ import Testing
     let sender = try network.addPeer("sender", hardDocumentBytes: 64 << 20)
     let receiver = try network.addPeer("receiver", hardDocumentBytes: 64 << 20)
     try receiver.subscribe("SELECT * FROM things")
-    func fields(_ count: Int) -> [String: Value] { ["bytes": .bytes([UInt8](repeating: 7, count: count))] }
+    func fields(_ count: Int) -> [TextKey: Value] { ["bytes": .bytes([UInt8](repeating: 7, count: count))] }
     // What stands beside the bytes takes some.
     let rest =
       try GoldenMessages.wireDocument(fields(SyncLimits.documentBytes)).count - SyncLimits.documentBytes

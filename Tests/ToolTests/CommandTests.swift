@@ -30,6 +30,7 @@ import Testing
     let outcome = try run("import", store, "things", "-", "--batch", "2", input: "{}\n{}\n{}\n{\"a\":tru}\n")
     #expect(outcome.status != 0)
     #expect(outcome.errors.contains("line 4"))
+    #expect(outcome.errors.contains("the 2 documents before it are stored"))
     #expect(try run("query", store, "SELECT COUNT(*) AS n FROM things").output == "{\"n\":2}\n")
   }
 
@@ -68,8 +69,102 @@ import Testing
     #expect(bad.status != 0)
     #expect(bad.errors.contains("^"))
     let prompt = try run("query", store, input: "SELECT oops\nSELECT _id FROM cars WHERE _id = 1\nquit\n")
-    #expect(prompt.status == 0)
+    // The rest of a script runs, and its status tells that something failed.
+    #expect(prompt.status == 1)
     #expect(prompt.output == "{\"_id\":1}\n")
+    #expect(prompt.errors.contains("line 1: "))
+    #expect(prompt.errors.contains("\n1 row, "))
+    let good = try run(
+      "query", store, input: "SELECT _id FROM cars\n\nUPDATE cars SET km = 7 WHERE _id = 1\nquit\n")
+    #expect(good.status == 0)
+    #expect(good.errors.contains("2 rows, "))
+    #expect(good.errors.contains("1 document changed, "))
+  }
+
+  @Test(arguments: [
+    ("{\"_id\":1.5}", "Floats are not supported"), ("{\"_id\":null}", "Null document ID"),
+    ("{\"_id\":\"\(String(repeating: "x", count: 300))\"}", "lines.jsonl"),
+    ("{\"a\":{\"$counter\":\"x\"}}", "$counter"), ("{\"a\":1,\"a\":2}", "each key once"),
+    ("{\"a\":", "the text ends"),
+    ("{\"a\":\(String(repeating: "[", count: 65))\(String(repeating: "]", count: 65))}", "levels"),
+  ])
+  func `a mistake is told with the file and the line, whoever finds it`(line: String, words: String) throws {
+    let file = directory.file("lines.jsonl")
+    try Data("{\"_id\":1}\n\n{\"_id\":2}\n\(line)\n".utf8).write(to: URL(fileURLWithPath: file))
+    let first = try run("import", store, "things", file)
+    #expect(first.status == 1)
+    #expect(first.errors.contains("lines.jsonl, line 4: "), "\(first.errors)")
+    #expect(first.errors.contains(words), "\(first.errors)")
+    // Nothing was stored, so there is no store.
+    #expect(!FileManager.default.fileExists(atPath: store))
+    #expect(try run("import", store, "things", "-", input: "{\"_id\":0}\n").status == 0)
+    let later = try run("import", store, "things", file, "--batch", "2")
+    #expect(later.status == 1)
+    #expect(later.errors.contains("lines.jsonl, line 4: "), "\(later.errors)")
+    #expect(later.errors.contains("the 2 documents before it are stored"), "\(later.errors)")
+    #expect(try run("query", store, "SELECT COUNT(*) AS n FROM things").output == "{\"n\":3}\n")
+  }
+
+  @Test func `an import that cannot begin leaves no store behind`() throws {
+    let empty = directory.file("folder")
+    try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)
+    for (arguments, words) in [
+      (
+        ["import", store, "things", directory.file("missing.jsonl")],
+        "missing.jsonl: cannot be opened for reading: No such"
+      ),
+      (["import", store, "things", empty], "folder: cannot be read: Is a directory"),
+      (["import", store, "__things", "-"], "reserved"), (["import", store, "", "-"], "is empty"),
+    ] {
+      let outcome = try Tool.run(arguments, in: directory.path, input: "{}\n")
+      #expect(outcome.status == 1)
+      #expect(outcome.errors.contains(words), "\(outcome.errors)")
+      #expect(!FileManager.default.fileExists(atPath: store), "\(arguments)")
+    }
+  }
+
+  @Test(arguments: [
+    ("backup", ["no/such/folder"]), ("inspect", []), ("rescue", ["copy"]), ("verify", []),
+    ("query", ["SELECT 1"]),
+  ])
+  func `an error is told in words, with the path`(command: String, more: [String]) throws {
+    let isBackup = command == "backup"
+    if isBackup { #expect(try run("import", store, "things", "-", input: "{}\n").status == 0) }
+    let outcome = try Tool.run(
+      [command, isBackup ? store : directory.file("absent")]
+        + more.map { command == "query" ? $0 : directory.file($0) }, in: directory.path)
+    #expect(outcome.status == 1)
+    #expect(outcome.errors.contains(isBackup ? "no/such" : "absent"), "\(outcome.errors)")
+    for riddle in ["returned", "mkdir", "Cocoa", "NSPOSIX", "Error Domain"] {
+      #expect(!outcome.errors.contains(riddle), "\(outcome.errors)")
+    }
+  }
+
+  @Test(arguments: [
+    ("[::1]:0", true), ("127.0.0.1:0", true), ("::1:0", false), ("[::1]", false), ("::1", false),
+    ("[]:1", false),
+    (":1", false), ("localhost:99999", false), ("localhost:+1", false), ("localhost:", false),
+  ])
+  func `an address is a host and a port, an IPv6 host in brackets`(address: String, isGood: Bool) throws {
+    let process = Tool.process(["serve", store, "--listen", address])
+    let (output, errors) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    let first = output.fileHandleForReading.availableData
+    if isGood {
+      let text = String(decoding: first, as: UTF8.self)
+      let hasPort = text.contains("listening on port")
+      process.terminate()
+      let rest = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      // A machine may have no IPv6, and then says so.
+      #expect(hasPort || rest.contains("Cannot listen on [::1]"), "\(rest)")
+    }
+    process.waitUntilExit()
+    if !isGood {
+      #expect(process.terminationStatus == 64)
+      #expect(first.isEmpty)
+    }
   }
 
   @Test func `inspecting shows the collections, and one document by its id`() throws {

@@ -67,7 +67,7 @@ final class TestPeer: Sendable {
   func fill(_ collection: String, _ ids: Range<Int>) async throws {
     _ = try await store.write { transaction in
       for id in ids {
-        let fields: [String: Value] = [
+        let fields: [TextKey: Value] = [
           "_id": .int(Int64(id)), "name": .string("document \(id)"), "number": .int(Int64(id * 7)),
           "text": .string(String(repeating: "some text ", count: 20)),
         ]
@@ -79,15 +79,15 @@ final class TestPeer: Sendable {
   /// Sets one field of one document.
   func set(_ collection: String, _ id: Int, _ field: String, _ value: Value) async throws {
     _ = try await store.write { transaction in
-      try transaction.upsert(["_id": .int(Int64(id)), field: value], into: collection)
+      try transaction.upsert(["_id": .int(Int64(id)), TextKey(field): value], into: collection)
     }
   }
 
   /// The living documents of a collection, by id.
-  func documents(_ collection: String) throws -> [DocumentID: [String: Value]] {
+  func documents(_ collection: String) throws -> [DocumentID: [TextKey: Value]] {
     try store.read { transaction in
       guard let collection = try transaction.collection(collection) else { return [:] }
-      var documents: [DocumentID: [String: Value]] = [:]
+      var documents: [DocumentID: [TextKey: Value]] = [:]
       try transaction.forEachRecord(in: collection) { id, _, record in
         if record.isAlive {
           documents[try DocumentID(validating: id)] = try record.fields(collection.keys)

@@ -14,8 +14,8 @@ package final class ChildPeer: Sendable {
 
   private struct State {
     var nextRequest: Int64 = 1
-    var waiting: [Int64: CheckedContinuation<[String: Value], any Error>] = [:]
-    var events: [String: [[String: Value]]] = [:]
+    var waiting: [Int64: CheckedContinuation<[TextKey: Value], any Error>] = [:]
+    var events: [String: [[TextKey: Value]]] = [:]
     package var log: [String] = []
     var hasEnded = false
   }
@@ -103,7 +103,7 @@ package final class ChildPeer: Sendable {
 
   /// Sends a request and waits for its answer.
   @discardableResult
-  package func ask(_ action: String, _ details: [String: Value] = [:]) async throws -> [String: Value] {
+  package func ask(_ action: String, _ details: [TextKey: Value] = [:]) async throws -> [TextKey: Value] {
     try await withCheckedThrowingContinuation { continuation in
       let number = state.withLock { state -> Int64? in
         guard !state.hasEnded else { return nil }
@@ -128,12 +128,12 @@ package final class ChildPeer: Sendable {
   }
 
   /// The events of one name received since the last call.
-  package func takeEvents(_ name: String) -> [[String: Value]] {
+  package func takeEvents(_ name: String) -> [[TextKey: Value]] {
     state.withLock { $0.events.removeValue(forKey: name) ?? [] }
   }
 
   /// Runs a statement and returns its rows.
-  package func execute(_ query: String, _ arguments: [String: Value] = [:]) async throws -> [[String: Value]]
+  package func execute(_ query: String, _ arguments: [TextKey: Value] = [:]) async throws -> [[TextKey: Value]]
   {
     let answer = try await ask("execute", ["query": .string(query), "arguments": .map(arguments)])
     guard case .array(let rows)? = answer["rows"] else { return [] }

@@ -222,7 +222,7 @@ final class Campaign {
   }
 
   /// A copy has the secrets that the peer had which it was made of, and none that was written later.
-  private func isOwn(_ row: [String: Value], _ member: Member) -> Bool {
+  private func isOwn(_ row: [TextKey: Value], _ member: Member) -> Bool {
     let owner = row.text("owner")
     return owner == member.name || row.number("number") <= member.inherited[owner] ?? 0
   }

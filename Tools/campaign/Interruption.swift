@@ -60,7 +60,7 @@ struct Interruption {
   }
 
   /// A document that does not pack well.
-  private func statement(_ number: Int) -> (query: String, arguments: [String: Value]) {
+  private func statement(_ number: Int) -> (query: String, arguments: [TextKey: Value]) {
     var random = SeededGenerator(seed: UInt64(number))
     let bytes = (0..<Self.documentBytes).map { _ in UInt8(random.int(below: 256)) }
     let document: Value = .map(["_id": .string("d\(number)"), "body": .bytes(bytes)])

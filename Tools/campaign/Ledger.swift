@@ -58,7 +58,7 @@ struct Ledger {
   }
 
   /// What is wrong with the items that a peer holds; empty when nothing is.
-  func faults(inItems rows: [[String: Value]]) -> [String] {
+  func faults(inItems rows: [[TextKey: Value]]) -> [String] {
     let items = Dictionary(rows.map { ($0.text("_id"), $0) }, uniquingKeysWith: { first, _ in first })
     var faults: [String] = []
     for (name, bounds) in fields.sorted(by: { $0.key < $1.key }) {

@@ -125,7 +125,7 @@ final class Member {
   }
 
   /// Runs a statement; `nil` where the process ended before it answered.
-  func execute(_ query: String, _ arguments: [String: Value] = [:]) async throws -> [[String: Value]]? {
+  func execute(_ query: String, _ arguments: [TextKey: Value] = [:]) async throws -> [[TextKey: Value]]? {
     guard let process else { return nil }
     do {
       return try await process.execute(query, arguments)
@@ -137,7 +137,7 @@ final class Member {
   /// Runs statements as one transaction.
   ///
   /// - Returns: Whether they were acknowledged.
-  func transaction(_ statements: [(query: String, arguments: [String: Value])]) async throws -> Bool {
+  func transaction(_ statements: [(query: String, arguments: [TextKey: Value])]) async throws -> Bool {
     guard let process else { return false }
     let list = statements.map { Value.map(["query": .string($0.query), "arguments": .map($0.arguments)]) }
     do {

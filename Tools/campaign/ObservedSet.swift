@@ -13,7 +13,7 @@ struct ObservedSet {
   private(set) var diffs = 0
 
   /// Takes the next of an observer's events.
-  mutating func take(_ event: [String: Value]) {
+  mutating func take(_ event: [TextKey: Value]) {
     if case .int(let count)? = event["initial"] {
       if initial != nil { faults.append("an observer began twice") }
       initial = Int(count)
@@ -39,7 +39,7 @@ struct ObservedSet {
   }
 }
 
-extension [String: Value] {
+extension [TextKey: Value] {
   fileprivate func ids(_ key: String) -> [String] {
     guard case .array(let values)? = self[key] else { return [] }
     return values.compactMap { if case .string(let id) = $0 { id } else { nil } }

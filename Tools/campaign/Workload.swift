@@ -59,7 +59,7 @@ struct Workload {
   private func writePair(
     _ id: String, _ number: UInt64, at member: Member, _ ledger: inout Ledger
   ) async throws {
-    let arguments: [String: Value] = ["id": .string(id), "v": .int(Int64(number >> 12))]
+    let arguments: [TextKey: Value] = ["id": .string(id), "v": .int(Int64(number >> 12))]
     let done = try await member.transaction(
       ["lefts", "rights"].map {
         ("INSERT INTO \($0) DOCUMENTS ({'_id': :id, 'v': :v}) ON ID CONFLICT DO UPDATE", arguments)

@@ -4,7 +4,7 @@ import CRDTCore
 enum Samples {
   static let sites = [SiteID(high: 1, low: 2), SiteID(high: 3, low: 4)]
 
-  static let fields: [String: Value] = [
+  static let fields: [TextKey: Value] = [
     "s": .string("JFK"), "long": .string(String(repeating: "x", count: 40)), "i": .int(7), "big": .int(.min),
     "d": .double(1.5), "b": .bool(true), "n": .null, "bytes": .bytes([1, 2, 3]),
     "list": .array([.int(1), .string("a"), .map(["k": .null])]),

@@ -30,7 +30,7 @@ final class ApplicationPeer: PeerService {
     case .listen:
       try database.listen()
       reply.figures["port"] = Double(database.listeningPorts.first ?? 0)
-    case .mark(let collection): try database[collection].upsert(["_id": "mark", "is": "a mark"])
+    case .mark(let collection): try await database[collection].upsert(["_id": "mark", "is": "a mark"])
     case .pull(let collection, let port, _, let count): try await pull(collection, from: port, count)
     case .observe(let collection, let count):
       reply.times = try await observe(collection, count, ready)

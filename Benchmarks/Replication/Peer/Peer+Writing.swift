@@ -102,12 +102,12 @@ extension Peer {
     return reply
   }
 
-  private func document(_ text: [UInt8], _ length: Int) -> [String: Value] {
+  private func document(_ text: [UInt8], _ length: Int) -> [TextKey: Value] {
     let body = String(decoding: text.prefix(length), as: UTF8.self)
     return ["type": .string("report"), "status": .string("open"), "amount": .int(7), "body": .string(body)]
   }
 
-  private func measure(_ fields: [String: Value], _ id: String) async throws -> Int {
+  private func measure(_ fields: [TextKey: Value], _ id: String) async throws -> Int {
     let limit = store.hardDocumentBytes
     store.hardDocumentBytes = 1
     defer { store.hardDocumentBytes = limit }

@@ -27,7 +27,7 @@ public enum JSON {
 
   /// Reads one JSON text, which must fill the input.
   ///
-  /// Refused are invalid UTF-8, a key that stands twice in a map, nesting beyond ``Limits/depth`` and numbers too
+  /// Refused are invalid UTF-8, a key that stands twice in a map, nesting beyond ``Limits/depth``, where the map of a document and the maps of tags are not counted, and numbers too
   /// large for a double. Keys that differ only in Unicode normalization are the same key, as they are in `Value`.
   ///
   /// - Throws: ``JSONError``, which says where and what was expected.
@@ -58,6 +58,13 @@ public enum JSON {
     bytes = []  // so that the writer is the only owner and appends in place
     writer.write(value)
     bytes = writer.bytes
+  }
+
+  /// Binary data as a tag has it: base64 with padding.
+  package static func base64(_ bytes: [UInt8]) -> String {
+    var text: [UInt8] = []
+    Base64.encode(bytes, to: &text)
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// The JSON text of `value`, as ``write(_:to:options:)`` writes it.

@@ -6,11 +6,15 @@ struct JSONParser: ~Escapable {
   var offset = 0
   /// Containers around the next byte.
   private var depth = 0
+  /// How many containers may stand in each other: one more in a map, which may be a document's own.
+  private var deepest = Limits.depth
+  /// Where the first one stands that is deeper, which the tag around it may yet excuse.
+  private var tooDeep: Int?
   /// The members of the maps that are still open, innermost last.
   private var members: [Member] = []
 
   private struct Member {
-    let key: String
+    let key: TextKey
     let value: Value
   }
 
@@ -36,7 +40,9 @@ struct JSONParser: ~Escapable {
       offset = 3  // a byte order mark, which RFC 8259 lets a reader ignore
     }
     skipSpace()
+    if current == UInt8(ascii: "{") { deepest += 1 }
     let value = try parseValue()
+    if let tooDeep { throw depthError(at: tooDeep) }
     skipSpace()
     guard offset == bytes.byteCount else { throw unexpected("the end of the text") }
     return value
@@ -73,7 +79,7 @@ struct JSONParser: ~Escapable {
       while true {
         guard current == UInt8(ascii: "\"") else { throw unexpected("a key in double quotes") }
         offset += 1
-        let key = try parseString()
+        let key = TextKey(try parseString())
         skipSpace()
         guard current == UInt8(ascii: ":") else { throw unexpected("':' after a key") }
         offset += 1
@@ -89,15 +95,18 @@ struct JSONParser: ~Escapable {
     close()
     if options.interpretsTags, members.count == base + 1, JSONTag.isTag(members[base].key) {
       let member = members.removeLast()
-      if let tag = JSONTag(rawValue: member.key) { return try tag.value(of: member.value, at: start) }
-      return .map([String(member.key.dropFirst()): member.value])
+      if let tag = JSONTag(rawValue: member.key.text) {
+        if let place = tooDeep, place >= start { tooDeep = nil }
+        return try tag.value(of: member.value, at: start)
+      }
+      return .map([TextKey(String(member.key.text.dropFirst())): member.value])
     }
     return .map(try takeMembers(from: base, at: start))
   }
 
   /// The open map's members, which stand in `members` from `base` on, as a dictionary of the right size.
-  private mutating func takeMembers(from base: Int, at start: Int) throws(JSONError) -> [String: Value] {
-    var map = [String: Value](minimumCapacity: members.count - base)
+  private mutating func takeMembers(from base: Int, at start: Int) throws(JSONError) -> [TextKey: Value] {
+    var map = [TextKey: Value](minimumCapacity: members.count - base)
     while members.count > base {
       let member = members.removeLast()
       guard map.updateValue(member.value, forKey: member.key) == nil else {
@@ -126,11 +135,18 @@ struct JSONParser: ~Escapable {
   }
 
   private mutating func open() throws(JSONError) {
-    guard depth < Limits.depth else {
-      throw JSONError(.depth, "expected at most \(Limits.depth) levels of maps and arrays", at: offset)
+    if depth >= deepest {
+      tooDeep = tooDeep ?? offset
+      guard options.interpretsTags, depth < deepest + JSONTag.levels else {
+        throw depthError(at: tooDeep ?? offset)
+      }
     }
     depth += 1
     offset += 1
+  }
+
+  private func depthError(at offset: Int) -> JSONError {
+    JSONError(.depth, "expected at most \(Limits.depth) levels of maps and arrays", at: offset)
   }
 
   private mutating func close() {

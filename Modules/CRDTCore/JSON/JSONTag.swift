@@ -5,9 +5,12 @@ enum JSONTag: String {
   case double = "$double"
   case counter = "$counter"
 
+  /// Levels of maps in the tag that has most: of an attachment, what it holds, and its metadata.
+  static let levels = 3
+
   /// Whether a map with `key` alone is a tag or, with more than one `$`, the lossless form of a map that looks like one.
-  static func isTag(_ key: String) -> Bool {
-    key.utf8.first == UInt8(ascii: "$") && JSONTag(rawValue: "$" + key.drop { $0 == "$" }) != nil
+  static func isTag(_ key: TextKey) -> Bool {
+    key.utf8.first == UInt8(ascii: "$") && JSONTag(rawValue: "$" + key.text.drop { $0 == "$" }) != nil
   }
 
   /// The value that this tag with `content` stands for; `offset` is where the tag opens.
@@ -35,15 +38,15 @@ enum JSONTag: String {
     }
   }
 
-  private static func attachment(_ fields: [String: Value]) -> AttachmentToken? {
+  private static func attachment(_ fields: [TextKey: Value]) -> AttachmentToken? {
     guard fields.count == 3, case .string(let text)? = fields["id"], let id = Base64.decode(text),
       case .int(let count)? = fields["bytes"], let byteCount = UInt64(exactly: count),
       case .map(let entries)? = fields["metadata"]
     else { return nil }
-    var metadata: [String: String] = [:]
+    var metadata: [TextKey: TextKey] = [:]
     for (key, value) in entries {
       guard case .string(let string) = value else { return nil }
-      metadata[key] = string
+      metadata[key] = TextKey(string)
     }
     return AttachmentToken(id: id, byteCount: byteCount, metadata: metadata)
   }

@@ -180,10 +180,8 @@ struct JSONTape {
       if isExpected(key, name) { return key }
       forget(from: position)
     }
-    // A tag, or a key that may have a second spelling.
-    guard name.byteCount > 0, name.byte(at: 0) != UInt8(ascii: "$"), name.isASCII,
-      let found = table.find(name)
-    else {
+    // What begins like this may be a tag.
+    guard name.byteCount > 0, name.byte(at: 0) != UInt8(ascii: "$"), let found = table.find(name) else {
       return nil
     }
     let start = names.count

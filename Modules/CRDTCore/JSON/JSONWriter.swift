@@ -25,11 +25,12 @@ struct JSONWriter {
         writeTag(.double) { $0.writeString(double.description) }
       }
     case .string(let string): writeString(string)
+    case .decimal(let number): writeString(number.text)
     case .bytes(let blob): writeTag(.bytes) { $0.writeBase64(blob) }
     case .array(let elements): write(elements: elements)
     case .map(let map):
       if options.isLossless, map.count == 1, let (key, content) = map.first, JSONTag.isTag(key) {
-        write(members: ["$" + key: content])
+        write(members: [TextKey("$" + key.text): content])
       } else {
         write(members: map)
       }
@@ -52,10 +53,9 @@ struct JSONWriter {
     close(UInt8(ascii: "]"))
   }
 
-  private mutating func write(members map: [String: Value]) {
+  private mutating func write(members map: [TextKey: Value]) {
     open(UInt8(ascii: "{"))
-    // By bytes: the order of `<` is that of normalized text.
-    for (key, value) in map.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+    for (key, value) in map.sorted(by: { $0.key < $1.key }) {
       writeKey(key)
       write(value)
     }
@@ -69,13 +69,13 @@ struct JSONWriter {
     writeKey("id")
     writeBase64(token.id)
     writeKey("metadata")
-    write(members: token.metadata.mapValues { .string($0) })
+    write(.map(token.metadata.mapValues { .string($0.text) }))
     close(UInt8(ascii: "}"))
   }
 
   private mutating func writeTag(_ tag: JSONTag, _ content: (inout Self) -> Void) {
     open(UInt8(ascii: "{"))
-    writeKey(tag.rawValue)
+    writeKey(TextKey(tag.rawValue))
     content(&self)
     close(UInt8(ascii: "}"))
   }
@@ -97,9 +97,9 @@ extension JSONWriter {
     breakLine()
   }
 
-  private mutating func writeKey(_ key: String) {
+  private mutating func writeKey(_ key: TextKey) {
     separate()
-    writeString(key)
+    writeString(key.text)
     append(options.isPretty ? ": " : ":")
   }
 

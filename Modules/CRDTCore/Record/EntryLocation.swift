@@ -32,7 +32,7 @@ extension RecordView {
   /// Finds the entry at a path whose every step is a map.
   ///
   /// - Returns: `nil` when there is none, or the record is damaged.
-  func locate(_ path: [String], _ keys: KeyTable) -> EntryLocation? {
+  func locate(_ path: [TextKey], _ keys: KeyTable) -> EntryLocation? {
     var walk = EntryWalk(self)
     for depth in path.indices {
       if depth > 0, !walk.descend() { return nil }
@@ -43,7 +43,7 @@ extension RecordView {
 
   /// The same for a path that is likely to come again, whose names the table keeps at hand.
   @inline(__always)
-  func locate(_ path: Span<String>, _ keys: inout KeyTable) -> EntryLocation? {
+  func locate(_ path: Span<TextKey>, _ keys: inout KeyTable) -> EntryLocation? {
     // In numbers of its own and not by an `EntryWalk`, which would not stay in registers.
     var location = EntryLocation()
     var left = EntryLocation.most(bytes)

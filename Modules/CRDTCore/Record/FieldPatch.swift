@@ -52,7 +52,7 @@ struct FieldPatch: ~Escapable {
       case .double(let value): content = SlotContent(double: value)
       case .bool(let value): content = SlotContent(bool: value)
       case .null: content = SlotContent(null: ())
-      case .string, .bytes, .array, .map, .counter, .attachment: return nil
+      case .string, .bytes, .array, .map, .counter, .attachment, .decimal: return nil
       }
       return set(path, to: content, heapBytes: 8, stored, stamping, &tables, &room)
     case .increment(let path, let amount):
@@ -64,7 +64,7 @@ struct FieldPatch: ~Escapable {
   /// The keys of an edit's path, in place: holding on to the path would take two atomic steps.
   @_lifetime(copy edits)
   @inline(__always)
-  private static func keys(of path: borrowing [String], in edits: Span<Edit>) -> Span<String> {
+  private static func keys(of path: borrowing [TextKey], in edits: Span<Edit>) -> Span<TextKey> {
     // SAFETY: the path is an edit's, which stands as long as the span over all of them. Its own span would hold on to it.
     let keys = unsafe path.withUnsafeBufferPointer { unsafe $0 }
     return unsafe _overrideLifetime(Span(_unsafeElements: keys), copying: edits)
@@ -72,7 +72,7 @@ struct FieldPatch: ~Escapable {
 
   @inline(never)
   private static func set(
-    _ path: Span<String>, to content: borrowing SlotContent, heapBytes: Int, _ stored: StoredDocument,
+    _ path: Span<TextKey>, to content: borrowing SlotContent, heapBytes: Int, _ stored: StoredDocument,
     _ stamping: Stamping, _ tables: inout RecordTables, _ room: inout [UInt8]
   ) -> EncodedDocument? {
     let view = RecordView(stored.record)
@@ -100,7 +100,7 @@ struct FieldPatch: ~Escapable {
 
   @inline(never)
   private static func increment(
-    _ path: Span<String>, by amount: Int64, _ stored: StoredDocument, _ stamping: Stamping,
+    _ path: Span<TextKey>, by amount: Int64, _ stored: StoredDocument, _ stamping: Stamping,
     _ tables: inout RecordTables, _ room: inout [UInt8]
   ) -> EncodedDocument? {
     let view = RecordView(stored.record)
@@ -210,8 +210,10 @@ struct FieldPatch: ~Escapable {
         let formerSite = sites[writers[former.place].ordinal],
         writeCounters(mine, &addition, to: &sink), reader.isAtEnd
       else { return false }
-      let formerHash = StateHash.stamp(
-        former.reading, formerSite == stamping.site ? siteHash : StateHash.site(formerSite))
+      let formerHash =
+        former.place == 0
+        ? StateHash.stamp(.zero)
+        : StateHash.stamp(former.reading, formerSite == stamping.site ? siteHash : StateHash.site(formerSite))
       let formerEntry = location.path.combined(with: formerHash)
       if let addition {
         // A number becomes a counter that starts with it, under the stamp that it has.
@@ -311,16 +313,18 @@ struct FieldPatch: ~Escapable {
       var at = -1
       for _ in 0..<total {
         let (gap, place) = try reader.readVarint().quotientAndRemainder(dividingBy: UInt64(count + 2))
-        guard gap <= UInt64(Limits.recordBytes), place > 0, place <= UInt64(count) else { return nil }
+        guard gap <= UInt64(Limits.recordBytes), place <= UInt64(count) else { return nil }
         at += Int(gap) + 1
-        let reading = try reader.readAge(at: writers[Int(place)].latest)
+        let reading = place == 0 ? .zero : try reader.readAge(at: writers[Int(place)].latest)
         if at == entry {
+          // That default data was met where something else comes to stand is noted by the tree.
+          guard place > 0 || !isNew else { return nil }
           former = (Int(place), reading)
           if isNew { continue }
         }
         if at > entry, !isWritten { writeMine() }
         sink.append(varint: (at - previous - 1) * mark.stride + moved(Int(place)))
-        write(ageOf: reading, of: Int(place), mine, to: &sink)
+        if place > 0 { write(ageOf: reading, of: Int(place), mine, to: &sink) }
         previous = at
         written += 1
       }

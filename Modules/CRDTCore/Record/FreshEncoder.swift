@@ -22,7 +22,7 @@ struct FreshEncoder {
 
   /// Encodes `fields`, all with the transaction's stamp, or with zero for default data.
   static func encode(
-    _ fields: [String: Value], stamp: Stamp, tables: inout RecordTables
+    _ fields: [TextKey: Value], stamp: Stamp, tables: inout RecordTables
   ) throws(DocumentError) -> EncodedDocument {
     var encoder = FreshEncoder(tables: tables, stamp: stamp)
     let root = try encoder.write(fields, path: StateHash.root, depth: 0)
@@ -45,7 +45,7 @@ struct FreshEncoder {
   }
 
   private mutating func write(
-    _ fields: [String: Value], path: HashLanes, depth: Int
+    _ fields: [TextKey: Value], path: HashLanes, depth: Int
   ) throws(DocumentError) -> Int {
     let expected = depth == 0 && fields["_id"] != nil ? fields.count - 1 : fields.count
     guard expected <= RecordLayout.idKeys, var sorted = intern(fields, depth: depth) else {
@@ -65,10 +65,10 @@ struct FreshEncoder {
   }
 
   /// The fields with their keys' ids; `nil` when a key can have none.
-  private mutating func intern(_ fields: [String: Value], depth: Int) -> [Field]? {
+  private mutating func intern(_ fields: [TextKey: Value], depth: Int) -> [Field]? {
     var known: [Field] = []
     known.reserveCapacity(fields.count)
-    var unknown: [(key: String, value: Value)] = []
+    var unknown: [(key: TextKey, value: Value)] = []
     for (key, value) in fields where depth > 0 || key != "_id" {
       if let id = tables.keys.id(of: key) {
         known.append(Field(rank: 0, id: id, value: value))
@@ -77,7 +77,7 @@ struct FreshEncoder {
       }
     }
     // A dictionary's order differs from run to run; the ids must not.
-    unknown.sort { $0.key.utf8Compare($1.key) < 0 }
+    unknown.sort { $0.key < $1.key }
     for (key, value) in unknown {
       guard let id = tables.keys.intern(key, nested: depth > 0) else { return nil }
       known.append(Field(rank: 0, id: id, value: value))
@@ -86,9 +86,9 @@ struct FreshEncoder {
   }
 
   private mutating func writeWithKeys(
-    _ fields: [String: Value], path: HashLanes, depth: Int
+    _ fields: [TextKey: Value], path: HashLanes, depth: Int
   ) throws(DocumentError) -> Int {
-    let sorted = fields.filter { depth > 0 || $0.key != "_id" }.sorted { $0.key.utf8Compare($1.key) < 0 }
+    let sorted = fields.filter { depth > 0 || $0.key != "_id" }.sorted { $0.key < $1.key }
     let node = builder.beginMap(count: sorted.count, carriesKeys: true)
     for (index, (key, value)) in sorted.enumerated() {
       let utf8 = Array(key.utf8)
@@ -118,6 +118,15 @@ struct FreshEncoder {
 }
 
 extension Value {
+  /// Whether this is a counter, or a map with one in it.
+  var holdsCounter: Bool {
+    switch self {
+    case .counter: true
+    case .map(let fields): fields.values.contains { $0.holdsCounter }
+    case .null, .bool, .int, .double, .string, .bytes, .array, .attachment, .decimal: false
+    }
+  }
+
   /// Refuses what no record can hold: nesting past the limit, counters inside arrays.
   package func checked(depth: Int = 1, inArray: Bool = false) throws(DocumentError) {
     switch self {
@@ -138,7 +147,7 @@ extension Value {
       }
     case .counter:
       guard !inArray else { throw DocumentError(.notACounter, "an array cannot hold a counter") }
-    case .null, .bool, .int, .double, .string, .bytes, .attachment: return
+    case .null, .bool, .int, .double, .string, .bytes, .attachment, .decimal: return
     }
   }
 }

@@ -77,6 +77,7 @@ struct RecordBuilder {
     case .string(let value):
       var value = value
       return value.withUTF8 { utf8 in unsafe stringSlot(RawSpan(_unsafeElements: utf8)) }
+    case .decimal(let value): return slot(.string(value.text))
     case .bytes(let value): return heapSlot(.bytes, value.span.bytes)
     case .array, .attachment, .map:
       var writer = ByteWriter()

@@ -147,16 +147,16 @@ extension RecordMetadata {
     }
   }
 
-  private func path(_ reader: inout ByteReader, _ keys: KeyTable) throws(CodecError) -> [String] {
+  private func path(_ reader: inout ByteReader, _ keys: KeyTable) throws(CodecError) -> [TextKey] {
     let count = try reader.readCount()
-    guard count > 0, count <= Limits.depth + 1 else { throw reader.failure(.limit, "a path is too long") }
-    var path: [String] = []
+    guard count > 0, count <= Limits.pathSteps else { throw reader.failure(.limit, "a path is too long") }
+    var path: [TextKey] = []
     for _ in 0..<count {
       let reference = try reader.readIndex(through: KeyTable.capacity)
       if reference == 0 {
-        path.append(try reader.readString())
+        path.append(TextKey(try reader.readString()))
       } else if let name = keys.name(of: UInt16(reference - 1)) {
-        path.append(name)
+        path.append(TextKey(name))
       } else {
         throw reader.failure(.unknownName, "a key id is not in the collection's table")
       }

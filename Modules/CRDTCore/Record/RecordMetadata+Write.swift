@@ -94,14 +94,14 @@ extension RecordMetadata {
     }
   }
 
-  private func write(_ path: [String], _ out: inout ByteWriter, _ tables: inout RecordTables) {
+  private func write(_ path: [TextKey], _ out: inout ByteWriter, _ tables: inout RecordTables) {
     out.writeVarint(path.count)
     for (depth, key) in path.enumerated() {
       if let id = tables.keys.intern(key, nested: depth > 0) {
         out.writeVarint(Int(id) + 1)
       } else {
         out.writeVarint(0)
-        out.writeString(key)
+        out.writeString(key.text)
       }
     }
   }

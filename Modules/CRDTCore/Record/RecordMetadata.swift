@@ -32,12 +32,12 @@ struct RecordMetadata {
   }
 
   struct Hidden {
-    var path: [String]
+    var path: [TextKey]
     var register: Register
   }
 
   struct Floor {
-    var path: [String]
+    var path: [TextKey]
     var floor: Node.Floor
   }
 

@@ -37,7 +37,7 @@ extension RecordPatch {
   ///
   /// `onlyDifferences` leaves equal values, and the life, alone.
   static func upsert(
-    _ fields: [String: Value], onlyDifferences: Bool, _ stored: StoredDocument, _ stamping: Stamping,
+    _ fields: [TextKey: Value], onlyDifferences: Bool, _ stored: StoredDocument, _ stamping: Stamping,
     _ tables: inout RecordTables
   ) -> Outcome {
     let view = RecordView(stored.record)
@@ -84,7 +84,11 @@ extension RecordPatch {
   private mutating func apply(_ edit: Edit, _ keys: KeyTable, _ mark: PatchMark) -> Bool {
     guard let location = view.locate(edit.path, keys) else { return false }
     switch edit {
-    case .set(_, let value), .replace(_, let value): return set(location, to: value, mark)
+    case .set(_, let value):
+      // The tree refuses a number over a counter.
+      if value.isNumber, ValueRef(view.bytes, slotAt: location.slotOffset).kind == .counter { return false }
+      return set(location, to: value, mark)
+    case .replace(_, let value): return set(location, to: value, mark)
     case .restart(_, let start): return set(location, to: .counter(start), mark)
     case .increment(_, let amount):
       let change = Contribution(place: mark.place, reading: mark.reading, amount: amount, isAdded: true)
@@ -113,7 +117,7 @@ struct EntryChange {
 extension RecordView {
   /// Finds where the scalars of `value` stand, field by field; `false` where something is to be made or replaced.
   fileprivate func gather(
-    _ value: Value, at path: [String], _ keys: KeyTable, onlyDifferences: Bool,
+    _ value: Value, at path: [TextKey], _ keys: KeyTable, onlyDifferences: Bool,
     _ changes: inout [EntryChange],
     _ heapBytes: inout Int
   ) -> Bool {
@@ -129,6 +133,12 @@ extension RecordView {
     guard let location = locate(path, keys) else { return false }
     let old = ValueRef(bytes, slotAt: location.slotOffset)
     guard old.kind != .map else { return false }
+    switch (value, old.kind) {
+    // A counter that an application made changes none that stands.
+    case (.counter, .counter): return true
+    case (.counter, _), (.int, .counter), (.double, .counter): return false
+    default: break
+    }
     if onlyDifferences, old.isEqual(to: value) { return true }
     changes.append(EntryChange(location: location, value: value))
     heapBytes += value.heapBytes
@@ -137,10 +147,9 @@ extension RecordView {
 }
 
 extension ValueRef {
-  /// Whether this is `value`, which is no map.
+  /// Whether this is `value`, which is neither a map nor a counter.
   fileprivate func isEqual(to value: Value) -> Bool {
-    if case .counter(let sum) = value { return kind == .counter && int == sum }
-    return SlotContent.with(value) { content in
+    SlotContent.with(value) { content in
       guard content.tag.rawValue == tag || kind == .bool && content.tag == .no else { return false }
       switch content.place {
       case .slot: return content.word == slot
@@ -152,12 +161,21 @@ extension ValueRef {
 }
 
 extension Value {
+  /// Whether this is a plain number.
+  fileprivate var isNumber: Bool {
+    switch self {
+    case .int, .double: true
+    case .null, .bool, .string, .bytes, .array, .map, .counter, .attachment, .decimal: false
+    }
+  }
+
   /// What the value takes in a record's heap at most.
   fileprivate var heapBytes: Int {
     switch self {
     case .null, .bool, .int, .double, .counter: 11
     case .string(let value): value.utf8.count + 11
     case .bytes(let value): value.count + 11
+    case .decimal(let value): value.text.utf8.count + 11
     case .array(let values): values.reduce(11) { $0 + $1.heapBytes }
     case .map(let fields): fields.reduce(11) { $0 + $1.key.utf8.count + 10 + $1.value.heapBytes }
     case .attachment(let token):

@@ -78,7 +78,7 @@ public struct RecordView: ~Escapable {
     return nil
   }
 
-  private func slotOffset(of name: String, id: UInt16, in node: borrowing MapNode) -> Int? {
+  private func slotOffset(of name: TextKey, id: UInt16, in node: borrowing MapNode) -> Int? {
     if !node.carriesKeys { return node.slotOffset(ofID: id) }
     let utf8 = Array(name.utf8)
     return node.index(ofName: utf8.span.bytes).map { node.slotOffset($0) }
@@ -88,7 +88,7 @@ public struct RecordView: ~Escapable {
   ///
   /// - Throws: A `CodecError` when the record is damaged or `keys` is too old for it.
   /// - Complexity: O(*n*) in the record's size.
-  public func fields(_ keys: KeyTable) throws(CodecError) -> [String: Value] {
+  public func fields(_ keys: KeyTable) throws(CodecError) -> [TextKey: Value] {
     var budget = EntryBudget(bytes)
     return try root.fields(keys, depth: 0, &budget)
   }

@@ -100,6 +100,7 @@ extension SlotContent {
     case .string(let value):
       var value = value
       return value.withUTF8 { unsafe body(SlotContent(string: RawSpan(_unsafeElements: $0))) }
+    case .decimal(let value): return with(.string(value.text), body)
     case .bytes(let value):
       let span = value.span.bytes
       return body(SlotContent(.bytes, bytes: span, hash: StateHash.bytes(span, .bytes)))

@@ -39,6 +39,7 @@ extension DocumentState {
     let base = metadata.base.writer == 0 ? Stamp.zero : Stamp(reading: reading, site: baseWriter.site)
     var cursor = EntryCursor(base: base, birth: baseWriter.birth, metadata: metadata, record: view.bytes)
     root.children = try cursor.children(of: view.root, tables.keys, depth: 0)
+    root.makeRoom(for: metadata.hidden.map(\.path) + metadata.floors.map(\.path))
     for item in metadata.hidden { root.place(item.path[...]) { $0.register = item.register } }
     for item in metadata.floors {
       root.place(item.path[...]) { node in
@@ -49,7 +50,7 @@ extension DocumentState {
 }
 
 extension Node {
-  fileprivate mutating func place(_ path: ArraySlice<String>, _ body: (inout Node) -> Void) {
+  fileprivate mutating func place(_ path: ArraySlice<TextKey>, _ body: (inout Node) -> Void) {
     guard let key = path.first else { return body(&self) }
     withChild(key) { $0.place(path.dropFirst(), body) }
   }
@@ -108,7 +109,7 @@ private struct EntryCursor {
         node.register = Register(stamp: stamp, birth: birth, content: content)
       }
       if value.kind == .map { node.children = try self.children(of: value.node, keys, depth: depth + 1) }
-      children.append(Node.Child(key: try map.name(index, keys), node: node))
+      children.append(Node.Child(key: TextKey(try map.name(index, keys)), node: node))
     }
     return children
   }

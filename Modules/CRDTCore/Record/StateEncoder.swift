@@ -54,7 +54,7 @@ struct StateEncoder {
       && metadata.floors.isEmpty
   }
 
-  private mutating func write(_ node: Node, path: HashLanes, names: [String]) -> Int {
+  private mutating func write(_ node: Node, path: HashLanes, names: [TextKey]) -> Int {
     var shown: [Node.Child] = []
     for child in node.children {
       let below = names + [child.key]
@@ -87,7 +87,7 @@ struct StateEncoder {
     return ids
   }
 
-  private mutating func write(entryOf child: Node.Child, path: HashLanes, names: [String]) -> UInt64 {
+  private mutating func write(entryOf child: Node.Child, path: HashLanes, names: [TextKey]) -> UInt64 {
     let register = child.node.register
     register?.addHash(path: path, to: &summary)
     let index = entry
@@ -115,13 +115,13 @@ struct StateEncoder {
     }
   }
 
-  private mutating func noteFloors(of node: Node, names: [String]) {
+  private mutating func noteFloors(of node: Node, names: [TextKey]) {
     if node.hasMetDefault { metadata.floors.append(.init(path: names, floor: .defaultMet)) }
     if let floor = node.floor { metadata.floors.append(.init(path: names, floor: floor)) }
   }
 
   /// Keeps what no reader sees: removals, and floors below them.
-  private mutating func hide(_ node: Node, path: HashLanes, names: [String], floorToo: Bool = false) {
+  private mutating func hide(_ node: Node, path: HashLanes, names: [TextKey], floorToo: Bool = false) {
     if floorToo { noteFloors(of: node, names: names) }
     if let register = node.register { metadata.hidden.append(.init(path: names, register: register)) }
     for child in node.children { hide(child.node, path: path, names: names + [child.key], floorToo: true) }

@@ -138,10 +138,10 @@ public struct ValueRef: ~Escapable {
 extension MapNode {
   func fields(
     _ keys: KeyTable, depth: Int, _ budget: inout EntryBudget
-  ) throws(CodecError) -> [String: Value] {
+  ) throws(CodecError) -> [TextKey: Value] {
     guard depth <= Limits.depth else { throw CodecError(.limit, "a map is nested too deep", at: offset) }
     try budget.spend(on: self)
-    var fields = [String: Value](minimumCapacity: count)
+    var fields = [TextKey: Value](minimumCapacity: count)
     for index in 0..<count {
       let name = try name(index, keys)
       fields[name] = try ValueRef(record, slotAt: slotOffset(index)).materialize(keys, depth: depth, &budget)

@@ -36,13 +36,22 @@ extension DocumentState {
     if let register = incoming.register, lowest == .zero || register.stamp > lowest {
       merge(register, into: &mine, seen: seen)
     }
+    if incoming.children.count > 1 { mine.addChildren(ascending: incoming.children.map(\.key)) }
     for child in incoming.children {
       mine.withChild(child.key) { merge(child.node, into: &$0, seen: seen, above: lowest) }
     }
   }
 
   private static func merge(_ register: Register, into mine: inout Node, seen: VersionVector) {
-    if !seen.covers(register.writer, at: register.stamp.reading) { mine.put(register) }
+    if !seen.covers(register.writer, at: register.stamp.reading) {
+      var register = register
+      // Of a counter in the epoch of first increments, which no vector covers, what was seen is passed over as well.
+      if register.isDefault, case .counter(var state) = register.content {
+        state.contributions.removeAll { seen.covers($0.writer, at: $0.reading) }
+        register.content = .counter(state)
+      }
+      mine.put(register)
+    }
     guard case .counter(let theirs) = register.content, !theirs.contributions.isEmpty else { return }
     guard let here = mine.register, here.stamp == register.stamp, var state = here.content.asCounter else {
       return

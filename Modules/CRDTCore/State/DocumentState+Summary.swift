@@ -56,6 +56,7 @@ enum StateHash {
     case .string(let value):
       var value = value
       return value.withUTF8 { unsafe bytes(RawSpan(_unsafeElements: $0), .string) }
+    case .decimal(let value): return self.value(.string(value.text))
     case .bytes(let value): return bytes(value.span.bytes, .bytes)
     case .array, .map, .attachment:
       var writer = ByteWriter()

@@ -41,18 +41,20 @@ package struct Stamping: Sendable {
 /// One change of a document's fields.
 public enum Edit: Hashable, Sendable {
   /// Sets the value at a path; a map merges key by key, and missing parents become maps.
-  case set([String], Value)
-  /// Like `set`, but a map replaces what stood there.
-  case replace([String], Value)
-  case remove([String])
+  ///
+  /// A counter begins an epoch. A number where a counter stands is refused: `restart` or `replace` says what is meant.
+  case set([TextKey], Value)
+  /// Like `set`, but a map replaces what stood there, and a number makes a register of a counter.
+  case replace([TextKey], Value)
+  case remove([TextKey])
   /// Adds to a counter; a number that stands there becomes its base, nothing becomes zero.
-  case increment([String], Int64)
+  case increment([TextKey], Int64)
   /// Starts a counter afresh, so that increments its writer had not seen no longer count.
-  case restart([String], Int64)
+  case restart([TextKey], Int64)
 }
 
 extension Edit {
-  var path: [String] {
+  var path: [TextKey] {
     switch self {
     case .set(let path, _), .replace(let path, _), .remove(let path), .increment(let path, _),
       .restart(let path, _):
@@ -61,9 +63,19 @@ extension Edit {
   }
 }
 
+/// How a write treats the counters that it meets or makes.
+enum CounterManner {
+  /// A counter begins an epoch; a number over a counter is refused.
+  case set
+  /// A counter begins an epoch; a number takes a counter's place.
+  case replace
+  /// A counter is default data, which changes no counter that stands; a number over a counter is refused.
+  case upsert
+}
+
 extension DocumentState {
   /// One write under way: its stamp, drawn above everything the document has seen.
-  private struct Pen {
+  struct Pen {
     let stamp: Stamp
     let birth: ClockReading
 
@@ -88,12 +100,18 @@ extension DocumentState {
   }
 
   /// Writes fields and life; after a known deletion the document starts afresh.
-  mutating func upsert(_ fields: [String: Value], _ stamping: Stamping) {
+  ///
+  /// - Throws: `isACounter` for a number over a counter.
+  mutating func upsert(_ fields: [TextKey: Value], _ stamping: Stamping) throws(DocumentError) {
     if !isAlive { floor = max(floor, life) }
     let pen = pen(stamping)
     live(pen)
     prune()
-    for (key, value) in fields { Self.set(value, at: [key][...], in: &root, pen) }
+    let isUnderFloor = floor > .zero
+    root.makeRoom(for: fields.keys.map { [$0] })
+    for (key, value) in fields {
+      try Self.set(value, at: [key][...], in: &root, pen, .upsert, isUnderFloor: isUnderFloor)
+    }
     prune()
   }
 
@@ -105,44 +123,54 @@ extension DocumentState {
   }
 
   /// Applies edits in their order; those whose paths do not overlap share one stamp.
-  mutating func apply(_ edits: [Edit], _ stamping: Stamping) throws(DocumentError) {
+  mutating func apply(
+    _ edits: [Edit], _ stamping: Stamping, settingAs manner: CounterManner = .set
+  ) throws(DocumentError) {
     var shared: Pen?
-    var written: Set<[String]> = []
-    var above: Set<[String]> = []
+    var written: Set<[TextKey]> = []
+    var above: Set<[TextKey]> = []
+    for edit in edits { try Self.check(edit.path) }
+    root.makeRoom(for: edits.map(\.path))
     for edit in edits {
       let path = edit.path
-      try Self.check(path)
       let prefixes = (1..<path.count).map { Array(path[..<$0]) }
       if written.contains(path) || above.contains(path) || prefixes.contains(where: written.contains) {
         shared = nil
         written = []
         above = []
       }
-      try apply(edit, stamping, &shared)
+      try apply(edit, stamping, &shared, manner)
       written.insert(path)
       above.formUnion(prefixes)
     }
+    prune()
   }
 
-  private mutating func apply(_ edit: Edit, _ stamping: Stamping, _ shared: inout Pen?) throws(DocumentError)
-  {
+  private mutating func apply(
+    _ edit: Edit, _ stamping: Stamping, _ shared: inout Pen?, _ manner: CounterManner
+  ) throws(DocumentError) {
+    let isUnderFloor = floor > .zero
     switch edit {
-    case .set(let path, let value): Self.set(value, at: path[...], in: &root, pen(stamping, &shared))
+    case .set(let path, let value):
+      let pen = pen(stamping, &shared)
+      try Self.set(value, at: path[...], in: &root, pen, manner, isUnderFloor: isUnderFloor)
     case .replace(let path, let value):
       if case .map = value, root.visible(at: path) != nil {
-        Self.remove(path[...], in: &root, pen(stamping, &shared))
-        prune()
+        try Self.remove(path[...], in: &root, pen(stamping, &shared))
+        root.prune(along: path[...], under: floor)
         shared = nil
       }
-      Self.set(value, at: path[...], in: &root, pen(stamping, &shared))
+      let pen = pen(stamping, &shared)
+      try Self.set(value, at: path[...], in: &root, pen, .replace, isUnderFloor: isUnderFloor)
     case .remove(let path):
       guard root.visible(at: path) != nil else { return }
-      Self.remove(path[...], in: &root, pen(stamping, &shared))
+      try Self.remove(path[...], in: &root, pen(stamping, &shared))
     case .increment(let path, let amount): try increment(path, by: amount, stamping, &shared)
     case .restart(let path, let value):
-      Self.set(.counter(value), at: path[...], in: &root, pen(stamping, &shared))
+      let pen = pen(stamping, &shared)
+      try Self.set(.counter(value), at: path[...], in: &root, pen, .set, isUnderFloor: isUnderFloor)
     }
-    prune()
+    root.prune(along: edit.path[...], under: floor)
   }
 
   private mutating func pen(_ stamping: Stamping, _ shared: inout Pen?) -> Pen {
@@ -152,10 +180,10 @@ extension DocumentState {
     return pen
   }
 
-  private static func check(_ path: [String]) throws(DocumentError) {
+  private static func check(_ path: [TextKey]) throws(DocumentError) {
     guard let first = path.first else { throw DocumentError(.invalidPath, "an edit needs a path") }
     guard first != "_id" else { throw DocumentError(.invalidPath, "an _id cannot be changed", path: path) }
-    guard path.count <= Limits.depth + 1 else {
+    guard path.count <= Limits.pathSteps else {
       throw DocumentError(.depth, "a path leads through more than \(Limits.depth) maps")
     }
     guard path.allSatisfy({ $0.utf8.count <= UInt16.max }) else {
@@ -164,7 +192,7 @@ extension DocumentState {
   }
 
   private mutating func increment(
-    _ path: [String], by amount: Int64, _ stamping: Stamping, _ shared: inout Pen?
+    _ path: [TextKey], by amount: Int64, _ stamping: Stamping, _ shared: inout Pen?
   ) throws(DocumentError) {
     let standing = root.node(at: path)
     var content: Register.Content?
@@ -180,7 +208,7 @@ extension DocumentState {
     }
     let isUnderFloor = floor > .zero || root.hasFloor(above: path[...])
     let pen = pen(stamping, &shared)
-    Self.reach(path[...], in: &root, pen) { node in
+    try Self.reach(path[...], in: &root, pen) { node throws(DocumentError) in
       if content == nil {
         // A counter's first increment: the epoch of default data, so that first increments of several
         // sites add up; where something was removed before, here or above, an epoch of its own.
@@ -198,38 +226,41 @@ extension DocumentState {
 
   /// Makes maps of all parents of `path`, then hands its node to `body`.
   private static func reach(
-    _ path: ArraySlice<String>, in node: inout Node, _ pen: Pen, _ body: (inout Node) -> Void
-  ) {
-    guard let key = path.first else { return body(&node) }
-    node.withChild(key) { child in
+    _ path: ArraySlice<TextKey>, in node: inout Node, _ pen: Pen,
+    _ body: (inout Node) throws(DocumentError) -> Void
+  ) throws(DocumentError) {
+    guard let key = path.first else { return try body(&node) }
+    try node.withChild(key) { child throws(DocumentError) in
       if path.count > 1, child.register?.content != .map { child.put(pen.register(.map)) }
-      reach(path.dropFirst(), in: &child, pen, body)
+      try reach(path.dropFirst(), in: &child, pen, body)
     }
   }
 
-  private static func set(_ value: Value, at path: ArraySlice<String>, in root: inout Node, _ pen: Pen) {
-    reach(path, in: &root, pen) { put(value, into: &$0, pen) }
-  }
-
-  private static func put(_ value: Value, into node: inout Node, _ pen: Pen) {
-    switch value {
-    case .map(let fields):
-      // An empty map has no fields that would say when it was written.
-      if fields.isEmpty || node.register?.content != .map { node.put(pen.register(.map)) }
-      for (key, value) in fields { node.withChild(key) { put(value, into: &$0, pen) } }
-    case .counter(let start): node.put(pen.register(.counter(CounterState(base: start))))
-    case .null, .bool, .int, .double, .string, .bytes, .array, .attachment:
-      node.put(pen.register(.value(value)))
+  private static func set(
+    _ value: Value, at path: ArraySlice<TextKey>, in root: inout Node, _ pen: Pen, _ manner: CounterManner,
+    isUnderFloor: Bool
+  ) throws(DocumentError) {
+    let isUnderFloor = isUnderFloor || root.hasFloor(above: path)
+    try reach(path, in: &root, pen) { node throws(DocumentError) in
+      do throws(DocumentError) {
+        try node.write(value, pen, manner, isUnderFloor: isUnderFloor)
+      } catch {
+        throw error.below(path)
+      }
     }
   }
 
-  private static func remove(_ path: ArraySlice<String>, in root: inout Node, _ pen: Pen) {
-    reach(path, in: &root, pen) { $0.put(pen.register(.removed(overDefault: false))) }
+  private static func remove(
+    _ path: ArraySlice<TextKey>, in root: inout Node, _ pen: Pen
+  ) throws(DocumentError) {
+    try reach(path, in: &root, pen) { node throws(DocumentError) in
+      node.put(pen.register(.removed(overDefault: false)))
+    }
   }
 }
 
 extension Node {
-  func node(at path: [String]) -> Node? {
+  func node(at path: [TextKey]) -> Node? {
     var node = self
     for key in path {
       guard let child = node[key] else { return nil }
@@ -239,17 +270,17 @@ extension Node {
   }
 
   /// Whether anything but a map ever stood on the way to `path`.
-  func hasFloor(above path: ArraySlice<String>) -> Bool {
+  func hasFloor(above path: ArraySlice<TextKey>) -> Bool {
     guard path.count > 1, let key = path.first, let child = self[key] else { return false }
     return child.effectiveFloor > .zero || child.hasFloor(above: path.dropFirst())
   }
 
-  func visible(at path: [String]) -> Node? { node(at: path).flatMap { $0.isVisible ? $0 : nil } }
+  func visible(at path: [TextKey]) -> Node? { node(at: path).flatMap { $0.isVisible ? $0 : nil } }
 
   /// What a reader sees here; `nil` for nothing.
   var value: Value? {
     if hasVisibleChild {
-      var fields: [String: Value] = [:]
+      var fields: [TextKey: Value] = [:]
       for child in children { fields[child.key] = child.node.value }
       return .map(fields)
     }

@@ -10,7 +10,7 @@ struct Node: Hashable, Sendable {
   }
 
   struct Child: Hashable, Sendable {
-    var key: String
+    var key: TextKey
     var node: Node
   }
 
@@ -39,7 +39,7 @@ struct Node: Hashable, Sendable {
 
   var hasVisibleChild: Bool { children.contains { $0.node.isVisible } }
 
-  func index(of key: String) -> (index: Int, found: Bool) {
+  func index(of key: TextKey) -> (index: Int, found: Bool) {
     var low = 0
     var high = children.count
     while low < high {
@@ -51,16 +51,16 @@ struct Node: Hashable, Sendable {
     return (low, false)
   }
 
-  subscript(key: String) -> Node? {
+  subscript(key: TextKey) -> Node? {
     let (index, found) = index(of: key)
     return found ? children[index].node : nil
   }
 
   /// Changes the node below `key` in place, making one if need be.
-  mutating func withChild<R>(_ key: String, _ body: (inout Node) -> R) -> R {
+  mutating func withChild<R, E: Error>(_ key: TextKey, _ body: (inout Node) throws(E) -> R) throws(E) -> R {
     let (index, found) = index(of: key)
     if !found { children.insert(Child(key: key, node: Node()), at: index) }
-    return body(&children[index].node)
+    return try body(&children[index].node)
   }
 
   /// Whether default data was met here.

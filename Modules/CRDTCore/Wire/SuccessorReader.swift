@@ -69,7 +69,7 @@ struct SuccessorReader: ~Escapable {
 
   private mutating func readChildren(depth: Int, onto standing: Node?) throws(CodecError) -> [Node.Child] {
     guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
-    var previous: String?
+    var previous: TextKey?
     var children: [Node.Child] = []
     for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
       let start = reader.offset

@@ -45,7 +45,7 @@ struct SuccessorWriter {
   private mutating func write(_ children: [Node.Child]) {
     out.writeVarint(children.count)
     for child in children {
-      out.writeString(child.key)
+      out.writeString(child.key.text)
       write(child.node)
     }
   }

@@ -84,9 +84,7 @@ struct WireDelta: ~Escapable {
     for _ in 0..<count {
       let word = try reader.readVarint()
       let (gap, place) = word.quotientAndRemainder(dividingBy: UInt64(writers.noRegister + 1))
-      guard gap <= UInt64(Limits.recordBytes), place > 0, place != UInt64(writers.noRegister) else {
-        return false
-      }
+      guard gap <= UInt64(Limits.recordBytes), place != UInt64(writers.noRegister) else { return false }
       entry += Int(gap) + 1
       let mark = try writers.readAge(of: Int(place), entry: entry, &reader)
       marks.append(mark)
@@ -265,7 +263,8 @@ struct WireDelta: ~Escapable {
     out.write(value.wireKind | (hasOwnStamp ? WireWriter.stampFlag : 0))
     if hasOwnStamp {
       out.writeVarint(mark.place)
-      write(mark.reading, to: &out)
+      // Default data has no writer, and so no reading.
+      if mark.place > 0 { write(mark.reading, to: &out) }
     }
     switch value.kind {
     case .map: try writeChildren(of: value.node, first: entry + 1, depth: depth + 1, to: &out)

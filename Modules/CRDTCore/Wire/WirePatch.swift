@@ -256,6 +256,10 @@ struct WirePatch: ~Escapable {
     guard let mark = try readMark(hasOwn: tag & WireWriter.stampFlag != 0, walk.location.entry) else {
       return false
     }
+    guard mark.place > 0 else {
+      guard kind == WireWriter.counterKind, !isSuccessor, patch.writers.floor == .zero else { return false }
+      return try mergeFirstCounter(walk, into: &patch)
+    }
     let isCovered = isCovered(mark, by: patch)
     if kind == WireWriter.counterKind {
       return try mergeCounter(walk, mark, isCovered: isCovered, into: &patch)
@@ -272,8 +276,9 @@ struct WirePatch: ~Escapable {
       return stamp > floor ? PatchMark(entry: entry, place: place, reading: life) : nil
     }
     let writer = try reader.readIndex(through: elementCount)
-    // Default data, which no vector covers, is for the tree.
-    guard writer > 0 else { return nil }
+    guard writer > 0 else {
+      return floor == .zero && life > .zero ? PatchMark(entry: entry, place: 0, reading: .zero) : nil
+    }
     let reading = try readReading(from: life)
     let (place, stamp) = stamp(of: writer, reading)
     guard isIncluded(writer, reading), stamp > floor, writer != lifeWriter || reading != life else {
@@ -367,6 +372,26 @@ struct WirePatch: ~Escapable {
     guard isCovered, standing.place > 0 else { return false }
     let isSame = standing.place == mark.place && standing.reading == mark.reading
     guard isSame == (standing.reading == mark.reading) else { return false }
+    return try mergeContributions(count, walk, isSame: isSame, into: &patch)
+  }
+
+  /// Joins a counter in the epoch of first increments, which is in every delta, with the same one here.
+  private mutating func mergeFirstCounter(
+    _ walk: EntryWalk, into patch: inout RecordPatch
+  ) throws(CodecError) -> Bool {
+    let base = try reader.readSignedVarint()
+    let count = try reader.readCount(minimumBytes: 3)
+    // Another default, or one that meets what was written, is for the tree.
+    guard walk.value.kind == .counter, patch.mark(of: walk.location.entry).place == 0,
+      patch.counter(of: walk.location, walk.value)?.base == base
+    else { return false }
+    return try mergeContributions(count, walk, isSame: true, into: &patch)
+  }
+
+  private mutating func mergeContributions(
+    _ count: Int, _ walk: EntryWalk, isSame: Bool, into patch: inout RecordPatch
+  ) throws(CodecError) -> Bool {
+    let kind = walk.value.kind
     var previous = 0
     var news: RecordPatch.Contribution?
     for _ in 0..<count {
@@ -381,6 +406,6 @@ struct WirePatch: ~Escapable {
       news = .init(place: place, reading: reading, amount: amount, isAdded: false)
     }
     guard isSame, kind == .counter || kind == .int, let news else { return true }
-    return patch.contribute(news, to: location)
+    return patch.contribute(news, to: walk.location)
   }
 }

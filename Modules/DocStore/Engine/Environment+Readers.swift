@@ -17,6 +17,7 @@ extension Environment {
   func beginRead(at place: SourcePlace = .store, isExempt: Bool = true) throws(StoreError) -> ReaderSlot {
     // Under the lock, so that a change of the map sees either a snapshot in the list or none at all.
     func begin(_ board: inout ReaderBoard) -> Result<ReaderSlot, StoreError>? {
+      if let failure = board.failure { return .failure(failure) }
       guard !board.isPaused else { return nil }
       do throws(StoreError) {
         let slot = try beginSlot(&board)
@@ -108,8 +109,12 @@ extension Environment {
   /// - Parameters:
   ///   - mapBytes: The size that documents may fill.
   ///   - deadline: How long to wait for readers, while new ones wait too.
-  /// - Throws: `deadline` when readers stay; `limit` when more is in use; what the engine reports.
+  /// - Throws: `argument`; `deadline` when readers stay; `limit` when more is in use; `noMemory` when the process cannot
+  ///   have so much, and all is as before; what the engine reports.
   func resize(to mapBytes: Int, deadline: Duration) throws(StoreError) {
+    guard mapBytes > 0 else {
+      throw StoreError(.argument, "mapBytes is \(mapBytes) and must be above 0", operation: "resize")
+    }
     readers.withLock { $0.isPaused = true }
     defer { readers.withLock(wake: true) { $0.isPaused = false } }
     let idle = readers.wait(for: deadline) { board in board.active.isEmpty ? board.takeAllIdle() : nil }
@@ -127,7 +132,18 @@ extension Environment {
     guard unsafe size.limit > info.me_last_pgno else {
       throw StoreError(.limit, "The store has more pages than the new size has room for", operation: "resize")
     }
-    try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
+    // The engine gives its map up first, and has none if it cannot have the new one.
+    guard space.canReserve(max(unsafe size.bytes - Int(info.me_mapsize), 0)) else {
+      throw StoreError(
+        .noMemory, "The process cannot have \(AddressSpace.text(mapBytes)) of address space for the store",
+        operation: "resize")
+    }
+    do throws(StoreError) {
+      try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
+    } catch {
+      readers.withLock { $0.failure = error }
+      throw error
+    }
     // The map may be elsewhere now.
     readers.withLock { ($0.verifier, $0.roots) = (nil, nil) }
     let verifier = try unsafe Self.makeVerifier(handle, options)

@@ -17,6 +17,11 @@ import CLMDB
   let processID: pid_t
   /// Pages that documents may fill; some more are kept for evicting when these are used up.
   let limit: Monitor<Int>
+  /// The size that was asked for; the map is smaller where the process could not have so much.
+  let askedBytes: Int
+  let space: AddressSpace
+  /// Pages of the file from which on the map is to grow again.
+  let growth = Monitor(0)
   let lock: StoreLock
   let readers = Monitor(ReaderBoard())
   let numbers: NumberCache
@@ -40,7 +45,12 @@ import CLMDB
     _ path: String, mapBytes: Int? = nil, lock: StoreLock, options: StoreOptions
   ) throws(StoreError) {
     try PageCheck.checkSize(path)
-    let engine = try unsafe Self.openEngine(path, mapBytes: mapBytes ?? options.mapBytes)
+    let asked = mapBytes ?? options.mapBytes
+    let space = AddressSpace(leastMapBytes: options.leastMapBytes, trial: options.reservesAddressSpace)
+    let engine = try unsafe Self.openEngine(
+      path, upTo: asked, contents: StoreFiles.byteCount(of: path), in: space)
+    self.space = space
+    askedBytes = min(asked, Self.greatestMapBytes)
     let verifier: PageVerifier
     let roots: TreeRoots
     do {
@@ -61,6 +71,12 @@ import CLMDB
     self.lock = lock
     monotonic = options.monotonic
     numbers = NumberCache(capacity: options.numberCapacity, seed: options.random())
+    if isSmallerThanAsked {
+      options.write(
+        .warning,
+        "The process cannot have \(AddressSpace.text(asked)) of address space: the store begins with \(AddressSpace.text(self.mapBytes)) and grows as it can"
+      )
+    }
   }
 
   /// Opens the tables by a transaction that only reads.
@@ -159,10 +175,13 @@ import CLMDB
 
   /// The pages that documents may fill, and the bytes of the map with those kept for making room.
   static func mapSize(for mapBytes: Int) -> (limit: Int, bytes: Int) {
-    let limit = max(mapBytes / pageBytes, 32)
+    let limit = max(min(mapBytes, greatestMapBytes) / pageBytes, 32)
     let reserve = min(max(limit / 16, reservePages.lowerBound), reservePages.upperBound)
     return (limit, (limit + reserve) * pageBytes)
   }
+
+  /// No system has more address space.
+  static let greatestMapBytes = 1 << 56
 
   static let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
 }

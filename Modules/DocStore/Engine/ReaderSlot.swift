@@ -61,6 +61,8 @@ struct ReaderBoard {
   private var idle: [ReaderSlot] = []
   /// Whether new snapshots have to wait, because the map is about to move.
   var isPaused = false
+  /// Why nothing can be read any more: the map was lost while it was moved.
+  var failure: StoreError?
   /// What snapshots from now on go by: at least all that the last commit refers to.
   var catalogue = Catalogue.empty
   /// The engine's number of the last commit, and where it left the log, so that snapshots need not read that.

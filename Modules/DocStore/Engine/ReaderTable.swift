@@ -22,7 +22,7 @@ enum ReaderTable {
     let name = path + "-lock"
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: name) }
     defer { close(descriptor) }
     var status = stat()
     // SAFETY: the call fills the local structure.
@@ -35,7 +35,7 @@ enum ReaderTable {
       let rc = written < 0 ? errno : ENOSPC
       // Half a table would count as room the next time.
       _ = unsafe unlink(name)
-      throw StoreError(engine: rc, "pwrite")
+      throw StoreError(engine: rc, "pwrite", path: name)
     }
   }
 }

@@ -37,14 +37,14 @@ struct StoreFiles {
     }
     switch errno {
     case EEXIST:
-      guard isDirectory(path) else { throw StoreError(engine: ENOTDIR, "mkdir") }
+      guard isDirectory(path) else { throw StoreError(engine: ENOTDIR, "mkdir", path: path) }
     case ENOENT:
       let parent = parent(of: path)
-      guard parent != path else { throw StoreError(engine: ENOENT, "mkdir") }
+      guard parent != path else { throw StoreError(engine: ENOENT, "mkdir", path: path) }
       try makeDirectory(parent, &made)
-      guard unsafe mkdir(path, 0o700) == 0 else { throw StoreError(engine: errno, "mkdir") }
+      guard unsafe mkdir(path, 0o700) == 0 else { throw StoreError(engine: errno, "mkdir", path: path) }
       made.append(path)
-    case let rc: throw StoreError(engine: rc, "mkdir")
+    case let rc: throw StoreError(engine: rc, "mkdir", path: path)
     }
   }
 
@@ -82,7 +82,7 @@ struct StoreFiles {
       // A creation may have been cut short after the renaming, too.
       return removeDraft()
     }
-    guard errno == ENOENT else { throw StoreError(engine: errno, "lstat") }
+    guard errno == ENOENT else { throw StoreError(engine: errno, "lstat", path: data) }
     removeDraft()
     do throws(StoreError) {
       try writeDraft(fill)
@@ -90,7 +90,7 @@ struct StoreFiles {
       try options.reach(.creationFilled)
       try prepare(try FileMark(path: draft))
       try options.reach(.creationMarked)
-      guard unsafe rename(draft, data) == 0 else { throw StoreError(engine: errno, "rename") }
+      guard unsafe rename(draft, data) == 0 else { throw StoreError(engine: errno, "rename", path: data) }
     } catch {
       removeDraft()
       throw error
@@ -98,6 +98,13 @@ struct StoreFiles {
     try options.reach(.creationRenamed)
     removeDraft()
     try syncDirectory()
+  }
+
+  /// The length of a file; 0 when there is none.
+  static func byteCount(of path: String) -> Int {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
   }
 
   /// Makes names in the directory durable.
@@ -128,7 +135,7 @@ struct StoreFiles {
   func openData() throws(StoreError) -> Int32 {
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(data, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: data) }
     return descriptor
   }
 
@@ -143,17 +150,19 @@ struct StoreFiles {
   /// Gives a file that lost its end zeros there, so that reading them is an error and not a signal.
   static func pad(_ path: String, toPages pages: Int) throws(StoreError) {
     var status = stat()
-    guard unsafe stat(path, &status) == 0 else { throw StoreError(engine: errno, "stat") }
+    guard unsafe stat(path, &status) == 0 else { throw StoreError(engine: errno, "stat", path: path) }
     let byteCount = pages * Environment.pageBytes
     guard status.st_size < byteCount else { return }
-    guard unsafe truncate(path, off_t(byteCount)) == 0 else { throw StoreError(engine: errno, "truncate") }
+    guard unsafe truncate(path, off_t(byteCount)) == 0 else {
+      throw StoreError(engine: errno, "truncate", path: path)
+    }
   }
 
   /// Makes a file, or the names in a directory, durable.
   static func sync(_ path: String) throws(StoreError) {
     let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: path) }
     defer { close(descriptor) }
-    guard fsync(descriptor) == 0 else { throw StoreError(engine: errno, "fsync") }
+    guard fsync(descriptor) == 0 else { throw StoreError(engine: errno, "fsync", path: path) }
   }
 }

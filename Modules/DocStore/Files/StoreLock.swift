@@ -17,14 +17,14 @@ final class StoreLock: Sendable {
     let path = directory + "/lock"
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: path) }
     do throws(StoreError) {
       let identity = try FileIdentity(descriptor)
       guard OpenStores.insert(identity) else { throw Self.alreadyOpen(0) }
       guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
         let rc = errno
         OpenStores.remove(identity)
-        throw rc == EWOULDBLOCK ? Self.alreadyOpen(rc) : StoreError(engine: rc, "flock")
+        throw rc == EWOULDBLOCK ? Self.alreadyOpen(rc) : StoreError(engine: rc, "flock", path: path)
       }
       self.descriptor = descriptor
       self.identity = identity

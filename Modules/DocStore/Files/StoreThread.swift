@@ -50,7 +50,9 @@ struct StoreThread: @unchecked Sendable {
     #endif
     guard rc == 0, let handle else {
       unsafe start.release()
-      throw StoreError(engine: rc, "pthread_create")
+      throw StoreError(
+        .noMemory, "The system gives the process no more threads", operation: "pthread_create",
+        underlying: rc)
     }
     self.handle = handle
   }

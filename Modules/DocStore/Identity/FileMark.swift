@@ -45,7 +45,7 @@ struct FileMark: Hashable, Sendable {
   init(path: String) throws(StoreError) {
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: path) }
     defer { close(descriptor) }
     try self.init(descriptor)
   }

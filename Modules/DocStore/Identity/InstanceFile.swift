@@ -43,13 +43,13 @@ struct InstanceFile: Hashable, Sendable {
     guard descriptor >= 0 else {
       if errno == ENOENT { return .missing }
       if errno == ELOOP { return .damaged }
-      throw StoreError(engine: errno, "open")
+      throw StoreError(engine: errno, "open", path: path)
     }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: byteCount + 1)
     // SAFETY: the call writes at most as many bytes as there is room.
     let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
-    guard count >= 0 else { throw StoreError(engine: errno, "read") }
+    guard count >= 0 else { throw StoreError(engine: errno, "read", path: path) }
     guard count == byteCount else { return .damaged }
     bytes.removeLast()
     return decode(bytes, own: try FileMark(descriptor))
@@ -61,7 +61,7 @@ struct InstanceFile: Hashable, Sendable {
     _ = unsafe unlink(draft)
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: draft) }
     do throws(StoreError) {
       defer { close(descriptor) }
       try write(to: descriptor)
@@ -73,7 +73,7 @@ struct InstanceFile: Hashable, Sendable {
     guard unsafe rename(draft, files.instance) == 0 else {
       let rc = errno
       _ = unsafe unlink(draft)
-      throw StoreError(engine: rc, "rename")
+      throw StoreError(engine: rc, "rename", path: files.instance)
     }
     try files.syncDirectory()
   }
@@ -82,7 +82,7 @@ struct InstanceFile: Hashable, Sendable {
   func overwrite(_ files: StoreFiles) throws(StoreError) {
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(files.instance, O_WRONLY | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: files.instance) }
     defer { close(descriptor) }
     try write(to: descriptor)
   }

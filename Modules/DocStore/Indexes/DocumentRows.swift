@@ -88,7 +88,7 @@ extension Value {
     switch self {
     case .array(let elements): elements
     case .map(let members): Array(members.values)
-    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: []
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment, .decimal: []
     }
   }
 }

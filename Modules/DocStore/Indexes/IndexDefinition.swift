@@ -1,4 +1,4 @@
-import CRDTCore
+public import CRDTCore
 
 /// One value that an index orders documents by.
 public struct IndexField: Hashable, Sendable {
@@ -12,11 +12,11 @@ public struct IndexField: Hashable, Sendable {
   }
 
   /// The keys from the document's root to the value; an index does not look into arrays on the way.
-  public let path: [String]
+  public let path: [TextKey]
   public let part: Part
   public let isDescending: Bool
 
-  public init(_ path: [String], part: Part = .value, descending: Bool = false) {
+  public init(_ path: [TextKey], part: Part = .value, descending: Bool = false) {
     self.path = path
     self.part = part
     isDescending = descending
@@ -28,8 +28,8 @@ public struct IndexField: Hashable, Sendable {
 /// An index is this store's own affair: it is never synced.
 public struct IndexDefinition: Hashable, Sendable {
   /// Unique among the indexes of its collection.
-  public let name: String
-  public let collection: String
+  @TextKey public private(set) var name: String
+  @TextKey public private(set) var collection: String
   /// The first decides; each further one orders documents that are equal by those before it.
   public let fields: [IndexField]
 

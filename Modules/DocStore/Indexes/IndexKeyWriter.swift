@@ -146,6 +146,7 @@ struct IndexKeyWriter {
     case .int(let number), .counter(let number): write(number)
     case .double(let number): write(number)
     case .string(let string): write(string)
+    case .decimal(let number): write(number.text)
     case .bytes(let content):
       write(.binary)
       writeText(content.rawBytes)
@@ -158,13 +159,13 @@ struct IndexKeyWriter {
       write(.attachment)
       writeText(token.id.rawBytes)
       unsafe withUnsafeBytes(of: token.byteCount.bigEndian) { unsafe bytes.append(contentsOf: $0) }
-      writeObject(token.metadata.mapValues(Value.string))
+      writeObject(token.metadata.mapValues { .string($0.text) })
     }
   }
 
-  private mutating func writeObject(_ fields: [String: Value]) {
+  private mutating func writeObject(_ fields: [TextKey: Value]) {
     write(.object)
-    for (key, value) in fields.sorted(by: { $0.key.utf8Compare($1.key) < 0 }) where !isFull {
+    for (key, value) in fields.sorted(by: { $0.key < $1.key }) where !isFull {
       bytes.append(Self.member)
       writeText(Array(key.utf8).rawBytes)
       write(value)

@@ -71,14 +71,32 @@ public struct IndexReader: ~Copyable {
     from: IndexBound? = nil, to: IndexBound? = nil, reversed: Bool = false,
     _ body: (borrowing IndexRow) throws -> Bool
   ) throws {
-    let start = index.key(from, isEnd: false)
-    let end = index.key(to, isEnd: true)
-    try rows.scan(from: start.rawBytes, to: end.rawBytes, reversed: reversed) { key, value in
-      try reader?.check()
-      guard let row = IndexRow(key: key, value: value) else {
-        throw DocumentPages.damagedRow(index.definition)
+    try forEachRow(in: [IndexSpan(from: from, to: to)], reversed: reversed, body)
+  }
+
+  /// Visits the rows of several spans, each row once, until `body` returns `false`.
+  ///
+  /// - Parameters:
+  ///   - spans: Apart from each other by their values, and in the order of the index. Those of values that are
+  ///     too long for a key may have rows in common.
+  ///   - reversed: Whether to go from the last row to the first.
+  ///   - body: Gets each row in place.
+  /// - Throws: `corrupt` for a damaged row; what `body` throws.
+  package borrowing func forEachRow(
+    in spans: [IndexSpan], reversed: Bool = false, _ body: (borrowing IndexRow) throws -> Bool
+  ) throws {
+    var keys = SpanKeys(index, reversed: reversed)
+    var goesOn = true
+    for place in spans.indices where goesOn {
+      guard let range = keys.next(spans[reversed ? spans.count - 1 - place : place]) else { continue }
+      try rows.scan(from: range.start.rawBytes, to: range.end.rawBytes, reversed: reversed) { key, value in
+        try reader?.check()
+        guard let row = IndexRow(key: key, value: value) else {
+          throw DocumentPages.damagedRow(index.definition)
+        }
+        goesOn = try body(row)
+        return goesOn
       }
-      return try body(row)
     }
   }
 
@@ -96,8 +114,19 @@ public struct IndexReader: ~Copyable {
     from: IndexBound? = nil, to: IndexBound? = nil, reversed: Bool = false,
     _ body: (borrowing IndexRow, _ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
   ) throws -> Bool {
+    try forEachDocument(in: [IndexSpan(from: from, to: to)], reversed: reversed, body)
+  }
+
+  /// Visits the documents of several spans as ``forEachRow(in:reversed:_:)`` visits their rows.
+  ///
+  /// - Returns: Whether `body` wanted all of them.
+  @discardableResult
+  package borrowing func forEachDocument(
+    in spans: [IndexSpan], reversed: Bool = false,
+    _ body: (borrowing IndexRow, _ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
+  ) throws -> Bool {
     var goesOn = true
-    try forEachRow(from: from, to: to, reversed: reversed) { row in
+    try forEachRow(in: spans, reversed: reversed) { row in
       let answer = try records.withRecord(numbered: row.document) { id, record in
         try body(row, id, record)
       }

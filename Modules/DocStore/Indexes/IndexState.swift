@@ -100,7 +100,7 @@ extension IndexState {
     for field in definition.fields {
       writer.write(field.part.rawValue << 1 | (field.isDescending ? 1 : 0))
       writer.writeVarint(field.path.count)
-      for key in field.path { writer.writeString(key) }
+      for key in field.path { writer.writeString(key.text) }
     }
     switch phase {
     case .building(let next): writer.writeVarint(next.rawValue)
@@ -126,8 +126,8 @@ extension IndexState {
       guard let part = IndexField.Part(rawValue: flags >> 1) else {
         throw value.failure(.malformed, "an index is of something unknown")
       }
-      var path: [String] = []
-      for _ in 0..<(try value.readCount()) { path.append(try value.readString()) }
+      var path: [TextKey] = []
+      for _ in 0..<(try value.readCount()) { path.append(TextKey(try value.readString())) }
       fields.append(IndexField(path, part: part, descending: flags & 1 != 0))
     }
     definition = IndexDefinition(name: name, collection: collection, fields: fields)

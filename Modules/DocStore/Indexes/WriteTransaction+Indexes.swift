@@ -9,7 +9,7 @@ extension WriteTransaction {
     return try withState { state in
       let collection = state.intern(definition.collection)
       let others = state.collections[collection].indexes.filter { $0.phase != .dropping }
-      if others.contains(where: { $0.definition.name == definition.name }) {
+      if others.contains(where: { $0.definition.name.isSame(as: definition.name) }) {
         throw StoreError(
           .indexExists,
           "The collection \(definition.collection) has an index called \(definition.name) already",

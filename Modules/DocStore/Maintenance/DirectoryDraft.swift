@@ -22,11 +22,17 @@ struct DirectoryDraft {
       throw StoreError(.notFound, "The new store's path is empty or contains a NUL", operation: operation)
     }
     guard Self.isFree(path) else {
-      throw StoreError(.exists, "There is something at the path already", operation: operation)
+      throw StoreError(.exists, "There is something at the path already: \(path)", operation: operation)
     }
     self.path = path
     draft = path + ".partial"
-    guard unsafe mkdir(draft, 0o700) == 0 || errno == EEXIST else { throw StoreError(engine: errno, "mkdir") }
+    guard unsafe mkdir(draft, 0o700) == 0 || errno == EEXIST else {
+      throw errno == ENOENT
+        ? StoreError(
+          .notFound, "There is no directory to make it in: \(StoreFiles.parent(of: path))",
+          operation: operation)
+        : StoreError(engine: errno, "mkdir", path: path)
+    }
   }
 
   /// Whether nothing is there, or an empty directory.
@@ -46,7 +52,7 @@ struct DirectoryDraft {
   func complete(_ options: StoreOptions) throws(StoreError) {
     try StoreFiles.sync(draft)
     try options.reach(.backupSynced)
-    guard unsafe rename(draft, path) == 0 else { throw StoreError(engine: errno, "rename") }
+    guard unsafe rename(draft, path) == 0 else { throw StoreError(engine: errno, "rename", path: path) }
     try options.reach(.backupRenamed)
     try StoreFiles.sync(StoreFiles.parent(of: path))
   }

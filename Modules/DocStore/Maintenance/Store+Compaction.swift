@@ -18,7 +18,7 @@ extension Store {
     mapBytes: Int? = nil, progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
   ) throws {
     try maintain { writer, environment in
-      try self.compact(writer, environment, mapBytes ?? environment.mapBytes, progress)
+      try self.compact(writer, environment, mapBytes ?? environment.askedBytes, progress)
     }
   }
 
@@ -27,10 +27,15 @@ extension Store {
   /// The engine cannot move a map that somebody reads, so new reads wait until those under way have ended.
   /// - Parameter mapBytes: The new size, above what is in use.
   /// - Throws: `deadline` when reads do not end within the options' deadline; then all is as before. `limit`
-  ///   when more is in use; `nestedWriteTransaction`, `closed`, `poisoned`, `io`.
+  ///   when more is in use; `noMemory` when the process cannot have so much; `argument` for a size that is none; `nestedWriteTransaction`, `closed`, `poisoned`, `io`.
   public func resize(mapBytes: Int) throws {
     try maintain { writer, environment in
-      try environment.resize(to: mapBytes, deadline: self.options.gateDeadline)
+      do throws(StoreError) {
+        try environment.resize(to: mapBytes, deadline: self.options.gateDeadline)
+      } catch {
+        writer.poison(ifLost: environment)
+        throw error
+      }
       try self.options.reach(.mapEmptied)
       writer.adoptSize()
     }
@@ -40,8 +45,7 @@ extension Store {
   func maintain(_ body: @escaping (Writer, Environment) throws -> Void) throws {
     try checkMayWrite()
     let latch = Latch<Job.Outcome>()
-    writer.submit(maintenance(body) { latch.set($0) })
-    _ = try latch.wait().get()
+    _ = try writer.carryOut(maintenance(body) { latch.set($0) }, latch, awaitedForm: nil)
   }
 
   /// As the form that blocks.

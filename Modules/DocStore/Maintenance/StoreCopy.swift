@@ -57,7 +57,9 @@ struct StoreCopy {
     let total = try all.reduce(0) { try $0 + source.entryCount($1.table) }
     var meter = ProgressMeter(total: total, progress)
     // Unsynced until it is whole: before that a crash leaves a draft, which is of no value.
-    let engine = try unsafe Environment.openEngine(path, mapBytes: mapBytes, flags: MDB_NOSYNC)
+    let contents = try tables.pageCount(source) * Environment.pageBytes
+    let engine = try unsafe Environment.openEngine(
+      path, upTo: max(mapBytes, 1), contents: contents, flags: MDB_NOSYNC)
     defer { unsafe mdb_env_close(engine.handle) }
     let first = try unsafe LMDBTransaction(draft: engine.handle)
     let targets = try Tables(first.access, create: true)

@@ -13,7 +13,7 @@ extension PageCheck {
   static func checkSize(_ path: String) throws(StoreError) {
     // SAFETY: the path is read during the call only.
     let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    guard descriptor >= 0 else { throw StoreError(engine: errno, "open") }
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: path) }
     defer { close(descriptor) }
     var metas: [PageFile.Meta] = []
     for page in 0..<Environment.metaPages {

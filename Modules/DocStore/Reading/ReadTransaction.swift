@@ -67,7 +67,7 @@ public struct ReadTransaction: ~Copyable {
   }
 
   /// The collection called `name`; `nil` when it was never written.
-  public borrowing func collection(_ name: String) throws -> Collection? { catalogue.byName[name] }
+  public borrowing func collection(_ name: String) throws -> Collection? { catalogue.byName[TextKey(name)] }
 
   /// The collection of a ``DocumentKey``.
   public borrowing func collection(number: UInt32) throws -> Collection? { catalogue.collection(number) }
@@ -179,7 +179,7 @@ public struct ReadTransaction: ~Copyable {
   /// - Throws: `notFound` for a table that there is not.
   package borrowing func forEachEntry(of table: String, _ body: (RawSpan, RawSpan) throws -> Bool) throws {
     let pages = try pages
-    guard let found = pages.tables.all.first(where: { $0.name == table }) else {
+    guard let found = pages.tables.all.first(where: { $0.name.isSame(as: table) }) else {
       throw StoreError(.notFound, "There is no table of this name", operation: "read")
     }
     try pages.access.scan(found.table, from: [UInt8]().rawBytes, body)

@@ -4,7 +4,7 @@ import Synchronization
 /// The collections and sites that committed records refer to, or more: never fewer than a reader needs
 /// that opens its snapshot first and fetches this second.
 final class Catalogue: Sendable {
-  let byName: [String: Collection]
+  let byName: [TextKey: Collection]
   /// Indexed by a collection's number less one.
   let collections: [Collection]
   let sites: SiteTable
@@ -20,7 +20,7 @@ final class Catalogue: Sendable {
 
   init(_ state: StoreState) {
     collections = state.collections.map(\.collection)
-    byName = Dictionary(collections.map { ($0.name, $0) }) { first, _ in first }
+    byName = Dictionary(collections.map { (TextKey($0.name), $0) }) { first, _ in first }
     sites = state.sites
     readyIndexes = state.collections.map(\.readyIndexes)
     indexesSince = state.indexesSince

@@ -11,7 +11,7 @@ extension StoreState {
       let name = try value.readString()
       guard Int(id) == collections.count + 1 else { return false }
       collections.append(CollectionState(id: id, name: name, aliveCount: counts.0, recordCount: counts.1))
-      numbers[name] = id
+      numbers[TextKey(name)] = id
       return true
     }
     try readKeys(access, tables)

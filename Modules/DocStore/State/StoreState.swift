@@ -26,7 +26,7 @@ struct StoreState: Sendable {
 
   /// Indexed by a collection's number less one; a number is never given to another collection.
   var collections: [CollectionState] = []
-  var numbers: [String: UInt32] = [:]
+  var numbers: [TextKey: UInt32] = [:]
   var sites = SiteTable()
   /// How many of ``sites`` are on disk.
   var storedSites = 1
@@ -50,14 +50,14 @@ struct StoreState: Sendable {
   /// Whether readers have to be given a new catalogue.
   var isCatalogueStale = false
 
-  func index(of name: String) -> Int? { numbers[name].map { Int($0) - 1 } }
+  func index(of name: String) -> Int? { numbers[TextKey(name)].map { Int($0) - 1 } }
 
   /// The index of the collection called `name`, made if need be.
   mutating func intern(_ name: String) -> Int {
     if let index = index(of: name) { return index }
     let id = UInt32(collections.count + 1)
     collections.append(CollectionState(id: id, name: name, isDirty: true))
-    numbers[name] = id
+    numbers[TextKey(name)] = id
     isCatalogueStale = true
     return collections.count - 1
   }

@@ -1,3 +1,9 @@
+/// How to end a job that waits for the statements of a task.
+struct Interaction: Sendable {
+  /// Rolls the transaction back and refuses its further statements.
+  let abort: @Sendable (StoreError) -> Void
+}
+
 /// One transaction on its way to the writer thread.
 // SAFETY: `body` is taken once, by whoever holds the job after the queue gave it up: the writer thread,
 // or the canceller; all else never changes, or is guarded by the queue's lock.
@@ -5,6 +11,8 @@ final class Job: @unchecked Sendable {
   typealias Outcome = Result<CommitReceipt, any Error>
 
   let origin: Origin
+  /// Whether the job runs as long as a task's asynchronous body does, rather than by itself.
+  let interaction: Interaction?
   /// By the options' monotonic clock.
   let queuedAt: Duration
   /// What the job does in place of a transaction, with the writer and its files to itself.
@@ -18,10 +26,11 @@ final class Job: @unchecked Sendable {
   var isCancelled = false
 
   init(
-    _ origin: Origin, _ options: StoreOptions, body: @escaping (WriteTransaction) throws -> Void,
-    completion: @escaping (Outcome) -> Void
+    _ origin: Origin, _ options: StoreOptions, interaction: Interaction? = nil,
+    body: @escaping (WriteTransaction) throws -> Void, completion: @escaping (Outcome) -> Void
   ) {
     self.origin = origin
+    self.interaction = interaction
     queuedAt = options.monotonic()
     self.body = body
     maintenance = nil
@@ -35,6 +44,7 @@ final class Job: @unchecked Sendable {
     completion: @escaping (Outcome) -> Void
   ) {
     origin = .user
+    interaction = nil
     queuedAt = options.monotonic()
     self.maintenance = {
       try maintenance($0)

@@ -4,6 +4,8 @@ struct JobQueue {
   private var head = 0
   /// Whose job runs now.
   private(set) var running: Origin?
+  /// The asynchronous transaction whose body is open, and since when by the system's clock.
+  private(set) var open: (interaction: Interaction, since: Duration)?
   var isClosing = false
   /// Whether the store ends as in a crash.
   private(set) var isAbandoned = false
@@ -26,16 +28,23 @@ struct JobQueue {
       head = 0
     }
     running = job.origin
+    open = job.interaction.map { ($0, StoreOptions.systemMonotonic()) }
     return job
   }
 
-  /// Hands over the next job if it is a write transaction, which others may share a commit with.
+  /// Hands over the next job if it may share the commit of a batch that has begun.
+  ///
+  /// An asynchronous transaction begins a batch of its own: those whose bodies have run would else wait for the
+  /// task that its body belongs to, which may wait for them.
   mutating func takeWriting() -> Job? {
-    guard head < jobs.count, jobs[head].maintenance == nil else { return nil }
+    guard head < jobs.count, jobs[head].maintenance == nil, jobs[head].interaction == nil else { return nil }
     return take()
   }
 
-  mutating func idle() { running = nil }
+  /// Records that the running job waits for no task any more.
+  mutating func endInteraction() { open = nil }
+
+  mutating func idle() { (running, open) = (nil, nil) }
 
   /// Hands over all that wait, and closes the queue.
   mutating func abandon() -> [Job] {
@@ -43,6 +52,8 @@ struct JobQueue {
     defer { (jobs, head) = ([], 0) }
     return Array(waiting)
   }
+
+  func isWaiting(_ job: Job) -> Bool { waiting.contains { $0 === job } }
 
   /// Takes a waiting job out of the queue.
   ///

@@ -9,4 +9,7 @@ final class Latch<Value>: Sendable {
       if let value = value.wait(until: { $0 }) { return value }
     }
   }
+
+  /// Waits for at most `timeout`; `nil` when that passed first.
+  func wait(for timeout: Duration) -> Value? { value.wait(for: timeout, until: { $0 }) }
 }

@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// Where the statements of an asynchronous transaction wait for the writer thread.
 final class Mailbox: Sendable {
   typealias Statement = (Result<WriteTransaction, StoreError>) -> Void
@@ -33,7 +35,7 @@ final class Mailbox: Sendable {
     }
   }
 
-  private enum Ending { case commit, rollback }
+  private enum Ending { case commit, rollback, abort(StoreError) }
 
   private struct State {
     var statements: [Statement] = []
@@ -54,7 +56,8 @@ final class Mailbox: Sendable {
 
   /// The job that holds the writer thread for this transaction.
   func makeJob(_ origin: Origin, options: StoreOptions) -> Job {
-    Job(origin, options) { transaction in
+    let interaction = Interaction { [weak self] in self?.abort($0) }
+    return Job(origin, options, interaction: interaction) { transaction in
       self.start.set(.success(CommitReceipt()))
       try self.serve(transaction)
     } completion: { outcome in
@@ -69,6 +72,7 @@ final class Mailbox: Sendable {
     while true {
       enum Next { case statement(Statement), end(Ending) }
       let next = state.wait(for: deadline) { state -> Next? in
+        if case .abort? = state.ending { return state.ending.map { .end($0) } }
         if !state.statements.isEmpty { return .statement(state.statements.removeFirst()) }
         return state.ending.map { .end($0) }
       }
@@ -79,9 +83,12 @@ final class Mailbox: Sendable {
       case .end(.rollback):
         close(with: StoreError(.closed, "The transaction is over", operation: "write"))
         throw RolledBack()
+      case .end(.abort(let error)):
+        close(with: error)
+        throw error
       case nil:
         let error = StoreError(
-          .deadline, "The transaction was idle for \(deadline) and was rolled back", operation: "write")
+          .deadline, "The transaction was idle for \(deadline.text) and was rolled back", operation: "write")
         close(with: error)
         throw error
       }
@@ -106,11 +113,21 @@ final class Mailbox: Sendable {
     if let refusal { statement(.failure(refusal)) }
   }
 
+  /// Rolls the transaction back before its next statement.
+  private func abort(_ error: StoreError) {
+    state.withLock(wake: true) { state in
+      if state.ending == nil { state.ending = .abort(error) }
+    }
+  }
+
   func started() async throws { _ = try await start.value() }
 
   /// Ends the transaction and waits for its commit.
   func end(committing: Bool) async throws -> CommitReceipt {
-    state.withLock(wake: true) { $0.ending = committing ? .commit : .rollback }
+    state.withLock(wake: true) { state in
+      if case .abort? = state.ending { return }
+      state.ending = committing ? .commit : .rollback
+    }
     return try await outcome.value()
   }
 }

@@ -14,13 +14,13 @@ package struct RecordDraft: Sendable {
 package struct RecordDrafter {
   /// The dictionaries of a collection; `nil` where the writer has to do it all.
   private struct Dictionaries {
-    let collection: String
+    @TextKey var collection: String
     var tables: RecordTables?
   }
 
   private let store: Store
   private var catalogue: Catalogue
-  private var known: [String: RecordTables?] = [:]
+  private var known: [TextKey: RecordTables?] = [:]
   /// Those of the last document, out of which nothing has to be looked up for the next.
   private var active: Dictionaries?
 
@@ -52,7 +52,7 @@ package struct RecordDrafter {
     _ wire: RawSpan, in collection: String, _ vector: VersionVector
   ) -> RecordDraft? {
     guard wire.byteCount <= Self.maximumBytes, WireDocument.isUniform(wire) else { return nil }
-    if active?.collection != collection { activate(collection) }
+    if active?.collection.isSame(as: collection) != true { activate(collection) }
     guard let names = active?.tables?.names else { return nil }
     do throws(CodecError) {
       guard let document = try active?.tables?.record(ofUniform: wire) else { return nil }
@@ -69,12 +69,12 @@ package struct RecordDrafter {
   }
 
   private mutating func activate(_ collection: String) {
-    if let active { known[active.collection] = .some(active.tables) }
-    if let tables = known[collection] {
+    if let active { known[TextKey(active.collection)] = .some(active.tables) }
+    if let tables = known[TextKey(collection)] {
       active = Dictionaries(collection: collection, tables: tables)
       return
     }
-    let tables = catalogue.byName[collection].map { RecordTables(keys: $0.keys, sites: catalogue.sites) }
+    let tables = catalogue.byName[TextKey(collection)].map { RecordTables(keys: $0.keys, sites: catalogue.sites) }
     active = Dictionaries(collection: collection, tables: tables)
   }
 }

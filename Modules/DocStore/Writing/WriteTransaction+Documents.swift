@@ -12,7 +12,7 @@ extension WriteTransaction {
   /// - Throws: `document`, `invalidCollectionName`, `removedInTransaction`, or what the engine reports.
   @discardableResult
   public func upsert(
-    _ fields: [String: Value], id: DocumentID? = nil, into collection: String,
+    _ fields: [TextKey: Value], id: DocumentID? = nil, into collection: String,
     strategy: WriteStrategy = .merge
   ) throws -> DocumentID {
     let id = try identify(fields, id)
@@ -61,7 +61,7 @@ extension WriteTransaction {
     return try upsert(try Self.fields(json, options), into: collection, strategy: strategy)
   }
 
-  private static func fields(_ json: RawSpan, _ options: JSON.ReadOptions) throws -> [String: Value] {
+  private static func fields(_ json: RawSpan, _ options: JSON.ReadOptions) throws -> [TextKey: Value] {
     guard case .map(let fields) = try JSON.parse(json, options: options) else {
       throw JSONError(.syntax, "a document must be a JSON object", at: 0)
     }
@@ -92,7 +92,7 @@ extension WriteTransaction {
     }
   }
 
-  private func identify(_ fields: [String: Value], _ id: DocumentID?) throws(StoreError) -> DocumentID {
+  private func identify(_ fields: [TextKey: Value], _ id: DocumentID?) throws(StoreError) -> DocumentID {
     if let id { return id }
     do {
       if let value = fields["_id"] { return try DocumentID(value) }

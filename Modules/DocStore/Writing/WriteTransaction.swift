@@ -179,13 +179,13 @@ public final class WriteTransaction {
   }
 
   func index(of collection: String) -> Int? {
-    if let latest, latest.name == collection { return latest.index }
+    if let latest, latest.name.isSame(as: collection) { return latest.index }
     return state.index(of: collection)
   }
 
   /// The index of a collection to be written, which is made if need be, and whether it was.
   func intern(_ collection: String, operation: String) throws(StoreError) -> (index: Int, isNew: Bool) {
-    if let latest, latest.name == collection { return (latest.index, false) }
+    if let latest, latest.name.isSame(as: collection) { return (latest.index, false) }
     try CollectionName.check(collection, operation: operation)
     let isNew = state.index(of: collection) == nil
     let index = state.intern(collection)
@@ -197,7 +197,7 @@ public final class WriteTransaction {
   func forgetLastCollection() {
     latest = nil
     settleTables()
-    if let name = state.collections.popLast()?.name { state.numbers[name] = nil }
+    if let name = state.collections.popLast()?.name { state.numbers[TextKey(name)] = nil }
   }
 
   /// Whether no other collection has a greater number.

@@ -30,7 +30,7 @@ extension Writer {
     let hasMoved = advance(to: stage)
     isStepping = false
     // Somebody who was told of something may have closed the store, and could not wait for that.
-    if hasMoved, batch == nil, queue.withLock({ $0.isClosing }) { close() }
+    if hasMoved, batch == nil, queue.withLock({ $0.isClosing }) { close(waits: true) }
     return hasMoved
   }
 

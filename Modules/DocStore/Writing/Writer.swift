@@ -19,7 +19,7 @@ final class Writer: @unchecked Sendable {
   let identity: Monitor<(current: StoreIdentity, change: IdentityChange?)>
   let queue = Monitor(JobQueue())
   private let published: Monitor<Catalogue>
-  private let ended = Monitor(false)
+  let ended = Monitor(false)
   private let thread = Monitor<StoreThread?>(nil)
   private let watch: WaitWatch
   private(set) var environment: Environment?
@@ -125,15 +125,17 @@ final class Writer: @unchecked Sendable {
   }
 
   /// Lets the queued jobs finish, then ends the thread and waits for that.
-  func close() {
+  ///
+  /// - Parameter waits: Whether the caller may wait; one that the writer itself waits for must not.
+  func close(waits: Bool) {
     queue.withLock(wake: true) { $0.isClosing = true }
     watch.close()
-    guard !isCurrentThread else { return }
+    guard waits, !isCurrentThread else { return }
     if isManual {
       drive()
       end()
     } else {
-      _ = ended.wait { $0 ? true : nil }
+      awaitEnd()
     }
   }
 
@@ -195,6 +197,7 @@ final class Writer: @unchecked Sendable {
       first.finish(Result { try maintenance(self) })
       return nil
     }
+    grow(environment)
     let old = state
     do {
       let batch = try CommitBatch(environment, before: old)
@@ -313,6 +316,7 @@ final class Writer: @unchecked Sendable {
       expecting: min(lastChanges, Self.expectedChanges))
     defer { transaction.end() }
     do {
+      defer { if job.interaction != nil { queue.withLock { $0.endInteraction() } } }
       try job.run(transaction)
       try lastWords.call(transaction)
       let (outcome, state) = try transaction.finish { pages throws(StoreError) in

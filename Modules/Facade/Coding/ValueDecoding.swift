@@ -34,6 +34,11 @@ enum ValueDecoding {
     case (ObjectIdentifier(URL.self), .string(let text)):
       guard let url = URL(string: text) else { throw mismatch(type, at: path) }
       return url
+    case (ObjectIdentifier(DunlinCounter.self), .counter(let sum)): return DunlinCounter(read: sum)
+    case (ObjectIdentifier(Decimal.self), .string), (ObjectIdentifier(Decimal.self), .int),
+      (ObjectIdentifier(Decimal.self), .counter), (ObjectIdentifier(Decimal.self), .double):
+      guard let decimal = Decimal(exactly: value) else { throw mismatch(type, at: path) }
+      return decimal
     case (ObjectIdentifier(DunlinDocumentID.self), _): return try DunlinDocumentID(value: value)
     default: return nil
     }
@@ -125,9 +130,9 @@ private struct ValueDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 private struct MapDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
-  let fields: [String: Value]
+  let fields: [TextKey: Value]
   let codingPath: [any CodingKey]
-  var allKeys: [Key] { fields.keys.compactMap { Key(stringValue: $0) } }
+  var allKeys: [Key] { fields.keys.compactMap { Key(stringValue: $0.text) } }
 
   func contains(_ key: Key) -> Bool { fields[key.stringValue] != nil }
 

@@ -6,33 +6,81 @@ enum ValueEncoding {
   /// The fields of a document.
   ///
   /// - Throws: `unsupportedValue` with the path of what documents do not hold, or when `value` is no map of
-  ///   fields; what the type itself throws.
-  static func fields(_ value: some Encodable) throws -> [String: Value] {
-    guard case .map(let fields) = try encode(value, at: []) else {
+  ///   fields; `limit` for too deep a nesting; what the type itself throws.
+  static func fields(_ value: some Encodable) throws -> WrittenFields {
+    let state = EncodingState()
+    let encoded = try encode(value, at: Place(state: state))
+    // A container that is too deep cannot throw by itself.
+    guard !state.isTooDeep else { throw EncodingState.tooDeep }
+    guard case .map(let fields) = encoded else {
       throw DunlinError(
         .unsupportedValue, "a document is a map of fields, which \(type(of: value)) does not encode as")
     }
-    return fields
+    return WrittenFields(fields: fields, readCounters: state.counters?.found ?? [])
   }
 
-  fileprivate static func encode(_ value: some Encodable, at path: [any CodingKey]) throws -> Value {
-    if let known = try known(value, at: path) { return known }
-    guard path.count <= Limits.depth else {
-      throw DunlinError(.limit, "a value is nested deeper than \(Limits.depth) levels")
+  fileprivate static func encode(_ value: some Encodable, at place: Place) throws -> Value {
+    if let known = try known(value, at: place) { return known }
+    // A scalar may stand one level below the deepest container.
+    guard place.path.count <= Limits.depth + 1, place.calls <= Place.callLimit else {
+      throw EncodingState.tooDeep
     }
     let slot = Slot()
-    try value.encode(to: SlotEncoder(slot: slot, codingPath: path))
+    try value.encode(to: SlotEncoder(slot: slot, place: place.called))
     return slot.value ?? .map([:])
   }
 
   /// Types whose own encoding would hide what they are.
-  private static func known(_ value: some Encodable, at path: [any CodingKey]) throws -> Value? {
+  private static func known(_ value: some Encodable, at place: Place) throws -> Value? {
     switch value {
-    case let value as URL: .string(value.absoluteString)
-    case is Date, is Data, is DunlinCounter, is DunlinDocumentID, is [UInt8], is any BinaryInteger:
-      try Value(converting: value, at: path.map(\.stringValue))
-    default: nil
+    case let value as URL: return .string(value.absoluteString)
+    case is DunlinCounter, is Date, is Data, is Decimal, is DunlinDocumentID, is [UInt8],
+      is any BinaryInteger:
+      let path = place.path.map(\.stringValue)
+      place.state.counters?.path = path.map { TextKey($0) }
+      return try Value.converting(value, at: path, &place.state.counters)
+    default: return nil
     }
+  }
+}
+
+/// What all places of one encoding share.
+private final class EncodingState {
+  var counters: ReadCounters? = ReadCounters()
+  var isTooDeep = false
+
+  static var tooDeep: DunlinError {
+    DunlinError(.limit, "a value is nested deeper than \(Limits.depth) levels")
+  }
+}
+
+/// Where in a document something is being encoded.
+private struct Place {
+  /// Calls of types' own encoding inside each other: a value in a wrapper in a wrapper is no deeper for it.
+  static let callLimit = 4 * Limits.depth
+
+  let state: EncodingState
+  var path: [any CodingKey] = []
+  private(set) var calls = 0
+
+  init(state: EncodingState) { self.state = state }
+
+  var called: Place {
+    var place = self
+    place.calls += 1
+    return place
+  }
+
+  func below(_ key: some CodingKey) -> Place {
+    var place = self
+    place.path.append(key)
+    return place
+  }
+
+  /// Whether a map or an array may stand here; else the encoding fails when it ends.
+  func allowsContainer() -> Bool {
+    if path.count > Limits.depth { state.isTooDeep = true }
+    return path.count <= Limits.depth
   }
 }
 
@@ -41,7 +89,7 @@ private final class Slot {
   private enum Content {
     case empty
     case value(Value)
-    case map([String: Slot])
+    case map([TextKey: Slot])
     case array([Slot])
   }
 
@@ -67,7 +115,10 @@ private final class Slot {
 
   func member(_ key: String) -> Slot {
     guard case .map(var members) = content else { return Slot() }
-    let slot = members[key] ?? Slot()
+    if let known = members[key] { return known }
+    let slot = Slot()
+    // Else the dictionary would be copied for each member.
+    content = .empty
     members[key] = slot
     content = .map(members)
     return slot
@@ -76,6 +127,7 @@ private final class Slot {
   func append() -> Slot {
     guard case .array(var elements) = content else { return Slot() }
     let slot = Slot()
+    content = .empty
     elements.append(slot)
     content = .array(elements)
     return slot
@@ -84,17 +136,20 @@ private final class Slot {
 
 private struct SlotEncoder: Encoder, SingleValueEncodingContainer {
   let slot: Slot
-  let codingPath: [any CodingKey]
+  let place: Place
+  var codingPath: [any CodingKey] { place.path }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    let slot = place.allowsContainer() ? slot : Slot()
     slot.becomeMap()
-    return KeyedEncodingContainer(MapEncoder(slot: slot, codingPath: codingPath))
+    return KeyedEncodingContainer(MapEncoder(slot: slot, place: place))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    let slot = place.allowsContainer() ? slot : Slot()
     slot.becomeArray()
-    return ArrayEncoder(slot: slot, codingPath: codingPath)
+    return ArrayEncoder(slot: slot, place: place)
   }
 
   func singleValueContainer() -> any SingleValueEncodingContainer { self }
@@ -105,15 +160,16 @@ private struct SlotEncoder: Encoder, SingleValueEncodingContainer {
   func encode(_ value: Double) throws { slot.set(.double(value)) }
   func encode(_ value: Float) throws { slot.set(.double(Double(value))) }
 
-  func encode<T: Encodable>(_ value: T) throws { slot.set(try ValueEncoding.encode(value, at: codingPath)) }
+  func encode<T: Encodable>(_ value: T) throws { slot.set(try ValueEncoding.encode(value, at: place)) }
 }
 
 private struct MapEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
   let slot: Slot
-  let codingPath: [any CodingKey]
+  let place: Place
+  var codingPath: [any CodingKey] { place.path }
 
   private func nested(_ key: some CodingKey) -> SlotEncoder {
-    SlotEncoder(slot: slot.member(key.stringValue), codingPath: codingPath + [key])
+    SlotEncoder(slot: slot.member(key.stringValue), place: place.below(key))
   }
 
   func encodeNil(forKey key: Key) throws { slot.member(key.stringValue).set(.null) }
@@ -132,12 +188,13 @@ private struct MapEncoder<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
 private struct ArrayEncoder: UnkeyedEncodingContainer {
   let slot: Slot
-  let codingPath: [any CodingKey]
+  let place: Place
+  var codingPath: [any CodingKey] { place.path }
   var count: Int { slot.count }
 
   private func nested() -> SlotEncoder {
     let key = IndexKey(intValue: count)
-    return SlotEncoder(slot: slot.append(), codingPath: codingPath + [key])
+    return SlotEncoder(slot: slot.append(), place: place.below(key))
   }
 
   func encodeNil() throws { slot.append().set(.null) }

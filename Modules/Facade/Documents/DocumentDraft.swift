@@ -6,14 +6,14 @@ import QueryEngine
 /// The closure's calls do not throw: the first that fails is kept, and the update throws it.
 final class DocumentDraft {
   let id: DocumentID
-  private(set) var fields: [String: Value]
+  private(set) var fields: [TextKey: Value]
   private(set) var edits: [Edit] = []
   private(set) var results: [DunlinUpdateResult] = []
   private(set) var failure: DunlinError?
   private var isOver = false
   private let report: (DunlinError) -> Void
 
-  init(id: DocumentID, fields: [String: Value], report: @escaping (DunlinError) -> Void) {
+  init(id: DocumentID, fields: [TextKey: Value], report: @escaping (DunlinError) -> Void) {
     self.id = id
     self.fields = fields
     self.report = report
@@ -31,10 +31,11 @@ final class DocumentDraft {
 
   func set(_ any: Any?, at path: [PathComponent], replacing: Bool = false) {
     edit(path) { keys, indexes throws(DunlinError) in
-      let value = try Value(converting: any, at: path.map(\.text))
+      var counters: ReadCounters? = ReadCounters(isReplacing: replacing)
+      var value = try Value.converting(any, at: path.map(\.text), &counters)
+      if replacing { value = value.keepingSpellings(of: self.value(at: path), given: any) }
       if indexes.isEmpty {
-        edits.append(replacing ? .replace(keys, value) : .set(keys, value))
-        put(value, at: keys, merging: !replacing)
+        set(value, at: keys, replacing: replacing, counters?.found ?? [])
       } else {
         try writeArray(keys) { array throws(DunlinError) in
           array = try Self.element(array.setting(value, at: indexes[...]), path)
@@ -42,6 +43,28 @@ final class DocumentDraft {
       }
       results.append(.set(docID: DunlinDocumentID(id), path: path.text))
     }
+  }
+
+  /// Sets a value; counters in it that were read add to those that stand.
+  private func set(
+    _ value: Value, at keys: [TextKey], replacing: Bool, _ counters: [WrittenFields.ReadCounter]
+  ) {
+    let increments = counters.filter { counter in
+      if case .counter? = self.value(at: (keys + counter.path).map(PathComponent.key)) { true } else { false }
+    }
+    let rest = increments.reduce(Optional(value)) { $0?.leavingOut($1.path[...]) }
+    if let rest {
+      edits.append(replacing ? .replace(keys, rest) : .set(keys, rest))
+      put(rest, at: keys, merging: !replacing)
+    }
+    for counter in increments where counter.own != 0 { add(counter.own, at: keys + counter.path) }
+  }
+
+  /// Adds to a counter that stands.
+  private func add(_ amount: Int64, at keys: [TextKey]) {
+    guard case .counter(let sum)? = value(at: keys.map(PathComponent.key)) else { return }
+    edits.append(.increment(keys, amount))
+    put(.counter(Int64(Int(sum).addingSaturating(Int(amount)))), at: keys)
   }
 
   func remove(_ path: [PathComponent]) {
@@ -74,10 +97,8 @@ final class DocumentDraft {
 
   func increment(_ path: [PathComponent], by amount: Int) {
     count(path) { keys throws(DunlinError) in
-      guard case .counter(let sum)? = value(at: path) else { throw Self.noCounter(path) }
-      edits.append(.increment(keys, Int64(amount)))
-      let (total, overflow) = sum.addingReportingOverflow(Int64(amount))
-      put(.counter(overflow ? (amount < 0 ? .min : .max) : total), at: keys)
+      guard case .counter? = value(at: path) else { throw Self.noCounter(path) }
+      add(Int64(amount), at: keys)
       results.append(.incremented(docID: DunlinDocumentID(id), path: path.text, amount: amount))
     }
   }
@@ -94,19 +115,22 @@ final class DocumentDraft {
 
   /// Splits a path at its first array index and runs `body` unless the update is over or has failed.
   private func edit(
-    _ path: [PathComponent], _ body: (_ keys: [String], _ rest: [PathComponent]) throws(DunlinError) -> Void
+    _ path: [PathComponent], _ body: (_ keys: [TextKey], _ rest: [PathComponent]) throws(DunlinError) -> Void
   ) {
     guard !isOver else {
       report(DunlinError(.closed, "a mutable document was written to after its update closure had ended"))
       return
     }
     guard failure == nil else { return }
-    var keys: [String] = []
+    var keys: [TextKey] = []
     for case .key(let key) in path.prefix(while: \.isKey) { keys.append(key) }
     do throws(DunlinError) {
       guard keys.first != "_id" else {
         throw DunlinError(
           .invalidDocumentID, "the _id of a document cannot be changed", context: ["path": "_id"])
+      }
+      guard path.count <= Limits.pathSteps else {
+        throw DunlinError(.limit, "a path leads through more than \(Limits.depth) maps and arrays")
       }
       try body(keys, Array(path.dropFirst(keys.count)))
     } catch {
@@ -115,7 +139,7 @@ final class DocumentDraft {
   }
 
   /// Counters stand in maps, not in arrays.
-  private func count(_ path: [PathComponent], _ body: (_ keys: [String]) throws(DunlinError) -> Void) {
+  private func count(_ path: [PathComponent], _ body: (_ keys: [TextKey]) throws(DunlinError) -> Void) {
     edit(path) { keys, indexes throws(DunlinError) in
       guard indexes.isEmpty else { throw Self.noCounter(path) }
       try body(keys)
@@ -123,7 +147,7 @@ final class DocumentDraft {
   }
 
   private func writeArray(
-    _ keys: [String], _ body: (inout Value) throws(DunlinError) -> Void
+    _ keys: [TextKey], _ body: (inout Value) throws(DunlinError) -> Void
   ) throws(DunlinError) {
     var array = value(at: keys.map(PathComponent.key)) ?? .null
     try body(&array)
@@ -131,11 +155,8 @@ final class DocumentDraft {
     put(array, at: keys)
   }
 
-  private func put(_ value: Value?, at keys: [String], merging: Bool = true) {
-    guard case .map(let changed) = Value.map(fields).writing(value, at: keys[...], merging: merging) else {
-      return
-    }
-    fields = changed
+  private func put(_ value: Value?, at keys: [TextKey], merging: Bool = true) {
+    fields.write(value, at: keys[...], merging: merging)
   }
 
   private static func element(_ array: Value?, _ path: [PathComponent]) throws(DunlinError) -> Value {
@@ -156,7 +177,7 @@ extension PathComponent {
 
   fileprivate var text: String {
     switch self {
-    case .key(let key): key
+    case .key(let key): key.text
     case .index(let index): "\(index)"
     }
   }
@@ -166,20 +187,45 @@ extension [PathComponent] {
   fileprivate var text: String { map(\.text).joined(separator: ".") }
 }
 
-extension Value {
-  /// The value as it reads after a write below it; what is no map on the way becomes one.
-  fileprivate func writing(_ value: Value?, at keys: ArraySlice<String>, merging: Bool) -> Value? {
-    guard let key = keys.first else {
-      guard merging, case .map(var fields) = self, case .map(let written)? = value else { return value }
-      for (key, value) in written {
-        fields[key] = (fields[key] ?? .null).writing(value, at: [], merging: true)
-      }
-      return .map(fields)
+extension [TextKey: Value] {
+  /// Writes a value, or removes what stands there; what is no map on the way to a value becomes one.
+  ///
+  /// - Complexity: O(*n*) in the keys and what is written, not in what stands beside it.
+  fileprivate mutating func write(_ value: Value?, at keys: ArraySlice<TextKey>, merging: Bool) {
+    guard let key = keys.first else { return }
+    let rest = keys.dropFirst()
+    guard rest.isEmpty else {
+      if value == nil { guard case .map? = self[key] else { return } }
+      self[key, default: .null].withMap { $0.write(value, at: rest, merging: merging) }
+      return
     }
-    var fields: [String: Value] = [:]
-    if case .map(let standing) = self { fields = standing } else if value == nil { return self }
-    fields[key] = (fields[key] ?? .null).writing(value, at: keys.dropFirst(), merging: merging)
-    return .map(fields)
+    if merging, case .map(let written)? = value, case .map? = self[key] {
+      self[key, default: .null].withMap { fields in
+        for (key, value) in written { fields.write(value, at: [key][...], merging: true) }
+      }
+    } else {
+      self[key] = value
+    }
+  }
+}
+
+extension Value {
+  /// Changes the map that this is in place; anything else becomes one.
+  fileprivate mutating func withMap(_ body: (inout [TextKey: Value]) -> Void) {
+    var fields: [TextKey: Value] = [:]
+    if case .map(let standing) = self { fields = standing }
+    // Else the dictionary would be copied for each change.
+    self = .null
+    body(&fields)
+    self = .map(fields)
+  }
+
+  /// The value without what stands at a path in it; `nil` when nothing else is left.
+  fileprivate func leavingOut(_ path: ArraySlice<TextKey>) -> Value? {
+    guard let key = path.first else { return nil }
+    guard case .map(var fields) = self else { return self }
+    fields[key] = fields[key]?.leavingOut(path.dropFirst())
+    return fields.isEmpty ? nil : .map(fields)
   }
 
   /// The array with one element set, removed, or added at its end.

@@ -1,4 +1,4 @@
-import CRDTCore
+public import CRDTCore
 
 /// A document as it was when it was read; what is written later does not change it.
 ///
@@ -6,9 +6,9 @@ import CRDTCore
 public struct DunlinDocument: Sendable, Identifiable {
   /// What names the document in its collection.
   public let id: DunlinDocumentID
-  let fields: [String: Value]
+  let fields: [TextKey: Value]
 
-  init(id: DocumentID, fields: [String: Value]) {
+  init(id: DocumentID, fields: [TextKey: Value]) {
     self.id = DunlinDocumentID(id)
     self.fields = fields
   }
@@ -17,7 +17,10 @@ public struct DunlinDocument: Sendable, Identifiable {
   public subscript(key: String) -> DunlinDocumentPath { DunlinDocumentPath(fields[key]) }
 
   /// The whole document with its `_id`; a counter is its sum, a null is `nil`.
-  public var value: [String: Any?] { fields.mapValues(\.any) }
+  public var value: [String: Any?] { fields.byString }
+
+  /// The same with keys that are told apart by their bytes: what `String` takes for one text may be two keys.
+  public var exactValue: [TextKey: Any?] { fields.mapValues(\.any) }
 
   /// The whole document as a type of the application's.
   ///

@@ -68,7 +68,7 @@ public struct DunlinDocumentPath: Sendable {
   public var arrayValue: [Any?] { array ?? [] }
 
   public var dictionary: [String: Any?]? {
-    if case .map(let fields)? = stored { fields.mapValues(\.any) } else { nil }
+    if case .map(let fields)? = stored { fields.byString } else { nil }
   }
   public var dictionaryValue: [String: Any?] { dictionary ?? [:] }
 
@@ -78,8 +78,11 @@ public struct DunlinDocumentPath: Sendable {
   /// The time that a string of ISO 8601 names, which is how dates are stored.
   public var date: Date? { string.flatMap(Timestamp.date) }
 
+  /// The decimal number that a string or a number here is, exactly; a floating-point number by its shortest text.
+  public var decimal: Decimal? { stored.flatMap { Decimal(exactly: $0) } }
+
   /// The counter that stands here; `nil` for a plain number.
   public var counter: DunlinCounter? {
-    if case .counter(let value)? = stored { DunlinCounter(Int(value)) } else { nil }
+    if case .counter(let value)? = stored { DunlinCounter(read: value) } else { nil }
   }
 }

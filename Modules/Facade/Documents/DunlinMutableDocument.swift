@@ -1,4 +1,4 @@
-import CRDTCore
+public import CRDTCore
 
 /// A document inside an update closure: what is written to it is collected and applied when the closure ends.
 ///
@@ -12,11 +12,14 @@ public final class DunlinMutableDocument {
   public var id: DunlinDocumentID { DunlinDocumentID(draft.id) }
 
   /// The document as it is now, with what the closure has written so far.
-  public var value: [String: Any?] { draft.fields.mapValues(\.any) }
+  public var value: [String: Any?] { draft.fields.byString }
+
+  /// The same with keys that are told apart by their bytes.
+  public var exactValue: [TextKey: Any?] { draft.fields.mapValues(\.any) }
 
   /// A place in the document, to read and write.
   public subscript(key: String) -> DunlinMutableDocumentPath {
-    DunlinMutableDocumentPath(draft: draft, path: [.key(key)])
+    DunlinMutableDocumentPath(draft: draft, path: [.key(TextKey(key))])
   }
 
   /// Sets a field: `doc?["age"] = 32`; `nil` sets null.
@@ -36,7 +39,7 @@ public struct DunlinMutableDocumentPath {
 
   /// A place below this one, whose parents become maps when it is set.
   public subscript(key: String) -> DunlinMutableDocumentPath {
-    DunlinMutableDocumentPath(draft: draft, path: path + [.key(key)])
+    DunlinMutableDocumentPath(draft: draft, path: path + [.key(TextKey(key))])
   }
 
   /// An element of the array here; an array is one value, which is written as a whole.

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Foundation
 import QueryEngine
 import ScopePolicy
 import SyncProtocol
@@ -51,12 +52,13 @@ extension DunlinError {
       case .depth, .size: .limit
       case .invalidPath: .invalidPath
       case .notACounter: .notACounter
+      case .isACounter: .isACounter
       case .notFound: .notFound
       case .corrupt: .corrupt
       }
     var context: [String: String] = [:]
     if let operation { context["operation"] = operation }
-    if !error.path.isEmpty { context["path"] = error.path.joined(separator: ".") }
+    if !error.path.isEmpty { context["path"] = error.path.map(\.text).joined(separator: ".") }
     self.init(code, error.message, context: context, underlying: error)
   }
 
@@ -116,6 +118,7 @@ extension DunlinError {
       case .permissionDenied: .permission
       case .refused, .unreachable: .unreachable
       case .timedOut: .timeout
+      case .system where [EMFILE, ENFILE].contains(error.underlying): .tooManyFiles
       case .cancelled: .cancelled
       case .closed, .disconnected: .closed
       default: .io
@@ -125,6 +128,18 @@ extension DunlinError {
 }
 
 /// Runs `body`; errors of the layers below leave as `DunlinError`, those of an application untouched.
-func translatingErrors<R>(_ body: () throws -> R) throws -> R {
-  do { return try body() } catch { throw DunlinError.translating(error) }
+///
+/// - Parameters:
+///   - form: What can be awaited in place of a call that would block, for the error that says so.
+///   - body: What to run.
+/// - Returns: What `body` returns.
+/// - Throws: The error of `body`, translated.
+func translatingErrors<R>(awaitedForm form: String? = nil, _ body: () throws -> R) throws -> R {
+  do {
+    return try body()
+  } catch let error as StoreError where error.code == .wouldBlock {
+    throw DunlinError(form.map { StoreError.wouldBlock(awaitedForm: $0) } ?? error)
+  } catch {
+    throw DunlinError.translating(error)
+  }
 }

@@ -38,7 +38,9 @@ public struct DunlinError: Error, Sendable {
 
 extension DunlinError: CustomStringConvertible, LocalizedError {
   public var description: String {
-    let place = context.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
+    // The call that failed is for those who look into the error; to readers of a log it says nothing.
+    let place = context.filter { !["operation", "returned"].contains($0.key) }
+      .sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
     return place.isEmpty ? "\(message) (\(code))" : "\(message) (\(code); \(place))"
   }
 
@@ -70,6 +72,10 @@ extension DunlinError.Code {
   public static let forked = Self(rawValue: "forked")
   /// There is something already where something new was to be made.
   public static let exists = Self(rawValue: "exists")
+  /// The process or the system has as many files, sockets and the like open as it may have.
+  public static let tooManyFiles = Self(rawValue: "tooManyFiles")
+  /// The process cannot have the memory, the address space or the threads that it needs.
+  public static let noMemory = Self(rawValue: "noMemory")
   /// Too many read transactions are open.
   public static let tooManyReaders = Self(rawValue: "tooManyReaders")
 
@@ -77,6 +83,9 @@ extension DunlinError.Code {
 
   /// A write was started inside a write transaction or an update closure of the same database.
   public static let nestedWriteTransaction = Self(rawValue: "nestedWriteTransaction")
+  /// A blocking write in a task waited a second for an asynchronous transaction to end, and gave up so that the
+  /// transaction's task can go on; the message names the form that is awaited instead.
+  public static let wouldBlock = Self(rawValue: "wouldBlock")
   /// One document was removed and upserted in one transaction.
   public static let removedInTransaction = Self(rawValue: "removedInTransaction")
   /// A transaction wrote while one of its own reads was under way.
@@ -100,6 +109,8 @@ extension DunlinError.Code {
   public static let invalidPath = Self(rawValue: "invalidPath")
   /// What was to be incremented is no counter.
   public static let notACounter = Self(rawValue: "notACounter")
+  /// A plain number was to be set where a counter stands: restart the counter, or replace it.
+  public static let isACounter = Self(rawValue: "isACounter")
   /// A document is larger or nested deeper than the store takes, or a query asks for too much.
   public static let limit = Self(rawValue: "limit")
 

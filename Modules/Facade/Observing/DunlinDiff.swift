@@ -52,10 +52,10 @@ public struct DunlinDiffs: AsyncSequence, Sendable {
   public typealias Failure = Never
 
   private let statement: Statement
-  private let arguments: [String: Value]
+  private let arguments: [TextKey: Value]
   private let core: Core
 
-  init(_ statement: Statement, _ arguments: [String: Value], _ core: Core) {
+  init(_ statement: Statement, _ arguments: [TextKey: Value], _ core: Core) {
     self.statement = statement
     self.arguments = arguments
     self.core = core

@@ -70,7 +70,7 @@ final class ObserverHub: Sendable {
   ///
   /// - Throws: What is wrong with the query; `closed`.
   func observe(
-    _ statement: Statement, _ arguments: [String: Value], on queue: DispatchQueue?,
+    _ statement: Statement, _ arguments: [TextKey: Value], on queue: DispatchQueue?,
     _ handler: @escaping Observation.Handler
   ) throws -> Observation {
     try observe(
@@ -83,12 +83,12 @@ final class ObserverHub: Sendable {
   /// Observes a query, from its result as of now on, for somebody who asks for each change.
   ///
   /// - Throws: What is wrong with the query; `closed`.
-  func observe(_ statement: Statement, _ arguments: [String: Value]) throws -> Observation {
+  func observe(_ statement: Statement, _ arguments: [TextKey: Value]) throws -> Observation {
     try observe(statement, arguments, .iterator)
   }
 
   private func observe(
-    _ statement: Statement, _ arguments: [String: Value], _ sink: Observation.Sink
+    _ statement: Statement, _ arguments: [TextKey: Value], _ sink: Observation.Sink
   ) throws -> Observation {
     let live = try translatingErrors { try LiveQuery(statement, arguments: arguments) }
     let observation = Observation(sink: sink, reporter: reporter)

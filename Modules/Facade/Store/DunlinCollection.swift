@@ -17,14 +17,25 @@ public struct DunlinCollection: Sendable {
   ///   - content: What to write; an `_id` among it names the document, else one is made.
   ///   - writeStrategy: How to treat what is there.
   /// - Returns: The document's id.
-  /// - Throws: `unsupportedValue`, `invalidDocumentID`, `invalidCollectionName`, `limit`,
-  ///   `nestedWriteTransaction`, `full`, `io`, `poisoned`, `closed`.
+  /// - Throws: `unsupportedValue`, `isACounter`, `invalidDocumentID`, `invalidCollectionName`, `limit`,
+  ///   `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `poisoned`, `closed`.
   @discardableResult
   public func upsert(
     _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
   ) throws -> DunlinDocumentID {
-    let fields = try Value.fields(content)
-    return try write { try $0.upsert(fields, writeStrategy) }
+    let written = try Value.written(content)
+    return try core.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
+  }
+
+  /// Writes fields into a document without blocking a thread.
+  ///
+  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  @discardableResult
+  public func upsert(
+    _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
+  ) async throws -> DunlinDocumentID {
+    let written = try Value.written(content)
+    return try await core.write(name) { try $0.upsert(written, writeStrategy) }
   }
 
   /// Writes the fields that a value encodes as.
@@ -34,8 +45,19 @@ public struct DunlinCollection: Sendable {
   public func upsert(
     _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
   ) throws -> DunlinDocumentID {
-    let fields = try ValueEncoding.fields(content)
-    return try write { try $0.upsert(fields, writeStrategy) }
+    let written = try ValueEncoding.fields(content)
+    return try core.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
+  }
+
+  /// Writes the fields that a value encodes as, without blocking a thread.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @discardableResult @_disfavoredOverload
+  public func upsert(
+    _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
+  ) async throws -> DunlinDocumentID {
+    let written = try ValueEncoding.fields(content)
+    return try await core.write(name) { try $0.upsert(written, writeStrategy) }
   }
 
   /// The documents that a query of the builder language finds, to be read, watched or changed.
@@ -59,16 +81,5 @@ public struct DunlinCollection: Sendable {
   /// The document of a string id, to be read, watched or changed.
   public func findByID(_ id: String) -> DunlinPendingIDSpecificOperation {
     findByID(DunlinDocumentID(stringLiteral: id))
-  }
-
-  private func write<R>(_ body: (Operations) throws -> R) throws -> R {
-    try core.write(name, body)
-  }
-}
-
-extension Core {
-  /// Runs `body` on one collection in a transaction of its own.
-  func write<R>(_ collection: String, _ body: (Operations) throws -> R) throws -> R {
-    try translatingErrors { try store.write { try body(Operations(collection, self, $0)) }.0 }
   }
 }

@@ -41,13 +41,27 @@ public struct DunlinPendingCursorOperation: Sendable {
   /// Lets `body` edit the documents, and writes what it did as one transaction.
   ///
   /// - Returns: What was done at which path, for each document that was edited.
-  /// - Throws: What `body` throws; the codes of queries; `notACounter`, `unsupportedValue`, `invalidPath`,
-  ///   `nestedWriteTransaction`, `full`, `io`, `closed`. Nothing is written then.
+  /// - Throws: What `body` throws; the codes of queries; `notACounter`, `isACounter`, `unsupportedValue`,
+  ///   `invalidPath`,
+  ///   `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`. Nothing is written then.
   @discardableResult
   public func update(
     _ body: ([DunlinMutableDocument]) throws -> Void
   ) throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
-    try perform(body)
+    try core.write(finding.collection, as: "update") { try $0.update($0.documents(finding), body) }
+  }
+
+  /// Lets `body` edit the documents, and writes what it did as one transaction, without blocking a thread.
+  ///
+  /// `body` runs on the database's own thread.
+  /// - Returns: What was done at which path, for each document that was edited.
+  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  @discardableResult
+  public func update(
+    _ body: sending @escaping ([DunlinMutableDocument]) throws -> Void
+  ) async throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
+    let finding = finding
+    return try await core.write(finding.collection) { try $0.update($0.documents(finding), body) }
   }
 
   /// Lets a `body` that cannot fail edit the documents, and writes what it did as one transaction.
@@ -58,22 +72,45 @@ public struct DunlinPendingCursorOperation: Sendable {
   public func update(
     _ body: ([DunlinMutableDocument]) -> Void
   ) -> [DunlinDocumentID: [DunlinUpdateResult]] {
-    core.reporter.orReport("update", [:]) { try perform(body) }
+    core.reporter.orReport("update", [:]) {
+      try core.write(finding.collection, as: "update") { try $0.update($0.documents(finding), body) }
+    }
   }
 
-  private func perform(
-    _ body: ([DunlinMutableDocument]) throws -> Void
-  ) throws -> [DunlinDocumentID: [DunlinUpdateResult]] {
-    try core.write(finding.collection) { try $0.update($0.documents(finding), body) }
+  /// Lets a `body` that cannot fail edit the documents, without blocking a thread.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is written. A `body` that throws gets the form that throws.
+  @discardableResult
+  public func update(
+    _ body: sending @escaping ([DunlinMutableDocument]) -> Void
+  ) async -> [DunlinDocumentID: [DunlinUpdateResult]] {
+    let (core, finding) = (core, finding)
+    do {
+      return try await core.write(finding.collection) { try $0.update($0.documents(finding), body) }
+    } catch {
+      core.reporter.fail("update", error)
+      return [:]
+    }
   }
 
   /// Deletes the documents, here and at every peer that syncs them.
   ///
   /// - Returns: Their ids.
-  /// - Throws: The codes of queries; `nestedWriteTransaction`, `full`, `io`, `closed`.
+  /// - Throws: The codes of queries; `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`.
   @discardableResult
   public func remove() throws -> [DunlinDocumentID] {
-    try core.write(finding.collection) { try $0.remove(finding) }
+    try core.write(finding.collection, as: "remove") { try $0.remove(finding) }
+  }
+
+  /// Deletes the documents, here and at every peer that syncs them, without blocking a thread.
+  ///
+  /// - Returns: Their ids.
+  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  @discardableResult
+  public func remove() async throws -> [DunlinDocumentID] {
+    let finding = finding
+    return try await core.write(finding.collection) { try $0.remove(finding) }
   }
 
   /// Removes the documents from this device alone; they come back if a subscription matches them.
@@ -83,7 +120,25 @@ public struct DunlinPendingCursorOperation: Sendable {
   /// - Returns: Their ids.
   @discardableResult
   public func evict() -> [DunlinDocumentID] {
-    core.reporter.orReport("evict", []) { try core.write(finding.collection) { try $0.evict(finding) } }
+    core.reporter.orReport("evict", []) {
+      try core.write(finding.collection, as: "evict") { try $0.evict(finding) }
+    }
+  }
+
+  /// Removes the documents from this device alone, without blocking a thread.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is evicted.
+  /// - Returns: Their ids.
+  @discardableResult
+  public func evict() async -> [DunlinDocumentID] {
+    let (core, finding) = (core, finding)
+    do {
+      return try await core.write(finding.collection) { try $0.evict(finding) }
+    } catch {
+      core.reporter.fail("evict", error)
+      return []
+    }
   }
 
   /// Pulls the documents from every peer, now and later, until the subscription is cancelled.

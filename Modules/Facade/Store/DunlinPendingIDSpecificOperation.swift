@@ -35,11 +35,25 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   /// Lets `body` edit the document, and writes what it did; `body` gets `nil` when there is none.
   ///
   /// - Returns: What was done at which path.
-  /// - Throws: What `body` throws; `notACounter`, `unsupportedValue`, `invalidPath`,
-  ///   `nestedWriteTransaction`, `full`, `io`, `closed`. Nothing is written then.
+  /// - Throws: What `body` throws; `notACounter`, `isACounter`, `unsupportedValue`,
+  ///   `invalidPath`,
+  ///   `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`. Nothing is written then.
   @discardableResult
   public func update(_ body: (DunlinMutableDocument?) throws -> Void) throws -> [DunlinUpdateResult] {
-    try perform(body)
+    try core.write(collection, as: "update") { try $0.update(id.checked(), body) }
+  }
+
+  /// Lets `body` edit the document, and writes what it did, without blocking a thread.
+  ///
+  /// `body` runs on the database's own thread; it gets `nil` when there is no such document.
+  /// - Returns: What was done at which path.
+  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  @discardableResult
+  public func update(
+    _ body: sending @escaping (DunlinMutableDocument?) throws -> Void
+  ) async throws -> [DunlinUpdateResult] {
+    let id = id
+    return try await core.write(collection) { try $0.update(id.checked(), body) }
   }
 
   /// Lets a `body` that cannot fail edit the document, and writes what it did.
@@ -48,20 +62,45 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   /// nothing is written. A `body` that throws gets the form that throws.
   @discardableResult
   public func update(_ body: (DunlinMutableDocument?) -> Void) -> [DunlinUpdateResult] {
-    core.reporter.orReport("update", []) { try perform(body) }
+    core.reporter.orReport("update", []) {
+      try core.write(collection, as: "update") { try $0.update(id.checked(), body) }
+    }
   }
 
-  private func perform(_ body: (DunlinMutableDocument?) throws -> Void) throws -> [DunlinUpdateResult] {
-    try core.write(collection) { try $0.update(id.checked(), body) }
+  /// Lets a `body` that cannot fail edit the document, without blocking a thread.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is written. A `body` that throws gets the form that throws.
+  @discardableResult
+  public func update(
+    _ body: sending @escaping (DunlinMutableDocument?) -> Void
+  ) async -> [DunlinUpdateResult] {
+    let (core, collection, id) = (core, collection, id)
+    do {
+      return try await core.write(collection) { try $0.update(id.checked(), body) }
+    } catch {
+      core.reporter.fail("update", error)
+      return []
+    }
   }
 
   /// Deletes the document, here and at every peer that syncs it.
   ///
   /// - Returns: Whether there was one.
-  /// - Throws: `invalidDocumentID`, `nestedWriteTransaction`, `full`, `io`, `closed`.
+  /// - Throws: `invalidDocumentID`, `nestedWriteTransaction`, `wouldBlock`, `full`, `io`, `closed`.
   @discardableResult
   public func remove() throws -> Bool {
-    try core.write(collection) { try $0.remove(id.checked()) }
+    try core.write(collection, as: "remove") { try $0.remove(id.checked()) }
+  }
+
+  /// Deletes the document, here and at every peer that syncs it, without blocking a thread.
+  ///
+  /// - Returns: Whether there was one.
+  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  @discardableResult
+  public func remove() async throws -> Bool {
+    let id = id
+    return try await core.write(collection) { try $0.remove(id.checked()) }
   }
 
   /// Removes the document from this device alone; it comes back if a subscription matches it.
@@ -71,7 +110,25 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   /// - Returns: Whether there was one.
   @discardableResult
   public func evict() -> Bool {
-    core.reporter.orReport("evict", false) { try core.write(collection) { try $0.evict(id.checked()) } }
+    core.reporter.orReport("evict", false) {
+      try core.write(collection, as: "evict") { try $0.evict(id.checked()) }
+    }
+  }
+
+  /// Removes the document from this device alone, without blocking a thread.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is evicted.
+  /// - Returns: Whether there was one.
+  @discardableResult
+  public func evict() async -> Bool {
+    let (core, collection, id) = (core, collection, id)
+    do {
+      return try await core.write(collection) { try $0.evict(id.checked()) }
+    } catch {
+      core.reporter.fail("evict", error)
+      return false
+    }
   }
 
   /// Pulls the document from every peer, now and later, until the subscription is cancelled.

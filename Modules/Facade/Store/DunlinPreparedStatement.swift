@@ -36,10 +36,11 @@ public struct DunlinPreparedStatement: Sendable {
 
   /// Executes the statement where nothing can be awaited; the caller waits.
   ///
-  /// - Throws: As the form that is awaited.
+  /// - Throws: As the form that is awaited; `wouldBlock` in a task, after a second's wait for an asynchronous
+  ///   transaction to end.
   @discardableResult
   public func execute(arguments: [String: Any?] = [:]) throws -> DunlinQueryResult {
-    try translatingErrors {
+    try translatingErrors(awaitedForm: "try await execute") {
       try DunlinQueryResult(engine.execute(prepared, arguments: Value.fields(arguments)))
     }
   }

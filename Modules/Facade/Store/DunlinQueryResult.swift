@@ -1,4 +1,4 @@
-import CRDTCore
+public import CRDTCore
 import DocStore
 public import Foundation
 import QueryEngine
@@ -35,7 +35,7 @@ public struct DunlinQueryResult: Sendable {
 /// One row of a result: a document, or what a projection makes of it.
 public struct DunlinQueryResultItem: Sendable {
   let documentID: DocumentID?
-  let fields: [String: Value]
+  let fields: [TextKey: Value]
 
   init(row: Row) throws {
     documentID = row.id
@@ -53,7 +53,10 @@ public struct DunlinQueryResultItem: Sendable {
   public var id: DunlinDocumentID? { documentID.map { DunlinDocumentID($0) } }
 
   /// The columns by name; one that is missing has none, a null is `nil`.
-  public var value: [String: Any?] { fields.mapValues(\.any) }
+  public var value: [String: Any?] { fields.byString }
+
+  /// The same with keys that are told apart by their bytes: what `String` takes for one text may be two keys.
+  public var exactValue: [TextKey: Any?] { fields.mapValues(\.any) }
 
   /// What stands in a column, which may be nothing.
   public subscript(column: String) -> DunlinDocumentPath { DunlinDocumentPath(fields[column]) }

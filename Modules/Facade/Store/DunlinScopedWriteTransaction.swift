@@ -18,7 +18,7 @@ public struct DunlinScopedWriteTransaction {
   public func upsert(
     _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
   ) throws -> DunlinDocumentID {
-    try translatingErrors { try operations.upsert(Value.fields(content), writeStrategy) }
+    try translatingErrors { try operations.upsert(Value.written(content), writeStrategy) }
   }
 
   /// Writes the fields that a value encodes as.

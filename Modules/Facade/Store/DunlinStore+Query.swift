@@ -26,10 +26,11 @@ extension DunlinStore {
 
   /// Executes one DQL statement where nothing can be awaited; the caller waits.
   ///
-  /// - Throws: As the form that is awaited.
+  /// - Throws: As the form that is awaited; `wouldBlock` in a task, after a second's wait for an asynchronous
+  ///   transaction to end.
   @discardableResult
   public func execute(query: String, arguments: [String: Any?] = [:]) throws -> DunlinQueryResult {
-    try translatingErrors {
+    try translatingErrors(awaitedForm: "try await execute") {
       try DunlinQueryResult(core.engine.execute(query, arguments: Value.fields(arguments)))
     }
   }
@@ -140,7 +141,7 @@ public struct DunlinTransaction: Sendable {
 
   /// Cancelling the task ends a statement that has not begun to write; the transaction can go on.
   private func execute(
-    _ prepared: PreparedStatement, _ values: [String: Value]
+    _ prepared: PreparedStatement, _ values: [TextKey: Value]
   ) async throws -> DunlinQueryResult {
     let context = engine.makeContext()
     return try await withTaskCancellationHandler {

@@ -6,11 +6,24 @@ extension DunlinStore {
   /// One write transaction runs at a time; others wait. `body` runs on the database's own thread while the
   /// caller waits, and must not start another one. When it throws, nothing is written.
   /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws; `nestedWriteTransaction` at once inside another write; `full`, `io`,
-  ///   `poisoned`, `closed`.
+  /// - Throws: What `body` throws; `nestedWriteTransaction` at once inside another write; `wouldBlock` in a task,
+  ///   after a second's wait for an asynchronous transaction to end; `full`, `io`, `poisoned`, `closed`.
   @discardableResult
   public func write<R>(_ body: (DunlinWriteTransaction) throws -> R) throws -> R {
-    try perform(body)
+    try core.blockingWrite(as: "write") { try core.run(body, in: $0) }
+  }
+
+  /// Runs `body` as one transaction over any collections, without blocking a thread.
+  ///
+  /// A task that is cancelled while it waits for its turn writes nothing; later it is too late.
+  /// - Returns: What `body` returns.
+  /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
+  @discardableResult
+  public func write<R: Sendable>(
+    _ body: sending @escaping (DunlinWriteTransaction) throws -> R
+  ) async throws -> R {
+    let core = core
+    return try await core.awaitedWrite { try core.run(body, in: $0) }
   }
 
   /// Runs a `body` that cannot fail as one transaction over any collections.
@@ -20,18 +33,37 @@ extension DunlinStore {
   /// - Returns: What `body` returns; `nil` after a failure.
   @discardableResult
   public func write<R>(_ body: (DunlinWriteTransaction) -> R) -> R? {
-    core.reporter.orReport("write", nil) { try perform(body) }
+    core.reporter.orReport("write", nil) {
+      try core.blockingWrite(as: "write") { try core.run(body, in: $0) }
+    }
   }
 
-  private func perform<R>(_ body: (DunlinWriteTransaction) throws -> R) throws -> R {
-    try translatingErrors {
-      try core.store.write { transaction in
-        let transaction = DunlinWriteTransaction(transaction, core)
-        let result = try body(transaction)
-        try transaction.finish()
-        return result
-      }.0
+  /// Runs a `body` that cannot fail as one transaction over any collections, without blocking a thread.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is written. A `body` that throws gets the form that throws.
+  /// - Returns: What `body` returns; `nil` after a failure.
+  @discardableResult
+  public func write<R: Sendable>(_ body: sending @escaping (DunlinWriteTransaction) -> R) async -> R? {
+    let core = core
+    do {
+      return try await core.awaitedWrite { try core.run(body, in: $0) }
+    } catch {
+      core.reporter.fail("write", error)
+      return nil
     }
+  }
+}
+
+extension Core {
+  /// Runs an application's `body` inside a transaction, which fails with what calls in it kept to themselves.
+  fileprivate func run<R>(
+    _ body: (DunlinWriteTransaction) throws -> R, in transaction: WriteTransaction
+  ) throws -> R {
+    let transaction = DunlinWriteTransaction(transaction, self)
+    let result = try body(transaction)
+    try transaction.finish()
+    return result
   }
 }
 

@@ -7,7 +7,7 @@ import QueryEngine
 struct Finding: Sendable {
   let collection: String
   let text: String
-  private(set) var arguments: [String: Value] = [:]
+  private(set) var arguments: [TextKey: Value] = [:]
   private var predicate: Expression?
   private var order: [SortKey] = []
   private var limit: Int?

@@ -14,8 +14,21 @@ struct Operations {
     self.transaction = transaction
   }
 
-  func upsert(_ fields: [String: Value], _ strategy: WriteStrategy) throws -> DunlinDocumentID {
-    DunlinDocumentID(try transaction.upsert(fields, into: name, strategy: strategy))
+  /// Writes fields; counters that were read add what they have counted since to those that stand.
+  func upsert(_ written: WrittenFields, _ strategy: WriteStrategy) throws -> DunlinDocumentID {
+    var increments: [Edit] = []
+    if !written.readCounters.isEmpty, let id = written.fields["_id"],
+      let standing = try document(DocumentID(id))
+    {
+      switch strategy {
+      case .merge, .updateDifferentValues:
+        increments = written.readCounters.increments(onto: standing.fields)
+      case .insertIfAbsent, .insertDefaultIfAbsent: break
+      }
+    }
+    let id = try transaction.upsert(written.fields, into: name, strategy: strategy)
+    if !increments.isEmpty { try transaction.update(id, in: name, increments) }
+    return DunlinDocumentID(id)
   }
 
   func documents(_ query: Finding) throws -> [DunlinDocument] {

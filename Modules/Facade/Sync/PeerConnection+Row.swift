@@ -5,8 +5,8 @@ import Transports
 
 extension PeerConnection {
   /// What `system:data_sync_info` shows of it, with the time and the network's moment of now.
-  func row(_ now: (date: Date, moment: Duration)) -> [String: Value] {
-    var documents: [String: Value] = [
+  func row(_ now: (date: Date, moment: Duration)) -> [TextKey: Value] {
+    var documents: [TextKey: Value] = [
       "sync_session_status": .string(peer == nil ? "Not Connected" : "Connected"),
       "is_caught_up": .bool(progress.isCaughtUp),
       "sent": .int(Int64(clamping: statistics.documentsSent)),

@@ -1,4 +1,5 @@
 import Foundation
+import QueryEngine
 
 /// Dates as documents hold them: ISO 8601 in UTC with milliseconds, so that strings order as times do.
 enum Timestamp {
@@ -14,44 +15,17 @@ enum Timestamp {
       "\(pad(year, 4))-\(pad(month))-\(pad(day))T\(pad(hour)):\(pad(minute)):\(pad(second)).\(pad(fraction, 3))Z"
   }
 
-  /// The time that a text of ISO 8601 names, with or without a fraction of a second.
+  /// The time that a text of ISO 8601 with a zone names; `nil` for what is no date of the calendar.
   static func date(_ text: String) -> Date? {
-    if let date = ownDate(text) { return date }
-    for includesFraction in [true, false] {
-      let style = Date.ISO8601FormatStyle(includingFractionalSeconds: includesFraction)
-      if let date = try? style.parse(text) { return date }
-    }
-    return nil
+    guard let milliseconds = DateText.milliseconds(of: text) else { return nil }
+    return Date(timeIntervalSince1970: Double(milliseconds) / 1_000 + fraction(ofMillisecondIn: text))
   }
 
-  /// Reads what `text(_:)` writes, exactly.
-  private static func ownDate(_ text: String) -> Date? {
-    let form = Array("0000-00-00T00:00:00.000Z".utf8)
-    let bytes = Array(text.utf8)
-    guard bytes.count == form.count else { return nil }
-    var numbers: [Int64] = [0]
-    for (byte, pattern) in zip(bytes, form) {
-      if pattern == UInt8(ascii: "0") {
-        guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-        numbers[numbers.count - 1] = numbers[numbers.count - 1] * 10 + Int64(byte - UInt8(ascii: "0"))
-      } else {
-        guard byte == pattern else { return nil }
-        numbers.append(0)
-      }
-    }
-    let days = days(year: numbers[0], month: numbers[1], day: numbers[2])
-    let seconds = days * 86_400 + numbers[3] * 3_600 + numbers[4] * 60 + numbers[5]
-    let date = Date(timeIntervalSince1970: Double(seconds * 1_000 + numbers[6]) / 1_000)
-    // A month 13 or an hour 25 is another date, which does not write back so.
-    return Self.text(date) == text ? date : nil
-  }
-
-  /// The day of a date, counted from 1970-01-01; as `civil`, `days_from_civil`.
-  private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-    let marchYear = month <= 2 ? year - 1 : year
-    let (era, yearOfEra) = marchYear.quotientAndRemainder(flooringBy: 400)
-    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+  /// What the digits after the third of a fraction of a second come to, in seconds.
+  private static func fraction(ofMillisecondIn text: String) -> Double {
+    let fraction = text.utf8.drop { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: ",") }.dropFirst()
+    let digits = fraction.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.dropFirst(3)
+    return Double("0.000" + String(decoding: digits, as: UTF8.self)) ?? 0
   }
 
   /// The date of a day in the proleptic Gregorian calendar, counted from 1970-01-01.

@@ -4,41 +4,90 @@ import Foundation
 /// What an application passes in, as a document holds it.
 ///
 /// Every integer type, `Double`, `Float`, `Bool`, `String`, `[UInt8]` and `Data`, arrays, dictionaries, `nil`
-/// and `NSNull`, `DunlinCounter`, `DunlinDocumentID`, what `JSONSerialization` makes, and `Date`, which becomes
-/// a string of ISO 8601 in UTC with milliseconds.
+/// and `NSNull`, `DunlinCounter`, `DunlinDocumentID`, what `JSONSerialization` makes, `Date`, which becomes
+/// a string of ISO 8601 in UTC with milliseconds, and `Decimal`, which becomes its canonical text.
 extension Value {
   /// - Throws: `unsupportedValue` that names the path and the type; `limit` for too deep a nesting.
   init(converting any: Any?, at path: [String] = []) throws(DunlinError) {
+    var counters: ReadCounters?
+    self = try Self.converting(any, at: path, &counters)
+  }
+
+  /// What is to be written at a path of a document.
+  ///
+  /// - Parameters:
+  ///   - any: What the application hands over.
+  ///   - path: Where it is to be written.
+  ///   - counters: Gets the counters that were read; without it a counter is its sum.
+  /// - Returns: The value.
+  /// - Throws: As the initialiser.
+  static func converting(
+    _ any: Any?, at path: [String], _ counters: inout ReadCounters?
+  ) throws(DunlinError) -> Value {
     do {
-      self = try Self.convert(any, depth: path.count)
+      return try convert(any, depth: path.count, &counters)
     } catch {
       throw error.located(below: path)
     }
   }
 
-  /// The fields of a document or the arguments of a query.
+  /// The arguments of a query.
   ///
   /// - Throws: `unsupportedValue` that names the path and the type; `limit` for too deep a nesting.
-  static func fields(_ dictionary: [String: Any?]) throws(DunlinError) -> [String: Value] {
+  static func fields(_ dictionary: [String: Any?]) throws(DunlinError) -> [TextKey: Value] {
+    var counters: ReadCounters?
+    // The map of a document, and an array of documents, are not counted; the engine looks closer.
+    return try fields(dictionary, depth: -2, &counters)
+  }
+
+  /// The fields of a document that is written.
+  ///
+  /// - Throws: As for arguments.
+  static func written(_ dictionary: [String: Any?]) throws(DunlinError) -> WrittenFields {
+    var counters: ReadCounters? = ReadCounters()
+    let fields = try fields(dictionary, depth: 0, &counters)
+    return WrittenFields(fields: fields, readCounters: counters?.found ?? [])
+  }
+
+  private static func fields(
+    _ dictionary: [String: Any?], depth: Int, _ counters: inout ReadCounters?
+  ) throws(DunlinError) -> [TextKey: Value] {
     do {
-      return try convert(dictionary, depth: 0)
+      return try convert(dictionary, depth: depth, &counters)
     } catch {
       throw error.located(below: [])
     }
   }
 
-  private static func convert(_ any: Any?, depth: Int) throws(UnsupportedValue) -> Value {
+  private static func convert(
+    _ any: Any?, depth: Int, _ counters: inout ReadCounters?
+  ) throws(UnsupportedValue) -> Value {
     guard let any else { return .null }
     if let value = Value(scalar: any) { return value }
+    if let counter = any as? DunlinCounter {
+      if counters != nil { return counters?.value(of: counter) ?? .null }
+      // Its sum, which as a written start would count again what others counted.
+      guard counter.own == 0 || !counter.isRead else {
+        throw UnsupportedValue(
+          message: "a counter that has counted since it was read must be written with upsert; elsewhere use "
+            + "its value")
+      }
+      return .counter(Int64(counter.value))
+    }
     if let value = try Value(foundation: any) { return value }
     guard depth <= Limits.depth else { throw UnsupportedValue(isTooDeep: true) }
-    if let dictionary = any as? [String: Any?] { return .map(try convert(dictionary, depth: depth)) }
+    if let dictionary = any as? [String: Any?] {
+      return .map(try convert(dictionary, depth: depth, &counters))
+    }
+    if let dictionary = any as? [TextKey: Any?] {
+      return .map(try convert(members: dictionary, depth: depth, &counters))
+    }
     if let array = any as? [Any?] {
       var values: [Value] = []
       values.reserveCapacity(array.count)
       for (index, element) in array.enumerated() {
         do {
-          values.append(try convert(element, depth: depth + 1))
+          values.append(try convert(element, depth: depth + 1, &counters))
         } catch {
           throw error.inside("\(index)")
         }
@@ -51,14 +100,22 @@ extension Value {
   }
 
   private static func convert(
-    _ dictionary: [String: Any?], depth: Int
-  ) throws(UnsupportedValue) -> [String: Value] {
-    var fields = [String: Value](minimumCapacity: dictionary.count)
-    for (key, value) in dictionary {
+    _ dictionary: [String: Any?], depth: Int, _ counters: inout ReadCounters?
+  ) throws(UnsupportedValue) -> [TextKey: Value] {
+    try convert(members: dictionary.lazy.map { (key: TextKey($0), value: $1) }, depth: depth, &counters)
+  }
+
+  private static func convert(
+    members: some Collection<(key: TextKey, value: Any?)>, depth: Int, _ counters: inout ReadCounters?
+  ) throws(UnsupportedValue) -> [TextKey: Value] {
+    var fields = [TextKey: Value](minimumCapacity: members.count)
+    for (key, value) in members {
+      counters?.path.append(key)
+      defer { counters?.path.removeLast() }
       do {
-        fields[key] = try convert(value, depth: depth + 1)
+        fields[key] = try convert(value, depth: depth + 1, &counters)
       } catch {
-        throw error.inside(key)
+        throw error.inside(key.text)
       }
     }
     return fields
@@ -72,7 +129,6 @@ extension Value {
     case let value as Bool: self = .bool(value)
     case let value as Int: self = .int(Int64(value))
     case let value as Double: self = .double(value)
-    case let value as DunlinCounter: self = .counter(Int64(value.value))
     case let value as DunlinDocumentID: self = value.id.value
     case let value as Value: self = value
     default: return nil
@@ -92,19 +148,44 @@ extension Value {
   }
 
   private init?(foundation any: Any) throws(UnsupportedValue) {
+    // Only an object is cast to a class: a dictionary would be made an object first, with all that is in it, to any depth.
+    if type(of: any) is AnyClass {
+      try self.init(object: any)
+      return
+    }
     switch any {
-    case let number as NSNumber where type(of: any) is NSNumber.Type: self.init(foundation: number)
-    case is NSNull: self = .null
     // An exact type: a cast would take any empty array for bytes.
     case let bytes as [UInt8] where type(of: any) == [UInt8].self: self = .bytes(bytes)
     case let data as Data: self = .bytes(Array(data))
-    case let date as Date:
-      guard let text = Timestamp.text(date) else {
-        throw UnsupportedValue(what: "a date outside the years 0 to 9999")
-      }
-      self = .string(text)
+    case let decimal as Decimal: self = try Self.decimal(decimal)
+    case let date as Date: self = try Self.date(date)
     default: return nil
     }
+  }
+
+  private init?(object any: Any) throws(UnsupportedValue) {
+    switch any {
+    // Its decimal numbers too, which are what it reads long numbers of JSON as: a number stays a number.
+    case let number as NSNumber: self.init(foundation: number)
+    case is NSNull: self = .null
+    case let data as Data: self = .bytes(Array(data))
+    case let date as Date: self = try Self.date(date)
+    default: return nil
+    }
+  }
+
+  private static func date(_ date: Date) throws(UnsupportedValue) -> Value {
+    guard let text = Timestamp.text(date) else {
+      throw UnsupportedValue(what: "a date outside the years 0 to 9999")
+    }
+    return .string(text)
+  }
+
+  private static func decimal(_ decimal: Decimal) throws(UnsupportedValue) -> Value {
+    guard let text = DecimalText.text(decimal) else {
+      throw UnsupportedValue(what: "a decimal that is not a number")
+    }
+    return .string(text)
   }
 
   private init(foundation number: NSNumber) {
@@ -120,6 +201,8 @@ extension Value {
 
   /// The value as an application reads it: `nil`, `Bool`, `Int`, `Double`, `String`, `[UInt8]`, arrays and
   /// dictionaries; a counter is its sum.
+  ///
+  /// A dictionary is a `[String: Any?]`, or a `[TextKey: Any?]` where two of its keys are one text to `String`.
   var any: Any? {
     switch self {
     case .null, .attachment: nil
@@ -127,16 +210,52 @@ extension Value {
     case .int(let value), .counter(let value): Int(value)
     case .double(let value): value
     case .string(let value): value
+    case .decimal(let value): value.text
     case .bytes(let value): value
     case .array(let values): values.map(\.any)
-    case .map(let fields): fields.mapValues(\.any)
+    case .map(let fields): fields.any
     }
+  }
+}
+
+extension [TextKey: Value] {
+  /// With Swift's own keys: of keys that are one text to `String`, the one whose bytes come first.
+  var byString: [String: Any?] {
+    var members = [String: Any?](minimumCapacity: count)
+    for (key, value) in self where members.updateValue(value.any, forKey: key.text) != nil {
+      // Two spellings: begin again in the order of the bytes.
+      return [String: Any?](sorted { $0.key < $1.key }.map { ($0.key.text, $0.value.any) }) { first, _ in first }
+    }
+    return members
+  }
+
+  /// With Swift's own keys where these tell all keys apart.
+  fileprivate var any: Any {
+    let members = byString
+    return members.count == count ? members : mapValues(\.any)
+  }
+}
+
+extension Value {
+  /// A map that was given by Swift's keys says nothing of further spellings of these, which stay.
+  ///
+  /// An application that reads a map with two spellings of a key as a `[String: Any?]` sees one of them.
+  func keepingSpellings(of standing: Value?, given: Any?) -> Value {
+    guard case .map(var fields) = self, case .map(let known)? = standing, let given = given as? [String: Any?]
+    else { return self }
+    for (key, value) in known where fields[key] == nil && given[key.text] != nil { fields[key] = value }
+    for (key, member) in given {
+      fields[key] = fields[key]?.keepingSpellings(of: known[key], given: member)
+    }
+    return .map(fields)
   }
 }
 
 /// A value that has no form in a document; its path is gathered on the way out.
 private struct UnsupportedValue: Error {
   var what = ""
+  /// Said in place of what a document cannot hold.
+  var message: String?
   var isTooDeep = false
   /// From the innermost step outwards.
   var path: [String] = []
@@ -150,8 +269,9 @@ private struct UnsupportedValue: Error {
   func located(below prefix: [String]) -> DunlinError {
     if isTooDeep { return DunlinError(.limit, "a value is nested deeper than \(Limits.depth) levels") }
     let place = (prefix + path.reversed()).joined(separator: ".")
+    let message = message ?? "a document cannot hold \(what)"
     return DunlinError(
-      .unsupportedValue, "a document cannot hold \(what)\(place.isEmpty ? "" : " (at \(place))")",
+      .unsupportedValue, "\(message)\(place.isEmpty ? "" : " (at \(place))")",
       context: place.isEmpty ? [:] : ["path": place])
   }
 }

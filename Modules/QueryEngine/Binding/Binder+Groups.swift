@@ -69,7 +69,7 @@ extension Select {
     guard groups.isEmpty, having == nil, joins.isEmpty, case .columns(let columns) = projection,
       columns.count == 1, columns[0].expression == .aggregate(.count, distinct: false, nil)
     else { return }
-    projection = .countAll(alias: columns[0].name)
+    projection = .countAll(alias: columns[0].$name)
     // One row is in order as it is.
     order = []
   }

@@ -47,7 +47,7 @@ extension Binder {
 /// A projection, with what ORDER BY may call its columns.
 private struct BoundColumns {
   var projection: Select.Projection
-  var aliases: [String: Expression] = [:]
+  var aliases: [TextKey: Expression] = [:]
 
   /// The column that a bare name stands for: one that is given the name, else one that has it from its field.
   func named(by expression: Expression) -> Expression? {
@@ -67,13 +67,13 @@ extension Select.Projection {
   }
 
   /// The expression of the column of this name.
-  func column(named name: String) -> Expression? {
+  func column(named name: TextKey) -> Expression? {
     switch self {
     case .all, .countAll: nil
-    case .columns(let columns): columns.first { $0.name == name }?.expression
+    case .columns(let columns): columns.first { $0.$name == name }?.expression
     case .elements(let elements):
       elements.lazy.compactMap { element -> Expression? in
-        guard case .column(let column) = element, column.name == name else { return nil }
+        guard case .column(let column) = element, column.$name == name else { return nil }
         return column.expression
       }.first
     }
@@ -82,9 +82,9 @@ extension Select.Projection {
 
 extension Binder {
   private func columns(_ raw: RawProjection, _ sources: [Source]) throws(QueryError) -> BoundColumns {
-    var names: Set<String> = []
+    var names: Set<TextKey> = []
     var elements: [Select.Element] = []
-    var aliases: [String: Expression] = [:]
+    var aliases: [TextKey: Expression] = [:]
     for (position, element) in raw.elements.enumerated() {
       switch element {
       case .all(let token):
@@ -94,7 +94,7 @@ extension Binder {
         }
         return BoundColumns(projection: .all)
       case .star(let token):
-        guard let source = sources.firstIndex(where: { $0.name == token.name }) else {
+        guard let source = sources.firstIndex(where: { source in token.name.map(source.name.isSame) == true }) else {
           throw sourceMap.error(.syntax, "no collection of this query has this name", at: token)
         }
         elements.append(.star(source: source))
@@ -104,13 +104,13 @@ extension Binder {
           throw sourceMap.error(
             .syntax, "MISSING leaves a field out of all those that 'name.*' before it gives", at: token)
         }
-        let source = sources.first { path[0] == .key($0.name) }
+        let source = sources.first { path[0] == .key(TextKey($0.name)) }
         elements.append(.without(source.map { path.unqualified(by: $0.name) } ?? path))
       case .column(let raw, let alias, let token):
         let expression = try bindWithAggregates(raw)
         let isID = raw == .path([.key("_id")])
         let name = alias ?? (isID ? "_id" : columnName(expression, sources, at: position))
-        guard names.insert(name).inserted else {
+        guard names.insert(TextKey(name)).inserted else {
           throw sourceMap.error(.syntax, "two columns have one name: name one of them with AS", at: token)
         }
         if alias != nil { aliases[name] = expression }

@@ -72,7 +72,7 @@ struct Binder {
   ) throws(QueryError) -> Expression {
     switch expression {
     case .path(let path):
-      if case .key(let name) = path[0], let variable = variables.last(where: { $0.name == name }) {
+      if case .key(let name) = path[0], let variable = variables.last(where: { $0.$name == name }) {
         return .variable(variable, Array(path.dropFirst()))
       }
       return try reference(path, visible)
@@ -134,7 +134,7 @@ struct Binder {
     case .sources(let sources):
       if sources.count == 1 { return .path(path.unqualified(by: sources[0].name)) }
       if path == [.key("_id")] { return Self.ids(of: sources.prefix(visible)) }
-      guard case .key(let name) = path[0], let source = sources.firstIndex(where: { $0.name == name }),
+      guard case .key(let name) = path[0], let source = sources.firstIndex(where: { $0.name.isSame(as: name.text) }),
         path.count == 1 || path[1].isKey
       else {
         throw sourceMap.error(
@@ -143,7 +143,7 @@ struct Binder {
       }
       guard source < visible else {
         throw sourceMap.error(
-          .syntax, "ON cannot read '\(name)', which is joined after it", about: .path(path), found: name)
+          .syntax, "ON cannot read '\(name)', which is joined after it", about: .path(path), found: name.text)
       }
       return .field(source: source, Array(path.dropFirst()))
     }
@@ -163,7 +163,7 @@ extension Binder {
 extension FieldPath {
   /// The path without the source's name in front of it; a name alone is a field of that name.
   func unqualified(by name: String) -> FieldPath {
-    guard count > 1, self[0] == .key(name), self[1].isKey else { return self }
+    guard count > 1, self[0] == .key(TextKey(name)), self[1].isKey else { return self }
     return Array(dropFirst())
   }
 }

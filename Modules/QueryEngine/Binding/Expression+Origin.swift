@@ -10,7 +10,7 @@ extension Expression {
     case (.path(let path), .path(let other)): return path == other || Array(path.dropFirst()) == other
     case (.path(let path), .field(_, let rest)): return Array(path.dropFirst()) == rest
     case (.path(let path), .variable(let variable, let rest)):
-      return path.first == .key(variable.name) && Array(path.dropFirst()) == rest
+      return path.first == .key(variable.$name) && Array(path.dropFirst()) == rest
     // Aggregates are slots of groups.
     case (.aggregate, .path): return true
     case (.literal, .literal): return self == bound

@@ -99,8 +99,9 @@ extension Parser {
       try expect(.closeParenthesis)
       return inner
     case .symbol(.dollar): return try parseBuilderArgument()
+    case .symbol(.openBracket), .quoted: return try node(.path(try parseBuilderPath()))
     case .word(let word): return try parseBuilderWord(word)
-    case .quoted, .symbol, .end: throw unexpected(["an expression"])
+    case .symbol, .end: throw unexpected(["an expression"])
     }
   }
 
@@ -128,10 +129,16 @@ extension Parser {
       throw failure(.syntax, "a dollar sign begins nothing but $args: it cannot stand in a path", at: dollar)
     }
     advance()
+    if accept(.openBracket) {
+      guard case .string(let name) = current.kind else { throw unexpected(["an argument's name in quotes"]) }
+      advance()
+      try expect(.closeBracket)
+      return try node(.parameter(TextKey(name)))
+    }
     try expect(.dot)
-    guard case .word(let name) = current.kind else { throw unexpected(["an argument's name"]) }
+    guard let name = current.name else { throw unexpected(["an argument's name"]) }
     advance()
-    return try node(.parameter(name))
+    return try node(.parameter(TextKey(name)))
   }
 
   private mutating func parseBuilderWord(_ word: String) throws(QueryError) -> ParsedExpression {
@@ -151,7 +158,7 @@ extension Parser {
   }
 
   private mutating func parseBuilderCall(_ word: String) throws(QueryError) -> ParsedExpression {
-    let functions: [String: Function] = [
+    let functions: [TextKey: Function] = [
       "starts_with": .startsWith, "ends_with": .endsWith, "contains": .arrayContains, "regex": .regexpLike,
     ]
     let start = current
@@ -173,39 +180,36 @@ extension Parser {
     return try node(.call(function, [first.expression, second.expression]), above: [first, second])
   }
 
-  /// `a.b`, `a['x-y']`, `a[0]["_123"]`.
+  /// `a.b`, `a['x-y']`, `a[0]["_123"]`, `['x y']`, `` `x y`.b ``.
   private mutating func parseBuilderPath() throws(QueryError) -> FieldPath {
-    guard case .word(let first) = current.kind else { throw unexpected(["a field's name"]) }
-    advance()
-    var path: FieldPath = [.key(first)]
+    var path: FieldPath = []
+    if accept(.openBracket) {
+      guard case .string(let key) = current.kind else { throw unexpected(["a key in quotes"]) }
+      advance()
+      try expect(.closeBracket)
+      path.append(.key(TextKey(key)))
+    } else {
+      path.append(.key(TextKey(try parseBuilderName())))
+    }
     while true {
       if accept(.dot) {
-        guard case .word(let name) = current.kind else { throw unexpected(["a field's name"]) }
-        advance()
-        path.append(.key(name))
+        path.append(.key(TextKey(try parseBuilderName())))
       } else if accept(.openBracket) {
-        path.append(try parseBuilderSubscript())
+        path.append(try parseSubscript())
         try expect(.closeBracket)
       } else {
         break
       }
-      guard path.count <= Limits.depth else {
-        throw failure(.limit, "the path is longer than \(Limits.depth) steps")
+      guard path.count <= Limits.pathSteps else {
+        throw failure(.limit, "the path is longer than \(Limits.pathSteps) steps")
       }
     }
     return path
   }
 
-  private mutating func parseBuilderSubscript() throws(QueryError) -> PathComponent {
-    switch current.kind {
-    case .string(let key):
-      advance()
-      return .key(key)
-    case .integer(let magnitude):
-      guard let index = Int(exactly: magnitude) else { throw failure(.argument, "an index exceeds 64 bits") }
-      advance()
-      return .index(index)
-    case .word, .quoted, .double, .symbol, .end: throw unexpected(["a key in quotes", "an index"])
-    }
+  private mutating func parseBuilderName() throws(QueryError) -> String {
+    guard let name = current.name else { throw unexpected(["a field's name"]) }
+    advance()
+    return name
   }
 }

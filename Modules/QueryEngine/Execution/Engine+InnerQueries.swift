@@ -8,7 +8,7 @@ extension Engine {
 
   /// The expression with the values of each inner query in its place.
   func answering(
-    _ expression: Expression?, _ arguments: [String: Value],
+    _ expression: Expression?, _ arguments: [TextKey: Value],
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
   ) throws -> Expression? {
     guard let expression else { return nil }
@@ -26,7 +26,7 @@ extension Engine {
   }
 
   private func values(
-    of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
+    of select: Select, _ arguments: [TextKey: Value], in source: borrowing some RecordSource & ~Copyable,
     _ context: StatementContext
   ) throws -> [Value] {
     switch select.projection {
@@ -50,7 +50,7 @@ extension Engine {
 
   /// The query with the values of each inner query in its place.
   func answering(
-    _ select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
+    _ select: Select, _ arguments: [TextKey: Value], in source: borrowing some RecordSource & ~Copyable,
     _ context: StatementContext
   ) throws -> Select {
     guard select.expressions.contains(where: \.hasQuery) else { return select }
@@ -76,7 +76,7 @@ extension Engine {
 extension Engine {
   /// The statement with the values of each inner query in its place.
   func answering(
-    _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
+    _ statement: Statement, _ arguments: [TextKey: Value], in source: borrowing some RecordSource & ~Copyable,
     _ context: StatementContext
   ) throws -> Statement {
     switch statement {
@@ -106,7 +106,7 @@ extension Engine {
   }
 
   private func answering(
-    _ operand: CompoundSelect.Operand, _ arguments: [String: Value],
+    _ operand: CompoundSelect.Operand, _ arguments: [TextKey: Value],
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
   ) throws -> CompoundSelect.Operand {
     switch operand {

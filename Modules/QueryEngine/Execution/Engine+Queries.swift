@@ -17,7 +17,7 @@ extension Engine {
   /// - Throws: `QueryError`; `StoreError`.
   public func find(
     collection: String, predicate: Expression? = nil, order: [SortKey] = [], limit: Int? = nil,
-    offset: Int = 0, arguments: [String: Value] = [:], context: StatementContext? = nil
+    offset: Int = 0, arguments: [TextKey: Value] = [:], context: StatementContext? = nil
   ) throws -> [Row] {
     let select = Select(
       collection: collection, predicate: predicate, order: order,
@@ -29,7 +29,7 @@ extension Engine {
 
   /// The rows of a query on a snapshot, or inside a write transaction.
   func rows(
-    of select: Select, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable,
+    of select: Select, _ arguments: [TextKey: Value], in source: borrowing some RecordSource & ~Copyable,
     _ context: StatementContext
   ) throws -> [Row] {
     try rows(of: SelectProgram(select), arguments, in: source, context)
@@ -37,7 +37,7 @@ extension Engine {
 
   /// The rows of a query that remembers its plan.
   func rows(
-    of program: SelectProgram, _ arguments: [String: Value],
+    of program: SelectProgram, _ arguments: [TextKey: Value],
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
   ) throws -> [Row] {
     if program.hasQueries {

@@ -13,7 +13,7 @@ extension Engine {
   ///   - body: Takes a row, and says whether it wants more.
   /// - Throws: As executing the statement; what `body` throws.
   package func forEachRow(
-    of statement: Statement, arguments: [String: Value], in transaction: borrowing ReadTransaction,
+    of statement: Statement, arguments: [TextKey: Value], in transaction: borrowing ReadTransaction,
     context: StatementContext, _ body: (Row) throws -> Bool
   ) throws {
     if case .select(let select) = statement {
@@ -42,8 +42,8 @@ extension Statement {
   }
 
   /// The collections that a query reads, in inner queries too.
-  package var collectionsRead: Set<String> {
+  package var collectionsRead: Set<TextKey> {
     if case .explain(let explained) = self { return explained.collectionsRead }
-    return Set(selects.flatMap { [$0.collection] + $0.joins.map(\.source.collection) })
+    return Set(selects.flatMap { [$0.source.$collection] + $0.joins.map(\.source.$collection) })
   }
 }

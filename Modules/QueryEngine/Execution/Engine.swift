@@ -29,7 +29,7 @@ public struct Engine: Sendable {
 
   /// Executes one statement in a transaction of its own.
   public func execute(
-    _ statement: Statement, arguments: [String: Value] = [:], context: StatementContext? = nil
+    _ statement: Statement, arguments: [TextKey: Value] = [:], context: StatementContext? = nil
   ) throws -> QueryResult {
     let context = context ?? makeContext()
     switch statement {
@@ -52,13 +52,13 @@ public struct Engine: Sendable {
   ///
   /// Cancelling the task ends a statement that has not begun to write.
   @concurrent
-  public func execute(_ statement: Statement, arguments: [String: Value] = [:]) async throws -> QueryResult {
+  public func execute(_ statement: Statement, arguments: [TextKey: Value] = [:]) async throws -> QueryResult {
     try await execute(statement, arguments: arguments, makeContext())
   }
 
   @concurrent
   func execute(
-    _ statement: Statement, arguments: [String: Value], _ context: StatementContext
+    _ statement: Statement, arguments: [TextKey: Value], _ context: StatementContext
   ) async throws -> QueryResult {
     try await withTaskCancellationHandler {
       switch statement {
@@ -84,7 +84,7 @@ public struct Engine: Sendable {
   ///
   /// - Throws: `unsupported` for a statement that writes documents.
   public func execute(
-    _ statement: Statement, arguments: [String: Value] = [:], in transaction: borrowing ReadTransaction,
+    _ statement: Statement, arguments: [TextKey: Value] = [:], in transaction: borrowing ReadTransaction,
     context: StatementContext? = nil
   ) throws -> QueryResult {
     switch statement {
@@ -110,7 +110,7 @@ public struct Engine: Sendable {
   ///
   /// A statement that fails has written nothing, and the transaction can go on.
   public func execute(
-    _ statement: Statement, arguments: [String: Value] = [:], in transaction: WriteTransaction,
+    _ statement: Statement, arguments: [TextKey: Value] = [:], in transaction: WriteTransaction,
     context: StatementContext? = nil
   ) throws -> QueryResult {
     let context = context ?? makeContext()
@@ -137,7 +137,7 @@ public struct Engine: Sendable {
   }
 
   private func explain(
-    _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
+    _ statement: Statement, _ arguments: [TextKey: Value], in source: borrowing some RecordSource & ~Copyable
   ) throws -> QueryResult {
     let statement = try answering(statement, arguments, in: source, makeContext())
     let catalogue = try QueryCatalogue(statement.collections, in: source)

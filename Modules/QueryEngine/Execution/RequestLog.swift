@@ -101,7 +101,7 @@ final class RequestLog: Sendable {
   var totals: Totals { state.withLock { $0.totals } }
 
   /// The statements that run now, as `system:active_requests` shows them.
-  var active: [[String: Value]] {
+  var active: [[TextKey: Value]] {
     let now = environment.now()
     return state.withLock { $0.active.values.sorted { $0.number < $1.number } }.map { request in
       var document = Self.document(request)
@@ -112,7 +112,7 @@ final class RequestLog: Sendable {
   }
 
   /// The statements that have ended, oldest first, as `system:request_history` shows them.
-  var history: [[String: Value]] {
+  var history: [[TextKey: Value]] {
     state.withLock { $0.inOrder }.map { request in
       var document = Self.document(request)
       document["elapsed_ns"] = .int(Int64(clamping: request.nanoseconds))
@@ -123,7 +123,7 @@ final class RequestLog: Sendable {
     }
   }
 
-  private static func document(_ request: Request) -> [String: Value] {
+  private static func document(_ request: Request) -> [TextKey: Value] {
     ["_id": .int(Int64(clamping: request.number)), "statement": .string(redacted(request.text))]
   }
 

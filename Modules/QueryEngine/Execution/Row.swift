@@ -2,9 +2,9 @@ public import CRDTCore
 
 /// The columns that the rows of one result have, in the order of the projection; rows share it.
 final class RowShape: Sendable {
-  let names: [String]
+  let names: [TextKey]
 
-  init(_ names: [String]) { self.names = names }
+  init(_ names: [TextKey]) { self.names = names }
 }
 
 /// One row of a result: a document, or what a projection makes of it.
@@ -16,7 +16,7 @@ public struct Row: Sendable {
     case record(Record, KeyTable)
     /// One value for each column of the shape.
     case columns(RowShape, [Value?])
-    case values([String: Value])
+    case values([TextKey: Value])
   }
 
   /// What the row stands for, which tells it from others that show the same.
@@ -40,7 +40,7 @@ public struct Row: Sendable {
     content = .columns(shape, values)
   }
 
-  init(_ values: [String: Value], id: DocumentID? = nil) {
+  init(_ values: [TextKey: Value], id: DocumentID? = nil) {
     subject = id.map { .document($0) } ?? .nothing
     content = .values(values)
   }
@@ -72,13 +72,15 @@ public struct Row: Sendable {
   ///
   /// - Throws: `runtime` when a stored record is damaged.
   /// - Complexity: O(*n*) in the document's size, each time.
-  public func values() throws(QueryError) -> [String: Value] {
+  public func values() throws(QueryError) -> [TextKey: Value] {
     switch content {
-    case .values(let values): return values
+    case .values(let values): return values.mapValues { $0.holdsDecimal ? $0.withoutDecimals : $0 }
     case .columns(let shape, let columns):
-      var values: [String: Value] = [:]
+      var values: [TextKey: Value] = [:]
       values.reserveCapacity(columns.count)
-      for (name, value) in zip(shape.names, columns) { values[name] = value }
+      for (name, value) in zip(shape.names, columns) {
+        values[name] = value.map { $0.holdsDecimal ? $0.withoutDecimals : $0 }
+      }
       return values
     case .record(let record, let keys):
       guard let id else { return [:] }

@@ -1,3 +1,4 @@
+import CRDTCore
 import Synchronization
 
 /// How long a statement may go on: until its time is over, its steps are used up, or somebody ends it.
@@ -93,7 +94,7 @@ public final class StatementContext: Sendable {
       throw QueryError(.cancelled, "the statement was cancelled")
     }
     if let deadline, deadline.now() >= deadline.at {
-      throw QueryError(.timeout, "the statement took longer than its time-out of \(timeout)")
+      throw QueryError(.timeout, "the statement took longer than its time-out of \(timeout.text)")
     }
     // Only the thread that runs the statement counts, so nothing is lost between the two.
     let remaining = remainingSteps.load(ordering: .relaxed)

@@ -103,7 +103,7 @@ package struct Accumulator: Sendable {
     switch aggregate {
     case .count: return value != .bool(false)
     case .min, .max: return true
-    case .sum, .avg, .median, .mid: return SortOrder.Class(value) == .number
+    case .sum, .avg, .median, .mid: return SortOrder.Class(value) == .number || value.isDecimal
     }
   }
 
@@ -164,6 +164,10 @@ package struct Accumulator: Sendable {
 
   /// Half the sum: an integer where both are and it comes out even, else a double.
   private static func middle(_ least: Value, _ greatest: Value) -> Value? {
+    if least.isDecimal || greatest.isDecimal {
+      guard let half = ExactDecimal("0.5").map(Value.decimal) else { return nil }
+      return Arithmetic.apply(.multiply, Arithmetic.apply(.add, least, greatest), half)
+    }
     if let low = least.wholeNumber, let high = greatest.wholeNumber {
       let sum = Int128(low) + Int128(high)
       return sum % 2 == 0 ? .int(Int64(sum / 2)) : .double(Double(sum) / 2)

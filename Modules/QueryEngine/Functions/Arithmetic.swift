@@ -8,6 +8,10 @@ package enum Arithmetic {
   package static func apply(_ symbol: BinaryOperator, _ left: Value?, _ right: Value?) -> Value? {
     guard let left, let right else { return nil }
     if left == .null || right == .null { return .null }
+    if left.isDecimal || right.isDecimal {
+      guard let left = left.exactDecimal, let right = right.exactDecimal else { return nil }
+      return decimals(symbol, left, right)
+    }
     if let left = left.wholeNumber, let right = right.wholeNumber { return integers(symbol, left, right) }
     guard let left = left.number, let right = right.number else { return nil }
     return doubles(symbol, left, right)
@@ -19,6 +23,7 @@ package enum Arithmetic {
     case .int(let value), .counter(let value):
       return value == .min ? nil : .int(-value)
     case .double(let value): return .double(-value)
+    case .decimal(let value): return .decimal(-value)
     default: return nil
     }
   }
@@ -41,6 +46,22 @@ package enum Arithmetic {
     return result.overflow ? nil : .int(result.partialValue)
   }
 
+  /// Decimals are added, subtracted and multiplied exactly; what has no exact result is MISSING.
+  private static func decimals(
+    _ symbol: BinaryOperator, _ left: ExactDecimal, _ right: ExactDecimal
+  ) -> Value? {
+    let result: ExactDecimal
+    switch symbol {
+    case .add: result = left + right
+    case .subtract: result = left - right
+    case .multiply: result = left * right
+    case .divide, .remainder, .shiftLeft, .shiftRight, .equal, .notEqual, .less, .lessOrEqual, .greater,
+      .greaterOrEqual, .same, .notSame, .concatenate, .xor:
+      return nil
+    }
+    return result.isWithinLimit ? .decimal(result) : nil
+  }
+
   private static func doubles(_ symbol: BinaryOperator, _ left: Double, _ right: Double) -> Value? {
     let result: Double
     switch symbol {
@@ -58,6 +79,43 @@ package enum Arithmetic {
 }
 
 extension Value {
+  var isDecimal: Bool { if case .decimal = self { true } else { false } }
+
+  /// A number as a decimal: a floating-point one by its shortest text.
+  var exactDecimal: ExactDecimal? {
+    switch self {
+    case .decimal(let value): value
+    case .int(let value), .counter(let value): ExactDecimal(value)
+    case .double(let value): ExactDecimal(shortestOf: value)
+    case .null, .bool, .string, .bytes, .array, .map, .attachment: nil
+    }
+  }
+
+  /// What compares with a decimal: a number, or the text of one.
+  var comparedDecimal: ExactDecimal? {
+    if case .string(let text) = self { ExactDecimal(text) } else { exactDecimal }
+  }
+
+  /// A decimal as its text, also inside: as what is not for decimals takes it, and as documents hold it.
+  package var withoutDecimals: Value {
+    switch self {
+    case .decimal(let value): .string(value.text)
+    case .array(let elements): .array(elements.map(\.withoutDecimals))
+    case .map(let members): .map(members.mapValues(\.withoutDecimals))
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: self
+    }
+  }
+
+  /// Whether this is a decimal, or holds one.
+  package var holdsDecimal: Bool {
+    switch self {
+    case .decimal: true
+    case .array(let elements): elements.contains(where: \.holdsDecimal)
+    case .map(let members): members.values.contains(where: \.holdsDecimal)
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: false
+    }
+  }
+
   /// An integer's value, or a counter's.
   package var wholeNumber: Int64? {
     switch self {

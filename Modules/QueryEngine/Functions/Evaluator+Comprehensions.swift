@@ -10,6 +10,10 @@ extension Evaluator {
   ) throws(QueryError) -> Value? {
     switch expression {
     case .quantified(let quantifier, let iteration, let condition):
+      // Strict types look at each element.
+      if !isStrict, let known = scope.lists.list(iteration.source), let test = ListTest(expression) {
+        return known.answer(test.kind, try value(of: test.subject, row), isNegated: false)
+      }
       let decisive = quantifier == .any
       var isEmpty = true
       var isDecided = false
@@ -35,7 +39,7 @@ extension Evaluator {
       }
       return source == .bool(true) ? .array(elements) : Self.without(source)
     case .objectFor(let key, let value, let iteration, let condition):
-      var members: [String: Value] = [:]
+      var members: [TextKey: Value] = [:]
       let source = try forEach(expression, iteration, row) {
         (evaluator: inout Evaluator) throws(QueryError) in
         guard try evaluator.accepts(condition, row),
@@ -73,7 +77,7 @@ extension Evaluator {
     switch source {
     case .null: return .null
     case .array, .map: break
-    case .bool, .int, .double, .string, .bytes, .counter, .attachment: return .bool(false)
+    case .bool, .int, .double, .string, .bytes, .counter, .attachment, .decimal: return .bool(false)
     }
     let slots = [iteration.element.slot, iteration.position?.slot ?? 0].max() ?? 0
     while variables.count <= slots { variables.append(nil) }
@@ -91,9 +95,9 @@ extension Evaluator {
       }
     case .map(let members):
       for (key, value) in SortOrder.sorted(members) {
-        guard try visit(value, at: .string(key), iteration, body) else { return false }
+        guard try visit(value, at: .string(key.text), iteration, body) else { return false }
       }
-    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: break
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment, .decimal: break
     }
     return true
   }

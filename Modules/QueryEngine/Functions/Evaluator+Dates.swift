@@ -97,7 +97,7 @@ extension Evaluator {
     guard let context = scope.context, let time = context.wallClock else {
       throw .unsupported("the function request_info here")
     }
-    var info: [String: Value] = ["request_id": .int(Int64(clamping: context.requestNumber))]
+    var info: [TextKey: Value] = ["request_id": .int(Int64(clamping: context.requestNumber))]
     if let appID = context.appID { info["app_id"] = .string(appID) }
     info["start_time"] = Instant(milliseconds: time).map { .string(DateText.text(of: $0)) }
     return .map(info)

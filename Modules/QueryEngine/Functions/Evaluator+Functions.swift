@@ -73,7 +73,13 @@ extension Evaluator {
       values.append(operand)
     }
     if !function.takesNull, values.contains(.null) { return .null }
+    if values.contains(where: \.holdsDecimal) {
+      if let result = Self.decimal(function, values) { return result }
+      // To all other functions a decimal is its text.
+      for index in values.indices { values[index] = values[index].withoutDecimals }
+    }
     switch function {
+    case .decimal: return Self.decimal(values[0])
     case .abs, .ceil, .floor: return Self.numeric(function, values[0])
     case .round, .trunc, .sign, .power, .sqrt, .exp, .ln, .log10, .pi:
       return Self.mathematics(function, values)
@@ -81,13 +87,18 @@ extension Evaluator {
       .zoneOffset, .durationCast, .durationFormat:
       return try date(function, values)
     case .arraySort, .arrayDistinct, .exists: return Self.array(function, values)
+    case .arrayContains:
+      if case .array(let elements) = values[0], let known = scope.lists.list(elements) {
+        return .bool(known.contains(values[1], for: .containment))
+      }
+      return Self.array(function, values)
     case .requestInfo: return try requestInfo()
     case .concat, .contains, .startsWith, .endsWith, .byteLength, .charLength, .lower, .upper, .substr,
       .position,
       .split, .joinString, .leftTrim, .rightTrim, .trim, .leftPad, .rightPad, .repeat:
       return try string(function, values)
     case .regexpLike: return try regular(values)
-    case .arrayContains, .arrayContainsNull, .arrayLength: return Self.array(function, values)
+    case .arrayContainsNull, .arrayLength: return Self.array(function, values)
     case .objectKeys, .objectValues, .objectLength, .objectSet, .objectUnset, .objectConcat, .objectRename,
       .objectSize:
       return try object(function, values)
@@ -98,6 +109,25 @@ extension Evaluator {
       .missingIf,
       .decode:
       return nil
+    }
+  }
+
+  /// `decimal(x)`: the exact decimal number that a number, or the text of one, is.
+  private static func decimal(_ operand: Value) -> Value? {
+    if case .string(let text) = operand { return ExactDecimal(text).map(Value.decimal) }
+    return operand.exactDecimal.map(Value.decimal)
+  }
+
+  /// The functions that know decimals; `nil` for others.
+  private static func decimal(_ function: Function, _ operands: [Value]) -> Value? {
+    switch (function, operands[0]) {
+    case (.abs, .decimal(let number)): .decimal(number < .zero ? -number : number)
+    case (.sign, .decimal(let number)): .int(number < .zero ? -1 : number == .zero ? 0 : 1)
+    case (.decimal, .decimal): operands[0]
+    case (.isNumber, .decimal): .bool(true)
+    case (.arraySort, .array), (.arrayDistinct, .array), (.arrayLength, .array), (.exists, .array):
+      array(function, operands)
+    default: nil
     }
   }
 

@@ -6,7 +6,7 @@ extension Evaluator {
     guard case .map(let members) = operands[0] else { return nil }
     switch function {
     case .objectLength: return .int(Int64(members.count))
-    case .objectKeys: return .array(SortOrder.sorted(members).map { .string($0.key) })
+    case .objectKeys: return .array(SortOrder.sorted(members).map { .string($0.key.text) })
     case .objectValues: return .array(SortOrder.sorted(members).map(\.value))
     case .objectSize:
       let bytes = Self.encodedBytes(operands[0])
@@ -26,7 +26,7 @@ extension Evaluator {
 
   /// All members of all objects; of two with one key the later wins.
   private static func merged(_ operands: [Value]) -> Value? {
-    var result: [String: Value] = [:]
+    var result: [TextKey: Value] = [:]
     for operand in operands {
       guard case .map(let members) = operand else { return nil }
       result.merge(members) { $1 }
@@ -35,7 +35,7 @@ extension Evaluator {
   }
 
   /// MISSING when the key is there already or is not, unless the last argument says that this is fine.
-  private static func changed(_ function: Function, _ members: [String: Value], _ operands: [Value]) -> Value?
+  private static func changed(_ function: Function, _ members: [TextKey: Value], _ operands: [Value]) -> Value?
   {
     guard case .string(let key) = operands[1] else { return nil }
     var members = members
@@ -44,11 +44,11 @@ extension Evaluator {
       guard members[key] == nil || operands.count > 3 && operands[3] == .bool(true) else { return nil }
       members[key] = operands[2]
     case .objectUnset:
-      guard members.removeValue(forKey: key) != nil || operands.count > 2 && operands[2] == .bool(true) else {
+      guard members.removeValue(forKey: TextKey(key)) != nil || operands.count > 2 && operands[2] == .bool(true) else {
         return nil
       }
     case .objectRename:
-      guard case .string(let name) = operands[2], let value = members.removeValue(forKey: key),
+      guard case .string(let name) = operands[2], let value = members.removeValue(forKey: TextKey(key)),
         members[name] == nil
       else { return nil }
       members[name] = value

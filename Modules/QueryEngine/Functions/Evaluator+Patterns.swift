@@ -10,7 +10,7 @@ extension Evaluator {
     return try test(expression, subject, pattern, escape, row, negated: negated) {
       (evaluator: inout Evaluator, text, pattern, escape) throws(QueryError) in
       let key = PatternTable.Key(
-        pattern: pattern, notation: .like(escape: escape, caseInsensitive: caseInsensitive))
+        pattern: pattern, notation: .like(escape: TextKey(escape), caseInsensitive: caseInsensitive))
       guard let compiled = try evaluator.scope.patterns.like(key) else { return nil }
       try evaluator.matching.spend(compiled.words * text.utf8.count)
       return compiled.matches(text)
@@ -21,8 +21,9 @@ extension Evaluator {
     guard case .similar(let subject, let pattern, let escape, let negated) = expression else { return nil }
     return try test(expression, subject, pattern, escape, row, negated: negated) {
       (evaluator: inout Evaluator, text, pattern, escape) throws(QueryError) in
-      let key = PatternTable.Key(pattern: pattern, notation: .similar(escape: escape))
-      return try evaluator.scope.patterns.program(key)?.matches(text, &evaluator.matching)
+      let key = PatternTable.Key(pattern: pattern, notation: .similar(escape: TextKey(escape)))
+      guard let program = try evaluator.scope.patterns.program(key) else { return nil }
+      return try evaluator.matches(program, text)
     }
   }
 
@@ -39,8 +40,14 @@ extension Evaluator {
     }
     let key = PatternTable.Key(pattern: pattern, notation: .regular(flags))
     return try scope.patterns.program(key).map { (program) throws(QueryError) in
-      .bool(try program.matches(text, &matching))
+      .bool(try matches(program, text))
     }
+  }
+
+  private mutating func matches(_ program: RegularProgram, _ text: String) throws(QueryError) -> Bool {
+    let bytes = text.utf8Span.span.bytes
+    return scope.isReference
+      ? try program.followsAllStates(bytes, &matching) : try program.matches(bytes, &matching)
   }
 
   /// A test whose operands are strings: MISSING with one missing or of another type, NULL with a null.

@@ -62,6 +62,7 @@ extension Evaluator {
   private static func shown(_ value: Value) -> String {
     switch value {
     case .bool: "a boolean"
+    case .decimal: "a decimal"
     case .int, .counter: "an integer"
     case .double: "a float"
     case .string: "a string"

@@ -31,6 +31,7 @@ extension Evaluator {
     case .int, .counter: "integer"
     case .double: "float"
     case .string: "string"
+    case .decimal: "decimal"
     case .bytes: "binary"
     case .array: "array"
     case .map, .attachment: "object"
@@ -45,7 +46,7 @@ extension Evaluator {
     return switch SortOrder.Class(value) {
     case .boolean: "boolean"
     case .number: "number"
-    case .string: "string"
+    case .string, .decimal: "string"
     case .array: "array"
     case .object, .attachment: "object"
     case .binary: "binary"

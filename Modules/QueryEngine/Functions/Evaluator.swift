@@ -11,7 +11,7 @@ package struct Evaluator {
   /// would turn a short one into all the memory there is.
   static let producedBytes = 32 << 20
 
-  let arguments: [String: Value]
+  let arguments: [TextKey: Value]
   let scope: EvaluationScope
   var matching: MatchingBudget
   /// What the comprehensions around the current node have bound, by slot.
@@ -20,7 +20,7 @@ package struct Evaluator {
   private(set) var isStrict: Bool
   var remainingBytes = producedBytes
 
-  init(arguments: [String: Value] = [:], _ scope: EvaluationScope) {
+  init(arguments: [TextKey: Value] = [:], _ scope: EvaluationScope) {
     self.arguments = arguments
     self.scope = scope
     matching = MatchingBudget(scope.context)
@@ -36,7 +36,7 @@ package struct Evaluator {
   /// - Returns: The value; `nil` for MISSING.
   /// - Throws: `argument` for a parameter without a value, `limit` when functions make too many bytes.
   package static func evaluate(
-    _ expression: Expression, row: (FieldPath) -> Value?, arguments: [String: Value] = [:]
+    _ expression: Expression, row: (FieldPath) -> Value?, arguments: [TextKey: Value] = [:]
   ) throws(QueryError) -> Value? {
     var evaluator = Evaluator(arguments: arguments, .none)
     return try evaluator.value(of: expression, row)
@@ -52,7 +52,7 @@ package struct Evaluator {
 
   /// The value of an expression that reads no fields.
   package static func evaluate(
-    constant expression: Expression, arguments: [String: Value] = [:], context: StatementContext? = nil
+    constant expression: Expression, arguments: [TextKey: Value] = [:], context: StatementContext? = nil
   ) throws(QueryError) -> Value? {
     var evaluator = Evaluator(arguments: arguments, EvaluationScope(expression, context))
     return try evaluator.value(of: expression) { _ in nil }
@@ -69,7 +69,7 @@ package struct Evaluator {
 
   /// Whether a filter keeps the row: its predicate is true, not NULL or MISSING.
   package static func matches(
-    _ predicate: Expression, row: (FieldPath) -> Value?, arguments: [String: Value] = [:]
+    _ predicate: Expression, row: (FieldPath) -> Value?, arguments: [TextKey: Value] = [:]
   ) throws(QueryError) -> Bool {
     try evaluate(predicate, row: row, arguments: arguments) == .bool(true)
   }
@@ -86,7 +86,8 @@ package struct Evaluator {
     switch expression {
     case .literal(let value): return value
     case .missing: return nil
-    case .parameter(let name): return try Expression.argument(name, in: arguments)
+    // Only what an INSERT hands over is not bound before.
+    case .parameter(let name): return try Expression.argument(name, in: arguments, mayBeDocument: true)
     case .path(let path): return row(path)
     case .unary(let symbol, let operand):
       let value = try value(of: operand, row)
@@ -113,6 +114,9 @@ package struct Evaluator {
     case .in(let subject, let list, let negated):
       let rule = Collation.ruling([subject]) ?? .binary
       let member = try value(of: subject, by: rule, row)
+      if let known = scope.lists.list(list, by: rule) {
+        return known.answer(.membership, member, isNegated: negated)
+      }
       let elements = try folded(try value(of: list, row), by: rule, elements: true)
       if isStrict { try check([member, elements], of: expression) }
       let result = TruthValue.isMember(member, of: elements)
@@ -191,7 +195,7 @@ package struct Evaluator {
   private mutating func object(
     _ members: [ObjectMember], _ row: (FieldPath) -> Value?
   ) throws(QueryError) -> Value? {
-    var values: [String: Value] = [:]
+    var values: [TextKey: Value] = [:]
     for member in members {
       guard case .string(let key) = try value(of: member.key, row) else { continue }
       if let value = try value(of: member.value, row) { values[key] = value }

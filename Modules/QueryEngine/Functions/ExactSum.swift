@@ -19,6 +19,8 @@ package struct ExactSum: Sendable {
   /// Doubles that are no finite number: with one of them there is no sum.
   private var nonFiniteCount = 0
   private var whole: Int128 = 0
+  private var decimalCount = 0
+  private var decimals = ExactDecimal.zero
   /// 32 bits each, the least first, with carries not moved on yet; empty before the first double.
   private var limbs: [Int64] = []
   private var additions = 0
@@ -38,6 +40,9 @@ package struct ExactSum: Sendable {
     case .double(let number):
       doubleCount += sign
       if number.isFinite { change(number, by: sign) } else { nonFiniteCount += sign }
+    case .decimal(let number):
+      decimalCount += sign
+      decimals = sign > 0 ? decimals + number : decimals - number
     case .null, .bool, .string, .bytes, .array, .map, .attachment: return
     }
     count += sign
@@ -81,18 +86,31 @@ package struct ExactSum: Sendable {
 
   /// The sum; `nil` without numbers, and where it does not fit.
   ///
-  /// - Returns: An integer when all numbers are, else the double next to the exact sum.
+  /// - Returns: An integer when all numbers are, a decimal when one is, else the double next to the exact sum.
   package var value: Value? {
     guard count > 0 else { return nil }
+    if decimalCount > 0 { return decimalSum.flatMap { $0.isWithinLimit ? .decimal($0) : nil } }
     if doubleCount == 0 { return Int64(exactly: whole).map(Value.int) }
     return double.flatMap { $0.isFinite ? .double($0) : nil }
   }
 
   /// The mean of the numbers as a double; `nil` without numbers.
   package var mean: Value? {
-    guard count > 0, let total = double else { return nil }
+    guard count > 0, let total = decimalCount > 0 ? decimalSum?.double : double else { return nil }
     let mean = total / Double(count)
     return mean.isFinite ? .double(mean) : nil
+  }
+
+  /// The exact sum where decimals are among the numbers; the doubles' sum counts by its shortest text.
+  private var decimalSum: ExactDecimal? {
+    var sum = decimals + ExactDecimal(whole)
+    if doubleCount > 0 {
+      var others = self
+      others.whole = 0
+      guard let double = others.double, let number = ExactDecimal(shortestOf: double) else { return nil }
+      sum = sum + number
+    }
+    return sum
   }
 
   /// The double next to the exact sum, ties to even; infinite when none is that large, `nil` after infinities.

@@ -4,7 +4,7 @@ extension Function {
     switch self {
     case .pi, .requestInfo: 0...0
     case .clock: 0...2
-    case .sign, .sqrt, .exp, .ln, .log10, .arraySort, .arrayDistinct: 1...1
+    case .sign, .sqrt, .exp, .ln, .log10, .decimal, .arraySort, .arrayDistinct: 1...1
     case .round, .trunc, .dateCast, .zoneOffset, .durationCast, .durationFormat: 1...2
     case .power, .dateTrunc: 2...2
     case .datePart, .dateFormat: 2...3

@@ -1,7 +1,7 @@
 /// The functions of the query languages, by their names in DQL.
 public enum Function: String, Hashable, Sendable, CaseIterable {
   // Numbers
-  case abs, ceil, floor, round, trunc, sign, power, sqrt, exp, ln, log10, pi
+  case abs, ceil, floor, round, trunc, sign, power, sqrt, exp, ln, log10, pi, decimal
   // Strings; positions and lengths count Unicode scalars, from zero.
   case concat, contains
   case startsWith = "starts_with"

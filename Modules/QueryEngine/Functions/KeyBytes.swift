@@ -5,7 +5,7 @@ import CRDTCore
 /// Numbers are equal by value whatever their kind, strings by their bytes; null and MISSING stand for themselves.
 enum KeyBytes {
   private enum Tag: UInt8 {
-    case no, yes, whole, fraction, bytes, string, array, object, attachment, null, missing
+    case no, yes, whole, fraction, bytes, string, array, object, attachment, null, missing, decimal
   }
 
   static func append(_ value: Value?, to key: inout [UInt8]) {
@@ -17,20 +17,23 @@ enum KeyBytes {
       append(.bytes, count: bytes.count, to: &key)
       key += bytes
     case .string(let text): append(text, to: &key)
+    case .decimal(let number):
+      key.append(Tag.decimal.rawValue)
+      append(number.text, to: &key)
     case .array(let elements):
       append(.array, count: elements.count, to: &key)
       for element in elements { append(element, to: &key) }
     case .map(let members):
       append(.object, count: members.count, to: &key)
       for (name, value) in SortOrder.sorted(members) {
-        append(name, to: &key)
+        append(name.text, to: &key)
         append(value, to: &key)
       }
     case .attachment(let token):
       append(.attachment, count: token.id.count, to: &key)
       key += token.id
       append(Int64(clamping: token.byteCount), to: &key)
-      append(.map(token.metadata.mapValues(Value.string)), to: &key)
+      append(.map(token.metadata.mapValues { .string($0.text) }), to: &key)
     case .null: key.append(Tag.null.rawValue)
     case nil: key.append(Tag.missing.rawValue)
     }

@@ -3,6 +3,8 @@ import CRDTCore
 /// What an operator or a function is made for; any other operand makes its result MISSING.
 enum OperandType {
   case any, boolean, number, integer, string, array, object
+  /// A number, or the text of one.
+  case decimal
   /// A string, or bytes.
   case bytes
   /// An array or an object.
@@ -22,6 +24,7 @@ enum OperandType {
     case .any: true
     case .boolean: kind == .boolean
     case .number: kind == .number
+    case .decimal: kind == .number || kind == .decimal || Self.text(value) { ExactDecimal($0) }
     case .integer: value.wholeNumber != nil
     case .string: kind == .string
     case .array: kind == .array
@@ -50,6 +53,7 @@ enum OperandType {
     case .any: "a value"
     case .boolean: "a boolean"
     case .number: "a number"
+    case .decimal: "a number, or the text of one"
     case .integer: "an integer"
     case .string: "a string"
     case .array: "an array"
@@ -71,6 +75,7 @@ extension Function {
     case .pi, .requestInfo: []
     case .abs, .ceil, .floor, .sign, .sqrt, .exp, .ln, .log10, .power: [.number]
     case .round, .trunc: [.number, .integer]
+    case .decimal: [.decimal]
     case .concat, .contains, .startsWith, .endsWith, .position, .split, .leftTrim, .rightTrim, .trim,
       .regexpLike, .charLength, .lower, .upper, .deserializeJSON, .clock:
       [.string]

@@ -5,12 +5,12 @@ struct PatternTable: Sendable {
   /// A pattern and how it is read.
   struct Key: Hashable, Sendable {
     enum Notation: Hashable, Sendable {
-      case like(escape: String, caseInsensitive: Bool)
+      case like(escape: TextKey, caseInsensitive: Bool)
       case regular(RegularFlags)
-      case similar(escape: String)
+      case similar(escape: TextKey)
     }
 
-    var pattern: String
+    @TextKey var pattern: String
     var notation: Notation
   }
 
@@ -47,7 +47,7 @@ struct PatternTable: Sendable {
   /// `nil` where a pattern or its escape does not fit: the test is MISSING.
   private static func like(_ key: Key) throws(QueryError) -> LikePattern? {
     guard case .like(let escape, let caseInsensitive) = key.notation else { return nil }
-    return LikePattern(key.pattern, escape: escape, caseInsensitive: caseInsensitive)
+    return LikePattern(key.pattern, escape: escape.text, caseInsensitive: caseInsensitive)
   }
 
   private static func program(_ key: Key) throws(QueryError) -> RegularProgram? {
@@ -55,7 +55,7 @@ struct PatternTable: Sendable {
     case .like: return nil
     case .regular(let flags): return try RegularProgram(key.pattern, flags: flags)
     case .similar(let escape):
-      guard let scalar = escape.unicodeScalars.first, escape.unicodeScalars.count == 1 else { return nil }
+      guard let scalar = escape.text.unicodeScalars.first, escape.text.unicodeScalars.count == 1 else { return nil }
       return try RegularProgram(similar: key.pattern, escape: scalar)
     }
   }
@@ -84,9 +84,9 @@ extension PatternTable.Key {
     }
   }
 
-  private static func escape(_ expression: Expression?) -> String? {
+  private static func escape(_ expression: Expression?) -> TextKey? {
     guard let expression else { return "\\" }
-    if case .literal(.string(let text)) = expression { return text }
+    if case .literal(.string(let text)) = expression { return TextKey(text) }
     return nil
   }
 }

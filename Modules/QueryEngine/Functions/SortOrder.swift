@@ -2,13 +2,13 @@ package import CRDTCore
 
 /// The total order of values of all types, and of MISSING.
 ///
-/// Ascending: false, true, numbers, binary, strings, arrays, objects, attachments, null, missing. Strings
+/// Ascending: false, true, numbers, decimals, binary, strings, arrays, objects, attachments, null, missing. Strings
 /// compare by their UTF-8 bytes, without a locale; integers and doubles by value, exactly, with NaN below
 /// every other number; arrays element by element; objects key by key in the order of their keys.
 package enum SortOrder {
   /// What compares with what: only values of one class are equal, less or greater in a predicate.
   package enum Class: Int, Comparable {
-    case boolean, number, binary, string, array, object, attachment, null, missing
+    case boolean, number, decimal, binary, string, array, object, attachment, null, missing
 
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
@@ -16,6 +16,7 @@ package enum SortOrder {
       switch value {
       case .bool: self = .boolean
       case .int, .double, .counter: self = .number
+      case .decimal: self = .decimal
       case .bytes: self = .binary
       case .string: self = .string
       case .array: self = .array
@@ -41,6 +42,7 @@ package enum SortOrder {
     case (.double(let left), .int(let right)), (.double(let left), .counter(let right)):
       return -compare(right, left)
     case (.double(let left), .double(let right)): return compare(left, right)
+    case (.decimal(let left), .decimal(let right)): return order(left, right)
     case (.bytes(let left), .bytes(let right)): return compare(left, right)
     case (.string(let left), .string(let right)): return left.utf8Compare(right)
     case (.array(let left), .array(let right)): return compare(left, right)
@@ -84,7 +86,7 @@ package enum SortOrder {
     return order(left.count, right.count)
   }
 
-  private static func compare(_ left: [String: Value], _ right: [String: Value]) -> Int {
+  private static func compare(_ left: [TextKey: Value], _ right: [TextKey: Value]) -> Int {
     for (left, right) in zip(sorted(left), sorted(right)) {
       let keys = left.key.utf8Compare(right.key)
       if keys != 0 { return keys }
@@ -98,10 +100,10 @@ package enum SortOrder {
     let ids = compare(left.id, right.id)
     if ids != 0 { return ids }
     if left.byteCount != right.byteCount { return order(left.byteCount, right.byteCount) }
-    return compare(left.metadata.mapValues(Value.string), right.metadata.mapValues(Value.string))
+    return compare(left.metadata.mapValues { .string($0.text) }, right.metadata.mapValues { .string($0.text) })
   }
 
-  static func sorted<Member>(_ members: [String: Member]) -> [(key: String, value: Member)] {
-    members.sorted { $0.key.utf8Compare($1.key) < 0 }
+  static func sorted<Member>(_ members: [TextKey: Member]) -> [(key: TextKey, value: Member)] {
+    members.sorted { $0.key < $1.key }
   }
 }

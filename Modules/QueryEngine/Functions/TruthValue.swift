@@ -10,6 +10,11 @@ package enum TruthValue {
   package static func compare(_ left: Value?, _ right: Value?, _ holds: (Int) -> Bool) -> Value? {
     guard let left, let right else { return nil }
     if left == .null || right == .null { return .null }
+    if left.isDecimal != right.isDecimal {
+      // A number beside a decimal is taken for one, and so is the text of one.
+      guard let left = left.comparedDecimal, let right = right.comparedDecimal else { return nil }
+      return .bool(holds(left < right ? -1 : left == right ? 0 : 1))
+    }
     guard SortOrder.Class(left) == SortOrder.Class(right) else { return nil }
     return .bool(holds(SortOrder.compare(left, right)))
   }
@@ -48,7 +53,10 @@ package enum TruthValue {
     var unknown = false
     for element in elements {
       if element == .null { unknown = true }
-      if SortOrder.compare(subject, element) == 0 { return .bool(true) }
+      let isEqual =
+        subject.isDecimal != element.isDecimal
+        ? compare(subject, element) { $0 == 0 } == .bool(true) : SortOrder.compare(subject, element) == 0
+      if isEqual { return .bool(true) }
     }
     return unknown ? .null : .bool(false)
   }

@@ -39,7 +39,7 @@ struct ValueKey: Hashable, Sendable {
         sum &+= member.finalize()
       }
       hasher.combine(sum)
-    case .null, .bool, .bytes, .attachment, nil: hasher.combine(value)
+    case .null, .bool, .bytes, .attachment, .decimal, nil: hasher.combine(value)
     }
   }
 }
@@ -51,6 +51,7 @@ extension Value {
     case .null, .bool, .int, .double, .counter: 32
     case .string(let text): 32 + text.utf8.count
     case .bytes(let bytes): 64 + bytes.count
+    case .decimal: 96
     case .attachment: 160
     case .array(let elements): elements.reduce(64) { $0 + $1.memoryBytes }
     case .map(let members): members.reduce(96) { $0 + $1.key.utf8.count + 32 + $1.value.memoryBytes }

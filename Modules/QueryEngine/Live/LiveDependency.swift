@@ -1,11 +1,11 @@
-import CRDTCore
+package import CRDTCore
 
 /// Documents that a live query's result depends on: those of a collection that fulfil a condition.
 ///
 /// Others can come, go and change without changing the result. The condition may be too wide and is never too
 /// narrow.
 package struct LiveDependency: Hashable, Sendable {
-  package let collection: String
+  @TextKey package private(set) var collection: String
   /// Bound, over one document; `nil` when every document matters.
   package let filter: Expression?
 }
@@ -14,7 +14,7 @@ extension Statement {
   /// What the rows of a query depend on, source by source.
   ///
   /// - Throws: `argument` for a parameter without a value; `unsupported` for an unknown virtual collection.
-  func dependencies(_ arguments: [String: Value]) throws(QueryError) -> [LiveDependency] {
+  func dependencies(_ arguments: [TextKey: Value]) throws(QueryError) -> [LiveDependency] {
     var dependencies: [LiveDependency] = []
     for select in selects {
       for index in 0...select.joins.count {

@@ -12,7 +12,7 @@ struct LiveDistinct: LiveContent {
   }
 
   private let select: Select
-  private let arguments: [String: Value]
+  private let arguments: [TextKey: Value]
   let plan: Plan
   private var entries: [[ValueKey]: Entry] = [:]
   private var sorted: LiveRows
@@ -25,7 +25,7 @@ struct LiveDistinct: LiveContent {
   ///   - select: A query whose order follows from what its rows show; see ``Select/isOrderedByRows``.
   ///   - arguments: The values of its parameters.
   /// - Throws: What planning throws.
-  init(_ select: Select, _ arguments: [String: Value]) throws(QueryError) {
+  init(_ select: Select, _ arguments: [TextKey: Value]) throws(QueryError) {
     self.select = select
     self.arguments = arguments
     plan = try Planner.plan(select, arguments: arguments)

@@ -6,7 +6,7 @@ import DocStore
 /// Rows that ORDER BY leaves equal stand by id, so that the order is total.
 struct LiveDocuments: LiveContent {
   private let select: Select
-  private let arguments: [String: Value]
+  private let arguments: [TextKey: Value]
   let plan: Plan
   private var sorted: LiveRows
   /// The documents that match, where only their number is shown.
@@ -17,7 +17,7 @@ struct LiveDocuments: LiveContent {
   private var keys = KeyTable()
   private var projector: Projector
 
-  init(_ select: Select, _ arguments: [String: Value]) throws(QueryError) {
+  init(_ select: Select, _ arguments: [TextKey: Value]) throws(QueryError) {
     self.select = select
     self.arguments = arguments
     plan = try Planner.plan(select, arguments: arguments, totalOrder: true)
@@ -27,7 +27,7 @@ struct LiveDocuments: LiveContent {
     projector = Projector(plan.projection, KeyTable())
   }
 
-  private var countAlias: String? {
+  private var countAlias: TextKey? {
     if case .countAll(let alias) = plan.projection { alias } else { nil }
   }
 
@@ -145,7 +145,7 @@ struct LiveDocuments: LiveContent {
       let old = document.before.flatMap { place(of: $0, document.id) }
       let new = document.after.flatMap { place(of: $0, document.id) }
       if let old { removed.append(old) }
-      if let new, let after = document.after {
+      if let new, let after = document.after, old != nil || !Probe.defect(.liveMissesInsertion) {
         inserted.append((new, countAlias == nil ? try projector.row(document.id, after) : Row([:])))
       }
     }

@@ -16,7 +16,7 @@ struct LiveGroups: LiveContent {
   }
 
   private let select: Select
-  private let arguments: [String: Value]
+  private let arguments: [TextKey: Value]
   private let input: StagedPlan.Input
   private let slotCount: Int
   private let filter: FrameExpression?
@@ -32,7 +32,7 @@ struct LiveGroups: LiveContent {
   private var groups: [[ValueKey]: Group] = [:]
   private var sorted: LiveRows
 
-  init(_ select: Select, _ arguments: [String: Value]) throws(QueryError) {
+  init(_ select: Select, _ arguments: [TextKey: Value]) throws(QueryError) {
     self.select = select
     self.arguments = arguments
     let plan = try Stager.plan(select, arguments, .empty)
@@ -107,7 +107,7 @@ struct LiveGroups: LiveContent {
       let old = try document.before.flatMap { try frame(of: $0, document.id) }
       let new = try document.after.flatMap { try frame(of: $0, document.id) }
       guard old != new else { continue }
-      if let old { changed.insert(try change(old, by: -1)) }
+      if let old, !Probe.defect(.liveGroupKeepsLeaver) { changed.insert(try change(old, by: -1)) }
       if let new { changed.insert(try change(new, by: 1)) }
     }
     guard !changed.isEmpty else { return .untouched }

@@ -10,7 +10,7 @@ public struct LiveQuery: Sendable {
   /// What is observed, with its arguments: queries with equal identities have equal results.
   package enum Identity: Hashable, Sendable {
     case plan(Plan)
-    case statement(Statement, [String: Value])
+    case statement(Statement, [TextKey: Value])
   }
 
   package let identity: Identity
@@ -29,7 +29,7 @@ public struct LiveQuery: Sendable {
   ///   - statement: What to observe.
   ///   - arguments: The values of its parameters.
   /// - Throws: `argument` for a parameter without a value; `unsupported` for a statement other than a query.
-  public init(_ statement: Statement, arguments: [String: Value] = [:]) throws(QueryError) {
+  public init(_ statement: Statement, arguments: [TextKey: Value] = [:]) throws(QueryError) {
     dependencies = try statement.dependencies(arguments)
     isPolled = try statement.readsSystem
     switch try Kind(statement) {
@@ -53,14 +53,14 @@ public struct LiveQuery: Sendable {
   /// Prepares a live query from DQL.
   ///
   /// - Throws: What parsing throws, and preparing a statement.
-  public init(dql text: String, arguments: [String: Value] = [:]) throws(QueryError) {
+  public init(dql text: String, arguments: [TextKey: Value] = [:]) throws(QueryError) {
     try self.init(try DQL.parse(text), arguments: arguments)
   }
 
   /// Checks what only the store can tell: whether the joins of a query find their partners by an index.
   ///
   /// - Throws: `unsupported`; `StoreError`.
-  package static func check(_ statement: Statement, arguments: [String: Value], in store: Store) throws {
+  package static func check(_ statement: Statement, arguments: [TextKey: Value], in store: Store) throws {
     let joins = statement.selects.filter { !$0.joins.isEmpty && !$0.expressions.contains(where: \.hasQuery) }
     guard !joins.isEmpty else { return }
     try store.read { transaction in

@@ -12,12 +12,12 @@ struct LiveRerun: LiveContent {
   }
 
   private let statement: Statement
-  private let arguments: [String: Value]
+  private let arguments: [TextKey: Value]
   private var sources: [Source] = []
   private var isStarted = false
   private(set) var rows = RowList<Row>()
 
-  init(_ statement: Statement, _ arguments: [String: Value], _ dependencies: [LiveDependency])
+  init(_ statement: Statement, _ arguments: [TextKey: Value], _ dependencies: [LiveDependency])
     throws(QueryError)
   {
     self.statement = statement
@@ -64,7 +64,7 @@ struct LiveRerun: LiveContent {
 
   private func isTouched(_ change: Change, _ matcher: RecordMatcher) -> Bool {
     let id = change.id
-    for case let record? in [change.before, change.after] {
+    for case let record? in [Probe.defect(.rerunForgetsBefore) ? nil : change.before, change.after] {
       let matches = record.withView { $0.isAlive && matcher.matches(id.bytes.span.bytes, $0) }
       if matches { return true }
     }

@@ -86,7 +86,7 @@ struct ValueHash: Hashable, Sendable {
     case .double(let number): self.init(number)
     case .string(let string): self.init(.string, Array(string.utf8).span.bytes)
     case .bytes(let bytes): self.init(.binary, bytes.span.bytes)
-    case .null, .array, .map, .attachment: return nil
+    case .null, .array, .map, .attachment, .decimal: return nil
     }
   }
 

@@ -11,11 +11,11 @@ package struct ObserverIndex: Sendable {
   package typealias ID = UInt64
 
   private struct Place {
-    let collection: String
+    let collection: TextKey
     let condition: ObserverCondition
   }
 
-  private var tables: [String: ObserverTable] = [:]
+  private var tables: [TextKey: ObserverTable] = [:]
   private var places: [ID: [Place]] = [:]
 
   package init() {}
@@ -29,9 +29,9 @@ package struct ObserverIndex: Sendable {
   ///   - collection: A collection that it reads.
   ///   - predicate: What documents there must satisfy to matter, bound; `nil` when all of them matter.
   package mutating func insert(_ id: ID, collection: String, predicate: Expression?) {
-    let place = Place(collection: collection, condition: ObserverCondition(predicate))
+    let place = Place(collection: TextKey(collection), condition: ObserverCondition(predicate))
     places[id, default: []].append(place)
-    tables[collection, default: ObserverTable()].insert(id, place.condition)
+    tables[place.collection, default: ObserverTable()].insert(id, place.condition)
   }
 
   /// Forgets a query; one that is not here is ignored.
@@ -48,7 +48,7 @@ package struct ObserverIndex: Sendable {
   ///   compare, and *f* queries found; the number of the others does not matter.
   package mutating func affected(by commit: Commit) -> [ID] {
     var found: Set<ID> = []
-    var visited: Set<String> = []
+    var visited: Set<TextKey> = []
     var latest: Collection?
     for change in commit.changes {
       let collection: Collection
@@ -57,7 +57,7 @@ package struct ObserverIndex: Sendable {
       } else {
         collection = change.collection
         latest = collection
-        if visited.insert(collection.name).inserted {
+        if visited.insert(TextKey(collection.name)).inserted {
           found.formUnion(tables[collection.name]?.unconditional ?? [])
         }
       }
@@ -124,7 +124,7 @@ private struct ObserverTable: Sendable {
       keyCount = keys.count
       for path in fields.keys { fields[path]?.path.resolve(keys) }
     }
-    find(change.before, &found)
+    if !Probe.defect(.observerIndexForgetsBefore) { find(change.before, &found) }
     find(change.after, &found)
   }
 

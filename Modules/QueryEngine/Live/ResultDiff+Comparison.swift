@@ -143,7 +143,7 @@ extension ResultDiff {
   /// What makes two rows the same one: what they stand for, or where that is nothing, what they show.
   private enum Identity: Hashable {
     case subject(Row.Subject)
-    case values([String: Value])
+    case values([TextKey: Value])
     case unreadable
 
     init(_ row: Row) {

@@ -114,7 +114,7 @@ extension RecordMatcher {
     case .bytes(let bytes):
       node.operation = .compareBytes
       node.constants = addText(bytes)
-    case .array, .map, .attachment: return nil
+    case .array, .map, .attachment, .decimal: return nil
     }
     return node
   }
@@ -128,13 +128,14 @@ extension RecordMatcher {
       switch element {
       case .int(let number): numbers.append(number)
       case .string(let string): strings.append(Array(string.utf8))
-      case .null, .bool, .double, .bytes, .array, .map, .counter, .attachment: return nil
+      case .null, .bool, .double, .bytes, .array, .map, .counter, .attachment, .decimal: return nil
       }
     }
     guard numbers.isEmpty || strings.isEmpty else { return nil }
     if strings.isEmpty {
       node.constants = ConstantRange(start: Int32(ints.count), count: Int32(numbers.count))
       ints += numbers.sorted()
+      if Probe.defect(.listOfIntegersShort), node.constants.count > 0 { node.constants.count -= 1 }
     } else {
       let sorted = strings.sorted { $0.span.bytes.compare($1.span.bytes) < 0 }.map { addText($0) }
       node.operation = .inStrings

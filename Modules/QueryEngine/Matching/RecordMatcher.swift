@@ -26,7 +26,7 @@ public struct RecordMatcher: Sendable {
   ///   - context: The statement that the predicate belongs to.
   /// - Throws: `argument` when one has no value, `limit` when one is nested too deeply.
   public init(
-    _ predicate: Expression?, arguments: [String: Value] = [:], context: StatementContext? = nil
+    _ predicate: Expression?, arguments: [TextKey: Value] = [:], context: StatementContext? = nil
   ) throws(QueryError) {
     self.context = context
     guard let predicate else { return }

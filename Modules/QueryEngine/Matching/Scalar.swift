@@ -3,7 +3,8 @@ import CRDTCore
 /// A value while a program runs, without memory of its own: a number, or where bytes lie.
 struct Scalar: BitwiseCopyable {
   enum Kind: UInt8 {
-    case missing, null, bool, int, double, counter, string, bytes, array, object, attachment
+    case missing, null, bool, int, double, counter, string, bytes, array, object, attachment,
+      decimal
   }
 
   /// Which memory a value's bytes lie in.
@@ -70,6 +71,7 @@ struct Scalar: BitwiseCopyable {
     case .array: .array
     case .object: .object
     case .attachment: .attachment
+    case .decimal: .decimal
     }
   }
 
@@ -81,7 +83,7 @@ struct Scalar: BitwiseCopyable {
     case .int: .int(int)
     case .double: .double(double)
     case .counter: .counter(int)
-    case .missing, .string, .bytes, .array, .object, .attachment: nil
+    case .missing, .string, .bytes, .array, .object, .attachment, .decimal: nil
     }
   }
 
@@ -93,7 +95,21 @@ struct Scalar: BitwiseCopyable {
     case (.double, .double): return SortOrder.compare(left.double, right.double)
     case (.double, _): return -SortOrder.compare(right.int, left.double)
     case (_, .double): return SortOrder.compare(left.int, right.double)
+    case _ where Probe.defect(.programComparesDoubles):
+      return SortOrder.compare(Double(left.int), Double(right.int))
     default: return left.int < right.int ? -1 : left.int > right.int ? 1 : 0
+    }
+  }
+}
+
+extension Scalar {
+  /// A truth value; what is none is missing.
+  init(of truth: Truth) {
+    switch truth {
+    case .no: self.init(false)
+    case .yes: self.init(true)
+    case .null: self = .null
+    case .missing, .other: self = .missing
     }
   }
 }
@@ -104,7 +120,7 @@ extension Truth {
     case .missing: self = .missing
     case .null: self = .null
     case .bool: self = scalar.bool ? .yes : .no
-    case .int, .double, .counter, .string, .bytes, .array, .object, .attachment: self = .other
+    case .int, .double, .counter, .string, .bytes, .array, .object, .attachment, .decimal: self = .other
     }
   }
 }

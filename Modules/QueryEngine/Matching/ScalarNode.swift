@@ -8,7 +8,7 @@ struct ScalarNode {
     // Without children.
     case constant, key, field, identifier, variable, general
     // Over one child.
-    case negate, not, isNotTrue, isNull, isMissing, like, regular
+    case negate, not, isNotTrue, isNull, isMissing, like, regular, listed
     // Over two.
     case compare, same, xor, arithmetic, membership
     // Over three: the subject and its bounds.
@@ -25,6 +25,7 @@ struct ScalarNode {
   var symbol = BinaryOperator.equal
   var function = Function.abs
   var quantifier = Quantifier.any
+  var listTest = ListTest.Kind.membership
   var keyID: UInt16 = 0
   /// An index into one of the program's tables, or a variable's slot.
   var operand: Int32 = 0

@@ -69,7 +69,7 @@ extension ScalarProgram {
     } else if case .map(let members) = try value(of: source, document, scratch) {
       for (key, value) in SortOrder.sorted(members) where !isDecided {
         let mark = scratch.mark
-        if positionSlot >= 0 { scratch.variables[positionSlot] = scratch.scalar(of: .string(key)) }
+        if positionSlot >= 0 { scratch.variables[positionSlot] = scratch.scalar(of: .string(key.text)) }
         scratch.variables[slot] = scratch.scalar(of: value)
         count += 1
         try scratch.spend(Self.stepsPerElement, scope.context)

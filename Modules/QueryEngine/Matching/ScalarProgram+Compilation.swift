@@ -3,9 +3,18 @@ import CRDTCore
 extension ScalarProgram {
   mutating func compile(_ expression: Expression) {
     // What is done in place is not told apart by types.
-    guard scope.context?.strictTypes != true, expression.runsInPlace else {
+    let hasForm = expression.runsInPlace && !(hasDecimals && expression.makesDecimals)
+    guard scope.context?.strictTypes != true, hasForm else {
       generals.append(RecordExpression(expression, scope.context))
       append(ScalarNode(operation: .general, operand: Int32(generals.count - 1)), [])
+      return
+    }
+    if let test = ListTest(expression), let list = scope.lists.list(test.elements, by: test.rule) {
+      lists.append(list)
+      append(
+        ScalarNode(
+          operation: .listed, flag: test.isNegated, listTest: test.kind, operand: Int32(lists.count - 1)),
+        [test.subject])
       return
     }
     switch expression {
@@ -78,6 +87,7 @@ extension ScalarProgram {
     case .array: return box(value, .array)
     case .map: return box(value, .object)
     case .attachment: return box(value, .attachment)
+    case .decimal: return box(value, .decimal)
     }
   }
 
@@ -157,6 +167,12 @@ extension Expression {
     // What compares must know the collations of its operands.
     default: !children.contains { if case .collate = $0 { true } else { false } }
     }
+  }
+
+  /// Whether decimals are worked with anywhere in it, for which there is no form in place.
+  var makesDecimals: Bool {
+    if case .call(.decimal, _) = self { return true }
+    return children.contains(where: \.makesDecimals)
   }
 
   private var runsInPlaceWhole: Bool { runsInPlace && children.allSatisfy(\.runsInPlaceWhole) }

@@ -19,6 +19,8 @@ extension ScalarProgram {
     case .general:
       return scratch.scalar(
         of: try generals[Int(node.operand)].evaluate(document, keys, &scratch))
+    case .listed:
+      return try listed(node, try scalar(index + 1, document, &scratch), document, scratch)
     case .negate, .not, .isNotTrue, .isNull, .isMissing, .like, .regular:
       return try unary(node, try scalar(index + 1, document, &scratch), document, &scratch)
     case .compare, .same, .xor, .arithmetic, .membership:

@@ -84,6 +84,7 @@ extension ScalarProgram {
     case .bytes: Evaluator.typeName(.bytes([]))
     case .array: Evaluator.typeName(.array([]))
     case .object, .attachment: Evaluator.typeName(.map([:]))
+    case .decimal: Evaluator.typeName(.decimal(.zero))
     }
   }
 

@@ -31,10 +31,30 @@ extension ScalarProgram {
     case .boolean, .number: return Scalar.comparePlain(left, right)
     case .string, .binary:
       return bytes(of: left, document, scratch).compare(bytes(of: right, document, scratch))
-    case .array, .object, .attachment:
+    case .array, .object, .attachment, .decimal:
       return SortOrder.compare(
         try value(of: left, document, scratch), try value(of: right, document, scratch))
     }
+  }
+
+  /// What a test says of a value and a constant list.
+  func listed(
+    _ node: ScalarNode, _ subject: Scalar, _ document: borrowing DocumentView,
+    _ scratch: borrowing ScalarScratch
+  ) throws(QueryError) -> Scalar {
+    let list = lists[Int(node.operand)]
+    let isThere: Bool
+    switch subject.kind {
+    case .missing, .null: isThere = false
+    case .bool: isThere = list.contains(subject.bool)
+    case .int, .counter: isThere = list.contains(subject.int)
+    case .double: isThere = list.contains(subject.double)
+    case .string: isThere = list.contains(text: bytes(of: subject, document, scratch))
+    case .bytes, .array, .object, .attachment, .decimal:
+      isThere = try value(of: subject, document, scratch).map { list.contains($0, for: node.listTest) } ?? false
+    }
+    return Scalar(
+      of: node.listTest.answer(.init(subject), hasNull: list.hasNull, isNegated: node.flag, isThere: isThere))
   }
 
   /// Whether an array has an element equal to `subject`: SQL's IN.

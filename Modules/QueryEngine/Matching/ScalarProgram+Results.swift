@@ -14,7 +14,7 @@ extension ScalarProgram {
     case .double: KeyBytes.append(scalar.double, to: &key)
     case .string, .bytes:
       KeyBytes.append(bytes(of: scalar, document, scratch), isText: scalar.kind == .string, to: &key)
-    case .null, .array, .object, .attachment:
+    case .null, .array, .object, .attachment, .decimal:
       KeyBytes.append(try value(of: scalar, document, scratch), to: &key)
     }
   }

@@ -15,8 +15,11 @@ struct ScalarProgram: Sendable {
   var boxes: [Value] = []
   var patterns: [LikePattern?] = []
   var programs: [RegularProgram] = []
+  var lists: [ConstantList] = []
   var generals: [RecordExpression] = []
   let scope: EvaluationScope
+  /// Whether decimals are worked with anywhere in the expression.
+  let hasDecimals: Bool
   private(set) var keys = KeyTable()
 
   /// - Parameters:
@@ -25,6 +28,7 @@ struct ScalarProgram: Sendable {
   init(_ expression: Expression, _ context: StatementContext? = nil) {
     self.expression = expression
     scope = EvaluationScope(expression, context)
+    hasDecimals = expression.makesDecimals
     compile(expression)
   }
 
@@ -65,7 +69,7 @@ struct ScalarProgram: Sendable {
   }
 
   /// The expression's value for a row of values.
-  func evaluate(_ fields: [String: Value]) throws(QueryError) -> Value? {
+  func evaluate(_ fields: [TextKey: Value]) throws(QueryError) -> Value? {
     try Evaluator.evaluate(expression, row: { Value.map(fields).value(at: $0) }, in: scope)
   }
 

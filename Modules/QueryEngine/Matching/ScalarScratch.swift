@@ -87,6 +87,7 @@ struct ScalarScratch {
     case .array: return boxed(value, .array)
     case .map: return boxed(value, .object)
     case .attachment: return boxed(value, .attachment)
+    case .decimal: return boxed(value, .decimal)
     }
   }
 

@@ -13,7 +13,17 @@ enum Truth: UInt8 {
     case nil: self = .missing
     case .null: self = .null
     case .bool(let flag): self = flag ? .yes : .no
-    case .int, .double, .string, .bytes, .array, .map, .counter, .attachment: self = .other
+    case .int, .double, .string, .bytes, .array, .map, .counter, .attachment, .decimal: self = .other
+    }
+  }
+
+  /// The value that says the same; nothing but a truth value, null and missing has one.
+  var value: Value? {
+    switch self {
+    case .no: .bool(false)
+    case .yes: .bool(true)
+    case .null: .null
+    case .missing, .other: nil
     }
   }
 

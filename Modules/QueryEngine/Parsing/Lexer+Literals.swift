@@ -119,15 +119,18 @@ extension Lexer {
     return unit
   }
 
-  /// A name in backticks; it has no escapes and is not empty.
+  /// A name in backticks, which may be empty; two backticks in it are one of the name.
   mutating func readQuotedName() throws(QueryError) -> String {
-    let start = offset
+    let (start, backtick) = (offset, UInt8(ascii: "`"))
     offset += 1
-    guard let length = text[offset...].firstIndex(of: UInt8(ascii: "`")).map({ $0 - offset }) else {
-      throw failure("this name is never closed", at: start, expected: ["`"])
+    var bytes: [UInt8] = []
+    while let end = text[offset...].firstIndex(of: backtick) {
+      bytes += text[offset..<end]
+      offset = end + 1
+      guard peek() == backtick else { return String(decoding: bytes, as: UTF8.self) }
+      bytes.append(backtick)
+      offset += 1
     }
-    guard length > 0 else { throw failure("a name is empty", at: start) }
-    defer { offset += length + 1 }
-    return String(decoding: text[offset..<offset + length], as: UTF8.self)
+    throw failure("this name is never closed", at: start, expected: ["`"])
   }
 }

@@ -10,7 +10,7 @@ struct HintComment {
 ///
 /// Every input ends in tokens or an error, in time linear in its length.
 struct Lexer {
-  /// Which language's tokens are read: DQL has comments and backticks, the builder language `&&` and `$`.
+  /// Which language's tokens are read: DQL has comments, the builder language `&&` and `$`.
   enum Dialect { case dql, builder }
 
   let text: [UInt8]
@@ -64,7 +64,7 @@ struct Lexer {
     if byte.isDigit { return try readNumber() }
     switch byte {
     case UInt8(ascii: "'"), UInt8(ascii: "\""): return .string(try readString(closing: byte))
-    case UInt8(ascii: "`") where dialect == .dql: return .quoted(try readQuotedName())
+    case UInt8(ascii: "`"): return .quoted(try readQuotedName())
     default: break
     }
     guard let symbol = readSymbol() else {

@@ -1,3 +1,5 @@
+package import CRDTCore
+
 /// A statement, and where its parts stand in the text it was parsed from.
 package struct ParsedStatement: Sendable {
   package let statement: Statement
@@ -11,8 +13,8 @@ package struct ParsedStatement: Sendable {
 package struct SourceMap: Sendable {
   /// What an error can be about.
   package enum Part: Hashable, Sendable {
-    case parameter(String)
-    case collection(String)
+    case parameter(TextKey)
+    case collection(TextKey)
     /// A field, by its path as it is written.
     case path(FieldPath)
     /// An aggregate, as it is written.
@@ -58,8 +60,8 @@ package struct SourceMap: Sendable {
     guard let found = error.found else { return error }
     let place = offsets.first { entry in
       switch entry.part {
-      case .parameter(let name): error.code == .argument && name == found
-      case .collection(let name): error.code != .argument && name == found
+      case .parameter(let name): error.code == .argument && name.text.isSame(as: found)
+      case .collection(let name): error.code != .argument && name.text.isSame(as: found)
       case .path, .aggregate, .operation: false
       }
     }

@@ -129,7 +129,7 @@ extension Parser {
     }
   }
 
-  private static let infixWords: Set<String> = [
+  private static let infixWords: Set<TextKey> = [
     "AND", "OR", "XOR", "NOT", "IS", "IN", "BETWEEN", "LIKE", "ILIKE", "SIMILAR", "COLLATE",
   ]
 }

@@ -26,7 +26,7 @@ extension Hints {
   }
 
   /// Takes directives by their keys.
-  init(directives: [String: Value]) throws(QueryError) {
+  init(directives: [TextKey: Value]) throws(QueryError) {
     self.init()
     if let value = directives["#index"] { indexes = try Self.indexes(value) }
     if let value = directives["#prefer_order"] {
@@ -48,18 +48,18 @@ extension Hints {
   }
 
   /// One name or several; the empty name means none.
-  private static func indexes(_ value: Value) throws(QueryError) -> [String] {
+  private static func indexes(_ value: Value) throws(QueryError) -> [TextKey] {
     switch value {
-    case .string(let name): return name.isEmpty ? [] : [name]
+    case .string(let name): return name.isEmpty ? [] : [TextKey(name)]
     case .array(let elements):
-      let names = elements.compactMap { if case .string(let name) = $0 { name } else { nil } }
-      if names.count == elements.count { return names.filter { !$0.isEmpty } }
+      let names = elements.compactMap { if case .string(let name) = $0 { TextKey(name) } else { nil } }
+      if names.count == elements.count { return names.filter { !$0.text.isEmpty } }
     default: break
     }
     throw QueryError(.argument, "the directive '#index' is a name, or an array of names")
   }
 
-  private static func count(_ directives: [String: Value], _ key: String) throws(QueryError) -> Int? {
+  private static func count(_ directives: [TextKey: Value], _ key: String) throws(QueryError) -> Int? {
     guard let value = directives[key] else { return nil }
     guard case .int(let number) = value, number >= 0, let count = Int(exactly: number) else {
       throw QueryError(.argument, "the directive '\(key)' is a whole number that is not negative")

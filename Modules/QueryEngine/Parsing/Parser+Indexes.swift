@@ -44,7 +44,7 @@ extension Parser {
   private mutating func parseIndexKey() throws(QueryError) -> CreateIndex.Key {
     try count(1)
     var part = CreateIndex.Key.Part.value
-    let path: [String]
+    let path: [TextKey]
     if accept(.openParenthesis) {
       try expect("LOWER")
       try expect(.openParenthesis)
@@ -65,14 +65,23 @@ extension Parser {
     return CreateIndex.Key(path, part: part, descending: descending)
   }
 
-  private mutating func parseKeys() throws(QueryError) -> [String] {
-    var keys = [try parseName("a field's name")]
-    while accept(.dot) {
-      guard let name = current.name else { throw unexpected(["a field's name"]) }
-      advance()
-      keys.append(name)
-      guard keys.count <= Limits.depth else {
-        throw failure(.limit, "the path is longer than \(Limits.depth) steps")
+  private mutating func parseKeys() throws(QueryError) -> [TextKey] {
+    var keys = [TextKey(try parseName("a field's name"))]
+    while true {
+      if accept(.dot) {
+        guard let name = current.name else { throw unexpected(["a field's name"]) }
+        advance()
+        keys.append(TextKey(name))
+      } else if at(.openBracket), case .string(let key) = peek().kind {
+        advance()
+        advance()
+        try expect(.closeBracket)
+        keys.append(TextKey(key))
+      } else {
+        break
+      }
+      guard keys.count <= Limits.pathSteps else {
+        throw failure(.limit, "the path is longer than \(Limits.pathSteps) steps")
       }
     }
     return keys

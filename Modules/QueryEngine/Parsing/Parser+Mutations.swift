@@ -32,6 +32,9 @@ extension Parser {
   private mutating func parseDocuments() throws(QueryError) -> [Expression] {
     let context = "a document"
     bareKeys = .refused
+    // An array of documents and a document's own map do not count.
+    levelLimit = Limits.depth + 2
+    defer { levelLimit = Limits.depth }
     var documents: [Expression] = []
     repeat {
       try expect(.openParenthesis)

@@ -39,17 +39,17 @@ extension Parser {
     }
   }
 
-  /// `:name`; the name stands right after the colon and may be a keyword.
+  /// `:name`; the name stands right after the colon and may be a keyword, or in backticks.
   private mutating func parseParameter() throws(QueryError) -> ParsedExpression {
     let next = peek()
-    guard case .word(let name) = next.kind, next.start == current.end else {
+    guard let name = next.name, next.start == current.end else {
       advance()
       throw unexpected(["a parameter's name"])
     }
-    sourceMap.note(.parameter(name), at: current.start)
+    sourceMap.note(.parameter(TextKey(name)), at: current.start)
     advance()
     advance()
-    return try node(.parameter(name))
+    return try node(.parameter(TextKey(name)))
   }
 
   /// What begins with a keyword.
@@ -83,29 +83,39 @@ extension Parser {
     return try node(.path(path))
   }
 
-  /// `name.name[0]…`; after a dot any word is a name.
+  /// `name.name[0]['name']…`; after a dot any word is a name.
   mutating func parsePath() throws(QueryError) -> FieldPath {
-    var path: FieldPath = [.key(try parseName("an expression (or a field's name)", or: "COLLECTION"))]
+    var path: FieldPath = [.key(TextKey(try parseName("an expression (or a field's name)", or: "COLLECTION")))]
     while true {
       if accept(.dot) {
         guard let name = current.name else { throw unexpected(["a field's name"]) }
         advance()
-        path.append(.key(name))
+        path.append(.key(TextKey(name)))
       } else if accept(.openBracket) {
-        guard case .integer(let magnitude) = current.kind, let index = Int(exactly: magnitude) else {
-          throw unexpected(["an index"])
-        }
-        advance()
+        path.append(try parseSubscript())
         try expect(.closeBracket)
-        path.append(.index(index))
       } else {
         break
       }
-      guard path.count <= Limits.depth else {
-        throw failure(.limit, "the path is longer than \(Limits.depth) steps")
+      guard path.count <= Limits.pathSteps else {
+        throw failure(.limit, "the path is longer than \(Limits.pathSteps) steps")
       }
     }
     return path
+  }
+
+  /// What stands in the brackets of a path: a key in quotes, or an index.
+  mutating func parseSubscript() throws(QueryError) -> PathComponent {
+    switch current.kind {
+    case .string(let key):
+      advance()
+      return .key(TextKey(key))
+    case .integer(let magnitude):
+      guard let index = Int(exactly: magnitude) else { throw failure(.argument, "an index exceeds 64 bits") }
+      advance()
+      return .index(index)
+    case .word, .quoted, .double, .symbol, .end: throw unexpected(["a key in quotes", "an index"])
+    }
   }
 
   private mutating func parseArray() throws(QueryError) -> ParsedExpression {
@@ -115,20 +125,20 @@ extension Parser {
       repeat { elements.append(try parseOperators(above: 0)) } while accept(.comma)
     }
     try expect(.closeBracket)
-    return try node(.array(elements.map(\.expression)), above: elements)
+    return try container(.array(elements.map(\.expression)), of: elements)
   }
 
   private mutating func parseObject() throws(QueryError) -> ParsedExpression {
     try expect(.openBrace)
     var members: [ObjectMember] = []
     var parts: [ParsedExpression] = []
-    var keys: Set<String> = []
+    var keys: Set<TextKey> = []
     if !at(.closeBrace) {
       repeat {
         let start = current
         let key = try parseKey()
         if case .literal(.string(let name)) = key.expression {
-          guard keys.insert(name).inserted else {
+          guard keys.insert(TextKey(name)).inserted else {
             throw failure(.syntax, "an object has a key twice", at: start)
           }
         } else {
@@ -141,7 +151,7 @@ extension Parser {
       } while accept(.comma)
     }
     try expect(.closeBrace)
-    return try node(.object(members), above: parts)
+    return try container(.object(members), of: parts)
   }
 
   /// A key in quotes, or an expression that gives the key.

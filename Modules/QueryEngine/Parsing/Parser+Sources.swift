@@ -15,10 +15,10 @@ extension Parser {
     if isDeclared, at(.openParenthesis) { source.types = try parseTypes() }
     if allowsAlias {
       if accept("AS") {
-        source.alias = try parseName("an alias")
+        source.alias = TextKey(try parseName("an alias"))
       } else if isAlias(current) {
         impliedAlias = current
-        source.alias = try parseName("an alias")
+        source.alias = TextKey(try parseName("an alias"))
       }
     }
     qualifier = source.name
@@ -34,12 +34,12 @@ extension Parser {
       advance()
       name = SystemCollection.prefix + (try parseName("a system collection's name"))
     }
-    guard name.utf8.count <= Limits.collectionNameBytes, !name.utf8.contains(0) else {
+    guard (1...Limits.collectionNameBytes).contains(name.utf8.count), !name.utf8.contains(0) else {
       throw failure(
-        .argument, "a collection's name has at most \(Limits.collectionNameBytes) bytes, none of them zero",
+        .argument, "a collection's name has 1 to \(Limits.collectionNameBytes) bytes, none of them zero",
         at: start)
     }
-    sourceMap.note(.collection(name), at: start.start)
+    sourceMap.note(.collection(TextKey(name)), at: start.start)
     return name
   }
 
@@ -72,7 +72,7 @@ extension Parser {
       let clause = current
       if ids == nil, accept("IDS") {
         try refuseInSubscription("USE IDS", at: clause)
-        ids = .in(.path([.key(source.name), .key("_id")]), try parseIDs(), negated: false)
+        ids = .in(.path([.key(TextKey(source.name)), .key("_id")]), try parseIDs(), negated: false)
       } else if source.hints.indexes == nil, accept("INDEX") {
         source.hints.indexes = try parseIndexNames()
       } else if accept("DIRECTIVES") {
@@ -111,12 +111,12 @@ extension Parser {
   }
 
   /// Names of indexes; the empty name alone means none.
-  private mutating func parseIndexNames() throws(QueryError) -> [String] {
-    var names: [String] = []
+  private mutating func parseIndexNames() throws(QueryError) -> [TextKey] {
+    var names: [TextKey] = []
     repeat {
       guard case .string(let name) = current.kind else { throw unexpected(["an index's name in quotes"]) }
       advance()
-      if !name.isEmpty { names.append(name) }
+      if !name.isEmpty { names.append(TextKey(name)) }
     } while accept(.comma)
     return names
   }

@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// What mistyped words were probably meant to be.
 extension Parser {
   /// The words that may stand behind any operand.

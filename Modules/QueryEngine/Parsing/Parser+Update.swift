@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 
 /// `UPDATE`.
 extension Parser {
@@ -7,8 +7,8 @@ extension Parser {
     let target: Source
     var assignments: [Update.Assignment] = []
     var applications: [Update.Application] = []
-    var removals: [[String]] = []
-    var paths: Set<[String]> = []
+    var removals: [[TextKey]] = []
+    var paths: Set<[TextKey]> = []
   }
 
   mutating func parseUpdate() throws(QueryError) -> Update {
@@ -71,7 +71,7 @@ extension Parser {
 
   /// `= value`, or one of the older forms with an arrow: `-> (…)`, `-> tombstone()`, `-> default()`.
   private mutating func parseAssignment(
-    to path: [String], _ changes: inout Changes, at start: Token
+    to path: [TextKey], _ changes: inout Changes, at start: Token
   ) throws(QueryError) {
     guard accept(.arrow) else {
       try claim(path, &changes, at: start)
@@ -102,7 +102,7 @@ extension Parser {
   }
 
   /// `name = value, name -> tombstone(), …)`: fields of a map.
-  private mutating func parseMembers(of path: [String], _ changes: inout Changes) throws(QueryError) {
+  private mutating func parseMembers(of path: [TextKey], _ changes: inout Changes) throws(QueryError) {
     try nested { (parser) throws(QueryError) in
       repeat {
         let start = parser.current
@@ -116,7 +116,7 @@ extension Parser {
 
   // MARK: Targets
 
-  private mutating func parseTarget(_ changes: inout Changes) throws(QueryError) -> [String] {
+  private mutating func parseTarget(_ changes: inout Changes) throws(QueryError) -> [TextKey] {
     let start = current
     let path = try keys(of: parseTargetPath().unqualified(by: changes.target.name), at: start)
     try claim(path, &changes, at: start)
@@ -129,8 +129,8 @@ extension Parser {
   }
 
   /// A path that can be changed: keys only, and not the id.
-  private func keys(of path: FieldPath, at start: Token) throws(QueryError) -> [String] {
-    var keys: [String] = []
+  private func keys(of path: FieldPath, at start: Token) throws(QueryError) -> [TextKey] {
+    var keys: [TextKey] = []
     for component in path {
       switch component {
       case .key(let key): keys.append(key)
@@ -141,7 +141,7 @@ extension Parser {
   }
 
   /// Takes a path for one change.
-  private func claim(_ path: [String], _ changes: inout Changes, at start: Token) throws(QueryError) {
+  private func claim(_ path: [TextKey], _ changes: inout Changes, at start: Token) throws(QueryError) {
     if path.first == "_id" { throw failure(.syntax, "The document id `_id` cannot be modified", at: start) }
     guard changes.paths.insert(path).inserted else {
       throw failure(.syntax, "More than one modification specified for the path", at: start)
@@ -168,11 +168,11 @@ extension Update {
 
 extension Source {
   /// The type that the statement declares for a field; `nil` when it declares none.
-  package func declaredType(of path: [String]) -> FieldType? {
+  package func declaredType(of path: [TextKey]) -> FieldType? {
     var fields = types
     var type: FieldType?
     for key in path {
-      guard let field = fields.first(where: { $0.name == key }) else { return nil }
+      guard let field = fields.first(where: { $0.$name == key }) else { return nil }
       type = field.type
       if case .map(let inner) = field.type { fields = inner } else { fields = [] }
     }

@@ -4,12 +4,14 @@ import CRDTCore
 struct ParsedExpression {
   var expression: Expression
   var depth: Int
+  /// How deep arrays and objects nest at its top.
+  var levels = 0
 }
 
 /// A cursor over a query's tokens, and the bounds that both grammars keep to.
 ///
 /// The grammars are extensions: recursive descent for statements, precedence climbing for expressions
-/// (Pratt, "Top Down Operator Precedence", POPL 1973). Recursion and trees are bounded by `Limits.depth`,
+/// (Pratt, "Top Down Operator Precedence", POPL 1973). Recursion and trees are bounded by `Limits.expressionDepth`,
 /// so no input exhausts the stack.
 struct Parser {
   let text: [UInt8]
@@ -23,6 +25,8 @@ struct Parser {
   var impliedAlias: Token?
   /// What a bare word means as the key of an object literal.
   var bareKeys = BareKeys.fields
+  /// How deep arrays and objects may nest here.
+  var levelLimit = Limits.depth
   /// Whether the statement is to be subscribed to.
   var isSubscription = false
   /// The comments that advise the planner and whose source is still to come.
@@ -117,8 +121,8 @@ struct Parser {
   mutating func nested<Result>(
     _ body: (inout Parser) throws(QueryError) -> Result
   ) throws(QueryError) -> Result {
-    guard nesting < Limits.depth else {
-      throw failure(.limit, "the query is nested deeper than \(Limits.depth) levels")
+    guard nesting < Limits.expressionDepth else {
+      throw failure(.limit, "the query is nested deeper than \(Limits.expressionDepth) levels")
     }
     nesting += 1
     defer { nesting -= 1 }
@@ -131,10 +135,22 @@ struct Parser {
   ) throws(QueryError) -> ParsedExpression {
     try count(1)
     let depth = below.reduce(0) { max($0, $1.depth) } + 1
-    guard depth <= Limits.depth else {
-      throw failure(.limit, "the query is nested deeper than \(Limits.depth) levels")
+    guard depth <= Limits.expressionDepth else {
+      throw failure(.limit, "the query is nested deeper than \(Limits.expressionDepth) levels")
     }
     return ParsedExpression(expression: expression, depth: depth)
+  }
+
+  /// An array or an object of `parts`.
+  mutating func container(
+    _ expression: Expression, of parts: [ParsedExpression]
+  ) throws(QueryError) -> ParsedExpression {
+    var parsed = try node(expression, above: parts)
+    parsed.levels = parts.reduce(0) { max($0, $1.levels) } + 1
+    guard parsed.levels <= levelLimit else {
+      throw failure(.limit, "a value is nested deeper than \(Limits.depth) levels")
+    }
+    return parsed
   }
 
   /// A node that can fail when it is evaluated, and where it stands.

@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// One word of a query's text.
 struct Token {
   enum Kind: Hashable {
@@ -67,7 +69,7 @@ struct Token {
 ///
 /// The list is what the grammar needs, so that fields such as `year`, `value` and `id` stay bare words.
 enum ReservedWords {
-  static let all: Set<String> = [
+  static let all: Set<TextKey> = [
     "ALL", "ALTER", "AND", "ANY", "APPLY", "ARRAY", "AS", "ASC", "BETWEEN", "BY", "CASE", "CAST",
     "COLLECTION",
     "CROSS", "DELETE", "DESC", "DISTINCT", "DO", "ELSE", "END", "ESCAPE", "EVICT", "EXCEPT", "EXISTS",

@@ -151,15 +151,15 @@ struct AccessChoice {
   private mutating func considerIntersection(of fits: [IndexFit]) {
     let sorted = fits.enumerated().sorted { ($0.element.share, $0.offset) < ($1.element.share, $1.offset) }
     guard var scans = sorted.first.map({ [$0.element] }), let first = scans.first else { return }
-    var known = first.settledTerms
+    var known = first.narrowedTerms
     var share = first.share
     var rows = first.share
     for (_, fit) in sorted.dropFirst() where scans.count < min(hints.maximumScans ?? 2, Self.maximumScans) {
-      guard known.isDisjoint(with: fit.settledTerms) else { continue }
+      guard known.isDisjoint(with: fit.narrowedTerms) else { continue }
       // Reading its rows has to cost less than fetching what they rule out.
       guard Self.gatherCost * fit.share < Self.fetchCost * share * (1 - fit.share) else { continue }
       scans.append(fit)
-      known.formUnion(fit.settledTerms)
+      known.formUnion(fit.narrowedTerms)
       rows += fit.share
       share *= fit.share
     }
@@ -232,7 +232,7 @@ extension Hints {
   fileprivate func candidates(among all: [IndexInfo]) -> [IndexInfo] {
     guard let names = indexes else { return all }
     if names.isEmpty { return [] }
-    let named = all.filter { names.contains($0.definition.name) }
+    let named = all.filter { names.contains($0.definition.$name) }
     return named.isEmpty ? all : named
   }
 }

@@ -32,7 +32,7 @@ package enum AccessPath: Hashable, Sendable {
 /// Some of an index's rows, and the documents they stand for.
 package struct IndexScan: Hashable, Sendable {
   package var index: IndexInfo
-  /// Apart from each other, and in the order of the index.
+  /// Apart from each other by their values, and in the order of the index.
   package var spans: [IndexSpan]
   /// From the last row to the first.
   package var isReversed: Bool
@@ -41,21 +41,5 @@ package struct IndexScan: Hashable, Sendable {
     self.index = index
     self.spans = spans
     isReversed = reversed
-  }
-}
-
-/// The rows of an index between two places; without one, to the index's beginning or end.
-package struct IndexSpan: Hashable, Sendable {
-  package var from: IndexBound?
-  package var to: IndexBound?
-
-  package init(from: IndexBound? = nil, to: IndexBound? = nil) {
-    self.from = from
-    self.to = to
-  }
-
-  /// The rows whose first values are these.
-  package static func equal(_ values: [Value?]) -> IndexSpan {
-    IndexSpan(from: .before(values), to: .after(values))
   }
 }

@@ -15,7 +15,7 @@ package struct Advice: Hashable, Sendable {
 
   /// - Throws: `unsupported` for a statement that finds no documents; what planning throws.
   package init(
-    _ statement: Statement, arguments: [String: Value], catalogue: QueryCatalogue
+    _ statement: Statement, arguments: [TextKey: Value], catalogue: QueryCatalogue
   ) throws(QueryError) {
     let plan: Plan
     switch statement {
@@ -43,22 +43,22 @@ package struct Advice: Hashable, Sendable {
       return
     }
     let indexes = catalogue[plan.collection]?.indexes ?? []
-    var names = Set(indexes.map(\.definition.name))
+    var names = Set(indexes.map(\.definition.$name))
     for wish in wishes where !indexes.contains(where: { wish.isServed(by: $0.definition.fields) }) {
       let keys = Array(wish.keys.prefix(Self.maximumFields))
       guard !suggestions.contains(where: { $0.keys == keys }) else { continue }
       let name = Self.name(plan.collection, keys, besides: names)
-      names.insert(name)
+      names.insert(TextKey(name))
       suggestions.append(CreateIndex(name, on: plan.collection, keys))
     }
     outcome =
       suggestions.isEmpty ? "existing indexes serve the statement" : "new indexes would serve the statement"
   }
 
-  private static func name(_ collection: String, _ keys: [CreateIndex.Key], besides taken: Set<String>)
+  private static func name(_ collection: String, _ keys: [CreateIndex.Key], besides taken: Set<TextKey>)
     -> String
   {
-    let words = ["ix", collection] + keys.flatMap(\.path)
+    let words = ["ix", collection] + keys.flatMap(\.path).map(\.text)
     let plain = words.joined(separator: "_").unicodeScalars.prefix(80).map { scalar in
       scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) ? String(scalar) : "_"
     }
@@ -73,7 +73,7 @@ package struct Advice: Hashable, Sendable {
   }
 
   /// The row that ADVISE answers.
-  package var row: [String: Value] {
+  package var row: [TextKey: Value] {
     [
       "suggestions": .array(suggestions.map { .string(Statement.createIndex($0).description) }),
       "existing": .array(existing.map { .string($0) }), "outcome": .string(outcome),

@@ -277,9 +277,9 @@ struct LikePrefix {
 
 extension FieldPath {
   /// The path as an index has it; `nil` for the id and for elements of arrays.
-  var keys: [String]? {
+  var keys: [TextKey]? {
     guard first != .key("_id") else { return nil }
-    var keys: [String] = []
+    var keys: [TextKey] = []
     for component in self {
       guard case .key(let key) = component else { return nil }
       keys.append(key)

@@ -3,7 +3,7 @@ import DocStore
 
 extension Statement {
   /// What executing the statement would do, step by step, without doing it.
-  func explanation(_ arguments: [String: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> Value {
+  func explanation(_ arguments: [TextKey: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> Value {
     let root: PlanNode
     switch self {
     case .select(let select):
@@ -40,7 +40,7 @@ extension Statement {
 
 extension Select {
   /// The operators of the query.
-  func planRoot(_ arguments: [String: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> PlanNode {
+  func planRoot(_ arguments: [TextKey: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> PlanNode {
     if isStaged { return try Stager.plan(self, arguments, catalogue).root }
     return try Planner.plan(self, arguments: arguments, catalogue: catalogue).root
   }
@@ -48,7 +48,7 @@ extension Select {
 
 extension CompoundSelect {
   /// The operators of the queries and of what puts them together.
-  func planRoot(_ arguments: [String: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> PlanNode {
+  func planRoot(_ arguments: [TextKey: Value], _ catalogue: QueryCatalogue) throws(QueryError) -> PlanNode {
     var node = try body.planRoot(arguments, catalogue)
     if !order.isEmpty {
       var keys: [SortKey] = []
@@ -66,7 +66,7 @@ extension CompoundSelect {
 
 extension CompoundSelect.Operand {
   fileprivate func planRoot(
-    _ arguments: [String: Value], _ catalogue: QueryCatalogue
+    _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue
   ) throws(QueryError) -> PlanNode {
     switch self {
     case .select(let select): return try select.planRoot(arguments, catalogue)
@@ -117,7 +117,7 @@ extension PlanNode {
     }
   }
 
-  var details: [String: Value] {
+  var details: [TextKey: Value] {
     let printer = Printer()
     switch self {
     case .scan(let access, let collection, let covers):
@@ -134,11 +134,11 @@ extension PlanNode {
         "aggregates": .array(aggregates.map { .string($0.description) }),
       ]
     case .sort(let keys, let keep, _):
-      var details = ["keys": Value.array(keys.map { .string(printer.text(of: $0)) })]
+      var details: [TextKey: Value] = ["keys": Value.array(keys.map { .string(printer.text(of: $0)) })]
       details["keep"] = keep.map { .int(Int64($0)) }
       return details
     case .limit(let rows, let offset, let stopsEarly, _):
-      var details: [String: Value] = [:]
+      var details: [TextKey: Value] = [:]
       details["rows"] = rows.map { .int(Int64($0)) }
       if offset > 0 { details["offset"] = .int(Int64(offset)) }
       if rows != nil { details["stopsEarly"] = .bool(stopsEarly) }
@@ -159,8 +159,8 @@ extension PlanNode.Join {
     }
   }
 
-  fileprivate var details: [String: Value] {
-    var details: [String: Value] = [
+  fileprivate var details: [TextKey: Value] {
+    var details: [TextKey: Value] = [
       "collection": .string(collection), "join": .string(keepsUnmatched ? "left" : "inner"),
       "on": .string(condition.description),
     ]
@@ -178,8 +178,8 @@ extension PlanNode.Join {
 }
 
 extension AccessPath {
-  fileprivate var details: [String: Value] {
-    var details: [String: Value] = [:]
+  fileprivate var details: [TextKey: Value] {
+    var details: [TextKey: Value] = [:]
     switch self {
     case .collectionScan, .virtual: break
     case .ids(let ids): details["ids"] = .int(Int64(ids.count))
@@ -203,8 +203,8 @@ extension IndexScan {
   /// Spans beyond these are only counted.
   private static let shownSpans = 16
 
-  fileprivate var details: [String: Value] {
-    var details: [String: Value] = [
+  fileprivate var details: [TextKey: Value] {
+    var details: [TextKey: Value] = [
       "index": .string(index.definition.name),
       "spans": .array(spans.prefix(Self.shownSpans).map(\.explanation)),
       "reverse": .bool(isReversed),
@@ -217,7 +217,7 @@ extension IndexScan {
 extension IndexSpan {
   /// Where it begins and ends, as text, since bounds may have MISSING in them.
   fileprivate var explanation: Value {
-    var ends: [String: Value] = [:]
+    var ends: [TextKey: Value] = [:]
     ends["from"] = from.map { .string($0.explanation) }
     ends["to"] = to.map { .string($0.explanation) }
     return .map(ends)
@@ -238,7 +238,7 @@ extension IndexBound {
     case .double(let number): number.isNaN ? "numbers" : nil
     case .bytes(let bytes): bytes.isEmpty ? "binaries" : nil
     case .attachment: "attachments"
-    case .null, .bool, .int, .string, .counter, .array, .map, nil: nil
+    case .null, .bool, .int, .string, .counter, .array, .map, .decimal, nil: nil
     }
   }
 }

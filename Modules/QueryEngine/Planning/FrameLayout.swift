@@ -49,11 +49,11 @@ struct FrameLayout {
   }
 
   /// The expression with slots in place of fields, and its parameters bound.
-  func bound(_ expression: Expression, _ arguments: [String: Value]) throws(QueryError) -> Expression {
+  func bound(_ expression: Expression, _ arguments: [TextKey: Value]) throws(QueryError) -> Expression {
     try slotted(expression).binding(arguments)
   }
 
-  func bound(_ expression: Expression?, _ arguments: [String: Value]) throws(QueryError) -> Expression? {
+  func bound(_ expression: Expression?, _ arguments: [TextKey: Value]) throws(QueryError) -> Expression? {
     guard let expression else { return nil }
     return try bound(expression, arguments) as Expression
   }
@@ -116,7 +116,7 @@ extension Expression {
   func naming(_ names: [String]) -> Expression {
     rewritten { (node) throws(Never) -> Expression in
       guard case .field(let source, let path) = node, names.indices.contains(source) else { return node }
-      return .path([.key(names[source])] + path)
+      return .path([.key(TextKey(names[source]))] + path)
     }
   }
 }

@@ -33,7 +33,7 @@ struct Grouper {
     }
   }
 
-  func grouping(_ arguments: [String: Value]) throws(QueryError) -> Grouping {
+  func grouping(_ arguments: [TextKey: Value]) throws(QueryError) -> Grouping {
     var grouping = Grouping(keys: [], calls: calls, condition: try condition?.binding(arguments))
     for key in keys { grouping.keys.append(try key.binding(arguments)) }
     for index in calls.indices {

@@ -138,13 +138,14 @@ extension Value {
     case .counter(let number): .int(number)
     case .array(let elements): elements.allSatisfy(\.isExact) ? self : nil
     case .map(let members): members.values.allSatisfy(\.isExact) ? self : nil
+    case .decimal: nil
     case .null, .bool, .int, .string, .bytes, .attachment: self
     }
   }
 
   private var isExact: Bool {
     switch self {
-    case .double, .counter: false
+    case .double, .counter, .decimal: false
     case .array(let elements): elements.allSatisfy(\.isExact)
     case .map(let members): members.values.allSatisfy(\.isExact)
     case .null, .bool, .int, .string, .bytes, .attachment: true
@@ -154,7 +155,7 @@ extension Value {
   fileprivate var isOrderedAsBytes: Bool {
     switch self {
     case .int, .string: true
-    case .null, .bool, .double, .bytes, .array, .map, .counter, .attachment: false
+    case .null, .bool, .double, .bytes, .array, .map, .counter, .attachment, .decimal: false
     }
   }
 }

@@ -5,15 +5,15 @@ import DocStore
 struct IndexFit {
   let index: IndexInfo
   let spans: [IndexSpan]
-  /// How many of the index's fields the spans settle.
+  /// How many of the index's first fields the spans narrow.
+  let narrowedFields: Int
+  /// How many of the index's first fields the spans settle: the spans have no row with a value there that the
+  /// condition does not accept, but for cut rows.
   let settledFields: Int
   /// The part of all rows that the spans are likely to have.
   let share: Double
   /// Whether one document may stand in several of the rows.
   let repeatsDocuments: Bool
-
-  /// More ranges than these are taken together to one.
-  private static let maximumSpans = 1 << 13
 
   /// Fails when the condition says nothing of the index's first field, and where documents without elements
   /// would be left out.
@@ -23,34 +23,20 @@ struct IndexFit {
   ///   - sets: What the condition says of fields.
   ///   - estimates: What is known of the index's values.
   init?(_ index: IndexInfo, _ sets: [IndexTerm: ValueSet], _ estimates: Estimates) {
-    var prefixes: [[Value?]] = [[]]
-    var share = 1.0
-    var settled = 0
     let fields = index.definition.fields
-    repeatsDocuments = fields.contains { $0.part == .elements && sets[$0.term]?.isPoint != true }
+    var builder = SpanBuilder()
+    var share = 1.0
     for field in fields {
-      guard let set = sets[field.term] else { break }
-      let isLeading = settled == 0
-      guard isLeading || prefixes.count * set.ranges.count <= Self.maximumSpans else { break }
+      guard let set = sets[field.term], builder.narrow(to: set, descending: field.isDescending) else { break }
       share *= index.statistics == nil ? estimates.share(of: set, at: field.term) : 1
-      settled += 1
-      let ranges = Self.ranges(of: set, descending: field.isDescending)
-      guard set.isPoints, ranges.count <= Self.maximumSpans else {
-        guard fields[settled...].allSatisfy({ $0.part != .elements }) else { return nil }
-        spans = prefixes.flatMap { prefix in
-          ranges.map { IndexSpan($0, after: prefix, descending: field.isDescending) }
-        }
-        self.index = index
-        self.share = estimates.share(of: spans, in: index) ?? share
-        settledFields = settled
-        return
-      }
-      prefixes = prefixes.flatMap { prefix in ranges.map { prefix + [$0.value] } }
     }
-    guard settled > 0, fields[settled...].allSatisfy({ $0.part != .elements }) else { return nil }
+    let narrowed = builder.narrowedFields
+    guard narrowed > 0, fields[narrowed...].allSatisfy({ $0.part != .elements }) else { return nil }
     self.index = index
-    settledFields = settled
-    spans = prefixes.map { .equal($0) }
+    spans = builder.spans
+    narrowedFields = narrowed
+    settledFields = builder.settledFields
+    repeatsDocuments = fields.contains { $0.part == .elements && sets[$0.term]?.isPoint != true }
     self.share = estimates.share(of: spans, in: index) ?? share
   }
 
@@ -60,20 +46,20 @@ struct IndexFit {
     repeatsDocuments = false
     self.index = index
     spans = [IndexSpan()]
+    narrowedFields = 0
     settledFields = 0
     share = 1
   }
 
-  private static func ranges(of set: ValueSet, descending: Bool) -> [ValueRange] {
-    var ranges = set.ranges
-    if ranges.count > maximumSpans, let first = ranges.first, let last = ranges.last {
-      ranges = [ValueRange(first.lower, last.upper)]
-    }
-    return descending ? ranges.reversed() : ranges
-  }
+  /// The fields of which the spans say something.
+  var narrowedTerms: Set<IndexTerm> { terms(narrowedFields) }
 
   /// The fields of which the spans say all that the condition does.
-  var settledTerms: Set<IndexTerm> { Set(index.definition.fields.prefix(settledFields).map(\.term)) }
+  var settledTerms: Set<IndexTerm> { terms(settledFields) }
+
+  private func terms(_ count: Int) -> Set<IndexTerm> {
+    Set(index.definition.fields.prefix(count).map(\.term))
+  }
 
   /// Whether the rows, read forwards or backwards, come in an order.
   ///
@@ -99,36 +85,5 @@ struct IndexFit {
       known.insert(wanted)
     }
     return reversed ?? false
-  }
-}
-
-extension IndexSpan {
-  /// The rows whose first value is in a set, in the order of the index.
-  static func spans(of set: ValueSet, descending: Bool) -> [IndexSpan] {
-    (descending ? set.ranges.reversed() : set.ranges).map {
-      IndexSpan($0, after: [], descending: descending)
-    }
-  }
-
-  /// The rows whose first values are `prefix` and whose next one is in `range`.
-  init(_ range: ValueRange, after prefix: [Value?], descending: Bool) {
-    let lower = range.lower.bound(after: prefix, descending: descending)
-    let upper = range.upper.bound(after: prefix, descending: descending)
-    self = descending ? IndexSpan(from: upper, to: lower) : IndexSpan(from: lower, to: upper)
-  }
-}
-
-extension ValueEdge {
-  /// This place in the rows whose first values are `prefix`; in descending order what is after comes before.
-  fileprivate func bound(after prefix: [Value?], descending: Bool) -> IndexBound? {
-    switch self {
-    case .beginning, .end:
-      if prefix.isEmpty { return nil }
-      return (self == .end) != descending ? .after(prefix) : .before(prefix)
-    case .before(let value): return descending ? .after(prefix + [value]) : .before(prefix + [value])
-    case .after(let value): return descending ? .before(prefix + [value]) : .after(prefix + [value])
-    case .afterPrefix(let text):
-      return descending ? .beforePrefix(prefix, text: text) : .afterPrefix(prefix, text: text)
-    }
   }
 }

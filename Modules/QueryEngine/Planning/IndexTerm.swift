@@ -3,10 +3,10 @@ import DocStore
 
 /// What of a document an index orders documents by, and a predicate says something of.
 struct IndexTerm: Hashable, Sendable {
-  let path: [String]
+  let path: [TextKey]
   let part: IndexField.Part
 
-  init(_ path: [String], _ part: IndexField.Part = .value) {
+  init(_ path: [TextKey], _ part: IndexField.Part = .value) {
     self.path = path
     self.part = part
   }

@@ -21,7 +21,7 @@ struct JoinChoice {
       }
       for (field, value) in [(left, right), (right, left)] {
         guard case .field(source, let path) = field, !path.isEmpty, value.sources.isSubset(of: earlier),
-          value.isDeterministic
+          value.isDeterministic, !value.makesDecimals
         else { continue }
         equalities.append((path, value))
       }
@@ -31,7 +31,7 @@ struct JoinChoice {
   /// - Throws: `unsupported` where nothing but trying all documents would do, and the query does not say that
   ///   this is what it wants.
   func method(
-    _ catalogue: QueryCatalogue, _ layout: FrameLayout, _ arguments: [String: Value]
+    _ catalogue: QueryCatalogue, _ layout: FrameLayout, _ arguments: [TextKey: Value]
   ) throws(QueryError) -> StagedPlan.JoinMethod {
     let isVirtual = try SystemCollection.named(collection) != nil
     let byID = isVirtual ? nil : equalities.first { $0.path == [.key("_id")] }
@@ -53,7 +53,7 @@ struct JoinChoice {
   }
 
   private func index(among indexes: [IndexInfo]) -> (IndexInfo, Expression)? {
-    let named = indexes.filter { hints.indexes?.contains($0.definition.name) ?? true }
+    let named = indexes.filter { hints.indexes?.contains($0.definition.$name) ?? true }
     for index in named.isEmpty ? indexes : named where !index.definition.hasElements {
       guard let field = index.definition.fields.first, field.part == .value else { continue }
       let path = field.path.map(PathComponent.key)

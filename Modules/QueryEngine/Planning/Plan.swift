@@ -1,9 +1,11 @@
+package import CRDTCore
+
 /// How a SELECT, UPDATE, DELETE or EVICT finds its documents; parameters are bound.
 ///
 /// It is the spine of a plan on one source, in the form in which it is run; ``root`` is the same as a tree of
 /// operators.
 package struct Plan: Hashable, Sendable {
-  package var collection: String
+  @TextKey package var collection: String
   package var access: AccessPath
   /// Always applied, also to what `access` finds; `nil` keeps everything.
   package var filter: Expression?

@@ -1,3 +1,5 @@
+package import CRDTCore
+
 /// An operator of a plan over the operators that give it its rows, as EXPLAIN shows it.
 package indirect enum PlanNode: Hashable, Sendable {
   /// Documents, rows of an index, or rows of a virtual collection.
@@ -24,8 +26,8 @@ package indirect enum PlanNode: Hashable, Sendable {
   case mutate(Mutation, collection: String, PlanNode?)
 
   package struct Join: Hashable, Sendable {
-    package var collection: String
-    package var alias: String
+    @TextKey package var collection: String
+    @TextKey package var alias: String
     package var keepsUnmatched: Bool
     package var method: StagedPlan.JoinMethod
     package var condition: Expression

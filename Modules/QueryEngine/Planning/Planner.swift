@@ -15,7 +15,7 @@ package enum Planner {
   /// - Returns: The plan, with no parameters left in it.
   /// - Throws: `argument` for a parameter without a value or one that does not fit; `unsupported`; `limit`.
   package static func plan(
-    _ select: Select, arguments: [String: Value], catalogue: QueryCatalogue = .empty,
+    _ select: Select, arguments: [TextKey: Value], catalogue: QueryCatalogue = .empty,
     reading: [FieldPath]? = nil, readsAll: Bool = false, totalOrder: Bool = false
   ) throws(QueryError) -> Plan {
     if let feature = select.unsupportedFeature { throw .unsupported(feature) }
@@ -30,7 +30,7 @@ package enum Planner {
   }
 
   package static func plan(
-    _ removal: Removal, arguments: [String: Value], catalogue: QueryCatalogue = .empty
+    _ removal: Removal, arguments: [TextKey: Value], catalogue: QueryCatalogue = .empty
   ) throws(QueryError) -> Plan {
     var plan = try plan(
       removal.target, removal.predicate, removal.order, removal.limit, removal.offset, arguments)
@@ -39,7 +39,7 @@ package enum Planner {
   }
 
   package static func plan(
-    _ update: Update, arguments: [String: Value], catalogue: QueryCatalogue = .empty
+    _ update: Update, arguments: [TextKey: Value], catalogue: QueryCatalogue = .empty
   ) throws(QueryError) -> Plan {
     var plan = try plan(update.target, update.predicate, [], nil, nil, arguments)
     plan.choosePath(catalogue, update.target.hints)
@@ -48,7 +48,7 @@ package enum Planner {
 
   private static func plan(
     _ source: Source, _ predicate: Expression?, _ order: [SortKey], _ limit: Expression?,
-    _ offset: Expression?, _ arguments: [String: Value]
+    _ offset: Expression?, _ arguments: [TextKey: Value]
   ) throws(QueryError) -> Plan {
     let filter = try predicate?.binding(arguments)
     var plan = Plan(collection: source.collection, access: .collectionScan, filter: filter)
@@ -64,7 +64,7 @@ package enum Planner {
 
   /// The number that LIMIT or OFFSET asks for.
   static func count(
-    _ expression: Expression?, _ clause: String, _ arguments: [String: Value]
+    _ expression: Expression?, _ clause: String, _ arguments: [TextKey: Value]
   ) throws(QueryError) -> Int? {
     guard let expression else { return nil }
     let value = try Evaluator.evaluate(expression.binding(arguments), row: { _ in nil })

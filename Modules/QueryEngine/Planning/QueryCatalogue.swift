@@ -1,3 +1,4 @@
+import CRDTCore
 package import DocStore
 
 /// What a snapshot says of the collections that a statement names.
@@ -13,7 +14,7 @@ package struct QueryCatalogue: Hashable, Sendable {
     package var documentCount = 0
   }
 
-  private var entries: [String: Entry] = [:]
+  private var entries: [TextKey: Entry] = [:]
 
   /// Of no collections: plans made with it use no index.
   package static let empty = QueryCatalogue()

@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 package import DocStore
 
 /// How a SELECT runs whose rows are not the documents of one collection: joined documents, or groups.
@@ -23,7 +23,7 @@ package struct StagedPlan: Hashable, Sendable {
 
   /// A source and how its documents are found.
   package struct Input: Hashable, Sendable {
-    package var name: String
+    @TextKey package var name: String
     /// Finds the documents as far as they depend on nothing else.
     package var plan: Plan
     /// What is read of each document; an empty path is all of it.
@@ -63,7 +63,7 @@ package struct StagedPlan: Hashable, Sendable {
   }
 
   package struct NamedSlot: Hashable, Sendable {
-    package var name: String
+    @TextKey package var name: String
     package var slot: Int
   }
 

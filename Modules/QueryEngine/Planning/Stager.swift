@@ -7,7 +7,7 @@ import DocStore
 /// a LEFT JOIN with its sides swapped. What concerns one source alone is tested where its documents are found.
 struct Stager {
   private let select: Select
-  private let arguments: [String: Value]
+  private let arguments: [TextKey: Value]
   private let catalogue: QueryCatalogue
   private let sources: [Source]
   private let names: [String]
@@ -16,13 +16,13 @@ struct Stager {
   private var layout: FrameLayout
 
   static func plan(
-    _ select: Select, _ arguments: [String: Value], _ catalogue: QueryCatalogue
+    _ select: Select, _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue
   ) throws(QueryError) -> StagedPlan {
     var stager = Stager(select, arguments, catalogue)
     return try stager.plan()
   }
 
-  private init(_ select: Select, _ arguments: [String: Value], _ catalogue: QueryCatalogue) {
+  private init(_ select: Select, _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue) {
     self.select = select.countingInColumns
     self.arguments = arguments
     self.catalogue = catalogue
@@ -218,7 +218,7 @@ struct Stager {
       for source in sources.indices {
         let place = slot - layout.firstSlot(of: source)
         guard layout.paths[source].indices.contains(place) else { continue }
-        let prefix: FieldPath = sources.count > 1 ? [.key(names[source])] : []
+        let prefix: FieldPath = sources.count > 1 ? [.key(TextKey(names[source]))] : []
         return .path(prefix + layout.paths[source][place])
       }
       return node
@@ -232,7 +232,7 @@ extension Select {
     guard case .countAll(let alias) = projection else { return self }
     var copy = self
     copy.projection = .columns([
-      Column(expression: .aggregate(.count, distinct: false, nil), name: alias)
+      Column(expression: .aggregate(.count, distinct: false, nil), name: alias.text)
     ])
     return copy
   }

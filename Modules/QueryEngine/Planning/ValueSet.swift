@@ -7,7 +7,7 @@ enum ValueEdge: Hashable, Sendable {
   case before(Value?)
   case after(Value?)
   /// After all strings that begin with a text.
-  case afterPrefix(String)
+  case afterPrefix(TextKey)
   case end
 
   /// Below zero where `left` comes first, zero where they are one place.
@@ -25,11 +25,11 @@ enum ValueEdge: Hashable, Sendable {
     }
   }
 
-  private static func compare(afterPrefix text: String, _ other: ValueEdge) -> Int {
+  private static func compare(afterPrefix text: TextKey, _ other: ValueEdge) -> Int {
     switch other {
     case .before(let value), .after(let value):
       if case .string(let string) = value, string.utf8.starts(with: text.utf8) { return 1 }
-      return SortOrder.compare(.string(text), value)
+      return SortOrder.compare(.string(text.text), value)
     case .afterPrefix(let longer):
       let order = text.utf8Compare(longer)
       if order == 0 { return 0 }
@@ -160,6 +160,8 @@ extension ValueSet {
     switch valueClass {
     case .boolean: (.before(.bool(false)), .before(.double(.nan)))
     case .number: (.before(.double(.nan)), .before(.bytes([])))
+    // No document holds one, and no constant is one.
+    case .decimal: (.before(.bytes([])), .before(.bytes([])))
     case .binary: (.before(.bytes([])), .before(.string("")))
     case .string: (.before(.string("")), .before(.array([])))
     case .array: (.before(.array([])), .before(.map([:])))
@@ -193,6 +195,6 @@ extension ValueSet {
 
   /// The strings that begin with a text.
   static func prefixed(by text: String) -> ValueSet {
-    text.isEmpty ? comparable(with: .string("")) : range(.before(.string(text)), .afterPrefix(text))
+    text.isEmpty ? comparable(with: .string("")) : range(.before(.string(text)), .afterPrefix(TextKey(text)))
   }
 }

@@ -53,7 +53,7 @@ extension Expression {
     case .call, .object, .case: try encodeMaking(to: &writer)
     case .quantified, .arrayFor, .objectFor: try encodeComprehension(to: &writer)
     case .parameter(let name):
-      throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name)
+      throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name.text)
     case .aggregate: throw QueryError(.unsupported, "Unsupported feature: an aggregate")
     case .inQuery, .existsQuery: throw QueryError(.unsupported, "Unsupported feature: a subquery")
     case .field: throw QueryError(.unsupported, "Unsupported feature: Joining")
@@ -159,7 +159,7 @@ extension Expression {
       switch component {
       case .key(let name):
         writer.write(0)
-        writer.writeString(name)
+        writer.writeString(name.text)
       case .index(let index):
         writer.write(1)
         writer.writeSignedVarint(Int64(index))

@@ -22,7 +22,7 @@ struct PredicateDecoder {
     depth += 1
     defer { depth -= 1 }
     // Flattening makes trees flatter, and binding leaves their nodes what they are.
-    guard depth <= Limits.depth + 1, nodes <= Limits.queryNodes else {
+    guard depth <= Limits.expressionDepth + 1, nodes <= Limits.queryNodes else {
       throw reader.failure(.limit, "a predicate is nested too deeply or too large")
     }
     guard let code = PredicateCode(rawValue: try reader.readByte()) else {
@@ -143,7 +143,7 @@ struct PredicateDecoder {
     var path: FieldPath = []
     for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
       if try flags(&reader, 1) == 0 {
-        path.append(.key(try reader.readString()))
+        path.append(.key(TextKey(try reader.readString())))
       } else {
         guard let index = Int(exactly: try reader.readSignedVarint()) else {
           throw reader.failure(.malformed, "an index is too large")
@@ -151,7 +151,7 @@ struct PredicateDecoder {
         path.append(.index(index))
       }
     }
-    guard path.count <= Limits.depth else { throw reader.failure(.limit, "a path is too long") }
+    guard path.count <= Limits.pathSteps else { throw reader.failure(.limit, "a path is too long") }
     return path
   }
 

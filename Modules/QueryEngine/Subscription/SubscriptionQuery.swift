@@ -15,10 +15,10 @@ public struct SubscriptionQuery: Hashable, Sendable {
   static let argumentBytes = 64 << 10
 
   public let language: Language
-  public let collection: String
-  public let text: String
+  @TextKey public private(set) var collection: String
+  @TextKey public private(set) var text: String
   /// The values of the parameters; those that the query does not use are left out.
-  public let arguments: [String: Value]
+  public let arguments: [TextKey: Value]
   /// What documents must fulfil, its parameters not yet bound; `nil` when all match.
   package let predicate: Expression?
   /// The predicate with its arguments: queries that ask for the same have equal ones, however they are written.
@@ -33,7 +33,7 @@ public struct SubscriptionQuery: Hashable, Sendable {
   ///     every document that matches is sent.
   /// - Throws: What parsing throws; `unsupported` for any other part of a statement; `argument`; `limit`.
   public init(
-    dql text: String, arguments: [String: Value] = [:], isRestricted: Bool = true
+    dql text: String, arguments: [TextKey: Value] = [:], isRestricted: Bool = true
   ) throws(QueryError) {
     let select = try SubscriptionValidator.check(try DQL.parseSubscription(text), isRestricted: isRestricted)
     let others = (select.order.map(\.expression) + [select.limit].compactMap { $0 }).map(\.parameters)
@@ -44,15 +44,15 @@ public struct SubscriptionQuery: Hashable, Sendable {
   /// Takes a predicate of the builder language on a collection.
   ///
   /// - Throws: What parsing throws; `argument`; `limit`.
-  public init(collection: String, builder text: String, arguments: [String: Value] = [:]) throws(QueryError) {
+  public init(collection: String, builder text: String, arguments: [TextKey: Value] = [:]) throws(QueryError) {
     let predicate = try Builder.parse(text)
     try self.init(
       .builder, collection, text, arguments, predicate == .literal(.bool(true)) ? nil : predicate, [])
   }
 
   private init(
-    _ language: Language, _ collection: String, _ text: String, _ arguments: [String: Value],
-    _ predicate: Expression?, _ otherParameters: Set<String>
+    _ language: Language, _ collection: String, _ text: String, _ arguments: [TextKey: Value],
+    _ predicate: Expression?, _ otherParameters: Set<TextKey>
   ) throws(QueryError) {
     try SubscriptionValidator.check(collection, predicate)
     let used = (predicate?.parameters ?? []).union(otherParameters)
@@ -96,7 +96,7 @@ extension SubscriptionQuery {
   private func encodeArguments(to writer: inout ByteWriter) {
     writer.writeVarint(arguments.count)
     for (name, value) in SortOrder.sorted(arguments) {
-      writer.writeString(name)
+      writer.writeString(name.text)
       ValueCodec.write(value, to: &writer)
     }
   }
@@ -115,7 +115,7 @@ extension SubscriptionQuery {
     }
     let collection = try reader.readString()
     let text = try reader.readString()
-    var arguments: [String: Value] = [:]
+    var arguments: [TextKey: Value] = [:]
     var previous: String?
     for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
       let name = try reader.readString()
@@ -123,7 +123,7 @@ extension SubscriptionQuery {
         throw CodecError(.malformed, "the arguments of a query are not in ascending order", at: start)
       }
       previous = name
-      arguments[name] = try ValueCodec.read(&reader)
+      arguments[name] = try ValueCodec.read(&reader, depth: -1)
     }
     do {
       switch language {

@@ -1,3 +1,5 @@
+public import CRDTCore
+
 /// How many elements must satisfy a condition.
 public enum Quantifier: Hashable, Sendable {
   case any
@@ -9,7 +11,7 @@ public enum Quantifier: Hashable, Sendable {
 
 /// A name that a comprehension binds to an element, or to its place.
 public struct Variable: Hashable, Sendable {
-  public var name: String
+  @TextKey public var name: String
   /// How many variables are bound around this one in its expression: its place in the frame of the evaluation.
   public var slot: Int
 

@@ -5,7 +5,7 @@ extension Expression {
   ///
   /// - Throws: `argument` when one has no value, `limit` when a value is nested too deeply, `unsupported` for
   ///   what cannot be evaluated.
-  package func binding(_ arguments: [String: Value]) throws(QueryError) -> Expression {
+  package func binding(_ arguments: [TextKey: Value]) throws(QueryError) -> Expression {
     try rewritten { (node) throws(QueryError) -> Expression in
       if let feature = node.unsupportedFeature { throw .unsupported(feature) }
       guard case .parameter(let name) = node else { return node.folded }
@@ -26,7 +26,9 @@ extension Expression {
     }
     guard children.allSatisfy(\.isConstant) else { return self }
     do {
-      return try Evaluator.strictly(self).map(Expression.literal) ?? .missing
+      guard let value = try Evaluator.strictly(self) else { return .missing }
+      // What stands in a query and in an index has no form for a decimal.
+      return value.holdsDecimal ? self : .literal(value)
     } catch {
       // It makes too much to be computed, or an operand has a wrong type: evaluating it on a row says so.
       return self
@@ -41,22 +43,42 @@ extension Expression {
   }
 
   /// The value of one parameter.
-  static func argument(_ name: String, in arguments: [String: Value]) throws(QueryError) -> Value {
+  ///
+  /// - Parameters:
+  ///   - name: The parameter.
+  ///   - arguments: The values of all.
+  ///   - mayBeDocument: Whether it may be a document, or an array of documents, whose own levels do not count.
+  /// - Returns: The value.
+  /// - Throws: `argument` where it has none, `limit` where it is nested too deep.
+  static func argument(
+    _ name: TextKey, in arguments: [TextKey: Value], mayBeDocument: Bool = false
+  ) throws(QueryError) -> Value {
     guard let value = arguments[name] else {
-      throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name)
+      throw QueryError(.argument, "no argument is given for the parameter '\(name)'", found: name.text)
     }
-    guard value.isShallow(Limits.depth) else {
+    guard value.isShallow(Limits.depth) || mayBeDocument && value.isWithinDepthOfDocuments else {
       throw QueryError(.limit, "the argument '\(name)' is nested deeper than \(Limits.depth) levels")
     }
-    return value
+    return value.holdsDecimal ? value.withoutDecimals : value
   }
 }
 
 extension Value {
+  private var isDocumentWithinDepth: Bool {
+    guard case .map(let members) = self else { return false }
+    return members.values.allSatisfy { $0.isShallow(Limits.depth) }
+  }
+
+  /// Whether it is a document, or an array of documents, whose fields nest no deeper than they may.
+  fileprivate var isWithinDepthOfDocuments: Bool {
+    guard case .array(let elements) = self else { return isDocumentWithinDepth }
+    return elements.allSatisfy(\.isDocumentWithinDepth)
+  }
+
   /// Whether maps and arrays nest at most `levels` deep; it looks no deeper than that.
   func isShallow(_ levels: Int) -> Bool {
     switch self {
-    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment: true
+    case .null, .bool, .int, .double, .string, .bytes, .counter, .attachment, .decimal: true
     case .array(let elements): levels > 0 && elements.allSatisfy { $0.isShallow(levels - 1) }
     case .map(let members): levels > 0 && members.values.allSatisfy { $0.isShallow(levels - 1) }
     }

@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 
 extension Expression {
   /// The expressions directly below this one, in the order of the text.
@@ -54,7 +54,7 @@ extension Expression {
   }
 
   /// The names of all parameters, also of queries inside.
-  package var parameters: Set<String> {
+  package var parameters: Set<TextKey> {
     if case .parameter(let name) = self { return [name] }
     return (children + (query?.expressions ?? [])).reduce(into: []) { $0.formUnion($1.parameters) }
   }

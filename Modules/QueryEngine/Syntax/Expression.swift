@@ -9,7 +9,7 @@ public indirect enum Expression: Hashable, Sendable {
   /// The word MISSING, and what a constant without a value becomes.
   case missing
   /// `:name` in DQL, `$args.name` in the builder language.
-  case parameter(String)
+  case parameter(TextKey)
   /// A field of the only source's document; `_id` is the document's id. Never empty, and it starts with a key.
   ///
   /// Before names are bound, a statement with joins has its sources' names in front of such paths.

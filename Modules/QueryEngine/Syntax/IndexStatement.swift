@@ -1,3 +1,5 @@
+public import CRDTCore
+
 /// `CREATE INDEX [IF NOT EXISTS] name ON collection (key, …)`.
 public struct CreateIndex: Hashable, Sendable {
   /// What an index orders documents by, first to last.
@@ -11,19 +13,19 @@ public struct CreateIndex: Hashable, Sendable {
       case elements
     }
 
-    public var path: [String]
+    public var path: [TextKey]
     public var part: Part
     public var descending: Bool
 
-    public init(_ path: [String], part: Part = .value, descending: Bool = false) {
+    public init(_ path: [TextKey], part: Part = .value, descending: Bool = false) {
       self.path = path
       self.part = part
       self.descending = descending
     }
   }
 
-  public var name: String
-  public var collection: String
+  @TextKey public var name: String
+  @TextKey public var collection: String
   public var keys: [Key]
   /// IF NOT EXISTS: an index of this name, whatever its keys, is kept.
   public var allowsExisting: Bool
@@ -38,8 +40,8 @@ public struct CreateIndex: Hashable, Sendable {
 
 /// `DROP INDEX [IF EXISTS] name ON collection`.
 public struct DropIndex: Hashable, Sendable {
-  public var name: String
-  public var collection: String
+  @TextKey public var name: String
+  @TextKey public var collection: String
   /// IF EXISTS: that there is none is no error.
   public var allowsMissing: Bool
 

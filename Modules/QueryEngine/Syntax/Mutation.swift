@@ -1,3 +1,5 @@
+public import CRDTCore
+
 /// `INSERT INTO c [INITIAL] DOCUMENTS (…), (…) [ON ID CONFLICT …] [RETURNING …]`, or with a query's rows.
 public struct Insert: Hashable, Sendable {
   public enum Conflict: Hashable, Sendable { case fail, doNothing, doUpdate, doUpdateLocalDiff }
@@ -40,10 +42,10 @@ public struct Insert: Hashable, Sendable {
 /// `UPDATE c [APPLY …] [SET …] [UNSET …] [WHERE …] [RETURNING …]`; the clauses take effect in this order.
 public struct Update: Hashable, Sendable {
   public struct Assignment: Hashable, Sendable {
-    public var path: [String]
+    public var path: [TextKey]
     public var value: Expression
 
-    public init(path: [String], value: Expression) {
+    public init(path: [TextKey], value: Expression) {
       self.path = path
       self.value = value
     }
@@ -57,10 +59,10 @@ public struct Update: Hashable, Sendable {
   }
 
   public struct Application: Hashable, Sendable {
-    public var path: [String]
+    public var path: [TextKey]
     public var operation: CounterOperation
 
-    public init(path: [String], operation: CounterOperation) {
+    public init(path: [TextKey], operation: CounterOperation) {
       self.path = path
       self.operation = operation
     }
@@ -69,14 +71,14 @@ public struct Update: Hashable, Sendable {
   public var target: Source
   public var applications: [Application]
   public var assignments: [Assignment]
-  public var removals: [[String]]
+  public var removals: [[TextKey]]
   public var predicate: Expression?
   /// What to answer of each document changed, as it is now; `nil`: nothing.
   public var returning: Select.Projection?
 
   public init(
     _ target: Source, applications: [Application] = [], assignments: [Assignment] = [],
-    removals: [[String]] = [], predicate: Expression? = nil, returning: Select.Projection? = nil
+    removals: [[TextKey]] = [], predicate: Expression? = nil, returning: Select.Projection? = nil
   ) {
     self.target = target
     self.applications = applications
@@ -88,7 +90,7 @@ public struct Update: Hashable, Sendable {
 
   public init(
     collection: String, applications: [Application] = [], assignments: [Assignment] = [],
-    removals: [[String]] = [], predicate: Expression? = nil
+    removals: [[TextKey]] = [], predicate: Expression? = nil
   ) {
     self.init(
       Source(collection), applications: applications, assignments: assignments, removals: removals,

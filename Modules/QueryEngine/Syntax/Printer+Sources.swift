@@ -5,7 +5,7 @@ extension Printer {
     var text = source.types.isEmpty ? "" : "COLLECTION "
     text += collection(source.collection)
     if !source.types.isEmpty { text += " (\(source.types.map(self.text).joined(separator: ", ")))" }
-    if let alias = source.alias { text += " AS \(name(alias))" }
+    if let alias = source.alias { text += " AS \(name(alias.text))" }
     return text + self.text(of: source.hints)
   }
 
@@ -34,10 +34,10 @@ extension Printer {
   private static func text(of hints: Hints) -> String {
     if hints.isEmpty { return "" }
     if let indexes = hints.indexes, indexes.count < 2, hints == Hints(indexes: indexes) {
-      return " USE INDEX \(quoted(indexes.first ?? ""))"
+      return " USE INDEX \(quoted(indexes.first?.text ?? ""))"
     }
-    var directives: [String: Value] = [:]
-    directives["#index"] = hints.indexes.map { .array($0.map(Value.string)) }
+    var directives: [TextKey: Value] = [:]
+    directives["#index"] = hints.indexes.map { .array($0.map { .string($0.text) }) }
     directives["#prefer_order"] = hints.prefersOrder.map(Value.bool)
     directives["#max_scans"] = hints.maximumScans.map { .int(Int64($0)) }
     directives["#max_joins"] = hints.maximumJoins.map { .int(Int64($0)) }
@@ -62,5 +62,5 @@ extension Printer {
 
 extension Source {
   /// What the statement calls it.
-  var name: String { alias ?? collection }
+  var name: String { alias?.text ?? collection }
 }

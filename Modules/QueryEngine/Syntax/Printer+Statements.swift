@@ -22,13 +22,13 @@ extension Printer {
       "DROP INDEX \(index.allowsMissing ? "IF EXISTS " : "")\(Self.name(index.name)) ON "
         + Self.name(index.collection)
     case .alterSystem(.set(let name, let value)):
-      "ALTER SYSTEM SET \(Self.name(name)) = \(text(of: value))"
-    case .alterSystem(.reset(let name)): "ALTER SYSTEM RESET \(Self.name(name))"
+      "ALTER SYSTEM SET \(Self.name(name.text)) = \(text(of: value))"
+    case .alterSystem(.reset(let name)): "ALTER SYSTEM RESET \(Self.name(name.text))"
     case .alterSystem(.resetAll): "ALTER SYSTEM RESET ALL"
-    case .show(.parameter(let name)): "SHOW \(Self.name(name))"
+    case .show(.parameter(let name)): "SHOW \(Self.name(name.text))"
     case .show(.all(let pattern, let caseInsensitive)):
       "SHOW ALL"
-        + (pattern.map { (caseInsensitive ? " ILIKE " : " LIKE ") + text(of: .string($0)) } ?? "")
+        + (pattern.map { (caseInsensitive ? " ILIKE " : " LIKE ") + text(of: .string($0.text)) } ?? "")
     case .explain(let statement): "EXPLAIN " + text(of: statement)
     case .profile(let statement): "PROFILE " + text(of: statement)
     case .advise(let statement, let provisioning):
@@ -68,13 +68,13 @@ extension Printer {
     guard case .path(let path) = key.expression, path.count == 1, case .key(let name) = path[0],
       let column = select.projection.column(named: name), column != key.expression, let qualifier
     else { return text(of: key) }
-    return Self.text(of: [.key(qualifier)] + path) + (key.descending ? " DESC" : "")
+    return Self.text(of: [.key(TextKey(qualifier))] + path) + (key.descending ? " DESC" : "")
   }
 
   func text(of projection: Select.Projection, _ names: [String]) -> String {
     switch projection {
     case .all: return "*"
-    case .countAll(let alias): return "COUNT(*)" + (alias == "($1)" ? "" : " AS \(Self.name(alias))")
+    case .countAll(let alias): return "COUNT(*)" + (alias == "($1)" ? "" : " AS \(Self.name(alias.text))")
     case .columns(let columns):
       return columns.enumerated().map { text(of: $1, at: $0) }.joined(separator: ", ")
     case .elements(let elements):
@@ -192,7 +192,7 @@ extension Expression {
   func columnName(at position: Int) -> String {
     switch self {
     case .path(let path), .field(_, let path):
-      if case .key(let key) = path.last { return key }
+      if case .key(let key) = path.last { return key.text }
     default: break
     }
     return "($\(position + 1))"

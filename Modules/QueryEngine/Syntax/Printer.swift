@@ -12,7 +12,7 @@ struct Printer {
   /// Whether every value of the text is shown as `?`, as logs show statements.
   var hidesValues = false
   /// The variables of the comprehensions around what is printed.
-  private var variables: Set<String> = []
+  private var variables: Set<TextKey> = []
 
   init(sources: [String] = [], qualifier: String? = nil, hidesValues: Bool = false) {
     self.sources = sources
@@ -24,7 +24,7 @@ struct Printer {
     switch expression {
     case .literal(let value): text(of: value)
     case .missing: "MISSING"
-    case .parameter(let name): ":" + name
+    case .parameter(let name): ":" + Self.name(orKeyword: name.text)
     case .path, .field, .variable: reference(expression)
     case .unary, .binary, .and, .or, .between, .collate: operation(expression)
     case .in, .inQuery, .existsQuery, .like, .similar, .isNull, .isMissing: test(expression)
@@ -56,13 +56,13 @@ struct Printer {
     switch expression {
     case .path(let path):
       if let qualifier, path != path.unqualified(by: qualifier) || isVariable(path[0]) {
-        return Self.text(of: [.key(qualifier)] + path)
+        return Self.text(of: [.key(TextKey(qualifier))] + path)
       }
       return Self.text(of: path)
     case .field(let source, let path):
       let name = sources.indices.contains(source) ? sources[source] : "source \(source)"
-      return Self.text(of: [.key(name)] + path)
-    case .variable(let variable, let path): return Self.text(of: [.key(variable.name)] + path)
+      return Self.text(of: [.key(TextKey(name))] + path)
+    case .variable(let variable, let path): return Self.text(of: [.key(variable.$name)] + path)
     default: return ""
     }
   }
@@ -124,7 +124,7 @@ struct Printer {
   /// The printer of what sees the variables of an iteration.
   private func inside(_ iteration: Iteration) -> Printer {
     var printer = self
-    printer.variables.formUnion([iteration.position?.name, iteration.element.name].compactMap(\.self))
+    printer.variables.formUnion([iteration.position?.$name, iteration.element.$name].compactMap(\.self))
     return printer
   }
 
@@ -151,11 +151,12 @@ extension Printer {
     case .array(let elements): "[" + elements.map { text(of: $0) }.joined(separator: ", ") + "]"
     case .map(let members):
       "{"
-        + SortOrder.sorted(members).map { "\(Self.quoted($0.key)): \(text(of: $0.value))" }
+        + SortOrder.sorted(members).map { "\(Self.quoted($0.key.text)): \(text(of: $0.value))" }
         .joined(separator: ", ")
         + "}"
     case .int(let value), .counter(let value): "\(value)"
     case .double(let value): "\(value)"
+    case .decimal(let value): value.text
     case .bytes(let bytes): "<\(bytes.count) bytes>"
     case .attachment: "<attachment>"
     }
@@ -167,7 +168,7 @@ extension Printer {
     for component in path {
       switch component {
       case .index(let index): text += "[\(index)]"
-      case .key(let key): text += (text.isEmpty ? "" : ".") + name(key)
+      case .key(let key): text += (text.isEmpty ? "" : ".") + name(key.text)
       }
     }
     return text
@@ -178,7 +179,14 @@ extension Printer {
     let isPlain =
       name.utf8.first?.startsWord == true && name.utf8.allSatisfy(\.continuesWord)
       && !ReservedWords.all.contains(name.uppercased())
-    return isPlain ? name : "`\(name)`"
+    if isPlain { return name }
+    let parts = name.utf8.split(separator: UInt8(ascii: "`"), omittingEmptySubsequences: false)
+    return "`\(parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "``"))`"
+  }
+
+  /// A parameter's name, which may be a keyword.
+  static func name(orKeyword name: String) -> String {
+    ReservedWords.all.contains(name.uppercased()) ? name : self.name(name)
   }
 
   /// A string literal.

@@ -1,10 +1,12 @@
+public import CRDTCore
+
 /// `SELECT … FROM c [JOIN …] [WHERE] [GROUP BY] [HAVING] [ORDER BY] [LIMIT] [OFFSET]`.
 public struct Select: Hashable, Sendable {
   public enum Projection: Hashable, Sendable {
     case all
     case columns([Column])
     /// The count of all rows, and nothing else.
-    case countAll(alias: String)
+    case countAll(alias: TextKey)
     /// Whole documents beside columns, or without some of their fields.
     case elements([Element])
   }
@@ -12,7 +14,7 @@ public struct Select: Hashable, Sendable {
   public struct Column: Hashable, Sendable {
     public var expression: Expression
     /// The row's key; an unnamed expression is `($n)` by its position from 1.
-    public var name: String
+    @TextKey public var name: String
 
     public init(expression: Expression, name: String) {
       self.expression = expression

@@ -1,11 +1,13 @@
+public import CRDTCore
+
 /// A collection that a statement reads or writes, and what the statement says of it.
 public struct Source: Hashable, Sendable {
   /// The collection's name, or `system:name`.
-  public var collection: String
+  @TextKey public var collection: String
   /// What the statement calls it; `nil` when it is called by its own name.
   ///
   /// Parsed statements on one source have it in front of no path, and do not keep it.
-  public var alias: String?
+  public var alias: TextKey?
   /// What the statement declares of fields, in parentheses after the name.
   public var types: [FieldDeclaration]
   public var hints: Hints
@@ -14,7 +16,7 @@ public struct Source: Hashable, Sendable {
     _ collection: String, alias: String? = nil, types: [FieldDeclaration] = [], hints: Hints = Hints()
   ) {
     self.collection = collection
-    self.alias = alias
+    self.alias = alias.map { TextKey($0) }
     self.types = types
     self.hints = hints
   }
@@ -22,7 +24,7 @@ public struct Source: Hashable, Sendable {
 
 /// A field and the type that a statement declares for it.
 public struct FieldDeclaration: Hashable, Sendable {
-  public var name: String
+  @TextKey public var name: String
   public var type: FieldType
 
   public init(_ name: String, _ type: FieldType) {
@@ -46,7 +48,7 @@ public indirect enum FieldType: Hashable, Sendable {
 /// What a statement advises the planner; it never changes what the statement answers.
 public struct Hints: Hashable, Sendable {
   /// The indexes to choose from, where they exist; none: no index is used; `nil`: any.
-  public var indexes: [String]?
+  public var indexes: [TextKey]?
   /// Whether an index that gives the order goes before one that narrows the search.
   public var prefersOrder: Bool?
   /// How many scans a union or an intersection may put together.
@@ -55,7 +57,7 @@ public struct Hints: Hashable, Sendable {
   public var maximumJoins: Int?
 
   public init(
-    indexes: [String]? = nil, prefersOrder: Bool? = nil, maximumScans: Int? = nil, maximumJoins: Int? = nil
+    indexes: [TextKey]? = nil, prefersOrder: Bool? = nil, maximumScans: Int? = nil, maximumJoins: Int? = nil
   ) {
     self.indexes = indexes
     self.prefersOrder = prefersOrder

@@ -10,7 +10,7 @@ struct OwnLogScan {
   private(set) var notices: [DocumentHave] = []
   private(set) var evicted: [DocumentName] = []
   /// Collections of which something may not be told, or is too much: they are to be compared.
-  private(set) var unsaid: Set<String> = []
+  private(set) var unsaid: Set<TextKey> = []
   /// Something left that nobody knows the name of any more.
   private(set) var isIncomplete = false
   private(set) var isDone = false

@@ -2,7 +2,7 @@ package import CRDTCore
 
 /// A sender tells of a change that others may have brought to the receiver already.
 package struct AnnouncedDocument: Hashable, Sendable {
-  package var collection: String
+  @TextKey package var collection: String
   package var id: DocumentID
   /// Who has this, or more, has the change; where ``isHeld``, it is all that the sender's state includes.
   package var vector: VersionVector

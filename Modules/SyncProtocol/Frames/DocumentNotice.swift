@@ -2,7 +2,7 @@ package import CRDTCore
 
 /// A receiver asks for what a document has beyond a vector.
 package struct DocumentWant: Hashable, Sendable {
-  package var collection: String
+  @TextKey package var collection: String
   package var id: DocumentID
   /// What the receiver has; empty when it has nothing, or only default data.
   package var vector: VersionVector
@@ -40,7 +40,7 @@ extension DocumentWant {
 
 /// A document as far as it is known somewhere; for memory, not for the wire.
 struct DocumentVersion: Hashable, Sendable {
-  let collection: String
+  @TextKey private(set) var collection: String
   let id: DocumentID
   /// Empty where nothing is known, or default data only.
   var vector = VersionVector()
@@ -106,7 +106,7 @@ package struct WantList: Hashable, Sendable {
 /// A receiver tells of a document that it holds: an offer to a peer that is interested, and a question
 /// to one that may know more.
 package struct DocumentHave: Hashable, Sendable {
-  package var collection: String
+  @TextKey package var collection: String
   package var id: DocumentID
   package var hash: UInt64
   package var vector: VersionVector
@@ -155,7 +155,7 @@ package struct DocumentHave: Hashable, Sendable {
 
 /// A sender tells of a document that its peer may hold although it matches nothing here.
 package struct DocumentOffer: Hashable, Sendable {
-  package var collection: String
+  @TextKey package var collection: String
   package var item: DocumentHash
 
   /// Makes an offer of what the gate lets through.

@@ -9,8 +9,8 @@ package struct Hello: Hashable, Sendable {
   /// Optional abilities that are offered.
   package var features: Features = []
   package var kind: PeerKind
-  package var appID: String
-  package var peerName: String
+  @TextKey package var appID: String
+  @TextKey package var peerName: String
   package var site: SiteID
   package var logEpoch: UInt64
   /// The highest reading that the site has given out, where it says so.

@@ -2,7 +2,7 @@ package import CRDTCore
 
 /// A part of a collection: the ids from one bound up to another.
 package struct KeyRange: Hashable, Sendable {
-  package var collection: String
+  @TextKey package var collection: String
   /// Inclusive; empty means from the first id.
   package var from: [UInt8]
   /// Exclusive; empty means through the last id.

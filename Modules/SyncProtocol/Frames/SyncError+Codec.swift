@@ -21,6 +21,9 @@ extension SyncError {
   init(store error: any Error) {
     if let error = error as? SyncError {
       self = error
+    } else if let error = error as? StoreError, error.code == .closed {
+      // Nothing has failed: the database was closed under the session.
+      self.init(.closed, "The database was closed")
     } else {
       self.init(.storage, "The local store failed: \(error)")
     }

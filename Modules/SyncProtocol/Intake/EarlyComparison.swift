@@ -1,15 +1,17 @@
+import CRDTCore
+
 /// What is compared while the sender's answer to an earlier interest may be on its way.
 ///
 /// What the sender sent before may be here only after the comparison, and of what has become of it since it may say nothing
 /// more: not of what was not asked for in between, and not of what waited when it was to begin anew. So that is compared
 /// once more.
 struct EarlyComparison {
-  private var narrowed: Set<String> = []
+  private var narrowed: Set<TextKey> = []
   private var due = Intake.Due.nothing
 
   /// Takes note of an interest that the sender goes on with from another one.
   mutating func change(from former: Interest, to interest: Interest) {
-    for name in narrowed { due.add(name) }
+    for name in narrowed { due.add(name.text) }
     narrowed.formUnion(interest.names(narrowedFrom: former))
   }
 
@@ -22,7 +24,7 @@ struct EarlyComparison {
   mutating func settle(_ interest: Interest) -> Intake.Due {
     defer { self = EarlyComparison() }
     guard case .collections(let names) = due else { return due }
-    let covered = names.filter(interest.covers)
+    let covered = names.filter { interest.covers($0.text) }
     return covered.isEmpty ? .nothing : .collections(covered)
   }
 }

@@ -42,7 +42,7 @@ struct FilterFrame {
   static let partBytes = 64 << 10
 
   var generation: UInt64
-  var collection: String
+  @TextKey var collection: String
   var totalBytes: Int
   var offset: Int
   var bytes: [UInt8]

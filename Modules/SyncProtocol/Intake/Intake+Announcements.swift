@@ -369,9 +369,7 @@ extension AnnouncedDocument {
 extension DocumentRequest {
   /// The sender of an announcement lacks something of what it holds.
   fileprivate init(_ announced: AnnouncedDocument) {
-    collection = announced.collection
-    id = announced.id
-    vector = announced.vector
-    isHeld = true
+    self.init(
+      collection: announced.collection, id: announced.id, vector: announced.vector, isHeld: true)
   }
 }

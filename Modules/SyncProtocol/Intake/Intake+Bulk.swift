@@ -5,7 +5,7 @@ struct PostponedBulk {
   /// Whether this session brings much.
   var isHeld = false
   /// Collections that are compared again when they may be, with what their sender has of them.
-  var collections: [String: UInt64?] = [:]
+  var collections: [TextKey: UInt64?] = [:]
   /// When to ask for leave again.
   var nextLook = Duration.zero
 }
@@ -45,8 +45,8 @@ extension Intake {
     let postponed = bulk.collections
     bulk.collections = [:]
     for (collection, count) in postponed.sorted(by: { $0.key < $1.key })
-    where mayAskForMuch(of: collection, count: count) {
-      tasks.append(.fingerprint(RangeScan(KeyRange(collection: collection)), theirs: nil))
+    where mayAskForMuch(of: collection.text, count: count) {
+      tasks.append(.fingerprint(RangeScan(KeyRange(collection: collection.text)), theirs: nil))
     }
   }
 

@@ -3,7 +3,7 @@ import DocStore
 
 /// A document's name at any peer.
 struct DocumentName: Hashable {
-  let collection: String
+  @TextKey private(set) var collection: String
   let id: DocumentID
 }
 
@@ -15,7 +15,7 @@ struct EvictedDocuments {
   var before: [DocumentName] = []
   /// Collections of which documents were evicted that nobody here asked for then: what of them is on its way to the
   /// sender it takes for known here, also when it is asked for before it has arrived.
-  var unwanted: Set<String> = []
+  var unwanted: Set<TextKey> = []
   /// Documents whose return is told.
   var awaited: Set<DocumentName> = []
   /// Those that are back with the last part of a group.
@@ -53,7 +53,7 @@ extension Intake {
 
   /// Asks once more for what was evicted, now that the sender has all that was on its way to it.
   func askAgain() throws(SyncError) {
-    for name in evicted.unwanted where interest.covers(name) { due.add(name) }
+    for name in evicted.unwanted where interest.covers(name.text) { due.add(name.text) }
     evicted.unwanted = []
     guard !evicted.before.isEmpty, !isBeginning else { return }
     var seen: Set<DocumentName> = []

@@ -229,7 +229,7 @@ extension Intake {
     applying = (nextTicket, groups)
     let batch = ApplyBatch(
       ticket: nextTicket, groups: groups, sender: peer.site, cursor: cursor?.bytes,
-      evictionEpoch: evicted.epoch, accepted: Set(accepted), pieces: pieces,
+      evictionEpoch: evicted.epoch, accepted: Set(accepted.map { TextKey($0) }), pieces: pieces,
       forgotten: context.shared.stage.garbage.take(), for: context)
     pieces = []
     context.ask(.apply(batch))

@@ -32,7 +32,7 @@ extension Intake {
     guard isLogged else { return renew() }
     self.interest = interest
     budget = scan.budget
-    for name in scan.unsaid.sorted() { due.add(name) }
+    for name in scan.unsaid.sorted() { due.add(name.text) }
     if scan.isIncomplete { due = .everything }
     sendHaves(scan.notices, round: 0)
     let wants = try wants(forEvicted: scan.evicted)

@@ -27,13 +27,13 @@ final class Intake {
   /// How much a reconciliation is to compare.
   enum Due: Equatable {
     case nothing
-    case collections(Set<String>)
+    case collections(Set<TextKey>)
     case everything
 
     mutating func add(_ collection: String) {
       switch self {
-      case .nothing: self = .collections([collection])
-      case .collections(let names): self = .collections(names.union([collection]))
+      case .nothing: self = .collections([TextKey(collection)])
+      case .collections(let names): self = .collections(names.union([TextKey(collection)]))
       case .everything: break
       }
     }
@@ -41,7 +41,7 @@ final class Intake {
     mutating func add(_ other: Due) {
       switch other {
       case .nothing: break
-      case .collections(let names): for name in names { add(name) }
+      case .collections(let names): for name in names { add(name.text) }
       case .everything: self = .everything
       }
     }
@@ -80,7 +80,7 @@ final class Intake {
   var haves: [DocumentHave] = []
 
   /// Collections of which the sender has been sent a filter under the present interest.
-  var filtered: Set<String> = []
+  var filtered: Set<TextKey> = []
   /// Offers that came before the groups sent earlier were applied, through the number of one.
   var earlyOffers = Waiting<DocumentOffer, UInt64>()
   /// Announced groups of which a document has left that may yet come as it was.

@@ -12,7 +12,7 @@ struct LeaveRules: Sendable {
     var names: [UInt64] = []
   }
 
-  private var collections: [String: Rules] = [:]
+  private var collections: [TextKey: Rules] = [:]
   /// Whether anybody has said what the store subscribes to, if only that it is nothing.
   private(set) var areKnown = false
   /// Whether any query lets go of what leaves it.

@@ -25,7 +25,7 @@ final class BulkDesk: Sendable {
     var progressedAt: Duration
     var isApplying = false
     /// How many documents its peer has of each collection that it brings.
-    var counts: [String: UInt64?] = [:]
+    var counts: [TextKey: UInt64?] = [:]
 
     func isInTheWay(for waited: Duration, now: Duration) -> Bool {
       guard isApplying || now - progressedAt < BulkDesk.patience else { return false }

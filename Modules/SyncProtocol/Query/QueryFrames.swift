@@ -25,8 +25,8 @@ public struct RemoteQueryLimits: Hashable, Sendable {
 
 /// A statement for the other peer to run.
 package struct QueryQuestion: Hashable, Sendable {
-  package let text: String
-  package let arguments: [String: Value]
+  @TextKey package private(set) var text: String
+  package let arguments: [TextKey: Value]
   package private(set) var limits: RemoteQueryLimits
 
   /// Bytes of the text and of the arguments that one frame holds.
@@ -37,7 +37,7 @@ package struct QueryQuestion: Hashable, Sendable {
   ///
   /// - Throws: `limit` for more than a frame holds.
   package init(
-    _ text: String, arguments: [String: Value] = [:], limits: RemoteQueryLimits = RemoteQueryLimits()
+    _ text: String, arguments: [TextKey: Value] = [:], limits: RemoteQueryLimits = RemoteQueryLimits()
   ) throws(RemoteQueryError) {
     self.text = text
     self.arguments = arguments
@@ -72,7 +72,7 @@ package struct QueryQuestion: Hashable, Sendable {
   private func encodeArguments(to out: inout ByteWriter) {
     out.writeVarint(arguments.count)
     for (name, value) in arguments.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-      out.writeString(name)
+      out.writeString(name.text)
       ValueCodec.write(value, to: &out)
     }
   }
@@ -80,7 +80,7 @@ package struct QueryQuestion: Hashable, Sendable {
   package init(from reader: inout ByteReader) throws(CodecError) {
     text = try reader.readString(limit: Self.textBytes)
     let start = reader.offset
-    var arguments: [String: Value] = [:]
+    var arguments: [TextKey: Value] = [:]
     var previous: String?
     for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
       let name = try reader.readString()
@@ -88,7 +88,7 @@ package struct QueryQuestion: Hashable, Sendable {
         throw CodecError(.malformed, "the arguments of a statement are not in ascending order", at: start)
       }
       previous = name
-      arguments[name] = try ValueCodec.read(&reader)
+      arguments[name] = try ValueCodec.read(&reader, depth: -1)
     }
     guard reader.offset - start <= Self.argumentBytes else {
       throw CodecError(.limit, "the arguments of a statement are too long", at: start)
@@ -105,12 +105,12 @@ package struct QueryQuestion: Hashable, Sendable {
 public struct QueryRow: Hashable, Sendable {
   /// The document that the row stands for, where it stands for one.
   package let id: DocumentID?
-  package let values: [String: Value]
+  package let values: [TextKey: Value]
   /// What it took among the bytes of the answer.
   package let byteCount: Int
 
   /// Writes a row as a blob: id (empty where there is none), then the columns as one canonical map.
-  static func encode(_ id: DocumentID?, _ values: [String: Value], to out: inout ByteWriter) {
+  static func encode(_ id: DocumentID?, _ values: [TextKey: Value], to out: inout ByteWriter) {
     var row = ByteWriter()
     row.writeBlob(id?.bytes ?? [])
     ValueCodec.write(.map(values), to: &row)
@@ -122,7 +122,7 @@ public struct QueryRow: Hashable, Sendable {
     var reader = ByteReader(content)
     let id = try reader.readBlob()
     self.id = try id.byteCount == 0 ? nil : DocumentID(validating: id)
-    guard case .map(let values) = try ValueCodec.read(&reader) else {
+    guard case .map(let values) = try ValueCodec.read(&reader, depth: 1 - Limits.expressionDepth) else {
       throw reader.failure(.malformed, "a row is not a map")
     }
     try reader.expectEnd()

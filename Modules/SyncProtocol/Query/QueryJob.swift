@@ -59,6 +59,8 @@ public final class QueryJob: Sendable {
     } catch let error as StoreError where error.code == .deadline {
       failure = RemoteQueryError(
         .timeout, "the statement read for longer than the peer's store lets one read")
+    } catch let error as StoreError where error.code == .closed {
+      failure = RemoteQueryError(.closed, "the peer's database was closed")
     } catch {
       failure = RemoteQueryError(.storage, "The peer's store failed")
     }
@@ -71,7 +73,7 @@ public final class QueryJob: Sendable {
     guard statement.isQuery else {
       throw RemoteQueryError(.unsupported, "only SELECT and EXPLAIN of one are run for another peer")
     }
-    guard statement.collectionsRead.allSatisfy(CollectionName.maySync) else {
+    guard statement.collectionsRead.allSatisfy({ CollectionName.maySync($0.text) }) else {
       throw RemoteQueryError(.unsupported, "collections of the system are not read for another peer")
     }
     let limits = question.limits

@@ -7,9 +7,9 @@ struct Interest {
   let queries: [SubscriptionQuery]
   /// Names it: the same for the same queries in any order, at every peer.
   let hash: UInt64
-  private var collections: [String: CollectionInterest] = [:]
+  private var collections: [TextKey: CollectionInterest] = [:]
   /// The queries of each collection, by what they select.
-  private let known: [String: Set<CompiledPredicate>]
+  private let known: [TextKey: Set<CompiledPredicate>]
 
   init() { self.init([]) }
 
@@ -17,7 +17,7 @@ struct Interest {
   init(_ queries: [SubscriptionQuery]) {
     self.queries = queries
     hash = Self.hash(queries)
-    var known: [String: Set<CompiledPredicate>] = [:]
+    var known: [TextKey: Set<CompiledPredicate>] = [:]
     for query in queries where known[query.collection, default: []].insert(query.compiled).inserted {
       collections[query.collection, default: CollectionInterest()].predicates.insert(query.compiled)
     }
@@ -42,15 +42,15 @@ struct Interest {
   var isEmpty: Bool { collections.isEmpty }
 
   /// The collections of all queries that can be synced, in order.
-  var names: [String] { collections.keys.filter(CollectionName.maySync).sorted() }
+  var names: [String] { collections.keys.sorted().map(\.text).filter(CollectionName.maySync) }
 
   /// The collections of which something else is asked for than in another interest.
-  func names(changedFrom other: Interest) -> Set<String> {
-    Set(names.filter { !isSame(as: other, in: $0) })
+  func names(changedFrom other: Interest) -> Set<TextKey> {
+    Set(names.filter { !isSame(as: other, in: $0) }.map { TextKey($0) })
   }
 
   /// The collections of which some is not asked for any more that another interest asks for.
-  func names(narrowedFrom other: Interest) -> Set<String> {
+  func names(narrowedFrom other: Interest) -> Set<TextKey> {
     Set(other.known.filter { !$1.isSubset(of: known[$0] ?? []) }.keys)
   }
 

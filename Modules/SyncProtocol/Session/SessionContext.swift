@@ -36,7 +36,7 @@ final class SessionContext {
   private(set) var nextReceived: UInt32 = 0
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
-  private var toldRefused: Set<String> = []
+  private var toldRefused: Set<TextKey> = []
   private var toldDamaged: Set<DamagedRecord> = []
 
   init(

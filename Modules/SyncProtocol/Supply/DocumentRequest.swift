@@ -3,7 +3,7 @@ import DocStore
 
 /// A document that the peer asked for or told of, to be answered from the state it has by then.
 struct DocumentRequest {
-  let collection: String
+  @TextKey var collection: String
   let id: DocumentID
   /// What the peer has.
   let vector: VersionVector

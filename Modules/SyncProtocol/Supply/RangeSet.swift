@@ -2,7 +2,7 @@ import CRDTCore
 
 /// Ranges that do not overlap, for looking up ids.
 struct RangeSet {
-  private var ranges: [String: [KeyRange]] = [:]
+  private var ranges: [TextKey: [KeyRange]] = [:]
 
   mutating func insert(_ range: KeyRange) {
     var known = ranges.removeValue(forKey: range.collection) ?? []

@@ -280,7 +280,7 @@ extension Supply {
   }
 
   /// Takes note of documents of which changes wait while the interest changes in their collections.
-  func noteWaiting(in collections: Set<String>) {
+  func noteWaiting(in collections: Set<TextKey>) {
     for documents in live.map(\.documents) + heldBack.map(\.documents) {
       for document in documents where collections.contains(document.collection.name) {
         overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))

@@ -19,9 +19,9 @@ struct WatchList {
   private let tuning: SyncTuning
   private var hashes: Set<UInt64> = []
   private var watchesAll = false
-  private var filters: [String: Filter] = [:]
+  private var filters: [TextKey: Filter] = [:]
   /// Offers that a filter decides on, by collection.
-  private var waiting: [String: [DocumentOffer]] = [:]
+  private var waiting: [TextKey: [DocumentOffer]] = [:]
 
   init(_ tuning: SyncTuning) { self.tuning = tuning }
 
@@ -53,13 +53,13 @@ struct WatchList {
       case .unasked, .known: false
       }
     }
-    .keys.sorted()
+    .keys.sorted().map(\.text)
   }
 
   /// Takes note of an interest that has `changed` in some collections: the peer answers nothing that it was asked before.
   ///
   /// - Returns: The collections of which the peer is to be asked for a filter again.
-  mutating func askAgain(changed: Set<String>) -> [String] {
+  mutating func askAgain(changed: Set<TextKey>) -> [String] {
     let names = waitingFor
     for name in changed { filters[name] = nil }
     for name in names { filters[name] = .asked }

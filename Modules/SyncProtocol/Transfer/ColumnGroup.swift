@@ -80,9 +80,9 @@ enum ColumnGroup {
   /// The collections named so far in what may be only the beginning of a group, or of a part of one.
   ///
   /// - Returns: `nil` when none is, unless it is a part.
-  static func collections(_ bytes: ArraySlice<UInt8>) -> Set<String>? {
+  static func collections(_ bytes: ArraySlice<UInt8>) -> Set<TextKey>? {
     var reader = ByteReader(bytes.span.bytes)
-    var names: Set<String> = []
+    var names: Set<TextKey> = []
     var previous: String?
     var (isPart, isInColumns) = (false, false)
     do throws(CodecError) {

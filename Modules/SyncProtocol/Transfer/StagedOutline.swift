@@ -9,7 +9,7 @@ struct StagedOutline: Sendable {
   let site: SiteID
   let grain: Int
   /// Whose documents they are of.
-  private(set) var collections: Set<String> = []
+  private(set) var collections: Set<TextKey> = []
   private(set) var byteCount = 0
   /// Where the pieces end, and their names; what is behind the last one is the tail.
   private(set) var ends: [Int] = []

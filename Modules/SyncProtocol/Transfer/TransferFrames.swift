@@ -13,8 +13,8 @@ struct StagedNotice {
   /// - Returns: `nil` unless its bytes came from that very peer, or all of its collections may flow to it, since names of
   ///   parts tell who has the same; and where its collections may not come in.
   init?(_ outline: StagedOutline, for peer: PeerInfo, _ gatekeeper: Gatekeeper) {
-    guard outline.collections.allSatisfy(gatekeeper.mayAccept),
-      outline.site == peer.site || outline.collections.allSatisfy(gatekeeper.maySend)
+    guard outline.collections.allSatisfy({ gatekeeper.mayAccept($0.text) }),
+      outline.site == peer.site || outline.collections.allSatisfy({ gatekeeper.maySend($0.text) })
     else { return nil }
     grain = outline.grain
     names = outline.names

@@ -29,6 +29,7 @@ public struct TCPConnector: Sendable {
     guard (1...65_535).contains(port) else {
       throw LinkError(.unreachable, "\(what): a port is a number from 1 to 65535")
     }
+    try TCP.checkDescriptors(what)
     let attempt = Attempt()
     let bootstrap = ClientBootstrap(group: TCP.group)
       .connectTimeout(TimeAmount(options.connectTimeout))

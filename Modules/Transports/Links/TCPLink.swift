@@ -105,6 +105,28 @@ enum TCP {
   /// The event loops of the whole process: links share threads, they do not own any.
   static var group: MultiThreadedEventLoopGroup { .singletonMultiThreadedEventLoopGroup }
 
+  /// Whether the event loops are known to run, or could start.
+  private static let isReady = NIOLockedValueBox(false)
+  /// What the system's way of waiting takes for each loop: the selector, its wake-up and its timer.
+  private static let descriptorsPerLoop = 3
+
+  /// Sees to it that the event loops can start: the network library ends the process when they cannot.
+  ///
+  /// - Parameter what: What is to be done with them, for the error.
+  /// - Throws: `system` when there are not enough file descriptors left.
+  static func checkDescriptors(_ what: String) throws(LinkError) {
+    let failure = isReady.withLockedValue { isReady -> Int32? in
+      guard !isReady else { return nil }
+      let failure = Descriptors.shortage(of: NIOSingletons.groupLoopCountSuggestion * descriptorsPerLoop)
+      if failure == nil {
+        _ = group
+        isReady = true
+      }
+      return failure
+    }
+    if let failure { throw LinkError(tcp: IOError(errnoCode: failure, reason: "dup"), what) }
+  }
+
   /// Buffers grow with what the socket holds, so that a fast peer costs few reads.
   static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
     AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 16 << 10, maximum: 256 << 10)

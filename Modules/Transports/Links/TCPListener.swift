@@ -64,9 +64,17 @@ public final class TCPListener: Sendable {
       throw LinkError(
         .unreachable, "Cannot listen on \(hostPort(host, port)): a port is a number from 0 to 65535")
     }
+    try TCP.checkDescriptors("Cannot listen on \(hostPort(host, port))")
     // The count of open links bounds the stream of arrivals.
     let open = OpenCount(limit: options.maximumConnections)
     return ServerBootstrap(group: TCP.group)
+      .serverChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let what = "Cannot accept connections on \(hostPort(host, port))"
+          try channel.pipeline.syncOperations.addHandler(
+            AcceptPause { options.acceptFailed(LinkError(tcp: $0, what)) })
+        }
+      }
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)

@@ -29,8 +29,13 @@ extension PeerNetwork {
   /// - Returns: The port in use.
   @discardableResult
   func open(_ address: NetworkState.Address) throws(LinkError) -> Int {
-    let listener = try TCPListener.bindBlocking(
-      host: address.host, port: address.port, options: options.tcp)
+    var tcp = options.tcp
+    let course = DialingCourse()
+    tcp.acceptFailed = { [logger = options.logger] error in
+      // It goes on for as long as no descriptor is free, and would fill the log.
+      logger.log(level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again soon")
+    }
+    let listener = try TCPListener.bindBlocking(host: address.host, port: address.port, options: tcp)
     state.withLockedValue { $0.listeners.append(listener) }
     let accepting = spawn { network in
       for await link in listener.links { network.serve(link, .incoming) }
@@ -67,7 +72,7 @@ extension PeerNetwork {
   ) {
     // A peer that is away for long would fill the log with one and the same line.
     options.logger.log(
-      level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again in \(delay)")
+      level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again in \(delay.text)")
     announce(.attemptFailed(address: address, error, retryAfter: delay))
   }
 
@@ -90,7 +95,7 @@ extension PeerNetwork {
   }
 }
 
-/// What one dialer has told the log.
+/// What one dialer or listener has told the log.
 private final class DialingCourse: Sendable {
   private let lastError = NIOLockedValueBox<LinkError.Code?>(nil)
 

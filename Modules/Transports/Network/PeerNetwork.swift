@@ -35,8 +35,10 @@ public final class PeerNetwork: Sendable {
 
   /// Begins to listen and to connect; has no effect while the network runs.
   ///
-  /// - Throws: `LinkError` when an address cannot be listened on; then nothing runs.
+  /// - Throws: `LinkError` when an address cannot be listened on, or there are too few file descriptors for it; then
+  ///   nothing runs.
   public func start() throws(LinkError) {
+    try TCP.checkDescriptors("Cannot begin to sync")
     let addresses: [NetworkState.Address]? = state.withLockedValue { state in
       guard !state.isRunning else { return nil }
       state.isRunning = true

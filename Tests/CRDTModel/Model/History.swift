@@ -128,8 +128,9 @@ package struct History: SeededHistory {
   }
 
   private mutating func content() -> ModelContent {
-    switch generator.int(below: 8) {
+    switch generator.int(below: 10) {
     case 0: .map
+    case 8, 9: .counter(Int64(generator.int(below: 4)))
     case 1, 2, 3: .int(Int64(generator.int(below: 300)) - 100)
     default: .text(generator.int(below: 10))
     }
@@ -144,7 +145,7 @@ package struct History: SeededHistory {
     return sets
   }
 
-  private static func fields(_ sets: [(path: Int, content: ModelContent)]) -> [String: Value] {
+  private static func fields(_ sets: [(path: Int, content: ModelContent)]) -> [TextKey: Value] {
     var root = Value.map([:])
     for (path, content) in sets {
       root = inserting(content.value(adding: 0) ?? .null, at: ModelPath.names[path][...], in: root)
@@ -153,9 +154,9 @@ package struct History: SeededHistory {
     return fields
   }
 
-  private static func inserting(_ value: Value, at path: ArraySlice<String>, in old: Value?) -> Value {
+  private static func inserting(_ value: Value, at path: ArraySlice<TextKey>, in old: Value?) -> Value {
     guard let key = path.first else { return value }
-    var fields: [String: Value] = if case .map(let fields)? = old { fields } else { [:] }
+    var fields: [TextKey: Value] = if case .map(let fields)? = old { fields } else { [:] }
     fields[key] = inserting(value, at: path.dropFirst(), in: fields[key])
     return .map(fields)
   }
@@ -164,15 +165,41 @@ package struct History: SeededHistory {
     let sets = sets()
     let (reading, stamping) = tick(index)
     trace?.add("\(index) upserts \(strategy) \(Self.fields(sets)) at \(reading)")
-    if isReal { try replicas[index].peer.upsert(Self.fields(sets), strategy, stamping) }
     let isAlive = replicas[index].model.isAlive
+    var isRefused = false
+    do throws(ModelRefusal) {
+      try upsertModel(index, sets, strategy, isAlive, reading)
+    } catch {
+      isRefused = true
+    }
+    try write(isRefused, { try $0.upsert(Self.fields(sets), strategy, stamping) }, at: index)
+  }
+
+  /// Does at the replica what was done at the model: both must refuse it, or neither.
+  private mutating func write(
+    _ isRefused: Bool, _ body: (inout Peer) throws -> Void, at index: Int
+  ) throws {
+    guard isReal else { return }
+    do {
+      try body(&replicas[index].peer)
+    } catch let error as DocumentError where error.code == .notACounter || error.code == .isACounter {
+      guard isRefused else { throw Failure.differs(step: steps, what: "a write is refused") }
+      return
+    }
+    if isRefused { throw Failure.differs(step: steps, what: "a write is not refused") }
+  }
+
+  private mutating func upsertModel(
+    _ index: Int, _ sets: [(path: Int, content: ModelContent)], _ strategy: WriteStrategy, _ isAlive: Bool,
+    _ reading: UInt64
+  ) throws(ModelRefusal) {
     switch strategy {
     case .insertDefaultIfAbsent: replicas[index].model.insertDefault(sets, &operations)
     case .insertIfAbsent where isAlive: return
     case .updateDifferentValues where isAlive:
       try replicas[index].model.updateDifferent(sets, site: index, reading: reading, &operations)
     case .insertIfAbsent, .updateDifferentValues, .merge:
-      replicas[index].model.upsert(sets, site: index, reading: reading, &operations)
+      try replicas[index].model.upsert(sets, site: index, reading: reading, &operations)
     }
   }
 
@@ -198,14 +225,7 @@ package struct History: SeededHistory {
     } catch {
       isRefused = true
     }
-    guard isReal else { return }
-    do {
-      try replicas[index].peer.update(edits.map(\.edit), stamping)
-    } catch let error as DocumentError where error.code == .notACounter {
-      guard isRefused else { throw Failure.differs(step: steps, what: "an increment is refused") }
-      return
-    }
-    if isRefused { throw Failure.differs(step: steps, what: "an increment is not refused") }
+    try write(isRefused, { try $0.update(edits.map(\.edit), stamping) }, at: index)
   }
 
   private mutating func delete(_ index: Int) throws {

@@ -28,7 +28,7 @@ package enum ModelEdit {
     }
   }
 
-  private static func child(of path: Int, _ number: Int64) -> [String: Value] {
+  private static func child(of path: Int, _ number: Int64) -> [TextKey: Value] {
     guard let child = ModelPath.children[path].first, let key = ModelPath.names[child].last else {
       return [:]
     }
@@ -36,8 +36,16 @@ package enum ModelEdit {
   }
 }
 
-/// An increment of something that cannot be counted on.
+/// An increment of something that cannot be counted on, or a number in the place of a counter.
 package struct ModelRefusal: Error {}
+
+/// What a counter among the values of a write is.
+private enum ModelManner {
+  /// The beginning of an epoch.
+  case set
+  /// Default data, which changes no counter that stands.
+  case upsert
+}
 
 extension ModelDocument {
   private struct Pen {
@@ -56,12 +64,42 @@ extension ModelDocument {
   }
 
   private mutating func write(
-    _ content: ModelContent, at path: Int, _ pen: Pen, _ operations: inout OperationLog
+    _ content: ModelContent, at path: Int, _ pen: Pen, _ operations: inout OperationLog,
+    _ manner: ModelManner = .set
   ) {
+    let isUnderFloor = isUnderFloor(path)
     for ancestor in ModelPath.ancestors[path] where entries[ancestor]?.content != .map {
       enter(.map, at: ancestor, pen, &operations)
     }
-    enter(content, at: path, pen, &operations)
+    if case .counter(let start) = content, manner == .upsert {
+      startCounter(path, at: start, pen, isUnderFloor, &operations)
+    } else {
+      enter(content, at: path, pen, &operations)
+    }
+  }
+
+  /// Whether what stood above a path may have ended default data there.
+  private func isUnderFloor(_ path: Int) -> Bool {
+    low > .zero || ModelPath.ancestors[path].contains { floor(at: $0) > .zero }
+  }
+
+  /// A counter that an application made: default data, whose start value is an increment.
+  private mutating func startCounter(
+    _ path: Int, at start: Int64, _ pen: Pen, _ isUnderFloor: Bool, _ operations: inout OperationLog
+  ) {
+    let standing = value(at: path)
+    if case .counter? = standing { return }
+    if case .int? = standing { return count(path, by: start, pen, &operations) }
+    guard standing == nil, entries[path] == nil, floors[path] == nil, !isUnderFloor else {
+      return enter(.counter(start), at: path, pen, &operations)
+    }
+    enter(.counter(0), at: path, Pen(stamp: .zero, writer: .none), &operations)
+    if start != 0 { count(path, by: start, pen, &operations) }
+  }
+
+  /// A plain number does not take the place of a counter.
+  private func checkNumber(_ content: ModelContent, at path: Int) throws(ModelRefusal) {
+    if case .int = content, case .counter? = value(at: path) { throw ModelRefusal() }
   }
 
   private mutating func enter(
@@ -80,13 +118,25 @@ extension ModelDocument {
 
   package mutating func upsert(
     _ sets: [(path: Int, content: ModelContent)], site: Int, reading: UInt64, _ operations: inout OperationLog
-  ) {
+  ) throws(ModelRefusal) {
+    var next = self
+    var logged = operations
+    try next.upsertOrFail(sets, site: site, reading: reading, &logged)
+    (self, operations) = (next, logged)
+  }
+
+  private mutating func upsertOrFail(
+    _ sets: [(path: Int, content: ModelContent)], site: Int, reading: UInt64, _ operations: inout OperationLog
+  ) throws(ModelRefusal) {
     let floor = life.map { $0.isAlive ? low : max(low, $0.stamp) } ?? .zero
     let pen = pen(site, reading)
     live(pen.stamp, isAlive: true, floor: floor, &operations)
     low = floor
     prune()
-    for (path, content) in sets { write(content, at: path, pen, &operations) }
+    for (path, content) in sets {
+      try checkNumber(content, at: path)
+      write(content, at: path, pen, &operations, .upsert)
+    }
     prune()
   }
 
@@ -112,14 +162,21 @@ extension ModelDocument {
     let news = sets.filter { path, content in
       let old = value(at: path)
       if content == .map, case .map? = old { return false }
+      if case .counter = content, case .counter? = old { return false }
       return old != content.value(adding: 0)
     }
-    try update(news.map { .set($0.path, $0.content) }, site: site, reading: reading, &operations)
+    try update(news.map { .set($0.path, $0.content) }, site: site, reading: reading, &operations, .upsert)
   }
 
   /// Applies all edits or none; those that do not overlap share a stamp.
   package mutating func update(
     _ edits: [ModelEdit], site: Int, reading: UInt64, _ operations: inout OperationLog
+  ) throws(ModelRefusal) {
+    try update(edits, site: site, reading: reading, &operations, .set)
+  }
+
+  private mutating func update(
+    _ edits: [ModelEdit], site: Int, reading: UInt64, _ operations: inout OperationLog, _ manner: ModelManner
   ) throws(ModelRefusal) {
     guard isAlive else { return }
     var next = self
@@ -128,20 +185,22 @@ extension ModelDocument {
     var written: [Int] = []
     for edit in edits {
       if written.contains(where: { ModelPath.overlap($0, edit.path) }) { (shared, written) = (nil, []) }
-      try next.apply(edit, site, reading, &shared, &logged)
+      try next.apply(edit, site, reading, &shared, &logged, manner)
       written.append(edit.path)
     }
     (self, operations) = (next, logged)
   }
 
   private mutating func apply(
-    _ edit: ModelEdit, _ site: Int, _ reading: UInt64, _ shared: inout Pen?, _ operations: inout OperationLog
+    _ edit: ModelEdit, _ site: Int, _ reading: UInt64, _ shared: inout Pen?, _ operations: inout OperationLog,
+    _ manner: ModelManner
   ) throws(ModelRefusal) {
+    if case .set(let path, let content) = edit { try checkNumber(content, at: path) }
     if case .remove(let path) = edit, value(at: path) == nil { return }
     if case .increment(let path, _) = edit { try checkCountable(path) }
     var pen = shared ?? pen(site, reading)
     switch edit {
-    case .set(let path, let content): write(content, at: path, pen, &operations)
+    case .set(let path, let content): write(content, at: path, pen, &operations, manner)
     case .remove(let path): write(.removed, at: path, pen, &operations)
     case .restart(let path, let start): write(.counter(start), at: path, pen, &operations)
     case .increment(let path, let amount): increment(path, by: amount, pen, &operations)
@@ -166,8 +225,7 @@ extension ModelDocument {
   private mutating func increment(_ path: Int, by amount: Int64, _ pen: Pen, _ operations: inout OperationLog)
   {
     let isUnderFloor =
-      low > .zero || floors[path] != nil && entries[path]?.content.isNumber != true
-      || ModelPath.ancestors[path].contains { floor(at: $0) > .zero }
+      isUnderFloor(path) || floors[path] != nil && entries[path]?.content.isNumber != true
     for ancestor in ModelPath.ancestors[path] where entries[ancestor]?.content != .map {
       enter(.map, at: ancestor, pen, &operations)
     }
@@ -176,6 +234,11 @@ extension ModelDocument {
       let epoch = isUnderFloor ? pen : Pen(stamp: .zero, writer: .none)
       enter(.counter(0), at: path, epoch, &operations)
     }
+    count(path, by: amount, pen, &operations)
+  }
+
+  /// Adds to the number at a path, which becomes a counter.
+  private mutating func count(_ path: Int, by amount: Int64, _ pen: Pen, _ operations: inout OperationLog) {
     guard var entry = entries[path] else { return }
     if case .int(let number) = entry.content { entry.content = .counter(number) }
     let total = (entry.contributions[pen.writer]?.amount ?? 0) + amount

@@ -143,14 +143,14 @@ package struct ModelDocument {
     return entry.content.value(adding: entry.contributions.values.reduce(0) { $0 + $1.amount })
   }
 
-  private func fields(_ paths: [Int]) -> [String: Value] {
-    var fields: [String: Value] = [:]
+  private func fields(_ paths: [Int]) -> [TextKey: Value] {
+    var fields: [TextKey: Value] = [:]
     for path in paths { fields[ModelPath.names[path][ModelPath.names[path].count - 1]] = value(at: path) }
     return fields
   }
 
   /// What a reader sees; `nil` for a document that is unknown or deleted.
-  package var visible: [String: Value]? { isAlive ? fields(ModelPath.top) : nil }
+  package var visible: [TextKey: Value]? { isAlive ? fields(ModelPath.top) : nil }
 
   // MARK: - Merging
 
@@ -169,7 +169,13 @@ package struct ModelDocument {
     for path in 0..<ModelPath.count {
       if let floor = incoming.floors[path], !covers(floor.writer, floor.stamp.reading) { raise(path, floor) }
       guard let entry = incoming.entries[path] else { continue }
-      if !covers(entry.writer, entry.stamp.reading) { put(path, entry) }
+      if !covers(entry.writer, entry.stamp.reading) {
+        var entry = entry
+        if entry.stamp == .zero {
+          entry.contributions = entry.contributions.filter { !covers($0.key, $0.value.reading) }
+        }
+        put(path, entry)
+      }
       guard let mine = entries[path], mine.stamp == entry.stamp, mine.content.isNumber else { continue }
       for (writer, theirs) in entry.contributions where !covers(writer, theirs.reading) {
         entries[path] = entries[path]?.adding(theirs, of: writer)

@@ -1,6 +1,8 @@
+package import CRDTCore
+
 /// The few paths that model histories write to, by number.
 package enum ModelPath {
-  package static let names: [[String]] = [
+  package static let names: [[TextKey]] = [
     ["a"], ["b"], ["c"], ["a", "x"], ["a", "y"], ["b", "x"], ["a", "c"], ["a", "x", "p"], ["a", "x", "q"],
   ]
   package static let count = names.count

@@ -37,7 +37,7 @@ package struct OperationLog {
   }
 
   /// What a reader sees once all operations of `known` have met.
-  package func fold(_ known: OperationSet) -> [String: Value]? {
+  package func fold(_ known: OperationSet) -> [TextKey: Value]? {
     var document = ModelDocument([])
     let met = operations.enumerated().filter { known.contains($0.offset) }.map(\.element)
     for operation in met {

@@ -19,9 +19,10 @@ struct Consumer {
     let (results, continuation) = AsyncStream.makeStream(of: [DunlinDocument].self)
     let live = phone.store["cars"].findAll().observeLocal { cars, _ in continuation.yield(cars) }
 
-    try tablet.store["cars"].upsert(["_id": "a", "color": "red", "owned": DunlinCounter()] as [String: Any?])
-    try tablet.store["cars"].upsert(["_id": "b", "color": "black"])
-    tablet.store["cars"].findByID("a").update { car in car?["owned"].counter?.increment(by: 2) }
+    try await tablet.store["cars"].upsert(
+      ["_id": "a", "color": "red", "owned": DunlinCounter()] as [String: Any?])
+    try await tablet.store["cars"].upsert(["_id": "b", "color": "black"])
+    await tablet.store["cars"].findByID("a").update { car in car?["owned"].counter?.increment(by: 2) }
 
     let deadline = Task {
       try await Task.sleep(for: .seconds(60))

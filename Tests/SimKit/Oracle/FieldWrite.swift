@@ -22,7 +22,7 @@ enum ModelField: Int, CaseIterable {
 
 extension EditPlan {
   /// What the change sets of the model's fields, and of the document's life; `nil` for what the model does not follow.
-  func modelled(_ fields: [String: Value]) -> (fields: [(field: ModelField, value: Value?)], life: Bool?)? {
+  func modelled(_ fields: [TextKey: Value]) -> (fields: [(field: ModelField, value: Value?)], life: Bool?)? {
     switch kind {
     case .upsert, .insertIfAbsent, .pad:
       (ModelField.allCases.compactMap { field in fields[field.name].map { (field, $0) } }, true)

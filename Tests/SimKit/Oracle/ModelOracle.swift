@@ -37,7 +37,7 @@ struct ModelOracle {
   }
 
   private func compare(
-    _ expected: [ModelField: Value]?, with shown: [String: Value]?, of name: DocumentName, at peer: SimPeer
+    _ expected: [ModelField: Value]?, with shown: [TextKey: Value]?, of name: DocumentName, at peer: SimPeer
   ) throws {
     guard (expected == nil) == (shown == nil) else {
       throw Violation(
@@ -145,7 +145,7 @@ extension Value? {
 
 extension SimPeer {
   /// What a living document holds.
-  fileprivate func fields(of name: DocumentName) throws -> [String: Value]? {
+  fileprivate func fields(of name: DocumentName) throws -> [TextKey: Value]? {
     try store?.read { transaction in
       guard let collection = try transaction.collection(name.collectionName) else { return nil }
       let fields = try transaction.withRecord(collection, try DocumentID(name.value)) { record, _ in

@@ -68,5 +68,5 @@ struct Observer {
 }
 
 extension Row {
-  fileprivate var shown: [String: Value]? { try? values() }
+  fileprivate var shown: [TextKey: Value]? { try? values() }
 }

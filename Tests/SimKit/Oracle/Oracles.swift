@@ -329,7 +329,7 @@ extension Shadow.Known {
     var path = ResolvedPath([.key("tx")])
     path.resolve(in: keys)
     if record.isAlive, let value = record.value(at: path), case .map(let map) = try value.materialize(keys) {
-      marks = Set(map.keys.compactMap { Int($0) })
+      marks = Set(map.keys.compactMap { Int($0.text) })
     } else {
       marks = []
     }

@@ -249,7 +249,7 @@ package final class SimPeer {
 
   @discardableResult
   private func applyScopes(_ numbers: [Int]) throws -> Bool {
-    var map: [String: SyncScope] = [:]
+    var map: [TextKey: SyncScope] = [:]
     for (collection, number) in numbers.enumerated() { map["c\(collection)"] = SyncScope.allCases[number] }
     return try scopes.set(map)
   }

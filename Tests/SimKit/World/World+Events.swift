@@ -88,7 +88,7 @@ extension EditPlan {
     let marker = Self.marker(document.collection, writer, isOther: isOther)
     let id = try DocumentID(document.value)
     let collection = document.collectionName
-    var fields: [String: Value] = [
+    var fields: [TextKey: Value] = [
       "kind": .string(document.isEven ? "even" : "odd"),
       "n": .int(Int64(value % 6)), "color": .string(["red", "blue", "green"][value % 3]),
       "by": .string(marker),
@@ -108,7 +108,13 @@ extension EditPlan {
       try transaction.upsert(fields, id: id, into: collection, strategy: .insertDefaultIfAbsent)
     case .insertIfAbsent: try transaction.upsert(fields, id: id, into: collection, strategy: .insertIfAbsent)
     case .delete: try transaction.remove(id, in: collection)
-    case .changeType: try edit(transaction, id, [.set(["any"], Self.values[value % Self.values.count])])
+    case .changeType:
+      let new = Self.values[value % Self.values.count]
+      switch new {
+      // A counter may stand there, which a plain number takes the place of only so.
+      case .int, .double: try edit(transaction, id, [.replace(["any"], new)])
+      default: try edit(transaction, id, [.set(["any"], new)])
+      }
     case .nested:
       try edit(transaction, id, [.set(["map", "k\(value % 4)"], .int(Int64(isOther ? 17 - value : value)))])
     case .replaceMap: try edit(transaction, id, [.replace(["map"], .map(["only": .int(Int64(value))]))])

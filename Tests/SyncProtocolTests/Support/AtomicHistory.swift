@@ -69,7 +69,7 @@ struct AtomicHistory {
     try random.pick(network.peers).write { transaction in
       for id in ids.sorted() {
         let kind = Value.string(AtomicHistory.kind(of: id))
-        try transaction.upsert(["kind": kind, name: padding], id: try DocumentID(id), into: "things")
+        try transaction.upsert(["kind": kind, TextKey(name): padding], id: try DocumentID(id), into: "things")
       }
     }
   }

@@ -221,7 +221,7 @@ struct GoldenMessages {
   static let seenReading: UInt64 = 0x018B_CFE5_6800_0001
 
   /// The wire form of a fresh document.
-  static func wireDocument(_ fields: [String: Value], at clock: ManualClock = ManualClock()) throws -> [UInt8]
+  static func wireDocument(_ fields: [TextKey: Value], at clock: ManualClock = ManualClock()) throws -> [UInt8]
   {
     let network = TestNetwork()
     let peer = try network.addPeer("writer", clock: clock)
@@ -242,7 +242,7 @@ struct GoldenMessages {
   }
 
   /// About 150 KB that compress.
-  static var largeFields: [String: Value] {
+  static var largeFields: [TextKey: Value] {
     ["text": .string((0..<15_000).map { "line \($0 % 97)\n" }.joined())]
   }
 }

@@ -26,7 +26,7 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
   /// A statement that the receiver has the sender run, and how many rows that gives.
   var question: (text: String, rows: Int)?
   /// What the receiver keeps to itself.
-  var kept: [String: SyncScope] = [:]
+  var kept: [TextKey: SyncScope] = [:]
   let fill: @Sendable (TestPeer) throws -> Void
   var change: @Sendable (TestPeer) throws -> Void = { _ in }
   /// Whether the change is made while the first link stands, and there is no other.
@@ -109,7 +109,7 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
         try Self.put(0..<20, n: 0, at: $0)
       },
       change: {
-        try $0.scopes.set([:] as [String: SyncScope])
+        try $0.scopes.set([:] as [TextKey: SyncScope])
         try Self.put(20..<21, n: 1, at: $0)
       }),
     GoldenSession(
@@ -144,7 +144,7 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
   }
 
   /// What the receiver holds in the end.
-  func result() throws -> [String: [String: Value]] {
+  func result() throws -> [String: [TextKey: Value]] {
     let network = TestNetwork()
     let peer = try network.addPeer("alone")
     try fill(peer)

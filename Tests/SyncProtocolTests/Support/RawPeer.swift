@@ -101,7 +101,7 @@ final class RawPeer {
   }
 
   /// Sends a whole document of things, as a group of its own.
-  func sendDocument(_ id: String, _ fields: [String: Value], at clock: ManualClock = ManualClock()) throws {
+  func sendDocument(_ id: String, _ fields: [TextKey: Value], at clock: ManualClock = ManualClock()) throws {
     var group = ByteWriter()
     group.writeVarint(1)
     group.writeString("things")

@@ -132,7 +132,7 @@ final class TestPeer {
     return try store.write { try body($0) }.1
   }
 
-  func put(_ id: String, _ fields: [String: Value], in collection: String = "things") throws {
+  func put(_ id: String, _ fields: [TextKey: Value], in collection: String = "things") throws {
     try write { try $0.upsert(fields, id: try DocumentID(id), into: collection) }
   }
 
@@ -164,9 +164,9 @@ final class TestPeer {
   }
 
   /// All living documents of a collection, by id.
-  func documents(in collection: String = "things") throws -> [String: [String: Value]] {
+  func documents(in collection: String = "things") throws -> [String: [TextKey: Value]] {
     try store.read { transaction in
-      var found: [String: [String: Value]] = [:]
+      var found: [String: [TextKey: Value]] = [:]
       guard let known = try transaction.collection(collection) else { return found }
       try transaction.forEachRecord(in: known) { id, _, record in
         guard record.isAlive, case .string(let key) = try DocumentID.decode(id) else { return true }
@@ -177,7 +177,7 @@ final class TestPeer {
     }
   }
 
-  func document(_ id: String, in collection: String = "things") throws -> [String: Value]? {
+  func document(_ id: String, in collection: String = "things") throws -> [TextKey: Value]? {
     try documents(in: collection)[id]
   }
 }

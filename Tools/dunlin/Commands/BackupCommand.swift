@@ -1,4 +1,5 @@
 import ArgumentParser
+import CRDTCore
 import DocStore
 
 struct BackupCommand: ParsableCommand {
@@ -18,6 +19,6 @@ struct BackupCommand: ParsableCommand {
     let store = try Store.open(existing: store)
     defer { store.close() }
     try LongWork("Copying").run { try store.backup(to: target, progress: $0) }
-    print("\(target): \(try store.statistics().documentCount.grouped) documents")
+    print("\(target): \(try store.statistics().documentCount.counting("document"))")
   }
 }

@@ -30,7 +30,7 @@ final class ControlServer: Sendable {
       guard case .map(let request)? = try? JSON.parse(line, options: .init(interpretsTags: true)) else {
         continue
       }
-      var answer: [String: Value]
+      var answer: [TextKey: Value]
       do {
         answer = try await perform(request)
       } catch {
@@ -54,19 +54,19 @@ final class ControlServer: Sendable {
 
   private static let output = Mutex(())
 
-  private static func send(_ message: [String: Value]) {
+  private static func send(_ message: [TextKey: Value]) {
     var line: [UInt8] = []
     JSON.write(.map(message), to: &line, options: .init(isLossless: true))
     line.append(0x0A)
     output.withLock { _ in try? FileHandle.standardOutput.write(contentsOf: Data(line)) }
   }
 
-  private func perform(_ request: [String: Value]) async throws -> [String: Value] {
+  private func perform(_ request: [TextKey: Value]) async throws -> [TextKey: Value] {
     guard case .string(let action)? = request["do"] else { throw ToolError("a request has no action") }
     switch action {
     case "execute":
       let result = try await dunlin.store.execute(
-        query: request.text("query"), arguments: request.fields("arguments").mapValues(\.native))
+        query: request.text("query"), arguments: request.arguments)
       return [
         "rows": .array(
           try result.items.map { try JSON.parse($0.jsonString(), options: .init(interpretsTags: true)) })
@@ -76,14 +76,14 @@ final class ControlServer: Sendable {
       try await dunlin.store.transaction { transaction in
         for statement in statements {
           _ = try await transaction.execute(
-            query: statement.text("query"), arguments: statement.fields("arguments").mapValues(\.native))
+            query: statement.text("query"), arguments: statement.arguments)
         }
       }
       return [:]
     case "import": return try await importLines(request)
     case "subscribe":
       let subscription = try dunlin.sync.registerSubscription(
-        query: request.text("query"), arguments: request.fields("arguments").mapValues(\.native))
+        query: request.text("query"), arguments: request.arguments)
       state.withLock { $0.subscriptions.append((request.text("query"), subscription)) }
       return [:]
     case "unsubscribe":
@@ -120,9 +120,10 @@ final class ControlServer: Sendable {
     }
   }
 
-  private func importLines(_ request: [String: Value]) async throws -> [String: Value] {
+  private func importLines(_ request: [TextKey: Value]) async throws -> [TextKey: Value] {
     var last = ContinuousClock.now
-    let importer = Importer(store: dunlin.store.database, collection: request.text("collection"))
+    let store = dunlin.store.database
+    let importer = Importer(open: { store }, collection: request.text("collection"))
     let count = try await importer.run(path: request.text("file")) { count, _ in
       guard ContinuousClock.now - last > .milliseconds(80) else { return }
       last = .now
@@ -132,11 +133,11 @@ final class ControlServer: Sendable {
   }
 
   /// Observes a query of the builder language and reports its diffs by document id.
-  private func observe(_ request: [String: Value]) throws -> [String: Value] {
+  private func observe(_ request: [TextKey: Value]) throws -> [TextKey: Value] {
     let name = request["name"] ?? .null
     let pending = dunlin.store.collection(request.text("collection")).find(request.text("query"))
     let query = pending.observeLocal { documents, event in
-      var message: [String: Value] = ["event": .string("diff"), "name": name]
+      var message: [TextKey: Value] = ["event": .string("diff"), "name": name]
       switch event {
       case .initial: message["initial"] = .int(Int64(documents.count))
       case .update(let update):
@@ -154,7 +155,7 @@ final class ControlServer: Sendable {
   }
 
   /// Tells after every commit which of several documents are there, so that a torn transaction shows.
-  private func watch(_ request: [String: Value]) -> [String: Value] {
+  private func watch(_ request: [TextKey: Value]) -> [TextKey: Value] {
     let store = dunlin.store.database
     let documents = request.list("documents").map { ($0.text("collection"), $0["_id"] ?? .null) }
     let listener = store.onCommit { _ in
@@ -170,9 +171,9 @@ final class ControlServer: Sendable {
     return [:]
   }
 
-  private func figures() throws -> [String: Value] {
+  private func figures() throws -> [TextKey: Value] {
     try dunlin.store.database.read { transaction in
-      var answer: [String: Value] = [:]
+      var answer: [TextKey: Value] = [:]
       for info in try transaction.collections() {
         let figures = try Figures(info.name, in: transaction)
         answer[info.name] = .map([
@@ -183,7 +184,7 @@ final class ControlServer: Sendable {
     }
   }
 
-  private func counts() throws -> [String: Value] {
+  private func counts() throws -> [TextKey: Value] {
     try dunlin.store.database.read { transaction in
       [
         "collections": .map(
@@ -193,7 +194,7 @@ final class ControlServer: Sendable {
   }
 
   /// The digest of a query's result, to compare what two peers hold of it.
-  private func digest(_ request: [String: Value]) throws -> [String: Value] {
+  private func digest(_ request: [TextKey: Value]) throws -> [TextKey: Value] {
     let matcher = try RecordMatcher(Builder.parse(request.text("query")))
     return try dunlin.store.database.read { transaction in
       let figures = try Figures(request.text("collection"), in: transaction, matching: matcher)
@@ -201,7 +202,7 @@ final class ControlServer: Sendable {
     }
   }
 
-  private func traffic() -> [String: Value] {
+  private func traffic() -> [TextKey: Value] {
     let connections = dunlin.sync.connections
     return [
       "connections": .int(Int64(connections.filter { $0.peer != nil }.count)),
@@ -214,7 +215,7 @@ final class ControlServer: Sendable {
     ]
   }
 
-  private func oversize() throws -> [String: Value] {
+  private func oversize() throws -> [TextKey: Value] {
     let documents = try dunlin.store.database.read { try $0.oversizeDocuments() }
     return [
       "documents": .array(
@@ -222,6 +223,13 @@ final class ControlServer: Sendable {
           .map(["collection": .string($0.collection), "_id": $0.id.value, "bytes": .int(Int64($0.byteCount))])
         })
     ]
+  }
+}
+
+extension [TextKey: Value] {
+  /// A statement's arguments.
+  fileprivate var arguments: [String: Any?] {
+    [String: Any?](fields("arguments").map { ($0.key.text, $0.value.native) }) { first, _ in first }
   }
 }
 
@@ -237,6 +245,7 @@ extension Value {
     case .bytes(let value): Data(value)
     case .array(let values): values.map(\.native)
     case .map(let fields): fields.mapValues(\.native)
+    case .decimal(let value): value.text
     case .attachment: nil
     }
   }

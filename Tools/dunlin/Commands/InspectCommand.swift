@@ -30,7 +30,7 @@ struct InspectCommand: ParsableCommand {
       var table = TextTable(["collection", "documents", "digest"], rightAligned: [1])
       for info in try transaction.collections() {
         let figures = try Figures(info.name, in: transaction)
-        table.add([info.name, figures.documents.grouped, figures.digest])
+        table.add([info.name, figures.documents.groupedDigits, figures.digest])
       }
       print(table.text)
     }
@@ -41,10 +41,10 @@ struct InspectCommand: ParsableCommand {
       let figures = try Figures(name, in: transaction)
       print(
         """
-        documents   \(figures.documents.grouped)
-        tombstones  \(figures.tombstones.grouped)
+        documents   \(figures.documents.groupedDigits)
+        tombstones  \(figures.tombstones.groupedDigits)
         records     \(figures.recordBytes.asBytes)
-        damaged     \(figures.damaged.grouped)
+        damaged     \(figures.damaged.groupedDigits)
         digest      \(figures.digest)
         """)
       if figures.damaged > 0 { throw ToolError("\(figures.damaged) records of \(name) are damaged") }
@@ -60,7 +60,7 @@ struct InspectCommand: ParsableCommand {
       let (isAlive, fields) = try record.withView { ($0.isAlive, try $0.fields(collection.keys)) }
       let state = isAlive ? "alive" : "deleted: a tombstone"
       print(
-        "\(state), \(record.bytes.count.grouped) bytes as a record, \(JSON.text(of: .map(fields)).utf8.count.grouped) as JSON"
+        "\(state), \(record.bytes.count.groupedDigits) bytes as a record, \(JSON.text(of: .map(fields)).utf8.count.groupedDigits) as JSON"
       )
       print(JSON.text(of: .map(fields), options: .init(isPretty: true)))
     }

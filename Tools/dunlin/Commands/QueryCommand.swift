@@ -8,7 +8,8 @@ import Synchronization
 
 struct QueryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "query", abstract: "Run one DQL statement, or a prompt that reads them.")
+    commandName: "query", abstract: "Run one DQL statement, or a prompt that reads them.",
+    discussion: "A script on standard input runs to its end; the status is 1 when a statement of it failed.")
 
   @Argument(help: "The store's directory.")
   var store: String
@@ -28,12 +29,12 @@ struct QueryCommand: ParsableCommand {
       environment: EngineEnvironment(
         now: { DispatchTime.now().uptimeNanoseconds }, indexProgress: { Self.bar.update($0) },
         log: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }))
-    let arguments = Dictionary(arg.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
-    guard let statement else { return prompt(engine, arguments) }
+    let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
+    guard let statement else { return try prompt(engine, arguments) }
     try execute(statement, engine, arguments)
   }
 
-  private func execute(_ statement: String, _ engine: Engine, _ arguments: [String: Value]) throws {
+  private func execute(_ statement: String, _ engine: Engine, _ arguments: [TextKey: Value]) throws {
     let start = ContinuousClock.now
     let result: QueryResult
     do {
@@ -46,29 +47,36 @@ struct QueryCommand: ParsableCommand {
       JSON.write(.map(try row.values()), to: &out)
       out.append(0x0A)
     }
-    try FileHandle.standardOutput.write(contentsOf: Data(out))
-    var summary = "\(result.rows.count.grouped) rows"
-    if !result.mutatedDocumentIDs.isEmpty {
-      summary = "\(result.mutatedDocumentIDs.count.grouped) documents changed"
-    }
-    summary += String(format: ", %.1f ms\n", time.seconds * 1000)
-    FileHandle.standardError.write(Data(summary.utf8))
+    try RawFile.output.write(out)
+    let changed = result.mutatedDocumentIDs.count
+    let what = changed > 0 ? "\(changed.counting("document")) changed" : result.rows.count.counting("row")
+    Output.note("\(what), \(time.text)")
   }
 
-  private func prompt(_ engine: Engine, _ arguments: [String: Value]) {
+  /// Executes standard input's lines, one statement each; those after one that fails too.
+  ///
+  /// A terminal shows a prompt. Of a script that a statement failed in, the status says so.
+  private func prompt(_ engine: Engine, _ arguments: [TextKey: Value]) throws {
     let isTerminal = isatty(0) == 1
+    var (number, failures) = (0, 0)
     while true {
       if isTerminal { FileHandle.standardError.write(Data("dql> ".utf8)) }
-      guard let line = readLine() else { return }
+      guard let line = readLine() else { break }
+      number += 1
       let statement = line.trimmingCharacters(in: .whitespaces)
       if statement.isEmpty { continue }
-      if ["quit", "exit"].contains(statement.lowercased()) { return }
+      if ["quit", "exit"].contains(statement.lowercased()) { break }
       do {
         try execute(statement, engine, arguments)
+      } catch let error as ToolError {
+        // Standard output is gone.
+        throw error
       } catch {
-        FileHandle.standardError.write(Data("\(error)\n".utf8))
+        failures += 1
+        Output.note(isTerminal ? "\(error)" : "line \(number): \(error)")
       }
     }
+    if failures > 0, !isTerminal { throw ExitCode.failure }
   }
 }
 

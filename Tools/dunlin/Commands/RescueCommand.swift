@@ -1,4 +1,5 @@
 import ArgumentParser
+import CRDTCore
 import DocStore
 import Foundation
 
@@ -19,9 +20,9 @@ struct RescueCommand: ParsableCommand {
   func run() throws {
     let report = try LongWork("Rescuing").run { try Store.rescue(from: store, to: target, progress: $0) }
     report.damage.printAll()
-    print("\(target): \(report.documentCount.grouped) documents")
-    print("\(report.strayCount.grouped) of them from pages that were damaged or out of reach")
-    let indexes = "\(report.indexCount.grouped) indexes"
-    print("\(report.certificateCount.grouped) certificates of deletions, \(indexes)")
+    print("\(target): \(report.documentCount.counting("document"))")
+    print("\(report.strayCount.groupedDigits) of them from pages that were damaged or out of reach")
+    let indexes = report.indexCount.counting("index", "indexes")
+    print("\(report.certificateCount.counting("certificate")) of deletions, \(indexes)")
   }
 }

@@ -18,7 +18,10 @@ struct ServeCommand: AsyncParsableCommand {
   var name = "dunlin"
   @Option(help: "Only peers of the same application sync.")
   var app = "dunlin-tool"
-  @Option(help: ArgumentHelp("Where to listen; port 0 is any free one.", valueName: "host:port"))
+  @Option(
+    help: ArgumentHelp(
+      "Where to listen; port 0 is any free one, and an IPv6 address stands in brackets.",
+      valueName: "host:port"))
   var listen: [Endpoint] = []
   @Option(help: ArgumentHelp("A peer to stay connected to.", valueName: "host:port"))
   var connect: [Endpoint] = []
@@ -43,35 +46,42 @@ struct ServeCommand: AsyncParsableCommand {
         query: "ALTER SYSTEM SET USER_COLLECTION_SYNC_SCOPES = :scopes", arguments: ["scopes": scopes])
     }
     guard !control else { return try await ControlServer(dunlin).run() }
-    let subscriptions = try subscribe.map { query in
-      let isStatement = query.contains(" ")
-      return try dunlin.sync.registerSubscription(query: isStatement ? query : "SELECT * FROM `\(query)`")
-    }
-    for endpoint in connect { dunlin.connect(host: endpoint.host, port: endpoint.port) }
-    for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
-    try dunlin.startSync()
-    for port in dunlin.listeningPorts { show("listening on port \(port)") }
-    await untilInterrupted(dunlin)
-    for subscription in subscriptions { subscription.cancel() }
-    try dunlin.close()
-  }
-
-  /// Prints who comes and goes until the user has had enough.
-  private func untilInterrupted(_ dunlin: Dunlin) async {
-    let (stop, continuation) = AsyncStream.makeStream(of: Void.self)
-    let interruption = Interruption { continuation.finish() }
-    defer { interruption.cancel() }
-    let watcher = Task {
-      var known: Set<String> = []
-      for await graph in dunlin.presence.graphs {
-        let peers = Set(graph.remotePeers.map { "\($0.name) (\($0.kind))" })
-        for peer in peers.subtracting(known).sorted() { print("connected to \(peer)") }
-        for peer in known.subtracting(peers).sorted() { print("lost \(peer)") }
-        known = peers
+    // Closing the database ends subscriptions in order, whether the user has had enough or something fails here.
+    let interruption = Interruption {
+      do {
+        try dunlin.close()
+      } catch {
+        Output.note("\(error)")
       }
     }
-    for await _ in stop {}
-    watcher.cancel()
+    var subscriptions: [DunlinSyncSubscription] = []
+    do {
+      for query in subscribe {
+        let statement = query.contains(" ") ? query : "SELECT * FROM `\(query)`"
+        subscriptions.append(try dunlin.sync.registerSubscription(query: statement))
+      }
+      for endpoint in connect { dunlin.connect(host: endpoint.host, port: endpoint.port) }
+      for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
+      try dunlin.startSync()
+    } catch {
+      try dunlin.close()
+      throw error
+    }
+    for port in dunlin.listeningPorts { show("listening on port \(port)") }
+    await watchPeers(dunlin)
+    withExtendedLifetime(subscriptions) {}
+    await interruption.yieldToCleanUp()
+  }
+
+  /// Prints who comes and goes until the database is closed.
+  private func watchPeers(_ dunlin: Dunlin) async {
+    var known: Set<String> = []
+    for await graph in dunlin.presence.graphs {
+      let peers = Set(graph.remotePeers.map { "\($0.name) (\($0.kind))" })
+      for peer in peers.subtracting(known).sorted() { show("connected to \(peer)") }
+      for peer in known.subtracting(peers).sorted() { show("lost \(peer)") }
+      known = peers
+    }
   }
 }
 
@@ -81,11 +91,20 @@ struct Endpoint: ExpressibleByArgument {
   let host: String
   let port: Int
 
+  /// Reads `host:port`; an IPv6 address stands in brackets, so that its colons are not the port's.
   init?(argument: String) {
-    guard let colon = argument.lastIndex(of: ":"), let port = Int(argument[argument.index(after: colon)...]),
+    guard let colon = argument.lastIndex(of: ":") else { return nil }
+    let digits = argument[argument.index(after: colon)...]
+    var host = argument[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+    } else if host.contains(":") {
+      return nil
+    }
+    guard !host.isEmpty, digits.allSatisfy(\.isASCII), digits.first?.isNumber == true, let port = Int(digits),
       (0...65_535).contains(port)
     else { return nil }
-    host = String(argument[..<colon])
+    self.host = String(host)
     self.port = port
   }
 }

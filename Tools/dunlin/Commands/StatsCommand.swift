@@ -22,23 +22,25 @@ struct StatsCommand: ParsableCommand {
   private static func text(_ statistics: StoreStatistics) -> String {
     var table = TextTable(["collection", "documents", "tombstones"], rightAligned: [1, 2])
     for collection in statistics.collections {
-      table.add([collection.name, collection.documentCount.grouped, collection.tombstoneCount.grouped])
+      table.add([
+        collection.name, collection.documentCount.groupedDigits, collection.tombstoneCount.groupedDigits,
+      ])
     }
     let free = statistics.freePages * statistics.pageBytes
     let change = statistics.identityChange.map { ", new since this open: \($0.reason)" } ?? ""
     return """
       site        \(statistics.site)\(change)
       sequence    \(statistics.sequence)
-      sites       \(statistics.siteCount.grouped) that wrote what is here
-      documents   \(statistics.documentCount.grouped), \(statistics.oversizeCount.grouped) too large to be sent
-      tombstones  \(statistics.tombstoneCount.grouped)
+      sites       \(statistics.siteCount.groupedDigits) that wrote what is here
+      documents   \(statistics.documentCount.groupedDigits), \(statistics.oversizeCount.groupedDigits) too large to be sent
+      tombstones  \(statistics.tombstoneCount.groupedDigits)
       file        \(statistics.fileBytes.asBytes): \(statistics.usedBytes.asBytes) used, \(free.asBytes) free
       limit       \(statistics.mapBytes.asBytes)
       \(table.text)
       """
   }
 
-  private static func values(_ statistics: StoreStatistics) -> [String: Value] {
+  private static func values(_ statistics: StoreStatistics) -> [TextKey: Value] {
     func int(_ number: Int) -> Value { .int(Int64(number)) }
     return [
       "site": .string(statistics.site.description), "sequence": .int(Int64(clamping: statistics.sequence)),
@@ -50,7 +52,7 @@ struct StatsCommand: ParsableCommand {
       "collections": .map(
         Dictionary(
           statistics.collections.map {
-            ($0.name, .map(["documents": int($0.documentCount), "tombstones": int($0.tombstoneCount)]))
+            (TextKey($0.name), .map(["documents": int($0.documentCount), "tombstones": int($0.tombstoneCount)]))
           }, uniquingKeysWith: { $1 })),
     ]
   }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CRDTCore
 import DocStore
 import Foundation
 
@@ -21,8 +22,8 @@ struct VerifyCommand: ParsableCommand {
     let report = try LongWork("Verifying").run { try Store.verify(at: store, progress: $0) }
     report.printAll()
     let read =
-      "\(report.documentCount.grouped) documents, \(report.entryCount.grouped) entries, "
-      + "\(report.pageCount.grouped) pages"
+      "\(report.documentCount.counting("document")), \(report.entryCount.counting("entry", "entries")), "
+      + report.pageCount.counting("page")
     guard report.isIntact else {
       FileHandle.standardError.write(Data("\(store): damaged; could read \(read)\n".utf8))
       throw ExitCode(Self.damageStatus)
@@ -35,6 +36,6 @@ extension VerificationReport {
   /// Prints a line for each thing that is damaged.
   func printAll() {
     for damage in damages { print(damage) }
-    if damageCount > damages.count { print("and \((damageCount - damages.count).grouped) more") }
+    if damageCount > damages.count { print("and \((damageCount - damages.count).groupedDigits) more") }
   }
 }

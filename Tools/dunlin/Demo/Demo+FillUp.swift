@@ -23,7 +23,7 @@ extension Demo {
       expected[collection] = lines
     }
     say(
-      "The files hold \(expected.values.reduce(0, +).grouped) documents; \(isLate.grouped) flights are for the phone."
+      "The files hold \(expected.values.reduce(0, +).groupedDigits) documents; \(isLate.groupedDigits) flights are for the phone."
     )
     for collection in SampleData.collections { try await importFile(collection, expected[collection] ?? 0) }
     let imported = ContinuousClock.now
@@ -70,8 +70,8 @@ extension Demo {
     show(bar.finish(count))
   }
 
-  private func answer(to details: [String: Value], _ isDone: borrowing Atomic<Bool>) async throws -> [String:
-    Value]
+  private func answer(to details: [TextKey: Value], _ isDone: borrowing Atomic<Bool>) async throws
+    -> [TextKey: Value]
   {
     defer { isDone.store(true, ordering: .releasing) }
     return try await tablet.ask("import", details)
@@ -91,7 +91,7 @@ extension Demo {
     if !isComplete { throw ToolError("\(peer.name) did not receive all of \(collection)") }
   }
 
-  private func forEachDocument(in file: String, _ body: ([String: Value]) -> Void) throws {
+  private func forEachDocument(in file: String, _ body: ([TextKey: Value]) -> Void) throws {
     let source = try ByteSource(path: file)
     var lines = JSONLines()
     func take(_ number: Int, _ line: RawSpan) throws {

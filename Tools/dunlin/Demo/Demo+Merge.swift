@@ -21,11 +21,11 @@ extension Demo {
       ["bags": .int(4), "remark": .string("crew is here"), "id": shared])
     _ = try await phone.execute("UPDATE flights SET status = 'boarding' WHERE _id = :id", ["id": doomed])
     for peer in [tablet, phone] { try await peer.ask("start") }
-    let expected: [String: Value] = [
+    let expected: [TextKey: Value] = [
       "gate": .string("B22"), "status": .string("boarding"), "remark": .string("crew is here"),
       "bags": .int(7),
     ]
-    func seen(_ peer: ChildPeer) async throws -> [String: Value] {
+    func seen(_ peer: ChildPeer) async throws -> [TextKey: Value] {
       let fields = try await row(peer, "flights", shared) ?? [:]
       return fields.filter { expected[$0.key] != nil }.mapValues {
         if case .counter(let sum) = $0 { .int(sum) } else { $0 }

@@ -56,7 +56,7 @@ extension Demo {
           .map(["collection": .string("turnarounds"), "_id": .string("T1")]),
         ])
       ])
-    let statement = { (collection: String, fields: [String: Value]) -> Value in
+    let statement = { (collection: String, fields: [TextKey: Value]) -> Value in
       .map([
         "query": .string("INSERT INTO \(collection) DOCUMENTS (:d)"), "arguments": .map(["d": .map(fields)]),
       ])

@@ -31,7 +31,7 @@ struct Demo {
     cloud = try workspace.start("cloud", kind: "big")
     tablet = try workspace.start("tablet", kind: "small")
     phone = try workspace.start("phone", kind: "small")
-    let scopes: [String: Value] = [
+    let scopes: [TextKey: Value] = [
       "crew_notes": .string("SmallPeersOnly"), "audit": .string("BigPeerOnly"),
       "drafts": .string("LocalPeerOnly"),
     ]
@@ -109,16 +109,16 @@ struct Demo {
     try await peer.ask("counts").fields("collections").number(collection)
   }
 
-  func row(_ peer: ChildPeer, _ collection: String, _ id: Value) async throws -> [String: Value]? {
+  func row(_ peer: ChildPeer, _ collection: String, _ id: Value) async throws -> [TextKey: Value]? {
     try await peer.execute("SELECT * FROM \(collection) WHERE _id = :id", ["id": id]).first
   }
 
   func digest(_ peer: ChildPeer, _ collection: String, _ query: String) async throws -> String {
     let answer = try await peer.ask("digest", ["collection": .string(collection), "query": .string(query)])
-    return "\(answer.number("documents").grouped) documents, \(answer.text("digest"))"
+    return "\(answer.number("documents").groupedDigits) documents, \(answer.text("digest"))"
   }
 
-  func insert(_ peer: ChildPeer, _ collection: String, _ fields: [String: Value]) async throws {
+  func insert(_ peer: ChildPeer, _ collection: String, _ fields: [TextKey: Value]) async throws {
     _ = try await peer.execute("INSERT INTO \(collection) DOCUMENTS (:d)", ["d": .map(fields)])
   }
 

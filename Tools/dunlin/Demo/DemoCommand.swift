@@ -65,7 +65,7 @@ final class Workspace: Sendable {
   init() throws {
     path =
       FileManager.default.temporaryDirectory.appendingPathComponent("dunlin-demo-\(UUID().uuidString)").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    guard mkdir(path, 0o700) == 0 else { throw RawFile.failure(path, "cannot be made", errno) }
   }
 
   func start(_ name: String, kind: String) throws -> ChildPeer {

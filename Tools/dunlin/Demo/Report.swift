@@ -1,3 +1,4 @@
+import CRDTCore
 import Foundation
 import Synchronization
 
@@ -61,7 +62,9 @@ final class Report: Sendable {
   func addFirstSync(_ peer: String, documents: Int, seconds: Double) {
     let rate = Int(Double(documents) / max(seconds, 0.001))
     state.withLock {
-      $0.firstSync.append([peer, documents.grouped, String(format: "%.2f s", seconds), rate.grouped])
+      $0.firstSync.append([
+        peer, documents.groupedDigits, String(format: "%.2f s", seconds), rate.groupedDigits,
+      ])
     }
   }
 
@@ -78,7 +81,7 @@ final class Report: Sendable {
       wire.add([
         peer, moved.plainSent.asBytes, moved.sent.asBytes, moved.plainReceived.asBytes,
         moved.received.asBytes,
-        moved.documents.grouped,
+        moved.documents.groupedDigits,
       ])
     }
     var times = TextTable(["peer", "documents", "time", "documents/s"], rightAligned: [1, 2, 3])

@@ -1,34 +1,82 @@
-import Dispatch
 import Foundation
 import Synchronization
 
 /// Runs a clean-up when the user interrupts the program, then ends it with the shell's usual status.
+///
+/// The signals' handler posts a semaphore that a thread waits for. That takes no file descriptor, so a program that has
+/// none left can be ended too.
 struct Interruption {
-  private let sources: [any DispatchSourceSignal]
-  private let state: Flag
-
-  private final class Flag: Sendable { let isSet = Atomic(false) }
+  private let watch: SignalWatch
 
   init(_ cleanUp: @escaping @Sendable () -> Void) {
-    let state = Flag()
-    self.state = state
-    sources = [SIGINT, SIGTERM, SIGHUP].map { number in
-      signal(number, SIG_IGN)
-      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler {
-        state.isSet.store(true, ordering: .sequentiallyConsistent)
-        cleanUp()
-        exit(128 + number)
-      }
-      source.resume()
-      return source
-    }
+    watch = SignalWatch.shared
+    watch.begin(cleanUp)
   }
 
   /// Does not return when an interruption is under way: the clean-up goes on, then ends the program.
   func yieldToCleanUp() async {
-    while state.isSet.load(ordering: .sequentiallyConsistent) { try? await Task.sleep(for: .seconds(1)) }
+    guard watch.isInterrupted else { return }
+    await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
   }
 
-  func cancel() { for source in sources { source.cancel() } }
+  /// From here on the signals do again what they do by themselves.
+  func cancel() { watch.cancel() }
+}
+
+/// The one place of the process where signals arrive.
+private final class SignalWatch: Sendable {
+  static let shared = SignalWatch()
+
+  private static let numbers = [SIGINT, SIGTERM, SIGHUP]
+  private let cleanUp = Mutex<(@Sendable () -> Void)?>(nil)
+  private let interrupted = Atomic(false)
+
+  private init() {
+    // Made before any handler that uses them is in place.
+    _ = arrivals
+    Thread.detachNewThread { [self] in run() }
+  }
+
+  var isInterrupted: Bool { interrupted.load(ordering: .sequentiallyConsistent) }
+
+  func begin(_ body: @escaping @Sendable () -> Void) {
+    cleanUp.withLock { $0 = body }
+    for number in Self.numbers { signal(number, noteSignal) }
+  }
+
+  func cancel() {
+    for number in Self.numbers { signal(number, SIG_DFL) }
+    cleanUp.withLock { $0 = nil }
+  }
+
+  private func run() {
+    while true {
+      guard sem_wait(arrivals.semaphore) == 0 else { continue }
+      let number = arrivals.number.load(ordering: .sequentiallyConsistent)
+      guard let body = cleanUp.withLock({ $0 }) else { continue }
+      interrupted.store(true, ordering: .sequentiallyConsistent)
+      body()
+      exit(128 + number)
+    }
+  }
+}
+
+/// What a signal's handler may touch: a number, and a semaphore that lives as long as the process.
+// SAFETY: the semaphore is initialized once and never freed; its operations are atomic.
+private final class Arrivals: @unchecked Sendable {
+  let number = Atomic<Int32>(0)
+  let semaphore: UnsafeMutablePointer<sem_t>
+
+  init() {
+    semaphore = .allocate(capacity: 1)
+    sem_init(semaphore, 0, 0)
+  }
+}
+
+private let arrivals = Arrivals()
+
+/// Called in the middle of anything: it does only what POSIX allows there.
+private func noteSignal(_ number: Int32) {
+  arrivals.number.store(number, ordering: .sequentiallyConsistent)
+  sem_post(arrivals.semaphore)
 }

@@ -36,7 +36,7 @@ struct LongWork {
       let result = try body { [state, label] progress in
         if state.isInterrupted.load(ordering: .relaxed) { throw ToolError("interrupted") }
         bar.withLock { bar in
-          if bar == nil { bar = Progress(label, total: progress.total, unit: "entries") }
+          if bar == nil { bar = Progress(label, total: progress.total, unit: ("entry", "entries")) }
           bar?.update(progress.done)
         }
       }

@@ -1,15 +1,20 @@
+import CRDTCore
 import Foundation
 
 /// One line of progress on standard error: a bar, counts and the rate; silent when that is no terminal.
 struct Progress {
   private let label: String
   private let total: Int?
-  private let unit: String
+  private let unit: (one: String, many: String)
   private let start = ContinuousClock.now
   private var lastDrawn: ContinuousClock.Instant?
   private let isTerminal = isatty(2) == 1
 
-  init(_ label: String, total: Int? = nil, unit: String = "documents") {
+  /// - Parameters:
+  ///   - label: What is done.
+  ///   - total: How many there are, where that is known.
+  ///   - unit: What is counted: one of it, and many.
+  init(_ label: String, total: Int? = nil, unit: (one: String, many: String) = ("document", "documents")) {
     self.label = label
     self.total = total
     self.unit = unit
@@ -31,31 +36,22 @@ struct Progress {
 
   private func line(_ count: Int) -> String {
     let seconds = max((ContinuousClock.now - start).seconds, 0.001)
-    let rate = "\(Int(Double(count) / seconds).grouped)/s"
-    guard let total, total > 0 else { return "\(label)  \(count.grouped) \(unit)  \(rate)" }
+    let rate = "\(Int(Double(count) / seconds).groupedDigits)/s"
+    guard let total, total > 0 else { return "\(label)  \(count.counting(unit.one, unit.many))  \(rate)" }
     let share = min(Double(count) / Double(total), 1)
     let filled = Int(share * 24)
     let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: 24 - filled)
-    return "\(label)  \(bar) \(Int(share * 100))%  \(count.grouped)/\(total.grouped) \(unit)  \(rate)"
+    return
+      "\(label)  \(bar) \(Int(share * 100))%  \(count.groupedDigits)/\(total.groupedDigits) \(unit.many)  \(rate)"
   }
 }
 
 extension Duration {
+  /// As a number of seconds.
   var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }
 
 extension Int {
-  /// With commas between thousands.
-  var grouped: String {
-    var digits = String(magnitude)
-    var groups: [String] = []
-    while digits.count > 3 {
-      groups.insert(String(digits.suffix(3)), at: 0)
-      digits.removeLast(3)
-    }
-    return (self < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
-  }
-
   /// As kilobytes or megabytes.
   var asBytes: String {
     if self >= 10_000_000 { return String(format: "%.1f MB", Double(self) / 1e6) }

@@ -39,7 +39,7 @@ enum Target {
     }
   }()
 
-  private static let arguments: [String: Value] = [
+  private static let arguments: [TextKey: Value] = [
     "a": .int(1), "b": .string("blue"), "c": .null, "d": .map(["_id": .string("new"), "n": .int(1)]),
     "id": .string("c1"), "ids": .array([.string("c1"), .string("c3")]),
     "l": .array([.int(2018), .string("u1")]),

@@ -10,7 +10,7 @@ struct FullScript {
 
   private var random: SeededGenerator
   private var tally = Tally()
-  private var stored: [Int: [String: Value]] = [:]
+  private var stored: [Int: [TextKey: Value]] = [:]
   private var next = 0
 
   private static let collection = "cars"
@@ -59,7 +59,7 @@ struct FullScript {
     let before = next
     while next - before < limit {
       let count = [1, 5, 40][random.int(below: 3)]
-      var added: [Int: [String: Value]] = [:]
+      var added: [Int: [TextKey: Value]] = [:]
       for number in next..<next + count {
         added[number] = ["n": .int(Int64(number)), "text": .string(random.text(3_000))]
       }

@@ -118,7 +118,7 @@ struct TurnCampaign {
   }
 
   private static func sum(_ store: Store) throws -> Int {
-    let fields = try store.read { tx -> [String: Value]? in
+    let fields = try store.read { tx -> [TextKey: Value]? in
       guard let collection = try tx.collection(place.collection) else { return nil }
       return try tx.withRecord(collection, DocumentID(place.id)) { record, _ in
         try record.fields(collection.keys)

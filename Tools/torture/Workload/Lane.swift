@@ -9,7 +9,7 @@ struct Place: Hashable, Sendable {
 
 /// One statement of a transaction.
 enum Operation {
-  case upsert(Place, [String: Value])
+  case upsert(Place, [TextKey: Value])
   case update(Place, [Edit])
   case remove(Place)
   case evict(Place)
@@ -26,7 +26,7 @@ struct Lane {
   private let peers: PeerDocuments
   /// Transactions that are part of ``documents``.
   private(set) var count = 0
-  private(set) var documents: [Place: [String: Value]] = [:]
+  private(set) var documents: [Place: [TextKey: Value]] = [:]
   /// The lane's part in the counter that all lanes share.
   private(set) var contribution: Int64 = 0
 
@@ -88,7 +88,7 @@ struct Lane {
       operations.append(.update(place, [.set(["n"], .int(Int64(count))), .remove(["text"])]))
     case 3:
       let value = Value.string(random.text(random.int(below: 60)))
-      var nested: [String: Value] = [:]
+      var nested: [TextKey: Value] = [:]
       if case .map(let known)? = documents[place]?["nested"] { nested = known }
       nested["lane"] = value
       documents[place]?["nested"] = .map(nested)
@@ -101,13 +101,13 @@ struct Lane {
     }
   }
 
-  private mutating func upsert(_ place: Place, _ fields: [String: Value], _ operations: inout [Operation]) {
+  private mutating func upsert(_ place: Place, _ fields: [TextKey: Value], _ operations: inout [Operation]) {
     documents[place, default: [:]].merge(fields) { _, new in new }
     operations.append(.upsert(place, fields))
   }
 
-  private func fields(_ random: inout SeededGenerator) -> [String: Value] {
-    var fields: [String: Value] = [
+  private func fields(_ random: inout SeededGenerator) -> [TextKey: Value] {
+    var fields: [TextKey: Value] = [
       "n": .int(Int64(count)), "text": .string(random.text(random.int(below: 400))),
     ]
     // Beyond a page, so that the engine gives it pages of its own.

@@ -31,8 +31,8 @@ struct Model {
   }
 
   /// All living documents.
-  var documents: [Place: [String: Value]] {
-    var all: [Place: [String: Value]] = [:]
+  var documents: [Place: [TextKey: Value]] {
+    var all: [Place: [TextKey: Value]] = [:]
     for lane in lanes { all.merge(lane.documents) { old, _ in old } }
     all[Lane.totals] = ["sum": .counter(lanes.reduce(0) { $0 + $1.contribution })]
     return all

@@ -5,9 +5,9 @@ import DocStore
 struct PeerDocuments {
   struct Document {
     let whole: [UInt8]
-    let fields: [String: Value]
+    let fields: [TextKey: Value]
     let delta: [UInt8]
-    let laterFields: [String: Value]
+    let laterFields: [TextKey: Value]
   }
 
   let documents: [Document]
@@ -18,7 +18,7 @@ struct PeerDocuments {
   static func make(in scratch: Scratch) throws -> PeerDocuments {
     let path = scratch.file("peer")
     var random = SeededGenerator(seed: 99)
-    let fields = (0..<count).map { number in
+    let fields = (0..<count).map { (number) -> [TextKey: Value] in
       [
         "n": Value.int(Int64(number)), "text": .string(random.text(20 + random.int(below: 300))),
         "nested": .map(["a": .int(1)]),

@@ -51,7 +51,7 @@ struct StoreCheck {
     return Int(count)
   }
 
-  private mutating func compare(_ store: Store, _ expected: [Place: [String: Value]]) throws {
+  private mutating func compare(_ store: Store, _ expected: [Place: [TextKey: Value]]) throws {
     try store.read { tx in
       sequence = tx.sequence
       var left = expected
@@ -70,7 +70,7 @@ struct StoreCheck {
   }
 
   private mutating func compareCollection(
-    _ name: String, _ tx: borrowing ReadTransaction, _ left: inout [Place: [String: Value]],
+    _ name: String, _ tx: borrowing ReadTransaction, _ left: inout [Place: [TextKey: Value]],
     _ sequences: inout [DocumentKey: UInt64]
   ) throws {
     guard let collection = try tx.collection(name) else {

@@ -14,9 +14,9 @@ struct DeclaredTypes: Sendable {
   }
 
   private static func check(_ fields: [FieldDeclaration], isRoot: Bool) throws(QueryError) {
-    var seen: Set<String> = []
+    var seen: Set<TextKey> = []
     for field in fields {
-      guard seen.insert(field.name).inserted, !(isRoot && field.name == "_id") else {
+      guard seen.insert(field.$name).inserted, !(isRoot && field.$name == "_id") else {
         throw QueryError(.argument, "the type of the field '\(field.name)' cannot be declared here")
       }
       if case .map(let inner) = field.type { try check(inner, isRoot: false) }
@@ -25,10 +25,10 @@ struct DeclaredTypes: Sendable {
 
   var isEmpty: Bool { fields.isEmpty }
 
-  private func type(at path: [String]) -> FieldType? {
+  private func type(at path: [TextKey]) -> FieldType? {
     var type = FieldType.map(fields)
     for name in path {
-      guard case .map(let fields) = type, let field = fields.first(where: { $0.name == name }) else {
+      guard case .map(let fields) = type, let field = fields.first(where: { $0.$name == name }) else {
         return nil
       }
       type = field.type
@@ -37,25 +37,25 @@ struct DeclaredTypes: Sendable {
   }
 
   /// Checks that a path can be changed by itself, and is not inside what is replaced as a whole.
-  func check(_ path: [String]) throws(QueryError) {
+  func check(_ path: [TextKey]) throws(QueryError) {
     for count in 1..<max(path.count, 1) where type(at: Array(path.prefix(count))) == .register {
-      let name = path.prefix(count).joined(separator: ".")
+      let name = path.prefix(count).map(\.text).joined(separator: ".")
       throw QueryError(.unsupported, "Unsupported DML operation on REGISTER field \"\(name)\"")
     }
   }
 
   /// What SET makes of a value.
-  func edits(setting path: [String], to value: Value) -> [Edit] { Self.edits(path, value, type(at: path)) }
+  func edits(setting path: [TextKey], to value: Value) -> [Edit] { Self.edits(path, value, type(at: path)) }
 
-  private static func edits(_ path: [String], _ value: Value, _ type: FieldType?) -> [Edit] {
+  private static func edits(_ path: [TextKey], _ value: Value, _ type: FieldType?) -> [Edit] {
     switch (type, value) {
     case (.register, _): return [.replace(path, value)]
     case (.counter, .int(let number)), (.pnCounter, .int(let number)): return [.restart(path, number)]
     case (.map(let fields), .map(var members)) where !fields.isEmpty:
       var edits: [Edit] = []
       for field in fields {
-        guard let member = members.removeValue(forKey: field.name) else { continue }
-        edits += Self.edits(path + [field.name], member, field.type)
+        guard let member = members.removeValue(forKey: field.$name) else { continue }
+        edits += Self.edits(path + [field.$name], member, field.type)
       }
       // Even of nothing, the object itself is set.
       return members.isEmpty && !edits.isEmpty ? edits : [.set(path, .map(members))] + edits
@@ -64,9 +64,9 @@ struct DeclaredTypes: Sendable {
   }
 
   /// A new document's fields, with counters where they are declared.
-  func counting(_ members: [String: Value]) -> [String: Value] { Self.counting(members, fields) }
+  func counting(_ members: [TextKey: Value]) -> [TextKey: Value] { Self.counting(members, fields) }
 
-  private static func counting(_ members: [String: Value], _ fields: [FieldDeclaration]) -> [String: Value] {
+  private static func counting(_ members: [TextKey: Value], _ fields: [FieldDeclaration]) -> [TextKey: Value] {
     var members = members
     for field in fields {
       switch (field.type, members[field.name]) {
@@ -79,18 +79,28 @@ struct DeclaredTypes: Sendable {
     return members
   }
 
-  /// What makes the registers of a document that stands already as they are in a new one.
-  func replacements(for members: [String: Value]) -> [Edit] { Self.replacements([], members, fields) }
+  /// Splits what is written to a document that stands: what merges into it, and the registers, which are replaced.
+  func split(_ members: [TextKey: Value]) -> (merged: [TextKey: Value], replacements: [Edit]) {
+    var replacements: [Edit] = []
+    let merged = Self.split([], members, fields, &replacements)
+    return (merged, replacements)
+  }
 
-  private static func replacements(
-    _ path: [String], _ members: [String: Value], _ fields: [FieldDeclaration]
-  ) -> [Edit] {
-    fields.flatMap { field -> [Edit] in
+  private static func split(
+    _ path: [TextKey], _ members: [TextKey: Value], _ fields: [FieldDeclaration], _ replacements: inout [Edit]
+  ) -> [TextKey: Value] {
+    var members = members
+    for field in fields {
+      let path = path + [field.$name]
       switch (field.type, members[field.name]) {
-      case (.register, .map(let value)?): [.replace(path + [field.name], .map(value))]
-      case (.map(let inner), .map(let value)?): replacements(path + [field.name], value, inner)
-      default: []
+      case (.register, let value?):
+        replacements.append(.replace(path, value))
+        members[field.name] = nil
+      case (.map(let inner), .map(let value)?):
+        members[field.name] = .map(split(path, value, inner, &replacements))
+      default: break
       }
     }
+    return members
   }
 }

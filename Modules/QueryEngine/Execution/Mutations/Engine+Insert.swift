@@ -4,7 +4,7 @@ import DocStore
 extension Engine {
   /// All documents are worked out and checked before the first is written.
   func execute(
-    _ insert: Insert, _ arguments: [String: Value], in transaction: WriteTransaction,
+    _ insert: Insert, _ arguments: [TextKey: Value], in transaction: WriteTransaction,
     _ context: StatementContext
   ) throws -> QueryResult {
     let types = try DeclaredTypes(insert.target.types)
@@ -25,7 +25,7 @@ extension Engine {
   }
 
   private func documents(
-    of content: Insert.Content, _ arguments: [String: Value], in transaction: WriteTransaction,
+    of content: Insert.Content, _ arguments: [TextKey: Value], in transaction: WriteTransaction,
     _ context: StatementContext
   ) throws -> [NewDocument] {
     switch content {
@@ -65,8 +65,8 @@ extension Engine {
       let written = try transaction.collection(name).flatMap { try transaction.record($0, id) }
       return written == standing ? nil : id
     case .fail, .doNothing, .doUpdate, .doUpdateLocalDiff:
-      let replacements = isAlive ? types.replacements(for: fields) : []
-      try transaction.upsert(fields, id: id, into: name, strategy: .merge)
+      let (merged, replacements) = isAlive ? types.split(fields) : (fields, [])
+      try transaction.upsert(merged, id: id, into: name, strategy: .merge)
       if !replacements.isEmpty { try transaction.update(id, in: name, replacements) }
       return id
     }
@@ -103,9 +103,10 @@ extension Engine {
 private struct NewDocument {
   /// `nil`: one is made when it is written.
   let id: DocumentID?
-  let fields: [String: Value]
+  let fields: [TextKey: Value]
 
-  init(_ fields: [String: Value]) throws(QueryError) {
+  init(_ fields: [TextKey: Value]) throws(QueryError) {
+    let fields = fields.mapValues(\.withoutDecimals)
     do throws(DocumentError) {
       if let value = fields["_id"] { id = try DocumentID(value) } else { id = nil }
       try Value.map(fields).checked(depth: 0)

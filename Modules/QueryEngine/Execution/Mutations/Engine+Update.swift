@@ -4,7 +4,7 @@ import DocStore
 extension Engine {
   /// All edits are worked out from the documents as they were before the first is written.
   func execute(
-    _ update: Update, _ arguments: [String: Value], in transaction: WriteTransaction,
+    _ update: Update, _ arguments: [TextKey: Value], in transaction: WriteTransaction,
     _ context: StatementContext
   ) throws -> QueryResult {
     var update = update
@@ -33,12 +33,14 @@ extension Engine {
       return true
     }
     var mutated: [DocumentID] = []
+    if Probe.defect(.updateMissesDocument) { changes = changes.dropLast() }
     for change in changes where try transaction.update(change.id, in: update.collection, change.edits) {
       mutated.append(change.id)
     }
+    let shown = Probe.defect(.returningShort) ? mutated.dropLast() : mutated
     context.profile?.end(rows: mutated.count)
     return QueryResult(
-      rows: try returning?.rows(ofWritten: mutated, in: update.collection, transaction) ?? [],
+      rows: try returning?.rows(ofWritten: shown, in: update.collection, transaction) ?? [],
       mutatedDocumentIDs: mutated)
   }
 }

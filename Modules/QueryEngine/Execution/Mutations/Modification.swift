@@ -5,21 +5,21 @@ struct Modification: Sendable {
   private enum Operation: Sendable { case set, increment, restart }
 
   private struct Step: Sendable {
-    var path: [String]
+    var path: [TextKey]
     var operation: Operation
     var value: ScalarProgram
     var field: ResolvedField
   }
 
   private var steps: [Step] = []
-  private let removals: [[String]]
+  private let removals: [[TextKey]]
   private let types: DeclaredTypes
 
   /// Binds an UPDATE, in the order in which its clauses take effect.
   ///
   /// - Throws: `argument`, for a parameter without a value, two changes of one path, or one that cannot be
   ///   changed; what cannot be stored is refused here if it is a constant.
-  init(_ update: Update, _ arguments: [String: Value], _ context: StatementContext? = nil) throws(QueryError)
+  init(_ update: Update, _ arguments: [TextKey: Value], _ context: StatementContext? = nil) throws(QueryError)
   {
     removals = update.removals
     types = try DeclaredTypes(update.target.types)
@@ -38,7 +38,7 @@ struct Modification: Sendable {
   }
 
   private mutating func add(
-    _ operation: Operation, _ path: [String], _ value: Expression, _ arguments: [String: Value],
+    _ operation: Operation, _ path: [TextKey], _ value: Expression, _ arguments: [TextKey: Value],
     _ context: StatementContext?
   ) throws(QueryError) {
     let bound = ScalarProgram(try value.binding(arguments), context)
@@ -46,12 +46,12 @@ struct Modification: Sendable {
       Step(path: path, operation: operation, value: bound, field: ResolvedField(path.map(PathComponent.key))))
   }
 
-  private static func check(_ paths: [[String]]) throws(QueryError) {
+  private static func check(_ paths: [[TextKey]]) throws(QueryError) {
     guard !paths.isEmpty else { throw QueryError(.argument, "UPDATE expects APPLY, SET or UNSET") }
-    var seen: Set<[String]> = []
+    var seen: Set<[TextKey]> = []
     for path in paths {
-      guard !path.isEmpty, path.count <= Limits.depth else {
-        throw QueryError(.argument, "a path to change has 1 to \(Limits.depth) steps")
+      guard !path.isEmpty, path.count <= Limits.pathSteps else {
+        throw QueryError(.argument, "a path to change has 1 to \(Limits.pathSteps) steps")
       }
       guard path[0] != "_id" else { throw QueryError(.argument, "The document id `_id` cannot be modified") }
       guard seen.insert(path).inserted else {
@@ -104,6 +104,7 @@ struct Modification: Sendable {
   /// What a SET writes: a counter that is read is a number, one that is given starts a counter.
   private static func stored(_ value: Value, _ step: Step) throws(QueryError) -> Value {
     if case .counter(let sum) = value, !step.value.isConstant { return .int(sum) }
+    let value = value.withoutDecimals
     do throws(DocumentError) {
       try value.checked(depth: step.path.count)
     } catch {
@@ -113,7 +114,7 @@ struct Modification: Sendable {
   }
 
   private static func integer(
-    _ value: Value?, _ clause: String, _ path: [String]
+    _ value: Value?, _ clause: String, _ path: [TextKey]
   ) throws(QueryError) -> Int64 {
     switch value {
     case .int(let number), .counter(let number): return number
@@ -122,5 +123,5 @@ struct Modification: Sendable {
     }
   }
 
-  private static func text(_ path: [String]) -> String { path.joined(separator: ".") }
+  private static func text(_ path: [TextKey]) -> String { path.map(\.text).joined(separator: ".") }
 }

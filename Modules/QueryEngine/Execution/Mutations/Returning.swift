@@ -17,7 +17,7 @@ struct Returning: Sendable {
   /// - Returns: `nil` for a statement without RETURNING.
   /// - Throws: `argument` for a parameter without a value; `syntax` for a field beside aggregates.
   init?(
-    _ projection: Select.Projection?, _ arguments: [String: Value], _ context: StatementContext
+    _ projection: Select.Projection?, _ arguments: [TextKey: Value], _ context: StatementContext
   ) throws(QueryError) {
     guard let projection else { return nil }
     self.context = context
@@ -69,7 +69,7 @@ struct Returning: Sendable {
       for column in summary.columns {
         values.append(try FrameExpression(column.expression, context).evaluate(frame))
       }
-      return Row(RowShape(summary.columns.map(\.name)), values)
+      return Row(RowShape(summary.columns.map(\.$name)), values)
     }
   }
 
@@ -88,7 +88,7 @@ struct Returning: Sendable {
 
 extension Select.Projection {
   /// The projection with every parameter replaced by its argument.
-  func binding(_ arguments: [String: Value]) throws(QueryError) -> Select.Projection {
+  func binding(_ arguments: [TextKey: Value]) throws(QueryError) -> Select.Projection {
     try mapColumns { (expression) throws(QueryError) in try expression.binding(arguments) }
   }
 }

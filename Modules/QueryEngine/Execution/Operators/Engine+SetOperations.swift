@@ -5,7 +5,7 @@ import DocStore
 extension Engine {
   /// The rows of queries put together, in order and within their bounds; a row stands for no document.
   func rows(
-    of compound: CompoundSelect, _ arguments: [String: Value],
+    of compound: CompoundSelect, _ arguments: [TextKey: Value],
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
   ) throws -> [Row] {
     let order = try compound.order.map { key in
@@ -31,7 +31,7 @@ extension Engine {
   }
 
   private func rows(
-    of operand: CompoundSelect.Operand, _ arguments: [String: Value],
+    of operand: CompoundSelect.Operand, _ arguments: [TextKey: Value],
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext
   ) throws -> [Row] {
     switch operand {

@@ -86,7 +86,7 @@ struct SlotReader: Sendable {
   }
 
   /// Reads a document of a virtual collection.
-  func read(_ document: [String: Value], into frame: inout Frame) {
+  func read(_ document: [TextKey: Value], into frame: inout Frame) {
     for (index, path) in paths.enumerated() {
       frame[firstSlot + index] = Value.map(document).value(at: path)
     }

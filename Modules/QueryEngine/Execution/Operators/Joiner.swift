@@ -110,7 +110,8 @@ struct Joiner {
         return try forEachDocument(step, in: source, &frame, visit)
       }
       var lookup = step.input.plan
-      lookup.access = .index(IndexScan(index, [.equal([value])]))
+      let span = Probe.defect(.joinMissesPartner) ? IndexSpan(from: .after([value])) : .equal([value])
+      lookup.access = .index(IndexScan(index, [span]))
       lookup.isCovering = false
       return try forEachDocument(step, lookup, in: source, &frame, visit)
     case .hash(let partner, _):
@@ -237,7 +238,7 @@ extension Value {
     switch self {
     case .bool, .int, .string, .bytes, .counter: true
     case .double(let number): !number.isNaN
-    case .null, .array, .map, .attachment: false
+    case .null, .array, .map, .attachment, .decimal: false
     }
   }
 }

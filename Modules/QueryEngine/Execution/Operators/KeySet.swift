@@ -1,7 +1,7 @@
 import CRDTCore
 
 /// Byte strings, each kept once and numbered in the order in which they came: a table with open addressing.
-struct KeySet {
+struct KeySet: Sendable {
   private var bytes: [UInt8] = []
   private var ends: [Int] = []
   private var hashes: [UInt64] = []
@@ -18,7 +18,7 @@ struct KeySet {
     var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)
     while slots[place] != 0 {
       let number = Int(slots[place]) - 1
-      if hashes[number] == hash, isKey(key, at: number) { return (number, false) }
+      if hashes[number] == hash, isKey(key.span.bytes, at: number) { return (number, false) }
       place = (place + 1) & (slots.count - 1)
     }
     bytes += key
@@ -29,9 +29,21 @@ struct KeySet {
     return (count - 1, true)
   }
 
-  private func isKey(_ key: [UInt8], at number: Int) -> Bool {
+  /// Whether a key is here.
+  func contains(_ key: RawSpan) -> Bool {
+    let hash = HashLanes(key, seed: seed).first
+    var place = Int(truncatingIfNeeded: hash) & (slots.count - 1)
+    while slots[place] != 0 {
+      let number = Int(slots[place]) - 1
+      if hashes[number] == hash, isKey(key, at: number) { return true }
+      place = (place + 1) & (slots.count - 1)
+    }
+    return false
+  }
+
+  private func isKey(_ key: RawSpan, at number: Int) -> Bool {
     let start = number == 0 ? 0 : ends[number - 1]
-    return bytes.span.bytes.extracting(start..<ends[number]).isEqual(to: key.span.bytes)
+    return bytes.span.bytes.extracting(start..<ends[number]).isEqual(to: key)
   }
 
   private mutating func grow() {

@@ -20,6 +20,7 @@ struct NumberSet {
         // The rows of one value come by number, so that most scans need no sorting.
         if let last = numbers.last, last >= row.document { isSorted = false }
         numbers.append(row.document)
+        return true
       }
     }
   }

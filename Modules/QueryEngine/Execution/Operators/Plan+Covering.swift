@@ -13,7 +13,7 @@ extension Plan {
     guard case .index(let scan) = access, case .columns(let columns) = projection else { return nil }
     let index = scan.index.definition
     var rows = CoveredRows(
-      shape: RowShape(columns.map(\.name)),
+      shape: RowShape(columns.map(\.$name)),
       columns: columns.map { FrameExpression($0.expression.onRows(of: index), context) },
       order: isOrdered ? [] : order.map { FrameExpression($0.expression.onRows(of: index), context) },
       sorted: RowOrder(isOrdered ? [] : order, context), window: window, isDistinct: distinct,
@@ -122,7 +122,8 @@ private struct CoveredRows {
           isWhole = row.read(fields, into: &values)
           if isWhole {
             goesOn = try add(values)
-            from = .after(Array(values.prefix(shown.count)))
+            let repeated = Probe.defect(.distinctSkipsTooFar) ? shown.count - 1 : shown.count
+            from = .after(Array(values.prefix(repeated)))
           }
           return false
         }

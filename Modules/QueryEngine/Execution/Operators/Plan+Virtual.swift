@@ -2,7 +2,7 @@ import CRDTCore
 
 /// The same steps on rows of values, for virtual collections.
 extension Plan {
-  func rows(of documents: [[String: Value]], _ context: StatementContext) throws(QueryError) -> [Row] {
+  func rows(of documents: [[TextKey: Value]], _ context: StatementContext) throws(QueryError) -> [Row] {
     let order = RowOrder(order, context)
     let projector = Projector(projection, KeyTable(), context)
     var rows: [SortedRow] = []
@@ -21,13 +21,13 @@ extension Plan {
   }
 
   func matches(
-    in documents: [[String: Value]], _ context: StatementContext
-  ) throws(QueryError) -> [[String: Value]] {
+    in documents: [[TextKey: Value]], _ context: StatementContext
+  ) throws(QueryError) -> [[TextKey: Value]] {
     var pace = try ScanPace(context)
     context.profile?.note { $0.scans[0] = StatementProfile.Scan(found: documents.count) }
     guard let filter else { return documents }
     let condition = ScalarProgram(filter, context)
-    var accepted: [[String: Value]] = []
+    var accepted: [[TextKey: Value]] = []
     for document in documents {
       try pace.step()
       if try condition.evaluate(document) == .bool(true) { accepted.append(document) }

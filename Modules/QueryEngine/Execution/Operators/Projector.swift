@@ -30,7 +30,7 @@ struct Projector: Sendable {
     switch projection {
     case .all, .countAll: shape = nil
     case .columns(let columns):
-      shape = RowShape(columns.map(\.name))
+      shape = RowShape(columns.map(\.$name))
       self.columns = columns.map { Self.resolved($0.expression, keys, context) }
     case .elements(let elements):
       shape = nil
@@ -68,10 +68,10 @@ struct Projector: Sendable {
   }
 
   /// The row of a document of a virtual collection.
-  func row(_ fields: [String: Value]) throws(QueryError) -> Row {
+  func row(_ fields: [TextKey: Value]) throws(QueryError) -> Row {
     guard let shape else {
       if parts.isEmpty { return Row(fields) }
-      var row: [String: Value] = [:]
+      var row: [TextKey: Value] = [:]
       for part in parts {
         switch part {
         case .document: row.merge(fields) { $1 }
@@ -112,8 +112,8 @@ struct Projector: Sendable {
     return values
   }
 
-  private func members(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> [String: Value] {
-    var row: [String: Value] = [:]
+  private func members(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> [TextKey: Value] {
+    var row: [TextKey: Value] = [:]
     for part in parts {
       switch part {
       case .document:
@@ -139,7 +139,7 @@ extension Select.Projection {
   }
 }
 
-extension [String: Value] {
+extension [TextKey: Value] {
   /// Takes out what stands at a path of names, if something does.
   mutating func remove(_ path: some Collection<PathComponent>) {
     guard case .key(let name)? = path.first else { return }

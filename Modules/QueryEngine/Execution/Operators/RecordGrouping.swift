@@ -31,7 +31,12 @@ struct RecordGrouping {
     for index in operands.indices { operands[index]?.resolve(collection.keys) }
     let (keys, operands) = (keys, operands)
     var count = 0
+    var passesOver = Probe.defect(.groupMissesDocument)
     try input.plan.forEachMatch(in: source, collection, context) { id, record in
+      if passesOver {
+        passesOver = false
+        return true
+      }
       do throws(QueryError) {
         try groups.add(DocumentView(id, record), keys, operands)
       } catch {

@@ -47,7 +47,7 @@ struct RowOrder: Sendable {
 
   private func turned(_ prefix: UInt64) -> UInt64 { isDescending.first == true ? ~prefix : prefix }
 
-  func read(_ fields: [String: Value]) throws(QueryError) -> [Value?] {
+  func read(_ fields: [TextKey: Value]) throws(QueryError) -> [Value?] {
     var values: [Value?] = []
     for key in keys { values.append(try key.evaluate(fields)) }
     return values

@@ -58,6 +58,7 @@ extension SortOrder {
     case .bool(let flag): flag ? .max : 0
     case .int(let number), .counter(let number): beginning(Double(number))
     case .double(let number): beginning(number)
+    case .decimal(let number): beginning(number.double)
     case .string(let string): beginning(string.utf8)
     case .bytes(let bytes): beginning(bytes)
     case .array, .map, .attachment, .null, nil: 0

@@ -52,7 +52,7 @@ extension IndexScan {
     guard let span = IndexSpan.spans(of: known, descending: fields[0].isDescending).first else { return nil }
     var ends: [Value] = []
     var isWhole = true
-    for reversed in [false, true] {
+    for reversed in [false, !Probe.defect(.endsTurned)] {
       var end: Value?
       try reader.forEachRow(from: span.from, to: span.to, reversed: reversed) { row in
         var values = Frame(repeating: nil, count: fields.count)
@@ -63,7 +63,7 @@ extension IndexScan {
         ends.append(value)
         switch value {
         case .double: return true
-        case .null, .bool, .int, .string, .bytes, .counter, .array, .map, .attachment: return false
+        case .null, .bool, .int, .string, .bytes, .counter, .array, .map, .attachment, .decimal: return false
         }
       }
       guard isWhole else { return nil }

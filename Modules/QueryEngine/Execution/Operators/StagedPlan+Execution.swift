@@ -116,7 +116,7 @@ struct FrameProjector {
       self.documents = documents
       (shape, columns, parts) = (nil, [], [])
     case .columns(let columns):
-      shape = RowShape(columns.map(\.name))
+      shape = RowShape(columns.map(\.$name))
       self.columns = columns.map { FrameExpression($0.expression, context) }
       (documents, parts) = ([], [])
     case .elements(let elements):
@@ -138,7 +138,7 @@ struct FrameProjector {
       for column in columns { values.append(try column.evaluate(frame)) }
       return Row(shape, values)
     }
-    var row: [String: Value] = [:]
+    var row: [TextKey: Value] = [:]
     for document in documents { row[document.name] = frame[document.slot] }
     for part in parts {
       switch part {

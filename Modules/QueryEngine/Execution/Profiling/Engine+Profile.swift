@@ -20,13 +20,13 @@ extension Engine {
     let start = environment.now()
     let result = try body()
     let elapsed = environment.now()
-    var row: [String: Value] = [
+    var row: [TextKey: Value] = [
       "elapsed_ns": .int(Int64(clamping: elapsed - min(start, elapsed))),
       "plan": .array(profile.sections.flatMap(\.steps)), "rows": .int(Int64(result.rows.count)),
     ]
     if statement.writes { row["mutated"] = .int(Int64(result.mutatedDocumentIDs.count)) }
     return QueryResult(
-      rows: result.rows + [Row([Self.column: .map(row)])], mutatedDocumentIDs: result.mutatedDocumentIDs)
+      rows: result.rows + [Row([TextKey(Self.column): .map(row)])], mutatedDocumentIDs: result.mutatedDocumentIDs)
   }
 }
 

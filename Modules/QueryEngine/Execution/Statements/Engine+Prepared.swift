@@ -20,7 +20,7 @@ extension Engine {
   /// - Throws: `QueryError`; `StoreError`, for example `nestedWriteTransaction` for a statement that writes
   ///   inside a write transaction.
   public func execute(
-    _ text: String, arguments: [String: Value] = [:], context: StatementContext? = nil
+    _ text: String, arguments: [TextKey: Value] = [:], context: StatementContext? = nil
   ) throws -> QueryResult {
     try execute(prepare(text), arguments: arguments, context: context)
   }
@@ -29,13 +29,13 @@ extension Engine {
   ///
   /// Cancelling the task ends a statement that has not begun to write.
   @concurrent
-  public func execute(_ text: String, arguments: [String: Value] = [:]) async throws -> QueryResult {
+  public func execute(_ text: String, arguments: [TextKey: Value] = [:]) async throws -> QueryResult {
     try await execute(prepare(text), arguments: arguments)
   }
 
   /// Executes a prepared statement in a transaction of its own.
   public func execute(
-    _ prepared: PreparedStatement, arguments: [String: Value] = [:], context: StatementContext? = nil
+    _ prepared: PreparedStatement, arguments: [TextKey: Value] = [:], context: StatementContext? = nil
   ) throws -> QueryResult {
     try logging(prepared, context) { context in
       guard let program = prepared.program else {
@@ -50,7 +50,7 @@ extension Engine {
   /// Cancelling the task ends a statement that has not begun to write.
   @concurrent
   public func execute(
-    _ prepared: PreparedStatement, arguments: [String: Value] = [:]
+    _ prepared: PreparedStatement, arguments: [TextKey: Value] = [:]
   ) async throws -> QueryResult {
     let context = makeContext()
     if let program = prepared.program {
@@ -75,7 +75,7 @@ extension Engine {
   ///
   /// - Throws: `unsupported` for a statement that writes documents.
   public func execute(
-    _ prepared: PreparedStatement, arguments: [String: Value] = [:],
+    _ prepared: PreparedStatement, arguments: [TextKey: Value] = [:],
     in transaction: borrowing ReadTransaction, context: StatementContext? = nil
   ) throws -> QueryResult {
     let request = requests.begin(prepared)
@@ -99,7 +99,7 @@ extension Engine {
   ///
   /// A statement that fails has written nothing, and the transaction can go on.
   public func execute(
-    _ prepared: PreparedStatement, arguments: [String: Value] = [:], in transaction: WriteTransaction,
+    _ prepared: PreparedStatement, arguments: [TextKey: Value] = [:], in transaction: WriteTransaction,
     context: StatementContext? = nil
   ) throws -> QueryResult {
     try logging(prepared, context) { context in
@@ -108,7 +108,7 @@ extension Engine {
   }
 
   private func rows(
-    of program: SelectProgram, _ arguments: [String: Value], _ context: StatementContext
+    of program: SelectProgram, _ arguments: [TextKey: Value], _ context: StatementContext
   ) throws -> QueryResult {
     QueryResult(rows: try reading { try rows(of: program, arguments, in: $0, context) })
   }

@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// What was made of the texts that were used last: bounded in number, and in the bytes of the texts.
 struct RecentTexts<Made> {
   private struct Entry {
@@ -9,7 +11,7 @@ struct RecentTexts<Made> {
   let capacity: Int
   /// The bytes of all texts together; what is made of a text takes some times as much.
   let capacityBytes: Int
-  private var entries: [String: Entry] = [:]
+  private var entries: [TextKey: Entry] = [:]
   private var uses: UInt64 = 0
   private(set) var bytes = 0
 
@@ -25,7 +27,7 @@ struct RecentTexts<Made> {
 
   /// What was made of a text, which counts as used now.
   mutating func use(_ text: String) -> Made? {
-    guard let index = entries.index(forKey: text) else { return nil }
+    guard let index = entries.index(forKey: TextKey(text)) else { return nil }
     uses += 1
     entries.values[index].lastUse = uses
     return entries.values[index].made
@@ -38,6 +40,7 @@ struct RecentTexts<Made> {
   mutating func keep(_ made: Made, of text: String) {
     let added = text.utf8.count
     guard added <= capacityBytes / 8 else { return }
+    let text = TextKey(text)
     if entries[text] != nil { remove(text) }
     while entries.count >= capacity || bytes + added > capacityBytes {
       guard let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) else { break }
@@ -48,7 +51,7 @@ struct RecentTexts<Made> {
     bytes += added
   }
 
-  private mutating func remove(_ text: String) {
+  private mutating func remove(_ text: TextKey) {
     if entries.removeValue(forKey: text) != nil { bytes -= text.utf8.count }
   }
 }

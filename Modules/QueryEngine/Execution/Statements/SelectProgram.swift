@@ -15,7 +15,7 @@ final class SelectProgram: Sendable {
     var moment: PlanningMoment
     let hints: Hints
     let catalogue: QueryCatalogue
-    let arguments: [String: Value]
+    let arguments: [TextKey: Value]
     let plan: SelectPlan
   }
 
@@ -36,7 +36,7 @@ final class SelectProgram: Sendable {
   /// - Returns: The plan.
   /// - Throws: What planning throws.
   func plan(
-    _ arguments: [String: Value], _ hints: Hints, for source: borrowing some RecordSource & ~Copyable
+    _ arguments: [TextKey: Value], _ hints: Hints, for source: borrowing some RecordSource & ~Copyable
   ) throws -> SelectPlan {
     guard let moment = source.planningMoment else {
       return try plan(arguments, hints, QueryCatalogue(collections, in: source))
@@ -63,7 +63,7 @@ final class SelectProgram: Sendable {
   }
 
   private func plan(
-    _ arguments: [String: Value], _ hints: Hints, _ catalogue: QueryCatalogue
+    _ arguments: [TextKey: Value], _ hints: Hints, _ catalogue: QueryCatalogue
   ) throws(QueryError) -> SelectPlan {
     planCount.add(1, ordering: .relaxed)
     return try SelectPlan(select.advised(by: hints), arguments, catalogue)
@@ -82,7 +82,7 @@ final class SelectPlan: Sendable {
   let form: Form
 
   init(
-    _ select: Select, _ arguments: [String: Value], _ catalogue: QueryCatalogue
+    _ select: Select, _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue
   ) throws(QueryError) {
     form =
       select.isStaged

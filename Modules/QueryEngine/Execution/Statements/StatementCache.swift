@@ -31,7 +31,7 @@ final class StatementCache: Sendable {
   }
 
   /// The statements as `system:shared_statements` shows them, last used first; literals are left out.
-  var documents: [[String: Value]] {
+  var documents: [[TextKey: Value]] {
     recent.withLock { $0.all }.enumerated().map { place, prepared in
       [
         "_id": .int(Int64(place)), "statement": .string(prepared.statement.redacted),

@@ -4,13 +4,13 @@ import DocStore
 /// ADVISE and ADVISE AND PROVISION.
 extension Engine {
   func advise(
-    _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
+    _ statement: Statement, _ arguments: [TextKey: Value], in source: borrowing some RecordSource & ~Copyable
   ) throws -> QueryResult {
     QueryResult(rows: [Row(try advice(statement, arguments, in: source).row)])
   }
 
   private func advice(
-    _ statement: Statement, _ arguments: [String: Value], in source: borrowing some RecordSource & ~Copyable
+    _ statement: Statement, _ arguments: [TextKey: Value], in source: borrowing some RecordSource & ~Copyable
   ) throws -> Advice {
     let catalogue = try QueryCatalogue(statement.collections, in: source)
     return try Advice(statement, arguments: arguments, catalogue: catalogue)
@@ -18,7 +18,7 @@ extension Engine {
 
   /// Makes what is suggested, one index after the other; those made before one fails stay.
   func provision(
-    _ statement: Statement, _ arguments: [String: Value], _ context: StatementContext
+    _ statement: Statement, _ arguments: [TextKey: Value], _ context: StatementContext
   ) throws -> QueryResult {
     let advice = try store.read { try self.advice(statement, arguments, in: $0) }
     for index in advice.suggestions { _ = try execute(index, context) }
@@ -28,7 +28,7 @@ extension Engine {
   /// As the form that blocks.
   @concurrent
   func provision(
-    _ statement: Statement, _ arguments: [String: Value], _ context: StatementContext
+    _ statement: Statement, _ arguments: [TextKey: Value], _ context: StatementContext
   ) async throws -> QueryResult {
     let advice = try store.read { try self.advice(statement, arguments, in: $0) }
     for index in advice.suggestions { _ = try await execute(index, context) }

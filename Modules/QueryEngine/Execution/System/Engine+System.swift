@@ -4,7 +4,7 @@ public import DocStore
 extension Engine {
   /// ALTER SYSTEM and SHOW, which touch no document, and what is not executed.
   func execute(
-    withoutDocuments statement: Statement, _ arguments: [String: Value]
+    withoutDocuments statement: Statement, _ arguments: [TextKey: Value]
   ) throws -> QueryResult {
     switch statement {
     case .alterSystem(let change):
@@ -18,27 +18,27 @@ extension Engine {
     }
   }
 
-  private func execute(_ change: AlterSystem, _ arguments: [String: Value]) throws {
+  private func execute(_ change: AlterSystem, _ arguments: [TextKey: Value]) throws {
     switch change {
     case .set(let name, let expression):
       guard let value = try Evaluator.evaluate(constant: expression, arguments: arguments) else {
-        throw QueryError(.argument, "the parameter '\(name.lowercased())' cannot be set to MISSING")
+        throw QueryError(.argument, "the parameter '\(name.text.lowercased())' cannot be set to MISSING")
       }
-      try parameters.set(name, to: value)
-    case .reset(let name): try parameters.reset(name)
+      try parameters.set(name.text, to: value)
+    case .reset(let name): try parameters.reset(name.text)
     case .resetAll: try parameters.resetAll()
     }
   }
 
-  private func values(_ show: Show) throws(QueryError) -> [String: Value] {
+  private func values(_ show: Show) throws(QueryError) -> [TextKey: Value] {
     switch show {
-    case .parameter(let name): return [name.lowercased(): try parameters.value(of: name)]
+    case .parameter(let name): return [TextKey(name.text.lowercased()): try parameters.value(of: name.text)]
     case .all(like: nil, _): return parameters.values
     case .all(like: .some(let pattern), let caseInsensitive):
-      guard let compiled = LikePattern(pattern, caseInsensitive: caseInsensitive) else {
+      guard let compiled = LikePattern(pattern.text, caseInsensitive: caseInsensitive) else {
         throw QueryError(.limit, "the pattern of SHOW ALL is too long")
       }
-      return parameters.values.filter { compiled.matches($0.key) }
+      return parameters.values.filter { compiled.matches($0.key.text) }
     }
   }
 }
@@ -77,6 +77,6 @@ extension SystemParameters {
   private static func hours(_ duration: Duration) -> Int64 { duration.components.seconds / 3_600 }
 }
 
-extension [String: Value] {
+extension [TextKey: Value] {
   fileprivate func lifetime(_ parameter: BuiltInParameter) -> Value? { self[parameter.rawValue] }
 }

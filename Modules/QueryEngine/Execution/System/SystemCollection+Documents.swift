@@ -5,7 +5,7 @@ extension SystemCollection {
   /// What stands in the collection now.
   func documents(
     in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts
-  ) throws -> [[String: Value]] {
+  ) throws -> [[TextKey: Value]] {
     switch self {
     case .dual: return [[:]]
     case .collections:
@@ -27,7 +27,7 @@ extension SystemCollection {
     case .dataSyncInfo: return facts.providers.connections
     case .metrics:
       return facts.metrics.sorted { $0.key < $1.key }.map {
-        ["_id": .string($0.key), "value": .int($0.value)]
+        ["_id": .string($0.key.text), "value": .int($0.value)]
       }
     case .vitals: return [try facts.vitals()]
     case .systemInfo: return try systemInfo(in: source, facts)
@@ -36,7 +36,7 @@ extension SystemCollection {
 
   private func systemInfo(
     in source: borrowing some RecordSource & ~Copyable, _ facts: SystemFacts
-  ) throws -> [[String: Value]] {
+  ) throws -> [[TextKey: Value]] {
     let statistics = try facts.statistics()
     var rows = [
       Self.fact("store", "site", .string("\(facts.site)")),
@@ -56,21 +56,21 @@ extension SystemCollection {
     return rows
   }
 
-  private static func fact(_ namespace: String, _ key: String, _ value: Value) -> [String: Value] {
+  private static func fact(_ namespace: String, _ key: String, _ value: Value) -> [TextKey: Value] {
     ["namespace": .string(namespace), "key": .string(key), "value": value]
   }
 }
 
 extension IndexDefinition {
   /// The index as `system:indexes` shows it.
-  fileprivate var systemDocument: [String: Value] {
+  fileprivate var systemDocument: [TextKey: Value] {
     [
       "_id": .string("\(collection).\(name)"), "collection": .string(collection),
       "fields": .array(
         fields.map { field in
-          var shown: [String: Value] = [
+          var shown: [TextKey: Value] = [
             "direction": .string(field.isDescending ? "desc" : "asc"),
-            "key": .array(field.path.map(Value.string)),
+            "key": .array(field.path.map { .string($0.text) }),
           ]
           switch field.part {
           case .value: break

@@ -30,7 +30,7 @@ package enum SystemCollection: String, Hashable, Sendable, CaseIterable {
   static let prefix = "system:"
 
   /// Further names, as other releases of the reference product have them.
-  private static let aliases: [String: SystemCollection] = [
+  private static let aliases: [TextKey: SystemCollection] = [
     "system:all_collections": .collections, "__collections": .collections, "system:dql_indexes": .indexes,
     "dql_indexes": .indexes, "system:actives": .activeRequests,
   ]
@@ -62,7 +62,7 @@ struct SystemFacts {
 
   var site: SiteID { engine.store.site }
   /// The system parameters that are not at their defaults.
-  var changedParameters: [String: Value] { engine.parameters.changedValues }
+  var changedParameters: [TextKey: Value] { engine.parameters.changedValues }
   /// The statements that run and have run.
   var requests: RequestLog { engine.requests }
   /// What layers above tell.

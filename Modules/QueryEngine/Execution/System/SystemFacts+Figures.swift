@@ -4,7 +4,7 @@ import DocStore
 /// `system:metrics` and `system:vitals`.
 extension SystemFacts {
   /// What was counted since the engine was made, by name.
-  var metrics: [String: Int64] {
+  var metrics: [TextKey: Int64] {
     let totals = requests.totals
     let kept = statements.totals
     return [
@@ -15,9 +15,9 @@ extension SystemFacts {
   }
 
   /// How the store and the engine stand.
-  func vitals() throws -> [String: Value] {
+  func vitals() throws -> [TextKey: Value] {
     let statistics = try statistics()
-    let figures: [String: Int] = [
+    let figures: [TextKey: Int] = [
       "active_requests": requests.active.count, "collections": statistics.collections.count,
       "documents": statistics.documentCount, "tombstones": statistics.tombstoneCount,
       "oversize_documents": statistics.oversizeCount, "file_bytes": statistics.fileBytes,

@@ -17,14 +17,14 @@ public final class SystemParameters: Sendable {
     var handlers: [ChangeHandler]
   }
 
-  private let parameters: Mutex<[String: Parameter]>
+  private let parameters: Mutex<[TextKey: Parameter]>
   /// Held from validation to the last handler, so that handlers see changes in the order in which they took
   /// effect; a handler must therefore not change a parameter.
   private let changing = Mutex<Void>(())
 
   /// Makes a registry with the parameters of this layer at their defaults.
   public init() {
-    var known: [String: Parameter] = [:]
+    var known: [TextKey: Parameter] = [:]
     for builtIn in BuiltInParameter.allCases {
       known[builtIn.rawValue] = Parameter(
         defaultValue: builtIn.defaultValue, value: builtIn.defaultValue,
@@ -84,10 +84,10 @@ public final class SystemParameters: Sendable {
   public func value(of name: String) throws(QueryError) -> Value { try parameter(name).value }
 
   /// All parameters by their names in lower case.
-  public var values: [String: Value] { parameters.withLock { $0.mapValues(\.value) } }
+  public var values: [TextKey: Value] { parameters.withLock { $0.mapValues(\.value) } }
 
   /// The parameters that are not at their defaults.
-  public var changedValues: [String: Value] {
+  public var changedValues: [TextKey: Value] {
     parameters.withLock { $0.filter { $1.value != $1.defaultValue }.mapValues(\.value) }
   }
 
@@ -112,7 +112,7 @@ public final class SystemParameters: Sendable {
       let changed = parameters.withLock {
         $0.filter { $1.value != $1.defaultValue }.mapValues(\.defaultValue)
       }
-      for (name, value) in changed.sorted(by: { $0.key < $1.key }) { try apply(name, value) }
+      for (name, value) in changed.sorted(by: { $0.key < $1.key }) { try apply(name.text, value) }
     }
   }
 
@@ -129,7 +129,7 @@ public final class SystemParameters: Sendable {
     let key = name.lowercased()
     let (found, names) = parameters.withLock { ($0[key], Array($0.keys)) }
     guard let found else {
-      let nearest = AbsentParameter.substitutes[key] ?? NameDistance.nearest(to: key, among: names)
+      let nearest = AbsentParameter.substitutes[key] ?? NameDistance.nearest(to: key, among: names.map(\.text))
       let hint = nearest.map { ": did you mean '\($0)'?" } ?? ""
       throw QueryError(
         .unknownParameter, "unknown parameter '\(key)'\(hint)", found: key,

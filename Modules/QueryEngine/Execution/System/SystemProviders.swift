@@ -4,7 +4,7 @@ import Synchronization
 /// What layers above tell of themselves in virtual collections.
 public final class SystemProviders: Sendable {
   /// The documents of a collection as they are now.
-  public typealias Provider = @Sendable () -> [[String: Value]]
+  public typealias Provider = @Sendable () -> [[TextKey: Value]]
 
   private struct State {
     var connections: Provider = { [] }
@@ -23,7 +23,7 @@ public final class SystemProviders: Sendable {
   /// Adds to what `system:system_info` shows: documents with `namespace`, `key` and `value`.
   public func provideFacts(_ provider: @escaping Provider) { state.withLock { $0.facts = provider } }
 
-  var connections: [[String: Value]] { state.withLock { $0.connections }() }
+  var connections: [[TextKey: Value]] { state.withLock { $0.connections }() }
 
-  var facts: [[String: Value]] { state.withLock { $0.facts }() }
+  var facts: [[TextKey: Value]] { state.withLock { $0.facts }() }
 }

@@ -150,7 +150,10 @@ struct DateFormat {
     case .shortYear: fields.year = number < 69 ? 2_000 + number : 1_900 + number
     case .month: fields.month = number
     case .day: fields.day = number
-    case .hour, .hour12: fields.hour = number
+    case .hour12:
+      guard (1...12).contains(number) else { return false }
+      fields.hour = number
+    case .hour: fields.hour = number
     case .minute: fields.minute = number
     case .second: fields.second = number
     default: fields.millisecond = number

@@ -12,7 +12,7 @@ enum DatePart: String, Sendable {
   /// The part of a name in either case, also in the plural.
   init?(name: String) {
     let name = name.lowercased()
-    let short: [String: DatePart] = [
+    let short: [TextKey: DatePart] = [
       "mon": .month, "min": .minute, "sec": .second, "millis": .millisecond, "timezone": .zone,
     ]
     if let part = DatePart(rawValue: name) ?? short[name] {

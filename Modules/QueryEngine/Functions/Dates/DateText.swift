@@ -1,5 +1,8 @@
 /// Dates as ISO 8601 texts: `2026-11-21T07:00:00.000+01:00`.
-enum DateText {
+package enum DateText {
+  /// The milliseconds since 1970 of a text; `nil` without a time zone, and for what is no date of the calendar.
+  package static func milliseconds(of text: String) -> Int64? { parse(text)?.milliseconds }
+
   /// The moment of a text; `nil` without a time zone, and for what is no date.
   static func parse(_ text: String) -> Instant? {
     var reader = DigitReader(text)

@@ -2,8 +2,8 @@
 ///
 /// The calendar is the Gregorian one, also for the time before it was made. Days have 86,400 seconds.
 struct Instant: Hashable, Sendable {
-  /// The farthest moments either side of 1970, in milliseconds: the years 1 to 9999 and some more.
-  static let bounds: ClosedRange<Int64> = -62_200_000_000_000...253_500_000_000_000
+  /// The first and the last moment of the years 0 to 9999, in milliseconds: what four digits can show.
+  static let bounds: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
   static let dayMilliseconds: Int64 = 86_400_000
 
   /// Since 1970-01-01T00:00:00Z.
@@ -11,9 +11,11 @@ struct Instant: Hashable, Sendable {
   /// East of Greenwich, in seconds.
   private(set) var offset: Int
 
-  /// - Returns: `nil` for a moment out of bounds.
+  /// - Returns: `nil` for a moment that clocks with this offset show out of bounds.
   init?(milliseconds: Int64, offset: Int = 0) {
-    guard Self.bounds.contains(milliseconds), abs(offset) < 86_400 else { return nil }
+    guard abs(offset) < 86_400 else { return nil }
+    let (local, isBeyond) = milliseconds.addingReportingOverflow(Int64(offset) * 1_000)
+    guard !isBeyond, Self.bounds.contains(local) else { return nil }
     self.milliseconds = milliseconds
     self.offset = offset
   }

@@ -26,17 +26,23 @@ struct MatchingBudget {
 }
 
 extension RegularProgram {
-  func matches(_ text: String, _ budget: inout MatchingBudget) throws(QueryError) -> Bool {
-    try matches(text.utf8Span.span.bytes, &budget)
+  /// Whether some part of a text, given as UTF-8, fits.
+  ///
+  /// - Throws: `limit` when it takes more steps than the budget has.
+  /// - Complexity: O(*n*) for *n* bytes of text once the automaton has the states that such texts need; else as
+  ///   ``followsAllStates(_:_:)``.
+  func matches(_ text: RawSpan, _ budget: inout MatchingBudget) throws(QueryError) -> Bool {
+    if let isMatch = try automaton?.matches(text, &budget) { return isMatch }
+    return try followsAllStates(text, &budget)
   }
 
-  /// Whether some part of a text, given as UTF-8, fits.
+  /// The same without the automaton, which must agree with it.
   ///
   /// All states that the text can lead to are followed at once, each at most once for each scalar.
   ///
   /// - Throws: `limit` when it takes more steps than the budget has.
   /// - Complexity: O(*n* · *m*) for *n* scalars of text and *m* states, whatever the pattern.
-  func matches(_ text: RawSpan, _ budget: inout MatchingBudget) throws(QueryError) -> Bool {
+  func followsAllStates(_ text: RawSpan, _ budget: inout MatchingBudget) throws(QueryError) -> Bool {
     var run = Run(self)
     var offset = 0
     var next = LikePattern.nextScalar(of: text, &offset)

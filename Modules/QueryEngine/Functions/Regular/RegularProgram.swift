@@ -20,6 +20,8 @@ struct RegularProgram: Sendable {
   private(set) var tests: [ScalarTest] = []
   /// Whether a match can only begin where the text does.
   let isAnchored: Bool
+  /// Made of the steps when all are there.
+  private(set) var automaton: RegularAutomaton?
 
   /// Compiles the pattern of `regexp_like`, which may match anywhere in a text.
   ///
@@ -39,6 +41,7 @@ struct RegularProgram: Sendable {
     isAnchored = syntax.isAnchored
     try emit(syntax)
     try append(.match)
+    automaton = RegularAutomaton(self)
   }
 
   private static func check(_ pattern: String) throws(QueryError) {

@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// What a regular expression is made of, whatever notation it was written in.
 indirect enum RegularSyntax: Sendable {
   /// A place between scalars.
@@ -124,7 +126,7 @@ struct PatternReader {
   /// What POSIX calls `[:name:]`, if it is next.
   mutating func takeNamedClass() throws(QueryError) -> ScalarSet? {
     guard at("["), peek(1) == 0x3A else { return nil }
-    let classes: [String: ScalarSet] = [
+    let classes: [TextKey: ScalarSet] = [
       "alpha": .letters, "digit": .digits, "alnum": .letters.union(.digits), "word": .words, "space": .spaces,
       "upper": ScalarSet([0x41...0x5A]), "lower": ScalarSet([0x61...0x7A]),
       "punct": ScalarSet([0x21...0x2F, 0x3A...0x40, 0x5B...0x60, 0x7B...0x7E]),

@@ -1,0 +1,72 @@
+/// A text that names something: a key of a map, a collection, a statement. Its identity is its UTF-8.
+///
+/// Two keys are equal if their bytes are, and order by their bytes. Swift's own `==` on `String` is canonical
+/// equivalence: to it, U+00E9 and U+0065 U+0301 are one text, so that one of two fields, collections or statements
+/// would stand for the other. As a property wrapper it gives the property of a value that identity.
+@propertyWrapper
+public struct TextKey: Sendable {
+  public var wrappedValue: String
+
+  public init(wrappedValue: String) { self.wrappedValue = wrappedValue }
+
+  public init(_ text: String) { wrappedValue = text }
+
+  /// The key of a property that is wrapped: `$name`.
+  public var projectedValue: TextKey { self }
+
+  /// The text itself.
+  public var text: String { wrappedValue }
+
+  public var utf8: String.UTF8View { wrappedValue.utf8 }
+
+  /// Compares the bytes; below, equal or above zero.
+  package func utf8Compare(_ other: TextKey) -> Int { wrappedValue.utf8Compare(other.wrappedValue) }
+}
+
+extension TextKey: Hashable, Comparable {
+  public static func == (a: TextKey, b: TextKey) -> Bool { a.wrappedValue.isSame(as: b.wrappedValue) }
+
+  public static func < (a: TextKey, b: TextKey) -> Bool { a.wrappedValue.utf8Compare(b.wrappedValue) < 0 }
+
+  public func hash(into hasher: inout Hasher) { wrappedValue.hashBytes(into: &hasher) }
+}
+
+extension TextKey: ExpressibleByStringInterpolation, LosslessStringConvertible {
+  public init(stringLiteral text: String) { wrappedValue = text }
+
+  public var description: String { wrappedValue }
+}
+
+extension TextKey: Codable, CodingKeyRepresentable {
+  /// A key by its text.
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  public var codingKey: any CodingKey { Key(stringValue: wrappedValue) }
+
+  public init?(codingKey: some CodingKey) { wrappedValue = codingKey.stringValue }
+
+  public init(from decoder: any Decoder) throws {
+    wrappedValue = try decoder.singleValueContainer().decode(String.self)
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(wrappedValue)
+  }
+}
+
+extension String {
+  /// Whether both have the same UTF-8; Swift's `==` also takes other spellings of a letter for the same.
+  public func isSame(as other: String) -> Bool { utf8.span.bytes.isEqual(to: other.utf8.span.bytes) }
+
+  /// Adds the UTF-8 to a hash, and an end, so that "a" and "b" together are not "ab".
+  func hashBytes(into hasher: inout Hasher) {
+    utf8.span.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    hasher.combine(0xFF as UInt8)
+  }
+}

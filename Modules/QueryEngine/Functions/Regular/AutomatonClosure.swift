@@ -1,0 +1,161 @@
+import CRDTCore
+
+/// A state of a regular expression's automaton: the steps it stands before, and what has just been read.
+struct AutomatonState: Hashable, Sendable {
+  /// Ascending; what they lead to without a scalar is worked out when the next scalar is known, for places depend
+  /// on it.
+  var seeds: [Int32] = []
+  var previous = ScalarKind.none
+}
+
+/// What of a scalar places depend on.
+enum ScalarKind: UInt8, Hashable, Sendable {
+  /// There is none: the text's beginning, or its end.
+  case none
+  case newline, word, other
+
+  var isWord: Bool { self == .word }
+
+  init(_ scalar: UInt32) {
+    self = scalar == 0x0A ? .newline : ScalarSet.words.contains(scalar) ? .word : .other
+  }
+}
+
+/// A kind of scalars that a regular expression does not tell apart, or the end of the text.
+struct ScalarClass: Hashable, Sendable {
+  let kind: ScalarKind
+  /// The numbers of the tests that accept it, one bit each.
+  let accepted: [UInt64]
+
+  func isAccepted(by test: Int32) -> Bool { accepted[Int(test) / 64] >> (UInt64(test) % 64) & 1 == 1 }
+}
+
+/// The classes of scalars that were met, numbered.
+struct ScalarClasses: Sendable {
+  /// The number of the text's end.
+  static let end: UInt8 = 0
+  private static let cacheSize = 256
+
+  private let tests: [ScalarTest]
+  /// Whether places tell scalars apart.
+  private let hasPlaces: Bool
+  private var classes: [ScalarClass]
+  private var numbers: [ScalarClass: UInt8] = [:]
+  /// The class of each ASCII scalar.
+  private(set) var ascii: [UInt8] = []
+  /// Other scalars that were met last, by their lowest bits.
+  private var recent: [(scalar: UInt32, number: UInt8)]
+  /// A row of the table has room for this power of two of classes.
+  private(set) var shift = 0
+
+  init(_ program: RegularProgram) {
+    tests = program.tests
+    hasPlaces = program.steps.contains { if case .place = $0 { true } else { false } }
+    let words = [UInt64](repeating: 0, count: (program.tests.count + 63) / 64)
+    classes = [ScalarClass(kind: .none, accepted: words)]
+    recent = [(UInt32, UInt8)](repeating: (.max, 0), count: Self.cacheSize)
+    for scalar in UInt32(0)..<128 { ascii.append(classify(scalar) ?? 0) }
+  }
+
+  var room: Int { 1 << shift }
+
+  subscript(number: UInt8) -> ScalarClass { classes[Int(number)] }
+
+  /// The class of a scalar; `nil` where there are too many.
+  mutating func number(of scalar: UInt32) -> UInt8? {
+    if scalar < 128 { return ascii[Int(scalar)] }
+    let place = Int(scalar) % Self.cacheSize
+    if recent[place].scalar == scalar { return recent[place].number }
+    guard let number = classify(scalar) else { return nil }
+    recent[place] = (scalar, number)
+    return number
+  }
+
+  private mutating func classify(_ scalar: UInt32) -> UInt8? {
+    var accepted = classes[0].accepted
+    for (number, test) in tests.enumerated() where test.accepts(scalar) {
+      accepted[number / 64] |= 1 << (UInt64(number) % 64)
+    }
+    let scalarClass = ScalarClass(kind: hasPlaces ? ScalarKind(scalar) : .other, accepted: accepted)
+    if let known = numbers[scalarClass] { return known }
+    guard let number = UInt8(exactly: classes.count) else { return nil }
+    classes.append(scalarClass)
+    numbers[scalarClass] = number
+    while room < classes.count { shift += 1 }
+    return number
+  }
+}
+
+/// Works out what follows a state.
+struct AutomatonClosure: Sendable {
+  enum Result {
+    case match
+    /// Nothing can fit any more.
+    case over
+    case state(AutomatonState)
+  }
+
+  private let program: RegularProgram
+  /// For each step the round in which it was last visited.
+  private var visited: [Int]
+  private var round = 0
+  private var pending: [Int32] = []
+
+  init(_ program: RegularProgram) {
+    self.program = program
+    visited = [Int](repeating: -1, count: program.steps.count)
+  }
+
+  /// Moves a state over a scalar of a class, or to the text's end.
+  mutating func step(_ state: AutomatonState, _ scalar: ScalarClass, _ steps: inout Int) -> Result {
+    round += 1
+    var seeds: [Int32] = []
+    pending.append(contentsOf: state.seeds.reversed())
+    while let step = pending.popLast() {
+      guard visited[Int(step)] != round else { continue }
+      visited[Int(step)] = round
+      steps += 1
+      switch program.steps[Int(step)] {
+      case .scalar(let test): if scalar.isAccepted(by: test) { seeds.append(step + 1) }
+      case .jump(let target): pending.append(target)
+      case .split(let first, let second):
+        pending.append(second)
+        pending.append(first)
+      case .place(let place):
+        if place.stands(between: state.previous, scalar.kind) { pending.append(step + 1) }
+      case .match:
+        pending.removeAll(keepingCapacity: true)
+        return .match
+      }
+    }
+    if scalar.kind == .none { return .over }
+    if !program.isAnchored { seeds.append(0) }
+    guard !seeds.isEmpty else { return .over }
+    seeds.sort()
+    return .state(AutomatonState(seeds: seeds.withoutRepetitions, previous: scalar.kind))
+  }
+}
+
+extension RegularSyntax.Place {
+  /// Whether this is the place between two scalars.
+  func stands(between previous: ScalarKind, _ next: ScalarKind) -> Bool {
+    switch self {
+    case .textStart: previous == .none
+    case .textEnd: next == .none
+    case .lineStart: previous == .none || previous == .newline
+    case .lineEnd: next == .none || next == .newline
+    case .wordBoundary: previous.isWord != next.isWord && !Probe.defect(.automatonIgnoresPlaces)
+    case .noWordBoundary: previous.isWord == next.isWord
+    }
+  }
+}
+
+extension [Int32] {
+  /// The numbers, which are sorted, each once.
+  fileprivate var withoutRepetitions: [Int32] {
+    var kept: [Int32] = []
+    kept.reserveCapacity(count)
+    for number in self where kept.last != number { kept.append(number) }
+    return kept
+  }
+}

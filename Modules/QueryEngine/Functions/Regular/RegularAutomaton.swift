@@ -1,0 +1,159 @@
+import CRDTCore
+import Synchronization
+
+/// A deterministic automaton of a regular expression, whose states are made as texts need them.
+///
+/// A text costs one look into a table for each scalar. The table is bounded: where it is full it is forgotten and
+/// made anew, which costs each scalar what following all states at once does, so that matching stays linear.
+/// Source: Cox, "Regular Expression Matching in the Wild", 2010; the construction is that of Rabin and Scott,
+/// "Finite Automata and Their Decision Problems", IBM Journal 1959.
+final class RegularAutomaton: Sendable {
+  private let program: RegularProgram
+  /// Made when the first text comes.
+  private let table = Mutex<AutomatonTable?>(nil)
+
+  init(_ program: RegularProgram) { self.program = program }
+
+  /// Whether some part of a text, given as UTF-8, fits.
+  ///
+  /// - Returns: `nil` where another thread is at it, or the expression tells apart more kinds of scalars than the
+  ///   table has room for.
+  /// - Throws: `limit` when it takes more steps than the budget has.
+  func matches(_ text: RawSpan, _ budget: inout MatchingBudget) throws(QueryError) -> Bool? {
+    // SAFETY: the bytes are read while the caller lends them, and the closure does not escape.
+    try unsafe text.withUnsafeBytes { (bytes) throws(QueryError) -> Bool? in
+      let found = table.withLockIfAvailable { table in
+        var steps = 0
+        var known = table.take() ?? AutomatonTable(program)
+        let isMatch = unsafe known.matches(bytes, &steps)
+        table = known
+        return (isMatch: isMatch, steps: steps)
+      }
+      guard let found else { return nil }
+      try budget.spend(found.steps)
+      return found.isMatch
+    }
+  }
+}
+
+/// The states that are known, and where each kind of scalar leads from them.
+struct AutomatonTable: Sendable {
+  /// The most places of the table, of two bytes each.
+  private static let maximumEntries = 1 << 16
+  /// The most steps of the program that all states together stand at.
+  private static let maximumSeeds = 1 << 18
+
+  private typealias Number = UInt16
+  private static let unknown: Number = 0
+  private static let match: Number = 1
+  private static let dead: Number = 2
+  private static let firstState = 3
+
+  private var closure: AutomatonClosure
+  private var classes: ScalarClasses
+  /// For each state and class the state that follows.
+  private var next: [Number] = []
+  private var states: [AutomatonState] = []
+  private var numbers: [AutomatonState: Number] = [:]
+  private var seedCount = 0
+  private var start: Number = 0
+
+  init(_ program: RegularProgram) {
+    closure = AutomatonClosure(program)
+    classes = ScalarClasses(program)
+    forget()
+  }
+
+  private mutating func forget() {
+    next = [Number](repeating: Self.unknown, count: Self.firstState * classes.room)
+    states = [AutomatonState](repeating: AutomatonState(), count: Self.firstState)
+    numbers = [:]
+    seedCount = 0
+    start = number(of: AutomatonState(seeds: [0], previous: .none))
+  }
+
+  private mutating func number(of state: AutomatonState) -> Number {
+    if let known = numbers[state] { return known }
+    let number = Number(truncatingIfNeeded: states.count)
+    states.append(state)
+    next.append(contentsOf: repeatElement(Self.unknown, count: classes.room))
+    numbers[state] = number
+    seedCount += state.seeds.count
+    return number
+  }
+
+  /// Whether some part of a text fits, and how many steps it took to say so.
+  ///
+  /// - Returns: `nil` where there are too many kinds of scalars.
+  mutating func matches(_ text: UnsafeRawBufferPointer, _ steps: inout Int) -> Bool? {
+    var state = start
+    var offset = 0
+    steps += text.count + 1
+    while true {
+      unsafe follow(text, &state, &offset)
+      if state == Self.match { return true }
+      if state == Self.dead { return false }
+      let isAtEnd = offset == text.count
+      var scalarClass = ScalarClasses.end
+      if !isAtEnd {
+        let span = unsafe RawSpan(_unsafeBytes: text)
+        guard let scalar = LikePattern.nextScalar(of: span, &offset),
+          let known = classes.number(of: scalar)
+        else { return nil }
+        scalarClass = known
+        if classes.room * states.count != next.count {
+          // A kind of scalars is new and the rows of the table are too short for it.
+          let current = states[Int(state)]
+          forget()
+          state = number(of: current)
+        }
+      }
+      state = following(state, scalarClass, &steps)
+      if isAtEnd { return state == Self.match }
+    }
+  }
+
+  /// Goes on as far as the table knows the way and scalars are ASCII.
+  private func follow(_ text: UnsafeRawBufferPointer, _ state: inout Number, _ offset: inout Int) {
+    unsafe next.withUnsafeBufferPointer { next in
+      unsafe classes.ascii.withUnsafeBufferPointer { ascii in
+        let shift = classes.shift
+        var place = offset
+        var current = Int(state)
+        // SAFETY: every state has a row of the table, every class a place in it, and ASCII 128 classes.
+        while place < text.count {
+          let byte = Int(unsafe text[place])
+          guard byte < 0x80 else { break }
+          let following = Int(unsafe next[current << shift + Int(ascii[byte])])
+          if following == Int(Self.unknown) { break }
+          current = following
+          place += 1
+          if current < Self.firstState { break }
+        }
+        offset = place
+        state = Number(truncatingIfNeeded: current)
+      }
+    }
+  }
+
+  private mutating func following(_ state: Number, _ scalarClass: UInt8, _ steps: inout Int) -> Number {
+    let known = next[Int(state) << classes.shift + Int(scalarClass)]
+    if known != Self.unknown { return known }
+    let result = closure.step(states[Int(state)], classes[scalarClass], &steps)
+    let number: Number
+    switch result {
+    case .match: number = Self.match
+    case .over: number = Self.dead
+    case .state(let state):
+      let isFull =
+        next.count + classes.room > Self.maximumEntries || seedCount + state.seeds.count > Self.maximumSeeds
+      if isFull, numbers[state] == nil {
+        forget()
+        return self.number(of: state)
+      }
+      number = self.number(of: state)
+    }
+    next[Int(state) << classes.shift + Int(scalarClass)] = number
+    return number
+  }
+}

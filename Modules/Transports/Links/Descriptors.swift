@@ -1,0 +1,24 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The file descriptors that the process may still have.
+enum Descriptors {
+  /// Tries whether so many can be had now.
+  ///
+  /// - Returns: The system's error number when they cannot, else `nil`.
+  static func shortage(of count: Int) -> Int32? {
+    var taken: [Int32] = []
+    defer { for descriptor in taken { close(descriptor) } }
+    for _ in 0..<count {
+      let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      if descriptor < 0 { return errno == EMFILE || errno == ENFILE ? errno : nil }
+      taken.append(descriptor)
+    }
+    return nil
+  }
+}

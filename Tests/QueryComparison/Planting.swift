@@ -1,0 +1,27 @@
+package import CRDTCore
+
+/// Defects that a comparison runs with: none, but to show that it finds them.
+package struct Planting: Sendable {
+  #if DEBUG || SIMULATION
+    private let plan: Probe.Plan?
+
+    /// Plants defects.
+    package init(_ defects: Set<Probe.QueryDefect>) { plan = Probe.Plan(queryDefects: defects) }
+
+    private init() { plan = nil }
+  #else
+    private init() {}
+  #endif
+
+  package static let nothing = Planting()
+
+  /// Runs `body`, on whatever thread it is called, with the defects.
+  func run<Result>(_ body: () throws -> Result) rethrows -> Result {
+    #if DEBUG || SIMULATION
+      guard let plan else { return try body() }
+      return try Probe.$plan.withValue(plan, operation: body)
+    #else
+      return try body()
+    #endif
+  }
+}

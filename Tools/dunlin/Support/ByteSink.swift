@@ -1,0 +1,78 @@
+import Foundation
+
+/// Where bytes go: a file, packed when its name ends in `.gz`, or standard output.
+///
+/// A file is written beside its place and takes it when it is whole and durable; until then, and after a failure, what
+/// stood there is as it was. What is no regular file, such as `/dev/null` or a pipe, is written as it is.
+final class ByteSink {
+  private let file: RawFile
+  private let gzip: GzipWriter?
+  /// The name it is written under, and the one it gets.
+  private let draft: (path: String, target: String)?
+  private var isWhole = false
+
+  init(path: String) throws {
+    guard path != "-" else {
+      (file, gzip, draft) = (.output, nil, nil)
+      return
+    }
+    gzip = path.hasSuffix(".gz") ? try GzipWriter() : nil
+    // A symbolic link stays, and what it leads to is replaced.
+    let target = realpath(path, nil).map { resolved in
+      defer { free(resolved) }
+      return String(cString: resolved)
+    }
+    var status = stat()
+    let exists = stat(path, &status) == 0
+    if exists, status.st_mode & S_IFMT != S_IFREG {
+      (file, draft) = (try Self.open(path, O_WRONLY, path), nil)
+      return
+    }
+    guard !exists || access(path, W_OK) == 0 else {
+      throw RawFile.failure(path, "cannot be opened for writing", errno)
+    }
+    let place = target ?? path
+    let name = "\(place).\(getpid()).partial"
+    file = try Self.open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, path)
+    draft = (name, place)
+    if exists { fchmod(file.descriptor, status.st_mode & 0o7777) }
+  }
+
+  private static func open(_ path: String, _ flags: Int32, _ name: String) throws -> RawFile {
+    let descriptor = Foundation.open(path, flags | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw RawFile.failure(name, "cannot be opened for writing", errno) }
+    return RawFile(descriptor, name: name, closesAtEnd: true)
+  }
+
+  deinit { if !isWhole, let draft { unlink(draft.path) } }
+
+  /// The name of a file that is of no use if the program ends now.
+  var leftover: String? { draft?.path }
+
+  func write(_ bytes: [UInt8]) throws {
+    try file.write(gzip?.pack(bytes, finish: false) ?? bytes)
+  }
+
+  /// Ends the file and puts it in its place.
+  func close() throws {
+    if let gzip { try file.write(gzip.pack([], finish: true)) }
+    guard let draft else { return }
+    try file.sync()
+    guard rename(draft.path, draft.target) == 0 else {
+      throw RawFile.failure(draft.target, "cannot be replaced", errno)
+    }
+    isWhole = true
+    try Self.syncFolder(of: draft.target)
+  }
+
+  private static func syncFolder(of path: String) throws {
+    let slash = path.lastIndex(of: "/")
+    let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let descriptor = Foundation.open(folder, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw RawFile.failure(folder, "cannot be opened", errno) }
+    defer { Foundation.close(descriptor) }
+    guard fsync(descriptor) == 0 else {
+      throw RawFile.failure(folder, "cannot be written to the disk", errno)
+    }
+  }
+}

@@ -1,0 +1,12 @@
+import Foundation
+
+/// What commands print: at once, so that a reader behind a pipe follows too, and with an error when it cannot be.
+enum Output {
+  /// Prints a line on standard output.
+  static func print(_ line: String) throws { try RawFile.output.write(Array((line + "\n").utf8)) }
+
+  /// Prints a line on standard error, which nobody may read.
+  static func note(_ line: String) {
+    try? RawFile(STDERR_FILENO, name: "standard error").write(Array((line + "\n").utf8))
+  }
+}
