@@ -104,7 +104,7 @@ import Testing
     defer { copy.close() }
     try copy.write { tx in
       for _ in 0..<20 {
-        let (id, fields) = (try Self.id(&random), ["a": Self.value(&random)])
+        let (id, fields): (DocumentID, [TextKey: Value]) = (try Self.id(&random), ["a": Self.value(&random)])
         try Self.unlessRefused { try tx.upsert(fields, id: id, into: "cars") }
       }
     }

@@ -109,22 +109,22 @@ import Testing
   }
 
   @Test func `a struct that is saved takes away nobody's increments`() async throws {
-    try bikes.upsert(Bike(_id: "b1", color: "red", trips: DunlinCounter(10)))
+    try await bikes.upsert(Bike(_id: "b1", color: "red", trips: DunlinCounter(10)))
     var bike = try #require(try bikes.findByID("b1").exec()?.decoded(as: Bike.self))
-    bikes.findByID("b1").update { $0?["trips"].counter?.increment(by: 5) }
+    await bikes.findByID("b1").update { $0?["trips"].counter?.increment(by: 5) }
     bike.color = "blue"
-    try bikes.upsert(bike)
+    try await bikes.upsert(bike)
     #expect(try trips() == 15)
     bike.trips.increment(by: 2)
     #expect(bike.trips.value == 12)
-    try bikes.upsert(bike, writeStrategy: .updateDifferentValues)
+    try await bikes.upsert(bike, writeStrategy: .updateDifferentValues)
     #expect(try trips() == 17)
     // A row of a result was read as well, and so was what a document shows.
     let rows = try await tablet.store.execute(query: "SELECT * FROM bikes").items
-    try bikes.upsert(try #require(rows.first).decoded(as: Bike.self))
+    try await bikes.upsert(try #require(rows.first).decoded(as: Bike.self))
     let counter = try #require(try bikes.findByID("b1").exec()?["trips"].counter)
-    try bikes.upsert(["_id": "b1", "trips": counter])
-    bikes.findByID("b1").update { $0?["trips"].set(counter) }
+    try await bikes.upsert(["_id": "b1", "trips": counter])
+    await bikes.findByID("b1").update { $0?["trips"].set(counter) }
     #expect(try trips() == 17)
   }
 
@@ -155,7 +155,7 @@ import Testing
   }
 
   @Test func `a plain number over a counter is an error that names both ways`() async throws {
-    try bikes.upsert(["_id": "b1", "trips": DunlinCounter(3), "parts": ["bell": DunlinCounter(1)]])
+    try await bikes.upsert(["_id": "b1", "trips": DunlinCounter(3), "parts": ["bell": DunlinCounter(1)]])
     let document = try #require(try bikes.findByID("b1").exec())
     let writes: [(String, () throws -> Void)] = [
       ("trips", { try bikes.upsert(["_id": "b1", "trips": 5]) }),
@@ -188,7 +188,7 @@ import Testing
     #expect(try trips() == 5)
     try await tablet.store.execute(query: "UPDATE COLLECTION bikes (trips REGISTER) SET trips = 6")
     #expect(try trips() == nil)
-    try bikes.upsert(["_id": "b1", "trips": DunlinCounter()])
+    try await bikes.upsert(["_id": "b1", "trips": DunlinCounter()])
     try await tablet.store.execute(
       query: """
         INSERT INTO COLLECTION bikes (trips REGISTER) DOCUMENTS ({'_id': 'b1', 'trips': 1}) ON ID CONFLICT DO UPDATE
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test func `a counter that has counted is no argument of a statement`() async throws {
-    try bikes.upsert(["_id": "b1", "trips": DunlinCounter(3)])
+    try await bikes.upsert(["_id": "b1", "trips": DunlinCounter(3)])
     var counter = try #require(try bikes.findByID("b1").exec()?["trips"].counter)
     let found = try await tablet.store.execute(
       query: "SELECT * FROM bikes WHERE trips = :n", arguments: ["n": counter])

@@ -34,8 +34,8 @@ import Testing
 
   @Test func `one of two decimals that were set apart stands in the end`() async throws {
     let other = try Peer("other")
-    try prices.upsert(["_id": "p", "value": try decimal("1.30")])
-    try other.store["prices"].upsert(["_id": "p", "value": try decimal("1.27")])
+    try await prices.upsert(["_id": "p", "value": try decimal("1.30")])
+    try await other.store["prices"].upsert(["_id": "p", "value": try decimal("1.27")])
     let subscriptions = [peer, other].map { $0.store["prices"].findAll().subscribe() }
     try other.connect(to: peer)
     for peer in [peer, other] {
@@ -83,7 +83,7 @@ import Testing
 
   @Test func `decimals of documents are compared, sorted and added exactly`() async throws {
     for (id, text) in ["0.1", "0.2", "10", "9", "-3", "100000000000000000000.01"].enumerated() {
-      try prices.upsert(["_id": id, "value": try decimal(text)])
+      try await prices.upsert(["_id": id, "value": try decimal(text)])
     }
     func column(_ query: String) async throws -> [String?] {
       try await peer.store.execute(query: query).items.map { $0["r"].string }

@@ -51,7 +51,7 @@ extension QueryDraws {
     if random.oneIn(8) {
       let bounds = (0..<2).map { _ in bound(random.pick(indexes)) }
       select.predicate = random.oneIn(2) ? .and(bounds) : .or(bounds)
-      select.source.hints.indexes = indexes.map(\.name)
+      select.source.hints.indexes = indexes.map(\.$name)
     } else if random.oneIn(12) {
       // A count by rows of which some have only the beginning of their values.
       select = Select(
@@ -134,9 +134,9 @@ extension QueryDraws {
   mutating func hint(_ hints: inout Hints, _ indexes: [IndexDefinition]) {
     switch random.int(below: 6) {
     case 0: hints.indexes = []
-    case 1: hints.indexes = [random.pick(indexes).name]
+    case 1: hints.indexes = [random.pick(indexes).$name]
     case 2: break
-    default: hints.indexes = indexes.map(\.name)
+    default: hints.indexes = indexes.map(\.$name)
     }
     if random.oneIn(4) { hints.prefersOrder = true }
     if random.oneIn(8) { hints.maximumScans = random.pick([1, 2, 3]) }
@@ -173,7 +173,7 @@ extension QueryDraws {
 }
 
 extension FieldPath {
-  var keyNames: [String] {
+  var keyNames: [TextKey] {
     compactMap { if case .key(let name) = $0 { name } else { nil } }
   }
 }

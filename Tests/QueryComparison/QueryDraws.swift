@@ -7,17 +7,17 @@ package struct QueryDraws {
   /// Whether texts are drawn in two spellings that Swift's `==` calls equal and whose bytes differ.
   package static let drawsBothSpellings = true
   /// Fields that hold values of all kinds.
-  static let anyFields = ["a", "b"]
+  static let anyFields: [TextKey] = ["\u{E9}", "e\u{301}"]
   /// Counts in INCREMENT BY: an integer, a counter, or missing.
-  static let numberField = "n"
+  static let numberField: TextKey = "n"
   /// Mostly texts, many of them too long for a key of an index.
-  static let textField = "s"
+  static let textField: TextKey = "s"
   /// Mostly an array.
-  static let listField = "l"
+  static let listField: TextKey = "l"
   /// One of two values.
-  static let flagField = "f"
+  static let flagField: TextKey = "f"
   /// Mostly a map with the keys `a` and `k`.
-  static let mapField = "m"
+  static let mapField: TextKey = "m"
 
   var random: SeededGenerator
   /// Of so many lists one is as long as a scan may have spans.

@@ -162,7 +162,7 @@ extension Value {
   fileprivate var wholeNumber: Int64? {
     switch self {
     case .int(let number), .counter(let number): number
-    case .null, .bool, .double, .string, .bytes, .array, .map, .attachment: nil
+    case .null, .bool, .double, .string, .bytes, .array, .map, .attachment, .decimal: nil
     }
   }
 
@@ -175,7 +175,7 @@ extension Value {
     case .double(let number): Int64(exactly: number).map { .int($0) } ?? .double(number)
     case .map(let members): .map(members.mapValues(\.levelled))
     case .array(let elements): .array(elements.map(\.levelled))
-    case .null, .bool, .int, .string, .bytes, .attachment: self
+    case .null, .bool, .int, .string, .bytes, .attachment, .decimal: self
     }
   }
 }

@@ -32,7 +32,7 @@ import Testing
 
   private func insert(_ name: String, _ value: Int64, id: Int64) throws {
     try store.write {
-      try $0.upsert([name: .int(value), "m": .map([name: .int(value)])], id: DocumentID(.int(id)), into: "c")
+      try $0.upsert([TextKey(name): .int(value), "m": .map([TextKey(name): .int(value)])], id: DocumentID(.int(id)), into: "c")
     }
   }
 
@@ -42,9 +42,9 @@ import Testing
   ) throws {
     try insert(name, 1, id: 1)
     try insert(name, 2, id: 2)
-    #expect(try rows("SELECT \(dql) FROM c WHERE \(dql) = 2") == [[name: .int(2)]])
+    #expect(try rows("SELECT \(dql) FROM c WHERE \(dql) = 2") == [[TextKey(name): .int(2)]])
     #expect(try rows("SELECT \(dql) AS n FROM c ORDER BY \(dql) DESC") == [["n": .int(2)], ["n": .int(1)]])
-    #expect(try rows("SELECT _id AS \(Backticks.quoted(name)) FROM c WHERE \(dql) > 1") == [[name: .int(2)]])
+    #expect(try rows("SELECT _id AS \(Backticks.quoted(name)) FROM c WHERE \(dql) > 1") == [[TextKey(name): .int(2)]])
     let found = try engine.execute(
       .select(Select(collection: "c", predicate: Builder.parse("\(builder) == 2"))))
     #expect(found.rows.compactMap(\.id) == [DocumentID(trusted: try DocumentID(.int(2)).bytes)])

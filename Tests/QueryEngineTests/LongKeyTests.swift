@@ -39,7 +39,7 @@ import Testing
   }
 
   private func rows(_ statement: String) throws -> [[TextKey: Value]] {
-    let arguments = ["u": Value.string(Self.pages[1]), "l": .array(Self.pages.map { .string($0) })]
+    let arguments: [TextKey: Value] = ["u": Value.string(Self.pages[1]), "l": .array(Self.pages.map { .string($0) })]
     return try engine.execute(statement, arguments: arguments).rows.map { try $0.values() }
   }
 

@@ -92,7 +92,7 @@ import Testing
 
   @Test func `statements that write and observers follow a long list`() throws {
     try create(IndexField(["v"]))
-    let arguments = ["l": Self.list(8_193)]
+    let arguments: [TextKey: Value] = ["l": Self.list(8_193)]
     let found = Self.found(8_193).count
     var live = try LiveQuery(dql: "SELECT COUNT(*) AS n FROM c WHERE v IN :l", arguments: arguments)
     #expect(try live.start(engine).map { try $0.values() } == [["n": .int(Int64(found))]])

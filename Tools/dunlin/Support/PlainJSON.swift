@@ -23,8 +23,10 @@ struct PlainJSON {
       lostCount += 1
       return .map([
         "id": .string(JSON.base64(token.id)), "bytes": .int(Int64(clamping: token.byteCount)),
-        "metadata": .map(token.metadata.mapValues { .string($0) }),
+        "metadata": .map(token.metadata.mapValues { .string($0.text) }),
       ])
+    // No document holds one.
+    case .decimal(let number): return .string(number.text)
     case .array(let elements): return .array(elements.map { plain($0) })
     case .map(let fields): return .map(fields.mapValues { plain($0) })
     }
