@@ -30,20 +30,22 @@ extension PageVerifier {
     else {
       throw note(PageDamage(page: last.page, what: "a table is described wrongly"), .list)
     }
-    var named: [(StoreTable, TreeRoot)] = []
     let snapshot = VerifiedSnapshot(self, bare, isWriting: false)
-    var cursor = TreeCursor(snapshot, .list)
-    try cursor.go()
-    while !cursor.isAtEnd {
-      if let table = StoreTable(spelled: cursor.key) {
-        guard let root = TreeRoot(PageFile.Tree(cursor.value.copied, at: 0)) else {
-          throw note(PageDamage(page: cursor.page, what: "a table is described wrongly"), .list)
+    defer { withExtendedLifetime(snapshot) {} }
+    return try bare.adding { (trees) throws(StoreError) in
+      var cursor = TreeCursor(snapshot, .list)
+      var next = 0
+      try cursor.go()
+      while !cursor.isAtEnd {
+        if let table = StoreTable(spelled: cursor.key, &next) {
+          guard let root = TreeRoot(PageFile.Tree(cursor.value)) else {
+            throw note(PageDamage(page: cursor.page, what: "a table is described wrongly"), .list)
+          }
+          trees[table.rawValue] = root
         }
-        named.append((table, root))
+        try cursor.advance()
       }
-      try cursor.advance()
     }
-    return withExtendedLifetime(snapshot) { bare.adding(named) }
   }
 
   /// Looks at the list of free pages, and takes note of what a commit freed.

@@ -56,9 +56,11 @@ final class TreeRoots: Sendable {
   }
 
   /// The same with the named tables, whose roots the list of tables has.
-  func adding(_ named: [(StoreTable, TreeRoot)]) -> TreeRoots {
+  ///
+  /// - Parameter fill: Sets them.
+  func adding<E: Error>(_ fill: (inout [18 of TreeRoot]) throws(E) -> Void) throws(E) -> TreeRoots {
     var trees = trees
-    for (table, root) in named { trees[table.rawValue] = root }
+    try fill(&trees)
     return TreeRoots(number: number, pageCount: pageCount, trees)
   }
 
@@ -97,15 +99,26 @@ struct StoreTable: Hashable, Sendable {
     rawValue = place
   }
 
-  /// The same by the bytes of its name.
-  init?(spelled name: RawSpan) {
-    guard let place = Self.spellings.firstIndex(where: { $0.rawBytes.isEqual(to: name) }) else {
-      return nil
+  /// The same by the bytes of its name; the tables are likely to be asked for in the order of their names.
+  ///
+  /// - Parameters:
+  ///   - name: The name.
+  ///   - next: Which name is expected, counted in their order; afterwards the one behind what was found.
+  init?(spelled name: RawSpan, _ next: inout Int) {
+    let spellings = Self.spellings
+    func isAt(_ place: Int) -> Bool {
+      guard place < spellings.count else { return false }
+      let bytes = spellings[place].bytes
+      return bytes.rawBytes.isEqual(to: name)
     }
-    rawValue = place
+    guard let place = isAt(next) ? next : spellings.indices.first(where: isAt) else { return nil }
+    rawValue = spellings[place].table.rawValue
+    next = place + 1
   }
 
-  private static let spellings = Tables.names.map { Array($0.utf8) }
+  /// In the order of the bytes.
+  private static let spellings = named.map { (table: $0, bytes: Array($0.name.utf8)) }
+    .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
 
   static var named: [StoreTable] { Tables.names.indices.map { StoreTable(rawValue: $0) } }
 
