@@ -70,4 +70,24 @@ import Testing
   @Test func `without what commits freed it would not be`() throws {
     #expect(try audit(1, ignoresFreed: true).wrong > 100)
   }
+
+  @Test func `marks are made anew when the map moves, and hold beside commits`() throws {
+    let fixture = try StoreFixture {
+      $0.mapBytes = 64 << 20
+      $0.leastMapBytes = 1 << 20
+      $0.reservesAddressSpace = { $0 <= 3 << 20 }
+    }
+    let store = fixture.store
+    var audit = PageAudit()
+    var generator = SeededGenerator(seed: 9)
+    for round in 0..<40 {
+      try change(store, 60, isRolledBack: round % 8 == 3, &generator)
+      try audit.run(store)
+      if round % 5 == 4 { try store.resize(mapBytes: (8 + round) << 20) }
+      try audit.run(store)
+    }
+    #expect(audit.trusted > 500)
+    #expect(audit.wrong == 0)
+    #expect(try store.verify().isIntact)
+  }
 }

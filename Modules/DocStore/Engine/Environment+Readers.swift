@@ -139,16 +139,16 @@ extension Environment {
         operation: "resize")
     }
     do throws(StoreError) {
+      // The map may be elsewhere afterwards, and nothing is known of its pages then.
+      readers.withLock { ($0.verifier, $0.roots) = (nil, nil) }
       try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
+      let verifier = try unsafe Self.makeVerifier(handle, options)
+      let roots = try verifier.open()
+      readers.withLock { ($0.verifier, $0.roots) = (verifier, roots) }
     } catch {
       readers.withLock { $0.failure = error }
       throw error
     }
-    // The map may be elsewhere now.
-    readers.withLock { ($0.verifier, $0.roots) = (nil, nil) }
-    let verifier = try unsafe Self.makeVerifier(handle, options)
-    let roots = try verifier.open()
-    readers.withLock { ($0.verifier, $0.roots) = (verifier, roots) }
     limit.withLock { $0 = size.limit }
   }
 }

@@ -22,10 +22,12 @@ import Synchronization
   let capacity: Int
 
   private static let wordsPerPage = 4
+  /// Address space that the marks of one page take.
+  static let bytesPerPage = wordsPerPage * MemoryLayout<UInt64>.stride
 
   /// Makes marks for so many pages, which take memory only where pages are met.
   init(capacity: Int) {
-    let byteCount = capacity * Self.wordsPerPage * MemoryLayout<UInt64>.stride
+    let byteCount = capacity * Self.bytesPerPage
     // SAFETY: an anonymous mapping stands for itself; zeros are atomic zeros.
     let room = unsafe mmap(
       nil, max(byteCount, 1), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | Self.noReserve, -1, 0
@@ -49,7 +51,7 @@ import Synchronization
   func free() {
     // SAFETY: this is what `init` asked for.
     if let words = unsafe words {
-      unsafe munmap(words, max(capacity * Self.wordsPerPage * MemoryLayout<UInt64>.stride, 1))
+      unsafe munmap(words, max(capacity * Self.bytesPerPage, 1))
     }
   }
 

@@ -25,8 +25,7 @@ extension PageVerifier {
     guard let last = metas.max(by: { $0.transaction < $1.transaction }),
       number == nil || last.transaction == number
     else { return nil }
-    guard last.lastPage >= 1, last.lastPage < marks.capacity || marks.capacity == 0,
-      let bare = TreeRoots(last)
+    guard last.lastPage >= 1, last.lastPage < mapPages, let bare = TreeRoots(last)
     else {
       throw note(PageDamage(page: last.page, what: "a table is described wrongly"), .list)
     }

@@ -8,6 +8,8 @@ import CLMDB
   /// Where the engine's map begins.
   let base: UnsafeRawPointer
   let marks: PageMarks
+  /// Pages of the map.
+  let mapPages: Int
   /// Pages that were there when the file was opened.
   private let openedPages: Int
   private let state = Monitor(State())
@@ -38,6 +40,7 @@ import CLMDB
     self.openedPages = openedPages
     self.report = report
     self.trustsPages = trustsPages
+    self.mapPages = mapPages
     marks = PageMarks(capacity: mapPages)
   }
 

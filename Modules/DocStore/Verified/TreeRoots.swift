@@ -58,6 +58,8 @@ final class TreeRoots: Sendable {
   /// The same with the named tables, whose roots the list of tables has.
   ///
   /// - Parameter fill: Sets them.
+  /// - Returns: The trees of the commit.
+  /// - Throws: What `fill` throws.
   func adding<E: Error>(_ fill: (inout [18 of TreeRoot]) throws(E) -> Void) throws(E) -> TreeRoots {
     var trees = trees
     try fill(&trees)

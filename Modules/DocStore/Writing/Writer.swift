@@ -198,6 +198,10 @@ final class Writer: @unchecked Sendable {
       return nil
     }
     grow(environment)
+    guard failure == nil else {
+      refuse(first)
+      return nil
+    }
     let old = state
     do {
       let batch = try CommitBatch(environment, before: old)
