@@ -75,7 +75,7 @@ import Testing
     let fixture = try StoreFixture {
       $0.mapBytes = 64 << 20
       $0.leastMapBytes = 1 << 20
-      $0.reservesAddressSpace = { $0 <= 3 << 20 }
+      $0.reservesAddressSpace = { $0 <= 10 << 20 }
     }
     let store = fixture.store
     var audit = PageAudit()
