@@ -73,7 +73,8 @@ extension Peer {
       let part = Array(ids[first..<min(first + perTransaction, count)])
       try await store.write { transaction in
         for (offset, id) in part.enumerated() {
-          try transaction.update(id, in: collection, [.set([TextKey(field)], .int(base + Int64(first + offset)))])
+          let value = Value.int(base + Int64(first + offset))
+          try transaction.update(id, in: collection, [.set([TextKey(field)], value)])
         }
       }
     }
