@@ -34,15 +34,15 @@ package struct CollectionHistory: SeededHistory {
     switch generator.int(below: 100) {
     case ..<12:
       let path = generator.pick(Self.paths)
-      end(at: path, index)
       trace?.add("\(index) upserts \(step) at \(path), \(skewed)")
-      try peers[index].upsert(Self.fields(path, .int(Int64(step))), now: skewed)
+      try write(at: path, index) { try $0.upsert(Self.fields(path, .int(Int64(step))), now: skewed) }
     case ..<34:
       guard peers[index].isAlive else { return }
       let path = generator.pick(Self.paths)
-      end(at: path, index)
-      trace?.add("\(index) sets \(path) to \(step) at \(skewed)")
-      try peers[index].update([.set(path, .int(Int64(step)))], now: skewed)
+      let value = Value.int(Int64(step))
+      let edit: Edit = generator.oneIn(4) ? .replace(path, value) : .set(path, value)
+      trace?.add("\(index): \(edit) at \(skewed)")
+      try write(at: path, index) { try $0.update([edit], now: skewed) }
     case ..<52:
       guard peers[index].isAlive else { return }
       let path = generator.pick(Self.paths)
@@ -91,6 +91,19 @@ package struct CollectionHistory: SeededHistory {
         return leaves(below).map { ([key] + $0.path, $0.value) }
       }
       return [([key], value)]
+    }
+  }
+
+  /// Writes a number, unless it would take the place of a counter.
+  private mutating func write(
+    at path: [TextKey], _ index: Int, _ body: (inout Peer) throws -> Bool
+  ) throws {
+    let former = ended
+    end(at: path, index)
+    do {
+      _ = try body(&peers[index])
+    } catch let error as DocumentError where error.code == .isACounter {
+      ended = former
     }
   }
 

@@ -86,8 +86,7 @@ package struct History: SeededHistory {
     case ..<57: try delete(index)
     case ..<62:
       trace?.add("\(index) evicts")
-      replicas[index].model.evict()
-      replicas[index].peer.evict()
+      evict(index)
     case ..<74:
       let from = other(than: index)
       trace?.add("\(index) pulls from \(from)")
@@ -96,6 +95,14 @@ package struct History: SeededHistory {
     default: try receive(index)
     }
     try check(index)
+  }
+
+  /// As a store does, its clock goes on from what it wrote above it, so that no two writes have one name.
+  private mutating func evict(_ index: Int) {
+    let own = replicas[index].model.vector.filter { $0.key.site == index }.map(\.value).max()
+    if let own { _ = replicas[index].clock.goOn(from: ClockReading(rawValue: own), now: now) }
+    replicas[index].model.evict()
+    replicas[index].peer.evict()
   }
 
   private mutating func other(than index: Int) -> Int {
