@@ -1,5 +1,10 @@
 /// For those who decide themselves when a store does what: event loops, and tests that kill it in between.
 extension Store {
+  /// Looks at the next pages, as the scrub does in the background.
+  ///
+  /// - Returns: Whether all were looked at since the last time that it returned so.
+  package func scrub() throws -> Bool { try housekeeping.scrub() }
+
   /// Queues a transaction and returns at once; no task and no thread waits for it.
   ///
   /// - Parameters:

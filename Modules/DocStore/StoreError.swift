@@ -82,6 +82,8 @@ public struct StoreError: Error, Hashable, Sendable {
   public let underlying: Int32?
   /// The refused document or edit, where ``code`` is `document`.
   public let document: DocumentError?
+  /// The page that is damaged, where it is a page's damage that was met.
+  package var damaged: DamagedPage?
 
   public init(
     _ code: Code, _ message: String, operation: String, underlying: Int32? = nil,
@@ -92,6 +94,20 @@ public struct StoreError: Error, Hashable, Sendable {
     self.operation = operation
     self.underlying = underlying
     self.document = document
+  }
+
+  /// The operation of what was thrown because damage was met.
+  static let meeting = "read"
+
+  /// A page that cannot be walked over.
+  init(_ damaged: DamagedPage, operation: String) {
+    self.init(.corrupt, "\(damaged.message), in the table \(damaged.table)", operation: operation)
+    self.damaged = damaged
+  }
+
+  /// An entry that is not what was written, and may be the one that is missed.
+  static func damagedEntry(_ table: StoreTable) -> StoreError {
+    StoreError(.corrupt, "An entry of the table \(table.name) is damaged", operation: "read")
   }
 
   /// Wraps what a document refused.

@@ -45,6 +45,11 @@ public struct StoreOptions: Sendable {
   public var tombstoneLifetime: Duration? = .seconds(7 * 86_400)
   /// How long the death certificates that follow tombstones are kept; `nil` for ever.
   public var certificateLifetime: Duration? = .seconds(365 * 86_400)
+  /// Whether pages that nobody reads are looked at in the background, slowly.
+  public var scrubs = true
+  /// How long the scrub rests, and how many pages it looks at then.
+  package var scrubPause: Duration = .seconds(10)
+  package var scrubPages = 512
   /// How often the store looks for what has had its time; `nil` never.
   package var collectionInterval: Duration? = .seconds(600)
   /// Indexes with fewer rows have no statistics.
@@ -76,6 +81,8 @@ public struct StoreOptions: Sendable {
   package var stepFault: (@Sendable (StoreStep) throws(StoreError) -> Void)?
   /// Whether a store whose files are a copy goes on as the site that it was, as a copy of a whole disk would.
   package var trustsCopies = false
+  /// Whether pages are walked over unlooked at; on only to prove that a test would notice.
+  package var trustsPages = false
   /// Whether a failed write or sync ends all writing; off only to prove that a test would notice.
   package var poisonsAfterFailure = true
 

@@ -7,7 +7,8 @@ struct TortureCommand: ParsableCommand {
     commandName: "torture",
     abstract: "Breaks stores on purpose and looks whether they keep what they promised.",
     subcommands: [
-      KillCommand.self, PowerCommand.self, FaultsCommand.self, BitsCommand.self, FullCommand.self,
+      KillCommand.self, PowerCommand.self, FaultsCommand.self, BitsCommand.self, PagesCommand.self,
+      FullCommand.self,
       ProcessesCommand.self,
     ])
 }

@@ -24,7 +24,9 @@ struct AddressSpace: Sendable {
   /// Whether so much can be reserved now, with room to spare.
   func canReserve(_ byteCount: Int) -> Bool {
     if let trial { return trial(byteCount) }
-    let (length, overflows) = byteCount.addingReportingOverflow(Self.headroom)
+    // With what is noted of each page.
+    let marks = byteCount / Environment.pageBytes * PageMarks.bytesPerPage
+    let (length, overflows) = byteCount.addingReportingOverflow(marks + Self.headroom)
     guard !overflows else { return false }
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE

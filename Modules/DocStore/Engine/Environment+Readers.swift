@@ -20,7 +20,7 @@ extension Environment {
       if let failure = board.failure { return .failure(failure) }
       guard !board.isPaused else { return nil }
       do throws(StoreError) {
-        let slot = if let idle = board.takeIdle() { try renew(idle) } else { try makeReader() }
+        let slot = try beginSlot(&board)
         board.begin(slot, at: place, now: monotonic(), isExempt: isExempt)
         return .success(slot)
       } catch {
@@ -31,6 +31,28 @@ extension Environment {
     // Never without an end: whoever paused the readers lets them go on after a deadline of its own.
     while true {
       if let result = readers.wait(until: begin) { return try result.get() }
+    }
+  }
+
+  /// Begins on the last commit.
+  private func beginSlot(_ board: inout ReaderBoard) throws(StoreError) -> ReaderSlot {
+    let slot = if let idle = board.takeIdle() { try renew(idle) } else { try makeReader(&board) }
+    while true {
+      let roots: TreeRoots?
+      do {
+        roots = try self.roots(of: slot.access.transactionNumber, &board)
+      } catch {
+        // SAFETY: the slot is on no list, so nobody else has the handle.
+        unsafe mdb_txn_abort(slot.handle)
+        throw error
+      }
+      if let roots, let verifier = board.verifier {
+        slot.snapshot.begin(verifier, roots)
+        return slot
+      }
+      // Two commits have come meanwhile, and taken the place that told of this one.
+      unsafe mdb_txn_reset(slot.handle)
+      _ = try renew(slot)
     }
   }
 
@@ -57,13 +79,17 @@ extension Environment {
     return slot
   }
 
-  private func makeReader() throws(StoreError) -> ReaderSlot {
+  private func makeReader(_ board: inout ReaderBoard) throws(StoreError) -> ReaderSlot {
+    guard let verifier = board.verifier else {
+      throw StoreError(.closed, "The store is closed", operation: "read")
+    }
     var transaction: OpaquePointer?
     // SAFETY: the call only fills the local handle.
     let rc = unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
     try StoreError.check(rc, "mdb_txn_begin")
     guard let transaction = unsafe transaction else { throw StoreError(engine: EINVAL, "mdb_txn_begin") }
-    return unsafe ReaderSlot(transaction)
+    let roots = board.roots ?? TreeRoots.none
+    return unsafe ReaderSlot(transaction, VerifiedSnapshot(verifier, roots, isWriting: false))
   }
 
   /// Ends a snapshot, keeping its slot for the next one.
@@ -113,7 +139,12 @@ extension Environment {
         operation: "resize")
     }
     do throws(StoreError) {
+      // The map may be elsewhere afterwards, and nothing is known of its pages then.
+      readers.withLock { ($0.verifier, $0.roots) = (nil, nil) }
       try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
+      let verifier = try unsafe Self.makeVerifier(handle, options)
+      let roots = try verifier.open()
+      readers.withLock { ($0.verifier, $0.roots) = (verifier, roots) }
     } catch {
       readers.withLock { $0.failure = error }
       throw error

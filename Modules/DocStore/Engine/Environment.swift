@@ -25,6 +25,7 @@ import CLMDB
   let lock: StoreLock
   let readers = Monitor(ReaderBoard())
   let numbers: NumberCache
+  let options: StoreOptions
   /// Tells the age of snapshots.
   let monotonic: @Sendable () -> Duration
 
@@ -50,20 +51,21 @@ import CLMDB
       path, upTo: asked, contents: StoreFiles.byteCount(of: path), in: space)
     self.space = space
     askedBytes = min(asked, Self.greatestMapBytes)
+    let verifier: PageVerifier
+    let roots: TreeRoots
     do {
       try unsafe PageCheck.run(on: engine.handle, path)
-      let transaction = try unsafe LMDBTransaction(engine.handle)
-      // A newer format may have other tables, so its version is looked at first.
-      let meta = try transaction.access.open("meta", create: false)
-      try StoreIdentity.checkFormat(transaction.access, meta)
-      tables = try Tables(transaction.access, create: false)
-      try transaction.commit()
+      verifier = try unsafe Self.makeVerifier(engine.handle, options)
+      roots = try verifier.open()
+      tables = try unsafe Self.openTables(engine.handle, verifier, roots)
     } catch {
       // SAFETY: nothing else knows the handle yet.
       unsafe mdb_env_close(engine.handle)
       throw error
     }
     unsafe handle = engine.handle
+    self.options = options
+    readers.withLock { ($0.verifier, $0.roots) = (verifier, roots) }
     limit = unsafe Monitor(engine.pageLimit)
     processID = getpid()
     self.lock = lock
@@ -74,6 +76,33 @@ import CLMDB
         .warning,
         "The process cannot have \(AddressSpace.text(asked)) of address space: the store begins with \(AddressSpace.text(self.mapBytes)) and grows as it can"
       )
+    }
+  }
+
+  /// Opens the tables by a transaction that only reads.
+  private static func openTables(
+    _ engine: OpaquePointer, _ verifier: PageVerifier, _ roots: TreeRoots
+  ) throws(StoreError) -> Tables {
+    var handle: OpaquePointer?
+    // SAFETY: the call only fills the local handle, which is given back below.
+    try StoreError.check(unsafe mdb_txn_begin(engine, nil, UInt32(MDB_RDONLY), &handle), "mdb_txn_begin")
+    guard let handle = unsafe handle else { throw StoreError(engine: EINVAL, "mdb_txn_begin") }
+    let snapshot = VerifiedSnapshot(verifier, roots, isWriting: false)
+    let access = unsafe PageAccess(handle, snapshot)
+    do throws(StoreError) {
+      // A newer format may have other tables, so its version is looked at first.
+      let meta = try access.open("meta", create: false)
+      try StoreIdentity.checkFormat(access, meta)
+      let tables = try Tables(access, create: false)
+      guard tables.all.enumerated().allSatisfy({ $1.table == StoreTable(named: $1.name)?.handle }) else {
+        throw StoreError(.io, "The engine numbers its tables in another way", operation: "mdb_dbi_open")
+      }
+      // Handles last only when their transaction is not rolled back.
+      try StoreError.check(unsafe mdb_txn_commit(handle), "mdb_txn_commit")
+      return withExtendedLifetime(snapshot) { tables }
+    } catch {
+      unsafe mdb_txn_abort(handle)
+      throw error
     }
   }
 

@@ -3,33 +3,103 @@ import CRDTCore
 
 /// Reads and writes pages under a transaction that somebody else keeps open.
 ///
-/// Values are handed out in place, to closures only: a span of mapped memory cannot outlive the call.
+/// Values are handed out in place, to closures only: a span of mapped memory cannot outlive the call. A transaction
+/// that reads walks over verified pages by itself; one that writes has them verified before the engine walks.
 @safe struct PageAccess {
   // SAFETY: whoever makes a PageAccess sees to it that it is not used after its transaction.
   let handle: OpaquePointer
+  /// What tells which pages are verified; without it, the file is a draft of the process's own.
+  // SAFETY: it is owned by what keeps the transaction open.
+  private let owned: Unmanaged<VerifiedSnapshot>?
 
-  init(_ handle: OpaquePointer) { unsafe self.handle = handle }
+  init(_ handle: OpaquePointer, _ snapshot: VerifiedSnapshot?) {
+    unsafe self.handle = handle
+    unsafe owned = snapshot.map { unsafe Unmanaged.passUnretained($0) }
+  }
+
+  @inline(__always)
+  private var snapshot: VerifiedSnapshot? { unsafe owned?.takeUnretainedValue() }
+
+  /// The same of a transaction that is nested in this one.
+  func nested(_ handle: OpaquePointer) -> PageAccess { unsafe PageAccess(handle, snapshot) }
+
+  /// What a transaction that only reads reads by.
+  @inline(__always)
+  var reading: VerifiedSnapshot? {
+    guard let snapshot = snapshot, snapshot.preparation == nil else { return nil }
+    return snapshot
+  }
+
+  /// The commit by which a table is read without the engine: also in a transaction that writes, as long as it has not
+  /// changed that table.
+  @inline(__always)
+  func unchanged(_ table: MDB_dbi) -> VerifiedSnapshot? {
+    guard let snapshot = snapshot, let preparation = snapshot.preparation else { return snapshot }
+    return preparation.isChanged(StoreTable(table)) ? nil : snapshot
+  }
+
+  /// The commit that a transaction that writes builds on.
+  var writing: VerifiedSnapshot? {
+    guard let snapshot = snapshot, snapshot.preparation != nil else { return nil }
+    return snapshot
+  }
+
+  /// Sees to it that the engine may look up or write `key`.
+  ///
+  /// - Returns: Whether what stands there has to be looked at before it is relied on.
+  @discardableResult
+  @inline(__always)
+  func prepare(
+    _ table: MDB_dbi, _ key: RawSpan, for use: WriteUse = .path
+  ) throws(StoreError) -> Bool {
+    guard let snapshot = snapshot, let preparation = snapshot.preparation else { return false }
+    return try preparation.prepare(snapshot, StoreTable(table), key, for: use)
+  }
 
   /// The engine's number of the transaction, or of the commit that it reads.
   var transactionNumber: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
 
   /// Hands the bytes at `key` to `body`; nothing happens when there are none.
   func withValue<R>(_ table: MDB_dbi, _ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
+    if let snapshot = unchanged(table) {
+      var cursor = TreeCursor(snapshot, StoreTable(table))
+      let isThere = try cursor.find(key)
+      snapshot.preparation?.note(cursor.page, of: cursor.table)
+      guard isThere else {
+        try cursor.checkAbsence()
+        return nil
+      }
+      return try body(cursor.value)
+    }
+    let isSuspect = try prepare(table, key, for: .looking)
     // SAFETY: mdb_get reads the key during the call only and never writes through it. The value stays in
     // place until the transaction ends or writes again, and neither happens while `body` runs.
-    try unsafe key.withUnsafeBytes { bytes in
+    return try unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
       var found = unsafe MDB_val()
       let rc = unsafe mdb_get(handle, table, &name, &found)
-      if rc == MDB_NOTFOUND { return nil }
+      if rc == MDB_NOTFOUND {
+        if isSuspect { throw StoreError.damagedEntry(StoreTable(table)) }
+        return nil
+      }
       try StoreError.check(rc, "mdb_get")
-      return try unsafe body(RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
+      return try unsafe body(
+        RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
     }
   }
 
   /// Whether something stands at `key`.
   func contains(_ table: MDB_dbi, _ key: RawSpan) throws(StoreError) -> Bool {
+    if let snapshot = unchanged(table) {
+      // The value is not read.
+      var cursor = TreeCursor(snapshot, StoreTable(table), readsEntries: snapshot.preparation == nil)
+      let isThere = try cursor.find(key)
+      snapshot.preparation?.note(cursor.page, of: cursor.table)
+      if !isThere { try cursor.checkAbsence() }
+      return isThere
+    }
+    let isSuspect = try prepare(table, key, for: .looking)
     // SAFETY: mdb_get reads the key during the call only; the value is not looked at.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
@@ -37,7 +107,10 @@ import CRDTCore
       var found = unsafe MDB_val()
       return unsafe mdb_get(handle, table, &name, &found)
     }
-    if rc == MDB_NOTFOUND { return false }
+    if rc == MDB_NOTFOUND {
+      if isSuspect { throw StoreError.damagedEntry(StoreTable(table)) }
+      return false
+    }
     try StoreError.check(rc, "mdb_get")
     return true
   }
@@ -60,6 +133,8 @@ import CRDTCore
     _ table: MDB_dbi, _ key: RawSpan, byteCount: Int, _ putting: Putting = .replacing,
     fill: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(StoreError) -> Bool {
+    try prepare(table, key, for: putting == .replacing ? .replacing : .adding)
+    if putting == .behindAll { try prepareEnd(table) }
     let flags =
       switch putting {
       case .replacing: UInt32(MDB_RESERVE)
@@ -84,6 +159,7 @@ import CRDTCore
 
   /// Stores a value behind all others of the table, whose keys must be smaller.
   func append(_ table: MDB_dbi, _ key: RawSpan, _ value: RawSpan) throws(StoreError) {
+    try prepareEnd(table)
     // SAFETY: mdb_put reads key and value during the call only.
     let rc = unsafe key.withUnsafeBytes { key in
       unsafe value.withUnsafeBytes { value in
@@ -95,7 +171,8 @@ import CRDTCore
       }
     }
     if rc == MDB_KEYEXIST {
-      throw StoreError(.corrupt, "The keys of a table are out of order", operation: "mdb_put", underlying: rc)
+      throw StoreError(
+        .corrupt, "The keys of a table are out of order", operation: "mdb_put", underlying: rc)
     }
     try StoreError.check(rc, "mdb_put")
   }
@@ -105,6 +182,7 @@ import CRDTCore
   /// - Returns: `false` when nothing stood there.
   @discardableResult
   func delete(_ table: MDB_dbi, _ key: RawSpan) throws(StoreError) -> Bool {
+    try prepare(table, key, for: .neighbours)
     // SAFETY: mdb_del reads the key during the call only.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
@@ -116,18 +194,42 @@ import CRDTCore
     return true
   }
 
+  /// Sees to it that the engine may go to the last entry of a table.
+  private func prepareEnd(_ table: MDB_dbi) throws(StoreError) {
+    guard let snapshot = writing else { return }
+    try snapshot.preparation?.prepareEnd(snapshot, StoreTable(table))
+  }
+
   /// Visits pairs in the order of their keys, from `start` on, until `body` returns `false`.
   @inline(__always)
   func scan(_ table: MDB_dbi, from start: RawSpan, _ body: (RawSpan, RawSpan) throws -> Bool) throws {
-    try scan(table, from: start, ahead: 0, body)
+    try scan(table, from: start, ahead: 0) { key, value, _ in try body(key, value) }
   }
 
   /// The same, with the next page on its way from memory while one is gone through; of each value `ahead` bytes are
   /// likely to be looked at.
+  ///
+  /// `body` also gets whether the entry has to be looked at before it is relied on.
   @inline(__always)
   func scan(
-    _ table: MDB_dbi, from start: RawSpan, ahead: Int, _ body: (RawSpan, RawSpan) throws -> Bool
+    _ table: MDB_dbi, from start: RawSpan, ahead: Int,
+    _ body: (_ key: RawSpan, _ value: RawSpan, _ isSuspect: Bool) throws -> Bool
   ) throws {
+    guard let snapshot = unchanged(table) else { return try scanByEngine(table, from: start, body) }
+    var cursor = TreeCursor(snapshot, StoreTable(table))
+    if start.byteCount == 0 { try cursor.go() } else { _ = try cursor.seek(start) }
+    while !cursor.isAtEnd {
+      if ahead > 0 { Self.prefetch(cursor.value, ahead) }
+      guard try body(cursor.key, cursor.value, cursor.isSuspect) else { return }
+      try cursor.advance()
+    }
+  }
+
+  /// The same in a transaction that has changed the table, or in a draft.
+  private func scanByEngine(
+    _ table: MDB_dbi, from start: RawSpan, _ body: (RawSpan, RawSpan, Bool) throws -> Bool
+  ) throws {
+    var isSuspect = try prepare(table, start, for: .reading)
     var cursor: OpaquePointer?
     // SAFETY: the cursor is closed before its transaction ends; spans of keys and values are good until
     // the cursor moves on or the transaction writes, and `body` has returned by then.
@@ -143,21 +245,27 @@ import CRDTCore
     }
     while rc == MDB_SUCCESS {
       let name = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(key.mv_data), byteCount: key.mv_size)
-      let bytes = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size)
-      if ahead > 0 { unsafe Self.prefetch(value, ahead) }
-      guard try body(name, bytes) else { return }
+      let bytes = unsafe RawSpan(
+        _unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size)
+      isSuspect = try prepare(table, name, for: .reading) || bytes.byteCount > Self.inlineBytes
+      guard try body(name, bytes, isSuspect) else { return }
       rc = unsafe mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
     }
     if rc != MDB_NOTFOUND { throw StoreError(engine: rc, "mdb_cursor_get") }
   }
 
+  /// A value that is longer may stand on pages of its own, which are looked at when it is read.
+  static let inlineBytes = 1_024
+
   /// Tells the processor that the value which stands in the next page where this one stands in its own is likely to
   /// be read: pages that were filled one after the other lie so, and one costs as much time to come as to go through.
   @inline(__always)
-  private static func prefetch(_ value: MDB_val, _ byteCount: Int) {
-    let address = unsafe UInt(bitPattern: value.mv_data) &+ UInt(Environment.pageBytes)
-    dunlin_prefetch(address, unsafe min(value.mv_size, byteCount))
-    dunlin_prefetch(address & ~UInt(Environment.pageBytes - 1), 1)
+  private static func prefetch(_ value: RawSpan, _ byteCount: Int) {
+    unsafe value.withUnsafeBytes { bytes in
+      let address = UInt(bitPattern: bytes.baseAddress) &+ UInt(Environment.pageBytes)
+      dunlin_prefetch(address, min(bytes.count, byteCount))
+      dunlin_prefetch(address & ~UInt(Environment.pageBytes - 1), 1)
+    }
   }
 
   /// The longest value of which all is fetched at once: of longer ones the processor sees in time how they are read.
@@ -182,7 +290,8 @@ import CRDTCore
     return unsafe cursor
   }
 
-  /// Hands the bytes at `key` to `body` and leaves a cursor there; nothing happens when there are none.
+  /// Hands the bytes at `key` to `body` and leaves a cursor of the engine's there; nothing happens when there are
+  /// none.
   @inline(__always)
   static func withValue<R>(
     _ cursor: OpaquePointer, _ key: RawSpan, _ body: (RawSpan) throws -> R
@@ -196,7 +305,8 @@ import CRDTCore
       let rc = unsafe mdb_cursor_get(cursor, &name, &found, MDB_SET)
       if rc == MDB_NOTFOUND { return nil }
       try StoreError.check(rc, "mdb_cursor_get")
-      return try unsafe body(RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
+      return try unsafe body(
+        RawSpan(_unsafeStart: UnsafeRawPointer(found.mv_data), byteCount: found.mv_size))
     }
   }
 
@@ -215,6 +325,7 @@ import CRDTCore
 
   /// Pages in use by `table`.
   func pageCount(_ table: MDB_dbi) throws(StoreError) -> Int {
+    if let snapshot = reading { return snapshot.roots[StoreTable(table)].pages }
     var stat = MDB_stat()
     // SAFETY: the call fills the local structure.
     try StoreError.check(unsafe mdb_stat(handle, table, &stat), "mdb_stat")

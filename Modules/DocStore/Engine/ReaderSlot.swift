@@ -31,9 +31,15 @@ struct SourcePlace: Hashable, Sendable {
   // Relaxed: the flag alone is read, and late is early enough.
   private let expired = Atomic(false)
 
-  init(_ handle: OpaquePointer) { unsafe self.handle = handle }
+  /// The pages of its commit.
+  let snapshot: VerifiedSnapshot
 
-  var access: PageAccess { unsafe PageAccess(handle) }
+  init(_ handle: OpaquePointer, _ snapshot: VerifiedSnapshot) {
+    unsafe self.handle = handle
+    self.snapshot = snapshot
+  }
+
+  var access: PageAccess { unsafe PageAccess(handle, snapshot) }
 
   /// Whether the snapshot has outlived the deadline for readers, and somebody wrote since.
   var isExpired: Bool { expired.load(ordering: .relaxed) }
@@ -61,6 +67,12 @@ struct ReaderBoard {
   var catalogue = Catalogue.empty
   /// The engine's number of the last commit, and where it left the log, so that snapshots need not read that.
   var last: (number: UInt64, log: LogState)?
+
+  /// What looks at pages before they are walked over, and the trees of the last commit that it knows.
+  var verifier: PageVerifier?
+  var roots: TreeRoots?
+  /// Whether a commit of this process's is under way, of which is not known yet what it freed.
+  var isCommitting = false
 
   private static let idleReaders = 16
 

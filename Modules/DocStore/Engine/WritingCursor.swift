@@ -6,9 +6,13 @@ import CRDTCore
 // SAFETY: whoever opens a cursor closes it before its transaction ends, and does not use it or its copies after that.
 @safe struct WritingCursor {
   private let handle: OpaquePointer
+  private let access: PageAccess
+  private let table: MDB_dbi
 
   init(_ access: PageAccess, _ table: MDB_dbi) throws(StoreError) {
     unsafe handle = try access.openCursor(table)
+    self.access = access
+    self.table = table
   }
 
   func close() { unsafe mdb_cursor_close(handle) }
@@ -16,13 +20,17 @@ import CRDTCore
   /// Hands the bytes at `key` to `body`, and stays there; nothing happens when there are none.
   @inline(__always)
   func withValue<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
-    try unsafe PageAccess.withValue(handle, key, body)
+    let isSuspect = try access.prepare(table, key)
+    let result: R? = try unsafe PageAccess.withValue(handle, key, body)
+    if result == nil, isSuspect { throw StoreError.damagedEntry(StoreTable(table)) }
+    return result
   }
 
   /// Stores `count` bytes at `key`, in place of what may stand there; `fill` writes them in place.
   func put(
     _ key: RawSpan, byteCount: Int, fill: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(StoreError) {
+    try access.prepare(table, key, for: .replacing)
     // SAFETY: with MDB_RESERVE the engine hands out `count` writable bytes, valid until the next update.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(

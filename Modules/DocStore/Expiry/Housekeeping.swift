@@ -12,6 +12,8 @@ final class Housekeeping: Sendable {
     var thread: StoreThread?
     /// What the store as it was opened has unfinished, until that is taken up.
     var unfinished: [IndexState] = []
+    /// Where the look at pages goes on.
+    var scrub = PageScrub()
     /// Where the walk through the certificates goes on.
     var certificates: [UInt8] = []
   }
@@ -82,12 +84,17 @@ final class Housekeeping: Sendable {
     finishIndexes()
     guard let interval = options.collectionInterval else { return }
     var collection = options.monotonic() + min(interval, Self.firstPause) * phase
+    var scrubbing = options.scrubs ? options.monotonic() + options.scrubPause : nil
     while true {
-      let reason = state.wait(for: collection - options.monotonic()) { state -> Reason? in
+      let next = min(collection, scrubbing ?? collection)
+      let reason = state.wait(for: next - options.monotonic()) { state -> Reason? in
         state.isStopping ? .end : state.hasStaleStatistics ? .statistics : nil
       }
-      switch reason ?? .collection {
+      switch reason ?? (next == collection ? .collection : .scrub) {
       case .end: return
+      case .scrub:
+        attempt("The store's pages could not be looked at") { _ = try scrub() }
+        scrubbing = options.monotonic() + options.scrubPause
       case .statistics:
         // Changes come in bursts, of which the last one counts.
         if state.wait(for: options.statisticsDelay, until: { $0.isStopping ? true : nil }) == true { return }
@@ -126,7 +133,20 @@ final class Housekeeping: Sendable {
   }
 
   /// Why the thread wakes.
-  private enum Reason { case end, statistics, collection }
+  private enum Reason { case end, statistics, collection, scrub }
+
+  /// Looks at the next pages.
+  ///
+  /// - Returns: Whether all were looked at.
+  func scrub() throws -> Bool {
+    try read { access, _ in
+      guard let snapshot = access.reading else { return true }
+      var scrub = state.withLock { $0.scrub }
+      let isDone = scrub.step(snapshot, pages: options.scrubPages)
+      state.withLock { $0.scrub = scrub }
+      return isDone
+    }
+  }
 
   /// Lets the rows of indexes be gone through soon; does not wait for it.
   func noteStaleStatistics() { state.withLock(wake: true) { $0.hasStaleStatistics = true } }

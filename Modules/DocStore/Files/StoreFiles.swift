@@ -118,7 +118,7 @@ struct StoreFiles {
   private func writeDraft(_ fill: (PageAccess, Tables) throws(StoreError) -> Void) throws(StoreError) {
     let engine = try unsafe Environment.openEngine(draft, mapBytes: 1 << 20)
     defer { unsafe mdb_env_close(engine.handle) }
-    let transaction = try unsafe LMDBTransaction(engine.handle)
+    let transaction = try unsafe LMDBTransaction(draft: engine.handle)
     try fill(transaction.access, try Tables(transaction.access, create: true))
     try transaction.commit()
   }

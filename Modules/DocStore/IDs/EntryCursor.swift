@@ -5,36 +5,46 @@ import CRDTCore
 @safe struct EntryCursor: ~Copyable {
   // SAFETY: whoever makes a cursor lets it go before its transaction ends. The entry's bytes stay in place
   // until the cursor moves or the transaction writes.
-  private let handle: OpaquePointer
-  private var name: MDB_val
-  private var stored: MDB_val
-  private(set) var isAtEnd: Bool
+  private var engine: OpaquePointer?
+  private var tree: TreeCursor?
+  private let access: PageAccess
+  private let table: MDB_dbi
+  private var name = unsafe MDB_val()
+  private var stored = unsafe MDB_val()
+  private(set) var isAtEnd = false
 
   /// Stands at the first entry whose key is not below `start`.
   init(_ access: PageAccess, _ table: MDB_dbi, from start: RawSpan) throws(StoreError) {
-    var handle: OpaquePointer?
-    try StoreError.check(unsafe mdb_cursor_open(access.handle, table, &handle), "mdb_cursor_open")
-    guard let handle = unsafe handle else {
-      throw StoreError(.io, "The engine gave no cursor", operation: "mdb_cursor_open")
+    self.access = access
+    self.table = table
+    unsafe engine = nil
+    tree = nil
+    if let snapshot = access.unchanged(table) {
+      var cursor = TreeCursor(snapshot, StoreTable(table))
+      if start.byteCount == 0 { try cursor.go() } else { _ = try cursor.seek(start) }
+      tree = consume cursor
+      settle()
+    } else {
+      try open(from: start)
     }
-    var name = unsafe MDB_val()
-    var stored = unsafe MDB_val()
+  }
+
+  /// Opens one of the engine's cursors.
+  private mutating func open(from start: RawSpan) throws(StoreError) {
+    try access.prepare(table, start, for: .reading)
+    let cursor = try unsafe access.openCursor(table)
+    unsafe engine = cursor
     let rc = unsafe start.withUnsafeBytes { bytes in
       unsafe name = MDB_val(
         mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-      return unsafe mdb_cursor_get(handle, &name, &stored, bytes.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
+      return unsafe mdb_cursor_get(
+        cursor, &name, &stored, bytes.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
     }
-    if rc != MDB_SUCCESS, rc != MDB_NOTFOUND {
-      unsafe mdb_cursor_close(handle)
-      throw StoreError(engine: rc, "mdb_cursor_get")
-    }
-    unsafe self.handle = handle
-    unsafe self.name = name
-    unsafe self.stored = stored
-    isAtEnd = rc == MDB_NOTFOUND
+    isAtEnd = rc != MDB_SUCCESS
+    if rc != MDB_SUCCESS, rc != MDB_NOTFOUND { throw StoreError(engine: rc, "mdb_cursor_get") }
   }
 
-  deinit { unsafe mdb_cursor_close(handle) }
+  deinit { if let engine = unsafe engine { unsafe mdb_cursor_close(engine) } }
 
   /// Of no meaning at the end, like ``value``.
   var key: RawSpan {
@@ -55,8 +65,25 @@ import CRDTCore
   }
 
   mutating func advance() throws(StoreError) {
-    let rc = unsafe mdb_cursor_get(handle, &name, &stored, MDB_NEXT)
+    guard let engine = unsafe engine else {
+      try tree?.advance()
+      return settle()
+    }
+    let here = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)
+    try access.prepare(table, here, for: .reading)
+    let rc = unsafe mdb_cursor_get(engine, &name, &stored, MDB_NEXT)
     isAtEnd = rc == MDB_NOTFOUND
     if !isAtEnd { try StoreError.check(rc, "mdb_cursor_get") }
+  }
+
+  /// Takes the entry where it stands among verified pages.
+  private mutating func settle() {
+    guard tree?.isAtEnd == false, let (key, value) = tree?.entryBytes else {
+      isAtEnd = true
+      return
+    }
+    unsafe name = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.start))
+    unsafe stored = MDB_val(
+      mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.start))
   }
 }

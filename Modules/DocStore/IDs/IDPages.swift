@@ -27,6 +27,10 @@ struct IDPages {
   func add(_ number: DocumentNumber, at path: RawSpan) throws(StoreError) -> Bool {
     try IDKey.with(path) { (key) throws(StoreError) in
       guard try !access.contains(tables.ids, key) else { return false }
+      try access.prepare(tables.recent, key)
+      if try DocumentPages(access: access, tables: tables).isHidden(path) {
+        throw StoreError.damagedEntry(.ids)
+      }
       return try number.withBytes { (bytes) throws(StoreError) in
         try unsafe access.put(tables.recent, key, byteCount: bytes.byteCount, .ifAbsent) { room in
           unsafe bytes.withUnsafeBytes { unsafe room.copyMemory(from: $0) }

@@ -62,7 +62,7 @@ final class InstanceKeeper: @unchecked Sendable {
     try new.replace(files)
     file = new
     try options.reach(.siteMarked)
-    let transaction = try unsafe LMDBTransaction(environment.handle)
+    let transaction = try LMDBTransaction(environment)
     try fresh.write(transaction.access, environment.tables)
     try transaction.commit()
     try options.reach(.siteCommitted)

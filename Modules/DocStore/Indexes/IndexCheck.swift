@@ -62,7 +62,7 @@ struct IndexCheck {
   private func checkDocuments(_ paths: [ResolvedPath], _ report: (String) -> Void) throws -> UInt64? {
     var rows = DocumentRows()
     var count: UInt64? = 0
-    try pages.forEachRow(collection, verify: false) { row in
+    try pages.forEachRow(collection, verify: false, isTolerant: true) { row in
       let record = RecordView(row.record)
       guard record.isAlive, index.covers(row.number) else { return true }
       rows.removeAll()
@@ -74,8 +74,15 @@ struct IndexCheck {
         return true
       }
       for row in 0..<rows.count {
-        let isThere = try rows.withKey(row) { key in
-          try pages.access.withValue(pages.tables.rows, key) { RowValue($0, of: key) == rows.values[row] }
+        let isThere: Bool? = try rows.withKey(row) { key in
+          do {
+            return try pages.access.withValue(pages.tables.rows, key) {
+              RowValue($0, of: key) == rows.values[row]
+            }
+          } catch let error as StoreError where error.code == .corrupt && error.damaged == nil {
+            // The damaged row beside it may have been this one; it is reported above.
+            return nil
+          }
         }
         if isThere == nil { report("\(name) lacks the row of a document") }
         if isThere == false { report("\(name) has a row that does not fit its document") }

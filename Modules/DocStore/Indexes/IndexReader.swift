@@ -30,8 +30,10 @@ public struct RecordReader: ~Copyable {
     let place = DocumentPlace(collection.id, number)
     // Errors are typed so that the call needs no lookup of types while it runs.
     return try place.withKey { (key) throws(any Error) in
-      try documents.withValue(key) { stored in
-        guard let row = DocumentRow(stored, number: number), !verify || row.verify(in: collection.id) else {
+      try documents.withEntry(key) { stored, isSuspect in
+        guard let row = DocumentRow(stored, number: number),
+          !(verify || isSuspect) || row.verify(in: collection.id)
+        else {
           throw StoreError(
             .corrupt,
             "The record with the number \(number.rawValue) in the collection \(collection.name) is damaged",

@@ -4,17 +4,15 @@ import CRDTCore
 /// A place in a table such as that of rows, from which the next row in order is found without a search from
 /// the root.
 @safe struct RowCursor: ~Copyable {
-  // SAFETY: whoever makes a cursor lets it go before its transaction ends.
-  private let handle: OpaquePointer
+  private let place: TablePlace
 
   init(_ access: PageAccess, _ table: MDB_dbi) throws(StoreError) {
-    unsafe handle = try access.openCursor(table)
+    place = try TablePlace(access, table)
   }
-
-  deinit { unsafe mdb_cursor_close(handle) }
 
   /// Puts a row, in place of one that stands there.
   func put(_ key: RawSpan, _ value: RowValue) throws(StoreError) {
+    let handle = try unsafe place.writing(key, for: .replacing)
     // SAFETY: with MDB_RESERVE the engine hands out room that is filled before the next update.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
@@ -31,6 +29,7 @@ import CRDTCore
 
   /// Puts a value, in place of one that stands there.
   func put(_ key: RawSpan, _ value: RawSpan) throws(StoreError) {
+    let handle = try unsafe place.writing(key, for: .replacing)
     // SAFETY: the engine reads key and value during the call only.
     let rc = unsafe key.withUnsafeBytes { key in
       unsafe value.withUnsafeBytes { value in
@@ -46,7 +45,8 @@ import CRDTCore
 
   /// Removes the row under a key, if there is one.
   func remove(_ key: RawSpan) throws(StoreError) {
-    guard try seek(key, MDB_SET) else { return }
+    let handle = try unsafe place.writing(key, for: .neighbours)
+    guard try unsafe seek(handle, key, MDB_SET) else { return }
     try StoreError.check(unsafe mdb_cursor_del(handle, 0), "mdb_cursor_del")
   }
 
@@ -54,23 +54,31 @@ import CRDTCore
   ///
   /// - Returns: Whether there are none left.
   func removeAll(beginningWith prefix: RawSpan, while more: () -> Bool) throws(StoreError) -> Bool {
-    while try seek(prefix, MDB_SET_RANGE) {
-      guard try current(beginsWith: prefix) else { return true }
+    while true {
+      let handle = try unsafe place.writing(prefix, for: .neighbours)
+      guard try unsafe seek(handle, prefix, MDB_SET_RANGE) else { return true }
+      guard try unsafe isReady(handle, beginningWith: prefix) else { return true }
       guard more() else { return false }
       try StoreError.check(unsafe mdb_cursor_del(handle, 0), "mdb_cursor_del")
     }
-    return true
   }
 
-  private func current(beginsWith prefix: RawSpan) throws(StoreError) -> Bool {
+  /// Whether the row where the cursor stands begins with `prefix`; then it may be removed.
+  private func isReady(_ handle: OpaquePointer, beginningWith prefix: RawSpan) throws(StoreError) -> Bool {
     var name = unsafe MDB_val()
     var value = unsafe MDB_val()
     try StoreError.check(unsafe mdb_cursor_get(handle, &name, &value, MDB_GET_CURRENT), "mdb_cursor_get")
     let key = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)
-    return key.byteCount >= prefix.byteCount && key.extracting(0..<prefix.byteCount).isEqual(to: prefix)
+    guard key.byteCount >= prefix.byteCount, key.extracting(0..<prefix.byteCount).isEqual(to: prefix) else {
+      return false
+    }
+    _ = try unsafe place.writing(key, for: .neighbours)
+    return true
   }
 
-  private func seek(_ key: RawSpan, _ operation: MDB_cursor_op) throws(StoreError) -> Bool {
+  private func seek(_ handle: OpaquePointer, _ key: RawSpan, _ operation: MDB_cursor_op) throws(StoreError)
+    -> Bool
+  {
     // SAFETY: the engine reads the key during the call only.
     let rc = unsafe key.withUnsafeBytes { bytes in
       var name = unsafe MDB_val(
@@ -87,25 +95,10 @@ import CRDTCore
   func scan(
     from start: RawSpan, to end: RawSpan, reversed: Bool, _ body: (RawSpan, RawSpan) throws -> Bool
   ) throws {
-    var key = unsafe MDB_val()
-    var value = unsafe MDB_val()
-    // SAFETY: keys and values stay in place until the cursor moves or the transaction writes, and `body`
-    // has returned by then.
-    var rc = unsafe (reversed ? end : start).withUnsafeBytes { bytes in
-      unsafe key = MDB_val(
-        mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-      let found = unsafe mdb_cursor_get(handle, &key, &value, MDB_SET_RANGE)
-      guard reversed else { return found }
-      if found == MDB_NOTFOUND { return unsafe mdb_cursor_get(handle, &key, &value, MDB_LAST) }
-      return found == MDB_SUCCESS ? unsafe mdb_cursor_get(handle, &key, &value, MDB_PREV) : found
+    try place.scan(from: start, to: end, reversed: reversed) { key, value, isSuspect in
+      // On such a page a row may be missing from the range.
+      if isSuspect { throw StoreError.damagedEntry(.rows) }
+      return try body(key, value)
     }
-    while rc == MDB_SUCCESS {
-      let name = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(key.mv_data), byteCount: key.mv_size)
-      let bytes = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size)
-      guard reversed ? name.compare(start) >= 0 : name.compare(end) < 0 else { return }
-      guard try body(name, bytes) else { return }
-      rc = unsafe mdb_cursor_get(handle, &key, &value, reversed ? MDB_PREV : MDB_NEXT)
-    }
-    if rc != MDB_NOTFOUND { throw StoreError(engine: rc, "mdb_cursor_get") }
   }
 }

@@ -61,14 +61,14 @@ struct StoreCopy {
     let engine = try unsafe Environment.openEngine(
       path, upTo: max(mapBytes, 1), contents: contents, flags: MDB_NOSYNC)
     defer { unsafe mdb_env_close(engine.handle) }
-    let first = try unsafe LMDBTransaction(engine.handle)
+    let first = try unsafe LMDBTransaction(draft: engine.handle)
     let targets = try Tables(first.access, create: true)
     try first.commit()
     for (table, target) in zip(all, targets.all) {
       try unsafe copy(table.table, to: target.table, engine.handle, &meter)
     }
     if let identity {
-      let last = try unsafe LMDBTransaction(engine.handle)
+      let last = try unsafe LMDBTransaction(draft: engine.handle)
       try identity.write(last.access, targets)
       try last.commit()
     }
@@ -84,7 +84,7 @@ struct StoreCopy {
     while let start = next {
       next = nil
       var bytes = 0
-      let transaction = try unsafe LMDBTransaction(engine)
+      let transaction = try unsafe LMDBTransaction(draft: engine)
       let access = transaction.access
       try source.scan(table, from: start.rawBytes) { key, value in
         if bytes > Self.batchBytes {

@@ -38,6 +38,8 @@ public struct StoreStatistics: Sendable {
   public internal(set) var oldestReaderPlace = ""
   /// Transactions that wait for their turn.
   public internal(set) var waitingWriters = 0
+  /// What was found to be damaged since the store was opened, by those who read and by the background scrub.
+  public internal(set) var damages: [String] = []
 
   /// Living documents of all collections.
   public var documentCount: Int { collections.reduce(0) { $0 + $1.documentCount } }
@@ -68,6 +70,10 @@ extension Store {
     result.expiry = try housekeeping.statistics(reader.access, environment.tables)
     try measure(environment, reader, &result)
     result.waitingWriters = waitingJobs
+    result.damages =
+      environment.readers.withLock { $0.verifier }?.damagedPages.map {
+        "\($0.message), in the table \($0.table)"
+      } ?? []
     return result
   }
 

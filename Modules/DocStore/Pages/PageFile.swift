@@ -26,6 +26,22 @@ struct PageFile {
     static let byteCount = 48
     private static let noPage = -1
 
+    /// - Parameter bytes: So many as ``byteCount``.
+    init(_ bytes: RawSpan) {
+      func count(_ offset: Int) -> Int {
+        let number = bytes.littleEndian64(offset)
+        return number < 1 << 48 ? Int(number) : -1
+      }
+      let start = bytes.littleEndian64(0)
+      flags = Int(truncatingIfNeeded: start >> 32) & 0xFFFF
+      depth = Int(truncatingIfNeeded: start >> 48)
+      branchPages = count(8)
+      leafPages = count(16)
+      overflowPages = count(24)
+      entries = count(32)
+      root = Int(truncatingIfNeeded: bytes.littleEndian64(40))
+    }
+
     init(_ bytes: [UInt8], at offset: Int) {
       flags = bytes.number16(offset + 4)
       depth = bytes.number16(offset + 6)
@@ -186,4 +202,12 @@ extension [UInt8] {
   func number16(_ offset: Int) -> Int { Int(load(offset, as: UInt16.self)) }
   /// A number of pages or entries; one that cannot be is negative, and so out of every range.
   func count(_ offset: Int) -> Int { number(offset) < 1 << 48 ? Int(number(offset)) : -1 }
+}
+
+extension RawSpan {
+  @inline(__always)
+  fileprivate func littleEndian64(_ offset: Int) -> UInt64 {
+    // SAFETY: the span checks the bounds.
+    UInt64(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
 }

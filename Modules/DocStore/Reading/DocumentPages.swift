@@ -34,7 +34,9 @@ struct DocumentPages {
     let hash = numbers.hash(of: path)
     var remembered = numbers.number(under: hash)
     while true {
-      guard let number = try remembered ?? numberToRemember(at: path, hash) else { return .unknown }
+      guard let number = try remembered ?? numberToRemember(at: path, hash) else {
+        return try isHidden(path) ? .damaged : .unknown
+      }
       var isFound = false
       let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, number)
       _ = try visitRow(at: place) { row in
@@ -118,54 +120,88 @@ struct DocumentPages {
   private static let bytesAhead = 384
 
   /// Visits the documents of a collection in the order of their ids' bytes until `body` returns `false`.
+  ///
+  /// Where all are visited and `records` tells how many there are, that many have to be there.
   func forEachRecord(
-    _ collection: Collection, from: [UInt8]?, to: [UInt8]?, verify: Bool,
+    _ collection: Collection, from: [UInt8]?, to: [UInt8]?, verify: Bool, records: UInt64?,
     _ body: (RawSpan, Summary, borrowing RecordView) throws -> Bool
   ) throws {
     let end = to.map { to in IDKey.bytes(collection.id, to.rawBytes) }
     let cursor = try PointCursor(access, tables.documents)
     var order = KeyOrder()
     let start = from ?? []
+    var (count, isWhole) = (UInt64(0), true)
     try ids.scan(from: IDKey.bytes(collection.id, start.rawBytes).rawBytes) { idKey, value in
       guard let (number, start) = IDKey.parse(idKey), number == collection.id else { return false }
       if let end, idKey.compare(end.rawBytes) >= 0 { return false }
       let id = idKey.extracting(start..<idKey.byteCount)
       let place = DocumentPlace(collection.id, IDPages.number(value))
       let goesOn = try place.withKey { (key) throws(any Error) in
-        try cursor.withValue(key) { stored in
+        try cursor.withEntry(key) { stored, isSuspect in
           guard let row = DocumentRow(stored, number: place.number), row.id.isEqual(to: id),
-            !verify || row.verify(in: collection.id) && order.rises(to: idKey)
+            !(verify || isSuspect) || row.verify(in: collection.id) && order.rises(to: idKey)
           else { throw Self.damaged(collection.name, id) }
           return try body(id, row.summary, RecordView(row.record))
         }
       }
       guard let goesOn else { throw Self.damaged(collection.name, id) }
+      count += 1
+      isWhole = goesOn
       return goesOn
     }
+    if isWhole, from == nil, to == nil { try Self.check(count, of: records, in: collection) }
   }
 
   /// Visits the rows of a collection in the order in which they stand until `body` returns `false`.
+  ///
+  /// Where all are visited and `records` tells how many there are, that many have to be there. Whoever is tolerant looks
+  /// at damaged rows himself.
   func forEachRow(
-    _ collection: Collection, from: DocumentNumber = .none, verify: Bool,
-    _ body: (borrowing DocumentRow) throws -> Bool
+    _ collection: Collection, from: DocumentNumber = .none, verify: Bool, records: UInt64? = nil,
+    isTolerant: Bool = false, _ body: (borrowing DocumentRow) throws -> Bool
   ) throws {
     var order = KeyOrder()
     let start = DocumentPlace(collection.id, from).withKey { key in key.copied }
     let number = collection.id
-    try access.scan(tables.documents, from: start.rawBytes, ahead: Self.bytesAhead) { key, stored in
+    var (count, isWhole) = (UInt64(0), true)
+    try access.scan(tables.documents, from: start.rawBytes, ahead: Self.bytesAhead) {
+      key, stored, isSuspect in
       guard let place = DocumentPlace(key), place.collection == number,
         let row = DocumentRow(stored, number: place.number)
       else {
         guard DocumentPlace.collection(of: key) == number else { return false }
         throw Self.damaged(collection.name, DocumentPlace(key)?.number ?? .none)
       }
-      if verify {
+      if verify || isSuspect && !isTolerant {
         guard row.verify(in: collection.id), order.rises(to: key) else {
           throw Self.damaged(collection.name, row.id)
         }
       }
-      return try body(row)
+      count += 1
+      isWhole = try body(row)
+      return isWhole
     }
+    if isWhole, from == .none { try Self.check(count, of: records, in: collection) }
+  }
+
+  /// Records that a collection counts; `nil` where that cannot be read.
+  func recordCount(of collection: Collection) -> UInt64? {
+    let key = StoreState.key(collection.id)
+    let count = try? access.small(key, in: tables.collections, "collections") { reader throws(CodecError) in
+      _ = try reader.readFixed(as: UInt64.self)
+      return try reader.readFixed(as: UInt64.self)
+    }
+    return count ?? nil
+  }
+
+  private static func check(
+    _ count: UInt64, of records: UInt64?, in collection: Collection
+  ) throws(StoreError) {
+    guard let records, count < records else { return }
+    throw StoreError(
+      .corrupt,
+      "The collection \(collection.name) counts \(records) documents, of which \(count) are found",
+      operation: "read")
   }
 
   /// The documents that are too large to be sent.

@@ -123,7 +123,10 @@ public struct ReadTransaction: ~Copyable {
     _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool
   ) throws {
     let reader = reader
-    try pages.forEachRecord(collection, from: from, to: to, verify: verify) { id, summary, record in
+    let pages = try pages
+    let records = from == nil && to == nil ? pages.recordCount(of: collection) : nil
+    try pages.forEachRecord(collection, from: from, to: to, verify: verify, records: records) {
+      id, summary, record in
       try reader.check()
       return try body(id, summary, record)
     }
@@ -145,7 +148,9 @@ public struct ReadTransaction: ~Copyable {
     ) throws -> Bool
   ) throws {
     let reader = reader
-    try pages.forEachRow(collection, from: number ?? .none, verify: verify) { row in
+    let pages = try pages
+    let records = number == nil ? pages.recordCount(of: collection) : nil
+    try pages.forEachRow(collection, from: number ?? .none, verify: verify, records: records) { row in
       try reader.check()
       return try body(row.number, row.id, row.summary, RecordView(row.record))
     }

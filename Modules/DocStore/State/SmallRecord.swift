@@ -40,6 +40,14 @@ enum SmallRecord {
     return unsafe value.withUnsafeBytes { unsafe Array($0) }
   }
 
+  /// Whether the value under a key ends in its check.
+  static func isIntact(_ stored: RawSpan, at key: RawSpan) -> Bool {
+    let count = stored.byteCount - checkBytes
+    guard count >= 0 else { return false }
+    let found = UInt32(bigEndian: unsafe stored.unsafeLoadUnaligned(fromByteOffset: count, as: UInt32.self))
+    return found == check(stored.extracting(0..<count), key)
+  }
+
   static func damaged(_ table: StaticString) -> StoreError {
     StoreError(.corrupt, "An entry of the table \(table) is damaged", operation: "read")
   }

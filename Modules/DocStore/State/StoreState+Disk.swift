@@ -158,6 +158,7 @@ extension PageAccess {
 
   /// Entries of `table`.
   func entryCount(_ table: MDB_dbi) throws(StoreError) -> Int {
+    if let snapshot = reading { return snapshot.roots[StoreTable(table)].entries }
     var stat = MDB_stat()
     // SAFETY: the call fills the local structure.
     try StoreError.check(unsafe mdb_stat(handle, table, &stat), "mdb_stat")

@@ -13,7 +13,7 @@ final class CommitBatch {
 
   init(_ environment: Environment, before old: StoreState) throws(StoreError) {
     previous = PreviousSnapshot(environment)
-    let transaction = try unsafe LMDBTransaction(environment.handle)
+    let transaction = try LMDBTransaction(environment)
     access = transaction.access
     self.transaction = consume transaction
     self.environment = environment

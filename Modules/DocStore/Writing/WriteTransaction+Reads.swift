@@ -76,7 +76,8 @@ extension WriteTransaction {
     ) throws -> Bool
   ) throws {
     try reading { pages in
-      try pages.forEachRow(collection, from: number ?? .none, verify: verify) { row in
+      let records = number == nil ? recordCount(of: collection) : nil
+      try pages.forEachRow(collection, from: number ?? .none, verify: verify, records: records) { row in
         try body(row.number, row.id, row.summary, RecordView(row.record))
       }
     }
@@ -110,7 +111,12 @@ extension WriteTransaction {
     _ body: (_ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView) throws -> Bool
   ) throws {
     try reading { pages in
-      try pages.forEachRecord(collection, from: from, to: to, verify: verify, body)
+      let records = from == nil && to == nil ? recordCount(of: collection) : nil
+      try pages.forEachRecord(collection, from: from, to: to, verify: verify, records: records, body)
     }
+  }
+
+  private func recordCount(of collection: Collection) -> UInt64? {
+    withState { state in state.collections.first { $0.id == collection.id }?.recordCount }
   }
 }

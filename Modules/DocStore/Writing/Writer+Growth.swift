@@ -4,13 +4,15 @@ extension Writer {
 
   /// Gives the store more room where it began with less than asked.
   func grow(_ environment: Environment) {
+    // Also where the process could not have the new map after the old one was given up.
+    defer { poison(ifLost: environment) }
     do throws(StoreError) {
       guard try environment.growIfNeeded(deadline: Self.growthDeadline) else { return }
       adoptSize()
       settings.options.write(
         .info, "The store may grow to \(AddressSpace.text(environment.mapBytes)) now")
     } catch {
-      poison(ifLost: environment)
+      settings.options.write(.error, error.message)
     }
   }
 

@@ -198,6 +198,10 @@ final class Writer: @unchecked Sendable {
       return nil
     }
     grow(environment)
+    guard failure == nil else {
+      refuse(first)
+      return nil
+    }
     let old = state
     do {
       let batch = try CommitBatch(environment, before: old)
@@ -297,7 +301,7 @@ final class Writer: @unchecked Sendable {
     while clock() < end, let job = queue.withLock({ $0.takeWriting() }) {
       let before = state
       do {
-        let transaction = try unsafe LMDBTransaction(environment.handle, parent: parent)
+        let transaction = try LMDBTransaction(environment, parent: parent)
         let outcome = try execute(job, transaction.access, environment)
         try transaction.commit()
         finished.append((job, outcome))
@@ -406,6 +410,8 @@ final class Writer: @unchecked Sendable {
     case .full, .transactionTooLarge, .tooManyReaders, .limit, .closed, .document, .removedInTransaction,
       .writeInsideRead:
       return
+    // Met before anything was written there; what is on the disk is known.
+    case .corrupt where error.operation == StoreError.meeting: return
     default:
       poison(by: error)
     }

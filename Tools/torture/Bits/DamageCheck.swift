@@ -22,7 +22,7 @@ struct DamageCheck {
   init(_ path: String, _ reference: Reference, verifies: Bool) throws {
     let store: Store
     do {
-      store = try Reference.open(path)
+      store = try Reference.open(path, trustsPages: !verifies)
     } catch let error as StoreError {
       openError = error.code
       return

@@ -78,8 +78,9 @@ struct Reference {
   }
 
   /// The large document of the reference is too large to be sent under these limits.
-  static func open(_ path: String) throws -> Store {
+  static func open(_ path: String, trustsPages: Bool = false) throws -> Store {
     var options = StoreOptions.silent
+    options.trustsPages = trustsPages
     options.softDocumentBytes = 50_000
     options.hardDocumentBytes = 60_000
     return try Store.open(at: path, options: options)

@@ -1,0 +1,62 @@
+import CRDTCore
+
+extension DocumentPages {
+  /// Whether a document that is listed nowhere is one whose entry is damaged: an id has no check of its own, so that
+  /// one that has become another shows only by the row to which it leads.
+  ///
+  /// The entries beside the place where it would stand are compared with their rows, once for each page. Pages that
+  /// were written since the file was opened are not looked at.
+  func isHidden(_ path: RawSpan) throws(StoreError) -> Bool {
+    guard let snapshot = access.reading ?? access.writing else { return false }
+    return try IDKey.with(path) { (key) throws(StoreError) in
+      for table in [StoreTable.ids, .recent] {
+        if try snapshot.isHidden(key, DocumentPath.id(of: path), in: table) { return true }
+      }
+      return false
+    }
+  }
+}
+
+extension VerifiedSnapshot {
+  fileprivate func isHidden(
+    _ key: RawSpan, _ id: RawSpan, in table: StoreTable
+  ) throws(StoreError) -> Bool {
+    if let page = preparation?.page(table) {
+      // The way to the key was made ready just before.
+      guard needsLinks(page) else { return false }
+    }
+    var entries = TreeCursor(self, table)
+    _ = try entries.find(key)
+    let page = entries.page
+    guard needsLinks(page) else { return false }
+    var documents = TreeCursor(self, .documents)
+    var isLinked = true
+    for index in 0..<entries.count {
+      let (name, value) = entries.entryBytes(index)
+      // SAFETY: the page was verified, and stays in place as long as the snapshot does.
+      let entry = unsafe RawSpan(_unsafeStart: name.start, byteCount: name.count)
+      let number = unsafe DocumentNumber(RawSpan(_unsafeStart: value.start, byteCount: value.count))
+      guard let (collection, start) = IDKey.parse(entry), let number else {
+        isLinked = false
+        continue
+      }
+      let isThere = try DocumentPlace(collection, number).withKey { (key) throws(StoreError) in
+        try documents.find(key)
+      }
+      guard isThere, let row = DocumentRow(documents.value, number: number) else {
+        isLinked = false
+        continue
+      }
+      if row.id.isEqual(to: entry.extracting(start..<entry.byteCount)) { continue }
+      isLinked = false
+      if row.id.isEqual(to: id), row.isIntact(in: collection) { return true }
+    }
+    if isLinked { marks.noteLinked(page) }
+    return false
+  }
+
+  /// Whether the entries of a page of ids are yet to be compared with the rows to which they lead.
+  func needsLinks(_ page: Int) -> Bool {
+    page >= 0 && verifier.isOriginal(page) && !marks.place(page).isLinked
+  }
+}

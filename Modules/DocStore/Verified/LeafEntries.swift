@@ -1,0 +1,21 @@
+import CRDTCore
+
+/// The checks of what stands on leaf pages, by table.
+enum LeafEntries {
+  /// Whether an entry is as it was written, as far as that can be told from it alone.
+  @inline(__always)
+  static func isWhole(_ key: RawSpan, _ value: RawSpan, in table: StoreTable) -> Bool {
+    switch table {
+    case .documents:
+      guard let place = DocumentPlace(key), let row = DocumentRow(value, number: place.number) else {
+        return false
+      }
+      return row.verify(in: place.collection)
+    case .rows: return IndexRow(key: key, value: value) != nil
+    case .ids, .recent: return IDKey.parse(key) != nil && DocumentNumber(value) != nil
+    // Their own walk reads them.
+    case .list, .freeList: return true
+    default: return SmallRecord.isIntact(value, at: key)
+    }
+  }
+}

@@ -1,0 +1,213 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Bytes of a key in the engine's map.
+// SAFETY: whoever makes them sees to it that they stay in place as long as they are used.
+@safe struct KeyBytes {
+  let start: UnsafeRawPointer
+  let count: Int
+
+  var copied: [UInt8] { unsafe Array(UnsafeRawBufferPointer(start: start, count: count)) }
+
+  /// Orders two keys as the engine does.
+  @inline(__always)
+  static func order(_ a: KeyBytes, _ b: KeyBytes) -> Int {
+    // Most differ in their first bytes.
+    if a.count >= 8, b.count >= 8 {
+      let left = UInt64(bigEndian: unsafe a.start.loadUnaligned(as: UInt64.self))
+      let right = UInt64(bigEndian: unsafe b.start.loadUnaligned(as: UInt64.self))
+      if left != right { return left < right ? -1 : 1 }
+    }
+    let order = unsafe Int(memcmp(a.start, b.start, min(a.count, b.count)))
+    return order != 0 ? order : a.count - b.count
+  }
+}
+
+/// A page of a tree in the engine's map.
+///
+/// What its entries say can be relied on once ``damage(_:_:_:)`` found nothing.
+// SAFETY: whoever makes one sees to it that the page lies in the map, and that the snapshot it is read under is open.
+@safe struct MappedPage {
+  let start: UnsafeRawPointer
+
+  static let headerBytes = PageFile.headerBytes
+  static let nodeBytes = 8
+  private static let maximumKeyBytes = 511
+
+  /// The keys that a page may hold, as the pages above it say.
+  struct Bounds {
+    /// All keys reach or exceed this one.
+    var from: KeyBytes?
+    /// All keys stay below this one.
+    var to: KeyBytes?
+  }
+
+  init(_ start: UnsafeRawPointer) { unsafe self.start = start }
+
+  @inline(__always)
+  func load16(_ offset: Int) -> Int {
+    Int(UInt16(littleEndian: unsafe start.load(fromByteOffset: offset, as: UInt16.self)))
+  }
+
+  @inline(__always)
+  func load64(_ offset: Int) -> UInt64 {
+    UInt64(littleEndian: unsafe start.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+  }
+
+  /// A copy of the page's first bytes.
+  func copied(_ byteCount: Int) -> [UInt8] {
+    unsafe Array(UnsafeRawBufferPointer(start: start, count: byteCount))
+  }
+
+  var number: UInt64 { load64(0) }
+  var flags: Int { load16(10) }
+  var lower: Int { load16(12) }
+  var upper: Int { load16(14) }
+  /// Of a long value's first page: how many pages it takes.
+  var longPages: Int { load16(12) | load16(14) << 16 }
+  var isLeaf: Bool { flags == TreePage.Flag.leaf }
+
+  /// Entries of a verified page.
+  @inline(__always)
+  var count: Int { (lower &- Self.headerBytes) >> 1 }
+
+  /// Where an entry begins.
+  @inline(__always)
+  func offset(_ index: Int) -> Int { load16(Self.headerBytes &+ 2 &* index) }
+
+  @inline(__always)
+  func key(at offset: Int) -> KeyBytes {
+    unsafe KeyBytes(start: start + (offset &+ Self.nodeBytes), count: load16(offset &+ 6))
+  }
+
+  @inline(__always)
+  func key(_ index: Int) -> KeyBytes { key(at: offset(index)) }
+
+  /// The page below an entry of a branch.
+  @inline(__always)
+  func child(_ index: Int) -> Int {
+    let offset = offset(index)
+    return load16(offset) | load16(offset &+ 2) << 16 | load16(offset &+ 4) << 32
+  }
+
+  /// What a leaf's entry says of its value: how long it is, where it or the number of its pages stands, its kind.
+  @inline(__always)
+  func value(_ index: Int) -> (byteCount: Int, offset: Int, flags: Int) {
+    let offset = offset(index)
+    return (
+      load16(offset) | load16(offset &+ 2) << 16, offset &+ Self.nodeBytes &+ load16(offset &+ 6),
+      load16(offset &+ 4)
+    )
+  }
+
+  /// The share of the page that its entries take, in percent.
+  var fill: Int {
+    (lower - Self.headerBytes + Environment.pageBytes - upper) * 100 / Environment.pageBytes
+  }
+
+  /// The first entry whose key is not below `key`, and whether it is the same; a branch's first key is below all.
+  @inline(__always)
+  func search(_ key: KeyBytes, isLeaf: Bool) -> (index: Int, isSame: Bool) {
+    var low = isLeaf ? 0 : 1
+    var high = count
+    while low < high {
+      let middle = (low &+ high) >> 1
+      let order = KeyBytes.order(self.key(middle), key)
+      if order == 0 { return (middle, true) }
+      if order < 0 { low = middle &+ 1 } else { high = middle }
+    }
+    return (low, false)
+  }
+
+  /// The entry of a branch below which `key` stands.
+  @inline(__always)
+  func branch(to key: KeyBytes) -> Int {
+    let (index, isSame) = search(key, isLeaf: false)
+    return isSame ? index : index &- 1
+  }
+
+  // MARK: - Checks
+
+  /// Says what does not fit in the page's own words: its head, its entries, the order of their keys.
+  ///
+  /// - Parameters:
+  ///   - number: Which page it should be.
+  ///   - isLeaf: Which kind it should be.
+  ///   - use: What its tree is for.
+  ///   - hasLongValues: Becomes true where a value stands on pages of its own.
+  /// - Returns: `nil` when everything fits.
+  func damage(
+    _ number: Int, isLeaf: Bool, _ use: TreePage.Use, _ hasLongValues: inout Bool
+  ) -> String? {
+    let (lower, upper) = (lower, upper)
+    guard self.number == UInt64(number),
+      flags == (isLeaf ? TreePage.Flag.leaf : TreePage.Flag.branch),
+      lower > Self.headerBytes, lower % 2 == 0, lower <= upper, upper <= Environment.pageBytes
+    else { return "its head is wrong" }
+    let pageBytes = Environment.pageBytes
+    var used = 0
+    var previous = unsafe KeyBytes(start: start, count: 0)
+    // The first key of a branch is not used.
+    var hasPrevious = false
+    for index in 0..<count {
+      let start = offset(index)
+      guard start >= upper, start &+ Self.nodeBytes <= pageBytes, start & 1 == 0 else {
+        return "an entry lies outside"
+      }
+      let key = key(at: start)
+      var end = start &+ Self.nodeBytes &+ key.count
+      if isLeaf {
+        let flags = load16(start &+ 4)
+        let valueBytes = load16(start) | load16(start &+ 2) << 16
+        let isLong = flags & TreePage.Flag.longValue != 0
+        end &+= isLong ? 8 : valueBytes
+        if isLong { hasLongValues = true }
+        guard isAllowed(flags, valueBytes, use) else {
+          return "an entry is of a kind that no store has"
+        }
+      }
+      guard end <= pageBytes else { return "an entry is too long" }
+      used &+= (end &- start &+ 1) & ~1
+      if !isLeaf, index == 0 { continue }
+      guard key.count > 0, key.count <= Self.maximumKeyBytes,
+        !hasPrevious || order(previous, key, use) < 0
+      else { return "its keys are not in order" }
+      previous = key
+      hasPrevious = true
+    }
+    return used == pageBytes - upper ? nil : "entries overlap, or leave gaps"
+  }
+
+  /// Whether the keys of a page without ``damage(_:isLeaf:_:)`` are those that the pages above say.
+  func isWithin(_ bounds: Bounds, isLeaf: Bool, _ use: TreePage.Use) -> Bool {
+    let first = isLeaf ? 0 : 1
+    guard first < count else { return true }
+    if let from = bounds.from {
+      // Only a leaf has the key that stands above it.
+      let order = order(from, key(first), use)
+      guard isLeaf ? order <= 0 : order < 0 else { return false }
+    }
+    guard let to = bounds.to else { return true }
+    return order(key(count - 1), to, use) < 0
+  }
+
+  private func isAllowed(_ flags: Int, _ valueBytes: Int, _ use: TreePage.Use) -> Bool {
+    switch use {
+    case .freeList, .entries: flags & ~TreePage.Flag.longValue == 0
+    case .tables: flags == TreePage.Flag.table && valueBytes == PageFile.Tree.byteCount
+    }
+  }
+
+  @inline(__always)
+  private func order(_ a: KeyBytes, _ b: KeyBytes, _ use: TreePage.Use) -> Int {
+    if use == .freeList, a.count == 8, b.count == 8 {
+      let left = unsafe UInt64(littleEndian: a.start.loadUnaligned(as: UInt64.self))
+      let right = unsafe UInt64(littleEndian: b.start.loadUnaligned(as: UInt64.self))
+      return left == right ? 0 : left < right ? -1 : 1
+    }
+    return KeyBytes.order(a, b)
+  }
+}

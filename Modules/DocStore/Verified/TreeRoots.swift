@@ -1,0 +1,159 @@
+import CLMDB
+import CRDTCore
+
+/// Where a tree begins, and what the engine counts in it.
+struct TreeRoot: Sendable {
+  /// The topmost page; negative for an empty tree.
+  let page: Int
+  let depth: Int
+  let entries: Int
+  let pages: Int
+
+  static let none = TreeRoot(page: -1, depth: 0, entries: 0, pages: 0)
+  /// No tree of a file that fits a disk is deeper.
+  static let maximumDepth = 12
+
+  var isEmpty: Bool { page < 0 }
+
+  private init(page: Int, depth: Int, entries: Int, pages: Int) {
+    (self.page, self.depth, self.entries, self.pages) = (page, depth, entries, pages)
+  }
+
+  /// Reads what the engine keeps of a tree; `nil` where that cannot be.
+  init?(_ tree: PageFile.Tree, isFreeList: Bool = false) {
+    guard tree.isPlausible, tree.flags & 0xFF == (isFreeList ? TreePage.Flag.integerKeys : 0),
+      tree.depth <= Self.maximumDepth, tree.entries >= 0,
+      tree.branchPages >= 0, tree.leafPages >= 0, tree.overflowPages >= 0
+    else { return nil }
+    self.init(
+      page: tree.isEmpty ? -1 : tree.root, depth: tree.depth, entries: tree.entries,
+      pages: tree.branchPages + tree.leafPages + tree.overflowPages)
+  }
+}
+
+/// The trees of one commit.
+final class TreeRoots: Sendable {
+  /// The commit's number.
+  let number: UInt64
+  /// Pages that it may refer to.
+  let pageCount: Int
+  private let trees: [18 of TreeRoot]
+
+  init(number: UInt64, pageCount: Int, _ trees: [18 of TreeRoot]) {
+    (self.number, self.pageCount, self.trees) = (number, pageCount, trees)
+  }
+
+  /// The list of tables and that of free pages alone, which a meta page names.
+  convenience init?(_ meta: PageFile.Meta) {
+    guard let list = TreeRoot(meta.tables), let free = TreeRoot(meta.freeList, isFreeList: true)
+    else {
+      return nil
+    }
+    var trees = [18 of TreeRoot](repeating: .none)
+    trees[StoreTable.list.rawValue] = list
+    trees[StoreTable.freeList.rawValue] = free
+    self.init(number: meta.transaction, pageCount: meta.lastPage + 1, trees)
+  }
+
+  /// The same with the named tables, whose roots the list of tables has.
+  ///
+  /// - Parameter fill: Sets them.
+  /// - Returns: The trees of the commit.
+  /// - Throws: What `fill` throws.
+  func adding<E: Error>(_ fill: (inout [18 of TreeRoot]) throws(E) -> Void) throws(E) -> TreeRoots {
+    var trees = trees
+    try fill(&trees)
+    return TreeRoots(number: number, pageCount: pageCount, trees)
+  }
+
+  /// Before the first commit is known.
+  static let none = TreeRoots(number: 0, pageCount: 0, InlineArray(repeating: TreeRoot.none))
+
+  subscript(table: StoreTable) -> TreeRoot {
+    @inline(__always) get { trees[table.rawValue] }
+  }
+}
+
+/// A tree of the engine's file: a named table, their list, or the list of free pages.
+struct StoreTable: Hashable, Sendable {
+  let rawValue: Int
+
+  static let count = 18
+  /// The list of named tables.
+  static let list = StoreTable(rawValue: 16)
+  static let freeList = StoreTable(rawValue: 17)
+
+  /// Tables that the engine numbers before the named ones.
+  private static let first: MDB_dbi = 2
+
+  private init(rawValue: Int) { self.rawValue = rawValue }
+
+  /// The table of a handle: named ones are opened in the order of ``Tables/names``.
+  @inline(__always)
+  init(_ handle: MDB_dbi) {
+    // The list of free pages is 0, that of tables 1.
+    rawValue = handle >= Self.first ? Int(handle &- Self.first) : 17 &- Int(handle)
+  }
+
+  /// A named table; `nil` for one of another release.
+  init?(named name: String) {
+    guard let place = Tables.names.firstIndex(of: name) else { return nil }
+    rawValue = place
+  }
+
+  /// The same by the bytes of its name; the tables are likely to be asked for in the order of their names.
+  ///
+  /// - Parameters:
+  ///   - name: The name.
+  ///   - next: Which name is expected, counted in their order; afterwards the one behind what was found.
+  init?(spelled name: RawSpan, _ next: inout Int) {
+    let spellings = Self.spellings
+    func isAt(_ place: Int) -> Bool {
+      guard place < spellings.count else { return false }
+      let bytes = spellings[place].bytes
+      return bytes.rawBytes.isEqual(to: name)
+    }
+    guard let place = isAt(next) ? next : spellings.indices.first(where: isAt) else { return nil }
+    rawValue = spellings[place].table.rawValue
+    next = place + 1
+  }
+
+  /// In the order of the bytes.
+  private static let spellings = named.map { (table: $0, bytes: Array($0.name.utf8)) }
+    .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+
+  static var named: [StoreTable] { Tables.names.indices.map { StoreTable(rawValue: $0) } }
+
+  /// The engine's number.
+  var handle: MDB_dbi {
+    switch self {
+    case .freeList: 0
+    case .list: 1
+    default: MDB_dbi(rawValue) + Self.first
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .freeList: "free pages"
+    case .list: "list of tables"
+    default: Tables.names[rawValue]
+    }
+  }
+
+  var use: TreePage.Use {
+    switch self {
+    case .freeList: .freeList
+    case .list: .tables
+    default: .entries
+    }
+  }
+
+  /// Whether its entries name pages.
+  var hasPageNumbers: Bool { self == .list || self == .freeList }
+
+  static let ids = StoreTable(rawValue: 4)
+  static let recent = StoreTable(rawValue: 5)
+  static let documents = StoreTable(rawValue: 6)
+  static let rows = StoreTable(rawValue: 10)
+}

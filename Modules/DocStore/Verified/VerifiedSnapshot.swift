@@ -1,0 +1,70 @@
+import CLMDB
+
+/// One commit as one transaction sees it: its trees, and what tells which of their pages are verified.
+///
+/// A transaction that writes has that of the commit that it builds on.
+// SAFETY: used by one thread at a time, whoever has the transaction.
+@safe final class VerifiedSnapshot: @unchecked Sendable {
+  private(set) var verifier: PageVerifier
+  private(set) var roots: TreeRoots
+  private(set) var base: UnsafeRawPointer
+  private(set) var floor: UInt64
+  private(set) var marks: PageMarks
+  /// What a transaction that writes has made ready.
+  let preparation: WritePreparation?
+
+  init(_ verifier: PageVerifier, _ roots: TreeRoots, isWriting: Bool) {
+    self.verifier = verifier
+    self.roots = roots
+    unsafe base = verifier.base
+    floor = verifier.floor
+    marks = verifier.marks
+    preparation = isWriting ? WritePreparation() : nil
+  }
+
+  /// Goes on with another commit.
+  func begin(_ verifier: PageVerifier, _ roots: TreeRoots) {
+    if self.verifier !== verifier {
+      self.verifier = verifier
+      unsafe base = verifier.base
+      marks = verifier.marks
+    }
+    self.roots = roots
+    floor = verifier.floor
+  }
+
+  var number: UInt64 { roots.number }
+
+  @inline(__always)
+  func page(_ number: Int) -> MappedPage {
+    // SAFETY: callers have a page that was verified, which lies in the map.
+    unsafe MappedPage(base + number &* Environment.pageBytes)
+  }
+
+  /// Tells the processor that the page below an entry is likely to be looked at whole, while the one before it is: a
+  /// page takes as long to come from memory as its check does.
+  func prefetch(below parent: Int, _ index: Int) {
+    let page = page(parent)
+    guard index < page.count else { return }
+    let number = page.child(index)
+    guard number >= 0, number < roots.pageCount else { return }
+    unsafe dunlin_prefetch(UInt(bitPattern: self.page(number).start), Environment.pageBytes)
+  }
+
+  /// Whether a page is known to be what it is reached as.
+  @inline(__always)
+  func isVerified(
+    _ number: Int, at place: PageMarks.Place, parent: Int, _ needsEntries: Bool
+  ) -> Bool {
+    let since = parent == PageMarks.Place.root ? 0 : marks.verified(parent)
+    return number >= 0 && number < roots.pageCount
+      && marks.isVerified(number, for: roots.number, above: floor)
+      && marks.isExpected(number, at: place, since: since, needsEntries)
+  }
+
+  @inline(never)
+  func meet(_ number: Int, as expected: PageVerifier.Expectation) throws(StoreError) {
+    try verifier.meet(
+      number, as: expected, for: roots.number, pageCount: roots.pageCount, above: floor)
+  }
+}
