@@ -151,7 +151,7 @@ let package = Package(
     .executableTarget(
       name: "torture",
       dependencies: [
-        "CRDTCore", "DocStore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "CLMDB", "CRDTCore", "DocStore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tools/torture", exclude: ["run", "shim"], swiftSettings: settings))
 #endif

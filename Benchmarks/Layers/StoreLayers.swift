@@ -42,6 +42,18 @@ struct StoreLayers {
     }
     try scan(store, &report)
     store.close()
+    for _ in 0..<Self.rounds {
+      let opened = try Store.open(at: store.path)
+      for name in ["the first time since it was opened", "the second time"] {
+        try measure("visit every record as it stands, \(name)", &report, rounds: 1) {
+          try opened.read { transaction in
+            guard let found = try transaction.collection("flights") else { return }
+            try transaction.forEachStoredRecord(in: found) { _, _, _, _ in true }
+          }
+        }
+      }
+      opened.close()
+    }
   }
 
   private func scan(_ store: Store, _ report: inout Report) throws {

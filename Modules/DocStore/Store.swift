@@ -58,12 +58,13 @@ public final class Store: Sendable {
     issued = IssuedReadings(state)
     let settings = WriterSettings(
       site: keeper.identity.site, options: options, pageLimit: environment.pageLimit, sizes: limits,
-      issued: issued)
+      issued: issued, damagedIndexes: environment.damagedIndexes)
     writer = Writer(environment, state: state, settings: settings, keeper: keeper)
     let opened = Monitor<Environment?>(environment)
     self.environment = opened
     housekeeping = Housekeeping(writer, opened, options)
     writer.noteStale = { [weak housekeeping] in housekeeping?.noteStaleStatistics() }
+    environment.damagedIndexes.onDamage { [weak housekeeping] in housekeeping?.noteDamagedIndexes() }
     try writer.start()
     try housekeeping.start(unfinished: state)
   }

@@ -84,6 +84,8 @@ public struct StoreError: Error, Hashable, Sendable {
   public let document: DocumentError?
   /// The page that is damaged, where it is a page's damage that was met.
   package var damaged: DamagedPage?
+  /// The table of a page, or of an entry, that is damaged.
+  var damagedTable: StoreTable?
 
   public init(
     _ code: Code, _ message: String, operation: String, underlying: Int32? = nil,
@@ -96,6 +98,10 @@ public struct StoreError: Error, Hashable, Sendable {
     self.document = document
   }
 
+  /// Whether it is damage to rows of an index: the index answers no more queries, so that the same question asked
+  /// again is answered without it.
+  package var isOfIndex: Bool { damagedTable == .rows }
+
   /// The operation of what was thrown because damage was met.
   static let meeting = "read"
 
@@ -103,11 +109,15 @@ public struct StoreError: Error, Hashable, Sendable {
   init(_ damaged: DamagedPage, operation: String) {
     self.init(.corrupt, "\(damaged.message), in the table \(damaged.table)", operation: operation)
     self.damaged = damaged
+    damagedTable = StoreTable(named: damaged.table)
   }
 
   /// An entry that is not what was written, and may be the one that is missed.
   static func damagedEntry(_ table: StoreTable) -> StoreError {
-    StoreError(.corrupt, "An entry of the table \(table.name) is damaged", operation: "read")
+    let message = "An entry of the table \(table.name) is damaged"
+    var error = StoreError(.corrupt, message, operation: "read")
+    error.damagedTable = table
+    return error
   }
 
   /// Wraps what a document refused.

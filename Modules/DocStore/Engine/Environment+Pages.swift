@@ -11,7 +11,7 @@ extension Environment {
   ///
   /// Nobody writes meanwhile.
   static func makeVerifier(
-    _ engine: OpaquePointer, _ options: StoreOptions
+    _ engine: OpaquePointer, _ options: StoreOptions, _ damagedIndexes: DamagedIndexes
   ) throws(StoreError) -> PageVerifier {
     var info = unsafe MDB_envinfo()
     var descriptor: Int32 = -1
@@ -31,8 +31,9 @@ extension Environment {
     return unsafe PageVerifier(
       base: base, mapPages: info.me_mapsize / pageBytes, openedPages: info.me_last_pgno + 1,
       trustsPages: options.trustsPages
-    ) { damaged in
-      options.write(.error, StoreError(damaged, operation: "read").message)
+    ) { damaged, isTold in
+      if damaged.table == StoreTable.rows.name { damagedIndexes.note(from: damaged.from, to: damaged.to) }
+      if isTold { options.write(.error, StoreError(damaged, operation: "read").message) }
     }
   }
 

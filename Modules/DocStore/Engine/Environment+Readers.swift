@@ -142,7 +142,7 @@ extension Environment {
       // The map may be elsewhere afterwards, and nothing is known of its pages then.
       readers.withLock { ($0.verifier, $0.roots) = (nil, nil) }
       try StoreError.check(unsafe mdb_env_set_mapsize(handle, size.bytes), "mdb_env_set_mapsize")
-      let verifier = try unsafe Self.makeVerifier(handle, options)
+      let verifier = try unsafe Self.makeVerifier(handle, options, damagedIndexes)
       let roots = try verifier.open()
       readers.withLock { ($0.verifier, $0.roots) = (verifier, roots) }
     } catch {

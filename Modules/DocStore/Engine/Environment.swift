@@ -26,6 +26,7 @@ import CLMDB
   let readers = Monitor(ReaderBoard())
   let numbers: NumberCache
   let options: StoreOptions
+  let damagedIndexes: DamagedIndexes
   /// Tells the age of snapshots.
   let monotonic: @Sendable () -> Duration
 
@@ -40,9 +41,11 @@ import CLMDB
   ///   - mapBytes: The size that documents may fill; by default that of the options.
   ///   - lock: Is released with the environment.
   ///   - options: What else it goes by.
+  ///   - damagedIndexes: Hears of damaged pages of rows.
   /// - Throws: `corrupt`, `unsupportedVersion`, or what the engine reports.
   init(
-    _ path: String, mapBytes: Int? = nil, lock: StoreLock, options: StoreOptions
+    _ path: String, mapBytes: Int? = nil, lock: StoreLock, options: StoreOptions,
+    damagedIndexes: DamagedIndexes = DamagedIndexes()
   ) throws(StoreError) {
     try PageCheck.checkSize(path)
     let asked = mapBytes ?? options.mapBytes
@@ -55,7 +58,7 @@ import CLMDB
     let roots: TreeRoots
     do {
       try unsafe PageCheck.run(on: engine.handle, path)
-      verifier = try unsafe Self.makeVerifier(engine.handle, options)
+      verifier = try unsafe Self.makeVerifier(engine.handle, options, damagedIndexes)
       roots = try verifier.open()
       tables = try unsafe Self.openTables(engine.handle, verifier, roots)
     } catch {
@@ -65,6 +68,7 @@ import CLMDB
     }
     unsafe handle = engine.handle
     self.options = options
+    self.damagedIndexes = damagedIndexes
     readers.withLock { ($0.verifier, $0.roots) = (verifier, roots) }
     limit = unsafe Monitor(engine.pageLimit)
     processID = getpid()

@@ -8,6 +8,7 @@ final class Housekeeping: Sendable {
     var isStopping = false
     /// Whether statistics of indexes have become too old since that was last looked at.
     var hasStaleStatistics = false
+    var hasDamagedIndexes = false
     var hasEnded = true
     var thread: StoreThread?
     /// What the store as it was opened has unfinished, until that is taken up.
@@ -88,7 +89,8 @@ final class Housekeeping: Sendable {
     while true {
       let next = min(collection, scrubbing ?? collection)
       let reason = state.wait(for: next - options.monotonic()) { state -> Reason? in
-        state.isStopping ? .end : state.hasStaleStatistics ? .statistics : nil
+        state.isStopping
+          ? .end : state.hasDamagedIndexes ? .indexes : state.hasStaleStatistics ? .statistics : nil
       }
       switch reason ?? (next == collection ? .collection : .scrub) {
       case .end: return
@@ -99,6 +101,7 @@ final class Housekeeping: Sendable {
         // Changes come in bursts, of which the last one counts.
         if state.wait(for: options.statisticsDelay, until: { $0.isStopping ? true : nil }) == true { return }
         renewStatistics()
+      case .indexes: replaceDamaged()
       case .collection:
         forgetOld()
         collection = options.monotonic() + interval
@@ -109,6 +112,7 @@ final class Housekeeping: Sendable {
   /// Does at once what the thread would do in its time: for a store that is driven by hand.
   func keep() {
     finishIndexes()
+    if state.withLock({ $0.hasDamagedIndexes }) { replaceDamaged() }
     if state.withLock({ $0.hasStaleStatistics }) { renewStatistics() }
     forgetOld()
   }
@@ -133,7 +137,7 @@ final class Housekeeping: Sendable {
   }
 
   /// Why the thread wakes.
-  private enum Reason { case end, statistics, collection, scrub }
+  private enum Reason { case end, statistics, indexes, collection, scrub }
 
   /// Looks at the next pages.
   ///
@@ -150,6 +154,9 @@ final class Housekeeping: Sendable {
 
   /// Lets the rows of indexes be gone through soon; does not wait for it.
   func noteStaleStatistics() { state.withLock(wake: true) { $0.hasStaleStatistics = true } }
+
+  /// Lets damaged indexes be made anew soon; does not wait for it.
+  func noteDamagedIndexes() { state.withLock(wake: true) { $0.hasDamagedIndexes = true } }
 
   private func attempt(_ failure: String, _ body: () throws -> Void) {
     do { try body() } catch {
@@ -173,6 +180,33 @@ final class Housekeeping: Sendable {
         _ = try write { try $0.dropIndex({ $0.number == index.number }, in: collection) }
       }
     }
+    try removeRows(of: index)
+  }
+
+  /// Makes indexes anew of which damage was met; what is left of the old ones is removed as far as it can be.
+  private func replaceDamaged() {
+    state.withLock { $0.hasDamagedIndexes = false }
+    attempt("Damaged indexes could not be made anew") {
+      guard let damaged = environment.withLock({ $0?.damagedIndexes }) else { throw Self.closed }
+      let ranges = damaged.ranges
+      let (dropped, made) = try write { try $0.replaceIndexes { n in ranges.contains { $0.contains(n) } } }
+      damaged.note(replaced: dropped.map(\.number), forRanges: ranges.count)
+      for index in made {
+        options.write(.warning, "The index \(index.definition.name) is damaged, and is made anew")
+        try finish(index)
+      }
+      for index in dropped {
+        do {
+          try removeRows(of: index)
+        } catch let error as StoreError where error.code == .corrupt {
+          options.write(
+            .warning, "Rows of the damaged index \(index.definition.name) stay where they are: \(error)")
+        }
+      }
+    }
+  }
+
+  private func removeRows(of index: IndexState) throws {
     while try !write({ [slice] in try $0.removeRows(ofIndex: index.number, until: slice.end()) }) {}
   }
 

@@ -6,18 +6,25 @@ extension ReadTransaction {
     try pages.indexes(of: collection.id)
   }
 
-  /// The indexes of a collection that answer queries, oldest first.
+  /// The indexes of a collection that answer queries, oldest first: not those of which damage was met.
   ///
   /// Nothing is read for it but where one changed after the snapshot; the counts of rows may be old ones.
   public borrowing func readyIndexes(of collection: Collection) throws -> [IndexInfo] {
-    if knowsIndexes { return catalogue.readyIndexes(of: collection.id) }
-    return try indexes(of: collection).filter { $0.state == .ready }
+    let ready =
+      knowsIndexes
+      ? catalogue.readyIndexes(of: collection.id)
+      : try indexes(of: collection).filter { $0.state == .ready }
+    return damagedIndexes.isEmpty ? ready : ready.filter { !damagedIndexes.includes($0.number) }
   }
 
   /// What names the collections, field names and ready indexes that the snapshot goes by.
   ///
-  /// - Returns: The same for snapshots that go by the same; `nil` for one that is older than the newest.
-  package var catalogueVersion: UInt64? { knowsIndexes ? catalogue.version : nil }
+  /// - Returns: The same for snapshots that go by the same; `nil` for one that is older than the newest, and while
+  ///   damage keeps an index from answering.
+  package var catalogueVersion: UInt64? {
+    guard knowsIndexes, damagedIndexes.isEmpty || !catalogue.hasIndex(in: damagedIndexes) else { return nil }
+    return catalogue.version
+  }
 
   private var knowsIndexes: Bool { catalogue.knowsIndexes(of: number) }
 
@@ -81,9 +88,11 @@ extension WriteTransaction {
   /// The indexes of a collection that answer queries, oldest first; the counts of rows may be old ones.
   public func readyIndexes(of collection: Collection) throws -> [IndexInfo] {
     _ = try pages()
-    return withState { state in
+    let ready = withState { state in
       state.collections.first { $0.id == collection.id }?.readyIndexes ?? []
     }
+    let damaged = settings.damagedIndexes
+    return damaged.isEmpty ? ready : ready.filter { !damaged.includes($0.number) }
   }
 
   /// What a transaction that writes goes by may change at any time, so it has no version.

@@ -81,6 +81,37 @@ extension WriteTransaction {
     }
   }
 
+  /// Drops the ready indexes with such numbers, and adds one like each, without rows.
+  ///
+  /// - Returns: The numbers of those that were dropped, and of those that take their places.
+  func replaceIndexes(
+    numbered matches: (UInt32) -> Bool
+  ) throws -> (dropped: [IndexState], made: [IndexState]) {
+    let access = try pagesToWrite("createIndex")
+    var (dropped, made): ([IndexState], [IndexState]) = ([], [])
+    for position in withState({ $0.collections.indices }) {
+      let damaged = withState { state in
+        state.collections[position].indexes.filter { $0.phase == .ready && matches($0.number) }
+      }
+      for index in damaged {
+        let fresh = try withState { state in
+          let number = try update { () throws(StoreError) in try state.drawIndexNumber(access, tables) }
+          let fresh = IndexState(number: number, definition: index.definition, phase: .building(next: .none))
+          if let (_, place) = state.place(ofIndex: index.number) {
+            state.collections[position].indexes[place].phase = .dropping
+            state.collections[position].indexes[place].isDirty = true
+          }
+          state.collections[position].indexes.append(fresh)
+          state.noteIndexes(in: access.transactionNumber)
+          return fresh
+        }
+        dropped.append(index)
+        made.append(fresh)
+      }
+    }
+    return (dropped, made)
+  }
+
   /// Removes rows of an index that was dropped, until `isTimeUp`.
   ///
   /// - Returns: Whether nothing is left of the index.

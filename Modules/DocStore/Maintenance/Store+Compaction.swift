@@ -84,7 +84,8 @@ extension Store {
       try options.reach(.compactionCopied)
       // Open before it takes the old one's place, so that nothing is left then that could fail.
       let fresh = try Environment(
-        files.compacted, mapBytes: mapBytes, lock: environment.lock, options: options)
+        files.compacted, mapBytes: mapBytes, lock: environment.lock, options: options,
+        damagedIndexes: environment.damagedIndexes)
       try options.reach(.compactionOpened)
       let mark = try FileMark(fresh.dataDescriptor())
       try writer.keeper.expect(mark)
@@ -94,6 +95,7 @@ extension Store {
       _ = unsafe rename(files.compacted + "-lock", files.data + "-lock")
       writer.adopt(fresh)
       replaceEnvironment(by: fresh)
+      fresh.damagedIndexes.forget()
       try options.reach(.compactionRenamed)
       try files.syncDirectory()
       try options.reach(.compactionSynced)

@@ -37,6 +37,8 @@ public struct ReadTransaction: ~Copyable {
 
   var catalogue: Catalogue { reader.catalogue }
 
+  var damagedIndexes: DamagedIndexes { environment.damagedIndexes }
+
   /// What tells cursors that outlast a call when the deadline for readers is over.
   var slot: ReaderSlot { reader }
 

@@ -35,6 +35,11 @@ final class Catalogue: Sendable {
   /// Whether a snapshot of this commit has these indexes; an older one may have had others.
   func knowsIndexes(of transaction: UInt64) -> Bool { transaction >= indexesSince }
 
+  /// Whether an index that is ready is known to be damaged.
+  func hasIndex(in damaged: DamagedIndexes) -> Bool {
+    readyIndexes.contains { $0.contains { damaged.includes($0.number) } }
+  }
+
   /// The indexes of a collection that are ready, with the numbers of rows that they had when they last changed.
   func readyIndexes(of collection: UInt32) -> [IndexInfo] {
     collection >= 1 && Int(collection) <= readyIndexes.count ? readyIndexes[Int(collection) - 1] : []

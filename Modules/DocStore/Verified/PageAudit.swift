@@ -52,6 +52,6 @@ package struct PageAudit {
   /// may be later.
   private func isTrusted(_ page: Int, _ snapshot: VerifiedSnapshot) -> Bool {
     guard let time = verified[page] else { return false }
-    return ignoresFreed || time > snapshot.marks.freed(page)
+    return ignoresFreed || time > snapshot.marks.freed(page) && time > snapshot.floor
   }
 }

@@ -13,8 +13,8 @@ import CLMDB
   /// Pages that were there when the file was opened.
   private let openedPages: Int
   private let state = Monitor(State())
-  /// Hears of each damaged page once.
-  private let report: @Sendable (DamagedPage) -> Void
+  /// Hears of each damaged page once, and whether readers are told by themselves.
+  private let report: @Sendable (DamagedPage, _ isTold: Bool) -> Void
   /// For a control: takes every page for what it is reached as.
   private let trustsPages: Bool
 
@@ -31,10 +31,10 @@ import CLMDB
   ///   - mapPages: The pages of the map.
   ///   - openedPages: Pages of the file that the last commit may refer to.
   ///   - trustsPages: Whether every page is taken for what it is reached as, for a control.
-  ///   - report: Hears of each damaged page once.
+  ///   - report: Hears of each damaged page once, and whether readers are told by themselves.
   init(
     base: UnsafeRawPointer, mapPages: Int, openedPages: Int, trustsPages: Bool = false,
-    report: @escaping @Sendable (DamagedPage) -> Void
+    report: @escaping @Sendable (DamagedPage, _ isTold: Bool) -> Void
   ) {
     unsafe self.base = base
     self.openedPages = openedPages
@@ -93,7 +93,7 @@ import CLMDB
     do throws(PageDamage) {
       try check(number, as: expected, for: snapshot, pageCount: pageCount, above: floor)
     } catch {
-      throw note(error, expected.table)
+      throw note(error, expected.table, expected.bounds)
     }
   }
 
@@ -133,7 +133,8 @@ import CLMDB
     // No reason not to walk over it: each entry is looked at when it is read.
     if !isWhole {
       _ = note(
-        PageDamage(page: number, what: "an entry is not whole"), expected.table, isTold: false)
+        PageDamage(page: number, what: "an entry is not whole"), expected.table, expected.bounds,
+        isTold: false)
     }
   }
 
@@ -206,9 +207,20 @@ import CLMDB
     return true
   }
 
-  /// Remembers a damaged page, and tells of it the first time, unless readers of the entry will be told.
-  func note(_ damage: PageDamage, _ table: StoreTable, isTold: Bool = true) -> StoreError {
-    let found = DamagedPage(page: damage.page, table: table.name, message: damage.message)
+  /// Remembers a damaged page, and reports it the first time.
+  ///
+  /// - Parameters:
+  ///   - damage: What is wrong.
+  ///   - table: Whose page it is.
+  ///   - bounds: The keys that may stand there.
+  ///   - isTold: Whether readers fail on the page itself, and not just on an entry.
+  /// - Returns: What readers fail with.
+  func note(
+    _ damage: PageDamage, _ table: StoreTable, _ bounds: MappedPage.Bounds = .init(), isTold: Bool = true
+  ) -> StoreError {
+    let found = DamagedPage(
+      page: damage.page, table: table.name, message: damage.message, from: bounds.from?.copied,
+      to: bounds.to?.copied)
     let isNew = state.withLock { state in
       guard state.damaged.count < Self.limit,
         !state.damaged.contains(where: { $0.page == found.page })
@@ -218,7 +230,7 @@ import CLMDB
       state.damaged.append(found)
       return true
     }
-    if isNew, isTold { report(found) }
+    if isNew { report(found, isTold) }
     return StoreError(found, operation: "read")
   }
 }
@@ -229,4 +241,8 @@ package struct DamagedPage: Hashable, Sendable {
   /// The table that it belongs to.
   package let table: String
   package let message: String
+  /// The least key that may stand there; `nil` for the least of all.
+  package let from: [UInt8]?
+  /// A key that stands behind it; `nil` for none.
+  package let to: [UInt8]?
 }

@@ -219,11 +219,11 @@ final class WritePreparation {
   private func verifyNeighbours(of key: KeyBytes) throws(StoreError) {
     let depth = unsafe snapshot.roots[table].depth
     var other = unsafe TreeCursor(snapshot, table, readsEntries: false)
-    for level in 0..<depth {
+    // The root is merged with nothing.
+    for level in 1..<max(depth, 1) {
       // The least key below.
       _ = try other.find(key)
       if level < depth - 1 { try other.goDown(from: level) }
-      guard level > 0 else { continue }
       for step in [-1, 1] {
         _ = try other.find(key)
         var missing = level == depth - 1 ? Enough.leaves : Enough.branches

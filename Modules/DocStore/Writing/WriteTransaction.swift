@@ -415,4 +415,5 @@ struct WriterSettings: Sendable {
   var pageLimit: Int
   let sizes: SizeLimits
   let issued: IssuedReadings
+  let damagedIndexes: DamagedIndexes
 }

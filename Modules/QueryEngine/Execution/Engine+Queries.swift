@@ -54,12 +54,16 @@ extension Engine {
 
   private var facts: SystemFacts { SystemFacts(self) }
 
-  /// Runs `body` on a snapshot of its own.
+  /// Runs `body` on a snapshot of its own; once more where an index turned out to be damaged, which is not used then.
   ///
   /// - Throws: `timeout` when it outlives the store's deadline for readers; what `body` throws.
   func reading<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
     do {
-      return try store.read { try body($0) }
+      do {
+        return try store.read { try body($0) }
+      } catch let error as StoreError where error.isOfIndex {
+        return try store.read { try body($0) }
+      }
     } catch let error as StoreError where error.code == .deadline {
       throw QueryError(
         .timeout, "the statement read for longer than the store lets one snapshot live while others write")

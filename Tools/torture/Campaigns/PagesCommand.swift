@@ -17,6 +17,10 @@ struct PagesCommand: ParsableCommand {
         try PageCampaign(seed: seed &+ UInt64(worker)).run(flips: flips / options.workers)
       }
     }
+    try Report.part("pages, the rule", replay: "pages --seed \(seed)") { try PageRule().run() }
+    try Report.control("pages control, freed pages passed over", expecting: [.wrong]) {
+      try PageRule(ignoresFreed: true).run()
+    }
     try Report.control("pages control, pages not looked at", expecting: [.wrong, .crash]) {
       try PageCampaign(seed: seed, trustsPages: true).run(flips: 60)
     }

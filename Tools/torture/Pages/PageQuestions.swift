@@ -96,13 +96,15 @@ struct PageQuestions {
     }
   }
 
+  /// An index of which damage was met is no longer offered.
+  private static let noIndex = StoreError(.corrupt, "There is no index to ask", operation: "read")
+
   /// A covering read.
   private mutating func rows(_ store: Store) {
     judge("rows") {
       try store.read { tx in
-        guard let flights = try tx.collection("flights"),
-          let index = try tx.readyIndexes(of: flights).first
-        else { return "no index" }
+        guard let flights = try tx.collection("flights") else { return "no collection" }
+        guard let index = try tx.readyIndexes(of: flights).first else { throw Self.noIndex }
         let rows = try tx.countRows(in: index, limit: .max)
         return rows == LargeReference.count ? nil : "are \(rows)"
       }
@@ -143,9 +145,8 @@ struct PageQuestions {
       try store.createIndex(
         IndexDefinition(name: "bySeen", collection: "flights", fields: [IndexField(["seen"])]))
       return try store.read { tx in
-        guard let flights = try tx.collection("flights"),
-          let index = try tx.readyIndexes(of: flights).last
-        else { return "no index" }
+        guard let flights = try tx.collection("flights") else { return "no collection" }
+        guard let index = try tx.readyIndexes(of: flights).last else { throw Self.noIndex }
         let rows = try tx.countRows(in: index, limit: .max)
         return rows == LargeReference.count ? nil : "has \(rows)"
       }
