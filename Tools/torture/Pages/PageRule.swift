@@ -61,7 +61,10 @@ struct PageRule {
     var audit = PageAudit(ignoresFreed: ignoresFreed)
     func look(_ what: String) throws {
       let (trusted, wrong) = (audit.trusted, audit.wrong)
-      try audit.run(store)
+      do { try audit.run(store) } catch {
+        let failure = Failure(wrapping: error)
+        throw Failure(failure.kind, "\(failure.text), \(what)")
+      }
       Child.write("\(audit.trusted - trusted) pages \(what)\n", to: descriptor)
       if audit.wrong > wrong {
         throw Failure(.wrong, "\(audit.wrong - wrong) pages count as verified and are others \(what)")
@@ -129,12 +132,20 @@ struct PageRule {
     var value = unsafe MDB_val()
     for place in 0..<200 {
       try check(unsafe mdb_cursor_get(cursor, &key, &value, place == 0 ? MDB_FIRST : MDB_NEXT))
-      var copy = unsafe Array(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size))
-      try unsafe copy.withUnsafeMutableBytes { bytes in
-        var same = unsafe MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
-        try check(unsafe mdb_cursor_put(cursor, &key, &same, UInt32(MDB_CURRENT)))
+      // Copies: what the cursor gave may lie on the page that is changed.
+      var (name, bytes) = unsafe (copy(key), copy(value))
+      try unsafe name.withUnsafeMutableBytes { name in
+        try unsafe bytes.withUnsafeMutableBytes { bytes in
+          var same = unsafe MDB_val(mv_size: name.count, mv_data: name.baseAddress)
+          var again = unsafe MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress)
+          try check(unsafe mdb_cursor_put(cursor, &same, &again, UInt32(MDB_CURRENT)))
+        }
       }
     }
+  }
+
+  private static func copy(_ bytes: MDB_val) -> [UInt8] {
+    unsafe Array(UnsafeRawBufferPointer(start: bytes.mv_data, count: bytes.mv_size))
   }
 
   private static func check(_ rc: Int32) throws {
