@@ -225,6 +225,22 @@ import CRDTCore
     }
   }
 
+  /// The same, going on behind damaged pages as ``TreeCursor/passOver(after:_:)`` does.
+  func scan(
+    _ table: MDB_dbi, from start: RawSpan, missed: (StoreError) throws(StoreError) -> Bool,
+    _ body: (RawSpan, RawSpan) throws -> Bool
+  ) throws {
+    guard let snapshot = unchanged(table) else { return try scan(table, from: start, body) }
+    var cursor = TreeCursor(snapshot, StoreTable(table))
+    do throws(StoreError) { _ = try cursor.seek(start) } catch {
+      try cursor.passOver(after: error, missed)
+    }
+    while !cursor.isAtEnd {
+      guard try body(cursor.key, cursor.value) else { return }
+      do throws(StoreError) { try cursor.advance() } catch { try cursor.passOver(after: error, missed) }
+    }
+  }
+
   /// The same in a transaction that has changed the table, or in a draft.
   private func scanByEngine(
     _ table: MDB_dbi, from start: RawSpan, _ body: (RawSpan, RawSpan, Bool) throws -> Bool

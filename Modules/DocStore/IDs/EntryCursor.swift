@@ -13,15 +13,25 @@ import CRDTCore
   private var stored = unsafe MDB_val()
   private(set) var isAtEnd = false
 
+  /// What to do about a damaged page, as ``TreeCursor/passOver(after:_:)`` has it.
+  typealias Missed = (StoreError) throws(StoreError) -> Bool
+
   /// Stands at the first entry whose key is not below `start`.
-  init(_ access: PageAccess, _ table: MDB_dbi, from start: RawSpan) throws(StoreError) {
+  init(
+    _ access: PageAccess, _ table: MDB_dbi, from start: RawSpan,
+    missed: Missed = { (failure) throws(StoreError) in throw failure }
+  ) throws(StoreError) {
     self.access = access
     self.table = table
     unsafe engine = nil
     tree = nil
     if let snapshot = access.unchanged(table) {
       var cursor = TreeCursor(snapshot, StoreTable(table))
-      if start.byteCount == 0 { try cursor.go() } else { _ = try cursor.seek(start) }
+      do throws(StoreError) {
+        if start.byteCount == 0 { try cursor.go() } else { _ = try cursor.seek(start) }
+      } catch {
+        try cursor.passOver(after: error, missed)
+      }
       tree = consume cursor
       settle()
     } else {
@@ -64,9 +74,11 @@ import CRDTCore
     return unsafe _overrideLifetime(span, borrowing: cursor)
   }
 
-  mutating func advance() throws(StoreError) {
+  mutating func advance(
+    missed: Missed = { (failure) throws(StoreError) in throw failure }
+  ) throws(StoreError) {
     guard let engine = unsafe engine else {
-      try tree?.advance()
+      do throws(StoreError) { try tree?.advance() } catch { try tree?.passOver(after: error, missed) }
       return settle()
     }
     let here = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)

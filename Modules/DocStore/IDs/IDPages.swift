@@ -21,17 +21,26 @@ struct IDPages {
 
   static func number(_ value: RawSpan) -> DocumentNumber { DocumentNumber(value) ?? .none }
 
-  /// Enters the id of a new document.
+  /// Looks whether the id of a document may be entered, before anything is written.
   ///
-  /// - Returns: `false`, with nothing changed, when it is known.
-  func add(_ number: DocumentNumber, at path: RawSpan) throws(StoreError) -> Bool {
+  /// - Returns: `false` when it is settled.
+  func mayAdd(at path: RawSpan) throws(StoreError) -> Bool {
     try IDKey.with(path) { (key) throws(StoreError) in
       guard try !access.contains(tables.ids, key) else { return false }
       try access.prepare(tables.recent, key)
       if try DocumentPages(access: access, tables: tables).isHidden(path) {
         throw StoreError.damagedEntry(.ids)
       }
-      return try number.withBytes { (bytes) throws(StoreError) in
+      return true
+    }
+  }
+
+  /// Enters the id of a new document, which is not settled.
+  ///
+  /// - Returns: `false`, with nothing changed, when it is known.
+  func add(_ number: DocumentNumber, at path: RawSpan) throws(StoreError) -> Bool {
+    try IDKey.with(path) { (key) throws(StoreError) in
+      try number.withBytes { (bytes) throws(StoreError) in
         try unsafe access.put(tables.recent, key, byteCount: bytes.byteCount, .ifAbsent) { room in
           unsafe bytes.withUnsafeBytes { unsafe room.copyMemory(from: $0) }
         }
@@ -52,17 +61,20 @@ struct IDPages {
   }
 
   /// Visits keys and values by ascending key, from `start` on, until `body` returns `false`.
-  func scan(from start: RawSpan, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool) throws {
-    var settled = try EntryCursor(access, tables.ids, from: start)
-    var recent = try EntryCursor(access, tables.recent, from: start)
+  func scan(
+    from start: RawSpan, missed: EntryCursor.Missed = { (failure) throws(StoreError) in throw failure },
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
+    var settled = try EntryCursor(access, tables.ids, from: start, missed: missed)
+    var recent = try EntryCursor(access, tables.recent, from: start, missed: missed)
     while true {
       if settled.isAtEnd, recent.isAtEnd { return }
       if recent.isAtEnd || !settled.isAtEnd && settled.key.compare(recent.key) <= 0 {
         guard try body(settled.key, settled.value) else { return }
-        try settled.advance()
+        try settled.advance(missed: missed)
       } else {
         guard try body(recent.key, recent.value) else { return }
-        try recent.advance()
+        try recent.advance(missed: missed)
       }
     }
   }

@@ -68,6 +68,18 @@ package struct IDSettling: Sendable {
       ends.append(bytes.count)
     }
 
+    /// Whether no damaged page is in the way of an id, which else stays among the recent ones.
+    private func isClear(_ key: RawSpan, _ pages: IDPages) throws(StoreError) -> Bool {
+      do throws(StoreError) {
+        try pages.access.prepare(pages.tables.ids, key, for: .replacing)
+        try pages.access.prepare(pages.tables.recent, key, for: .neighbours)
+        return true
+      } catch {
+        guard error.damaged != nil else { throw error }
+        return false
+      }
+    }
+
     func move(_ pages: IDPages) throws(StoreError) {
       let target = try RowCursor(pages.access, pages.tables.ids)
       let source = try RowCursor(pages.access, pages.tables.recent)
@@ -76,8 +88,10 @@ package struct IDSettling: Sendable {
       for place in 0..<count {
         let (end, valueEnd) = (ends[2 * place], ends[2 * place + 1])
         let key = bytes.extracting(start..<end)
-        try target.put(key, bytes.extracting(end..<valueEnd))
-        try source.remove(key)
+        if try isClear(key, pages) {
+          try target.put(key, bytes.extracting(end..<valueEnd))
+          try source.remove(key)
+        }
         start = valueEnd
       }
     }

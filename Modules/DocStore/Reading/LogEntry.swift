@@ -41,8 +41,8 @@ package struct LogEntry: ~Copyable {
 
   /// Hands the documents that are as this entry left them to `body`, in place, until it returns `false`.
   ///
-  /// One that changed later is passed over: a later entry names it. So is one that left, and a damaged one, of which
-  /// `damaged` is told. One that is not wanted is not read.
+  /// One that changed later is passed over: a later entry names it. So is one that left, and one that cannot be read, of
+  /// which `damaged` is told. One that is not wanted is not read.
   package borrowing func forEachMember(
     where isWanted: (_ collection: UInt32, _ number: DocumentNumber) -> Bool = { _, _ in true },
     damaged: (DamagedRecord) -> Void = { _ in },
@@ -52,7 +52,13 @@ package struct LogEntry: ~Copyable {
     ) throws -> Bool
   ) throws {
     let (sequence, reader) = (sequence, reader)
-    try pages.forEachRow(of: record.runs, where: isWanted) { collection, row in
+    try pages.forEachRow(
+      of: record.runs, where: isWanted,
+      missed: { (number, failure) throws(StoreError) in
+        guard let collection = reader?.catalogue.collection(number) else { throw failure }
+        if let damage = try DamagedRecord(failure, in: collection) { damaged(damage) }
+      }
+    ) { collection, row in
       try reader?.check()
       guard row.isIntact(in: collection) else {
         damaged(damage(collection, nil, row.number))
@@ -78,8 +84,13 @@ package struct LogEntry: ~Copyable {
 extension DocumentPages {
   /// Hands the rows of numbers, as far as there are any and they are wanted, to `body` until it returns `false`; their
   /// checks are not looked at.
+  ///
+  /// `missed` gets why a row of a collection could not be looked up, and throws what is not to be passed over.
   func forEachRow(
     of runs: [LogRun], where isWanted: (UInt32, DocumentNumber) -> Bool = { _, _ in true },
+    missed: (UInt32, StoreError) throws(StoreError) -> Void = { (_, failure) throws(StoreError) in
+      throw failure
+    },
     _ body: (UInt32, borrowing DocumentRow) throws -> Bool
   ) throws {
     let cursor = try PointCursor(access, tables.documents)
@@ -87,13 +98,17 @@ extension DocumentPages {
       for number in run.numbers {
         let place = DocumentPlace(run.collection, DocumentNumber(number))
         guard isWanted(run.collection, place.number) else { continue }
-        let goesOn = try place.withKey { (key) throws(any Error) in
-          try cursor.withValue(key) { stored in
-            guard let row = DocumentRow(stored, number: place.number) else { return true }
-            return try body(place.collection, row)
+        do {
+          let goesOn = try place.withKey { (key) throws(any Error) in
+            try cursor.withValue(key) { stored in
+              guard let row = DocumentRow(stored, number: place.number) else { return true }
+              return try body(place.collection, row)
+            }
           }
+          if goesOn == false { return }
+        } catch let failure as StoreError {
+          try missed(place.collection, failure)
         }
-        if goesOn == false { return }
       }
     }
   }
@@ -104,13 +119,9 @@ extension DocumentPages {
   ) throws {
     let greatest = try LogState(access, tables).lastNumber
     try access.scan(tables.log, from: LogKey.first(after: sequence).rawBytes) { key, stored in
-      guard let name = LogKey(key) else { throw SmallRecord.damaged("log") }
-      let value = try SmallRecord.open(stored, at: key, table: "log")
-      let record: LogRecord
-      do { record = try LogRecord(value.rawBytes, kind: name.kind) } catch {
-        throw SmallRecord.damaged("log")
-      }
-      guard record.lastMember <= greatest else { throw SmallRecord.damaged("log") }
+      guard let name = LogKey(key), let value = try? SmallRecord.open(stored, at: key, table: "log"),
+        let record = try? LogRecord(value.rawBytes, kind: name.kind), record.lastMember <= greatest
+      else { throw StoreError.damagedEntry(.log) }
       try reader?.check()
       return try body(LogEntry(name, record, self, reader))
     }

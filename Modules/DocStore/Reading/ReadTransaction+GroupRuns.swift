@@ -18,12 +18,13 @@ extension ReadTransaction {
   /// Visits the documents of commits after `sequence` that touched several, oldest first, by their numbers, until
   /// `body` returns `false`.
   ///
-  /// No document is looked at. A damaged record binds nothing any more, and is passed over; `verify` finds it.
+  /// No document is looked at. A damaged record binds nothing any more, and is passed over; `verify` finds it. So are
+  /// those on a damaged page, of which `damaged` is told.
   package borrowing func groupRuns(
-    after sequence: UInt64, _ body: (_ sequence: UInt64, _ runs: [DocumentRun]) throws -> Bool
+    after sequence: UInt64, damaged: (DamagedLog) -> Void = { _ in }, _ body: (_ sequence: UInt64, _ runs: [DocumentRun]) throws -> Bool
   ) throws {
     let slot = slot
-    try pages.groupRuns(after: sequence, through: lastNumber) { sequence, runs in
+    try pages.groupRuns(after: sequence, through: lastNumber, damaged: damaged) { sequence, runs in
       try slot.check()
       return try body(sequence, runs)
     }
@@ -32,10 +33,18 @@ extension ReadTransaction {
 
 extension DocumentPages {
   fileprivate func groupRuns(
-    after sequence: UInt64, through greatest: DocumentNumber,
+    after sequence: UInt64, through greatest: DocumentNumber, damaged: (DamagedLog) -> Void,
     _ body: (UInt64, [DocumentRun]) throws -> Bool
   ) throws {
-    try access.scan(tables.log, from: LogKey.first(after: sequence).rawBytes) { key, stored in
+    try access.scan(
+      tables.log, from: LogKey.first(after: sequence).rawBytes,
+      missed: { (failure) throws(StoreError) in
+        guard let page = failure.damaged, page.from != nil || page.to != nil, let log = DamagedLog(failure)
+        else { throw failure }
+        damaged(log)
+        return true
+      }
+    ) { key, stored in
       guard let name = LogKey(key), name.kind == .bound else { return true }
       guard let value = try? SmallRecord.open(stored, at: key, table: "log"),
         let record = try? LogRecord(value.rawBytes, kind: name.kind), record.lastMember <= greatest

@@ -1,12 +1,14 @@
 package import CRDTCore
 
-/// A record that does not stand as it was written.
+/// A record that does not stand as it was written, or many that cannot be reached.
 package struct DamagedRecord: Hashable, Sendable {
   package let collection: String
   /// Which document it is of; `nil` where even that cannot be told.
   package let id: DocumentID?
   /// Its number; `nil` where its key is damaged or leads nowhere.
   package let number: DocumentNumber?
+  /// The documents that cannot be reached, where a page is damaged and not a record alone.
+  package var span: DocumentSpan?
 }
 
 /// Where a document stands in its store, and since when it is as it is.
@@ -30,7 +32,7 @@ extension ReadTransaction {
   /// - Throws: What the closures throw, and what reading throws.
   package borrowing func forEachIntactRecord(
     in collection: Collection, numbers: ClosedRange<DocumentNumber>,
-    damaged: (DamagedRecord) throws -> Void,
+    damaged: (DamagedRecord) -> Void,
     _ body: (
       _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
     ) throws -> Bool
@@ -53,7 +55,7 @@ extension ReadTransaction {
   /// - Throws: What the closures throw, and what reading throws.
   package borrowing func forEachIntactRecord(
     in collection: Collection, from: [UInt8] = [], to: [UInt8]? = nil,
-    damaged: (DamagedRecord) throws -> Void,
+    damaged: (DamagedRecord) -> Void,
     _ body: (
       _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
     ) throws -> Bool
@@ -77,7 +79,7 @@ extension ReadTransaction {
   /// - Throws: What the closures throw, and what reading throws.
   package borrowing func forEachIntactRecord(
     in collection: Collection, runs: ArraySlice<DocumentRun>,
-    damaged: (DamagedRecord) throws -> Void,
+    damaged: (DamagedRecord) -> Void,
     _ body: (
       _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
     ) throws -> Bool
@@ -93,24 +95,30 @@ extension ReadTransaction {
   ///
   /// A death certificate is handed over as the bare tombstone that it stands for, which has no place.
   ///
-  /// - Returns: `false` when the document is unknown here, or its record damaged, which `damaged` is told.
+  /// - Returns: `false` when the document is unknown here, or cannot be read, which `damaged` is told.
   /// - Throws: What the closures throw, and what reading throws.
   @discardableResult
   package borrowing func visitIntactRecord(
-    _ collection: Collection, _ id: DocumentID, damaged: (DamagedRecord) throws -> Void,
+    _ collection: Collection, _ id: DocumentID, damaged: (DamagedRecord) -> Void,
     _ body: (_ place: RecordPlace?, _ record: borrowing RecordView, _ summary: Summary) throws -> Void
   ) throws -> Bool {
     let pages = try pages
     var number: DocumentNumber?
-    let lookup = try pages.lookUp(collection.id, id) { row in
-      number = row.number
-      try body(
-        RecordPlace(number: row.number, sequence: row.sequence), RecordView(row.record), row.summary)
+    let lookup: DocumentPages.Lookup
+    do {
+      lookup = try pages.lookUp(collection.id, id) { row in
+        number = row.number
+        try body(
+          RecordPlace(number: row.number, sequence: row.sequence), RecordView(row.record), row.summary)
+      }
+    } catch let failure as StoreError {
+      if let damage = try DamagedRecord(failure, in: collection) { damaged(damage) }
+      return false
     }
     switch lookup {
     case .found: return true
     case .damaged:
-      try damaged(DamagedRecord(collection: collection.name, id: id, number: number))
+      damaged(DamagedRecord(collection: collection.name, id: id, number: number))
       return false
     case .unknown:
       return try pages.withTombstone(collection.id, id, sites) { try body(nil, $0, $1) } != nil
@@ -135,14 +143,23 @@ extension DocumentPages {
 
   fileprivate func forEachIntactRow(
     _ collection: Collection, _ numbers: ClosedRange<DocumentNumber>,
-    damaged: (DamagedRecord) throws -> Void, _ body: (borrowing DocumentRow) throws -> Bool
+    damaged: (DamagedRecord) -> Void, _ body: (borrowing DocumentRow) throws -> Bool
   ) throws {
     let start = DocumentPlace(collection.id, numbers.lowerBound).withKey { key in key.copied }
     var last: DocumentNumber?
-    try access.scan(tables.documents, from: start.rawBytes) { key, stored in
+    try access.scan(
+      tables.documents, from: start.rawBytes,
+      missed: { (failure) throws(StoreError) in
+        guard let damage = try DamagedRecord(failure, in: collection),
+          case .numbers(let missed) = damage.span, missed.overlaps(numbers)
+        else { return false }
+        damaged(damage)
+        return true
+      }
+    ) { key, stored in
       guard let place = DocumentPlace(key) else {
         guard DocumentPlace.collection(of: key) == collection.id else { return false }
-        try damaged(DamagedRecord(collection: collection.name, id: nil, number: nil))
+        damaged(DamagedRecord(collection: collection.name, id: nil, number: nil))
         return true
       }
       guard place.collection == collection.id, place.number <= numbers.upperBound else { return false }
@@ -150,7 +167,7 @@ extension DocumentPages {
       guard let row = DocumentRow(stored, number: place.number), last.map({ $0 < place.number }) ?? true,
         row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
       else {
-        try damaged(Self.damage(stored, place.number, in: collection))
+        damaged(Self.damage(stored, place.number, in: collection))
         return true
       }
       last = place.number
@@ -160,7 +177,7 @@ extension DocumentPages {
 
   fileprivate func forEachIntactRow(
     _ collection: Collection, _ runs: ArraySlice<DocumentRun>,
-    damaged: (DamagedRecord) throws -> Void, _ body: (borrowing DocumentRow) throws -> Bool
+    damaged: (DamagedRecord) -> Void, _ body: (borrowing DocumentRow) throws -> Bool
   ) throws {
     let cursor = try PointCursor(access, tables.documents)
     var goesOn: Bool? = true
@@ -173,18 +190,32 @@ extension DocumentPages {
         continue
       }
       let place = DocumentPlace(collection.id, run.numbers.lowerBound)
-      goesOn = try place.withKey { (key) throws(any Error) in
-        try cursor.withValue(key) { stored in
-          PageAccess.prefetch(stored)
-          guard let row = DocumentRow(stored, number: place.number),
-            row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
-          else {
-            try damaged(Self.damage(stored, place.number, in: collection))
-            return true
+      goesOn = try passing(in: collection, damaged) {
+        try place.withKey { (key) throws(any Error) in
+          try cursor.withValue(key) { stored in
+            PageAccess.prefetch(stored)
+            guard let row = DocumentRow(stored, number: place.number),
+              row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
+            else {
+              damaged(Self.damage(stored, place.number, in: collection))
+              return true
+            }
+            return try body(row)
           }
-          return try body(row)
         }
       }
+    }
+  }
+
+  /// Runs what looks a row up.
+  ///
+  /// - Returns: `true` where it stands on a damaged page, of which `damaged` is told.
+  private func passing(
+    in collection: Collection, _ damaged: (DamagedRecord) -> Void, _ body: () throws -> Bool?
+  ) throws -> Bool? {
+    do { return try body() } catch let failure as StoreError {
+      if let damage = try DamagedRecord(failure, in: collection) { damaged(damage) }
+      return true
     }
   }
 
@@ -199,28 +230,38 @@ extension DocumentPages {
 
   fileprivate func forEachIntactRow(
     _ collection: Collection, from: [UInt8], to: [UInt8]?,
-    damaged: (DamagedRecord) throws -> Void, _ body: (borrowing DocumentRow) throws -> Bool
+    damaged: (DamagedRecord) -> Void, _ body: (borrowing DocumentRow) throws -> Bool
   ) throws {
     let end = to.map { to in IDKey.bytes(collection.id, to.rawBytes) }
     let cursor = try PointCursor(access, tables.documents)
     var order = KeyOrder()
-    try ids.scan(from: IDKey.bytes(collection.id, from.rawBytes).rawBytes) { idKey, value in
+    try ids.scan(
+      from: IDKey.bytes(collection.id, from.rawBytes).rawBytes,
+      missed: { (failure) throws(StoreError) in
+        guard let damage = try DamagedRecord(failure, in: collection),
+          case .ids(let first, _) = damage.span, to.map(first.lexicographicallyPrecedes) ?? true
+        else { return false }
+        damaged(damage)
+        return true
+      }
+    ) { idKey, value in
       guard let (number, start) = IDKey.parse(idKey), number == collection.id else { return false }
       if let end, idKey.compare(end.rawBytes) >= 0 { return false }
       let id = idKey.extracting(start..<idKey.byteCount)
       let place = DocumentPlace(collection.id, IDPages.number(value))
       let rises = order.rises(to: idKey)
-      var goesOn: Bool?
-      _ = try place.withKey { (key) throws(any Error) in
-        try cursor.withValue(key) { stored in
-          guard let row = DocumentRow(stored, number: place.number), row.id.isEqual(to: id), rises,
-            row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
-          else { return }
-          goesOn = try body(row)
-        }
+      let goesOn = try passing(in: collection, damaged) {
+        try place.withKey { (key) throws(any Error) -> Bool?? in
+          try cursor.withValue(key) { stored in
+            guard let row = DocumentRow(stored, number: place.number), row.id.isEqual(to: id), rises,
+              row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
+            else { return nil }
+            return try body(row)
+          }
+        } ?? nil
       }
       if let goesOn { return goesOn }
-      try damaged(
+      damaged(
         DamagedRecord(collection: collection.name, id: try? DocumentID(validating: id), number: place.number))
       return true
     }

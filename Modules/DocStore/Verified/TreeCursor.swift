@@ -108,7 +108,12 @@
 
   /// To be called where nothing was found: on a page with damaged entries one of them may be what was looked for.
   func checkAbsence() throws(StoreError) {
-    if hasDamagedEntries { throw StoreError.damagedEntry(table) }
+    guard hasDamagedEntries else { return }
+    var error = StoreError.damagedEntry(table)
+    error.damaged = DamagedPage(
+      page: page, table: table.name, message: error.message, from: leafBounds.from?.copied,
+      to: leafBounds.to?.copied)
+    throw error
   }
 
   // MARK: - Moving
@@ -323,6 +328,27 @@
     }
     try descend(from: levels - 1, toLast: false)
     return true
+  }
+
+  /// After a move forward that failed: goes on behind the damaged pages, as far as `missed` says.
+  ///
+  /// - Parameters:
+  ///   - failure: Why it failed.
+  ///   - missed: Gets that, and why a further move failed; `false` ends the walk. It throws what is not to be passed
+  ///     over.
+  mutating func passOver(
+    after failure: StoreError, _ missed: (StoreError) throws(StoreError) -> Bool
+  ) throws(StoreError) {
+    var failure = failure
+    while try missed(failure) {
+      do throws(StoreError) {
+        _ = try passOver()
+        return
+      } catch {
+        failure = error
+      }
+    }
+    (index, count) = (0, 0)
   }
 
   /// The page that it has come to on a level.

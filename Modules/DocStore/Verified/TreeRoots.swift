@@ -155,5 +155,6 @@ struct StoreTable: Hashable, Sendable {
   static let ids = StoreTable(rawValue: 4)
   static let recent = StoreTable(rawValue: 5)
   static let documents = StoreTable(rawValue: 6)
+  static let log = StoreTable(rawValue: 7)
   static let rows = StoreTable(rawValue: 10)
 }

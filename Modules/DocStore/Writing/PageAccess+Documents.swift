@@ -2,7 +2,16 @@ import CLMDB
 import CRDTCore
 
 extension PageAccess {
-  /// Adds a document that is new here, under a new number.
+  /// Looks whether a document may be added, before anything is written: what is damaged on the way fails it alone.
+  ///
+  /// - Returns: `false` when it is known.
+  func mayAdd(_ row: DocumentRow.Draft, _ path: RawSpan, _ tables: Tables) throws(StoreError) -> Bool {
+    let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, row.number)
+    try place.withKey { (key) throws(StoreError) in _ = try prepare(tables.documents, key) }
+    return try IDPages(access: self, tables: tables).mayAdd(at: path)
+  }
+
+  /// Adds a document that is new here, under a new number, and that may be added.
   ///
   /// - Parameters:
   ///   - row: What to write; its number is above all that the collection has.

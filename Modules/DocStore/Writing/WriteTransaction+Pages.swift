@@ -268,7 +268,8 @@ extension WriteTransaction {
   private func put(
     _ row: DocumentRow.Draft, at path: RawSpan, _ standing: Standing, behindAll: Bool, _ access: PageAccess
   ) throws(StoreError) -> Bool {
-    try update { () throws(StoreError) in
+    if !standing.isKnown, try !access.mayAdd(row, path, tables) { return false }
+    return try update { () throws(StoreError) in
       if standing.isKnown {
         try access.replace(row, path, at: cursor())
       } else {

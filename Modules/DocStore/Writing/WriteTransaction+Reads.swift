@@ -43,14 +43,22 @@ extension WriteTransaction {
     }
   }
 
-  /// Looks whether a document's record stands as it was written.
+  /// Looks whether a document's record can be read, and stands as it was written.
   ///
   /// - Returns: `nil` when it does, or when the document is unknown here.
   package func damage(of id: DocumentID, in collection: String) throws -> DamagedRecord? {
     guard let known = try self.collection(collection) else { return nil }
     return try reading { pages in
       var number: DocumentNumber?
-      guard case .damaged = try pages.lookUp(known.id, id, { number = $0.number }) else { return nil }
+      do {
+        guard case .damaged = try pages.lookUp(known.id, id, { number = $0.number }) else { return nil }
+      } catch let failure as StoreError {
+        // It may be the one that an entry is of which is not whole.
+        if failure.code == .corrupt, failure.damagedTable != nil, failure.damaged == nil {
+          return DamagedRecord(collection: collection, id: id, number: nil)
+        }
+        return try DamagedRecord(failure, in: known)
+      }
       return DamagedRecord(collection: collection, id: id, number: number)
     }
   }
