@@ -9,6 +9,7 @@ package enum Probe {
   package enum Defect: String, CaseIterable, Sendable {
     /// A damaged record is sent as it stands.
     case damagedRecordSent
+    case unreadableNotTold
     /// A store that was put back goes on under the site it had.
     case siteNotRenewed
     /// A run's changes are taken in whatever they were made on, and whatever they come to.

@@ -36,6 +36,14 @@ public enum SyncEvent: Hashable, Sendable {
   ///
   /// Of some damaged records not even the id can be told. `Store.verify` names all.
   case damaged(collection: String, id: DocumentID?)
+  /// Documents here cannot be read, since a page of the store is damaged: they are neither sent nor counted, what comes for
+  /// them is not taken in, and neither end counts as caught up in this session. Told once a range and session.
+  case unreadable(UnreadableRange)
+  /// A part of the log here cannot be read, from the first of two commits up to the second, where they are known: what it
+  /// tells is found by comparing, and its transactions may arrive in parts. Told once a part and session.
+  case unreadableLog(from: UInt64?, to: UInt64?)
+  /// The peer cannot read all of its store: neither end counts as caught up in this session.
+  case unreadablePeer
   /// There are too many transactions to keep track of: those up to this one may arrive in parts.
   case groupsForgotten(through: UInt64)
   /// Local commits came faster than the link; the log tells what they were, or reconciliation finds the difference.

@@ -7,6 +7,10 @@ public struct SyncProgress: Hashable, Sendable {
   public var isCaughtUp = false
   /// When documents from the peer were last applied, by the clock that the session is told; `nil` before the first.
   public var lastUpdate: Duration?
+  /// What cannot be read here, as far as the session has met it; then neither of the first two is ever set again.
+  public var unreadable: [UnreadableRange] = []
+  /// The same where the peer has said that it cannot read all.
+  public var isPeerUnreadable = false
 
   public init() {}
 }

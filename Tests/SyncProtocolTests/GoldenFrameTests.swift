@@ -20,7 +20,7 @@ import Testing
     "hello", "compare", "answer", "want", "have", "offer", "resume", "resume-lag", "resumed", "mark",
     "announce", "prune", "ask", "stop-ask", "filter", "acknowledge", "staged", "reuse", "interest", "asked",
     "settled", "fragment", "fragment-drop", "chunk", "chunk-drop", "ping", "pong", "renew", "renewed",
-    "filter-wanted", "bye", "seen", "run", "rows", "answered",
+    "unreadable", "filter-wanted", "bye", "seen", "run", "rows", "answered",
   ]
 
   @Test(arguments: names)

@@ -22,6 +22,13 @@ import Transports
       ),
       (.damaged(collection: "cars", id: try DocumentID("7")), .error, ["'7'", "'cars'", "verify", "tablet"]),
       (.damaged(collection: "cars", id: nil), .error, ["A document", "'cars'", "verify", "tablet"]),
+      (
+        .unreadable(UnreadableRange(collection: "cars", from: try DocumentID("7"), to: try DocumentID("9"))), .error,
+        ["'cars'", "from '7' on", "up to '9'", "verify", "tablet"]
+      ),
+      (.unreadable(UnreadableRange(collection: "cars")), .error, ["Documents of 'cars' cannot", "tablet"]),
+      (.unreadableLog(from: 4, to: 9), .error, ["from commit 4 on", "up to commit 9", "in parts", "tablet"]),
+      (.unreadablePeer, .warning, ["tablet", "cannot read"]),
       (.groupsForgotten(through: 41), .warning, ["41", "in parts", "tablet"]),
       (.overflow, .info, ["tablet", "from the log"]),
       (.caughtUp(generation: 2), .debug, ["tablet", "is here"]),

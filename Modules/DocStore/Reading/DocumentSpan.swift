@@ -1,4 +1,4 @@
-package import CRDTCore
+import CRDTCore
 
 /// Documents of a collection that cannot be reached, since a page on the way to them is damaged.
 package enum DocumentSpan: Hashable, Sendable {

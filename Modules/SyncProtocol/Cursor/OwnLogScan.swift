@@ -18,6 +18,8 @@ struct OwnLogScan {
   private(set) var isFull = false
   /// Something is left to be told by announcing it.
   private(set) var hasAnnounced = false
+  /// What cannot be read of what the log names.
+  private(set) var damaged: Set<DamagedRecord> = []
   /// It is to be known only whether there is room.
   private let isTrial: Bool
 
@@ -74,7 +76,8 @@ struct OwnLogScan {
           guard followed[collection]?.tellsAll(at: sequence) ?? false else { return true }
           state.hasAnnounced = true
           return false
-        }) { collection, _, id, summary, record in
+        }, damaged: { state.damaged.insert($0) }
+        ) { collection, _, id, summary, record in
           state.budget -= 1
           guard let known = names[collection], let matcher = wanted.matcher(for: known),
             matcher.matches(id, record)

@@ -36,9 +36,12 @@ package struct Features: OptionSet, Hashable, Sendable {
   /// Saying when a request to compare all anew was heard.
   package static let renewals = Features(rawValue: 1 << 13)
 
+  /// Saying that not all of the own store can be read, so that the other end does not take itself for caught up.
+  package static let unreadable = Features(rawValue: 1 << 14)
+
   /// What this release offers.
   package static let supported: Features = [
     .compactFrames, .cursors, .runs, .mesh, .slices, .staging, .remoteQueries, .densePacking, .blindQuestions,
-    .unaskedChanges, .numberedFrames, .columnParts, .renewals,
+    .unaskedChanges, .numberedFrames, .columnParts, .renewals, .unreadable,
   ]
 }

@@ -32,4 +32,5 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case answered = 0x24
   case stopAsk = 0x25
   case renewed = 0x26
+  case unreadable = 0x27
 }

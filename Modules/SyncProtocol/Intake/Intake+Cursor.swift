@@ -117,7 +117,7 @@ extension Intake {
     let print = interestPrint(interest)
     var wanted = interest
     let gatekeeper = context.gatekeeper
-    return try context.read { transaction in
+    return try context.readLog { transaction in
       guard let bytes = try transaction.cursor(of: peer.site), let cursor = SyncCursor(bytes),
         cursor.epoch == peer.logEpoch, cursor.interest == print,
         cursor.own >= transaction.logStart, cursor.own <= transaction.sequence
@@ -188,7 +188,7 @@ extension Intake {
   ///
   /// A receiver that always has something open keeps its older one, which is never wrong.
   var cursorCandidate: SyncCursor? {
-    guard phase == .done, due == .nothing, !following.isSpoiled,
+    guard phase == .done, due == .nothing, !following.isSpoiled, !context.unreadable.isAnywhere,
       let mark = following.mark, isSettled(mark), let peer = context.peer
     else { return nil }
     return SyncCursor(

@@ -18,19 +18,19 @@ extension Intake {
     var scan = OwnLogScan(after: start, budget: budget)
     var interest = interest
     let gatekeeper = context.gatekeeper
-    let isLogged = try context.read { transaction in
-      guard start >= transaction.logStart else { return false }
+    let isLogged: Void? = try context.readLog { transaction in
+      guard start >= transaction.logStart else { return nil }
       scan.room = max(try noticeRoom(transaction, interest) - told, 0)
       // Of what is too large nothing is announced.
       let isAnnounced = try transaction.oversizeDocuments().isEmpty
       try scan.run(transaction, sender: LogOrigin(peer: peer.site), &interest, gatekeeper) {
         isAnnounced ? followedLog($0) : nil
       }
-      return true
     }
     // What the log no longer has is found by comparing.
-    guard isLogged else { return renew() }
+    guard isLogged != nil else { return renew() }
     self.interest = interest
+    for record in scan.damaged { context.tellDamaged(record) }
     budget = scan.budget
     for name in scan.unsaid.sorted() { due.add(name.text) }
     if scan.isIncomplete { due = .everything }

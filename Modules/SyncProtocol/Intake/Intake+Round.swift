@@ -102,7 +102,7 @@ extension Intake {
   }
 
   func tellCaughtUp() {
-    guard isCaughtUpDue, due == .nothing else { return }
+    guard isCaughtUpDue, due == .nothing, !context.unreadable.isAnywhere else { return }
     isCaughtUpDue = false
     context.tell(.caughtUp(generation: generation))
   }

@@ -171,7 +171,9 @@ final class Intake {
   func mayTell(_ collection: String) -> Bool { context.gatekeeper?.maySend(collection) ?? false }
 
   /// Whether all that the sender had for the present interest is here.
-  var isCaughtUp: Bool { generation > 0 && !isCaughtUpDue && due == .nothing }
+  var isCaughtUp: Bool {
+    generation > 0 && !isCaughtUpDue && due == .nothing && !context.unreadable.isAnywhere
+  }
 
   /// Whether all is yet to be compared, or found in this store's log, before anything is told.
   var isBeginning: Bool {

@@ -96,7 +96,7 @@ extension Session {
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     context.roundTrip.didReceive(type, now: context.now)
-    if type != .staged, type != .interest, type != .resume { supply.noteTalk() }
+    if type != .staged, type != .interest, type != .resume, type != .unreadable { supply.noteTalk() }
     switch type {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune, .resume, .renewed:
@@ -110,6 +110,7 @@ extension Session {
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       context.send(.pong) { $0.writeFixed(nonce) }
     case .run: return
+    case .unreadable: context.noteUnreadablePeer()
     case .pong:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       supply.answered(nonce)
@@ -164,7 +165,7 @@ extension Session {
       try run { () throws(SyncError) in try resume(frame) }
     case .renewed: try run { () throws(SyncError) in try supply.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
-      .filterWanted, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk:
+      .filterWanted, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk, .unreadable:
       return
     }
   }
@@ -240,7 +241,7 @@ extension Session {
       let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
       intake.take(frame)
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
-      .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered, .stopAsk:
+      .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered, .stopAsk, .unreadable:
       return
     }
   }

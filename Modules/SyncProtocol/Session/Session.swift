@@ -80,6 +80,8 @@ public final class Session {
     progress.confirmedSequence = supply.confirmedSequence
     progress.isCaughtUp = intake.isCaughtUp
     progress.lastUpdate = intake.updatedAt
+    progress.unreadable = context.unreadable.ranges
+    progress.isPeerUnreadable = context.unreadable.isAtPeer
     return progress
   }
 

@@ -38,6 +38,7 @@ final class SessionContext {
   private var toldOversize: Set<DocumentKey> = []
   private var toldRefused: Set<TextKey> = []
   private var toldDamaged: Set<DamagedRecord> = []
+  var unreadable = Unreadable()
 
   init(
     id: UInt64, store: Store, gate: any SyncGate, shared: SessionShared, configuration: SessionConfiguration
@@ -115,6 +116,7 @@ final class SessionContext {
   }
 
   func tellDamaged(_ record: DamagedRecord) {
+    if let span = record.span { return tellUnreadable(record, span) }
     guard toldDamaged.count < 1_024, toldDamaged.insert(record).inserted else { return }
     tell(.damaged(collection: record.collection, id: record.id))
   }

@@ -72,11 +72,12 @@ struct GroupRuns {
   ///
   /// - Throws: What reading throws.
   mutating func step(
-    _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool, budget: inout Int
+    _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
+    damaged: (DamagedLog) -> Void = { _ in }, budget: inout Int
   ) throws {
     guard !isReady else { return }
     var paused = false
-    try transaction.groupRuns(after: cursor) { sequence, members in
+    try transaction.groupRuns(after: cursor, damaged: damaged) { sequence, members in
       guard sequence <= through else { return false }
       guard budget > 0 else {
         paused = true

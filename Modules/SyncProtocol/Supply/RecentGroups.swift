@@ -37,10 +37,11 @@ struct RecentGroups {
   /// - Returns: Whether there was anything.
   @discardableResult
   mutating func refresh(
-    _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool
+    _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool,
+    damaged: (DamagedLog) -> Void = { _ in }
   ) throws -> Bool {
     guard transaction.sequence > through else { return false }
-    try transaction.groupRuns(after: through) { sequence, members in
+    try transaction.groupRuns(after: through, damaged: damaged) { sequence, members in
       let relevant = Self.relevant(members, concerns)
       if !relevant.isEmpty { insert(sequence, relevant) }
       return true

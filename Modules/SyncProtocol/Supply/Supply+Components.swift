@@ -26,7 +26,9 @@ private struct Bundle {
 extension Supply {
   /// Takes note of what was committed up to the snapshot.
   func refreshRecent(_ transaction: borrowing ReadTransaction, _ concerned: Set<UInt32>) throws {
-    if try recent.refresh(transaction, concerns: { concerned.contains($0) }) { pass.recentMembers = nil }
+    let isNew = try recent.refresh(
+      transaction, concerns: { concerned.contains($0) }, damaged: context.tellUnreadable)
+    if isNew { pass.recentMembers = nil }
   }
 
   /// Whether there are components that can go out before all is asked.

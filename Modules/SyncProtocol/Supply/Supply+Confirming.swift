@@ -14,6 +14,10 @@ extension Supply {
       if leaves.isInUse { leaves.note(context.id, confirmed: .max) }
       return
     }
+    guard !context.unreadable.isAnywhere else {
+      if confirmedSequence != nil, leaves.isInUse { leaves.note(context.id, confirmed: 0) }
+      return confirmedSequence = nil
+    }
     // Of what is being applied it may come out that the peer lacks something.
     guard hasSettled, context.isPolicyCurrent, !isApplying, !isRoundActive, settledAfter == nil,
       !isAwaitingRound, requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil

@@ -13,9 +13,9 @@ extension Supply {
   /// What was written here `unaskedAfter` a reading is sent without being announced.
   func resume(_ frame: ResumeFrame, unaskedAfter: ClockReading?) throws(SyncError) {
     let policy = context.policyPrint
-    let (end, last): (UInt64?, UInt64) = try context.read { transaction in
-      (owedUnknown || renewal.isOpen ? nil : try walkEnd(frame, policy, transaction), transaction.sequence)
-    }
+    let last = try context.read { $0.sequence }
+    let end =
+      owedUnknown || renewal.isOpen ? nil : try context.readLog { try walkEnd(frame, policy, $0) }
     guard frame.sequence <= last else {
       // The same opening of the log was further once.
       throw SyncError(.cloned, "The peer has followed later commits of this store: it was put back")
@@ -136,12 +136,12 @@ extension Supply {
     }
     guard let mark = log.waiting, outgoing.gone.covers(mark.after) || Probe.defect(.markAhead) else { return }
     // What the policy has withheld since the call began the peer is to compare anew.
-    guard context.isPolicyCurrent else { return }
+    guard context.isPolicyCurrent, !context.mustWithhold else { return }
     log.waiting = nil
     log.isMoved = false
     log.marked = mark
     log.markedAt = context.now
-    guard let commit = try context.read({ try $0.commitCheck(at: mark.sequence) }) else { return }
+    guard let commit = try context.readLog({ try $0.commitCheck(at: mark.sequence) }) else { return }
     let frame = MarkFrame(
       sequence: mark.sequence, commitCheck: commit, policyPrint: log.policyPrint,
       asksTaken: mark.asksTaken)

@@ -40,7 +40,7 @@ extension Supply {
     var left = budget
     var isPaused = false
     var (counted, byteCount) = (0, 0)
-    let end: UInt64? = try context.read { transaction in
+    let end: UInt64? = try context.readLog { transaction in
       // What the log no longer has is found by comparing.
       guard walk.place >= transaction.logStart else { return nil }
       try refreshRecent(transaction, concerned)

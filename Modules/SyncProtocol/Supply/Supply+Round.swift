@@ -196,7 +196,8 @@ extension Supply {
     let concerned = try concernedCollections()
     // Changed where it stands: taken out and put back, it would be copied at each call.
     try context.read { transaction in
-      try index.step(transaction, concerns: { concerned.contains($0) }, budget: &budget)
+      try index.step(
+        transaction, concerns: { concerned.contains($0) }, damaged: context.tellUnreadable, budget: &budget)
     }
     guard index.isReady else { return }
     pass.isSent = [Bool](repeating: false, count: index.componentCount)

@@ -239,12 +239,7 @@ final class Supply {
     if let settledAfter, outgoing.gone.covers(settledAfter) {
       self.settledAfter = nil
       settledGroups = outgoing.window.sent.groups
-      context.send(.settled) { $0.writeVarint(round) }
-      if !renewal.isOpen {
-        hasSettled = true
-        // A later one need not have been of everything.
-        log.followed = log.followed ?? log.compared
-      }
+      if !context.mustWithhold { settle() }
     }
     flushAnnouncements()
     sendMet()
@@ -252,6 +247,15 @@ final class Supply {
     closeAnnouncements()
     settleAnnouncements()
     try setMark()
+  }
+
+  /// Tells the peer that all it was found to lack has gone out.
+  private func settle() {
+    context.send(.settled) { $0.writeVarint(round) }
+    guard !renewal.isOpen else { return }
+    hasSettled = true
+    // A later one need not have been of everything.
+    log.followed = log.followed ?? log.compared
   }
 
   /// Gathers groups until a piece is full: live changes first, every fourth time the reconciliation.

@@ -86,7 +86,9 @@ extension PeerNetwork {
       switch event {
       case .connected(let peer): state.sessions[id]?.connection.peer = peer
       case .caughtUp(let generation): state.sessions[id]?.connection.caughtUp = generation
-      case .oversize, .refused, .groupSplit, .damaged, .groupsForgotten, .overflow: break
+      case .oversize, .refused, .groupSplit, .damaged, .unreadable, .unreadableLog, .unreadablePeer, .groupsForgotten,
+        .overflow:
+        break
       }
       return state.sessions[id]?.current
     }

@@ -37,6 +37,24 @@ extension SyncEvent {
         sent to \(peer): verify the store
         """
       )
+    case .unreadable(let range):
+      (
+        .error,
+        """
+        Documents of '\(range.collection)'\(range.bounds) cannot be read here: they are neither sent to \(peer) nor taken in \
+        from there, and it is not caught up; verify the store
+        """
+      )
+    case .unreadableLog(let from, let to):
+      (
+        .error,
+        """
+        The log cannot be read here\(from.map { " from commit \($0) on" } ?? "")\(to.map { " up to commit \($0)" } ?? ""): \
+        all is compared with \(peer), and these transactions may become visible in parts; verify the store
+        """
+      )
+    case .unreadablePeer:
+      (.warning, "\(peer) cannot read all of its store: neither it nor this peer counts as caught up")
     case .groupsForgotten(let sequence):
       (
         .warning,
@@ -44,5 +62,12 @@ extension SyncEvent {
       )
     case .overflow: (.info, "Changes come faster than \(peer) takes them: it goes on from the log")
     }
+  }
+}
+
+extension UnreadableRange {
+  /// Between which ids, in words.
+  fileprivate var bounds: String {
+    (from.map { " from \($0.nameInMessages) on" } ?? "") + (to.map { " up to \($0.nameInMessages)" } ?? "")
   }
 }

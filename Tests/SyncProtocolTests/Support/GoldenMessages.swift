@@ -183,6 +183,7 @@ struct GoldenMessages {
       ("pong", FrameCodec.frame(.pong, in: .compact) { $0.writeFixed(Self.nonce) }),
       ("renew", FrameCodec.frame(.renew, in: .compact) { _ in }),
       ("renewed", FrameCodec.frame(.renewed, in: .compact) { _ in }),
+      ("unreadable", FrameCodec.frame(.unreadable, in: .compact) { _ in }),
       ("filter-wanted", FrameCodec.frame(.filterWanted, in: .compact) { $0.writeString("cars") }),
       (
         "bye",

@@ -202,10 +202,11 @@ final class TestNetwork {
 
   func addPeer(
     _ name: String, _ kind: PeerKind = .small, clock own: ManualClock? = nil,
-    hardDocumentBytes: Int = Limits.hardDocumentBytes, stagedBytes: Int? = nil
+    hardDocumentBytes: Int = Limits.hardDocumentBytes, stagedBytes: Int? = nil, recentIDs: Int? = nil
   ) throws -> TestPeer {
     let peer = try TestPeer(
-      name, kind, clock: own ?? clock, hardDocumentBytes: hardDocumentBytes, stagedBytes: stagedBytes)
+      name, kind, clock: own ?? clock, hardDocumentBytes: hardDocumentBytes, stagedBytes: stagedBytes,
+      recentIDs: recentIDs)
     peers.append(peer)
     return peer
   }

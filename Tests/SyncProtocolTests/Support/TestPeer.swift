@@ -30,7 +30,7 @@ final class TestPeer {
 
   init(
     _ name: String, _ kind: PeerKind, clock: ManualClock, hardDocumentBytes: Int = Limits.hardDocumentBytes,
-    stagedBytes: Int? = nil, disk: TemporaryDirectory? = nil
+    stagedBytes: Int? = nil, recentIDs: Int? = nil, disk: TemporaryDirectory? = nil
   ) throws {
     self.name = name
     self.kind = kind
@@ -47,6 +47,7 @@ final class TestPeer {
     // Copies are made of whole disks.
     options.trustsCopies = true
     if let stagedBytes { options.stagedBytes = stagedBytes }
+    if let recentIDs { options.recentIDs = recentIDs }
     self.options = options
     store = try Store.open(at: directory.file("store"), options: options)
     listen()
@@ -148,7 +149,6 @@ final class TestPeer {
   ///
   /// - Returns: How often `old`, which is as long as `new`, stood there.
   func damage(_ old: String, by new: String) throws -> Int {
-    let file = URL(fileURLWithPath: directory.file("store") + "/data.mdb")
     let handle = try FileHandle(forUpdating: file)
     defer { try? handle.close() }
     let data = try Data(contentsOf: file)
@@ -162,6 +162,19 @@ final class TestPeer {
     }
     return count
   }
+
+  /// The pages of the open store's file.
+  func pages() throws -> TreePages { TreePages(bytes: [UInt8](try Data(contentsOf: file))) }
+
+  /// Makes a page of the open store's file one that cannot be walked over.
+  func damage(page: Int) throws {
+    let handle = try FileHandle(forUpdating: file)
+    defer { try? handle.close() }
+    try handle.seek(toOffset: UInt64(page * TreePages.pageBytes + 12))
+    try handle.write(contentsOf: Data([0xFF]))
+  }
+
+  private var file: URL { URL(fileURLWithPath: directory.file("store") + "/data.mdb") }
 
   /// All living documents of a collection, by id.
   func documents(in collection: String = "things") throws -> [String: [TextKey: Value]] {

@@ -1,0 +1,94 @@
+import CRDTCore
+import DocStore
+
+/// What of the store cannot be read, as far as a session has met it, and whether the peer's store is whole.
+///
+/// Who lacks some of its documents, and does not know which, can neither send nor take them in: as long as the session
+/// lasts nothing counts as caught up, at both ends.
+struct Unreadable {
+  /// So many ranges are told apart; further ones count as their whole collections.
+  private static let limit = 64
+
+  private(set) var ranges: [UnreadableRange] = []
+  private var met: Set<DamagedRecord> = []
+  private var metLog: Set<DamagedLog> = []
+  /// Whether the peer has said that it cannot read all.
+  var isAtPeer = false
+
+  /// Whether one of both ends cannot read all.
+  var isAnywhere: Bool { isAtPeer || !ranges.isEmpty }
+
+  /// Takes note of documents that cannot be reached.
+  ///
+  /// - Returns: Between which ids they are, the first time; `nil` where none is missed.
+  mutating func insert(_ record: DamagedRecord, _ span: DocumentSpan, in store: Store) -> UnreadableRange? {
+    guard met.count < 1_024, met.insert(record).inserted else { return nil }
+    var range = UnreadableRange(collection: record.collection)
+    if met.count <= Self.limit {
+      guard let found = Self.range(record.collection, span, in: store) else { return nil }
+      range = found
+    }
+    guard !ranges.contains(range) else { return nil }
+    ranges.append(range)
+    return range
+  }
+
+  private static func range(_ name: String, _ span: DocumentSpan, in store: Store) -> UnreadableRange? {
+    do {
+      return try store.read { transaction in
+        guard let collection = try transaction.collection(name),
+          let (from, to) = try transaction.idBounds(of: span, in: collection)
+        else { return nil }
+        return UnreadableRange(
+          collection: name, from: try? DocumentID(validating: from.span.bytes),
+          to: to.flatMap { try? DocumentID(validating: $0.span.bytes) })
+      }
+    } catch {
+      return UnreadableRange(collection: name)
+    }
+  }
+
+  /// Takes note of a part of the log.
+  ///
+  /// - Returns: Whether it was not known.
+  mutating func insert(_ log: DamagedLog) -> Bool { metLog.count < Self.limit && metLog.insert(log).inserted }
+}
+
+extension SessionContext {
+  /// Whether the peer is to be told nothing by which it would take itself for caught up: it does not know that this may
+  /// be wrong.
+  var mustWithhold: Bool { !unreadable.ranges.isEmpty && !features.contains(.unreadable) }
+
+  /// Tells what cannot be read, the application each range and the peer that there is one, before anything that comes of
+  /// it.
+  func tellUnreadable(_ record: DamagedRecord, _ span: DocumentSpan) {
+    let isFirst = unreadable.ranges.isEmpty
+    guard let range = unreadable.insert(record, span, in: store) else { return }
+    tell(.unreadable(range))
+    if isFirst, features.contains(.unreadable), !Probe.defect(.unreadableNotTold) { send(.unreadable) }
+  }
+
+  func tellUnreadable(_ log: DamagedLog) {
+    if unreadable.insert(log) { tell(.unreadableLog(from: log.first, to: log.end)) }
+  }
+
+  /// Takes the peer's word that it cannot read all.
+  func noteUnreadablePeer() {
+    guard !unreadable.isAtPeer else { return }
+    unreadable.isAtPeer = true
+    tell(.unreadablePeer)
+  }
+
+  /// Reads what the log tells, on a snapshot of now.
+  ///
+  /// - Returns: `nil` where it is damaged: comparing finds what it would have told.
+  func readLog<R>(_ body: (borrowing ReadTransaction) throws -> R?) throws(SyncError) -> R? {
+    do { return try store.read(body) } catch {
+      guard let failure = error as? StoreError, let log = DamagedLog(failure) else {
+        throw SyncError(store: error)
+      }
+      tellUnreadable(log)
+      return nil
+    }
+  }
+}
