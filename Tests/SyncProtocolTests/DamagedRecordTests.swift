@@ -105,7 +105,7 @@ import Testing
       try network.settle()
       for id in ids where id != "d3" { #expect(try b.document(id)?["n"] == .int(Int64(round))) }
     }
-    #expect(try b.document("d3")?["n"] == .int(0))
+    #expect(throws: StoreError.self) { try b.document("d3") }
     #expect(try told(end) == [try DocumentID("d3")])
     #expect(network.endpoints.allSatisfy { $0.closed == nil })
     // Nor does it keep the peers from meeting again.

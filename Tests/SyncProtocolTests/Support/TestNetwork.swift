@@ -202,11 +202,12 @@ final class TestNetwork {
 
   func addPeer(
     _ name: String, _ kind: PeerKind = .small, clock own: ManualClock? = nil,
-    hardDocumentBytes: Int = Limits.hardDocumentBytes, stagedBytes: Int? = nil, recentIDs: Int? = nil
+    hardDocumentBytes: Int = Limits.hardDocumentBytes, stagedBytes: Int? = nil,
+    tune: (inout StoreOptions) -> Void = { _ in }
   ) throws -> TestPeer {
     let peer = try TestPeer(
       name, kind, clock: own ?? clock, hardDocumentBytes: hardDocumentBytes, stagedBytes: stagedBytes,
-      recentIDs: recentIDs)
+      tune: tune)
     peers.append(peer)
     return peer
   }

@@ -30,7 +30,7 @@ final class TestPeer {
 
   init(
     _ name: String, _ kind: PeerKind, clock: ManualClock, hardDocumentBytes: Int = Limits.hardDocumentBytes,
-    stagedBytes: Int? = nil, recentIDs: Int? = nil, disk: TemporaryDirectory? = nil
+    stagedBytes: Int? = nil, disk: TemporaryDirectory? = nil, tune: (inout StoreOptions) -> Void = { _ in }
   ) throws {
     self.name = name
     self.kind = kind
@@ -47,7 +47,7 @@ final class TestPeer {
     // Copies are made of whole disks.
     options.trustsCopies = true
     if let stagedBytes { options.stagedBytes = stagedBytes }
-    if let recentIDs { options.recentIDs = recentIDs }
+    tune(&options)
     self.options = options
     store = try Store.open(at: directory.file("store"), options: options)
     listen()
@@ -190,8 +190,14 @@ final class TestPeer {
     }
   }
 
+  /// A living document, read without a look at any other.
   func document(_ id: String, in collection: String = "things") throws -> [TextKey: Value]? {
-    try documents(in: collection)[id]
+    try store.read { transaction in
+      guard let known = try transaction.collection(collection) else { return nil }
+      return try transaction.withRecord(known, try DocumentID(id)) { record, _ in
+        record.isAlive ? try record.fields(known.keys) : nil
+      } ?? nil
+    }
   }
 }
 
