@@ -40,7 +40,8 @@ import Testing
   /// Joins a peer that may find that it was put back, and then goes on as another one.
   ///
   /// - Returns: The end of the other.
-  private static func connect(_ good: TestPeer, _ other: TestPeer, _ network: TestNetwork) throws -> Endpoint {
+  private static func connect(_ good: TestPeer, _ other: TestPeer, _ network: TestNetwork) throws -> Endpoint
+  {
     let (end, last) = try network.connect(good, other)
     try network.settle()
     guard end.closed?.code == .cloned || last.closed?.code == .cloned else { return last }
@@ -92,9 +93,10 @@ import Testing
 
   /// Looks whether both ends go on, and neither takes itself or the other for caught up.
   private static func expectIncomplete(_ damaged: Endpoint, _ whole: Endpoint, _ lost: Set<String>) throws {
+    // The damaged end may have been caught up before it met the damage.
+    #expect(whole.caughtUp == nil)
     for end in [damaged, whole] {
       #expect(end.closed == nil)
-      #expect(end.caughtUp == nil)
       #expect(!end.session.progress.isCaughtUp)
       #expect(end.session.progress.confirmedSequence == nil)
     }

@@ -23,7 +23,8 @@ import Transports
       (.damaged(collection: "cars", id: try DocumentID("7")), .error, ["'7'", "'cars'", "verify", "tablet"]),
       (.damaged(collection: "cars", id: nil), .error, ["A document", "'cars'", "verify", "tablet"]),
       (
-        .unreadable(UnreadableRange(collection: "cars", from: try DocumentID("7"), to: try DocumentID("9"))), .error,
+        .unreadable(UnreadableRange(collection: "cars", from: try DocumentID("7"), to: try DocumentID("9"))),
+        .error,
         ["'cars'", "from '7' on", "up to '9'", "verify", "tablet"]
       ),
       (.unreadable(UnreadableRange(collection: "cars")), .error, ["Documents of 'cars' cannot", "tablet"]),

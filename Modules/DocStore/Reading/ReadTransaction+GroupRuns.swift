@@ -21,7 +21,8 @@ extension ReadTransaction {
   /// No document is looked at. A damaged record binds nothing any more, and is passed over; `verify` finds it. So are
   /// those on a damaged page, of which `damaged` is told.
   package borrowing func groupRuns(
-    after sequence: UInt64, damaged: (DamagedLog) -> Void = { _ in }, _ body: (_ sequence: UInt64, _ runs: [DocumentRun]) throws -> Bool
+    after sequence: UInt64, damaged: (DamagedLog) -> Void = { _ in },
+    _ body: (_ sequence: UInt64, _ runs: [DocumentRun]) throws -> Bool
   ) throws {
     let slot = slot
     try pages.groupRuns(after: sequence, through: lastNumber, damaged: damaged) { sequence, runs in

@@ -2,7 +2,7 @@ package import CRDTCore
 
 /// A record that does not stand as it was written, or many that cannot be reached.
 package struct DamagedRecord: Hashable, Sendable {
-  package let collection: String
+  @TextKey package private(set) var collection: String
   /// Which document it is of; `nil` where even that cannot be told.
   package let id: DocumentID?
   /// Its number; `nil` where its key is damaged or leads nowhere.

@@ -334,8 +334,8 @@
   ///
   /// - Parameters:
   ///   - failure: Why it failed.
-  ///   - missed: Gets that, and why a further move failed; `false` ends the walk. It throws what is not to be passed
-  ///     over.
+  ///   - missed: Gets that, and why a further move failed; `false` ends the walk.
+  /// - Throws: What `missed` throws: what is not to be passed over.
   mutating func passOver(
     after failure: StoreError, _ missed: (StoreError) throws(StoreError) -> Bool
   ) throws(StoreError) {

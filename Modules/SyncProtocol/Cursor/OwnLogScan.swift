@@ -71,12 +71,13 @@ struct OwnLogScan {
       if entry.kind == .evicted {
         if !Probe.defect(.evictionsForgotten) { state.takeEvicted(entry, names, gatekeeper) }
       } else if entry.origin != sender, !Probe.defect(.ownLogNotTold) {
-        try entry.forEachMember(where: { collection, _ in
-          guard names[collection] != nil else { return false }
-          guard followed[collection]?.tellsAll(at: sequence) ?? false else { return true }
-          state.hasAnnounced = true
-          return false
-        }, damaged: { state.damaged.insert($0) }
+        try entry.forEachMember(
+          where: { collection, _ in
+            guard names[collection] != nil else { return false }
+            guard followed[collection]?.tellsAll(at: sequence) ?? false else { return true }
+            state.hasAnnounced = true
+            return false
+          }, damaged: { state.damaged.insert($0) }
         ) { collection, _, id, summary, record in
           state.budget -= 1
           guard let known = names[collection], let matcher = wanted.matcher(for: known),

@@ -165,7 +165,8 @@ extension Session {
       try run { () throws(SyncError) in try resume(frame) }
     case .renewed: try run { () throws(SyncError) in try supply.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
-      .filterWanted, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk, .unreadable:
+      .filterWanted, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
+      .unreadable:
       return
     }
   }
@@ -241,7 +242,8 @@ extension Session {
       let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
       intake.take(frame)
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
-      .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered, .stopAsk, .unreadable:
+      .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
+      .unreadable:
       return
     }
   }

@@ -86,8 +86,8 @@ extension PeerNetwork {
       switch event {
       case .connected(let peer): state.sessions[id]?.connection.peer = peer
       case .caughtUp(let generation): state.sessions[id]?.connection.caughtUp = generation
-      case .oversize, .refused, .groupSplit, .damaged, .unreadable, .unreadableLog, .unreadablePeer, .groupsForgotten,
-        .overflow:
+      case .oversize, .refused, .groupSplit, .damaged, .unreadable, .unreadableLog, .unreadablePeer,
+        .groupsForgotten, .overflow:
         break
       }
       return state.sessions[id]?.current
