@@ -5,7 +5,7 @@ package struct DefectSearch {
   /// Defects that no seed has found so far: they are looked for by hand.
   package static let unfound: Set<Probe.Defect> = [
     .runUnchecked, .certificatesNotAskedFor, .policyChangeIgnored, .debtForgotten, .ownLogNotTold, .markAhead,
-    .lifeTakenBlindly,
+    .lifeTakenBlindly, .unreadableNotTold,
   ]
 
   /// What a seed comes to with nothing planted.

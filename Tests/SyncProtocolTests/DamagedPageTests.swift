@@ -139,6 +139,9 @@ import Testing
     try b.put("newer", ["n": .int(1)])
     try network.settle()
     #expect(try b.document("new") != nil && a.exists("newer"))
+    // Nobody waits for anything.
+    try network.wait(.seconds(120))
+    try network.settle()
     try Self.expectIncomplete(end, other, lost)
     // And so they do when the peers meet again.
     network.cut(end)

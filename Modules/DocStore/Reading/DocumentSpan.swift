@@ -55,13 +55,24 @@ extension IDKey {
 }
 
 extension DamagedRecord {
-  /// What is behind a failed read in a collection.
+  /// What is behind a failed read in a collection, where the document was looked for that is named.
+  ///
+  /// Beside an entry of a page that is not whole, what is not found may be that entry: any id may.
   ///
   /// - Returns: `nil` where it has nothing to do with the collection.
   /// - Throws: The failure, where it is none that can be passed over.
-  init?(_ failure: StoreError, in collection: Collection) throws(StoreError) {
-    guard let span = try DocumentSpan(failure, in: collection.id) else { return nil }
-    self.init(collection: collection.name, id: nil, number: nil, span: span)
+  init?(
+    _ failure: StoreError, in collection: Collection, id: DocumentID? = nil, number: DocumentNumber? = nil
+  ) throws(StoreError) {
+    let isOfEntry = failure.code == .corrupt && failure.damaged == nil
+    switch failure.damagedTable {
+    case .documents? where isOfEntry: self.init(collection: collection.name, id: id, number: number)
+    case .ids? where isOfEntry, .recent? where isOfEntry:
+      self.init(collection: collection.name, id: nil, number: nil, span: .ids(from: [], to: nil))
+    default:
+      guard let span = try DocumentSpan(failure, in: collection.id) else { return nil }
+      self.init(collection: collection.name, id: nil, number: nil, span: span)
+    }
   }
 }
 

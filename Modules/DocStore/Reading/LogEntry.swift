@@ -54,9 +54,9 @@ package struct LogEntry: ~Copyable {
     let (sequence, reader) = (sequence, reader)
     try pages.forEachRow(
       of: record.runs, where: isWanted,
-      missed: { (number, failure) throws(StoreError) in
-        guard let collection = reader?.catalogue.collection(number) else { throw failure }
-        if let damage = try DamagedRecord(failure, in: collection) { damaged(damage) }
+      missed: { (place, failure) throws(StoreError) in
+        guard let collection = reader?.catalogue.collection(place.collection) else { throw failure }
+        if let damage = try DamagedRecord(failure, in: collection, number: place.number) { damaged(damage) }
       }
     ) { collection, row in
       try reader?.check()
@@ -85,10 +85,10 @@ extension DocumentPages {
   /// Hands the rows of numbers, as far as there are any and they are wanted, to `body` until it returns `false`; their
   /// checks are not looked at.
   ///
-  /// `missed` gets why a row of a collection could not be looked up, and throws what is not to be passed over.
+  /// `missed` gets why a row could not be looked up, and throws what is not to be passed over.
   func forEachRow(
     of runs: [LogRun], where isWanted: (UInt32, DocumentNumber) -> Bool = { _, _ in true },
-    missed: (UInt32, StoreError) throws(StoreError) -> Void = { (_, failure) throws(StoreError) in
+    missed: (DocumentPlace, StoreError) throws(StoreError) -> Void = { (_, failure) throws(StoreError) in
       throw failure
     },
     _ body: (UInt32, borrowing DocumentRow) throws -> Bool
@@ -107,7 +107,7 @@ extension DocumentPages {
           }
           if goesOn == false { return }
         } catch let failure as StoreError {
-          try missed(place.collection, failure)
+          try missed(place, failure)
         }
       }
     }

@@ -112,7 +112,7 @@ extension ReadTransaction {
           RecordPlace(number: row.number, sequence: row.sequence), RecordView(row.record), row.summary)
       }
     } catch let failure as StoreError {
-      if let damage = try DamagedRecord(failure, in: collection) { damaged(damage) }
+      if let damage = try DamagedRecord(failure, in: collection, id: id) { damaged(damage) }
       return false
     }
     switch lookup {
@@ -190,7 +190,7 @@ extension DocumentPages {
         continue
       }
       let place = DocumentPlace(collection.id, run.numbers.lowerBound)
-      goesOn = try passing(in: collection, damaged) {
+      goesOn = try passing(place.number, in: collection, damaged) {
         try place.withKey { (key) throws(any Error) in
           try cursor.withValue(key) { stored in
             PageAccess.prefetch(stored)
@@ -207,14 +207,15 @@ extension DocumentPages {
     }
   }
 
-  /// Runs what looks a row up.
+  /// Runs what looks the row of a number up.
   ///
-  /// - Returns: `true` where it stands on a damaged page, of which `damaged` is told.
+  /// - Returns: `true` where damage is in the way, of which `damaged` is told.
   private func passing(
-    in collection: Collection, _ damaged: (DamagedRecord) -> Void, _ body: () throws -> Bool?
+    _ number: DocumentNumber, in collection: Collection, _ damaged: (DamagedRecord) -> Void,
+    _ body: () throws -> Bool?
   ) throws -> Bool? {
     do { return try body() } catch let failure as StoreError {
-      if let damage = try DamagedRecord(failure, in: collection) { damaged(damage) }
+      if let damage = try DamagedRecord(failure, in: collection, number: number) { damaged(damage) }
       return true
     }
   }
@@ -250,7 +251,7 @@ extension DocumentPages {
       let id = idKey.extracting(start..<idKey.byteCount)
       let place = DocumentPlace(collection.id, IDPages.number(value))
       let rises = order.rises(to: idKey)
-      let goesOn = try passing(in: collection, damaged) {
+      let goesOn = try passing(place.number, in: collection, damaged) {
         try place.withKey { (key) throws(any Error) -> Bool?? in
           try cursor.withValue(key) { stored in
             guard let row = DocumentRow(stored, number: place.number), row.id.isEqual(to: id), rises,

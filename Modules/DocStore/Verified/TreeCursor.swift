@@ -108,12 +108,7 @@
 
   /// To be called where nothing was found: on a page with damaged entries one of them may be what was looked for.
   func checkAbsence() throws(StoreError) {
-    guard hasDamagedEntries else { return }
-    var error = StoreError.damagedEntry(table)
-    error.damaged = DamagedPage(
-      page: page, table: table.name, message: error.message, from: leafBounds.from?.copied,
-      to: leafBounds.to?.copied)
-    throw error
+    if hasDamagedEntries { throw StoreError.damagedEntry(table) }
   }
 
   // MARK: - Moving

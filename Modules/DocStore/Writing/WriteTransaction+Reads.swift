@@ -53,11 +53,7 @@ extension WriteTransaction {
       do {
         guard case .damaged = try pages.lookUp(known.id, id, { number = $0.number }) else { return nil }
       } catch let failure as StoreError {
-        // It may be the one that an entry is of which is not whole.
-        if failure.code == .corrupt, failure.damagedTable != nil, failure.damaged == nil {
-          return DamagedRecord(collection: collection, id: id, number: nil)
-        }
-        return try DamagedRecord(failure, in: known)
+        return try DamagedRecord(failure, in: known, id: id)
       }
       return DamagedRecord(collection: collection, id: id, number: number)
     }

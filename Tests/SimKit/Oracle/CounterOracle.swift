@@ -68,7 +68,7 @@ extension Store {
       var matcher = query.matcher
       matcher.resolve(collection.keys)
       var found: [DocumentName] = []
-      try transaction.forEachRecord(in: collection) { id, _, record in
+      try transaction.forEachIntactRecord(in: collection, damaged: { _ in }) { _, id, _, record in
         if record.isAlive, matcher.matches(id, record), let name = DocumentName(id, plan.collection) {
           found.append(name)
         }

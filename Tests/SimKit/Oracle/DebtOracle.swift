@@ -161,7 +161,7 @@ extension SimPeer {
         guard let collection = try transaction.collection(info.name) else { continue }
         var state = CollectionState(keys: collection.keys)
         let tables = RecordTables(keys: collection.keys, sites: sites)
-        try transaction.forEachRecord(in: collection) { id, summary, record in
+        try transaction.forEachIntactRecord(in: collection, damaged: { _ in }) { _, id, summary, record in
           let key = try DocumentID(validating: id)
           state.documents[key] = DocumentCopy(
             record: Record(copying: record), summary: summary, vector: try record.vector(sites: sites),

@@ -298,14 +298,19 @@ struct Shadow {
 }
 
 extension Store {
-  /// The names of all documents, removed ones too.
+  /// The names of all documents, removed and damaged ones too.
   func documentNames() throws -> Set<DocumentName> {
     try read { transaction in
       var names: Set<DocumentName> = []
       for info in try transaction.collections() {
         guard let collection = try transaction.collection(info.name), let number = Int(info.name.dropFirst())
         else { continue }
-        try transaction.forEachRecord(in: collection) { id, _, _ in
+        try transaction.forEachIntactRecord(
+          in: collection,
+          damaged: { record in
+            if let id = record.id, let name = DocumentName(id.bytes.span.bytes, number) { names.insert(name) }
+          }
+        ) { _, id, _, _ in
           if let name = DocumentName(id, number) { names.insert(name) }
           return true
         }
