@@ -226,6 +226,7 @@ import CRDTCore
   }
 
   /// The same, going on behind damaged pages as ``TreeCursor/passOver(after:_:)`` does.
+  @inline(__always)
   func scan(
     _ table: MDB_dbi, from start: RawSpan, missed: (StoreError) throws(StoreError) -> Bool,
     _ body: (RawSpan, RawSpan) throws -> Bool
