@@ -151,7 +151,8 @@ let package = Package(
     .executableTarget(
       name: "torture",
       dependencies: [
-        "CLMDB", "CRDTCore", "DocStore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "CLMDB", "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tools/torture", exclude: ["run", "shim"], swiftSettings: settings))
 #endif

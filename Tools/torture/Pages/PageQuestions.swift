@@ -1,10 +1,11 @@
 import CRDTCore
 import DocStore
 import Glibc
+import SyncProtocol
 
 /// Asks a store of which one page is damaged for all that is known to be in it.
 struct PageQuestions {
-  private let path: String
+  fileprivate let path: String
   private var random: SeededGenerator
   /// Answers that were right, and those that were an error.
   private(set) var right = 0
@@ -37,7 +38,8 @@ struct PageQuestions {
 
   private mutating func ask(_ store: Store) throws {
     let count = LargeReference.count
-    // Single ones first, before anything else has met the pages.
+    // Each of them is the first to meet some of the pages.
+    if random.int(below: 3) == 0 { peer(store) }
     for _ in 0..<20 { document(random.int(below: count), store) }
     for _ in 0..<4 { update(random.int(below: count), store) }
     rows(store)
@@ -47,10 +49,11 @@ struct PageQuestions {
     evict(random.int(below: count), store)
     absent(store)
     log(store)
+    peer(store)
     while try !store.scrub() {}
   }
 
-  private mutating func judge(_ what: String, _ body: () throws -> String?) {
+  fileprivate mutating func judge(_ what: String, _ body: () throws -> String?) {
     do {
       if let found = try body() { wrong.append("\(what): \(found)") } else { right += 1 }
     } catch let error as StoreError where error.code == .corrupt {
@@ -168,6 +171,53 @@ struct PageQuestions {
         }
         return damaged > 0 || members >= LargeReference.count - 1 ? nil : "name \(members)"
       }
+    }
+  }
+}
+
+extension PageQuestions {
+  /// A peer that has nothing gets all that can be read, and is told that it has all only then.
+  private mutating func peer(_ store: Store) {
+    let otherPath = path + "-peer"
+    judge("session") {
+      Files.removeTree(otherPath)
+      let other = try Store.open(at: otherPath, options: .silent)
+      defer {
+        other.close()
+        Files.removeTree(otherPath)
+      }
+      let had = try store.read { try $0.collections().first { $0.name == "flights" }?.documentCount ?? 0 }
+      let outcome = try PagePeers.meet(store, other, asking: "SELECT * FROM flights")
+      let (count, strange) = try Self.arrived(at: other)
+      if let strange { return strange }
+      if count == had { return nil }
+      if let closed = outcome.closed {
+        guard closed.message.contains("damaged") else { return "ends with \(closed)" }
+        throw StoreError(.corrupt, closed.message, operation: "session")
+      }
+      if outcome.isCaughtUp, had - count > outcome.namedRecords {
+        return "is told as caught up with \(count) of \(had) documents, \(outcome.namedRecords) of them named"
+      }
+      guard outcome.hasNamedRange || outcome.namedRecords > 0 else {
+        return "ends with \(count) of \(had) documents, without a word"
+      }
+      throw StoreError(.corrupt, "The session named what it cannot read", operation: "session")
+    }
+  }
+
+  /// How many documents have arrived, and one that is not what it was.
+  private static func arrived(at store: Store) throws -> (count: Int, strange: String?) {
+    try store.read { tx in
+      guard let flights = try tx.collection("flights") else { return (0, nil) }
+      var (count, strange) = (0, String?.none)
+      try tx.forEachRecord(in: flights) { id, _, record in
+        count += 1
+        let n = try number(record, flights) ?? -2
+        let expected = n < 0 ? try DocumentID(.string("new one")) : try LargeReference.id(Int(n))
+        if try DocumentID(validating: id) != expected { strange = "brings \(n) under another id" }
+        return true
+      }
+      return (count, strange)
     }
   }
 }
