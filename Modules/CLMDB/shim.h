@@ -14,15 +14,6 @@ static inline void dunlin_prefetch(uintptr_t address, size_t count) {
   for (size_t offset = 0; offset < count; offset += 64) __builtin_prefetch((const void *)(address + offset));
 }
 
-/* Lets the processor know that a thread looks at something again and again. */
-static inline void dunlin_pause(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  __asm__ volatile("yield");
-#endif
-}
-
 #ifdef __linux__
 #include <errno.h>
 #include <linux/stat.h>

@@ -1,6 +1,3 @@
-import CLMDB
-import Synchronization
-
 #if canImport(Darwin)
   import Darwin
 #else
@@ -16,13 +13,6 @@ import Synchronization
   private let condition: UnsafeMutablePointer<pthread_cond_t>
   // SAFETY: the mutex keeps others away, so that nobody need watch for it while it is in use.
   @exclusivity(unchecked) private var state: State
-  /// Changes that somebody was to be woken for.
-  ///
-  /// Relaxed: who sees one late looks at the state under the lock anyway.
-  private let wakings = Atomic<UInt32>(0)
-
-  /// How long a thread that spins looks again and again before it sleeps: about what waking it takes.
-  private static var spinDuration: Duration { .microseconds(20) }
 
   init(_ state: State) {
     unsafe self.state = state
@@ -51,12 +41,7 @@ import Synchronization
   /// Runs `body` with the lock held, then wakes those who wait if `wake` is set.
   func withLock<R>(wake: Bool = false, _ body: (inout State) throws -> R) rethrows -> R {
     // Runs after the lock is given back: who is woken under it would have to wait once more.
-    defer {
-      if wake {
-        wakings.add(1, ordering: .relaxed)
-        unsafe pthread_cond_broadcast(condition)
-      }
-    }
+    defer { if wake { unsafe pthread_cond_broadcast(condition) } }
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
     return try unsafe body(&state)
@@ -64,13 +49,8 @@ import Synchronization
 
   /// Waits until `body` gives a result: it is called with the lock held, at once and after each wake-up.
   ///
-  /// - Parameters:
-  ///   - timeout: The longest that it waits.
-  ///   - spins: Whether the thread stays awake for the first moment, as what it waits for is likely to come in it.
-  ///   - body: Looks whether there is what is waited for.
   /// - Returns: `nil` when `timeout` passed first.
-  func wait<R>(for timeout: Duration? = nil, spins: Bool = false, until body: (inout State) -> R?) -> R? {
-    if spins, let result = spin(until: body) { return result }
+  func wait<R>(for timeout: Duration? = nil, until body: (inout State) -> R?) -> R? {
     let end = timeout.map { StoreOptions.systemMonotonic() + $0 }
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
@@ -84,20 +64,6 @@ import Synchronization
       guard left > .zero else { return nil }
       sleep(left)
     }
-  }
-
-  private func spin<R>(until body: (inout State) -> R?) -> R? {
-    var seen = wakings.load(ordering: .relaxed)
-    if let result = withLock({ body(&$0) }) { return result }
-    let end = StoreOptions.systemMonotonic() + Self.spinDuration
-    repeat {
-      for _ in 0..<16 { dunlin_pause() }
-      let now = wakings.load(ordering: .relaxed)
-      guard now != seen else { continue }
-      seen = now
-      if let result = withLock({ body(&$0) }) { return result }
-    } while StoreOptions.systemMonotonic() < end
-    return nil
   }
 
   private func sleep(_ duration: Duration) {

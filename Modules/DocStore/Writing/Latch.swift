@@ -6,7 +6,7 @@ final class Latch<Value>: Sendable {
 
   func wait() -> Value {
     while true {
-      if let value = value.wait(spins: true, until: { $0 }) { return value }
+      if let value = value.wait(until: { $0 }) { return value }
     }
   }
 

@@ -170,7 +170,7 @@ final class Writer: @unchecked Sendable {
   }
 
   private func nextJob() -> Job? {
-    queue.wait(spins: true) { queue -> Job?? in
+    queue.wait { queue -> Job?? in
       if let job = queue.take() { return .some(job) }
       queue.idle()
       return queue.isClosing ? .some(nil) : nil
