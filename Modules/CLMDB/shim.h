@@ -16,11 +16,25 @@ static inline void dunlin_prefetch(uintptr_t address, size_t count) {
 
 #ifdef __linux__
 #include <errno.h>
+#include <pthread.h>
 #include <linux/stat.h>
 #include <stdint.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* A GNU addition, which its header may hide. */
+extern int pthread_getattr_np(pthread_t, pthread_attr_t *);
+
+/* Bytes of the calling thread's stack; 0 where the system does not tell. */
+static inline size_t dunlin_stack_bytes(void) {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return 0;
+  size_t count = 0;
+  if (pthread_attr_getstacksize(&attributes, &count) != 0) count = 0;
+  pthread_attr_destroy(&attributes);
+  return count;
+}
 
 /* When an open file was made, in nanoseconds since 1970; 0 where its file system does not keep that. */
 static inline uint64_t dunlin_file_birth(int descriptor) {

@@ -1,7 +1,8 @@
 extension Store {
   /// Runs `body` as the only writer, and returns once what it wrote is durable.
   ///
-  /// `body` runs on the writer thread while the caller waits. When it throws, nothing is written.
+  /// `body` runs while the caller waits: on the caller's thread where nobody else writes and no task runs on it, else on
+  /// the store's. When it throws, nothing is written.
   /// - Throws: `nestedWriteTransaction` at once inside a write transaction of this store; `wouldBlock` on a thread
   ///   that tasks run on, after a second's wait for an asynchronous transaction to end; `closed`, `poisoned`,
   ///   `full`, `io`; what `body` throws.

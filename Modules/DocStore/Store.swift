@@ -119,7 +119,7 @@ public final class Store: Sendable {
   /// Calls `listener` with every commit that a snapshot taken after this call lacks, and maybe the one
   /// or two before.
   ///
-  /// It is called on the writer thread, in the order of commits, once they are durable and before their
+  /// It is called on the thread that has committed, in the order of commits, once they are durable and before their
   /// writers return; it must be quick, and cannot write by waiting.
   /// - Returns: The registration, which ends when it is let go of.
   public func onCommit(_ listener: @escaping @Sendable (Commit) -> Void) -> CommitListener {

@@ -75,6 +75,7 @@ import Testing
       let expected = Value.int(Int64(Self.count * (Self.count - 1) / 2))
       #expect(try number(engine, "SELECT SUM(v) AS n FROM c WHERE v >= 0") == expected)
       guard try store.statistics().damages.contains(where: { $0.contains("table rows") }) else { continue }
+      #expect(try number(engine, "SELECT damaged_pages AS n FROM system:vitals") == .int(1))
       met += 1
       let end = ContinuousClock.now + .seconds(60)
       while try index(of: store) == nil, ContinuousClock.now < end { Thread.sleep(forTimeInterval: 0.01) }

@@ -57,6 +57,15 @@ struct StoreThread: @unchecked Sendable {
     self.handle = handle
   }
 
+  /// Tells the calling thread from all others that run now; never 0.
+  static var current: UInt {
+    #if canImport(Darwin)
+      UInt(bitPattern: pthread_self())
+    #else
+      pthread_self()
+    #endif
+  }
+
   var isCurrent: Bool { pthread_equal(handle, pthread_self()) != 0 }
 
   /// Waits until the thread has ended.

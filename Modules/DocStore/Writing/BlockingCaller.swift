@@ -13,6 +13,9 @@ enum BlockingCaller {
   /// The runtime keeps the current task in the thread: a synchronous function that a task calls sees it, and a
   /// thread of the application's own, or of a dispatch queue, has none. All that a cooperative thread runs is tasks.
   static var isTask: Bool { unsafe withUnsafeCurrentTask { unsafe $0 != nil } }
+
+  /// Whether the calling thread may carry out a transaction in the writer's place: no task's, and with a deep stack.
+  static var mayCarryOut: Bool { !isTask && CallerStack.isDeep }
 }
 
 extension Writer {
@@ -28,6 +31,7 @@ extension Writer {
   func carryOut(
     _ job: Job, _ latch: Latch<Job.Outcome>, awaitedForm form: String?
   ) throws -> CommitReceipt {
+    if !isManual, BlockingCaller.mayCarryOut, carryOutHere(job) { return try latch.wait().get() }
     submit(job)
     guard !isManual, BlockingCaller.isTask else { return try latch.wait().get() }
     let start = StoreOptions.systemMonotonic()

@@ -6,6 +6,8 @@ struct JobQueue {
   private(set) var running: Origin?
   /// The asynchronous transaction whose body is open, and since when by the system's clock.
   private(set) var open: (interaction: Interaction, since: Duration)?
+  /// Whether a caller carries out its job itself, so that the writer's thread keeps still.
+  private(set) var isLent = false
   var isClosing = false
   /// Whether the store ends as in a crash.
   private(set) var isAbandoned = false
@@ -30,6 +32,24 @@ struct JobQueue {
     running = job.origin
     open = job.interaction.map { ($0, StoreOptions.systemMonotonic()) }
     return job
+  }
+
+  /// Lets the caller of a job carry it out, where nothing runs or waits.
+  ///
+  /// - Returns: `false` where the job has to be queued.
+  mutating func lend(for job: Job) -> Bool {
+    guard running == nil, isEmpty, !isClosing else { return false }
+    (running, isLent) = (job.origin, true)
+    return true
+  }
+
+  /// Takes in that such a job is over.
+  ///
+  /// - Returns: Whether the writer's thread has something to do.
+  mutating func takeBack() -> Bool {
+    isLent = false
+    idle()
+    return !isEmpty || isClosing
   }
 
   /// Hands over the next job if it may share the commit of a batch that has begun.

@@ -23,7 +23,7 @@ extension SystemFacts {
       "oversize_documents": statistics.oversizeCount, "file_bytes": statistics.fileBytes,
       "used_bytes": statistics.usedBytes, "map_bytes": statistics.mapBytes,
       "snapshots": statistics.readerCount, "waiting_writers": statistics.waitingWriters,
-      "connections": providers.connections.count,
+      "connections": providers.connections.count, "damaged_pages": statistics.damages.count,
     ]
     var document = figures.mapValues { Value.int(Int64($0)) }
     document["_id"] = .string("\(site)")
