@@ -22,7 +22,9 @@ final class Writer: @unchecked Sendable {
   private let published: Monitor<Catalogue>
   let ended = Monitor(false)
   private let thread = Monitor<StoreThread?>(nil)
-  /// The thread of a caller that carries out its own job; 0 for none. Relaxed: it is compared with the reader's own.
+  /// The thread of a caller that carries out its own job; 0 for none.
+  ///
+  /// Relaxed: each thread compares it with itself.
   private let borrower = Atomic<UInt>(0)
   private let watch: WaitWatch
   private(set) var environment: Environment?
