@@ -85,6 +85,10 @@ import Testing
       _ = try engine.execute("UPDATE c SET v = v + 1 WHERE v >= 0")
       let moved = try number(engine, "SELECT COUNT(*) AS n FROM c WHERE v > \(Self.count / 2)")
       #expect(moved == .int(Int64(Self.count / 2)))
+      // What is left of the old one does not stand in the way, and is gone then.
+      try store.compact()
+      #expect(try store.verify().isIntact)
+      #expect(try number(engine, "SELECT COUNT(*) AS n FROM c WHERE v > \(Self.count / 2)") == moved)
     }
     #expect(met == 2)
   }

@@ -30,14 +30,19 @@ final class DamagedIndexes: Sendable {
   ///   - from: The least key that may stand there; `nil` for the least of all.
   ///   - to: A key that stands behind it; `nil` for none.
   func note(from: [UInt8]?, to: [UInt8]?) {
-    let first = from.flatMap { RowValue.index(of: $0.rawBytes) } ?? 0
-    let last = to.flatMap { RowValue.index(of: $0.rawBytes) } ?? .max
     let wake = state.withLock { state in
-      state.ranges.append(first...max(first, last))
+      state.ranges.append(Self.range(from: from, to: to))
       hasAny.store(true, ordering: .relaxed)
       return state.wake
     }
     wake?()
+  }
+
+  /// The numbers of indexes whose rows may stand on a page, by the keys that may.
+  static func range(from: [UInt8]?, to: [UInt8]?) -> ClosedRange<UInt32> {
+    let first = from.flatMap { RowValue.index(of: $0.rawBytes) } ?? 0
+    let last = to.flatMap { RowValue.index(of: $0.rawBytes) } ?? .max
+    return first...max(first, last)
   }
 
   /// Whether the rows of an index may stand on a damaged page.

@@ -64,8 +64,14 @@ struct StoreCopy {
     let first = try unsafe LMDBTransaction(draft: engine.handle)
     let targets = try Tables(first.access, create: true)
     try first.commit()
+    let live = try liveIndexes()
     for (table, target) in zip(all, targets.all) {
-      try unsafe copy(table.table, to: target.table, engine.handle, &meter)
+      try unsafe copy(table.table, to: target.table, engine.handle, &meter) { (failure) throws(StoreError) in
+        guard table.table == tables.rows, let page = failure.damaged,
+          !live.contains(where: DamagedIndexes.range(from: page.from, to: page.to).contains)
+        else { throw failure }
+        return true
+      }
     }
     if let identity {
       let last = try unsafe LMDBTransaction(draft: engine.handle)
@@ -76,9 +82,17 @@ struct StoreCopy {
     try meter.finish()
   }
 
-  /// Copies one table, a batch to a transaction.
+  /// The numbers of indexes that are not dropped: of others rows may be missing.
+  private func liveIndexes() throws -> [UInt32] {
+    let names = try DocumentPages(access: source, tables: tables).collections().sorted { $0.id < $1.id }
+    return try source.indexes(tables, names: names.map(\.name)).map(\.index)
+      .filter { $0.phase != .dropping }.map(\.number)
+  }
+
+  /// Copies one table, a batch to a transaction; goes on behind a damaged page where `missed` says so.
   private func copy(
-    _ table: MDB_dbi, to target: MDB_dbi, _ engine: OpaquePointer, _ meter: inout ProgressMeter
+    _ table: MDB_dbi, to target: MDB_dbi, _ engine: OpaquePointer, _ meter: inout ProgressMeter,
+    missed: EntryCursor.Missed
   ) throws {
     var next: [UInt8]? = []
     while let start = next {
@@ -86,7 +100,7 @@ struct StoreCopy {
       var bytes = 0
       let transaction = try unsafe LMDBTransaction(draft: engine)
       let access = transaction.access
-      try source.scan(table, from: start.rawBytes) { key, value in
+      try source.scan(table, from: start.rawBytes, missed: missed) { key, value in
         if bytes > Self.batchBytes {
           next = unsafe key.withUnsafeBytes { unsafe Array($0) }
           return false
