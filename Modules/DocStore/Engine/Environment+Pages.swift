@@ -1,4 +1,5 @@
 import CLMDB
+import CRDTCore
 
 #if canImport(Darwin)
   import Darwin
@@ -32,7 +33,9 @@ extension Environment {
       base: base, mapPages: info.me_mapsize / pageBytes, openedPages: info.me_last_pgno + 1,
       trustsPages: options.trustsPages
     ) { damaged, isTold in
-      if damaged.table == StoreTable.rows.name { damagedIndexes.note(from: damaged.from, to: damaged.to) }
+      if damaged.table.isSame(as: StoreTable.rows.name) {
+        damagedIndexes.note(from: damaged.from, to: damaged.to)
+      }
       if isTold { options.write(.error, StoreError(damaged, operation: "read").message) }
     }
   }

@@ -97,7 +97,7 @@ struct StoreTable: Hashable, Sendable {
 
   /// A named table; `nil` for one of another release.
   init?(named name: String) {
-    guard let place = Tables.names.firstIndex(of: name) else { return nil }
+    guard let place = Tables.names.firstIndex(where: { $0.isSame(as: name) }) else { return nil }
     rawValue = place
   }
 

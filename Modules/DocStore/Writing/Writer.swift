@@ -434,7 +434,7 @@ final class Writer: @unchecked Sendable {
       .writeInsideRead:
       return
     // Met before anything was written there; what is on the disk is known.
-    case .corrupt where error.operation == StoreError.meeting: return
+    case .corrupt where error.operation.isSame(as: StoreError.meeting): return
     default:
       poison(by: error)
     }
