@@ -38,6 +38,22 @@ import Testing
     }
   }
 
+  @Test func `indexes and declared fields whose names are spelled alike are two`() throws {
+    let names = ["caf\u{e9}", "cafe\u{301}"]
+    for (number, name) in names.enumerated() {
+      try insert(name, 1, id: Int64(number))
+      _ = try engine.execute("CREATE INDEX `\(name)` ON c (`\(name)`)")
+    }
+    _ = try engine.execute("DROP INDEX `\(names[1])` ON c")
+    let left = try store.read { snapshot in
+      try snapshot.indexes(of: try #require(try snapshot.collection("c"))).map(\.definition.name)
+    }
+    #expect(left.map { TextKey($0) } == [TextKey(names[0])])
+    _ = try engine.execute("CREATE INDEX IF NOT EXISTS `\(names[1])` ON c (`\(names[1])`)")
+    #expect(try rows("SELECT COUNT(*) AS n FROM system:indexes") == [["n": .int(2)]])
+    _ = try engine.execute("SELECT * FROM COLLECTION c (`\(names[0])` COUNTER, `\(names[1])` REGISTER)")
+  }
+
   @Test(arguments: names)
   func `a field of any name is read, written, indexed and removed`(
     name: String, dql: String, builder: String

@@ -1,3 +1,4 @@
+import CRDTCore
 import Synchronization
 
 /// Where in the source a snapshot was taken, for the log.
@@ -5,7 +6,9 @@ struct SourcePlace: Hashable, Sendable {
   let file: StaticString
   let line: UInt
 
-  static func == (a: SourcePlace, b: SourcePlace) -> Bool { a.line == b.line && a.text == b.text }
+  static func == (a: SourcePlace, b: SourcePlace) -> Bool {
+    a.line == b.line && a.text.isSame(as: b.text)
+  }
   func hash(into hasher: inout Hasher) { hasher.combine(line) }
 
   var text: String { "\(file):\(line)" }

@@ -1,4 +1,5 @@
 import CLMDB
+import CRDTCore
 
 #if canImport(Darwin)
   import Darwin
@@ -40,7 +41,7 @@ struct StoreFiles {
       guard isDirectory(path) else { throw StoreError(engine: ENOTDIR, "mkdir", path: path) }
     case ENOENT:
       let parent = parent(of: path)
-      guard parent != path else { throw StoreError(engine: ENOENT, "mkdir", path: path) }
+      guard !parent.isSame(as: path) else { throw StoreError(engine: ENOENT, "mkdir", path: path) }
       try makeDirectory(parent, &made)
       guard unsafe mkdir(path, 0o700) == 0 else { throw StoreError(engine: errno, "mkdir", path: path) }
       made.append(path)

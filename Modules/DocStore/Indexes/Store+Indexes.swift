@@ -1,3 +1,5 @@
+import CRDTCore
+
 extension Store {
   /// Creates an index and gives every document its row, while others go on reading and writing.
   ///
@@ -51,7 +53,7 @@ extension Store {
   ///
   /// - Throws: `indexNotFound`; else as ``write(origin:_:)``.
   public func dropIndex(_ name: String, on collection: String) throws {
-    let number = try write { try $0.dropIndex({ $0.definition.name == name }, in: collection) }.0
+    let number = try write { try $0.dropIndex({ $0.definition.name.isSame(as: name) }, in: collection) }.0
     guard let number else { throw Self.noIndex(name, collection) }
     while try !write({ [slice] in try $0.removeRows(ofIndex: number, until: slice.end()) }).0 {}
   }
@@ -59,7 +61,8 @@ extension Store {
   /// As the form that blocks.
   public func dropIndex(_ name: String, on collection: String) async throws {
     let slice = slice
-    let number = try await write { try $0.dropIndex({ $0.definition.name == name }, in: collection) }.0
+    let number = try await write { try $0.dropIndex({ $0.definition.name.isSame(as: name) }, in: collection) }
+      .0
     guard let number else { throw Self.noIndex(name, collection) }
     while try await !write({ try $0.removeRows(ofIndex: number, until: slice.end()) }).0 {}
   }

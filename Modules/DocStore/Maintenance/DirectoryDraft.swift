@@ -17,7 +17,9 @@ struct DirectoryDraft {
   /// - Throws: `exists` when there is anything at the path; `notFound`, `permission`, `io`.
   init(of given: String, operation: String) throws(StoreError) {
     var path = given
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") {
+      path = String(path.utf8.dropLast()) ?? ""
+    }
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw StoreError(.notFound, "The new store's path is empty or contains a NUL", operation: operation)
     }

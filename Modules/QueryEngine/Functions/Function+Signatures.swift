@@ -1,3 +1,5 @@
+import CRDTCore
+
 extension Function {
   /// How many arguments a call takes; `.max` is any number.
   package var arity: ClosedRange<Int> {
@@ -29,7 +31,7 @@ extension Function {
 
   /// The function of a name in lower case, also under its other names.
   package init?(name: String) {
-    switch name {
+    switch TextKey(name) {
     case "character_length": self = .charLength
     case "position": self = .position
     case "ifmissingornull": self = .coalesce
@@ -48,7 +50,7 @@ enum CastType {
   static let names = ["boolean", "integer", "float", "string", "binary"]
 
   init?(name: String) {
-    switch name {
+    switch TextKey(name) {
     case "boolean", "bool": self = .boolean
     case "integer", "int", "bigint": self = .integer
     case "float", "double", "real": self = .float

@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// Queries inside of expressions.
 extension Parser {
   /// `(SELECT …)` after IN or EXISTS: a query that reads nothing of the statement around it.
@@ -8,7 +10,7 @@ extension Parser {
     bareKeys = .fields
     let query = try parseSelect()
     (qualifier, bareKeys) = outer
-    if word == "IN" {
+    if word.isSame(as: "IN") {
       switch query.projection {
       case .countAll: break
       case .columns(let columns) where columns.count == 1: break

@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// Types that statements declare for fields: `(f MAP(g REGISTER), n COUNTER)`.
 extension Parser {
   mutating func parseTypes() throws(QueryError) -> [FieldDeclaration] {
@@ -7,10 +9,10 @@ extension Parser {
       repeat {
         let start = parser.current
         let name = try parser.parseName("a field's name")
-        guard !fields.contains(where: { $0.name == name }) else {
+        guard !fields.contains(where: { $0.name.isSame(as: name) }) else {
           throw parser.failure(.syntax, "a field's type is declared twice", at: start)
         }
-        guard name != "_id" else {
+        guard !name.isSame(as: "_id") else {
           throw parser.failure(.syntax, "the id of a document has no type to declare", at: start)
         }
         try parser.count(1)

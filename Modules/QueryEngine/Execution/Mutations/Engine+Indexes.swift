@@ -1,3 +1,4 @@
+import CRDTCore
 import DocStore
 
 /// CREATE INDEX and DROP INDEX, which take transactions of their own, slice by slice.
@@ -59,7 +60,7 @@ extension Engine {
   private func hasIndex(_ name: String, on collection: String) throws -> Bool {
     try store.read { transaction in
       guard let collection = try transaction.collection(collection) else { return false }
-      return try transaction.indexes(of: collection).contains { $0.definition.name == name }
+      return try transaction.indexes(of: collection).contains { $0.definition.name.isSame(as: name) }
     }
   }
 }

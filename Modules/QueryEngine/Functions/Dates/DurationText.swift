@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// Lengths of time as texts: `1h30m`, `1.5s`, `250ms`, or `P1DT2H30M` as in ISO 8601.
 enum DurationText {
   private static let units: [(name: String, milliseconds: Int64)] = [
@@ -45,10 +47,10 @@ enum DurationText {
     let name = String(Substring(letters))
     rest = rest.dropFirst(letters.count)
     guard let whole = Int64(String(Substring(digits))), whole < 1 << 50, fraction.utf8.count <= 9,
-      let unit = units.first(where: { $0.name == (isISO ? name.lowercased() : name) })
+      let unit = units.first(where: { $0.name.isSame(as: isISO ? name.lowercased() : name) })
     else { return nil }
-    let isDay = ["w", "d"].contains(unit.name)
-    guard !isISO || isDay != isTime && unit.name != "ms" else { return nil }
+    let isDay = unit.name.isSame(as: "w") || unit.name.isSame(as: "d")
+    guard !isISO || isDay != isTime && !unit.name.isSame(as: "ms") else { return nil }
     let (scaled, overflow) = whole.multipliedReportingOverflow(by: unit.milliseconds)
     let part = fraction.isEmpty ? 0 : (Double("0." + fraction) ?? 0) * Double(unit.milliseconds)
     return overflow ? nil : scaled.addingReportingOverflow(Int64(part.rounded())).partialValue
@@ -65,7 +67,7 @@ enum DurationText {
     if hours > 0 { text += "\(hours)h" }
     if total >= 60_000 { text += "\(minutes)m" }
     var fraction = rest == 0 ? "" : "." + DateText.padded(Int(rest), 3)
-    while fraction.hasSuffix("0") { fraction.removeLast() }
+    while fraction.utf8.last == UInt8(ascii: "0") { fraction.removeLast() }
     return text + "\(seconds)\(fraction)s"
   }
 }
