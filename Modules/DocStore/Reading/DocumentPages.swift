@@ -39,10 +39,15 @@ struct DocumentPages {
       }
       var isFound = false
       let place = DocumentPlace(DocumentPath.collection(of: path) ?? 0, number)
-      _ = try visitRow(at: place) { row in
-        guard row.id.isEqual(to: DocumentPath.id(of: path)) else { return }
-        isFound = true
-        try body(row)
+      do {
+        _ = try visitRow(at: place) { row in
+          guard row.id.isEqual(to: DocumentPath.id(of: path)) else { return }
+          isFound = true
+          try body(row)
+        }
+      } catch let error as StoreError where error.damagedTable == .documents && !isFound && remembered != nil
+      {
+        // It stood where an entry is damaged; whether it is the one, the ids tell.
       }
       if isFound { return .found }
       if remembered == nil { return .damaged }
