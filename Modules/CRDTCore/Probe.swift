@@ -9,6 +9,7 @@ package enum Probe {
   package enum Defect: String, CaseIterable, Sendable {
     /// A damaged record is sent as it stands.
     case damagedRecordSent
+    /// A peer does not tell the other one that it cannot read all of its store.
     case unreadableNotTold
     /// A store that was put back goes on under the site it had.
     case siteNotRenewed

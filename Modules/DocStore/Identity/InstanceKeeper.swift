@@ -4,7 +4,7 @@ import CRDTCore
 ///
 /// A session that only reads changes nothing. The first commit of a session carries a new nonce; soon after
 /// it the file learns that, and at the end of the session how far the log had come.
-// SAFETY: used by the thread that opens the store, then by the writer thread alone.
+// SAFETY: used by the thread that opens the store, then by the thread that writes alone.
 final class InstanceKeeper: @unchecked Sendable {
   /// Whose entries this session writes.
   private(set) var identity: StoreIdentity

@@ -27,7 +27,7 @@ extension Store {
 
   /// Calls `listener` whenever the store has become a site of its own after it was opened.
   ///
-  /// It is called on the writer thread, before anything is written as the new site; it must be quick, and cannot
+  /// It is called on the thread that writes, before anything is written as the new site; it must be quick, and cannot
   /// write by waiting.
   /// - Returns: The registration, which ends when it is let go of.
   public func onSiteChange(_ listener: @escaping @Sendable (IdentityChange) -> Void) -> CommitListener {

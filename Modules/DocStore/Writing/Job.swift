@@ -5,8 +5,8 @@ struct Interaction: Sendable {
 }
 
 /// One transaction on its way to the writer thread.
-// SAFETY: `body` is taken once, by whoever holds the job after the queue gave it up: the writer thread,
-// or the canceller; all else never changes, or is guarded by the queue's lock.
+// SAFETY: `body` is taken once, by whoever holds the job after the queue gave it up, or was
+// lent for it: the thread that writes, or the canceller; all else never changes, or is guarded by the queue's lock.
 final class Job: @unchecked Sendable {
   typealias Outcome = Result<CommitReceipt, any Error>
 

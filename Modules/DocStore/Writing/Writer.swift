@@ -9,8 +9,9 @@ import Synchronization
 #endif
 
 /// The thread that writes: it takes jobs in order, and those that wait share one sync.
-// SAFETY: `state`, `environment` and what is under way belong to the writer thread once it runs, or, driven by
-// hand, to the one thread at a time that uses the store; the rest is guarded or never changes.
+// SAFETY: `state`, `environment` and what is under way belong to one thread at a time: to the writer's, or to a caller's
+// while the queue is lent, which the queue's lock hands over; driven by hand, to whoever uses the store. The rest is
+// guarded or never changes.
 final class Writer: @unchecked Sendable {
   private(set) var settings: WriterSettings
   let listeners = CommitListeners()
