@@ -206,6 +206,37 @@ import Testing
     }
   }
 
+  @Test func `a damaged entry that a comparison needs is a finding, and ends no verification`() throws {
+    try fixture.store.write { tx in for n in 20..<40 { _ = try tx.remove(DocumentID("\(n)"), in: "cars") } }
+    try clock.pass(days: 8, fixture.store)
+    fixture.store.close()
+    // What is remembered of a document that was forgotten, and the last id: the keys stay in order.
+    let url = URL(fileURLWithPath: fixture.dataPath)
+    let whole = try Data(contentsOf: url)
+    var (found, cutShort) = (0, 0)
+    let forgotten = try [0, 0, 0, 1] + DocumentID("25").bytes
+    let certificate = withUnsafeBytes(of: HashLanes(forgotten.span.bytes).first.bigEndian) { Data($0) }
+    for key in [certificate, try Data([1] + DocumentID("99").bytes)] {
+      var start = whole.startIndex
+      while let place = whole.range(of: key, in: start..<whole.endIndex) {
+        start = place.upperBound
+        var data = whole
+        data[place.upperBound - 1] ^= 0x40
+        try data.write(to: url)
+        try fixture.reopen()
+        let report = try fixture.store.verify()
+        found += report.isIntact ? 0 : 1
+        cutShort += report.areIndexesChecked ? 0 : 1
+        #expect(!report.isIntact || report.areIndexesChecked)
+        fixture.store.close()
+      }
+    }
+    #expect(found == 2 && cutShort > 0, "\(found), \(cutShort)")
+    try whole.write(to: url)
+    try fixture.reopen()
+    #expect(try fixture.store.verify().isIntact)
+  }
+
   @Test func `finds nothing wrong while others write, and can be stopped`() async throws {
     let store = fixture.store
     let isDone = CountBox()

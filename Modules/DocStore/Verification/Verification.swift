@@ -7,12 +7,14 @@ struct Verification {
   private let progress: (MaintenanceProgress) throws -> Void
   private var damagedTables: Set<TextKey> = []
 
-  /// What later parts of the store add: each reports what is wrong with its own tables.
-  private static let further: [@Sendable (borrowing ReadTransaction, (String) -> Void) throws -> Void] = [
-    { transaction, report in try transaction.checkIndexes(report) },
-    { transaction, report in try transaction.checkExpiry(report) },
-    { transaction, report in try transaction.checkLog(report) },
-  ]
+  /// What stands in several tables, and has to fit.
+  private static let comparisons:
+    [@Sendable (borrowing ReadTransaction, inout VerificationReport) throws -> Void] = [
+      { transaction, report in try transaction.checkIDs(&report) },
+      { transaction, report in try transaction.checkIndexes { report.note(.index, $0) } },
+      { transaction, report in try transaction.checkExpiry { report.note(.index, $0) } },
+      { transaction, report in try transaction.checkLog { report.note(.index, $0) } },
+    ]
 
   init(
     _ file: PageFile, _ progress: @escaping (MaintenanceProgress) throws -> Void, found: [PageDamage] = []
@@ -73,12 +75,15 @@ struct Verification {
   /// Compares what stands in several tables, by way of the engine: only where all pages are whole.
   static func compare(_ transaction: borrowing ReadTransaction, _ report: inout VerificationReport) throws {
     guard !report.damages.contains(where: { $0.kind == .page }) else { return }
-    try transaction.checkIDs(&report)
-    for check in further {
-      var messages: [String] = []
-      try check(transaction) { messages.append($0) }
-      for message in messages { report.note(.index, message) }
-    }
     report.areIndexesChecked = true
+    for comparison in comparisons {
+      do {
+        try comparison(transaction, &report)
+      } catch let error as StoreError where error.code == .corrupt {
+        // An entry it needs is out of reach, and so is what it would have said of the rest.
+        report.note(.entry, "\(error.message), so that not all tables were compared")
+        report.areIndexesChecked = false
+      }
+    }
   }
 }

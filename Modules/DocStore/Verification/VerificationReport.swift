@@ -43,7 +43,8 @@ public struct VerificationReport: Sendable {
   public internal(set) var pageCount = 0
   /// Pages that nothing refers to and that no free list has: lost room, no damage; compaction gets it back.
   public internal(set) var lostPages = 0
-  /// Whether indexes were compared with their documents, which is only done where all pages are whole.
+  /// Whether indexes, and the store's own tables, were compared with the documents, which is only possible where all
+  /// pages, and the entries they are compared by, are whole.
   public internal(set) var areIndexesChecked = false
 
   public var isIntact: Bool { damageCount == 0 }
