@@ -15,7 +15,6 @@ public struct ApplyBatch: Sendable {
   /// Documents that are no longer wanted here.
   let leaving: [LeaveDesk.Candidate]
   private let shared: SessionShared
-  private let features: Features
   /// Collections of which documents come in.
   private let accepted: Set<TextKey>
   /// Pieces of large groups to be put aside.
@@ -35,7 +34,6 @@ public struct ApplyBatch: Sendable {
     self.evictionEpoch = evictionEpoch
     self.leaving = leaving
     shared = context.shared
-    features = context.features
     self.accepted = accepted
     self.pieces = pieces
     self.forgotten = forgotten
@@ -98,7 +96,7 @@ extension ApplyBatch {
     var group = group
     group.removeDocuments { !accepted.contains($0.collection) }
     let component = StagedComponent(
-      step.id, features: features, accepts: { accepted.contains($0) },
+      step.id, accepts: { accepted.contains($0) },
       select: { try shared.leaves.without(left: $0, in: transaction) })
     guard !components.isTorn(step.id), !Probe.defect(.componentPublishedInParts) else {
       try component.publish(with: group, in: transaction, &outcome)

@@ -38,8 +38,6 @@ public struct SessionConfiguration: Sendable {
 
   /// The protocol versions offered; for tests of the negotiation.
   package var versions: ClosedRange<UInt16> = SyncLimits.versions
-  /// The abilities offered; for tests of every mixture.
-  package var features: Features = .supported
   /// Whether the driver packs pieces of large groups for the session, on other threads.
   package var packsOutside = false
   /// Numbers that shape behaviour; for tests and simulations.

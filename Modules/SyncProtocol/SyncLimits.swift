@@ -1,11 +1,9 @@
 /// Bounds of the protocol and of a session's memory.
 package enum SyncLimits {
   /// The versions this release speaks.
-  package static let versions: ClosedRange<UInt16> = 1...1
+  package static let versions: ClosedRange<UInt16> = 2...2
   /// The most that a frame's length field may say.
   package static let frameBytes = 128 << 10
-  /// Bytes that a frame of the long form adds to its payload: length, type and checksum.
-  package static let frameOverhead = 9
   /// Bytes of a peer's or an application's name in hello.
   package static let nameBytes = 256
   /// Encoded bytes of one subscription.

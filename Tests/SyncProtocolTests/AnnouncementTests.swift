@@ -30,14 +30,9 @@ import Testing
       isHeld: isHeld, leaves: leaves)
   }
 
-  private func open(_ features: Features = .mesh) throws -> RawPeer {
-    let raw = try RawPeer { $0.features = features }
-    try raw.peer.subscribe("SELECT * FROM things")
-    raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
-    raw.start()
-    var hello = RawPeer.hello
-    hello.features = features
-    raw.send(.hello) { hello.encode(to: &$0) }
+  private func open() throws -> RawPeer {
+    let raw = try RawPeer()
+    try raw.open(subscribing: "SELECT * FROM things")
     return raw
   }
 
@@ -71,15 +66,6 @@ import Testing
     #expect(raw.closed?.code == .malformed)
   }
 
-  @Test func `a peer that did not offer announcements is not listened to`() throws {
-    let raw = try RawPeer { $0.features = .mesh }
-    try raw.open(subscribing: "SELECT * FROM things")
-    raw.send(.announce) { Announcement([[try? document("a")].compactMap { $0 }]).encode(to: &$0) }
-    raw.send(.prune) { Prune(settled: 9).encode(to: &$0) }
-    #expect(raw.closed == nil)
-    #expect(raw.sent(.want).isEmpty)
-  }
-
   @Test func `what is announced is wanted once, and compared when it never comes`() throws {
     let raw = try open()
     // The first reconciliation finds nothing.
@@ -103,10 +89,8 @@ import Testing
     #expect(raw.closed == nil)
   }
 
-  /// Where announcements are told of in their order, and where a log is walked.
-  @Test(arguments: [Features.mesh, .cursors])
-  func `what leaves before it is here is wanted when it has come`(features: Features) throws {
-    let raw = try open(features)
+  @Test func `what leaves before it is here is wanted when it has come`() throws {
+    let raw = try open()
     try raw.sendDocument("a", ["n": .int(2)])
     let announcement = Announcement([[try document("a", leaves: true)]])
     raw.send(.announce) { announcement.encode(to: &$0) }

@@ -84,15 +84,6 @@ import Testing
     #expect(try pair.framesOfMeeting().count == 4)
   }
 
-  @Test func `without the ability what changed since is announced, and asked for`() throws {
-    let pair = try Pair()
-    pair.network.configure = { $0.features.remove(.unaskedChanges) }
-    try pair.a.put("d3", ["n": .int(-3)])
-    let frames = try pair.framesOfMeeting()
-    #expect(frames.contains(.announce) && frames.contains(.want) && !frames.contains(.compare))
-    #expect(try pair.b.documents() == pair.a.documents())
-  }
-
   @Test func `who has met later writes elsewhere asks for the earlier ones that it lacks`() throws {
     let pair = try Pair()
     let other = try pair.network.addPeer("c")
@@ -149,13 +140,9 @@ import Testing
     #expect(try pair.b.documents() == pair.a.documents())
   }
 
-  @Test(arguments: [true, false])
-  func `what changed at both ends crosses once in each direction`(isUnasked: Bool) throws {
+  @Test func `what changed at both ends crosses once in each direction`() throws {
     let pair = try Pair(documents: 400)
-    pair.network.configure = { configuration in
-      configuration.packsOutside = false
-      if !isUnasked { configuration.features.remove(.unaskedChanges) }
-    }
+    pair.network.configure = { $0.packsOutside = false }
     try pair.a.subscribe("SELECT * FROM things")
     for _ in 0..<2 { try pair.meet() }
     for (peer, field) in [(pair.a, "x"), (pair.b, "y")] {
@@ -171,7 +158,7 @@ import Testing
       if let type = FrameType(of: bytes) { types[type, default: 0] += 1 }
     }
     #expect((types[.have], types[.compare]) == (nil, nil))
-    #expect((types[.announce] == nil, types[.want] == nil) == (isUnasked, isUnasked))
+    #expect((types[.announce], types[.want]) == (nil, nil))
     #expect(first.session.statistics.documentsSent == 100)
     #expect(second.session.statistics.documentsSent == 100)
     // What both came to is compared in the end.
@@ -183,12 +170,8 @@ import Testing
     #expect(!later.contains(.want) && !later.contains(.have))
   }
 
-  @Test(arguments: [true, false])
-  func `what one sends unasked, over a long way, another that announces it is not asked for`(
-    isUnasked: Bool
-  ) throws {
+  @Test func `what one sends unasked, over a long way, another that announces it is not asked for`() throws {
     let timed = TimedNetwork(seed: 5)
-    timed.network.configure = { if !isUnasked { $0.features.remove(.unaskedChanges) } }
     let (a, b, c) = (
       try timed.network.addPeer("a"), try timed.network.addPeer("b"), try timed.network.addPeer("c")
     )
@@ -218,7 +201,7 @@ import Testing
     let sent = try meet(a, c, b)
     #expect(try b.documents() == a.documents())
     #expect(sent.reduce(0, +) <= 315, "\(sent)")
-    if isUnasked { #expect(sent[0] >= 290) }
+    #expect(sent[0] >= 290)
   }
 
   @Test func `what is announced as held is answered with what the sender had before`() throws {
@@ -388,22 +371,11 @@ import Testing
     #expect(!frames.contains(.compare))
   }
 
-  @Test func `peers without the ability compare`() throws {
-    let pair = try Pair()
-    pair.network.configure = { if $0.peerName == "a" { $0.features.remove(.cursors) } }
-    #expect(try pair.framesOfMeeting().contains(.compare))
-  }
-
   // MARK: - The rule, against a sender that is played by hand
 
   private func follower() throws -> RawPeer {
     let raw = try RawPeer()
-    try raw.peer.subscribe("SELECT * FROM things")
-    raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
-    raw.start()
-    var hello = RawPeer.hello
-    hello.features = .supported.subtracting(.numberedFrames)
-    raw.send(.hello) { hello.encode(to: &$0) }
+    try raw.open(subscribing: "SELECT * FROM things")
     raw.send(.answer) { out in
       out.writeVarint(1)
       out.writeVarint(1)
@@ -463,11 +435,7 @@ import Testing
       let bytes = damage ? Array(cursor.bytes.dropLast()) : cursor.bytes
       try raw.peer.write { try $0.setCursor(bytes, of: RawPeer.hello.site) }
       let again = RawPeer(on: raw)
-      var hello = RawPeer.hello
-      hello.features = .supported.subtracting(.numberedFrames)
-      again.perform(again.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
-      again.start()
-      again.send(.hello) { hello.encode(to: &$0) }
+      try again.open()
       #expect(again.sent(.resume).isEmpty)
       #expect(again.sent(.compare).count == 1)
     }

@@ -315,23 +315,6 @@ import Testing
     #expect(other.caughtUp == nil)
   }
 
-  @Test func `a peer without the ability is not told that all is sent`() throws {
-    let network = TestNetwork()
-    network.features = { $0.isSame(as: "b") ? .supported.subtracting(.unreadable) : .supported }
-    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
-    try Self.fill(a, groupsOf: 40)
-    let lost = try Self.damage(.rows, at: a)
-    try b.subscribe(Self.query)
-    let (end, other) = try network.connect(a, b)
-    try network.settle()
-    #expect(try Self.names(at: b) == Self.all.subtracting(lost))
-    #expect(other.caughtUp == nil && !other.session.progress.isCaughtUp)
-    #expect(end.session.progress.confirmedSequence == nil && end.closed == nil)
-    try a.put("new", ["n": .int(1)])
-    try network.settle()
-    #expect(try b.document("new") != nil)
-  }
-
   @Test func `a peer that is not told takes itself for caught up`() throws {
     try Probe.$plan.withValue(Probe.Plan(defects: [.unreadableNotTold])) {
       let network = TestNetwork()

@@ -65,32 +65,6 @@ import Testing
     #expect(sender.closed?.code == .peerClosed)
   }
 
-  @Test func `changes that come faster than the link are found by comparing`() throws {
-    let network = TestNetwork()
-    network.configure = {
-      $0.liveQueueBytes = 20_000
-      $0.initialWindowBytes = 8 << 10
-      $0.features.remove(.mesh)
-    }
-    let a = try network.addPeer("a")
-    let b = try network.addPeer("b")
-    try b.subscribe("SELECT * FROM things")
-    let (sender, receiver) = try network.connect(a, b)
-    try network.settle()
-    receiver.holdsApplies = true
-    var random = SeededGenerator(seed: 6)
-    for index in 0..<100 {
-      try a.put(
-        "d\(index)", ["bytes": .bytes((0..<1_000).map { _ in UInt8(truncatingIfNeeded: random.next()) })])
-    }
-    try network.settle()
-    #expect(sender.events.contains(.overflow))
-    receiver.holdsApplies = false
-    try network.settle()
-    #expect(try b.documents() == a.documents())
-    #expect(try network.debts().isEmpty)
-  }
-
   @Test func `what a session was never told of is found by comparing`() throws {
     let network = TestNetwork()
     let a = try network.addPeer("a")

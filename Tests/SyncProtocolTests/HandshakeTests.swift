@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Foundation
 import SyncProtocol
 import TestKit
 import Testing
@@ -19,15 +20,37 @@ import Testing
     try raw.open()
     #expect(raw.closed == nil)
     #expect(raw.session.peer?.name == "hand")
-    #expect(raw.events.contains { if case .connected(let info) = $0 { info.version == 1 } else { false } })
+    #expect(raw.events.contains { if case .connected(let info) = $0 { info.version == 2 } else { false } })
   }
 
   @Test func `a peer of later versions too is spoken to in the latest common one`() throws {
     #expect(try answer { $0.versions = 1...9 } == nil)
   }
 
-  @Test func `a peer without a common version is refused`() throws {
-    #expect(try answer { $0.versions = 2...9 }?.code == .versionMismatch)
+  @Test(arguments: [1...1, 3...9] as [ClosedRange<UInt16>])
+  func `a peer without a common version is refused`(versions: ClosedRange<UInt16>) throws {
+    #expect(try answer { $0.versions = versions }?.code == .versionMismatch)
+  }
+
+  /// Its frame is one that was recorded then.
+  @Test func `a peer that speaks version 1 is told that its version is not spoken here`() throws {
+    let url = try #require(
+      Bundle.module.url(forResource: "hello-v1", withExtension: "bin", subdirectory: "Golden"))
+    let raw = try RawPeer()
+    raw.start()
+    raw.receive([UInt8](try Data(contentsOf: url)))
+    #expect(raw.closed?.code == .versionMismatch)
+    #expect(raw.closed?.message == "This peer speaks versions 2 to 2, the other 1 to 1")
+    let bye = try #require(raw.sent(.bye).first)
+    var reader = ByteReader(bye.span.bytes)
+    #expect(try reader.readString() == "versionMismatch")
+  }
+
+  @Test func `what a later release is able to do beside is passed over`() throws {
+    #expect(try answer { $0.reserved = .max } == nil)
+    let raw = try RawPeer()
+    raw.start()
+    #expect(try hello(of: raw).reserved == 0)
   }
 
   @Test func `a peer of another application is refused`() throws {
@@ -101,6 +124,31 @@ import Testing
     #expect(raw.closed?.code == .outOfOrder)
   }
 
+  @Test func `only the first frame has the head of the first`() throws {
+    let raw = try RawPeer()
+    try raw.peer.subscribe("SELECT * FROM things")
+    raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
+    func frames(_ actions: [Action]) -> [[UInt8]] {
+      actions.compactMap { if case .send(let bytes) = $0 { bytes } else { nil } }
+    }
+    func begins(_ frame: [UInt8]) -> Bool { FrameCodec.beginsStream(frame.span.bytes, at: 0) }
+    #expect(frames(raw.session.start(now: raw.now)).map(begins) == [true])
+    let hello = FrameCodec.frame(.hello, isFirst: true) { RawPeer.hello.encode(to: &$0) }
+    let answer = frames(raw.session.receive(hello, now: raw.now))
+    #expect(!answer.isEmpty && !answer.contains(where: begins))
+    raw.receive(FrameCodec.frame(.ping, isFirst: true) { $0.writeFixed(UInt64(1)) })
+    #expect(raw.closed?.code == .malformed)
+  }
+
+  @Test func `a session that ends before it has said hello says why`() throws {
+    let raw = try RawPeer()
+    raw.perform(raw.session.close(now: raw.now))
+    let other = try RawPeer()
+    other.start()
+    other.receive(FrameCodec.frame(.bye, isFirst: true) { $0.write(raw.sent(.bye)[0]) })
+    #expect(other.closed?.code == .peerClosed)
+  }
+
   @Test func `a peer that says no hello in time is given up`() throws {
     let raw = try RawPeer()
     raw.start()
@@ -132,7 +180,7 @@ import Testing
   @Test func `frames of unknown types are skipped once the peers have met`() throws {
     let raw = try RawPeer()
     try raw.open()
-    raw.receive(FrameCodec.frame(rawType: 0xEE) { $0.write([1, 2, 3]) })
+    raw.receive(frames: FrameCodec.frame(rawType: 0xEE) { $0.write([1, 2, 3]) })
     raw.send(.ping) { $0.writeFixed(UInt64(1)) }
     #expect(raw.closed == nil)
     #expect(raw.sent(.pong).count == 1)
@@ -168,38 +216,6 @@ import Testing
     let hello = try hello(of: raw)
     #expect(try hello.highest == raw.peer.store.read { $0.latestReading })
     #expect(hello.highest ?? .zero > .zero)
-  }
-
-  @Test func `frames are compact when both sides know how, and the hello is not`() throws {
-    for knows in [true, false] {
-      let raw = try RawPeer()
-      try raw.peer.subscribe("SELECT * FROM things")
-      raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
-      var first: [UInt8] = []
-      for action in raw.session.start(now: raw.now) { if case .send(let bytes) = action { first += bytes } }
-      #expect(first.first == 0)
-      var hello = RawPeer.hello
-      hello.features = knows ? .compactFrames : []
-      let answer = raw.session.receive(FrameCodec.frame(.hello) { hello.encode(to: &$0) }, now: raw.now)
-      let frames = answer.compactMap { if case .send(let bytes) = $0 { bytes } else { nil } }
-      #expect(!frames.isEmpty)
-      #expect(frames.allSatisfy { ($0[0] != 0) == knows })
-    }
-  }
-
-  @Test func `peers with and without an ability sync`() throws {
-    let network = TestNetwork(seed: 3)
-    let a = try network.addPeer("a")
-    let b = try network.addPeer("b")
-    try a.put("x", ["n": .int(1)])
-    try b.put("y", ["n": .int(2)])
-    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
-    network.configure = { if $0.peerName == "a" { $0.features = [] } }
-    let (first, second) = try network.connect(a, b)
-    try network.settle()
-    #expect(first.closed == nil && second.closed == nil)
-    #expect(try a.documents() == b.documents())
-    #expect(try a.documents().count == 2)
   }
 
   @Test func `a peer that pings and never acknowledges is given up`() throws {

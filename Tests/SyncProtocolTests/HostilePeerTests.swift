@@ -82,7 +82,7 @@ import Testing
       out.writeVarint(12)
       out.write([UInt8](repeating: 0xFF, count: 12))
     },
-    Attack("a group of no documents", .limit, .fragment) { out in
+    Attack("a group of no documents", .truncated, .fragment) { out in
       out.write(1 as UInt8)
       out.writeVarint(2)
       out.write([1, 0])
@@ -112,9 +112,7 @@ import Testing
       out.write(0 as UInt8)
     },
     Attack("an acknowledgement of what was not sent", .malformed, .acknowledge) { out in
-      out.writeVarint(1)
-      out.writeVarint(1)
-      out.writeVarint(1)
+      for _ in 0..<4 { out.writeVarint(1) }
     },
     Attack("a filter beyond the limit", .limit, .filter) { out in
       out.writeVarint(0)
@@ -154,7 +152,7 @@ import Testing
   func `a malformed frame ends the session with a clear error`(attack: Attack) throws {
     let raw = try RawPeer()
     try raw.open(subscribing: "SELECT * FROM things")
-    raw.receive(attack.frame())
+    raw.receive(frames: attack.frame())
     let error = try #require(raw.closed)
     #expect(error.code == attack.code, "\(error)")
     #expect(error.offset > 0)
@@ -210,7 +208,7 @@ import Testing
     for _ in 0..<20 where raw.closed == nil {
       let type = random.pick(FrameType.allCases)
       let bytes = random.bytes(below: 60)
-      raw.receive(FrameCodec.frame(type) { $0.write(bytes) })
+      raw.receive(frames: FrameCodec.frame(type) { $0.write(bytes) })
     }
   }
 

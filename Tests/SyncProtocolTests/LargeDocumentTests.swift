@@ -115,23 +115,4 @@ import Testing
     try network.settle()
     #expect(try b.document("over")?["more"] == .int(1))
   }
-
-  @Test func `a transaction too large for a receiver that puts nothing aside is cut up, and told`() throws {
-    let network = TestNetwork()
-    network.features = { _ in Features.supported.subtracting(.staging) }
-    let a = try network.addPeer("a")
-    let b = try network.addPeer("b")
-    try b.subscribe("SELECT * FROM things")
-    let (end, _) = try network.connect(a, b)
-    try network.settle()
-    let text = Value.string(Self.text(1_000_000))
-    try a.write { transaction in
-      for index in 0..<12 {
-        try transaction.upsert(["text": text], id: try DocumentID("d\(index)"), into: "things")
-      }
-    }
-    try network.settle()
-    #expect(try b.documents().count == 12)
-    #expect(end.events.contains { if case .groupSplit(documents: 12, _) = $0 { true } else { false } })
-  }
 }

@@ -13,9 +13,8 @@ import Testing
     var random: SeededGenerator
     var written: [Int]
 
-    init(seed: UInt64, peers count: Int, links: [(Int, Int)], features: Features = .supported) throws {
+    init(seed: UInt64, peers count: Int, links: [(Int, Int)]) throws {
       timed = TimedNetwork(seed: seed)
-      timed.network.features = { _ in features }
       var random = SeededGenerator(seed: seed)
       peers = try (0..<count).map { [timed] in try timed.network.addPeer("p\($0)") }
       for peer in peers { try peer.subscribe("SELECT * FROM things") }
@@ -90,7 +89,7 @@ import Testing
   }
 
   @Test func `alike changes go column by column, and are known when they come twice`() throws {
-    var mesh = try Mesh(seed: 7, peers: 4, links: Self.complete(4), features: [.mesh, .runs])
+    var mesh = try Mesh(seed: 7, peers: 4, links: Self.complete(4))
     let ids = try (0..<20).map { try DocumentID("d\($0)") }
     try mesh.peers[0].write { transaction in
       for id in ids { try transaction.upsert(["n": .int(-1)], id: id, into: "things") }
@@ -151,12 +150,10 @@ import Testing
     }
     try mesh.check()
   }
-  @Test(arguments: [Features.mesh, .supported], [false, true])
-  func `default data that comes with a write reaches those that have the write`(
-    features: Features, writesOn: Bool
-  ) throws {
+
+  @Test(arguments: [false, true])
+  func `default data that comes with a write reaches those that have the write`(writesOn: Bool) throws {
     let timed = TimedNetwork(seed: 4)
-    timed.network.features = { _ in features }
     let peers = try ["writer", "holder", "middle", "far"].map { try timed.network.addPeer($0) }
     let (writer, holder, middle, far) = (peers[0], peers[1], peers[2], peers[3])
     for peer in peers.dropFirst() { try peer.subscribe("SELECT * FROM things") }

@@ -51,10 +51,11 @@ import Testing
   }
 
   private var hello: Hello {
-    Hello(
-      versions: 1...3, features: [.compactFrames, .runs], kind: .big, appID: "app", peerName: "cloud",
-      site: SiteID(high: 9, low: 8),
+    var hello = Hello(
+      versions: 1...3, kind: .big, appID: "app", peerName: "cloud", site: SiteID(high: 9, low: 8),
       logEpoch: 77, highest: ClockReading(rawValue: 12), silence: .milliseconds(2_500))
+    hello.reserved = 5
+    return hello
   }
 
   @Test func `a hello reads back`() throws {

@@ -52,10 +52,10 @@ import Testing
   ]
 
   /// What becomes of a part that a peer sends.
-  private static func raw(_ part: Part, features: Features = [.staging, .columnParts]) throws -> RawPeer {
+  private static func raw(_ part: Part) throws -> RawPeer {
     let group = try part.encode()
     let raw = try RawPeer()
-    try raw.meet(with: features)
+    try raw.open(subscribing: "SELECT * FROM things")
     raw.sendBeginning(group, of: group.count)
     try raw.apply()
     return raw
@@ -67,10 +67,5 @@ import Testing
     #expect(raw.closed?.code == part.code, "\(raw.closed as Any)")
     #expect(try raw.peer.documents().count == (part.code == nil ? part.count : 0))
     #expect(try raw.peer.store.read { try $0.stagedIDs() } == [])
-  }
-
-  @Test func `it takes both abilities`() throws {
-    #expect(try Self.raw(Self.parts[0], features: .staging).closed?.code == .malformed)
-    #expect(try Self.raw(Self.parts[0], features: .columnParts).closed?.code == .limit)
   }
 }

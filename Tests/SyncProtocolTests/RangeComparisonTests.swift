@@ -5,10 +5,14 @@ import Testing
 
 /// Ranges are compared by counts and sums: few bytes, however much is in sync.
 @Suite struct RangeComparisonTests {
+  /// Has peers that meet again compare everything.
+  private static func compareAnew(_ configuration: inout SessionConfiguration) {
+    configuration.tuning.walkedDocuments = 0
+  }
+
   @Test func `one difference among many documents costs little on the wire`() throws {
     let network = TestNetwork()
-    // Without cursors everything is compared.
-    network.features = { _ in Features.supported.subtracting(.cursors) }
+    network.configure = Self.compareAnew
     let (sender, receiver) = (try network.addPeer("sender"), try network.addPeer("receiver"))
     func id(_ number: Int) throws -> DocumentID {
       // 24 letters, spread like random ones.
@@ -51,7 +55,7 @@ import Testing
   @Test(arguments: [true, false])
   func `documents that all change at both ends in large transactions merge`(byCursors: Bool) throws {
     let network = TestNetwork()
-    network.features = { _ in byCursors ? .supported : Features.supported.subtracting(.cursors) }
+    if !byCursors { network.configure = Self.compareAnew }
     let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
     let count = 2_000
     func change(_ peer: TestPeer, _ field: String, by step: Int) throws {
@@ -90,7 +94,7 @@ import Testing
   @Test(arguments: [1, 2, 40])
   func `differences among more documents than are kept in memory are found`(every: Int) throws {
     let network = TestNetwork()
-    network.features = { _ in Features.supported.subtracting(.cursors) }
+    network.configure = Self.compareAnew
     let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
     func id(_ number: Int) throws -> DocumentID { try DocumentID("document-\(number * 7_919 % 18_000)") }
     try a.write { transaction in

@@ -214,13 +214,6 @@ import Testing
     #expect(answering.jobCount == 0)
   }
 
-  @Test func `a peer of a release without it is not asked`() throws {
-    network.configure = { $0.features.remove(.remoteQueries) }
-    let (asker, _) = try pair(documents: 5)
-    try ask(asker, "SELECT * FROM things")
-    #expect(asker.answers[1]?.end?.error?.code == .unsupported)
-  }
-
   @Test func `scopes do not restrict what a query reads`() throws {
     let (asker, answering) = try pair(documents: 5)
     try answering.peer.scopes.set(.map(["things": .string("LocalPeerOnly")]))
@@ -294,8 +287,7 @@ import Testing
     answering.holdsJobs = true
     try ask(asker, "SELECT * FROM things")
     try network.settle()
-    let frame = FrameCodec.frame(.rows, in: asker.session.frameForm) { $0.write(payload) }
-    try asker.perform(asker.session.receive(frame, now: network.now))
+    try asker.receive(.rows) { $0.write(payload) }
     #expect([.malformed, .truncated].contains(asker.closed?.code))
   }
 
@@ -307,11 +299,10 @@ import Testing
     var row = ByteWriter()
     row.writeBlob([])
     ValueCodec.write(.map(["n": .int(1)]), to: &row)
-    let frame = FrameCodec.frame(.rows, in: asker.session.frameForm) { out in
+    try asker.receive(.rows) { out in
       out.writeVarint(1)
       for _ in 0..<3 { out.writeBlob(row.bytes) }
     }
-    try asker.perform(asker.session.receive(frame, now: network.now))
     #expect(asker.answers[1]?.end?.error?.code == .limit)
     #expect(asker.closed == nil)
   }

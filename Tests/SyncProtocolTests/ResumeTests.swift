@@ -20,12 +20,11 @@ import Testing
   }
 
   private static func link() throws -> SlowLink {
-    try SlowLink(configure: { $0.features.insert(.slices) })
+    try SlowLink()
   }
 
   /// Every transfer is worth going on with.
   private static func goOn(_ configuration: inout SessionConfiguration) {
-    configuration.features.insert(.slices)
     configuration.initialWindowBytes = 2 << 10
     configuration.tuning.slowTransferSpan = .zero
     configuration.tuning.stagingSpan = .zero

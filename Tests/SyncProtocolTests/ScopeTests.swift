@@ -124,15 +124,10 @@ import Testing
   }
 
   /// Nothing of what a receiver may not send is in what it asks: no fingerprint, no vector, no filter, no id of its own.
-  @Test(arguments: 1...8 as ClosedRange<UInt64>, [Features.supported, []])
-  func `what is known of hidden documents does not show in questions`(
-    seed: UInt64, features: Features
-  ) throws {
+  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  func `what is known of hidden documents does not show in questions`(seed: UInt64) throws {
     let network = TestNetwork(seed: seed)
-    network.configure = {
-      $0.compressionLevel = 0
-      $0.features = features
-    }
+    network.configure = { $0.compressionLevel = 0 }
     let phone = try network.addPeer("phone", .small)
     let cloud = try network.addPeer("cloud", .big)
     // Writes what is hidden from the cloud, and nothing else: its site in any vector is a leak.
@@ -208,7 +203,7 @@ import Testing
   func `nothing of a forbidden group leaves after the change, and the rest flows on`(middle: Middle) throws {
     let network = TestNetwork()
     network.configure = {
-      $0.initialWindowBytes = 2 << 10; $0.compressionLevel = 0; $0.features = [.compactFrames]
+      $0.initialWindowBytes = 2 << 10; $0.compressionLevel = 0
     }
     let a = try network.addPeer("a")
     let b = try network.addPeer("b")

@@ -14,10 +14,6 @@ import Testing
     seed: UInt64, stagedBytes: Int? = nil
   ) throws -> (network: TestNetwork, source: TestPeer, peer: TestPeer) {
     let network = TestNetwork(seed: seed)
-    network.features = { _ in
-      Features.supported.subtracting(seed % 2 == 0 ? [] : .cursors)
-        .subtracting(seed % 3 == 0 ? .columnParts : []).subtracting(seed % 5 == 0 ? .slices : [])
-    }
     network.configure = {
       $0.tuning.splitDocuments = 10
       // Each part in a transaction of its own.
@@ -76,8 +72,6 @@ import Testing
     try source.put("last", ["n": .int(0)])
     try network.settle()
     #expect(try peer.exists("last"))
-    // Without that ability it is left to time.
-    guard network.features("peer").contains(.slices) else { return }
     #expect(try staged(at: peer) == 0)
   }
 
@@ -326,23 +320,6 @@ import Testing
     try network.settle()
     #expect(try Self.numbers(at: peer) == ([.int(1)], 95))
     #expect(try Self.staged(at: peer) == 0)
-  }
-
-  @Test(arguments: 1...4 as ClosedRange<UInt64>)
-  func `a peer that puts nothing aside gets it in pieces, and is told so`(seed: UInt64) throws {
-    let (network, source, peer) = try Self.pair(seed: seed)
-    network.features = {
-      $0 == "peer" ? Features.supported.subtracting(.staging) : .supported
-    }
-    try Self.write(1, documents: 95, at: source)
-    let (end, _) = try network.connect(source, peer)
-    while try peer.documents(in: "things").count < 48 {
-      try #require(try network.step())
-      #expect(try Self.staged(at: peer) == 0)
-    }
-    try network.settle()
-    #expect(try Self.numbers(at: peer) == ([.int(1)], 95))
-    #expect(Self.tellsSplit(end))
   }
 
   @Test func `parts that were forgotten before the last one come again`() throws {

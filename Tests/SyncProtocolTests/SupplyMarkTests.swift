@@ -12,7 +12,7 @@ import Testing
     let raw = try RawPeer { $0.compressionLevel = 0 }
     try raw.peer.put("x", ["n": .int(1)])
     _ = raw.peer.takeCommits()
-    try raw.meet(with: [.cursors, .renewals])
+    try raw.open(subscribing: "SELECT * FROM things")
     try raw.sendInterest("SELECT * FROM things")
     return raw
   }
@@ -93,7 +93,7 @@ import Testing
 
   @Test func `a receiver says that it has heard of a changed policy before it compares`() throws {
     let raw = try RawPeer()
-    try raw.meet(with: [.cursors, .renewals])
+    try raw.open(subscribing: "SELECT * FROM things")
     raw.send(.answer) { $0.write([1, 1, 1, 0]) }
     raw.send(.settled) { $0.writeVarint(1) }
     let before = raw.frames.count
@@ -105,6 +105,8 @@ import Testing
   @Test(arguments: [false, true])
   func `a whole document tells its sum where another brought it`(isForwarded: Bool) throws {
     let raw = try sender()
+    // Nothing is announced to who has asked for what was.
+    raw.sendWants(0, flags: 2)
     try raw.peer.store.write(origin: isForwarded ? .session(99) : .user) { transaction in
       try transaction.upsert(["n": .int(1)], id: try DocumentID("y"), into: "things")
     }

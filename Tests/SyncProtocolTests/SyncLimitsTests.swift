@@ -40,15 +40,8 @@ import Testing
 
   @Test func `of a receiver that applies nothing the sender hears how much less it takes`() throws {
     let raw = try RawPeer()
-    try raw.peer.subscribe("SELECT * FROM things")
-    raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
-    raw.start()
-    raw.send(.hello) { out in
-      var hello = RawPeer.hello
-      hello.features = .compactFrames
-      hello.encode(to: &out)
-    }
-    func room() throws -> UInt64? {
+    try raw.open(subscribing: "SELECT * FROM things")
+    func room() throws -> UInt64 {
       let payload = try #require(raw.sent(.acknowledge).last)
       var reader = ByteReader(payload.span.bytes)
       return try Acknowledgement(from: &reader).room
@@ -60,7 +53,7 @@ import Testing
       for number in [1, 100_000, 0, 1] { out.writeVarint(number) }
       out.write(0)
     }
-    let whileWaiting = try #require(try room())
+    let whileWaiting = try room()
     #expect((SyncLimits.creditBytes - 20_000..<SyncLimits.creditBytes - 18_000).contains(Int(whileWaiting)))
     try raw.apply()
     #expect(try room() == UInt64(SyncLimits.creditBytes))
@@ -88,13 +81,13 @@ import Testing
   @Test func `the beginning of a large group is kept for a day`() throws {
     for (age, isKept) in [(SyncLimits.stagedAge, true), (SyncLimits.stagedAge + .milliseconds(1), false)] {
       var raw = try RawPeer()
-      try raw.meet(with: .slices)
+      try raw.open(subscribing: "SELECT * FROM things")
       raw.sendBeginning(Array(try GoldenMessages.largeGroup().prefix(60_000)), of: 150_000)
       // What came is put aside when nobody holds the session any more.
       let end = raw.now
       raw = RawPeer(on: raw)
       raw.now = end + age
-      try raw.meet(with: .slices)
+      try raw.open(subscribing: "SELECT * FROM things")
       #expect(raw.sent(.staged).count == (isKept ? 1 : 0))
       #expect(raw.peer.shared.stage.isEmpty == !isKept)
     }
@@ -103,13 +96,13 @@ import Testing
   @Test func `no more beginnings of large groups are kept than may be told`() throws {
     var raw = try RawPeer()
     for count in 1...SyncLimits.stagedTransfers + 1 {
-      try raw.meet(with: .slices)
+      try raw.open(subscribing: "SELECT * FROM things")
       #expect(raw.sent(.staged).first?.first.map(Int.init) == (count == 1 ? nil : count - 1))
       raw.sendBeginning(Array(try GoldenMessages.largeGroup().prefix(10_000 + count)), of: 150_000)
       raw.perform(raw.session.close(now: raw.now))
       raw = RawPeer(on: raw)
     }
-    try raw.meet(with: .slices)
+    try raw.open(subscribing: "SELECT * FROM things")
     #expect(raw.sent(.staged).first?.first.map(Int.init) == SyncLimits.stagedTransfers)
   }
 }

@@ -13,11 +13,8 @@ import Testing
   ]
 
   /// A link from a source to a peer, the end at the source being told to hold one thing.
-  private static func pair(
-    _ features: Features = .supported
-  ) throws -> (network: TestNetwork, source: TestPeer, peer: TestPeer) {
+  private static func pair() throws -> (network: TestNetwork, source: TestPeer, peer: TestPeer) {
     let network = TestNetwork()
-    network.features = { _ in features }
     let source = try network.addPeer("source")
     let peer = try network.addPeer("peer")
     try source.put("first", ["n": .int(1)])
@@ -39,15 +36,13 @@ import Testing
   func `a change of subscriptions is confirmed, also one that asks for nothing new`(
     before: [String], after: [String]
   ) throws {
-    for features in [Features.supported, .supported.subtracting(.cursors)] {
-      let (network, source, peer) = try Self.pair(features)
-      try peer.subscribe(before)
-      let (end, _) = try network.connect(source, peer)
-      try network.settle()
-      try Self.expectConfirmed(network, source, end, pulls: !before.isEmpty)
-      try peer.subscribe(after)
-      try network.settle()
-      try Self.expectConfirmed(network, source, end, pulls: !after.isEmpty)
-    }
+    let (network, source, peer) = try Self.pair()
+    try peer.subscribe(before)
+    let (end, _) = try network.connect(source, peer)
+    try network.settle()
+    try Self.expectConfirmed(network, source, end, pulls: !before.isEmpty)
+    try peer.subscribe(after)
+    try network.settle()
+    try Self.expectConfirmed(network, source, end, pulls: !after.isEmpty)
   }
 }

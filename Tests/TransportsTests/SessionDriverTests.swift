@@ -126,11 +126,12 @@ import Transports
 
   /// Bytes that a peer may not begin with, and the code that tells why.
   private static let intrusions: [(bytes: [UInt8], code: SyncError.Code)] = {
-    var changed = FrameCodec.frame(.hello) { $0.write([1, 2, 3]) }
+    var changed = FrameCodec.frame(.hello, isFirst: true) { $0.write([1, 2, 3]) }
     changed[changed.count - 1] ^= 1
     return [
       (Array(repeating: 0xA5, count: 1_000), .malformed), (changed, .checksum),
-      ([0, 0xFF, 0xFF, 0xFF], .limit), (FrameCodec.frame(.asked) { $0.writeVarint(1) }, .outOfOrder),
+      ([0, 0xFF, 0xFF, 0xFF], .limit),
+      (FrameCodec.frame(.asked, isFirst: true) { $0.writeVarint(1) }, .outOfOrder),
     ]
   }()
 

@@ -49,9 +49,6 @@ struct SimulateCommand: ParsableCommand {
   @Flag(help: "Fails when a point was not reached that many seeds together must reach.")
   var points = false
 
-  @Option(help: "Has all peers offer these optional abilities, too: a number whose bits they are.")
-  var offer: UInt64 = 0
-
   @Option(help: "Plays the script in this file.")
   var replay: String?
 
@@ -89,8 +86,7 @@ struct SimulateCommand: ParsableCommand {
       played = AnySequence((seed..<seed + count).lazy.map { Swarm.script(seed: $0, size: size) })
     }
     var total = Report()
-    for var script in played {
-      for number in script.peers.indices where offer > 0 { script.peers[number].offeredFeatures = offer }
+    for script in played {
       if let seconds, total.seconds > seconds { break }
       let start = Date()
       let outcome = play(script)

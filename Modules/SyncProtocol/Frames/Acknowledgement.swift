@@ -9,8 +9,8 @@ struct Acknowledgement: Hashable {
   var plainBytes: UInt64 = 0
   /// Groups applied, or left out for want of what they build on, in the order of their completion.
   var groups: UInt64 = 0
-  /// Plain bytes that the receiver takes beyond these; told where compact frames are agreed on.
-  var room: UInt64?
+  /// Plain bytes that the receiver takes beyond these.
+  var room: UInt64 = 0
 
   init() {}
 
@@ -18,13 +18,13 @@ struct Acknowledgement: Hashable {
     out.writeVarint(wireBytes)
     out.writeVarint(plainBytes)
     out.writeVarint(groups)
-    if let room { out.writeVarint(room) }
+    out.writeVarint(room)
   }
 
   init(from reader: inout ByteReader) throws(CodecError) {
     wireBytes = try reader.readVarint()
     plainBytes = try reader.readVarint()
     groups = try reader.readVarint()
-    room = reader.isAtEnd ? nil : try reader.readVarint()
+    room = try reader.readVarint()
   }
 }

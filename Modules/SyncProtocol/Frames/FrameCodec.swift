@@ -1,20 +1,13 @@
 package import CRDTCore
 import CZlib
 
-/// How the head of a frame is written; a reader knows both apart by the first byte.
-package enum FrameForm: Sendable {
-  /// A big-endian `u32` length: its first byte is zero. Hello is written so, and all that follows it to a peer that
-  /// knows no other form.
-  case long
-  /// A varint length: its first byte is not zero.
-  case compact
-}
-
 /// Cuts a byte stream into frames, and wraps payloads into them.
 ///
-/// A frame is a length of what follows it, a type byte, the payload, and a big-endian CRC-32 (that of zlib) of
-/// everything before it, the length included. The long form's length counts the checksum too, the compact form's counts
-/// type and payload only. Where both peers number frames, the checksum is combined with how many came before.
+/// A frame is the varint length of its type and its payload, a type byte, the payload, and a big-endian CRC-32 (that of
+/// zlib) of everything before it, the length included, which is combined with the frame's number.
+///
+/// The first frame of a stream, which is hello, has a head that every version of the protocol reads: a big-endian `u32`
+/// length, which counts the checksum too. Its first byte is zero, as that of no other frame is.
 package enum FrameCodec {
   /// Where a frame lies in the bytes at hand.
   package struct Bounds: Hashable, Sendable {
@@ -24,15 +17,15 @@ package enum FrameCodec {
   }
 
   private static let checksumBytes = 4
-  /// Bytes of the longest head of the compact form: a length of 128 KiB.
-  private static let compactHeadBytes = 3
+  /// Bytes of the longest length: of 128 KiB.
+  private static let lengthBytes = 3
 
   /// Finds the frame that starts at `offset`, and checks that it is whole and in its place.
   ///
   /// - Parameters:
   ///   - bytes: What has come.
   ///   - offset: Where the frame begins.
-  ///   - number: Which frame it is to be, from 0, where frames are numbered.
+  ///   - number: Which frame it is to be: the first two of a stream have the number 0.
   /// - Returns: `nil` while the frame is not complete.
   /// - Throws: `limit` for a length that no frame has, as soon as the length is there; `checksum`.
   package static func next(
@@ -69,8 +62,7 @@ package enum FrameCodec {
   /// Where the type byte of a frame stands, and where the frame ends.
   private static func head(in bytes: RawSpan, at offset: Int) throws(SyncError) -> (type: Int, end: Int)? {
     guard offset >= 0, offset < bytes.byteCount else { return nil }
-    let first = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
-    guard first == 0 else { return try compactHead(in: bytes, at: offset) }
+    guard beginsStream(bytes, at: offset) else { return try laterHead(in: bytes, at: offset) }
     guard bytes.byteCount - offset >= 4 else { return nil }
     let length = Int(
       unsafe UInt32(bigEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)))
@@ -81,11 +73,16 @@ package enum FrameCodec {
     return (offset + 4, offset + 4 + length)
   }
 
-  private static func compactHead(
+  /// Whether the first byte of a frame, which must be there, is that of the first frame of a stream.
+  package static func beginsStream(_ bytes: RawSpan, at offset: Int) -> Bool {
+    unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self) == 0
+  }
+
+  private static func laterHead(
     in bytes: RawSpan, at offset: Int
   ) throws(SyncError) -> (type: Int, end: Int)? {
     var length = 0
-    for index in 0..<compactHeadBytes {
+    for index in 0..<lengthBytes {
       guard offset + index < bytes.byteCount else { return nil }
       let byte = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset + index, as: UInt8.self)
       length |= Int(byte & 0x7F) << (7 * index)
@@ -116,25 +113,25 @@ package enum FrameCodec {
 
   /// Makes a frame of a payload that `body` writes; `payloadBytes` is about how long that will be.
   package static func frame(
-    _ type: FrameType, in form: FrameForm = .long, payloadBytes: Int = 48,
-    _ body: (inout ByteWriter) -> Void
+    _ type: FrameType, isFirst: Bool = false, payloadBytes: Int = 48, _ body: (inout ByteWriter) -> Void
   ) -> [UInt8] {
-    frame(rawType: type.rawValue, in: form, payloadBytes: payloadBytes, body)
+    frame(rawType: type.rawValue, isFirst: isFirst, payloadBytes: payloadBytes, body)
   }
 
   /// Makes a frame of any type byte, known or not.
   package static func frame(
-    rawType: UInt8, in form: FrameForm = .long, payloadBytes: Int = 48, _ body: (inout ByteWriter) -> Void
+    rawType: UInt8, isFirst: Bool = false, payloadBytes: Int = 48, _ body: (inout ByteWriter) -> Void
   ) -> [UInt8] {
     var writer = ByteWriter(capacity: payloadBytes + 16)
-    let reserved = form == .long ? 4 : varintBytes(payloadBytes + 1)
+    let reserved = isFirst ? 4 : varintBytes(payloadBytes + 1)
     for _ in 0..<reserved { writer.write(0 as UInt8) }
     writer.write(rawType)
     body(&writer)
     var head = ByteWriter(capacity: 4)
-    switch form {
-    case .long: head.writeFixed(UInt32(writer.count - reserved + checksumBytes))
-    case .compact: head.writeVarint(writer.count - reserved)
+    if isFirst {
+      head.writeFixed(UInt32(writer.count - reserved + checksumBytes))
+    } else {
+      head.writeVarint(writer.count - reserved)
     }
     // Moves the payload only where its length was guessed wrong.
     writer.bytes.replaceSubrange(0..<reserved, with: head.bytes)

@@ -6,8 +6,8 @@ package struct Hello: Hashable, Sendable {
   package static let magic: UInt32 = 0x444E_4C4E
 
   package var versions: ClosedRange<UInt16>
-  /// Optional abilities that are offered.
-  package var features: Features = []
+  /// Bits that later releases may set for what they are able to do beside the version: this one sets and reads none.
+  package var reserved: UInt64 = 0
   package var kind: PeerKind
   @TextKey package var appID: String
   @TextKey package var peerName: String
@@ -19,11 +19,10 @@ package struct Hello: Hashable, Sendable {
   package var silence: Duration?
 
   package init(
-    versions: ClosedRange<UInt16>, features: Features = [], kind: PeerKind, appID: String, peerName: String,
-    site: SiteID, logEpoch: UInt64, highest: ClockReading? = nil, silence: Duration? = nil
+    versions: ClosedRange<UInt16>, kind: PeerKind, appID: String, peerName: String, site: SiteID,
+    logEpoch: UInt64, highest: ClockReading? = nil, silence: Duration? = nil
   ) {
     self.versions = versions
-    self.features = features
     self.kind = kind
     self.appID = appID
     self.peerName = peerName
@@ -34,7 +33,7 @@ package struct Hello: Hashable, Sendable {
   }
 
   private enum Tag: UInt64 {
-    case features = 1
+    case reserved = 1
     case kind = 2
     case appID = 3
     case peerName = 4
@@ -48,7 +47,7 @@ package struct Hello: Hashable, Sendable {
     out.writeFixed(Self.magic)
     out.writeFixed(versions.lowerBound)
     out.writeFixed(versions.upperBound)
-    if !features.isEmpty { Self.field(.features, &out) { $0.writeVarint(features.rawValue) } }
+    Self.field(.reserved, &out) { $0.writeVarint(reserved) }
     Self.field(.kind, &out) { $0.write(kind.rawValue) }
     Self.field(.appID, &out) { $0.write(appID.utf8) }
     Self.field(.peerName, &out) { $0.write(peerName.utf8) }
@@ -90,13 +89,13 @@ package struct Hello: Hashable, Sendable {
     }
     guard site != .zero else { throw reader.failure(.malformed, "the site id is zero") }
     self.init(
-      versions: low...high, features: fields.features, kind: kind, appID: appID, peerName: fields.peerName,
-      site: site,
-      logEpoch: epoch, highest: fields.highest, silence: fields.silence)
+      versions: low...high, kind: kind, appID: appID, peerName: fields.peerName, site: site, logEpoch: epoch,
+      highest: fields.highest, silence: fields.silence)
+    reserved = fields.reserved
   }
 
   private struct Fields {
-    var features: Features = []
+    var reserved: UInt64 = 0
     var kind: PeerKind?
     var appID: String?
     var peerName = ""
@@ -109,7 +108,7 @@ package struct Hello: Hashable, Sendable {
       guard let tag = Tag(rawValue: tag) else { return }
       var reader = ByteReader(content)
       switch tag {
-      case .features: features = Features(rawValue: try reader.readVarint())
+      case .reserved: reserved = try reader.readVarint()
       case .kind:
         kind = PeerKind(rawValue: try reader.readByte())
         guard kind != nil else { throw reader.failure(.malformed, "the peer is of an unknown kind") }

@@ -17,11 +17,11 @@ struct InterestFrame {
 
   /// Makes the frames that carry encoded queries.
   static func frames(
-    generation: UInt64, _ queries: [[UInt8]], isContinued: Bool, _ form: FrameForm
+    generation: UInt64, _ queries: [[UInt8]], isContinued: Bool
   ) -> [[UInt8]] {
     let parts = queries.isEmpty ? [[][...]] : queries.parts(of: 96 << 10) { $0.count + 4 }
     return parts.enumerated().map { index, part in
-      FrameCodec.frame(.interest, in: form) { out in
+      FrameCodec.frame(.interest) { out in
         out.writeVarint(generation)
         out.write(
           (index == 0 ? firstFlag : 0) | (index == parts.count - 1 ? lastFlag : 0)

@@ -6,7 +6,7 @@ struct GroupEncoder {
   static let heldFlag: UInt8 = 1
   /// The document answers one of the receiver's, so that default data is not sent back once more.
   static let replyFlag: UInt8 = 2
-  /// The group is a commit that was not asked for; set for peers that take announcements.
+  /// The group is a commit that was not asked for.
   static let liveFlag: UInt8 = 4
   /// The commit came from another peer.
   static let forwardedFlag: UInt8 = 8
@@ -20,10 +20,9 @@ struct GroupEncoder {
 
   /// What follows a count of no documents: runs, then documents.
   static let runsForm: UInt8 = 1
-  /// What follows a count of no documents: which part of a large group it is, then documents.
-  static let partForm: UInt8 = 2
-  /// The same with the heads of all documents first (``PartColumns``).
-  static let columnPartForm: UInt8 = 4
+  /// What follows a count of no documents: which part of a large group it is, then documents, the heads of all of them
+  /// first (``PartColumns``).
+  static let partForm: UInt8 = 4
 
   /// Where the documents are from; perhaps also where one is from that was left out.
   private(set) var collections = CollectionSet()
@@ -122,7 +121,7 @@ struct GroupEncoder {
   }
 
   /// What stands before the documents.
-  private func head(partForm: UInt8 = partForm) -> [UInt8] {
+  private var head: [UInt8] {
     var out = ByteWriter(capacity: 16 + runs.count)
     if runCount > 0 {
       out.writeVarint(0)
@@ -131,7 +130,7 @@ struct GroupEncoder {
       out.write(runs.bytes)
     } else if let part {
       out.writeVarint(0)
-      out.write(partForm)
+      out.write(Self.partForm)
       part.encode(to: &out)
     }
     out.writeVarint(bodyCount)
@@ -146,7 +145,7 @@ struct GroupEncoder {
       out.writeVarint(varintBytes(bodyCount) + body.count)
       out.writeVarint(bodyCount)
     } else {
-      let head = head()
+      let head = head
       out.writeVarint(head.count + body.count)
       out.write(head)
     }
@@ -156,9 +155,9 @@ struct GroupEncoder {
 
   private func varintBytes(_ value: Int) -> Int { max(1, (Int.bitWidth - value.leadingZeroBitCount + 6) / 7) }
 
-  /// The group alone, as a transfer of its own; a part of a large one in columns if the receiver knows these.
-  func bytes(inColumns: Bool) -> [UInt8] {
-    guard part != nil, inColumns else { return head() + body.bytes }
-    return head(partForm: Self.columnPartForm) + PartColumns.split(body.bytes.span.bytes, count: bodyCount)
+  /// The group alone, as a transfer of its own; a part of a large one in columns.
+  var bytes: [UInt8] {
+    guard part != nil else { return head + body.bytes }
+    return head + PartColumns.split(body.bytes.span.bytes, count: bodyCount)
   }
 }

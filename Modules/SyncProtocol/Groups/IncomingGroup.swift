@@ -40,7 +40,7 @@ struct IncomingGroup: Sendable {
   /// Documents, those in runs among them.
   var documentCount: Int { runs.reduce(documents.count) { $0 + $1.ids.count } }
 
-  /// Whether it is a commit that was not asked for, of a sender that takes announcements.
+  /// Whether it is a commit that was not asked for.
   var isLive: Bool { runs.first?.isLive ?? documents.first?.isLive ?? false }
   /// Whether another peer brought the commit.
   var isForwarded: Bool { runs.first?.isForwarded ?? documents.first?.isForwarded ?? false }
@@ -55,29 +55,25 @@ struct IncomingGroup: Sendable {
   ///
   /// Documents of collections that `accepts` denies are left out.
   init(
-    _ block: [UInt8], _ range: Range<Int>, features: Features = [], accepts: (String) -> Bool
+    _ block: [UInt8], _ range: Range<Int>, accepts: (String) -> Bool
   ) throws(CodecError) {
     var reader = ByteReader(block.span.bytes.extracting(range))
     var count = try reader.readCount(minimumBytes: 6)
     var runs: [IncomingRun] = []
     var runDocuments = 0
     var part: ComponentPart?
-    var isInColumns = false
-    if count == 0, !features.isDisjoint(with: [.runs, .staging]) {
+    if count == 0 {
       switch try reader.readByte() {
-      case GroupEncoder.runsForm where features.contains(.runs):
+      case GroupEncoder.runsForm:
         runs = try Self.readRuns(&reader)
         runDocuments = runs.reduce(0) { $0 + $1.ids.count }
         runs.removeAll { !accepts($0.collection) }
-      case GroupEncoder.partForm where features.contains(.staging): part = try ComponentPart(from: &reader)
-      case GroupEncoder.columnPartForm where features.isSuperset(of: [.staging, .columnParts]):
-        part = try ComponentPart(from: &reader)
-        isInColumns = true
+      case GroupEncoder.partForm: part = try ComponentPart(from: &reader)
       default: throw reader.failure(.malformed, "a group is of an unknown form")
       }
       count = try reader.readCount(minimumBytes: 6)
     }
-    guard count + runDocuments >= 1 || part != nil, count + runDocuments <= SyncLimits.groupDocuments else {
+    guard count + runDocuments <= SyncLimits.groupDocuments else {
       throw reader.failure(.limit, "a group of \(count + runDocuments) documents")
     }
     var documents: [IncomingDocument] = []
@@ -86,6 +82,8 @@ struct IncomingGroup: Sendable {
     var hasDependents = false
     var accepted: (collection: String, isAccepted: Bool)?
     var contents = reader
+    // The heads of a part's documents stand before all that they say.
+    let isInColumns = part != nil
     if isInColumns { for _ in 0..<count { try contents.skipDocumentHead() } }
     for _ in 0..<count {
       let collection = try reader.readCollection(after: &previous)

@@ -27,7 +27,7 @@ enum PartColumns {
 
   /// Where the heads end in what may be only the beginning of a group; `nil` in others, and where the end is not there.
   static func headsEnd(in group: ArraySlice<UInt8>) -> Int? {
-    guard group.starts(with: [0, GroupEncoder.columnPartForm]) else { return nil }
+    guard group.starts(with: [0, GroupEncoder.partForm]) else { return nil }
     var reader = ByteReader(group.span.bytes, offset: 2)
     do throws(CodecError) {
       _ = try ComponentPart(from: &reader)

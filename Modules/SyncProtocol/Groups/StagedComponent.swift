@@ -19,17 +19,15 @@ struct StagedComponent {
   private static let piecesPerPart: UInt32 = 1 << 10
 
   private let id: StagingID
-  private let features: Features
   private let accepts: (String) -> Bool
   /// What of a part is to be merged.
   private let select: (IncomingGroup) throws -> IncomingGroup
 
   init(
-    _ id: StagingID, features: Features, accepts: @escaping (String) -> Bool,
+    _ id: StagingID, accepts: @escaping (String) -> Bool,
     select: @escaping (IncomingGroup) throws -> IncomingGroup
   ) {
     self.id = id
-    self.features = features
     self.accepts = accepts
     self.select = select
   }
@@ -181,7 +179,7 @@ struct StagedComponent {
     let group: IncomingGroup
     let bytes = Array(slice)
     do throws(CodecError) {
-      group = try IncomingGroup(bytes, 0..<bytes.count, features: features, accepts: accepts)
+      group = try IncomingGroup(bytes, 0..<bytes.count, accepts: accepts)
     } catch {
       throw SyncError(error, in: "a part of a group", base: 0)
     }

@@ -49,21 +49,21 @@ struct FilterFrame {
 
   /// Makes the frames of a filter of what is held here.
   static func frames(
-    _ cleared: consuming Cleared, generation: UInt64, _ filter: IDFilter, _ form: FrameForm
+    _ cleared: consuming Cleared, generation: UInt64, _ filter: IDFilter
   ) -> [[UInt8]] {
-    frames(generation: generation, cleared.collection, filter, form)
+    frames(generation: generation, cleared.collection, filter)
   }
 
   /// Makes the frame of a filter that says nothing.
-  static func everything(generation: UInt64, _ collection: String, _ form: FrameForm) -> [[UInt8]] {
-    frames(generation: generation, collection, .everything, form)
+  static func everything(generation: UInt64, _ collection: String) -> [[UInt8]] {
+    frames(generation: generation, collection, .everything)
   }
 
   private static func frames(
-    generation: UInt64, _ collection: String, _ filter: IDFilter, _ form: FrameForm
+    generation: UInt64, _ collection: String, _ filter: IDFilter
   ) -> [[UInt8]] {
     stride(from: 0, to: filter.bytes.count, by: partBytes).map { offset in
-      FrameCodec.frame(.filter, in: form, payloadBytes: partBytes + 64) { out in
+      FrameCodec.frame(.filter, payloadBytes: partBytes + 64) { out in
         out.writeVarint(generation)
         out.writeString(collection)
         out.writeVarint(filter.bytes.count)

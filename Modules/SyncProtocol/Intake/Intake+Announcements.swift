@@ -31,10 +31,6 @@ extension Intake {
   ///
   /// - Returns: What the sender lacks.
   func take(_ announcement: Announcement) throws(SyncError) -> [DocumentRequest] {
-    guard context.features.contains(.mesh) else {
-      try ask(for: announcement.groups)
-      return []
-    }
     let groups = announcement.groups.map { group in
       AnnouncedGroups.Group(
         number: announced.countOne(), documents: group.filter { concerns($0.collection) },
@@ -51,42 +47,6 @@ extension Intake {
     }
     sendPulls()
     return owed
-  }
-
-  /// Asks at once for what is lacking here of each group, as one, or when what may be on its way is here.
-  private func ask(for groups: [[AnnouncedDocument]], mayWait: Bool = true) throws(SyncError) {
-    var early: [[AnnouncedDocument]] = []
-    try readStandings { standing in
-      for group in groups {
-        let documents = group.filter { concerns($0.collection) }
-        let standings = try documents.map(standing)
-        if mayWait, isEarly(documents, standings) {
-          early.append(documents)
-          continue
-        }
-        let wants = zip(documents, standings).filter { $1.isLacking }.map(want)
-        if !wants.isEmpty { pulls.append(wants) }
-      }
-    }
-    keep(early)
-    sendPulls(isGraft: false)
-  }
-
-  private func keep(_ early: [[AnnouncedDocument]]) {
-    let count = early.reduce(0) { $0 + $1.count }
-    guard count > 0 else { return }
-    guard earlyAnnouncements.count + count <= context.tuning.waitingOffers else {
-      for document in early.joined() { compareWhenApplied(document.collection) }
-      return
-    }
-    earlyAnnouncements.append(early, documents: count, until: receivedGroups)
-  }
-
-  /// Asks for what is lacking of those that waited for groups which are here now.
-  func takeEarlyAnnouncements() throws(SyncError) {
-    while let groups = earlyAnnouncements.removeFirst(where: { $0 <= appliedGroups }) {
-      try ask(for: groups, mayWait: false)
-    }
   }
 
   /// Whether a document has left that may be on its way as it was: then it concerns this peer when that is here.
@@ -219,13 +179,13 @@ extension Intake {
   }
 
   /// Asks for what was decided on, each group as one.
-  private func sendPulls(isGraft: Bool = true) {
+  private func sendPulls() {
     let waiting = pulls
     pulls = []
     context.statistics.groupsPulled += UInt64(waiting.count)
-    sendWants(waiting.filter { $0.count == 1 }.flatMap(\.self), round: 0, isGroup: false, isGraft: isGraft)
+    sendWants(waiting.filter { $0.count == 1 }.flatMap(\.self), round: 0, isGroup: false, isGraft: true)
     for wants in waiting where wants.count > 1 {
-      sendWants(wants, round: 0, isGroup: true, isGraft: isGraft)
+      sendWants(wants, round: 0, isGroup: true, isGraft: true)
     }
   }
 
@@ -332,7 +292,7 @@ extension Intake {
   func prune(_ groups: [IncomingGroup], known: Set<Int>) {
     context.statistics.groupsKnown += UInt64(known.count)
     // What can come no other way is not to be announced, even if it came twice.
-    guard context.features.contains(.mesh), desk.hasOthers(than: context.id) else { return }
+    guard desk.hasOthers(than: context.id) else { return }
     var forwards = false
     for (index, group) in groups.enumerated() {
       guard group.isLive else { continue }

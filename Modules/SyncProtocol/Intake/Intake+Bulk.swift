@@ -14,9 +14,7 @@ struct PostponedBulk {
 /// is the same at their peers not asked for, and go on by comparing it again.
 extension Intake {
   /// Whether to ask what the sender has of a collection before asking for all of it: others may have the same.
-  var asksBeforeMuch: Bool {
-    context.features.contains(.blindQuestions) && context.shared.pulls.hasOthers(than: context.id)
-  }
+  var asksBeforeMuch: Bool { context.shared.pulls.hasOthers(than: context.id) }
 
   /// Whether much of a collection may be asked for now, of which the sender has so many documents; else the whole of it is
   /// compared again when it may.

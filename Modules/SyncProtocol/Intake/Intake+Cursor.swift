@@ -45,10 +45,7 @@ extension Intake {
   /// Begins to pull: from where the cursor stands, or, without one that fits, with comparing all.
   func begin(_ interest: Interest) throws(SyncError) {
     evicted.epoch = try context.read { $0.evictionEpoch }
-    guard context.features.contains(.cursors), !interest.isEmpty, let cursor = try storedCursor(interest)
-    else {
-      return subscribe(to: interest)
-    }
+    guard !interest.isEmpty, let cursor = try storedCursor(interest) else { return subscribe(to: interest) }
     self.interest = interest
     generation += 1
     following.interestPrint = interestPrint(interest)
@@ -72,9 +69,7 @@ extension Intake {
   /// Whether the sender may send what it has written without announcing it.
   ///
   /// Where others bring changes, too, what one announces is asked for once.
-  private var mayGetUnasked: Bool {
-    context.features.contains(.unaskedChanges) && !context.shared.pulls.hasOthers(than: context.id)
-  }
+  private var mayGetUnasked: Bool { !context.shared.pulls.hasOthers(than: context.id) }
 
   /// How far this peer is behind the sender's clock; `nil` where it is not to send anything unasked.
   private func lag() throws(SyncError) -> UInt64? {
@@ -232,9 +227,7 @@ extension Intake {
 
   /// The cursor that is to be written with the next batch, if it says anything new.
   func takeCursor() -> SyncCursor? {
-    guard context.features.contains(.cursors), let cursor = cursorCandidate, cursor != following.stored else {
-      return nil
-    }
+    guard let cursor = cursorCandidate, cursor != following.stored else { return nil }
     following.stored = cursor
     following.storedAt = context.now
     following.compared = cursor.compared
@@ -243,9 +236,9 @@ extension Intake {
 
   /// When a cursor is to be written although no data takes it along.
   var cursorTime: Duration? {
-    guard context.features.contains(.cursors), applying == nil, ready.isEmpty, let cursor = cursorCandidate,
-      cursor != following.stored
-    else { return nil }
+    guard applying == nil, ready.isEmpty, let cursor = cursorCandidate, cursor != following.stored else {
+      return nil
+    }
     return following.storedAt.map { $0 + Self.cursorInterval } ?? context.now
   }
 

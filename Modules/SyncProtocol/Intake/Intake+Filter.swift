@@ -15,9 +15,9 @@ extension Intake {
   private func sendFilter(_ filter: IDFilter?, _ collection: String) {
     let frames: [[UInt8]]
     if let filter, let cleared = context.gatekeeper?.clear(collection) {
-      frames = FilterFrame.frames(cleared, generation: generation, filter, context.frameForm)
+      frames = FilterFrame.frames(cleared, generation: generation, filter)
     } else {
-      frames = FilterFrame.everything(generation: generation, collection, context.frameForm)
+      frames = FilterFrame.everything(generation: generation, collection)
     }
     for frame in frames { context.send(frame) }
   }

@@ -28,7 +28,6 @@ struct IncomingTransfer {
 extension Intake {
   /// Takes a piece of the stream of small groups.
   func take(_ head: FragmentHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    try check(head.packing)
     if head.packing == nil { stream = [] }
     try unpacker.expand(head, content, into: &stream)
     note(packed: content.byteCount, plain: head.plainBytes)
@@ -41,7 +40,6 @@ extension Intake {
 
   /// Takes a piece of a large group.
   func take(_ head: ChunkHead, _ content: RawSpan, frameBytes: Int) throws(SyncError) {
-    try check(head.packing)
     guard head.packing != nil else { return try drop(head.transfer, frameBytes: frameBytes) }
     var current = try begin(head.transfer, totalBytes: head.totalBytes, offset: head.offset)
     try unpacker.expand(head, content, onto: &current.bytes)
@@ -86,7 +84,7 @@ extension Intake {
 
   /// A large group as groups are, whatever way it came.
   private func whole(_ group: [UInt8]) throws(SyncError) -> [UInt8] {
-    guard context.features.contains(.slices), ColumnGroup.isOne(group) else { return group }
+    guard ColumnGroup.isOne(group) else { return group }
     do throws(CodecError) {
       return try ColumnGroup.joined(group)
     } catch {
@@ -103,19 +101,6 @@ extension Intake {
     self.transfer = nil
     forgetStaged(transfer)
     acknowledge(Receipt(wireBytes: UInt64(frameBytes), plainBytes: 0), at: receivedGroups, isSettled: true)
-  }
-
-  /// Refuses pieces of a kind that was not agreed on.
-  private func check(_ packing: PiecePacking?) throws(SyncError) {
-    let needed: Features
-    switch packing {
-    case .deflated?, .stored?: return
-    case .dense?: needed = .densePacking
-    case nil: needed = .compactFrames
-    }
-    guard context.features.contains(needed) else {
-      throw SyncError(.malformed, "a piece has unknown flags")
-    }
   }
 
   private func note(packed: Int, plain: Int) {
@@ -153,8 +138,7 @@ extension Intake {
   ) throws(SyncError) {
     var group: IncomingGroup
     do throws(CodecError) {
-      group = try IncomingGroup(block, range, features: context.features) { collection in accepts(collection)
-      }
+      group = try IncomingGroup(block, range) { collection in accepts(collection) }
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
@@ -296,7 +280,6 @@ extension Intake {
     prune(applying.groups, known: outcome.known)
     try tellReturned(applying.groups)
     try takeEarlyOffers()
-    try takeEarlyAnnouncements()
     if !applying.groups.isEmpty { settle() }
     noteProgress()
     return outcome.owed
@@ -336,10 +319,7 @@ extension Intake {
   func sendAcknowledgement() {
     guard isAcknowledgementDue, !Probe.defect(.acknowledgementLost) else { return }
     isAcknowledgementDue = false
-    var acknowledged = acknowledged
-    if context.features.contains(.compactFrames) {
-      acknowledged.room = UInt64(max(0, context.tuning.creditBytes - unappliedBytes))
-    }
+    acknowledged.room = UInt64(max(0, context.tuning.creditBytes - unappliedBytes))
     context.send(.acknowledge) { acknowledged.encode(to: &$0) }
   }
 }

@@ -52,7 +52,7 @@ extension Intake {
   /// Tells the sender once more what happened here after a commit: what was to be sent to it is announced instead, or was
   /// not noticed here at all.
   func tellAgain(after sequence: UInt64) {
-    guard context.features.contains(.cursors), !interest.isEmpty else { return renew() }
+    guard !interest.isEmpty else { return renew() }
     // What is compared first, or found in this store's log, is not told before.
     if !isBeginning { tasks.append(.ownLog(after: sequence, told: 0)) }
   }

@@ -83,8 +83,6 @@ final class Intake {
   var filtered: Set<TextKey> = []
   /// Offers that came before the groups sent earlier were applied, through the number of one.
   var earlyOffers = Waiting<DocumentOffer, UInt64>()
-  /// Announced groups of which a document has left that may yet come as it was.
-  var earlyAnnouncements = Waiting<[AnnouncedDocument], UInt64>()
   var evicted = EvictedDocuments()
 
   let unpacker = Unpacker()
@@ -210,18 +208,14 @@ final class Intake {
     tasks.removeAll()
     following.interestPrint = interestPrint(interest)
     // Who never asked for anything need not say so.
-    if !interest.isEmpty || generation > 1 || !context.features.contains(.cursors) {
-      sendInterest(isContinued: changed != nil)
-    }
+    if !interest.isEmpty || generation > 1 { sendInterest(isContinued: changed != nil) }
     phase = .idle
     due = changed.map { .collections($0) } ?? .everything
     isCaughtUpDue = true
   }
 
   /// Whether the sender and this peer have nothing to find out about what is asked for now.
-  private var isAllCompared: Bool {
-    context.features.contains(.cursors) && phase == .done && due == .nothing && tasks.isEmpty
-  }
+  private var isAllCompared: Bool { phase == .done && due == .nothing && tasks.isEmpty }
 
   func sendInterest(isContinued: Bool = false) {
     let blobs = interest.queries.map { query in
@@ -229,9 +223,7 @@ final class Intake {
       query.encode(to: &out)
       return out.bytes
     }
-    for frame in InterestFrame.frames(
-      generation: generation, blobs, isContinued: isContinued, context.frameForm)
-    {
+    for frame in InterestFrame.frames(generation: generation, blobs, isContinued: isContinued) {
       context.send(frame)
     }
   }

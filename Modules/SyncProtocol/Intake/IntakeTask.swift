@@ -70,12 +70,7 @@ extension Intake {
       return ask(
         range, holding: mine, RangeQuestion(cleared, request: nextRequest, range: range, holding: mine))
     }
-    if context.features.contains(.blindQuestions) {
-      return ask(range, holding: mine, .tell(nextRequest, range))
-    }
-    // A peer that knows no other way sends all it has.
-    ask(range, holding: mine, .everything(nextRequest, range))
-    askForRest(range)
+    ask(range, holding: mine, .tell(nextRequest, range))
   }
 
   func askForRest(_ range: KeyRange) { ask(range, holding: nil, .rest(nextRequest, range)) }

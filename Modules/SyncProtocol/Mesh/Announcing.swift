@@ -36,10 +36,9 @@ struct Announcing {
     firstOpen = open.map(\.sequence).min()
   }
 
-  /// Takes a group to be announced; one that `isCounted` the peer is to settle.
-  mutating func add(_ documents: [AnnouncedDocument], sequence: UInt64, isCounted: Bool = true) {
+  /// Takes a group to be announced, which the peer is to settle.
+  mutating func add(_ documents: [AnnouncedDocument], sequence: UInt64) {
     waiting.append(documents)
-    guard isCounted else { return }
     announced += 1
     open.append((documents.count, sequence))
     openDocuments += documents.count

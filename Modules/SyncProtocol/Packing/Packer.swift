@@ -7,7 +7,6 @@ final class Packer {
   /// Pieces of fewer bytes are not worth handing to another thread.
   static let jobBytes = 16 << 10
   var policy: PackingPolicy
-  var form = FrameForm.long
   private var stream: Deflater?
   private let bench = PackBench()
   private lazy var dense = DenseCoder()
@@ -51,7 +50,7 @@ final class Packer {
   }
 
   private func fragment(_ content: RawSpan, _ packing: PiecePacking, plainBytes: Int) -> Piece {
-    let frame = FrameCodec.frame(.fragment, in: form, payloadBytes: content.byteCount + 4) { out in
+    let frame = FrameCodec.frame(.fragment, payloadBytes: content.byteCount + 4) { out in
       FragmentHead(packing, plainBytes: plainBytes).encode(to: &out)
       out.write(content)
     }
@@ -92,7 +91,7 @@ final class Packer {
   func frame(_ head: ChunkHead, _ packed: [UInt8]?, of group: RawSpan) -> Piece {
     let plain = group.extracting(head.offset..<head.offset + head.plainBytes)
     let count = packed?.count ?? head.plainBytes
-    let frame = FrameCodec.frame(.chunk, in: form, payloadBytes: count + 16) { out in
+    let frame = FrameCodec.frame(.chunk, payloadBytes: count + 16) { out in
       head.encode(to: &out)
       if let packed { out.write(packed) } else { out.write(plain) }
     }

@@ -18,8 +18,6 @@ struct PackingPolicy {
   let isLocal: Bool
   /// The compressor has to have held the link back for this long before pieces are stored.
   private let patience: Duration
-  /// Whether both ends can pack densely.
-  var mayPackDense = false
   /// The peer's hello took long: the link may be slow.
   var isLongLink = false
   private var heldBack: (since: Duration, plainBytes: UInt64)?
@@ -67,7 +65,7 @@ struct PackingPolicy {
     }
     guard let rate else { return .deflated(level: isLongLink ? 9 : use.quickLevel) }
     switch rate {
-    case ..<SyncLimits.denseLinkRate: return mayPackDense ? .dense : .deflated(level: 9)
+    case ..<SyncLimits.denseLinkRate: return .dense
     case ..<1e6: return .deflated(level: 9)
     case ..<10e6: return .deflated(level: 6)
     default: return .deflated(level: use.quickLevel)

@@ -50,12 +50,8 @@ final class QueryDesk {
   /// Ends a question that came too early or too late.
   func refuse(asked number: UInt64) { end(number, RemoteQueryError(.closed, "the peers have not met")) }
 
-  /// Sends a question, or ends it at once where the peer does not know how to answer.
+  /// Sends a question.
   func ask(_ number: UInt64, _ question: QueryQuestion) {
-    guard context.features.contains(.remoteQueries) else {
-      return end(
-        number, RemoteQueryError(.unsupported, "the other peer's release runs no statements for others"))
-    }
     asked[number] = Asked(limits: question.limits, deadline: context.now + question.limits.time + Self.grace)
     context.send(.ask) { out in
       out.writeVarint(number)

@@ -178,7 +178,7 @@ public struct RemoteQueryError: Error, Hashable, Sendable, CustomStringConvertib
     public static let limit = Code(rawValue: "limit")
     /// It took longer than one of the peers allows.
     public static let timeout = Code(rawValue: "timeout")
-    /// No SELECT, or the other peer's release knows no remote statements.
+    /// No SELECT, or one of a collection of the system.
     public static let unsupported = Code(rawValue: "unsupported")
     /// The statement was ended before its end.
     public static let cancelled = Code(rawValue: "cancelled")

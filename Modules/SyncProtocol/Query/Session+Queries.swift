@@ -37,9 +37,8 @@ extension Session {
   /// Ends all statements that run for the other peer, when nobody will hear of them any more.
   package func cancelQueries() { statements.cancel() }
 
-  /// Frames of statements between peers; where the two have not settled on them, they are skipped.
+  /// Frames of statements between peers.
   func takeQuery(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
-    guard context.features.contains(.remoteQueries) else { return }
     switch type {
     case .ask:
       let (number, question) = try whole(&reader) { (reader) throws(CodecError) in

@@ -7,8 +7,7 @@ extension Session {
     let highest = try context.read { try $0.highestReading() }
     highestTold = highest
     let hello = Hello(
-      versions: configuration.versions, features: configuration.features, kind: configuration.kind,
-      appID: configuration.appID,
+      versions: configuration.versions, kind: configuration.kind, appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
       logEpoch: context.store.epoch, highest: highest,
       silence: configuration.silence == SessionConfiguration.usualSilence ? nil : configuration.silence)
@@ -29,7 +28,6 @@ extension Session {
       throw SyncError(.appMismatch, "The peer belongs to another application")
     }
     guard hello.site != context.store.site else { return doubtSite() }
-    context.settle(on: context.configuration.features.intersection(hello.features))
     supply.outgoing.begin(helloDelay: context.now - startedAt)
     context.peerHighest = hello.highest
     context.peerSilence = hello.silence ?? SessionConfiguration.usualSilence

@@ -12,7 +12,6 @@ extension Session {
   }
 
   func take(_ announcement: Announcement) throws(SyncError) {
-    guard !context.features.isDisjoint(with: [.mesh, .cursors]) else { return }
     supply.owe(try intake.take(announcement), isGroup: false)
   }
 

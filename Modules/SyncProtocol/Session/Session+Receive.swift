@@ -30,7 +30,7 @@ extension Session {
       try checkBegin(of: bytes, at: position, base: base)
       let frame: FrameCodec.Bounds?
       do throws(SyncError) {
-        frame = try FrameCodec.next(in: bytes, at: position, number: context.nextReceived)
+        frame = try FrameCodec.next(in: bytes, at: position, number: context.nextReceived ?? 0)
       } catch {
         throw error.moved(by: base)
       }
@@ -53,11 +53,13 @@ extension Session {
     }
   }
 
-  /// A stranger is told by its first byte, and not waited for: hello has the long form.
+  /// A stranger is told by its first byte, and not waited for.
   private func checkBegin(of bytes: RawSpan, at position: Int, base: Int) throws(SyncError) {
-    guard case .awaitingHello = state, position < bytes.byteCount else { return }
-    guard unsafe bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt8.self) == 0 else {
-      throw SyncError(.malformed, "The peer does not speak this protocol", offset: base + position)
+    guard position < bytes.byteCount else { return }
+    let isFirst = context.nextReceived == nil
+    guard FrameCodec.beginsStream(bytes, at: position) == isFirst else {
+      let message = isFirst ? "The peer does not speak this protocol" : "a frame's length is zero"
+      throw SyncError(.malformed, message, offset: base + position)
     }
   }
 
@@ -173,9 +175,7 @@ extension Session {
 
   /// The peer goes on from a cursor, under an interest that it has just sent, or had in an earlier session.
   private func resume(_ frame: ResumeFrame) throws(SyncError) {
-    guard let peer = context.peer, context.features.contains(.cursors) else {
-      throw SyncError(.outOfOrder, "A cursor without the ability to follow one")
-    }
+    guard let peer = context.peer else { return }
     if supply.generation != frame.generation || supply.interest.hash != frame.interest {
       guard let known = context.shared.interests.interest(frame.interest, of: peer.site) else {
         supply.awaitsInterest = true
@@ -187,7 +187,7 @@ extension Session {
     let met = frame.lag.flatMap { lag in
       highestTold.map { ResumeFrame.met(lag, behind: $0) }
     }
-    try supply.resume(frame, unaskedAfter: context.features.contains(.unaskedChanges) ? met : nil)
+    try supply.resume(frame, unaskedAfter: met)
   }
 
   /// Frames from the peer as a sender.
@@ -223,7 +223,7 @@ extension Session {
       try run { () throws(SyncError) in try intake.take(head, content, frameBytes: frameBytes) }
     case .renew:
       intake.renew()
-      if context.features.contains(.renewals) { context.send(.renewed) }
+      context.send(.renewed)
     case .filterWanted:
       let collection = try whole(&reader) { (reader) throws(CodecError) in
         var previous: String?

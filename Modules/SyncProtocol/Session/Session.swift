@@ -68,9 +68,6 @@ public final class Session {
 
   deinit { _ = context.shared.leave(id) }
 
-  /// How frames to this peer are written.
-  package var frameForm: FrameForm { context.frameForm }
-
   /// What the session has moved so far.
   public var statistics: SyncStatistics { context.statistics }
 
@@ -270,7 +267,7 @@ public final class Session {
     context.notePolicy()
     guard !Probe.defect(.policyChangeIgnored) else { return }
     guard case .open = state else { return }
-    try supply.revoke()
+    supply.revoke()
     // A change that waits may have been followed by one that was withheld: what is here now is compared.
     supply.dropLive()
     supply.renew()

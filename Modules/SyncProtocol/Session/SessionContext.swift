@@ -21,19 +21,13 @@ final class SessionContext {
   /// The gate as it stands towards this peer; before hello it lets nothing through.
   private(set) var gatekeeper: Gatekeeper?
   private var policyEpoch: UInt64
-  /// How frames to this peer are written.
-  var frameForm: FrameForm { features.contains(.compactFrames) ? .compact : .long }
-  /// Whether the checksums of frames after hello say which frame they are of.
-  private var numbersFrames: Bool {
-    features.contains(.numberedFrames) && !Probe.defect(.framesNotNumbered)
-  }
   var statistics = SyncStatistics()
   var roundTrip = RoundTrip()
   /// Bytes of frames that call for an answer.
   private(set) var askedBytes: UInt64 = 0
-  /// The numbers of the next frame in each direction, where frames are numbered: of those after both hellos.
-  private var nextSent: UInt32 = 0
-  private(set) var nextReceived: UInt32 = 0
+  /// The number of the next frame in each direction, from 0 behind the first one; `nil` before that.
+  private var nextSent: UInt32?
+  private(set) var nextReceived: UInt32?
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
   private var toldRefused: Set<TextKey> = []
@@ -62,9 +56,6 @@ final class SessionContext {
   /// How long a quiet link may be quiet in this direction: the peer has little to answer while it sends something long.
   var pingInterval: Duration { min(configuration.silence / 3, max(peerSilence / 3, .milliseconds(500))) }
 
-  /// What both sides are able to do; nothing before hello.
-  private(set) var features: Features = []
-
   /// Stands for all that the gate lets through to this peer; never 0.
   var policyPrint: UInt64 {
     guard let peer else { return 0 }
@@ -73,10 +64,8 @@ final class SessionContext {
   }
 
   func send(_ frame: consuming [UInt8]) {
-    if numbersFrames {
-      FrameCodec.number(&frame, as: nextSent)
-      nextSent &+= 1
-    }
+    if let nextSent { FrameCodec.number(&frame, as: nextSent) }
+    nextSent = number(after: nextSent)
     statistics.framesSent += 1
     statistics.bytesSent += UInt64(frame.count)
     lastSent = now
@@ -85,7 +74,7 @@ final class SessionContext {
 
   func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
     roundTrip.didSend(type, now: now)
-    let frame = FrameCodec.frame(type, in: frameForm, body)
+    let frame = FrameCodec.frame(type, isFirst: nextSent == nil, body)
     switch type {
     case .compare, .want, .have, .announce: askedBytes += UInt64(frame.count)
     default: break
@@ -93,12 +82,13 @@ final class SessionContext {
     send(frame)
   }
 
-  /// Takes note of a whole frame that came under the abilities of now.
-  func didReceiveFrame() {
-    if numbersFrames { nextReceived &+= 1 }
-  }
+  /// Takes note of a whole frame.
+  func didReceiveFrame() { nextReceived = number(after: nextReceived) }
 
-  func settle(on features: Features) { self.features = features }
+  private func number(after number: UInt32?) -> UInt32 {
+    guard let number, !Probe.defect(.framesNotNumbered) else { return 0 }
+    return number &+ 1
+  }
 
   func ask(_ action: Action) { actions.append(action) }
 

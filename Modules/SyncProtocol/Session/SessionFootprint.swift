@@ -31,7 +31,7 @@ extension Session {
     footprint.requests = supply.pendingRequests
     footprint.announcements =
       intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count
-      + intake.earlyAnnouncements.count + supply.waitingOffers.count + supply.met.count
+      + supply.waitingOffers.count + supply.met.count
     footprint.compared = intake.digests.heldCount + supply.digests.heldCount
     footprint.tasks = intake.pendingTasks + supply.pendingTasks
     return footprint

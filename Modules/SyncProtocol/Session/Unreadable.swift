@@ -55,17 +55,13 @@ struct Unreadable {
 }
 
 extension SessionContext {
-  /// Whether the peer is to be told nothing by which it would take itself for caught up: it does not know that this may
-  /// be wrong.
-  var mustWithhold: Bool { !unreadable.ranges.isEmpty && !features.contains(.unreadable) }
-
   /// Tells what cannot be read, the application each range and the peer that there is one, before anything that comes of
   /// it.
   func tellUnreadable(_ record: DamagedRecord, _ span: DocumentSpan) {
     let isFirst = unreadable.ranges.isEmpty
     guard let range = unreadable.insert(record, span, in: store) else { return }
     tell(.unreadable(range))
-    if isFirst, features.contains(.unreadable), !Probe.defect(.unreadableNotTold) { send(.unreadable) }
+    if isFirst, !Probe.defect(.unreadableNotTold) { send(.unreadable) }
   }
 
   func tellUnreadable(_ log: DamagedLog) {

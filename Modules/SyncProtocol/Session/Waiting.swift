@@ -1,22 +1,20 @@
 /// Notices that wait until the session has come to a point: at the sender all that was queued before them has gone out, at
 /// the receiver all that was sent before them is applied.
 struct Waiting<Notice, Point> {
-  private var waiting = WorkQueue<(notices: [Notice], documents: Int, point: Point)>()
-  /// The documents that all of them name.
+  private var waiting = WorkQueue<(notices: [Notice], point: Point)>()
+  /// How many there are.
   private(set) var count = 0
 
-  /// Takes notices that name `documents`, one each unless it is told.
-  mutating func append(_ notices: [Notice], documents: Int? = nil, until point: Point) {
-    let documents = documents ?? notices.count
-    count += documents
-    waiting.append((notices, documents, point))
+  mutating func append(_ notices: [Notice], until point: Point) {
+    count += notices.count
+    waiting.append((notices, point))
   }
 
   /// Takes out the first, if they wait for nothing any more.
   mutating func removeFirst(where isReached: (Point) -> Bool) -> [Notice]? {
     guard let next = waiting.first, isReached(next.point) else { return nil }
     _ = waiting.removeFirst()
-    count -= next.documents
+    count -= next.notices.count
     return next.notices
   }
 

@@ -81,8 +81,8 @@ struct LiveDocument {
   let isHeld: Bool
   /// The one write that it was, for a peer that has just what the document was before.
   let successor: WireSuccessor?
-  /// What to announce; `nil` where the peer takes no announcements.
-  let news: News?
+  /// What to tell where it is announced.
+  let news: News
 
   var collection: Collection { change.collection }
   var id: DocumentID { change.id }

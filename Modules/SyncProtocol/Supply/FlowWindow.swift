@@ -24,7 +24,7 @@ struct FlowWindow {
   private var soonest: Passage?
   /// Whether the window still grows with each acknowledgement, because nothing has slowed down yet.
   private(set) var isStarting = true
-  /// What the receiver has room for, in plain bytes beyond what it has acknowledged, where it says so.
+  /// What the receiver has room for, in plain bytes beyond what it has acknowledged, once it has said so.
   private var credit = SyncLimits.plainWindowBytes
   /// Plain bytes of whole groups that were not sent, as the receiver has them, and wait there to be applied.
   private var reused: (inFlight: Int, groups: WorkQueue<(number: UInt64, bytes: Int)>) = (0, WorkQueue())
@@ -126,7 +126,7 @@ struct FlowWindow {
       _ = reused.groups.removeFirst()
       reused.inFlight -= group.bytes
     }
-    if let room = totals.room { credit = Int(min(room, UInt64(SyncLimits.plainWindowBytes))) }
+    credit = Int(min(totals.room, UInt64(SyncLimits.plainWindowBytes)))
     if wireBytesInFlight == 0 { idleSince = now + .milliseconds(1) }
     if let probe, totals.wireBytes >= probe.wireBytes {
       self.probe = nil

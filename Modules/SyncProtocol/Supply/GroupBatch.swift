@@ -57,8 +57,7 @@ final class GroupBatch {
     let before = group.byteCount
     let tooLarge = try group.append(
       cleared, id: id, flags: flags, record: record, base: base,
-      check: context.features.contains(.cursors) ? summary?.check : nil, tables: tables,
-      limit: SyncLimits.documentBytes)
+      check: summary?.check, tables: tables, limit: SyncLimits.documentBytes)
     guard let tooLarge else { return count(from: before) }
     let key = DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))
     context.tellOversize(key, in: collection.name, byteCount: tooLarge)
@@ -97,7 +96,7 @@ final class GroupBatch {
   }
 
   private func flush(isLast: Bool) {
-    if partCount == 0, !isLast, !hasSteps, context.features.contains(.staging) {
+    if partCount == 0, !isLast, !hasSteps {
       isStaged = true
       component += 1
     }

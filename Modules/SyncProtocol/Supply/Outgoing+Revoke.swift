@@ -5,14 +5,12 @@ extension Outgoing {
   /// left of those that were begun.
   ///
   /// The documents of such a group that may leave are found by comparing, which the peer is asked for in any case.
-  ///
-  /// - Throws: `closed` when a group was begun and the peer does not understand that it ends there.
-  func revoke(where isForbidden: (String) -> Bool) throws(SyncError) {
-    try revokeLarge(where: isForbidden)
-    try revokeSmall(where: isForbidden)
+  func revoke(where isForbidden: (String) -> Bool) {
+    revokeLarge(where: isForbidden)
+    revokeSmall(where: isForbidden)
   }
 
-  private func revokeLarge(where isForbidden: (String) -> Bool) throws(SyncError) {
+  private func revokeLarge(where isForbidden: (String) -> Bool) {
     var dropped = packing.remove { $0.contains(where: isForbidden) }
     var kept = WorkQueue<Transfer>()
     while let transfer = transfers.removeFirst() {
@@ -29,10 +27,10 @@ extension Outgoing {
     self.openTransfer = nil
     reusedBytes = 0
     let head = ChunkHead(dropping: transferNumber)
-    try abort(FrameCodec.frame(.chunk, in: context.frameForm) { head.encode(to: &$0) })
+    abort(FrameCodec.frame(.chunk) { head.encode(to: &$0) })
   }
 
-  private func revokeSmall(where isForbidden: (String) -> Bool) throws(SyncError) {
+  private func revokeSmall(where isForbidden: (String) -> Bool) {
     let waiting = smallGroups.map { $0 }
     guard waiting.contains(where: { $0.collections.contains(where: isForbidden) }) else { return }
     var left: [UInt8] = []
@@ -52,10 +50,7 @@ extension Outgoing {
       gone.small += 1
       if index == 0, isFirstBegun {
         isFirstBegun = false
-        try abort(
-          FrameCodec.frame(.fragment, in: context.frameForm) {
-            FragmentHead(nil, plainBytes: 0).encode(to: &$0)
-          })
+        abort(FrameCodec.frame(.fragment) { FragmentHead(nil, plainBytes: 0).encode(to: &$0) })
       }
     }
     stream = left
@@ -63,10 +58,7 @@ extension Outgoing {
     smallGroups = groups
   }
 
-  private func abort(_ frame: [UInt8]) throws(SyncError) {
-    guard context.features.contains(.compactFrames) else {
-      throw SyncError(.closed, "The policy changed in the middle of a group")
-    }
+  private func abort(_ frame: [UInt8]) {
     context.send(frame)
     window.didSend(wireBytes: frame.count, plainBytes: 0, groups: 0, now: context.now)
   }

@@ -112,9 +112,7 @@ extension Outgoing {
     if let stretch = transfer.stretches.first, stretch.range.lowerBound == transfer.offset {
       transfer.stretches.removeFirst()
       let learnt = Array(bytes[stretch.range].suffix(SyncLimits.learntBytes))
-      let isLearnt =
-        packing.isEmpty && context.features.contains(.densePacking)
-        && packer.learn(learnt.span.bytes, rate: window.rate)
+      let isLearnt = packing.isEmpty && packer.learn(learnt.span.bytes, rate: window.rate)
       return (stretch.range, .reuse(stretch, isLearnt: isLearnt))
     }
     let end = transfer.stretches.first?.range.lowerBound ?? bytes.count
@@ -166,9 +164,7 @@ extension Outgoing {
           hash: ContentParts.hash(of: entry.group[entry.range]))
         context.statistics.resumedBytes += UInt64(entry.range.count)
         reusedBytes += entry.range.count
-        finish(
-          FrameCodec.frame(.reuse, in: context.frameForm) { frame.encode(to: &$0) }, packed: 0, plain: 0,
-          groups: groups)
+        finish(FrameCodec.frame(.reuse) { frame.encode(to: &$0) }, packed: 0, plain: 0, groups: groups)
       }
       if entry.end != nil, reusedBytes > 0 {
         window.didReuse(reusedBytes)

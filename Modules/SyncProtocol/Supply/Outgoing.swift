@@ -76,8 +76,6 @@ final class Outgoing {
 
   /// Learns how long the peer's hello took to come: a long way is begun on with little.
   func begin(helloDelay: Duration) {
-    packer.form = context.frameForm
-    packer.policy.mayPackDense = context.features.contains(.densePacking)
     packer.policy.isLongLink = helloDelay > SyncLimits.longHello
     guard helloDelay > SyncLimits.longHello else { return }
     window = FlowWindow(
@@ -111,7 +109,7 @@ final class Outgoing {
           isBulk: isBulk, collections: group.collections))
       return
     }
-    let plain = group.bytes(inColumns: context.features.contains(.columnParts))
+    let plain = group.bytes
     let bytes = isSlow(plain.count) ? ColumnGroup.split(plain) ?? plain : plain
     waitingTransferBytes += bytes.count
     taken.large += 1
@@ -124,7 +122,7 @@ final class Outgoing {
 
   /// Whether a group takes so long that its link may well break meanwhile, or goes on where an earlier one did.
   private func isSlow(_ byteCount: Int) -> Bool {
-    guard context.features.contains(.slices), !context.configuration.isLocal else { return false }
+    guard !context.configuration.isLocal else { return false }
     let span = context.tuning.slowTransferSpan
     guard peerStages.isEmpty, span > .zero else { return true }
     guard let rate = window.rate else { return packer.policy.isLongLink }

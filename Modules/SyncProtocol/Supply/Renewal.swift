@@ -6,10 +6,10 @@ struct Renewal {
   /// Whether it is to, and has not begun.
   private(set) var isOpen = false
 
-  /// Takes note that the peer was told; one that is able to says when it has heard.
-  mutating func tell(isAnswered: Bool) {
+  /// Takes note that the peer was told, which says when it has heard.
+  mutating func tell() {
     isOpen = true
-    if isAnswered { unheard += 1 }
+    unheard += 1
   }
 
   /// Takes the peer's word.

@@ -11,9 +11,8 @@ struct News {
 }
 
 extension Supply {
-  /// What to keep of a change so that it can be announced; `nil` where the peer takes no announcements.
-  func news(of change: Change, matches: Bool, isHeld: Bool) -> News? {
-    guard context.features.contains(.mesh), let summary = change.afterSummary else { return nil }
+  /// What to keep of a change so that it can be announced.
+  func news(of change: Change, _ summary: Summary, matches: Bool, isHeld: Bool) -> News {
     let wasHeld =
       isHeld && change.before != nil
       && ownInterest(change.collection)?.matches(change.id, change.before) ?? false
@@ -30,7 +29,6 @@ extension Supply {
   ///
   /// - Returns: `false` when it is to be sent.
   func announce(_ group: LiveGroup) throws(SyncError) -> Bool {
-    guard context.features.contains(.mesh) else { return false }
     // Who hears that a document leaves before it arrives has no use for that.
     guard !group.leaves || outgoing.isIdle else { return false }
     let isLazy = group.isForwarded ? !announcing.sendsForwards : !announcing.sendsOwn
@@ -41,9 +39,8 @@ extension Supply {
     var announcedBytes = 0
     var sentBytes = 0
     for document in group.documents {
-      guard let news = document.news else { return false }
       guard let cleared = gatekeeper?.clear(document.collection.name) else { continue }
-      let announced = try announcement(cleared, of: document, news)
+      let announced = try announcement(cleared, of: document)
       announcedBytes += announced.byteCount
       let body = document.successor?.bytes ?? document.record.bytes
       sentBytes += announced.id.bytes.count + 3 + body.count
@@ -60,7 +57,7 @@ extension Supply {
   }
 
   private func announcement(
-    _ cleared: consuming Cleared, of document: LiveDocument, _ news: News
+    _ cleared: consuming Cleared, of document: LiveDocument
   ) throws(SyncError) -> AnnouncedDocument {
     let vector: VersionVector
     let exceedsVector: Bool
@@ -72,7 +69,7 @@ extension Supply {
     } catch {
       throw SyncError(store: error)
     }
-    let base = document.base
+    let (base, news) = (document.base, document.news)
     let added = VersionVector(vector.elements.filter { $0.reading > base[$0.writer] })
     // What concerns the peer only now may have changed before as well, and default data may have come with a write:
     // who has the version then need not have the state.
@@ -90,23 +87,18 @@ extension Supply {
     for part in waiting.parts(of: 48 << 10, size: { $0.reduce(4) { $0 + $1.byteCount + 64 } }) {
       context.send(.announce) { Announcement(Array(part)).encode(to: &$0) }
     }
-    guard context.features.contains(.cursors),
-      let nonce = log.pace.sent(waiting.reduce(0) { $0 + $1.byteCount }, nonce: context.configuration.random)
-    else { return }
+    let byteCount = waiting.reduce(0) { $0 + $1.byteCount }
+    guard let nonce = log.pace.sent(byteCount, nonce: context.configuration.random) else { return }
     context.send(.ping) { $0.writeFixed(nonce) }
   }
 
-  func take(_ prune: Prune) throws(SyncError) {
-    guard context.features.contains(.mesh) else { return }
-    try announcing.take(prune)
-  }
+  func take(_ prune: Prune) throws(SyncError) { try announcing.take(prune) }
 }
 
 extension LiveGroup {
   /// What the receiver is told of a document.
   func flags(of document: borrowing LiveDocument) -> UInt8 {
-    let held = document.isHeld ? GroupEncoder.heldFlag : 0
-    guard document.news != nil else { return held }
-    return held | GroupEncoder.liveFlag | (isForwarded ? GroupEncoder.forwardedFlag : 0)
+    GroupEncoder.liveFlag | (document.isHeld ? GroupEncoder.heldFlag : 0)
+      | (isForwarded ? GroupEncoder.forwardedFlag : 0)
   }
 }

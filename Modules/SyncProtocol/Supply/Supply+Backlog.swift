@@ -12,9 +12,7 @@ extension Supply {
     start = max(start, log.settled)
     if let walk = log.walk { start = min(start, walk.place) }
     let isKnown = isRoundActive || log.followed != nil || log.walk != nil
-    guard context.features.contains(.cursors), isKnown, try context.read({ start >= $0.logStart }) else {
-      return compareInstead()
-    }
+    guard isKnown, try context.read({ start >= $0.logStart }) else { return compareInstead() }
     Probe.reached(.fellBehind)
     log.walk = LogWalk(after: start, isBacklog: true, documents: log.walk?.documents ?? 0)
     log.waiting = nil

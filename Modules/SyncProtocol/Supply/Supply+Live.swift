@@ -32,7 +32,8 @@ extension Supply {
       let matches = matcher.matches(change.id, change.after)
       if !matches, matched || isOwn { watch.insert(change.key) }
       if change.kind == .evict { evicted.insert(change.key) }
-      guard !isOwn, change.kind == .write, let after = change.after else { continue }
+      guard !isOwn, change.kind == .write, let after = change.after, let summary = change.afterSummary
+      else { continue }
       if matches || matched {
         guard !isAwaitingRound, !log.isBehind else { continue }
         if change.oversize {
@@ -49,7 +50,7 @@ extension Supply {
         let isHeld = holds(change)
         try append(
           change, after, matched: matched, leaves: !matches, isHeld: isHeld,
-          news(of: change, matches: matches, isHeld: isHeld), to: &groups[place])
+          news(of: change, summary, matches: matches, isHeld: isHeld), to: &groups[place])
         if sent.isEmpty { sent = [Bool](repeating: false, count: commit.changes.count) }
         sent[index] = true
       } else if let offer = offer(change) {
@@ -107,7 +108,7 @@ extension Supply {
   }
 
   private func append(
-    _ change: Change, _ after: Record, matched: Bool, leaves: Bool, isHeld: Bool, _ news: News?,
+    _ change: Change, _ after: Record, matched: Bool, leaves: Bool, isHeld: Bool, _ news: News,
     to group: inout LiveGroup
   ) throws(SyncError) {
     var base = VersionVector()
@@ -120,10 +121,6 @@ extension Supply {
         }
       }
       if let successor { base = successor.base } else { base = try vector(of: before, change.sites) }
-      // What was settled under one version only a check tells, or else the whole state, by which the peer settles it.
-      if successor == nil, !context.features.contains(.cursors), try vector(of: after, change.sites) == base {
-        base = VersionVector()
-      }
       // Of default data the peer may have another state.
       if base.isEmpty { successor = nil }
     }
@@ -174,10 +171,10 @@ extension Supply {
   }
 
   /// Takes back what is on its way and may not leave any more.
-  func revoke() throws(SyncError) {
+  func revoke() {
     guard let gatekeeper else { return }
     underWay.removeAll()
-    try outgoing.revoke { !gatekeeper.maySend($0) }
+    outgoing.revoke { !gatekeeper.maySend($0) }
   }
 
   /// Has the peer compare all anew.
@@ -193,7 +190,7 @@ extension Supply {
     confirmedSequence = nil
     context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)
-    renewal.tell(isAnswered: context.features.contains(.renewals))
+    renewal.tell()
   }
 
   /// Sends the next group that waits: what the peer asked for, then changes.
@@ -301,18 +298,13 @@ extension Supply {
 
   /// Whether the group may go out in parts, which cannot build on single states.
   private func isLarge(_ group: LiveGroup) -> Bool {
-    context.features.contains(.staging)
-      && (group.byteCount > context.tuning.splitBytes
-        || group.documents.count > context.tuning.splitDocuments)
+    group.byteCount > context.tuning.splitBytes || group.documents.count > context.tuning.splitDocuments
   }
 
   private func runs(
     of group: LiveGroup
   ) throws(CodecError) -> (runs: [OutgoingRun], rest: [LiveDocument]) {
-    let count = group.documents.count
-    guard context.features.contains(.runs), count >= OutgoingRun.minimum,
-      count <= context.tuning.splitDocuments, group.byteCount <= context.tuning.splitBytes
-    else { return ([], group.documents) }
+    guard group.documents.count >= OutgoingRun.minimum, !isLarge(group) else { return ([], group.documents) }
     return try OutgoingRun.gather(group.documents, flags: group.flags(of:)) { maySucceed($0, of: group) }
   }
 

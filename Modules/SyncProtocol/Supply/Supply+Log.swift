@@ -99,7 +99,7 @@ extension Supply {
   /// What the peer hears of a collection, and of what is held here of it, as it follows this peer's log; `nil` where it
   /// does not.
   func followedLog(of collection: Collection) -> FollowedLog? {
-    guard context.features.contains(.mesh), let told = log.toldThrough, concerns(collection.name),
+    guard let told = log.toldThrough, concerns(collection.name),
       let matcher = interest.matcher(for: collection)
     else { return nil }
     return FollowedLog(after: told, matcher: matcher)
@@ -117,9 +117,7 @@ extension Supply {
 
   /// When the next mark may be set; `nil` while there is none to set.
   var markTime: Duration? {
-    guard context.features.contains(.cursors), let followed = log.followed else { return nil }
-    if log.waiting != nil { return nil }
-    guard isQueueEmpty else { return nil }
+    guard let followed = log.followed, log.waiting == nil, isQueueEmpty else { return nil }
     let sequence = max(followed, lastCommitted)
     guard let marked = log.marked else { return context.now }
     guard marked.sequence != sequence || marked.asksTaken != log.asksTaken else { return nil }
@@ -136,7 +134,7 @@ extension Supply {
     }
     guard let mark = log.waiting, outgoing.gone.covers(mark.after) || Probe.defect(.markAhead) else { return }
     // What the policy has withheld since the call began the peer is to compare anew.
-    guard context.isPolicyCurrent, !context.mustWithhold else { return }
+    guard context.isPolicyCurrent else { return }
     log.waiting = nil
     log.isMoved = false
     log.marked = mark

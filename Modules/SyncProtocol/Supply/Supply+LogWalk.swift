@@ -205,9 +205,7 @@ extension Supply {
   }
 
   /// Whether what is announced from the log tells the peer also what this peer holds.
-  private var tellsByAnnouncing: Bool {
-    context.features.contains(.mesh) && log.toldThrough != nil && !Probe.defect(.ownLogNotTold)
-  }
+  private var tellsByAnnouncing: Bool { log.toldThrough != nil && !Probe.defect(.ownLogNotTold) }
 
   /// Offers a document that does not match, as one that changes while the session runs.
   private func offer(_ id: RawSpan, _ summary: Summary, _ source: Source) -> DocumentOffer? {
@@ -250,7 +248,7 @@ extension Supply {
 
   private func announceFromLog(_ documents: [AnnouncedDocument], sequence: UInt64) {
     context.statistics.groupsAnnounced += 1
-    announcing.add(documents, sequence: sequence, isCounted: context.features.contains(.mesh))
+    announcing.add(documents, sequence: sequence)
     log.resumedThrough = max(log.resumedThrough, sequence)
     log.isAnnouncing = true
   }

@@ -239,7 +239,7 @@ final class Supply {
     if let settledAfter, outgoing.gone.covers(settledAfter) {
       self.settledAfter = nil
       settledGroups = outgoing.window.sent.groups
-      if !context.mustWithhold { settle() }
+      settle()
     }
     flushAnnouncements()
     sendMet()

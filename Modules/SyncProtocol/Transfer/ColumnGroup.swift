@@ -84,13 +84,12 @@ enum ColumnGroup {
     var reader = ByteReader(bytes.span.bytes)
     var names: Set<TextKey> = []
     var previous: String?
-    var (isPart, isInColumns) = (false, false)
+    var isPart = false
     do throws(CodecError) {
       var count = try reader.readVarint()
       if count == 0 {
         let found = try reader.readByte()
-        isInColumns = found == GroupEncoder.columnPartForm
-        isPart = isInColumns || found == GroupEncoder.partForm
+        isPart = found == GroupEncoder.partForm
         guard isPart || found == form else { return nil }
         if isPart { _ = try ComponentPart(from: &reader) }
         count = try reader.readVarint()
@@ -100,7 +99,7 @@ enum ColumnGroup {
         names.insert(name)
         _ = try reader.readBlob()
         if try reader.readByte() & GroupEncoder.checkFlag != 0 { _ = try reader.readBytes(4) }
-        if !isInColumns { _ = try reader.readBlob() }
+        if !isPart { _ = try reader.readBlob() }
       }
     } catch {
       // It ends in the middle of a document, which is what was to be expected.

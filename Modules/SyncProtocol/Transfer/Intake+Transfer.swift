@@ -4,8 +4,7 @@ import DocStore
 extension Intake {
   /// Tells the sender what earlier links have brought of large groups.
   func tellStaged() throws(SyncError) {
-    guard context.features.contains(.slices), let peer = context.peer, let gatekeeper = context.gatekeeper
-    else { return }
+    guard let peer = context.peer, let gatekeeper = context.gatekeeper else { return }
     let stage = context.shared.stage
     try stage.load(
       from: context.store, context.shared.components, least: context.tuning.leastStagedBytes, at: context.now)
@@ -78,7 +77,7 @@ extension Intake {
 
   /// Has the store put aside what has come of a large group that takes long.
   func putAside(_ transfer: inout IncomingTransfer) {
-    guard context.features.contains(.slices), let peer = context.peer,
+    guard let peer = context.peer,
       context.now - transfer.keptAt >= context.tuning.stagingSpan,
       transfer.bytes.count - transfer.keptBytes >= context.tuning.leastStagedBytes
     else { return }
@@ -104,7 +103,7 @@ extension Intake {
 
   /// Keeps the beginning of a group whose link is over.
   func stageRest() {
-    guard context.features.contains(.slices), let transfer, let peer = context.peer else { return }
+    guard let transfer, let peer = context.peer else { return }
     let stage = context.shared.stage
     guard transfer.bytes.count >= context.tuning.leastStagedBytes,
       let rest = StagedTransfer(transfer.bytes, from: peer.site, kept: transfer.kept, at: context.now)

@@ -5,9 +5,6 @@ extension Session {
   func takeForTransfer(
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
-    guard context.features.contains(.slices) else {
-      throw .session(SyncError(.outOfOrder, "A frame that was not agreed on"))
-    }
     if type == .staged {
       let notices = try whole(&reader) { (reader) throws(CodecError) in
         var notices: [StagedNotice] = []

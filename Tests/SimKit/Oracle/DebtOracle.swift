@@ -27,8 +27,6 @@ struct DebtOracle {
     where sender.maySend(collection, to: receiver)
       && !sender.rotten.union(receiver.rotten).contains(collection)
     {
-      // Of a deletion that the receiver has forgotten, who goes on from a cursor does not speak again.
-      let hasCursors = sender.plan.features.intersection(receiver.plan.features).contains(.cursors)
       let plans = receiver.subscriptions.filter { $0.collection == collection }
       let name = "c\(collection)"
       guard let here = stores[sender.number][name] else { continue }
@@ -37,10 +35,8 @@ struct DebtOracle {
       let matchesThere = try there?.matching(plans) ?? []
       for (id, mine) in here.documents.sorted(by: { $0.key < $1.key }) where !mine.isOversize {
         guard matchesHere.contains(id) || matchesThere.contains(id) else { continue }
-        if hasCursors, let document = world.oracles.name(id, in: name), receiver.forgotten.contains(document)
-        {
-          continue
-        }
+        // Of a deletion that the receiver has forgotten, who goes on from a cursor does not speak again.
+        if let document = world.oracles.name(id, in: name), receiver.forgotten.contains(document) { continue }
         // Nor of a state before the one that the receiver let go of, also where it has written the document anew since.
         if let document = world.oracles.name(id, in: name),
           world.oracles.leaves.isPast(mine.vector, of: document, at: receiver)

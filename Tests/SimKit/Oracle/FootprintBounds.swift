@@ -16,10 +16,9 @@ struct FootprintBounds {
   init(_ configuration: SessionConfiguration, facing other: SessionConfiguration) {
     liveBytes = configuration.liveQueueBytes
     waitingBytes = configuration.tuning.waitingBytes + Self.pieceBytes
-    // Before the receiver has said what it takes, the window alone bounds what comes; without compact frames it never does.
-    let tellsRoom = configuration.features.intersection(other.features).contains(.compactFrames)
-    let creditBytes = tellsRoom ? configuration.tuning.creditBytes : SyncLimits.plainWindowBytes
-    unappliedBytes = max(creditBytes, 8 * SyncLimits.windowBytes.lowerBound) + Self.pieceBytes
+    // Before the receiver has said what it takes, the window alone bounds what comes.
+    unappliedBytes =
+      max(configuration.tuning.creditBytes, 8 * SyncLimits.windowBytes.lowerBound) + Self.pieceBytes
     announcements =
       configuration.tuning.announcedDocuments + other.tuning.announcedDocuments
       + configuration.tuning.waitingOffers

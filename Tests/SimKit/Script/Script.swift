@@ -64,10 +64,6 @@ package struct PeerPlan: Codable, Hashable, Sendable {
   package var tuning = 0
   /// Draws how much its sessions may hold in memory; `nil` leaves that as it is.
   package var memory: Int?
-  /// Optional abilities that it offers beside those of the release.
-  package var offeredFeatures: UInt64?
-  /// Optional abilities that it does not offer.
-  package var withheldFeatures: UInt64 = 0
   /// Observed queries, by number.
   package var observed: [Int] = []
 

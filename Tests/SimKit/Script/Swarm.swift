@@ -19,8 +19,8 @@ package struct Swarm {
     case deletions, counters, defaults, types, pads, transactions, evictions, subscriptions, scopes,
       liveScopes,
       kills, pauses, cuts, stalls, clocks, forgetting, copies, indexes, observers, tuning, slowLinks, losses,
-      smallFrames, predicates, compression, bigPeers, silence, jumps, limits, abilities, announcements,
-      alikeChanges, rot
+      smallFrames, predicates, compression, bigPeers, silence, jumps, limits, alikeChanges,
+      rot
   }
 
   /// The script of a seed, in which `size` percent of the usual happens.
@@ -117,9 +117,6 @@ package struct Swarm {
       plan.liveQueueBytes = draws.logarithmic(in: 500...1 << 20)
       plan.windowBytes = draws.logarithmic(in: 1...32 << 10)
     }
-    if has(.abilities), draws.oneIn(2) { plan.withheldFeatures = draws.next() & 0x17FF }
-    // Nearly all of them, so that there are peers that both can.
-    if has(.announcements), !draws.oneIn(6) { plan.offeredFeatures = Features.mesh.rawValue }
     if has(.observers) { plan.observed = (0..<draws.int(in: 1...2)).map { _ in draws.int(below: 4) } }
     script.peers[number] = plan
   }

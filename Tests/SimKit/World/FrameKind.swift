@@ -5,13 +5,9 @@ import SyncProtocol
 enum FrameKind {
   private static let pings: ClosedRange<UInt8> = 0x0D...0x0E
 
-  /// Whether the bytes are a frame that keeps a quiet link alive, or answers one: eight bytes in a frame of any form.
+  /// Whether the bytes are a frame that keeps a quiet link alive, or answers one: of eight bytes.
   static func keepsAlive(_ bytes: [UInt8]) -> Bool {
-    switch bytes.count {
-    case 17: pings.contains(bytes[4])
-    case 14: bytes[0] == 9 && pings.contains(bytes[1])
-    default: false
-    }
+    bytes.count == 14 && bytes[0] == 9 && pings.contains(bytes[1])
   }
 
   /// The ids and bounds in an answer, which writes no more of each than what differs from the one before.
@@ -34,7 +30,7 @@ enum FrameKind {
   /// A frame in one word and its length, for who reads along; and which part of which large group it is.
   static func text(_ bytes: [UInt8]) -> String {
     guard bytes.count > 4 else { return "\(bytes.count) B" }
-    // Frames of the first form begin with a length of four bytes, of which the first is zero.
+    // The first frame of a stream begins with a length of four bytes, of which the first is zero.
     let place = bytes[0] == 0 ? 4 : (bytes.firstIndex { $0 < 0x80 } ?? 0) + 1
     let type = FrameType(rawValue: bytes[place])
     let name = type.map { "\($0)" } ?? "type \(bytes[place])"

@@ -1,16 +1,9 @@
 import SyncProtocol
 
 extension PeerPlan {
-  /// The optional abilities that it offers.
-  var features: Features {
-    Features.supported.union(Features(rawValue: offeredFeatures ?? 0))
-      .subtracting(Features(rawValue: withheldFeatures))
-  }
-
-  /// Draws the numbers that shape a session with a peer.
-  func tune(_ configuration: inout SessionConfiguration, facing other: PeerPlan) {
-    configuration.features = features
-    if tuning != 0 { drawShape(of: &configuration.tuning, facing: other) }
+  /// Draws the numbers that shape a session.
+  func tune(_ configuration: inout SessionConfiguration) {
+    if tuning != 0 { drawShape(of: &configuration.tuning) }
     if let memory { drawMemory(memory, of: &configuration.tuning) }
   }
 
@@ -27,7 +20,7 @@ extension PeerPlan {
     tuning.waitingOffers = draws.logarithmic(in: 1...200)
   }
 
-  private func drawShape(of tuning: inout SyncTuning, facing other: PeerPlan) {
+  private func drawShape(of tuning: inout SyncTuning) {
     var draws = Stream(UInt64(self.tuning), .shape)
     if draws.oneIn(2) { tuning.recordsPerCall = draws.logarithmic(in: 1...2_000) }
     if draws.oneIn(3) { tuning.bytesPerCall = draws.logarithmic(in: 100...100_000) }
@@ -44,8 +37,7 @@ extension PeerPlan {
     if draws.oneIn(4) { tuning.announcedDocuments = draws.int(in: 1...20) }
     if draws.oneIn(4) { tuning.notices = draws.int(in: 1...8) }
     if draws.oneIn(4) { tuning.doubtfulCommits = UInt64(draws.int(in: 1...200)) }
-    // Without parts that are put aside, what is cut shows in part: so it is promised.
-    if features.intersection(other.features).contains(.staging), draws.oneIn(2) {
+    if draws.oneIn(2) {
       tuning.splitDocuments = draws.int(in: 1...6)
       if draws.oneIn(2) { tuning.splitBytes = draws.logarithmic(in: 50...4_000) }
     }

@@ -58,8 +58,7 @@ package final class SimDriver {
     let configuration = peer.configuration(connection.link.number, connection.number)
     var other = configuration
     other.tuning = SyncTuning()
-    let plans = (own: peer.plan, other: connection.peer(1 - side).plan)
-    plans.other.tune(&other, facing: plans.own)
+    connection.peer(1 - side).plan.tune(&other)
     bounds = FootprintBounds(configuration, facing: other)
     session = Session(
       id: id, store: store, gate: peer.scopes, shared: peer.shared, configuration: configuration)

@@ -201,9 +201,8 @@ package final class SimPeer {
       liveQueueBytes: plan.liveQueueBytes, initialWindowBytes: plan.windowBytes,
       random: { random.with { $0.next() } })
     configuration.packsOutside = nextSession % 2 == 0
-    let ends = world.script.links[link]
-    configuration.isLocal = ends.isLocal ?? false
-    plan.tune(&configuration, facing: world.script.peers[ends.a == number ? ends.b : ends.a])
+    configuration.isLocal = world.script.links[link].isLocal ?? false
+    plan.tune(&configuration)
     return configuration
   }
 

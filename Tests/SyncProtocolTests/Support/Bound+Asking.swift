@@ -44,13 +44,13 @@ extension Bound {
     },
     Bound("questions in a frame") { raw, more in
       try raw.sendInterest("SELECT * FROM things")
-      raw.receive(questions(SyncLimits.questions + more))
+      raw.receive(frames: questions(SyncLimits.questions + more))
     } isTaken: {
       !$0.sent(.answer).isEmpty
     },
     Bound("questions in several frames") { raw, more in
       try raw.sendInterest("SELECT * FROM things")
-      raw.receive(questions(SyncLimits.questions - 100) + questions(100 + more))
+      raw.receive(frames: questions(SyncLimits.questions - 100) + questions(100 + more))
     } isTaken: {
       !$0.sent(.answer).isEmpty
     },
@@ -77,14 +77,14 @@ extension Bound {
     },
     Bound("what is wanted, with its vectors") { raw, more in
       try raw.sendInterest("SELECT * FROM things")
-      raw.receive(questions(1))
+      raw.receive(frames: questions(1))
       try fillWants(of: raw, and: more > 0 ? frame(try wants(elements: more - 1)) : [])
     } isTaken: {
       $0.isAlive()
     },
     Bound("ranges of which all is wanted, beside documents") { raw, more in
       try raw.sendInterest("SELECT * FROM things")
-      raw.receive(questions(1))
+      raw.receive(frames: questions(1))
       let everything = FrameCodec.frame(.compare) { out in
         out.writeVarint(1)
         out.writeVarint(1)
@@ -100,15 +100,15 @@ extension Bound {
       var list = try wants(elements: each - 1)
       (list.round, list.isGroup, list.goesOn) = (0, true, true)
       for _ in 1..<SyncLimits.wantedCost / each { try raw.session.supply.take(list) }
-      raw.receive(frame(list))
+      raw.receive(frames: frame(list))
       #expect(raw.closed == nil)
       guard more > 0 else { return }
       list.wants = try wants(elements: more - 1).wants
-      raw.receive(frame(list))
+      raw.receive(frames: frame(list))
     } isTaken: {
       $0.isAlive()
     },
-    Bound("staged transfers", features: [.slices]) { raw, more in
+    Bound("staged transfers") { raw, more in
       raw.send(.staged) { out in
         out.writeVarint(SyncLimits.stagedTransfers + more)
         for _ in 0..<SyncLimits.stagedTransfers + more {
@@ -121,12 +121,12 @@ extension Bound {
     } isTaken: {
       $0.isAlive()
     },
-    Bound("the bytes of a statement", features: [.remoteQueries]) { raw, more in
+    Bound("the bytes of a statement") { raw, more in
       raw.sendStatement(textBytes: QueryQuestion.textBytes + more, argumentBytes: 0)
     } isTaken: {
       $0.isAlive()
     },
-    Bound("the bytes of a statement's arguments", features: [.remoteQueries]) { raw, more in
+    Bound("the bytes of a statement's arguments") { raw, more in
       raw.sendStatement(textBytes: 10, argumentBytes: QueryQuestion.argumentBytes + more)
     } isTaken: {
       $0.isAlive()

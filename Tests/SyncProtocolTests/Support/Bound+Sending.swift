@@ -41,7 +41,7 @@ extension Bound {
     } isTaken: {
       $0.isAlive()
     },
-    Bound("the bytes of a dense piece", features: [.densePacking]) { raw, more in
+    Bound("the bytes of a dense piece") { raw, more in
       raw.sendDense(byteCount: SyncLimits.densePieceBytes + more)
     } isTaken: {
       $0.isAlive()
@@ -74,12 +74,12 @@ extension Bound {
     } isTaken: {
       $0.isAlive()
     },
-    Bound("the code of an answer's end", features: [.remoteQueries]) { raw, more in
+    Bound("the code of an answer's end") { raw, more in
       raw.sendEnd(codeBytes: QueryEnd.codeBytes + more, messageBytes: 1)
     } isTaken: {
       $0.isAlive()
     },
-    Bound("the message of an answer's end", features: [.remoteQueries]) { raw, more in
+    Bound("the message of an answer's end") { raw, more in
       raw.sendEnd(codeBytes: 1, messageBytes: QueryEnd.messageBytes + more)
     } isTaken: {
       $0.isAlive()

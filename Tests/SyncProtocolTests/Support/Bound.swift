@@ -8,7 +8,6 @@ import Testing
 /// A bound of what a peer may send, and a peer that sends just so much, or some more.
 struct Bound: Sendable, CustomTestStringConvertible {
   let testDescription: String
-  var features: Features = []
   var configure: @Sendable (inout SessionConfiguration) -> Void = { _ in }
   /// What the peer says of itself.
   var greet: @Sendable (inout Hello, _ more: Int) -> Void = { _, _ in }
@@ -19,16 +18,12 @@ struct Bound: Sendable, CustomTestStringConvertible {
 
   /// Has a subject meet the peer.
   func meet(sending more: Int) throws -> RawPeer {
-    let raw = try RawPeer {
-      $0.features = .supported
-      configure(&$0)
-    }
+    let raw = try RawPeer(configure)
     try raw.peer.subscribe("SELECT * FROM things")
     raw.perform(raw.session.subscriptionsChanged(raw.peer.queries, now: raw.now))
     raw.start()
     raw.send(.hello) { out in
       var hello = RawPeer.hello
-      hello.features = features
       greet(&hello, more)
       hello.encode(to: &out)
     }
@@ -39,13 +34,11 @@ struct Bound: Sendable, CustomTestStringConvertible {
 
 extension Bound {
   init(
-    _ name: String, features: Features = [],
-    configure: @escaping @Sendable (inout SessionConfiguration) -> Void = { _ in },
+    _ name: String, configure: @escaping @Sendable (inout SessionConfiguration) -> Void = { _ in },
     _ send: @escaping @Sendable (RawPeer, Int) throws -> Void,
     isTaken: @escaping @Sendable (RawPeer) throws -> Bool
   ) {
-    self.init(
-      testDescription: name, features: features, configure: configure, send: send, isTaken: isTaken)
+    self.init(testDescription: name, configure: configure, send: send, isTaken: isTaken)
   }
 
   init(
@@ -92,7 +85,7 @@ extension Bound {
     let each = 4_096
     let list = try wants(elements: each - 1)
     for _ in 1..<SyncLimits.wantedCost / each { try raw.session.supply.take(list) }
-    raw.receive(frame(list) + more)
+    raw.receive(frames: frame(list) + more)
   }
 
   static func frame(_ list: WantList) -> [UInt8] {

@@ -15,7 +15,7 @@ struct GoldenMessages {
   private struct Closed: Error {}
 
   let hello = Hello(
-    versions: 1...1, features: [], kind: .big, appID: "com.example.cars", peerName: "cloud",
+    versions: 2...2, kind: .big, appID: "com.example.cars", peerName: "cloud",
     site: SiteID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210), logEpoch: 0x1122_3344_5566_7788,
     highest: ClockReading(rawValue: 0x0001_8BCF_E568_0001))
   let question: RangeQuestion
@@ -70,7 +70,7 @@ struct GoldenMessages {
     var filter = IDFilter(count: 8)
     filter.insert(id.bytes.span.bytes)
     self.filter = filter
-    filterFrame = FilterFrame.frames(try cleared(), generation: 2, filter, .compact).joined().map { $0 }
+    filterFrame = FilterFrame.frames(try cleared(), generation: 2, filter).joined().map { $0 }
     statement = try QueryQuestion(
       "SELECT * FROM cars WHERE color = :color", arguments: ["color": .string("red")],
       limits: RemoteQueryLimits(time: .seconds(5), rows: 100, bytes: 1 << 20))
@@ -79,7 +79,7 @@ struct GoldenMessages {
   /// File names without version and extension, and the frames.
   var frames: [(name: String, frame: [UInt8])] {
     [
-      ("hello", FrameCodec.frame(.hello) { hello.encode(to: &$0) }),
+      ("hello", FrameCodec.frame(.hello, isFirst: true) { hello.encode(to: &$0) }),
       (
         "compare",
         FrameCodec.frame(.compare) { out in
@@ -99,29 +99,29 @@ struct GoldenMessages {
       ("want", FrameCodec.frame(.want) { want.encode(to: &$0) }),
       ("have", FrameCodec.frame(.have) { DocumentHave.encode([have], round: 0, to: &$0) }),
       ("offer", FrameCodec.frame(.offer) { DocumentOffer.encode([offer], to: &$0) }),
-      ("resume", FrameCodec.frame(.resume, in: .compact) { resume.encode(to: &$0) }),
-      ("resume-lag", FrameCodec.frame(.resume, in: .compact) { resumeWithLag.encode(to: &$0) }),
-      ("resumed", FrameCodec.frame(.resumed, in: .compact) { resumed.encode(to: &$0) }),
-      ("mark", FrameCodec.frame(.mark, in: .compact) { mark.encode(to: &$0) }),
-      ("announce", FrameCodec.frame(.announce, in: .compact) { announcement.encode(to: &$0) }),
-      ("prune", FrameCodec.frame(.prune, in: .compact) { prune.encode(to: &$0) }),
+      ("resume", FrameCodec.frame(.resume) { resume.encode(to: &$0) }),
+      ("resume-lag", FrameCodec.frame(.resume) { resumeWithLag.encode(to: &$0) }),
+      ("resumed", FrameCodec.frame(.resumed) { resumed.encode(to: &$0) }),
+      ("mark", FrameCodec.frame(.mark) { mark.encode(to: &$0) }),
+      ("announce", FrameCodec.frame(.announce) { announcement.encode(to: &$0) }),
+      ("prune", FrameCodec.frame(.prune) { prune.encode(to: &$0) }),
       (
         "ask",
-        FrameCodec.frame(.ask, in: .compact) { out in
+        FrameCodec.frame(.ask) { out in
           out.writeVarint(1)
           statement.encode(to: &out)
         }
       ),
       (
         "stop-ask",
-        FrameCodec.frame(.stopAsk, in: .compact) { out in
+        FrameCodec.frame(.stopAsk) { out in
           out.writeVarint(3)
           out.write(1)
           out.writeVarint(900)
         }
       ),
       ("filter", filterFrame),
-      ("acknowledge", FrameCodec.frame(.acknowledge, in: .compact) { acknowledgement.encode(to: &$0) }),
+      ("acknowledge", FrameCodec.frame(.acknowledge) { acknowledgement.encode(to: &$0) }),
     ] + described
   }
 
@@ -130,7 +130,7 @@ struct GoldenMessages {
     [
       (
         "staged",
-        FrameCodec.frame(.staged, in: .compact) { out in
+        FrameCodec.frame(.staged) { out in
           out.writeVarint(1)
           out.write(12)
           out.writeVarint(1)
@@ -141,7 +141,7 @@ struct GoldenMessages {
       ),
       (
         "reuse",
-        FrameCodec.frame(.reuse, in: .compact) { out in
+        FrameCodec.frame(.reuse) { out in
           out.write(3)
           for number in [5, 150_000, 300, 1, 2, 7] as [UInt64] { out.writeVarint(number) }
           out.writeFixed(0x0102_0304_0506_0708 as UInt64)
@@ -149,7 +149,7 @@ struct GoldenMessages {
       ),
       (
         "interest",
-        FrameCodec.frame(.interest, in: .compact) { out in
+        FrameCodec.frame(.interest) { out in
           out.writeVarint(2)
           out.write(7)
           out.writeVarint(1)
@@ -163,40 +163,40 @@ struct GoldenMessages {
           out.writeBlob(query.bytes)
         }
       ),
-      ("asked", FrameCodec.frame(.asked, in: .compact) { $0.writeVarint(300) }),
-      ("settled", FrameCodec.frame(.settled, in: .compact) { $0.writeVarint(300) }),
+      ("asked", FrameCodec.frame(.asked) { $0.writeVarint(300) }),
+      ("settled", FrameCodec.frame(.settled) { $0.writeVarint(300) }),
       (
         "fragment",
-        FrameCodec.frame(.fragment, in: .compact) { $0.write([1, 4, 3, 1, 2, 3]) }
+        FrameCodec.frame(.fragment) { $0.write([1, 4, 3, 1, 2, 3]) }
       ),
-      ("fragment-drop", FrameCodec.frame(.fragment, in: .compact) { $0.write(2) }),
+      ("fragment-drop", FrameCodec.frame(.fragment) { $0.write(2) }),
       (
         "chunk",
-        FrameCodec.frame(.chunk, in: .compact) { out in
+        FrameCodec.frame(.chunk) { out in
           out.write(1)
           for number in [5, 150_000, 300, 3] as [UInt64] { out.writeVarint(number) }
           out.write([1, 2, 3])
         }
       ),
-      ("chunk-drop", FrameCodec.frame(.chunk, in: .compact) { $0.write([2, 5]) }),
-      ("ping", FrameCodec.frame(.ping, in: .compact) { $0.writeFixed(Self.nonce) }),
-      ("pong", FrameCodec.frame(.pong, in: .compact) { $0.writeFixed(Self.nonce) }),
-      ("renew", FrameCodec.frame(.renew, in: .compact) { _ in }),
-      ("renewed", FrameCodec.frame(.renewed, in: .compact) { _ in }),
-      ("unreadable", FrameCodec.frame(.unreadable, in: .compact) { _ in }),
-      ("filter-wanted", FrameCodec.frame(.filterWanted, in: .compact) { $0.writeString("cars") }),
+      ("chunk-drop", FrameCodec.frame(.chunk) { $0.write([2, 5]) }),
+      ("ping", FrameCodec.frame(.ping) { $0.writeFixed(Self.nonce) }),
+      ("pong", FrameCodec.frame(.pong) { $0.writeFixed(Self.nonce) }),
+      ("renew", FrameCodec.frame(.renew) { _ in }),
+      ("renewed", FrameCodec.frame(.renewed) { _ in }),
+      ("unreadable", FrameCodec.frame(.unreadable) { _ in }),
+      ("filter-wanted", FrameCodec.frame(.filterWanted) { $0.writeString("cars") }),
       (
         "bye",
-        FrameCodec.frame(.bye, in: .compact) { out in
+        FrameCodec.frame(.bye) { out in
           out.writeString("closed")
           out.writeString("The session was closed")
         }
       ),
-      ("seen", FrameCodec.frame(.seen, in: .compact) { $0.writeFixed(Self.seenReading) }),
+      ("seen", FrameCodec.frame(.seen) { $0.writeFixed(Self.seenReading) }),
       ("run", FrameCodec.frame(.run) { $0.writeFixed(Self.nonce) }),
       (
         "rows",
-        FrameCodec.frame(.rows, in: .compact) { out in
+        FrameCodec.frame(.rows) { out in
           out.writeVarint(1)
           var row = ByteWriter()
           row.writeBlob([3] + Array("abc".utf8))
@@ -206,7 +206,7 @@ struct GoldenMessages {
       ),
       (
         "answered",
-        FrameCodec.frame(.answered, in: .compact) { out in
+        FrameCodec.frame(.answered) { out in
           out.writeVarint(1)
           out.writeString("limit")
           out.writeString("too much")

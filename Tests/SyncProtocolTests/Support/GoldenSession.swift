@@ -5,15 +5,14 @@ import SyncProtocol
 import TestKit
 import Testing
 
-/// A conversation that makes use of one ability: what each end says, link by link, and what the receiver then holds.
+/// A conversation: what each end says, link by link, and what the receiver then holds.
 struct GoldenSession: Sendable, CustomTestStringConvertible {
   let name: String
-  let features: Features
-  /// Frames of the sender without which the ability was not used.
+  /// Frames of the sender without which the conversation is not the one that was meant.
   var types: Set<FrameType> = []
-  /// Frames of the receiver without which it was not.
+  /// Frames of the receiver without which it is not.
   var replies: Set<FrameType> = []
-  /// Frames of either end with which it was not.
+  /// Frames of either end with which it is not.
   var foreign: Set<FrameType> = []
   /// The tuning of both ends.
   var tune: @Sendable (inout SyncTuning) -> Void = { _ in }
@@ -35,46 +34,34 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 
   static let all = [
+    // All is compared and sent, then a transaction of alike changes follows, and a statement is run.
     GoldenSession(
-      name: "plain", features: [.compactFrames],
+      name: "live", types: [.answer, .fragment, .mark, .rows, .answered],
+      question: ("SELECT * FROM things WHERE n = 1", 20),
       fill: { try Self.put(0..<60, n: 0, at: $0) },
-      change: { try Self.put(3..<5, n: 1, at: $0) }),
-    GoldenSession(
-      name: "runs", features: [.compactFrames, .runs],
-      fill: { try Self.put(0..<20, n: 0, at: $0) },
       change: { try Self.set(0..<20, n: 1, at: $0) }),
+    // The receiver goes on from its cursor.
     GoldenSession(
-      name: "cursors", features: [.compactFrames, .cursors], types: [.mark, .resumed, .announce],
-      replies: [.resume],
-      fill: { try Self.put(0..<20, n: 0, at: $0) },
-      change: {
-        try Self.set(3..<5, n: 1, at: $0)
-        try $0.remove("d7")
-      }, isLive: false),
-    GoldenSession(
-      name: "unasked", features: [.compactFrames, .cursors, .runs, .unaskedChanges],
-      types: [.mark, .resumed],
-      replies: [.resume], foreign: [.announce, .want],
+      name: "resumed", types: [.mark, .resumed, .offer], replies: [.resume, .want], foreign: [.announce],
       fill: { try Self.put(0..<20, n: 0, at: $0) },
       change: {
         try Self.set(3..<5, n: 1, at: $0)
         try Self.put(20..<22, n: 1, at: $0)
+        try $0.remove("d7")
       }, isLive: false),
+    // What comes from another peer is announced.
     GoldenSession(
-      name: "mesh", features: [.compactFrames, .mesh], types: [.announce], replies: [.want],
-      isForwarded: true,
+      name: "forwarded", types: [.announce], replies: [.want], isForwarded: true,
       fill: { try Self.put(0..<4, n: 0, at: $0) },
       change: { try Self.put(2..<9, n: 1, at: $0) }),
+    // A group in parts comes over a slow link, which breaks.
     GoldenSession(
-      name: "staging", features: [.compactFrames, .staging], tune: { $0.splitDocuments = 10 },
-      fill: { try Self.put(0..<35, n: 0, at: $0) }),
-    GoldenSession(
-      name: "columns", features: [.compactFrames, .staging, .columnParts], types: [.chunk],
-      tune: { $0.splitDocuments = 10 },
-      fill: { try Self.put(0..<35, n: 0, at: $0) }),
-    GoldenSession(
-      name: "parts", features: [.compactFrames, .slices, .staging, .columnParts], types: [.chunk, .reuse],
-      tune: { $0.splitBytes = 20_000 }, pieceBytes: 400, framesUntilCut: 19,
+      name: "broken", types: [.chunk, .reuse], replies: [.staged],
+      tune: {
+        $0.splitBytes = 20_000
+        $0.slowTransferSpan = .zero
+        $0.stagingSpan = .zero
+      }, pieceBytes: 400, framesUntilCut: 19,
       fill: { peer in
         try peer.write { transaction in
           for number in 0..<16 {
@@ -83,27 +70,14 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
           }
         }
       }, isLive: false),
+    // The receiver may not tell what it holds.
     GoldenSession(
-      name: "slices", features: [.compactFrames, .slices], types: [.chunk, .reuse],
-      tune: {
-        $0.slowTransferSpan = .zero
-        $0.stagingSpan = .zero
-      }, pieceBytes: 40, framesUntilCut: 14,
-      fill: { try $0.put("large", ["text": .string(DensePackingTests.prose(80_000))]) }, isLive: false),
-    GoldenSession(
-      name: "dense", features: [.compactFrames, .densePacking], types: [.chunk], pieceBytes: 20,
-      fill: { try $0.put("large", ["text": .string(DensePackingTests.prose(70_000))]) }),
-    GoldenSession(
-      name: "blind", features: [.compactFrames, .blindQuestions], types: [.answer],
-      kept: ["things": .localPeerOnly],
+      name: "hidden", types: [.answer], kept: ["things": .localPeerOnly],
       fill: { try Self.put(0..<40, n: 0, at: $0) },
       change: { try Self.put(5..<6, n: 1, at: $0) }),
+    // What was withheld may flow.
     GoldenSession(
-      name: "numbered", features: [.compactFrames, .numberedFrames],
-      fill: { try Self.put(0..<20, n: 0, at: $0) },
-      change: { try Self.put(3..<5, n: 1, at: $0) }),
-    GoldenSession(
-      name: "renewals", features: [.compactFrames, .renewals], types: [.renew], replies: [.renewed],
+      name: "renewed", types: [.renew], replies: [.renewed],
       fill: {
         try $0.scopes.set(["things": .localPeerOnly])
         try Self.put(0..<20, n: 0, at: $0)
@@ -112,11 +86,6 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
         try $0.scopes.set([:] as [TextKey: SyncScope])
         try Self.put(20..<21, n: 1, at: $0)
       }),
-    GoldenSession(
-      name: "queries", features: [.compactFrames, .remoteQueries], types: [.rows, .answered],
-      question: ("SELECT * FROM things WHERE n = 1", 3),
-      fill: { try Self.put(0..<10, n: 0, at: $0) },
-      change: { try Self.put(5..<8, n: 1, at: $0) }),
   ]
 
   private static func put(_ numbers: Range<Int>, n: Int64, at peer: TestPeer) throws {
@@ -138,7 +107,6 @@ struct GoldenSession: Sendable, CustomTestStringConvertible {
   }
 
   func configure(_ configuration: inout SessionConfiguration) {
-    configuration.features = features
     if pieceBytes < 1 << 10 { configuration.initialWindowBytes = 2 << 10 }
     tune(&configuration.tuning)
   }

@@ -12,7 +12,7 @@ extension RawPeer {
 
   /// Whether the subject serves an interest.
   func answersQuestions() -> Bool {
-    receive(Bound.questions(1))
+    receive(frames: Bound.questions(1))
     return sent(.answer).count == 1
   }
 

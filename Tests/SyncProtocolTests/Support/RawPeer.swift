@@ -17,6 +17,8 @@ final class RawPeer {
   /// What the last of them came to.
   private(set) var outcome: ApplyOutcome?
   var nudged: [UInt64] = []
+  /// The number of the next frame that the subject is sent; `nil` before the first.
+  private var nextNumber: UInt32?
   /// What came of the statement that the other peer was asked to run.
   var rows: [QueryRow] = []
   var rowsEnd: QueryEnd?
@@ -42,7 +44,6 @@ final class RawPeer {
     self.network = network
     self.peer = peer
     var configuration = SessionConfiguration(kind: .small, peerName: "subject", appID: "test", random: { 42 })
-    configuration.features = .supported
     configure(&configuration)
     session = Session(
       id: id, store: peer.store, gate: gate ?? peer.scopes, shared: peer.shared, configuration: configuration)
@@ -50,8 +51,8 @@ final class RawPeer {
   }
 
   static let hello = Hello(
-    versions: 1...1, kind: .small, appID: "test", peerName: "hand", site: SiteID(high: 0xABC, low: 1),
-    logEpoch: 5)
+    versions: SyncLimits.versions, kind: .small, appID: "test", peerName: "hand",
+    site: SiteID(high: 0xABC, low: 1), logEpoch: 5)
 
   func start() { perform(session.start(now: now)) }
 
@@ -61,18 +62,6 @@ final class RawPeer {
     perform(session.subscriptionsChanged(peer.queries, now: now))
     start()
     send(.hello) { Self.hello.encode(to: &$0) }
-  }
-
-  /// Starts, with an ability that both have.
-  func meet(with features: Features) throws {
-    try peer.subscribe("SELECT * FROM things")
-    perform(session.subscriptionsChanged(peer.queries, now: now))
-    start()
-    send(.hello) { out in
-      var hello = Self.hello
-      hello.features = features
-      hello.encode(to: &out)
-    }
   }
 
   /// Sends so much of a group that comes as a transfer of its own.
@@ -85,7 +74,19 @@ final class RawPeer {
   }
 
   func send(_ type: FrameType, _ body: (inout ByteWriter) -> Void = { _ in }) {
-    receive(FrameCodec.frame(type, body))
+    receive(frames: FrameCodec.frame(type, isFirst: nextNumber == nil, body))
+  }
+
+  /// Numbers whole frames that have no numbers yet, and takes them.
+  func receive(frames: [UInt8]) {
+    var stream: [UInt8] = []
+    while let bounds = try? FrameCodec.bounds(in: frames.span.bytes, at: stream.count) {
+      var frame = Array(frames[stream.count..<bounds.end])
+      FrameCodec.number(&frame, as: nextNumber ?? 0)
+      nextNumber = nextNumber.map { $0 + 1 } ?? 0
+      stream += frame
+    }
+    receive(stream)
   }
 
   /// Subscribes to what the subject has.
@@ -162,7 +163,7 @@ final class RawPeer {
 }
 
 extension FrameType {
-  /// The type of a whole frame, in either form.
+  /// The type of a whole frame.
   init?(of frame: [UInt8]) {
     guard let bounds = try? FrameCodec.bounds(in: frame.span.bytes, at: 0) else { return nil }
     self.init(rawValue: bounds.type)

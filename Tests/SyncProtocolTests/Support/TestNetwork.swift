@@ -82,6 +82,13 @@ final class Endpoint {
 
   func nudge() { isNudged = true }
 
+  /// Takes a frame as if the other end, of which nothing is under way, had sent it.
+  func receive(_ type: FrameType, _ body: (inout ByteWriter) -> Void) throws {
+    var frame = FrameCodec.frame(type, body)
+    FrameCodec.number(&frame, as: UInt32(session.statistics.framesReceived) - 1)
+    try perform(session.receive(frame, now: network.now))
+  }
+
   /// Lets time pass for the session.
   func tick() throws {
     if let wakeAt, wakeAt <= network.now { self.wakeAt = nil }
@@ -193,8 +200,6 @@ final class TestNetwork {
   /// Sees every frame that is sent.
   var onSend: ((Endpoint, [UInt8]) -> Void)?
   var configure: (inout SessionConfiguration) -> Void = { _ in }
-  /// What a peer offers, by its name.
-  var features: (String) -> Features = { _ in .supported }
 
   init(seed: UInt64 = 1) { random = SeededGenerator(seed: seed) }
 
@@ -236,7 +241,6 @@ final class TestNetwork {
   private func makeEndpoint(_ peer: TestPeer) -> Endpoint {
     var configuration = SessionConfiguration(
       kind: peer.kind, peerName: peer.name, appID: "test", silence: .seconds(900), random: { 42 })
-    configuration.features = features(peer.name)
     configuration.packsOutside = nextID % 2 == 0
     configure(&configuration)
     defer { nextID += 1 }

@@ -5,13 +5,14 @@ import SyncProtocol
 enum Target {
   static let seeds: [[UInt8]] = {
     let hello = Hello(
-      versions: 1...1, kind: .small, appID: "app", peerName: "phone", site: Samples.sites[0], logEpoch: 7)
+      versions: SyncLimits.versions, kind: .small, appID: "app", peerName: "phone", site: Samples.sites[0],
+      logEpoch: 7)
     let want = WantList(
       round: 3, isGroup: true,
       wants: [DocumentWant(whole: DocumentID(trusted: [1, 0x61]), in: "a")])
     let question = RangeQuestion.everything(1, KeyRange(collection: "a", from: [1], to: [2]))
     return [
-      FrameCodec.frame(.hello) { hello.encode(to: &$0) }
+      FrameCodec.frame(.hello, isFirst: true) { hello.encode(to: &$0) }
         + FrameCodec.frame(.ping) { $0.writeFixed(UInt64(1)) },
       bytes { hello.encode(to: &$0) }, bytes { want.encode(to: &$0) }, bytes { question.encode(to: &$0) },
     ]

@@ -20,13 +20,17 @@ enum Target {
   static func run(_ input: [UInt8]) {
     let peer = Peer(own, .small)
     peer.take(peer.session.start(now: .zero))
+    var number: UInt32?
     var rest = input[...]
     while rest.count >= 3, !peer.session.isClosed {
       let type = rest.removeFirst()
       let length = Int(rest.removeFirst()) << 8 | Int(rest.removeFirst())
       let payload = rest.prefix(length)
       rest = rest.dropFirst(length)
-      peer.receive(FrameCodec.frame(rawType: type) { $0.write(payload) })
+      var frame = FrameCodec.frame(rawType: type, isFirst: number == nil) { $0.write(payload) }
+      FrameCodec.number(&frame, as: number ?? 0)
+      number = number.map { $0 &+ 1 } ?? 0
+      peer.receive(frame)
     }
   }
 
