@@ -36,8 +36,6 @@ public struct SessionConfiguration: Sendable {
   /// What a peer that says nothing of its silence has.
   public static let usualSilence = Duration.seconds(30)
 
-  /// The protocol versions offered; for tests of the negotiation.
-  package var versions: ClosedRange<UInt16> = SyncLimits.versions
   /// Whether the driver packs pieces of large groups for the session, on other threads.
   package var packsOutside = false
   /// Numbers that shape behaviour; for tests and simulations.

@@ -6,7 +6,8 @@ package struct Hello: Hashable, Sendable {
   package static let magic: UInt32 = 0x444E_4C4E
 
   package var versions: ClosedRange<UInt16>
-  /// Bits that later releases may set for what they are able to do beside the version: this one sets and reads none.
+  /// Bits that a later release may set for what it is able to do beside the version: none is set here, and none means
+  /// anything.
   package var reserved: UInt64 = 0
   package var kind: PeerKind
   @TextKey package var appID: String

@@ -7,7 +7,7 @@ extension Session {
     let highest = try context.read { try $0.highestReading() }
     highestTold = highest
     let hello = Hello(
-      versions: configuration.versions, kind: configuration.kind, appID: configuration.appID,
+      versions: SyncLimits.versions, kind: configuration.kind, appID: configuration.appID,
       peerName: configuration.peerName.prefix(utf8Bytes: SyncLimits.nameBytes), site: context.store.site,
       logEpoch: context.store.epoch, highest: highest,
       silence: configuration.silence == SessionConfiguration.usualSilence ? nil : configuration.silence)
@@ -16,7 +16,7 @@ extension Session {
 
   /// Settles on a version with the peer, and refuses one that this one cannot sync with.
   func meet(_ hello: Hello) throws(SyncError) {
-    let mine = context.configuration.versions
+    let mine = SyncLimits.versions
     let version = min(mine.upperBound, hello.versions.upperBound)
     guard version >= max(mine.lowerBound, hello.versions.lowerBound) else {
       throw SyncError(
