@@ -239,7 +239,7 @@ final class WritePreparation {
     ready.insert(.next)
   }
 
-  /// - Parameter sides: -1 for the pages before the one of `key`, 1 for those behind it.
+  /// Verifies what stands on the sides of the page of `key`: before it for -1, behind it for 1.
   private func verifyNeighbours(of key: KeyBytes, _ sides: [Int] = [-1, 1]) throws(StoreError) {
     let depth = unsafe snapshot.roots[table].depth
     var other = unsafe TreeCursor(snapshot, table, readsEntries: false)
