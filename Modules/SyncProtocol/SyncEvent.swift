@@ -32,7 +32,8 @@ public enum SyncEvent: Hashable, Sendable {
   /// A group was too large to be sent whole and went out in parts, or there was no room here to put its parts aside:
   /// it becomes visible part by part. Of one that comes in the numbers say what had come by then.
   case groupSplit(documents: Int, byteCount: Int)
-  /// A record here is damaged: it was neither sent nor counted; told once a document and session.
+  /// A record here is damaged: it was neither sent nor counted, and neither end counts as caught up in this session; told
+  /// once a document and session.
   ///
   /// Of some damaged records not even the id can be told. `Store.verify` names all.
   case damaged(collection: String, id: DocumentID?)

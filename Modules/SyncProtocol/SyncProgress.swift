@@ -7,10 +7,16 @@ public struct SyncProgress: Hashable, Sendable {
   public var isCaughtUp = false
   /// When documents from the peer were last applied, by the clock that the session is told; `nil` before the first.
   public var lastUpdate: Duration?
-  /// What cannot be read here, as far as the session has met it; then neither of the first two is ever set again.
+  /// What cannot be read here since pages are damaged, as far as the session has met it; then neither of the first two is
+  /// ever set again.
   public var unreadable: [UnreadableRange] = []
+  /// How many documents beside those are damaged by themselves; then neither of the first two is set either.
+  public var damagedDocuments = 0
   /// The same where the peer has said that it cannot read all.
   public var isPeerUnreadable = false
+
+  /// Whether one of both ends is known not to read all of its store.
+  public var isAnythingUnreadable: Bool { isPeerUnreadable || !unreadable.isEmpty || damagedDocuments > 0 }
 
   public init() {}
 }

@@ -21,6 +21,14 @@ enum FileDamage {
     try handle.close()
     return count
   }
+
+  /// Replaces one byte, also of an open store's file.
+  static func put(_ byte: UInt8, at offset: Int, in path: String) throws {
+    let handle = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+    try handle.seek(toOffset: UInt64(offset))
+    try handle.write(contentsOf: Data([byte]))
+    try handle.close()
+  }
 }
 
 /// The format number in a store's file.

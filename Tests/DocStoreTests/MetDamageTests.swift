@@ -37,10 +37,7 @@ import Testing
     }
 
     func put(_ byte: UInt8, at offset: Int) throws {
-      let handle = try FileHandle(forUpdating: URL(fileURLWithPath: fixture.dataPath))
-      try handle.seek(toOffset: UInt64(offset))
-      try handle.write(contentsOf: Data([byte]))
-      try handle.close()
+      try FileDamage.put(byte, at: offset, in: fixture.dataPath)
     }
 
     func restore() throws { try Data(whole).write(to: URL(fileURLWithPath: fixture.dataPath)) }
@@ -171,5 +168,49 @@ import Testing
     try store.put("new", ["n": .int(1)])
     #expect(try store.fields("new", in: "cars") != nil)
     #expect(sum(store, large) == .corrupt || rows(store) == .corrupt)
+  }
+
+  @Test(arguments: [0.1, 0.5, 0.8])
+  func `a damaged page of new ids keeps no other document from being written`(place: Double) throws {
+    let fixture = try StoreFixture {
+      $0.recentIDs = 3_000
+      $0.numberCapacity = 0
+    }
+    let name = { (n: Int) in "car \(100_000 + n)" }
+    for start in stride(from: 0, to: 3_000, by: 300) {
+      try fixture.store.write { tx in
+        for n in start..<start + 300 { try tx.upsert(["n": .int(1)], id: DocumentID(name(n)), into: "cars") }
+      }
+    }
+    let pages = TreePages(bytes: Array(try Data(contentsOf: URL(fileURLWithPath: fixture.dataPath))))
+    let leaves = try #require(pages.levels(of: "recent").last)
+    #expect(leaves.count > 8)
+    let page = leaves[Int(place * Double(leaves.count - 1))]
+    let lost = try Set(
+      pages.keys(on: page).map { key in
+        let id = Array(key.dropFirst())
+        return try DocumentID(validating: id.span.bytes)
+      })
+    try FileDamage.put(0xFF, at: page * 4_096 + 12, in: fixture.dataPath)
+    let store = fixture.store
+    // From here on ids are moved, in each transaction and all around the table.
+    for round in 0..<40 {
+      try store.write { tx in
+        for n in 0..<100 { try tx.upsert(["n": .int(3)], id: DocumentID("bus \(round) \(n)"), into: "buses") }
+      }
+    }
+    for n in 0..<3_000 {
+      if try lost.contains(DocumentID(name(n))) {
+        #expect(code { try store.fields(name(n), in: "cars") } == .corrupt)
+      } else {
+        #expect(try store.fields(name(n), in: "cars") != nil)
+      }
+    }
+    for round in 0..<40 { #expect(try store.fields("bus \(round) \(round)", in: "buses") != nil) }
+    // All others were moved, around the damaged page.
+    let left = TreePages(bytes: Array(try Data(contentsOf: URL(fileURLWithPath: fixture.dataPath))))
+    let others = left.levels(of: "recent").suffix(1).joined().filter { $0 != page }
+    let stay = others.flatMap { left.keys(on: $0) }.filter { $0[0] == 1 }
+    #expect(stay.count < 500, "\(stay.count)")
   }
 }

@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import SyncProtocol
+import TestKit
 import Testing
 
 /// Pages that rot in the file of a peer: its sessions name what they cannot read, never call it caught up, and go on with

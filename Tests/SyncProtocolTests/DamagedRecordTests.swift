@@ -38,22 +38,26 @@ import Testing
   ])
   func `is passed over, and told of once`(transactions: [[String]]) throws {
     let (network, a, b) = try peers(transactions: transactions)
-    let (end, _) = try network.connect(a, b)
+    let (end, other) = try network.connect(a, b)
     try network.settle()
     let all = Set(transactions.joined())
     #expect(try Set(b.documents().keys) == all.subtracting(["d3"]))
     #expect(try told(end) == [try DocumentID("d3")])
+    // Nor does either take the other, or itself, for one that has all.
+    #expect(other.caughtUp == nil && !other.session.progress.isCaughtUp)
+    #expect(other.session.progress.isPeerUnreadable && end.session.progress.damagedDocuments == 1)
+    #expect(end.session.progress.confirmedSequence == nil)
     #expect(network.endpoints.allSatisfy { $0.closed == nil })
   }
 
-  @Test func `costs nothing when the peers meet again`() throws {
+  @Test func `costs a comparison when the peers meet again`() throws {
     let (network, a, b) = try peers(transactions: (1...200).map { ["d\($0)"] })
     var sent: [Int] = []
     for _ in 0..<3 {
       let (end, other) = try network.connect(a, b)
       try network.settle()
       #expect(network.endpoints.allSatisfy { $0.closed == nil })
-      #expect(other.caughtUp != nil)
+      #expect(other.caughtUp == nil)
       sent.append(end.sentBytes + other.sentBytes)
       network.cut(end)
     }
@@ -110,11 +114,19 @@ import Testing
     #expect(network.endpoints.allSatisfy { $0.closed == nil })
     // Nor does it keep the peers from meeting again.
     network.cut(end)
-    try network.connect(a, b)
+    let (whole, damaged) = try network.connect(a, b)
     try a.put("d41", ["text": .string("new")])
     try network.settle()
     #expect(network.endpoints.allSatisfy { $0.closed == nil })
     #expect(try b.document("d41") != nil)
+    #expect(damaged.caughtUp == nil && whole.session.progress.confirmedSequence == nil)
+    // Let go of, it comes anew, and all is well.
+    network.cut(damaged)
+    try b.write { _ = try $0.evict(try DocumentID("d3"), in: "things") }
+    let (_, last) = try network.connect(a, b)
+    try network.settle()
+    #expect(try b.document("d3")?["text"] == .string("the words of d3."))
+    #expect(last.caughtUp != nil && last.session.progress.damagedDocuments == 0)
   }
 
   @Test func `would be sent without the check`() throws {

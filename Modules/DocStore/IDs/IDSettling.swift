@@ -18,6 +18,8 @@ package struct IDSettling: Sendable {
     max(minimum, Int(24 * Double(settled).squareRoot()))
   }
 
+  private static let emptyLimit = 4
+
   private var next: [UInt8] = []
 
   /// Moves ids when there are more than `limit`, by default what their number makes of it, and then some more, so
@@ -28,13 +30,15 @@ package struct IDSettling: Sendable {
     let limit = limit ?? Self.limit(beside: settled)
     guard count > limit else { return }
     var moving = count - limit + limit / 32
-    while moving > 0 {
+    // One with nothing in it is met at the end, or where a damaged page begins: it goes on behind that, or at the
+    // beginning, of which something is left.
+    var emptyRuns = 0
+    while moving > 0, emptyRuns < Self.emptyLimit {
       let run = try Run(pages, from: next, atMost: min(moving, Self.minimum))
       try run.move(pages)
       moving -= run.count
       next = run.next
-      // The end was reached: it goes on at the beginning, of which something is left.
-      if run.count == 0, run.isFromBeginning { return }
+      if run.count == 0 { emptyRuns += 1 }
     }
   }
 
@@ -43,23 +47,27 @@ package struct IDSettling: Sendable {
     private var bytes: [UInt8] = []
     /// Where each key and each value ends.
     private var ends: [Int] = []
-    /// The key after the last; empty at the end of the table.
+    /// The key after the last, or behind the damaged page that it ends at; empty at the end of the table.
     private(set) var next: [UInt8] = []
-    let isFromBeginning: Bool
 
     var count: Int { ends.count / 2 }
 
     init(_ pages: IDPages, from start: [UInt8], atMost limit: Int) throws(StoreError) {
-      isFromBeginning = start.isEmpty
-      var cursor = try EntryCursor(pages.access, pages.tables.recent, from: start.rawBytes)
-      while !cursor.isAtEnd {
-        guard count < limit else {
-          next = cursor.key.copied
-          return
+      do throws(StoreError) {
+        var cursor = try EntryCursor(pages.access, pages.tables.recent, from: start.rawBytes)
+        while !cursor.isAtEnd {
+          guard count < limit else {
+            next = cursor.key.copied
+            return
+          }
+          take(cursor.key)
+          take(cursor.value)
+          try cursor.advance()
         }
-        take(cursor.key)
-        take(cursor.value)
-        try cursor.advance()
+      } catch {
+        // What stands on a damaged page stays there, and is nothing that a transaction should fail for.
+        guard let damaged = error.damaged else { throw error }
+        next = damaged.to ?? []
       }
     }
 

@@ -10,18 +10,20 @@ enum WriteUse {
   case replacing
   /// To remove it.
   case neighbours
-  /// To go on from it, reading.
+  /// To go on from it, reading, in both directions.
   case reading
+  /// The same to greater keys alone.
+  case readingOn
 
   var changes: Bool {
     switch self {
-    case .path, .looking, .reading: false
+    case .path, .looking, .reading, .readingOn: false
     case .adding, .replacing, .neighbours: true
     }
   }
 
   /// Whether entries are relied on as they stand.
-  var readsEntries: Bool { self == .looking || self == .reading }
+  var readsEntries: Bool { self == .looking || self == .reading || self == .readingOn }
 }
 
 /// What a transaction that writes has made sure of: the pages that the engine may walk over.
@@ -91,11 +93,8 @@ final class WritePreparation {
   @exclusivity(unchecked) private var cursor: TreeCursor
   /// The keys of the page that was made sure of last.
   private var bounds = MappedPage.Bounds()
-  private var hasBounds = false
+  private var ready: Ready = []
   private var hasDamagedEntries = false
-  private var areNeighboursReady = false
-  private var isReplaced = false
-  private var areEntriesReady = false
   /// Pages of which the neighbours are verified.
   private var readyPages: Set<Int> = []
   /// Pages on which values were replaced.
@@ -107,7 +106,23 @@ final class WritePreparation {
   private var isWhole = false
 
   /// The page that was made sure of last.
-  var page: Int { unsafe hasBounds ? cursor.page : -1 }
+  var page: Int { unsafe ready.contains(.path) ? cursor.page : -1 }
+
+  /// What was made sure of for that page.
+  private struct Ready: OptionSet {
+    let rawValue: UInt8
+
+    /// The way to it.
+    static let path = Ready(rawValue: 1)
+    /// The pages on both sides of it, on each level.
+    static let neighbours = Ready(rawValue: 2)
+    /// Those behind it.
+    static let next = Ready(rawValue: 16)
+    /// That values may be replaced there.
+    static let replacing = Ready(rawValue: 4)
+    /// Whether its entries are whole.
+    static let entries = Ready(rawValue: 8)
+  }
 
   private enum Enough {
     /// A leaf with so much, in percent, and more than so many entries is not merged away.
@@ -134,15 +149,18 @@ final class WritePreparation {
       // SAFETY: an empty key has no address, and none of its bytes are looked at.
       let start = unsafe bytes.baseAddress ?? UnsafeRawPointer(snapshot.base)
       let key = unsafe KeyBytes(start: start, count: bytes.count)
-      if !hasBounds || !isWithin(key) { try go(to: key) }
+      if !ready.contains(.path) || !isWithin(key) { try go(to: key) }
       switch use {
       case .path, .adding: break
-      case .looking: if !areEntriesReady { try makeEntriesReady(key) }
-      case .replacing: if !isReplaced { noteReplaced() }
-      case .neighbours: if !areNeighboursReady { try makeNeighboursReady(key) }
+      case .looking: if !ready.contains(.entries) { try makeEntriesReady(key) }
+      case .replacing: if !ready.contains(.replacing) { noteReplaced() }
+      case .neighbours: if !ready.contains(.neighbours) { try makeNeighboursReady(key) }
       case .reading:
-        if !areNeighboursReady { try makeNeighboursReady(key) }
-        if !areEntriesReady { try makeEntriesReady(key) }
+        if !ready.contains(.neighbours) { try makeNeighboursReady(key) }
+        if !ready.contains(.entries) { try makeEntriesReady(key) }
+      case .readingOn:
+        if ready.isDisjoint(with: [.neighbours, .next]) { try makeNextReady(key) }
+        if !ready.contains(.entries) { try makeEntriesReady(key) }
       }
       return hasDamagedEntries
     }
@@ -150,7 +168,7 @@ final class WritePreparation {
 
   func prepareEnd() throws(StoreError) {
     if isEmpty || isEndReady || isWhole { return }
-    hasBounds = false
+    ready = []
     try unsafe cursor.go(toLast: true)
     isEndReady = true
   }
@@ -163,7 +181,7 @@ final class WritePreparation {
   }
 
   private func go(to key: KeyBytes) throws(StoreError) {
-    hasBounds = false
+    ready = []
     moves += 1
     // Another way would cost as much as all pages.
     if unsafe moves == snapshot.roots[table].pages {
@@ -173,8 +191,7 @@ final class WritePreparation {
     try unsafe cursor.goToLeaf(of: key)
     bounds = unsafe cursor.leafBounds
     hasDamagedEntries = unsafe cursor.hasDamagedEntries
-    (areNeighboursReady, isReplaced, areEntriesReady) = (false, false, false)
-    hasBounds = true
+    ready = .path
   }
 
   /// Verifies the whole table, unless some of it is damaged: then each way is looked at by itself.
@@ -197,7 +214,7 @@ final class WritePreparation {
     var reading = unsafe TreeCursor(snapshot, table)
     _ = try reading.find(key)
     hasDamagedEntries = reading.hasDamagedEntries
-    areEntriesReady = true
+    ready.insert(.entries)
   }
 
   private func noteReplaced() {
@@ -205,7 +222,8 @@ final class WritePreparation {
     if unsafe replacedPages.insert(cursor.page).inserted {
       readyPages.removeAll(keepingCapacity: true)
     }
-    (areNeighboursReady, isReplaced) = (false, true)
+    ready.remove(.neighbours)
+    ready.insert(.replacing)
   }
 
   private func makeNeighboursReady(_ key: KeyBytes) throws(StoreError) {
@@ -213,10 +231,16 @@ final class WritePreparation {
       try verifyNeighbours(of: key)
       unsafe readyPages.insert(cursor.page)
     }
-    areNeighboursReady = true
+    ready.insert(.neighbours)
   }
 
-  private func verifyNeighbours(of key: KeyBytes) throws(StoreError) {
+  private func makeNextReady(_ key: KeyBytes) throws(StoreError) {
+    if unsafe !readyPages.contains(cursor.page) { try verifyNeighbours(of: key, [1]) }
+    ready.insert(.next)
+  }
+
+  /// Verifies what stands on the sides of the page of `key`: before it for -1, behind it for 1.
+  private func verifyNeighbours(of key: KeyBytes, _ sides: [Int] = [-1, 1]) throws(StoreError) {
     let depth = unsafe snapshot.roots[table].depth
     var other = unsafe TreeCursor(snapshot, table, readsEntries: false)
     // The root is merged with nothing.
@@ -224,7 +248,7 @@ final class WritePreparation {
       // The least key below.
       _ = try other.find(key)
       if level < depth - 1 { try other.goDown(from: level) }
-      for step in [-1, 1] {
+      for step in sides {
         _ = try other.find(key)
         var missing = level == depth - 1 ? Enough.leaves : Enough.branches
         while missing > 0, try other.moveSideways(at: level, by: step) {

@@ -78,6 +78,7 @@ public final class Session {
     progress.isCaughtUp = intake.isCaughtUp
     progress.lastUpdate = intake.updatedAt
     progress.unreadable = context.unreadable.ranges
+    progress.damagedDocuments = context.unreadable.documents.count
     progress.isPeerUnreadable = context.unreadable.isAtPeer
     return progress
   }

@@ -31,7 +31,6 @@ final class SessionContext {
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
   private var toldRefused: Set<TextKey> = []
-  private var toldDamaged: Set<DamagedRecord> = []
   var unreadable = Unreadable()
 
   init(
@@ -103,12 +102,6 @@ final class SessionContext {
   func tellRefused(_ collection: String, _ reason: String) {
     guard toldRefused.count < 1_024, toldRefused.insert(collection).inserted else { return }
     tell(.refused(collection: collection, reason: reason))
-  }
-
-  func tellDamaged(_ record: DamagedRecord) {
-    if let span = record.span { return tellUnreadable(record, span) }
-    guard toldDamaged.count < 1_024, toldDamaged.insert(record).inserted else { return }
-    tell(.damaged(collection: record.collection, id: record.id))
   }
 
   func takeActions() -> [Action] {

@@ -8,21 +8,34 @@ import DocStore
 struct Unreadable {
   /// So many ranges are told apart; further ones count as their whole collections.
   private static let limit = 64
+  /// So many damaged records are told apart; further ones are not told of.
+  private static let recordLimit = 1_024
 
   private(set) var ranges: [UnreadableRange] = []
+  /// The documents that are damaged by themselves, on pages that are whole.
+  private(set) var documents: Set<DamagedRecord> = []
   private var met: Set<DamagedRecord> = []
   private var metLog: Set<DamagedLog> = []
   /// Whether the peer has said that it cannot read all.
   var isAtPeer = false
 
-  /// Whether one of both ends cannot read all.
-  var isAnywhere: Bool { isAtPeer || !ranges.isEmpty }
+  /// Whether this end cannot read all.
+  var isHere: Bool { !ranges.isEmpty || !documents.isEmpty }
+  /// Whether one of both ends cannot.
+  var isAnywhere: Bool { isAtPeer || isHere }
+
+  /// Takes note of a document that is damaged by itself.
+  ///
+  /// - Returns: Whether it was not known.
+  mutating func insert(_ record: DamagedRecord) -> Bool {
+    documents.count < Self.recordLimit && documents.insert(record).inserted
+  }
 
   /// Takes note of documents that cannot be reached.
   ///
   /// - Returns: Between which ids they are, the first time; `nil` where none is missed.
   mutating func insert(_ record: DamagedRecord, _ span: DocumentSpan, in store: Store) -> UnreadableRange? {
-    guard met.count < 1_024, met.insert(record).inserted else { return nil }
+    guard met.count < Self.recordLimit, met.insert(record).inserted else { return nil }
     var range = UnreadableRange(collection: record.collection)
     if met.count <= Self.limit {
       guard let found = Self.range(record.collection, span, in: store) else { return nil }
@@ -55,12 +68,17 @@ struct Unreadable {
 }
 
 extension SessionContext {
-  /// Tells what cannot be read, the application each range and the peer that there is one, before anything that comes of
-  /// it.
-  func tellUnreadable(_ record: DamagedRecord, _ span: DocumentSpan) {
-    let isFirst = unreadable.ranges.isEmpty
-    guard let range = unreadable.insert(record, span, in: store) else { return }
-    tell(.unreadable(range))
+  /// Tells what cannot be read, the application each document and range and the peer that there is one, before anything
+  /// that comes of it.
+  func tellDamaged(_ record: DamagedRecord) {
+    let isFirst = !unreadable.isHere
+    if let span = record.span {
+      guard let range = unreadable.insert(record, span, in: store) else { return }
+      tell(.unreadable(range))
+    } else {
+      guard unreadable.insert(record) else { return }
+      tell(.damaged(collection: record.collection, id: record.id))
+    }
     if isFirst, !Probe.defect(.unreadableNotTold) { send(.unreadable) }
   }
 

@@ -109,6 +109,8 @@ enum TCP {
   private static let isReady = NIOLockedValueBox(false)
   /// What the system's way of waiting takes for each loop: the selector, its wake-up and its timer.
   private static let descriptorsPerLoop = 3
+  /// What other threads may open for a moment meanwhile.
+  private static let spareDescriptors = 4
 
   /// Sees to it that the event loops can start: the network library ends the process when they cannot.
   ///
@@ -117,7 +119,8 @@ enum TCP {
   static func checkDescriptors(_ what: String) throws(LinkError) {
     let failure = isReady.withLockedValue { isReady -> Int32? in
       guard !isReady else { return nil }
-      let failure = Descriptors.shortage(of: NIOSingletons.groupLoopCountSuggestion * descriptorsPerLoop)
+      let needed = NIOSingletons.groupLoopCountSuggestion * descriptorsPerLoop + spareDescriptors
+      let failure = Descriptors.shortage(of: needed)
       if failure == nil {
         _ = group
         isReady = true

@@ -34,7 +34,7 @@ extension SyncEvent {
         .error,
         """
         \(id.map { "The document \($0.nameInMessages)" } ?? "A document") of '\(collection)' is damaged here and is not \
-        sent to \(peer): verify the store
+        sent to \(peer), which is not caught up: verify the store
         """
       )
     case .unreadable(let range):

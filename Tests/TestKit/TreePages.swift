@@ -1,10 +1,12 @@
 /// The pages of the last commit in the bytes of a store's file, found as `FileFormat.md` and LMDB's headers say.
-struct TreePages {
+public struct TreePages {
   let bytes: [UInt8]
-  static let pageBytes = 4_096
+  public static let pageBytes = 4_096
+
+  public init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// A table's pages, level by level from the root down.
-  func levels(of table: String) -> [[Int]] {
+  public func levels(of table: String) -> [[Int]] {
     var found: [[Int]] = []
     var level = root(of: table).map { [$0] } ?? []
     while !level.isEmpty {
@@ -15,11 +17,11 @@ struct TreePages {
   }
 
   /// The leaves below a page, or itself.
-  func leaves(below page: Int) -> [Int] {
+  public func leaves(below page: Int) -> [Int] {
     isBranch(page) ? children(of: page).flatMap { leaves(below: $0) } : [page]
   }
 
-  func keys(on page: Int) -> [[UInt8]] { nodes(of: page).map(key) }
+  public func keys(on page: Int) -> [[UInt8]] { nodes(of: page).map(key) }
 
   private func root(of table: String) -> Int? {
     let newer = [0, 1].max { word($0 * Self.pageBytes + 144, 8) < word($1 * Self.pageBytes + 144, 8) } ?? 0
