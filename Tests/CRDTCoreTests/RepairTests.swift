@@ -61,6 +61,17 @@ import Testing
     try expectBothSettle(full, less, on: [:])
   }
 
+  @Test func `of two values of one path and stamp a repair keeps the greater, and drops none`() throws {
+    for (lesser, greater) in [
+      (Value.int(1), Value.int(2)), (.string("a"), .string("b")), (.string("z"), .int(1)), (.null, .bool(true)),
+      (.map(["x": .int(1)]), .int(7)),
+    ] {
+      let (a, b) = try pair(["a": lesser, "b": .int(1)], ["a": greater, "b": .int(1)])
+      try expectBothSettle(a, b, on: ["a": greater, "b": .int(1)])
+      try expectBothSettle(b, a, on: ["a": greater, "b": .int(1)])
+    }
+  }
+
   @Test func `a repair keeps what the other side has not seen, and removals`() throws {
     var (full, less) = try pair(["a": .int(1), "b": .int(2)], ["a": .int(1)])
     var other = Peer(2)

@@ -99,7 +99,7 @@ extension DocumentState {
   /// its removal; the rest is joined.
   ///
   /// With equal vectors and different content, what this side has seen and no longer holds is gone, too, and then the
-  /// higher stamp wins: both settle on the same.
+  /// higher stamp wins, of equal ones the greater value: both settle on the same.
   ///
   /// - Complexity: O(*n* + *m*) in the entries of both.
   package mutating func repair(with other: DocumentState) {
@@ -112,10 +112,9 @@ extension DocumentState {
     }
     var theirs = other
     let mine = self
-    // Not by birth: of two writes of one stamp and content, one before an eviction, each side may hold another.
-    let isSame = { (mine: Register, theirs: Register) in
-      mine.stamp == theirs.stamp && mine.content == theirs.content
-    }
+    // Not by birth: of two writes of one stamp, one before an eviction, each side may hold another. Nor by content: no
+    // stamp is given twice, so where two contents have one, neither side may take the other's for something removed.
+    let isSame = { (mine: Register, theirs: Register) in mine.stamp == theirs.stamp }
     Self.dropSeen(&root, unlessIn: other.root, as: isSame, seen: vector)
     Self.dropSeen(&theirs.root, unlessIn: mine.root, as: isSame, seen: vector)
     theirs.base = VersionVector()
