@@ -172,7 +172,7 @@ extension StoreError {
     case ENOMEM: (.noMemory, "The system gives the process no more memory or address space")
     case ENOTDIR: (.io, "There is something at the path that is no directory")
     case ENAMETOOLONG: (.notFound, "The path or a name in it is too long")
-    case ELOOP: (.notFound, "The path leads through too many symbolic links")
+    case ELOOP: (.permission, "A store's file may be no symbolic link, nor its path lead through too many")
     case EWOULDBLOCK: (.alreadyOpen, "The store is open already")
     default: (.io, "Reading or writing the store failed: \(describe(rc))")
     }

@@ -17,11 +17,11 @@ enum ReaderTable {
   /// Gives the table of readers beside the data file at `path` its room.
   ///
   /// The engine must not have the file open in this process, for its locks would end.
-  /// - Throws: `full`, `permission` or `io`.
+  /// - Throws: `full`, `io`, or `permission`, also for a symbolic link, which may lead to anything.
   static func reserve(beside path: String) throws(StoreError) {
     let name = path + "-lock"
     // SAFETY: the path is read during the call only.
-    let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    let descriptor = unsafe open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: name) }
     defer { close(descriptor) }
     var status = stat()

@@ -17,7 +17,8 @@ struct StoreFiles {
   /// What compaction writes, before it becomes the data file.
   var compacted: String { directory + "/data.mdb.compact" }
 
-  /// Makes the directory, and those above it that are missing, for the owner alone.
+  /// Makes the directory, and those above it that are missing, for the owner alone; one that other users can write to
+  /// is refused.
   init(making path: String) throws(StoreError) {
     guard !path.isEmpty, !path.utf8.contains(0) else {
       throw StoreError(.notFound, "The store's path is empty or contains a NUL", operation: "mkdir")
@@ -26,6 +27,24 @@ struct StoreFiles {
     var made: [String] = []
     try Self.makeDirectory(path, &made)
     for path in made { try Self.sync(Self.parent(of: path)) }
+    if made.isEmpty { try Self.checkOwners(path) }
+  }
+
+  /// Sees to it that nobody else can put other files in place of the store's.
+  ///
+  /// A group that is the user's own counts as the user.
+  private static func checkOwners(_ path: String) throws(StoreError) {
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    guard unsafe stat(path, &status) == 0 else { throw StoreError(engine: errno, "stat", path: path) }
+    let (user, mode) = (geteuid(), status.st_mode)
+    let isOthers = status.st_uid != user && status.st_uid != 0 && user != 0
+    let isOpen = mode & S_IWOTH != 0 || mode & S_IWGRP != 0 && status.st_gid != getegid()
+    guard isOthers || isOpen else { return }
+    throw StoreError(
+      .permission,
+      "Other users can write to the store's directory \(path): "
+        + (isOthers ? "it belongs to one of them" : "take that right away, with chmod go-w"), operation: "open")
   }
 
   /// The files of a store that is there.
