@@ -40,8 +40,7 @@ enum ObserverCondition: Equatable {
         return (other.alternatives ?? .max) < (best.alternatives ?? .max) ? other : best
       }
     case .or(let terms):
-      guard let first = terms.first else { return .anything }
-      return terms.dropFirst().reduce(condition(of: first)) { $0.union(condition(of: $1)) }
+      return union(terms)
     case .path(let path):
       return condition(path, [.bool(true)])
     case .binary(.equal, .path(let path), .literal(let value)),
@@ -62,11 +61,17 @@ enum ObserverCondition: Equatable {
     return .field(path, values)
   }
 
-  private func union(_ other: ObserverCondition) -> ObserverCondition {
-    guard case .field(let path, let values) = self, case .field(path, let others) = other else {
-      return .anything
+  private static func union(_ terms: [Expression]) -> ObserverCondition {
+    var field: FieldPath?
+    var all: [Value] = []
+    for term in terms {
+      guard case .field(let path, let values) = condition(of: term), field == nil || field == path else {
+        return .anything
+      }
+      field = path
+      all += values
     }
-    return .field(path, values + others)
+    return field.map { .field($0, all) } ?? .anything
   }
 }
 

@@ -9,6 +9,10 @@ package struct PredicateUnion: Sendable {
   private struct Field: Sendable {
     var path: ResolvedField
     var places: [ValueHash: [Int]] = [:]
+
+    mutating func add(_ place: Int, under values: some Sequence<Value>) {
+      for hash in Set(values.compactMap { ValueHash($0) }) { places[hash, default: []].append(place) }
+    }
   }
 
   /// So few are asked one after the other.
@@ -25,6 +29,7 @@ package struct PredicateUnion: Sendable {
 
   package init() {}
 
+  /// - Complexity: O(*v*) for *v* constants.
   package mutating func insert(_ predicate: CompiledPredicate) {
     let place = matchers.count
     matchers.append(predicate.matcher)
@@ -35,9 +40,8 @@ package struct PredicateUnion: Sendable {
     case .ids(let ids):
       for id in ids { byID[id, default: []].append(place) }
     case .field(let path, let values):
-      var field = fields[path] ?? Field(path: ResolvedField(path))
-      for hash in Set(values.compactMap { ValueHash($0) }) { field.places[hash, default: []].append(place) }
-      fields[path] = field
+      // Changed where it stands: taken out and put back, all that is there would be copied for each predicate.
+      fields[path, default: Field(path: ResolvedField(path))].add(place, under: values)
     }
   }
 
