@@ -73,4 +73,18 @@ import Testing
     #expect(sizes[0] < DenseCoder().pack(news.span.bytes).count)
     #expect(sizes[4] < 100)
   }
+
+  @Test func `a piece that ends early is refused where it ends, not taken for zeros`() throws {
+    let news = Array(Self.prose(4_000, seed: 8).utf8)
+    let packed = DenseCoder().pack(news.span.bytes)
+    for kept in [0, 1, 10, packed.count / 2, packed.count - 5] {
+      var plain: [UInt8] = []
+      let error = #expect(throws: SyncError.self) {
+        try DenseCoder().expand(Array(packed[..<kept]).span.bytes, plainCount: 16_384, into: &plain)
+      }
+      #expect(error?.code == .malformed)
+      // Nothing is worked for that the bytes do not say.
+      #expect(plain.count < news.count * kept / packed.count + 200, "\(plain.count) from \(kept) bytes")
+    }
+  }
 }

@@ -52,7 +52,7 @@ struct BitEncoder {
   }
 }
 
-/// Reads the bits of an arithmetic code; past its end there are zeros.
+/// Reads the bits of an arithmetic code; past its end there are zeros, as many as the writer may have left out.
 struct BitDecoder {
   private let bytes: [UInt8]
   private var position = 0
@@ -61,11 +61,16 @@ struct BitDecoder {
 
   init(_ bytes: [UInt8]) {
     self.bytes = bytes
-    for _ in 0..<4 { shiftIn() }
+    for _ in 0..<Self.ahead { shiftIn() }
   }
+
+  /// So many bytes are looked at ahead of what they settle, which is what the writer may leave out.
+  private static let ahead = 4
 
   /// Whether no byte is left that was not looked at.
   var isAtEnd: Bool { position >= bytes.count }
+  /// Whether more was read than a writer leaves out.
+  var isBeyondEnd: Bool { position > bytes.count &+ Self.ahead }
 
   private mutating func shiftIn() {
     value = value &<< 8 | UInt32(position < bytes.count ? bytes[position] : 0)

@@ -29,7 +29,7 @@ package final class DenseCoder {
 
   /// Expands a piece to as many bytes as it announces.
   ///
-  /// - Throws: `malformed` when bytes are left over.
+  /// - Throws: `malformed` when bytes are left over or missing; after that the coder is of no more use.
   package func expand(_ packed: RawSpan, plainCount: Int, into output: inout [UInt8]) throws(SyncError) {
     var decoder = BitDecoder(packed.copied)
     output.reserveCapacity(output.count + plainCount)
@@ -43,6 +43,7 @@ package final class DenseCoder {
         shift = shift &- 1
       }
       output.append(UInt8(truncatingIfNeeded: byte))
+      if decoder.isBeyondEnd { throw SyncError(.malformed, "a dense piece ends before what it announces") }
     }
     guard decoder.isAtEnd else {
       throw SyncError(.malformed, "a dense piece is longer than what it announces")
