@@ -63,8 +63,8 @@ import Testing
 
   @Test func `of two values of one path and stamp a repair keeps the greater, and drops none`() throws {
     for (lesser, greater) in [
-      (Value.int(1), Value.int(2)), (.string("a"), .string("b")), (.string("z"), .int(1)), (.null, .bool(true)),
-      (.map(["x": .int(1)]), .int(7)),
+      (Value.int(1), Value.int(2)), (.string("a"), .string("b")), (.string("z"), .int(1)),
+      (.null, .bool(true)), (.map(["x": .int(1)]), .int(7)),
     ] {
       let (a, b) = try pair(["a": lesser, "b": .int(1)], ["a": greater, "b": .int(1)])
       try expectBothSettle(a, b, on: ["a": greater, "b": .int(1)])

@@ -41,10 +41,9 @@ struct StoreFiles {
     let isOthers = status.st_uid != user && status.st_uid != 0 && user != 0
     let isOpen = mode & S_IWOTH != 0 || mode & S_IWGRP != 0 && status.st_gid != getegid()
     guard isOthers || isOpen else { return }
+    let what = isOthers ? "it belongs to one of them" : "take that right away, with chmod go-w"
     throw StoreError(
-      .permission,
-      "Other users can write to the store's directory \(path): "
-        + (isOthers ? "it belongs to one of them" : "take that right away, with chmod go-w"), operation: "open")
+      .permission, "Other users can write to the store's directory \(path): \(what)", operation: "open")
   }
 
   /// The files of a store that is there.
