@@ -1,5 +1,6 @@
 import DocStore
 import Logging
+import Transports
 
 /// Where log lines and the failures of calls that do not throw go.
 struct Reporter: Sendable {
@@ -10,7 +11,7 @@ struct Reporter: Sendable {
 
   init(_ configuration: DunlinConfiguration) {
     let logger = configuration.logger ?? Logger(label: "dunlin")
-    self.logger = logger
+    self.logger = logger.plain
     failureHandler = configuration.failureHandler
     // The logging package offers no other way to ask: this is its handler until an application names one.
     isLoggingSetUp = configuration.logger != nil || !(logger.handler is StreamLogHandler)
@@ -26,7 +27,7 @@ struct Reporter: Sendable {
   /// Takes a line of the store's; warnings are printed where nobody has set up logging.
   func log(_ level: StoreLogLevel, _ line: String) {
     guard isLoggingSetUp || level < .warning else {
-      print(line)
+      print(PlainText.of(line))
       return
     }
     logger.log(level: Logger.Level(level), "\(line)")

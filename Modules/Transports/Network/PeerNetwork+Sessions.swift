@@ -95,12 +95,14 @@ extension PeerNetwork {
     guard let connection else { return }
     if case .connected(let peer) = event {
       served.met(peer.site, at: setup.clock.now)
-      options.logger.info("Connected to \(peer.name) (\(peer.kind)) over \(connection.endpoint)")
+      write(
+        .info, .connected, connection,
+        "Connected to \(peer.name) (\(peer.kind)) over \(connection.endpoint)")
       announce(.connected(connection))
       endDuplicate(of: connection, with: peer)
     } else {
       let note = event.note(of: connection.peer?.name ?? "a peer")
-      if let note { options.logger.log(level: note.level, "\(note.text)") }
+      if let note { write(note.level, .session, connection, note.text) }
       announce(.session(connection, event))
     }
   }
@@ -113,9 +115,16 @@ extension PeerNetwork {
     for latch in parked { latch.signal() }
     guard let connection else { return }
     let name = connection.peer?.name ?? "a peer that said no hello"
-    options.logger.log(
-      level: end.isUsual ? .info : .warning, "Disconnected from \(name) over \(connection.endpoint): \(end)")
+    write(
+      end.isUsual ? .info : .warning, .disconnected, connection,
+      "Disconnected from \(name) over \(connection.endpoint): \(end)")
     announce(.disconnected(connection, end))
+  }
+
+  private func write(
+    _ level: Logger.Level, _ kind: ConnectionLog.Kind, _ connection: PeerConnection, _ text: String
+  ) {
+    log.write(level, kind, from: connection.endpoint, at: setup.clock.now, text)
   }
 
   /// Ends one of two connections to the same peer.

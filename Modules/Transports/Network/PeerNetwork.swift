@@ -23,12 +23,16 @@ public final class PeerNetwork: Sendable {
 
   let setup: SessionDriver.Setup
   let options: Options
+  let log: ConnectionLog
   let state = NIOLockedValueBox(NetworkState())
 
   /// Makes a network without addresses; nothing happens before `start`.
   public init(setup: SessionDriver.Setup, options: Options = Options()) {
+    var options = options
+    options.logger = options.logger.plain
     self.setup = setup
     self.options = options
+    log = ConnectionLog(options.logger)
   }
 
   // MARK: - Life
