@@ -10,6 +10,9 @@ package enum SyncLimits {
   package static let subscriptionBytes = 96 << 10
   /// Encoded bytes of all subscriptions of a peer.
   package static let interestBytes = 4 << 20
+  /// How many peers' subscriptions are remembered when they have gone, and how many bytes of the wire these had.
+  package static let knownInterests = 64
+  package static let knownInterestBytes = 512 << 10
   /// Plain bytes of one group: a longer one is refused when it comes in.
   package static let groupBytes = 32 << 20
   /// The largest document that is ever sent, whatever the configuration says.
@@ -67,6 +70,10 @@ package enum SyncLimits {
   package static let splitParts = 16
   /// Statements that are run for one peer at a time.
   package static let remoteQueries = 4
+  /// So many pings are answered at once, and then one for so many bytes that came, and one for so much time.
+  package static let pingsAtOnce = 64
+  package static let bytesPerPing = 16 << 10
+  package static let timePerPing = Duration.milliseconds(62)
   /// Questions that a peer may have open.
   package static let questions = 1_024
   /// Documents that a peer may have asked for and not got, each with the elements of its vector, and ranges of which a

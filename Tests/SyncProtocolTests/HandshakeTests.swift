@@ -177,6 +177,18 @@ import Testing
     #expect(raw.sent(.pong) == [[0, 0, 0, 0, 0, 0, 0, 99]])
   }
 
+  @Test func `pings are answered as fast as bytes and time call for`() throws {
+    let raw = try RawPeer()
+    try raw.open()
+    for number in 0..<2_000 { raw.send(.ping) { $0.writeFixed(UInt64(number)) } }
+    let answered = raw.sent(.pong).count
+    #expect((SyncLimits.pingsAtOnce...SyncLimits.pingsAtOnce + 10).contains(answered))
+    raw.tick(after: SyncLimits.timePerPing * 20)
+    for number in 0..<100 { raw.send(.ping) { $0.writeFixed(UInt64(number)) } }
+    #expect((18...24).contains(raw.sent(.pong).count - answered))
+    #expect(raw.closed == nil)
+  }
+
   @Test func `frames of unknown types are skipped once the peers have met`() throws {
     let raw = try RawPeer()
     try raw.open()

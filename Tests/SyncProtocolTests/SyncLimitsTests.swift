@@ -59,6 +59,37 @@ import Testing
     #expect(try room() == UInt64(SyncLimits.creditBytes))
   }
 
+  @Test func `what is remembered of the subscriptions of peers that have gone is bounded in bytes`() throws {
+    let network = TestNetwork()
+    let hub = try network.addPeer("hub")
+    try hub.put("a", ["text": .string("a")])
+    func query(_ number: Int) -> String {
+      "SELECT * FROM things WHERE text IN ['a', '\(String(repeating: "x", count: 12_000))\(number)']"
+    }
+    for number in 0..<60 {
+      let peer = try network.addPeer("p\(number)")
+      try peer.subscribe(query(number))
+      let (end, _) = try network.connect(peer, hub)
+      try network.settle()
+      #expect(try peer.exists("a"))
+      network.cut(end)
+    }
+    let kept = hub.shared.knownInterestBytes
+    #expect(kept <= SyncLimits.knownInterestBytes && kept > SyncLimits.knownInterestBytes / 2)
+    // A long one is not kept, and is sent again by who comes back.
+    let other = try network.addPeer("other")
+    try other.subscribe((100..<120).map(query))
+    for round in 0..<2 {
+      let (end, _) = try network.connect(other, hub)
+      try network.settle()
+      try hub.put("b\(round)", ["text": .string("a")])
+      try network.settle()
+      #expect(try other.exists("a") && other.exists("b\(round)"))
+      #expect(hub.shared.knownInterestBytes == kept)
+      network.cut(end)
+    }
+  }
+
   @Test(arguments: [0, 1])
   func `no document beyond what ever travels is sent, whatever the store allows`(more: Int) throws {
     let network = TestNetwork()

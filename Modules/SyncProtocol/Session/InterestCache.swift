@@ -3,23 +3,36 @@ import Synchronization
 
 /// The interests of peers that were here, so that a peer which returns need not repeat its own.
 ///
-/// The least recently used of them are forgotten.
+/// It is bounded in bytes, as they came: the least recently used are forgotten, and a long one is not kept at all. A peer
+/// whose interest is not known is asked for it.
 final class InterestCache: Sendable {
   struct Key: Hashable {
     let site: SiteID
     let interest: UInt64
   }
 
-  static let capacity = 64
-  private let entries = Mutex<[(key: Key, interest: Interest)]>([])
+  private struct Entry {
+    let key: Key
+    let interest: Interest
+    let byteCount: Int
+  }
 
-  /// Remembers what a peer subscribes to.
-  func insert(_ interest: Interest, of site: SiteID) {
-    let key = Key(site: site, interest: interest.hash)
+  private let entries = Mutex<[Entry]>([])
+
+  /// Bytes of all that are kept.
+  var byteCount: Int { entries.withLock { $0.reduce(0) { $0 + $1.byteCount } } }
+
+  /// Remembers what a peer subscribes to, which took so many bytes on the wire.
+  func insert(_ interest: Interest, byteCount: Int, of site: SiteID) {
+    let entry = Entry(key: Key(site: site, interest: interest.hash), interest: interest, byteCount: byteCount)
     entries.withLock { entries in
-      entries.removeAll { $0.key == key }
-      entries.append((key, interest))
-      if entries.count > Self.capacity { entries.removeFirst() }
+      entries.removeAll { $0.key == entry.key }
+      guard byteCount <= SyncLimits.knownInterestBytes / 4 else { return }
+      entries.append(entry)
+      var total = entries.reduce(0) { $0 + $1.byteCount }
+      while total > SyncLimits.knownInterestBytes || entries.count > SyncLimits.knownInterests {
+        total -= entries.removeFirst().byteCount
+      }
     }
   }
 

@@ -110,7 +110,7 @@ extension Session {
     case .ask, .rows, .answered, .stopAsk: try takeQuery(type, &reader)
     case .ping:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
-      context.send(.pong) { $0.writeFixed(nonce) }
+      if mayAnswerPing() { context.send(.pong) { $0.writeFixed(nonce) } }
     case .run: return
     case .unreadable: context.noteUnreadablePeer()
     case .pong:

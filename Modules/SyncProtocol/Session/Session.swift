@@ -40,6 +40,7 @@ public final class Session {
   private var queries: [SubscriptionQuery] = []
   /// When the driver will call, whatever happens.
   private var wakeAt: Duration?
+  private var answeredPings = 0
 
   /// Prepares a session; nothing happens before ``start(now:)``.
   ///
@@ -70,6 +71,16 @@ public final class Session {
 
   /// What the session has moved so far.
   public var statistics: SyncStatistics { context.statistics }
+
+  /// Takes leave to answer a ping: as many go out as bytes and time call for, since who sends pings may read nothing.
+  func mayAnswerPing() -> Bool {
+    let earned =
+      SyncLimits.pingsAtOnce + Int(context.statistics.bytesReceived) / SyncLimits.bytesPerPing
+      + Int((context.now - startedAt) / SyncLimits.timePerPing)
+    guard answeredPings < earned else { return false }
+    answeredPings += 1
+    return true
+  }
 
   /// How far both directions have come.
   public var progress: SyncProgress {

@@ -20,6 +20,9 @@ public final class SessionShared: Sendable {
   /// What arrived of large groups over links that broke.
   package let stage = TransferStage()
 
+  /// Bytes of what is remembered of peers' subscriptions, those that have gone included.
+  package var knownInterestBytes: Int { interests.byteCount }
+
   /// Makes the shared part; a store has one, however many sessions.
   public init() {}
 

@@ -133,7 +133,8 @@ final class Supply {
     if generation == nil || !Probe.defect(.interestKept) {
       serve(Interest(partial.queries), generation: frame.generation, isContinued: frame.isContinued)
     }
-    if let peer = context.peer { context.shared.interests.insert(interest, of: peer.site) }
+    guard let peer = context.peer else { return }
+    context.shared.interests.insert(interest, byteCount: partial.byteCount, of: peer.site)
   }
 
   /// Serves the peer under an interest from now on.
