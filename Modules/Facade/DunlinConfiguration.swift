@@ -32,7 +32,9 @@ public struct DunlinConfiguration: Sendable {
   public var compressionLevel: Int?
   /// How long an asynchronous transaction may be idle before it is rolled back.
   public var transactionDeadline: Duration
-  /// Whether this peer runs SELECTs for the peers that it is connected to; sync scopes do not restrict those.
+  /// Whether this peer runs SELECTs for the peers that it is connected to.
+  ///
+  /// They read whatever is here: sync scopes do not restrict them.
   public var answersRemoteQueries: Bool
 
   /// Makes a configuration.
@@ -40,7 +42,7 @@ public struct DunlinConfiguration: Sendable {
     peerKind: DunlinPeerKind = .small, peerName: String = "", logger: Logger? = nil,
     failureHandler: (@Sendable (DunlinError) -> Void)? = nil, mapBytes: Int = 64 << 30,
     compressionLevel: Int? = nil, transactionDeadline: Duration = .seconds(30),
-    answersRemoteQueries: Bool = true
+    answersRemoteQueries: Bool = false
   ) {
     self.peerKind = peerKind
     self.peerName = peerName

@@ -25,8 +25,8 @@ public struct SessionConfiguration: Sendable {
   /// Random bits; the session uses them where two sessions must not coincide.
   public var random: @Sendable () -> UInt64
 
-  /// Whether this peer runs statements for others.
-  public var answersRemoteQueries = true
+  /// Whether this peer runs statements for others, which sync scopes do not restrict.
+  public var answersRemoteQueries = false
   /// How much a statement that it runs for another may take.
   public var remoteQueryLimits = RemoteQueryLimits()
 

@@ -12,8 +12,13 @@ import Testing
 
   /// An asker and a peer with documents, connected.
   private func pair(
-    documents: Int = 0, _ configure: (inout SessionConfiguration) -> Void = { _ in }
+    documents: Int = 0, answers: Bool = true
   ) throws -> (asker: Endpoint, answering: Endpoint) {
+    let configure = network.configure
+    network.configure = {
+      configure(&$0)
+      $0.answersRemoteQueries = answers
+    }
     let asker = try network.addPeer("asker")
     let answering = try network.addPeer("answering")
     if documents > 0 {
@@ -205,9 +210,9 @@ import Testing
     #expect(answering.closed == nil)
   }
 
-  @Test func `a peer that does not answer says so`() throws {
-    network.configure = { $0.answersRemoteQueries = false }
-    let (asker, answering) = try pair(documents: 5)
+  @Test func `a peer that was not told to answer says so`() throws {
+    #expect(!SessionConfiguration(kind: .small, peerName: "", appID: "").answersRemoteQueries)
+    let (asker, answering) = try pair(documents: 5, answers: false)
     try ask(asker, "SELECT * FROM things")
     try network.settle()
     #expect(asker.answers[1]?.end?.error?.code == .denied)
@@ -235,6 +240,32 @@ import Testing
     try network.settle()
     answering.holdsJobs = false
     try network.settle()
+    #expect(asker.closed == nil && answering.closed == nil)
+  }
+
+  @Test func `an answer that nobody reads ends when its time is over, however often the asker pings`() throws
+  {
+    let (asker, answering) = try pair(documents: 5_000)
+    asker.takesRows = false
+    let limits = RemoteQueryLimits(time: .seconds(60))
+    for number in 1...4 { try ask(asker, "SELECT * FROM things", limits: limits, number: UInt64(number)) }
+    try network.settle()
+    try ask(asker, "SELECT * FROM things", number: 5)
+    try network.settle()
+    #expect(asker.answers[5]?.end?.error?.code == .limit)
+    // Longer than the answering peer's own limit, and shorter than the asker's.
+    for _ in 0..<21 {
+      try network.wait(.seconds(2))
+      try network.settle()
+    }
+    for number in 1...4 {
+      #expect(asker.answers[UInt64(number)]?.end?.error?.code == .timeout)
+    }
+    // There is room for others then.
+    asker.takesRows = true
+    try ask(asker, "SELECT * FROM things", number: 6)
+    try network.settle()
+    #expect(asker.answers[6]?.rows.count == 5_000)
     #expect(asker.closed == nil && answering.closed == nil)
   }
 

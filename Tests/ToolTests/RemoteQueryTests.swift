@@ -13,7 +13,9 @@ import Testing
     let imported = try Tool.run(
       ["import", served, "flights", "-"], in: directory.path, input: lines.joined(separator: "\n"))
     try #require(imported.status == 0, "\(imported.errors)")
-    let server = Tool.process(["serve", served, "--app", "tests", "--listen", "127.0.0.1:0"])
+    let server = Tool.process([
+      "serve", served, "--app", "tests", "--listen", "127.0.0.1:0", "--answer-queries",
+    ])
     let output = Pipe()
     server.standardOutput = output
     try server.run()

@@ -23,6 +23,8 @@ final class QueryDesk {
   /// A statement that this peer runs.
   private final class Answer {
     let job: QueryJob
+    /// When what the peer has not taken by then is dropped.
+    let deadline: Duration
     var waiting: [UInt8] = []
     /// How much of what waits has gone out.
     var offset = 0
@@ -32,7 +34,10 @@ final class QueryDesk {
     /// Whether the peer does not want it any more; it counts among those that run until it does not.
     var isStopped = false
 
-    init(job: QueryJob) { self.job = job }
+    init(job: QueryJob, deadline: Duration) {
+      self.job = job
+      self.deadline = deadline
+    }
   }
 
   private let context: SessionContext
@@ -40,7 +45,7 @@ final class QueryDesk {
   private var answers: [UInt64: Answer] = [:]
   private var lastAsked: UInt64 = 0
 
-  /// What the asker waits beyond its own limit of time, for the way there and back.
+  /// What both wait beyond the limit of time, for the way there and back.
   static let grace = Duration.seconds(10)
 
   init(_ context: SessionContext) { self.context = context }
@@ -111,7 +116,8 @@ final class QueryDesk {
   /// Takes the end of an answer.
   func takeEnd(_ number: UInt64, _ end: QueryEnd) throws(SyncError) {
     guard let entry = asked.removeValue(forKey: number) else { return }
-    guard entry.input.isEmpty, end.error != nil || end.rows == entry.rows else {
+    // One that is given up may end inside a row.
+    guard end.error != nil || entry.input.isEmpty && end.rows == entry.rows else {
       throw SyncError(.malformed, "an answer ends inside a row, or has another number of rows than it says")
     }
     context.ask(.query(.ended(number, end)))
@@ -137,7 +143,7 @@ final class QueryDesk {
     }
     let limits = question.limits.lesser(context.configuration.remoteQueryLimits)
     let job = QueryJob(number: number, question: question.within(limits))
-    answers[number] = Answer(job: job)
+    answers[number] = Answer(job: job, deadline: context.now + limits.time + Self.grace)
     context.ask(.query(.run(job)))
   }
 
@@ -170,6 +176,11 @@ final class QueryDesk {
       answer.taken = taken
       return
     }
+    drop(answer, number)
+  }
+
+  /// Ends an answer of which nothing is to go out any more.
+  private func drop(_ answer: Answer, _ number: UInt64) {
     answer.job.cancel()
     answer.isStopped = true
     answer.waiting = []
@@ -209,11 +220,19 @@ final class QueryDesk {
 
   // MARK: - Time
 
-  /// When the first question is given up.
-  var deadline: Duration? { asked.values.map(\.deadline).min() }
+  /// When the first question or answer is given up.
+  var deadline: Duration? {
+    let answers = answers.values.lazy.filter { !$0.isStopped }.map(\.deadline)
+    return (asked.values.map(\.deadline) + answers).min()
+  }
 
-  /// Gives up questions whose time is over.
+  /// Gives up questions and answers whose time is over: what is sent meanwhile, pings for example, lengthens none.
   func checkTime(_ now: Duration) {
+    for number in answers.filter({ !$0.value.isStopped && $0.value.deadline <= now }).keys.sorted() {
+      guard let answer = answers[number] else { continue }
+      refuse(number, RemoteQueryError(.timeout, "the answer was not read in time"))
+      drop(answer, number)
+    }
     for number in asked.filter({ $0.value.deadline <= now }).keys.sorted() {
       stop(number)
       end(number, RemoteQueryError(.timeout, "the other peer did not answer in time"))

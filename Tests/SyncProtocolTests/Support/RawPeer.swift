@@ -44,6 +44,7 @@ final class RawPeer {
     self.network = network
     self.peer = peer
     var configuration = SessionConfiguration(kind: .small, peerName: "subject", appID: "test", random: { 42 })
+    configuration.answersRemoteQueries = true
     configure(&configuration)
     session = Session(
       id: id, store: peer.store, gate: gate ?? peer.scopes, shared: peer.shared, configuration: configuration)

@@ -242,6 +242,7 @@ final class TestNetwork {
     var configuration = SessionConfiguration(
       kind: peer.kind, peerName: peer.name, appID: "test", silence: .seconds(900), random: { 42 })
     configuration.packsOutside = nextID % 2 == 0
+    configuration.answersRemoteQueries = true
     configure(&configuration)
     defer { nextID += 1 }
     return Endpoint(peer, id: nextID, network: self, configuration: configuration)

@@ -31,6 +31,8 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "A collection's sync scope, for example drafts=LocalPeerOnly.", valueName: "name=scope"))
   var scope: [ScopeSetting] = []
+  @Flag(help: "Run queries for other peers, which read whatever is here.")
+  var answerQueries = false
   @Flag(help: .hidden)
   var control = false
 
@@ -39,7 +41,8 @@ struct ServeCommand: AsyncParsableCommand {
     LoggingSystem.bootstrap { errors.init(label: $0) }
     let dunlin = try Dunlin(
       path: store, identity: .unsafeDevelopment(appID: app),
-      configuration: .init(peerKind: kind == .big ? .big : .small, peerName: name))
+      configuration: .init(
+        peerKind: kind == .big ? .big : .small, peerName: name, answersRemoteQueries: answerQueries))
     if !scope.isEmpty {
       let scopes = Dictionary(scope.map { ($0.collection, $0.scope) }, uniquingKeysWith: { $1 })
       _ = try await dunlin.store.execute(
