@@ -63,6 +63,32 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func `a damaged document shows in the status of both peers, and is named in the log`() async throws {
+    for name in ["b1", "b2", "b3"] {
+      try await tablet.store["bikes"].upsert(["_id": name, "text": "the words of \(name)"])
+    }
+    let file = URL(fileURLWithPath: tablet.directory.file("db") + "/data.mdb")
+    let data = try Data(contentsOf: file)
+    let handle = try FileHandle(forUpdating: file)
+    var start = data.startIndex
+    while let place = data.range(of: Data("the words of b2".utf8), in: start..<data.endIndex) {
+      try handle.seek(toOffset: UInt64(place.lowerBound))
+      try handle.write(contentsOf: Data("The".utf8))
+      start = place.upperBound
+    }
+    try handle.close()
+    let subscription = phone.store["bikes"].findAll().subscribe()
+    try phone.connect(to: tablet)
+    for peer in [phone, tablet] {
+      try await peer.waitForStatus { $0["has_unreadable_documents"].bool == true }
+    }
+    try await phone.wait(for: "bikes") { $0.map(\.id) == ["b1", "b3"] }
+    #expect(try await phone.status()?["is_caught_up"].bool == false)
+    #expect(tablet.log.lines(with: "'b2' of 'bikes' is damaged here", from: .error).count == 1)
+    #expect(phone.log.lines(with: "cannot read all of its store").count == 1)
+    subscription.cancel()
+  }
+
   @Test func `a document that stays behind is named in the log`() async throws {
     let subscription = phone.store["files"].findAll().subscribe()
     try phone.connect(to: tablet)

@@ -9,6 +9,7 @@ extension PeerConnection {
     var documents: [TextKey: Value] = [
       "sync_session_status": .string(peer == nil ? "Not Connected" : "Connected"),
       "is_caught_up": .bool(progress.isCaughtUp),
+      "has_unreadable_documents": .bool(progress.isAnythingUnreadable),
       "sent": .int(Int64(clamping: statistics.documentsSent)),
       "received": .int(Int64(clamping: statistics.documentsReceived)),
       "changed": .int(Int64(clamping: statistics.documentsChanged)),
