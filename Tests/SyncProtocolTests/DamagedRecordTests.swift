@@ -120,7 +120,7 @@ import Testing
     #expect(network.endpoints.allSatisfy { $0.closed == nil })
     #expect(try b.document("d41") != nil)
     #expect(damaged.caughtUp == nil && whole.session.progress.confirmedSequence == nil)
-    // Let go of, it comes anew, and all is well.
+    // Once b has evicted the document, a sends it again, and b is caught up.
     network.cut(damaged)
     try b.write { _ = try $0.evict(try DocumentID("d3"), in: "things") }
     let (_, last) = try network.connect(a, b)

@@ -246,7 +246,7 @@ import CRDTCore
   private func scanByEngine(
     _ table: MDB_dbi, from start: RawSpan, _ body: (RawSpan, RawSpan, Bool) throws -> Bool
   ) throws {
-    var isSuspect = try prepare(table, start, for: .readingOn)
+    var isSuspect = try prepare(table, start, for: .readingForward)
     var cursor: OpaquePointer?
     // SAFETY: the cursor is closed before its transaction ends; spans of keys and values are good until
     // the cursor moves on or the transaction writes, and `body` has returned by then.
@@ -264,7 +264,7 @@ import CRDTCore
       let name = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(key.mv_data), byteCount: key.mv_size)
       let bytes = unsafe RawSpan(
         _unsafeStart: UnsafeRawPointer(value.mv_data), byteCount: value.mv_size)
-      isSuspect = try prepare(table, name, for: .readingOn) || bytes.byteCount > Self.inlineBytes
+      isSuspect = try prepare(table, name, for: .readingForward) || bytes.byteCount > Self.inlineBytes
       guard try body(name, bytes, isSuspect) else { return }
       rc = unsafe mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
     }

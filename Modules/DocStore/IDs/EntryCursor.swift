@@ -41,7 +41,7 @@ import CRDTCore
 
   /// Opens one of the engine's cursors.
   private mutating func open(from start: RawSpan) throws(StoreError) {
-    try access.prepare(table, start, for: .readingOn)
+    try access.prepare(table, start, for: .readingForward)
     let cursor = try unsafe access.openCursor(table)
     unsafe engine = cursor
     let rc = unsafe start.withUnsafeBytes { bytes in
@@ -82,7 +82,7 @@ import CRDTCore
       return settle()
     }
     let here = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(name.mv_data), byteCount: name.mv_size)
-    try access.prepare(table, here, for: .readingOn)
+    try access.prepare(table, here, for: .readingForward)
     let rc = unsafe mdb_cursor_get(engine, &name, &stored, MDB_NEXT)
     isAtEnd = rc == MDB_NOTFOUND
     if !isAtEnd { try StoreError.check(rc, "mdb_cursor_get") }

@@ -10,20 +10,20 @@ enum WriteUse {
   case replacing
   /// To remove it.
   case neighbours
-  /// To go on from it, reading, in both directions.
+  /// To read on from it, in either direction.
   case reading
-  /// The same to greater keys alone.
-  case readingOn
+  /// To read on from it, to greater keys alone.
+  case readingForward
 
   var changes: Bool {
     switch self {
-    case .path, .looking, .reading, .readingOn: false
+    case .path, .looking, .reading, .readingForward: false
     case .adding, .replacing, .neighbours: true
     }
   }
 
   /// Whether entries are relied on as they stand.
-  var readsEntries: Bool { self == .looking || self == .reading || self == .readingOn }
+  var readsEntries: Bool { self == .looking || self == .reading || self == .readingForward }
 }
 
 /// What a transaction that writes has made sure of: the pages that the engine may walk over.
@@ -158,7 +158,7 @@ final class WritePreparation {
       case .reading:
         if !ready.contains(.neighbours) { try makeNeighboursReady(key) }
         if !ready.contains(.entries) { try makeEntriesReady(key) }
-      case .readingOn:
+      case .readingForward:
         if ready.isDisjoint(with: [.neighbours, .next]) { try makeNextReady(key) }
         if !ready.contains(.entries) { try makeEntriesReady(key) }
       }

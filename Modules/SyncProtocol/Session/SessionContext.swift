@@ -81,7 +81,7 @@ final class SessionContext {
     send(frame)
   }
 
-  /// Takes note of a whole frame.
+  /// Counts a frame that came whole.
   func didReceiveFrame() { nextReceived = number(after: nextReceived) }
 
   private func number(after number: UInt32?) -> UInt32 {

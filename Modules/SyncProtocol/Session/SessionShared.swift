@@ -20,7 +20,7 @@ public final class SessionShared: Sendable {
   /// What arrived of large groups over links that broke.
   package let stage = TransferStage()
 
-  /// Bytes of what is remembered of peers' subscriptions, those that have gone included.
+  /// Bytes of the subscriptions that are remembered, those of peers that have disconnected included.
   package var knownInterestBytes: Int { interests.byteCount }
 
   /// Makes the shared part; a store has one, however many sessions.

@@ -3,8 +3,8 @@ import DocStore
 
 /// What of the store cannot be read, as far as a session has met it, and whether the peer's store is whole.
 ///
-/// Who lacks some of its documents, and does not know which, can neither send nor take them in: as long as the session
-/// lasts nothing counts as caught up, at both ends.
+/// A peer can neither send nor merge documents that it cannot read. So neither end counts as caught up for the rest of
+/// the session.
 struct Unreadable {
   /// So many ranges are told apart; further ones count as their whole collections.
   private static let limit = 64
@@ -12,7 +12,7 @@ struct Unreadable {
   private static let recordLimit = 1_024
 
   private(set) var ranges: [UnreadableRange] = []
-  /// The documents that are damaged by themselves, on pages that are whole.
+  /// Damaged documents on pages that are whole.
   private(set) var documents: Set<DamagedRecord> = []
   private var met: Set<DamagedRecord> = []
   private var metLog: Set<DamagedLog> = []
@@ -24,7 +24,7 @@ struct Unreadable {
   /// Whether one of both ends cannot.
   var isAnywhere: Bool { isAtPeer || isHere }
 
-  /// Takes note of a document that is damaged by itself.
+  /// Adds a damaged document on a page that is whole.
   ///
   /// - Returns: Whether it was not known.
   mutating func insert(_ record: DamagedRecord) -> Bool {

@@ -64,7 +64,7 @@ struct BitDecoder {
     for _ in 0..<Self.ahead { shiftIn() }
   }
 
-  /// So many bytes are looked at ahead of what they settle, which is what the writer may leave out.
+  /// The decoder reads so many bytes ahead of the bits that it decodes; the encoder may leave out as many at the end.
   private static let ahead = 4
 
   /// Whether no byte is left that was not looked at.
