@@ -15,6 +15,8 @@ public struct ApplyBatch: Sendable {
   /// Documents that are no longer wanted here.
   let leaving: [LeaveDesk.Candidate]
   private let shared: SessionShared
+  /// After so many bytes of records the rest is left.
+  private let recordBytes: Int
   /// Collections of which documents come in.
   private let accepted: Set<TextKey>
   /// Pieces of large groups to be put aside.
@@ -34,6 +36,7 @@ public struct ApplyBatch: Sendable {
     self.evictionEpoch = evictionEpoch
     self.leaving = leaving
     shared = context.shared
+    recordBytes = context.tuning.applyRecordBytes
     self.accepted = accepted
     self.pieces = pieces
     self.forgotten = forgotten
@@ -42,10 +45,11 @@ public struct ApplyBatch: Sendable {
   /// Documents in all groups.
   public var documentCount: Int { groups.reduce(0) { $0 + $1.documentCount } }
 
-  /// Merges the groups, each whole or not at all.
+  /// Merges the groups, each whole or not at all, as far as one transaction goes.
   ///
-  /// A group that builds on what is not here is left out, and the outcome says so. A document whose record is damaged
-  /// here is passed over.
+  /// Few bytes may change large documents often: when ``SyncTuning/applyRecordBytes`` bytes of records were read and
+  /// written, the other groups are left for the next batch, and the outcome says so. A group that builds on what is not
+  /// here is left out, and the outcome says that too. A document whose record is damaged here is passed over.
   ///
   /// - Throws: `malformed` for a document that is none; what the store throws. The transaction must then not be
   ///   committed.
@@ -55,10 +59,16 @@ public struct ApplyBatch: Sendable {
     if let cursor { try transaction.setCursor(cursor, of: sender) }
     let hasLeft = try transaction.hasLeavingNotes()
     for item in forgotten { try item.forget(in: transaction) }
+    var first: IncomingGroup?
     for (index, group) in groups.enumerated() {
+      if index > 0, transaction.recordBytes >= recordBytes { break }
+      outcome.groups = index + 1
+      let isJoined = first.map { group.changesOnly(documentsOf: $0) } ?? false
+      if !isJoined { first = group }
       let group = hasLeft ? try shared.leaves.without(left: group, in: transaction) : group
       let (changed, missing) = (outcome.changedDocuments, outcome.missing.count)
-      try transaction.beginGroup()
+      // What changes the same documents once more is one change of them, with one state before and one after.
+      if !isJoined { try transaction.beginGroup() }
       if group.part != nil {
         guard let step = group.step, try take(group, step, in: transaction, &outcome) else { continue }
       } else {
@@ -135,6 +145,8 @@ extension ApplyBatch {
 
 /// What applying a batch came to.
 public struct ApplyOutcome: Sendable {
+  /// How many groups were looked at; the others are to be applied by the next batch.
+  var groups = 0
   /// Documents that are not as they were before.
   public internal(set) var changedDocuments = 0
   /// Places of the groups that were applied and changed nothing.

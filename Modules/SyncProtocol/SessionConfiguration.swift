@@ -22,6 +22,11 @@ public struct SessionConfiguration: Sendable {
   public var liveQueueBytes: Int
   /// Bytes in flight when nothing is known of the link yet.
   public var initialWindowBytes: Int
+  /// Bytes in memory that a session may hold of what its peer has sent and is not applied, beside one group; then the peer
+  /// waits.
+  public var peerMemoryBytes = 16 << 20
+  /// The same for all sessions of a store together.
+  public var allPeersMemoryBytes = 64 << 20
   /// Random bits; the session uses them where two sessions must not coincide.
   public var random: @Sendable () -> UInt64
 

@@ -66,6 +66,10 @@ package enum SyncLimits {
   package static let gatheringDelay = Duration.milliseconds(50)
   /// Documents that a receiver tells of one by one when it resumes, however many it asks for.
   package static let notices = 1 << 15
+  /// How often a session looks whether others have let go of memory.
+  package static let memoryInterval = Duration.milliseconds(20)
+  /// How long a peer may stop within a group while others wait for the memory that it takes.
+  package static let holdSpan = Duration.seconds(5)
   /// The parts into which a range is split.
   package static let splitParts = 16
   /// Statements that are run for one peer at a time.

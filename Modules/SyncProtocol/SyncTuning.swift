@@ -12,12 +12,12 @@ package struct SyncTuning: Hashable, Sendable {
   package var rangesInFlight = 256
   /// Plain bytes that a receiver offers to take while some wait to be applied.
   package var creditBytes = SyncLimits.creditBytes
-  /// Plain bytes that wait at a receiver to be applied.
-  package var unappliedBytes = 80 << 20
   /// Plain bytes that one transaction of a receiver applies, beside one group.
   package var applyBytes = 4 << 20
   /// Documents that one transaction of a receiver applies, beside one group.
   package var applyDocuments = 4_000
+  /// Bytes of records that one transaction of a receiver reads and writes, beside one group.
+  package var applyRecordBytes = 16 << 20
   /// Documents whose eviction is answered one by one; more are found by reconciliation.
   package var evictedDocuments = 1_000
   /// Bytes of encoded large groups that wait for their turn, beside one.

@@ -21,11 +21,12 @@ import Testing
     let author: TestPeer
     private let seen = Seen()
     private var listener: CommitListener?
+    private var noting: CommitListener?
 
-    init(ids: [String], query: String = "SELECT * FROM things") throws {
+    init(ids: [String], text: Value? = nil, query: String = "SELECT * FROM things") throws {
       raw = try RawPeer()
       author = try raw.network.addPeer("author")
-      for id in ids { try author.put(id, ["n": .int(0)]) }
+      for id in ids { try author.put(id, text.map { ["n": .int(0), "text": $0] } ?? ["n": .int(0)]) }
       try raw.peer.subscribe(query)
       let (end, _) = try raw.network.connect(author, raw.peer)
       try raw.network.settle()
@@ -86,6 +87,9 @@ import Testing
       }
     }
 
+    /// What the subject's transactions come to from now on.
+    func note(_ body: @escaping @Sendable (Commit) -> Void) { noting = raw.peer.store.onCommit(body) }
+
     func value(_ id: String) throws -> Int64? {
       if case .int(let n)? = try raw.peer.document(id)?["n"] { n } else { nil }
     }
@@ -136,6 +140,30 @@ import Testing
     #expect(try scene.value("new") == (isSpoiled ? nil : 1))
     #expect(try scene.value("a") == (isSpoiled ? 0 : 1))
     #expect(try scene.value("b") == (isSpoiled ? 0 : 1))
+  }
+
+  /// Each as a group of its own: of one document all of them are one change, of two in turn each is one.
+  @Test(arguments: [1, 2])
+  func `many small changes of large documents keep one state each, as far as a transaction goes`(_ count: Int)
+    throws
+  {
+    let ids = ["a", "b"].prefix(count).map(\.self)
+    let scene = try Scene(ids: ids, text: .string(String(repeating: "x", count: 400_000)))
+    let changes = Mutex<[Int]>([])
+    scene.note { commit in changes.withLock { $0.append(commit.changes.count) } }
+    for n in 1...40 {
+      for id in ids {
+        try scene.author.write { try $0.update(DocumentID(id), in: "things", [.set(["n"], .int(Int64(n)))]) }
+        scene.receive(try scene.successors())
+      }
+    }
+    try scene.raw.apply()
+    for id in ids { #expect(try scene.value(id) == 40) }
+    let made = changes.withLock { $0 }
+    // A transaction reads and writes 16 MiB, which is 20 changes of 400 KB.
+    let most = SyncTuning().applyRecordBytes / 800_000 + 1
+    #expect(made.count >= 40 * count / most && made.count <= 40 * count / most + 3, "\(made)")
+    #expect(made.allSatisfy { count == 1 ? $0 == 1 : $0 <= most }, "\(made)")
   }
 
   @Test func `a document that stands twice in a group comes out as if it stood there once`() throws {

@@ -175,6 +175,7 @@ extension WriteTransaction {
     var made: EncodedDocument?
     let isKnown = try pages().visitRecord(step.key.collection, named: step.collection, step.key.id) { row in
       standing = Standing(of: row)
+      recordBytes += row.record.byteCount
       if isCapturing { former = Former(of: row) }
       made = try make(step, from: StoredDocument(row.record, summary: row.summary), row.number, edit)
     }
@@ -245,6 +246,7 @@ extension WriteTransaction {
       try put(row, at: path, standing, behindAll: isLastCollection(index), access)
     }
     guard isPut else { return false }
+    recordBytes += document.record.count
     _ = drawSequence()
     try note(step.maintainer, access)
     if !standing.isKnown {

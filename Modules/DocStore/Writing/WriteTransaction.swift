@@ -35,6 +35,8 @@ public final class WriteTransaction {
   private var firstTime: UInt64?
   /// The limits on documents' sizes as this transaction began.
   let limits: SizeLimits.Values
+  /// Bytes of records that were read to be changed, and written: what the transaction has cost so far.
+  package internal(set) var recordBytes = 0
   /// Whether the last document to be written that might have been new was known.
   var findsKnown = false
   var encoder = JSONRecordEncoder()

@@ -37,6 +37,9 @@ struct IncomingGroup: Sendable {
 
   var byteCount: Int { range.count }
 
+  /// About how many bytes it takes beside its block.
+  var cost: Int { ArrivedGroup.cost(documents: documentCount, byteCount) }
+
   /// Documents, those in runs among them.
   var documentCount: Int { runs.reduce(documents.count) { $0 + $1.ids.count } }
 
@@ -44,6 +47,16 @@ struct IncomingGroup: Sendable {
   var isLive: Bool { runs.first?.isLive ?? documents.first?.isLive ?? false }
   /// Whether another peer brought the commit.
   var isForwarded: Bool { runs.first?.isForwarded ?? documents.first?.isForwarded ?? false }
+
+  /// Whether it has no documents but those of another group, where both have few.
+  func changesOnly(documentsOf other: IncomingGroup) -> Bool {
+    guard part == nil, other.part == nil, runs.isEmpty, other.runs.isEmpty, other.documents.count <= 4,
+      documents.count <= other.documents.count
+    else { return false }
+    return documents.allSatisfy { document in
+      other.documents.contains { $0.id == document.id && $0.collection.isSame(as: document.collection) }
+    }
+  }
 
   /// Calls `body` with the collection and the id of each document, those in runs first.
   func forEachName(_ body: (String, DocumentID) throws -> Void) rethrows {

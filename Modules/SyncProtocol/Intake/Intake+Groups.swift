@@ -71,13 +71,12 @@ extension Intake {
       lastTransfer = current.number
       forgetStaged(current)
       let group = try whole(current.bytes)
-      try take(group: group, 0..<group.count, begunWith: current.begun)
+      take(group: group, 0..<group.count, begunWith: current.begun)
     } else {
       Probe.reached(.cameInChunks)
       var current = current
       putAside(&current)
       transfer = current
-      try checkRoom()
     }
     acknowledge(receipt, at: receivedGroups, isSettled: !isWhole)
   }
@@ -128,21 +127,70 @@ extension Intake {
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
-    guard !ranges.isEmpty else { return try checkRoom() }
+    guard !ranges.isEmpty else { return }
     stream = position < block.count ? Array(block[position...]) : []
-    for range in ranges { try take(group: block, range, begunWith: answers) }
+    for range in ranges { take(group: block, range, begunWith: answers) }
   }
 
-  private func take(
-    group block: [UInt8], _ range: Range<Int>, begunWith frame: UInt64
-  ) throws(SyncError) {
+  private func take(group block: [UInt8], _ range: Range<Int>, begunWith frame: UInt64) {
+    receivedGroups += 1
+    context.statistics.groupsReceived += 1
+    unappliedBytes += range.count
+    arrived.append(ArrivedGroup(block: block, range: range, begun: frame, interest: interest))
+  }
+
+  /// Takes apart the groups whose turn is near: as many as one transaction applies, while others may be under way.
+  func prepareArrived() throws(SyncError) {
+    while readyDocuments < context.tuning.applyDocuments, readyBytes < context.tuning.applyBytes,
+      let next = arrived.first, mayHold(next.cost, isNeeded: ready.isEmpty && applying == nil)
+    {
+      _ = arrived.removeFirst()
+      let group = try group(next)
+      context.statistics.documentsReceived += UInt64(group.documentCount)
+      ready.append(group)
+      readyDocuments += group.documentCount
+      readyBytes += group.byteCount
+      takenApartBytes += group.cost
+      noteHeld()
+    }
+  }
+
+  /// Bytes in memory of what has come and is not applied.
+  var heldBytes: Int { unappliedBytes + takenApartBytes + stream.count + (transfer?.bytes.count ?? 0) }
+
+  /// Whether so many bytes more may be held for the peer; what is `needed` so that anything goes on may be more than its
+  /// part.
+  private func mayHold(_ more: Int, isNeeded: Bool) -> Bool {
+    (isNeeded || heldBytes + more <= context.configuration.peerMemoryBytes)
+      && context.shared.memory.mayTake(more, context.id, limit: context.configuration.allPeersMemoryBytes)
+  }
+
+  /// Whether nothing more is to be taken from the peer for now: what it has sent is applied first, or what others have.
+  var isFull: Bool { !mayHold(SyncLimits.frameBytes, isNeeded: !hasUnapplied) }
+
+  /// Whether something waits only for the memory that other sessions use.
+  func waitsForMemory(_ isFull: Bool) -> Bool { applying == nil && (isFull || !arrived.isEmpty) }
+
+  /// Ends a session that stops within a group while others wait for the memory that it holds.
+  func checkHold() throws(SyncError) {
+    guard heldBytes > 0, !hasUnapplied, context.now - progressedAt > SyncLimits.holdSpan,
+      context.shared.memory.byteCount > context.configuration.allPeersMemoryBytes
+    else { return }
+    throw SyncError(
+      .limit, "The peer does not go on with a group, and others wait for the memory that it takes")
+  }
+
+  /// Tells the other sessions how much this one holds.
+  func noteHeld() { context.shared.memory.note(heldBytes, of: context.id) }
+
+  private func group(_ arrived: ArrivedGroup) throws(SyncError) -> IncomingGroup {
     var group: IncomingGroup
     do throws(CodecError) {
-      group = try IncomingGroup(block, range) { collection in accepts(collection) }
+      group = try IncomingGroup(arrived.block, arrived.range) { accepts($0, under: arrived.interest) }
     } catch {
       throw SyncError(error, in: "a group", base: 0)
     }
-    group.begun = frame
+    group.begun = arrived.begun
     if let part = group.part {
       group.step = component.step(for: part) {
         context.shared.components.makeName(
@@ -153,16 +201,11 @@ extension Intake {
     } else {
       group.makeDrafts(with: &drafter)
     }
-    receivedGroups += 1
-    context.statistics.groupsReceived += 1
-    context.statistics.documentsReceived += UInt64(group.documentCount)
-    ready.append(group)
-    unappliedBytes += group.byteCount
-    try checkRoom()
+    return group
   }
 
   /// Documents come in when they were asked for and the gate lets them.
-  private func accepts(_ collection: String) -> Bool {
+  private func accepts(_ collection: String, under interest: Interest) -> Bool {
     guard interest.covers(collection) else { return false }
     guard context.gatekeeper?.mayAccept(collection) ?? false else {
       context.tellRefused(collection, "The collection is not accepted from this peer")
@@ -171,15 +214,9 @@ extension Intake {
     return true
   }
 
-  /// A sender that goes by the window never comes here.
-  private func checkRoom() throws(SyncError) {
-    guard unappliedBytes + stream.count + (transfer?.bytes.count ?? 0) <= context.tuning.unappliedBytes else {
-      throw SyncError(.limit, "The peer sends more than the window allows")
-    }
-  }
-
   /// Hands the next groups to the driver, unless some are with it.
-  func applyNext() {
+  func applyNext() throws(SyncError) {
+    try prepareArrived()
     guard applying == nil, !ready.isEmpty || !pieces.isEmpty else { return }
     var groups: [IncomingGroup] = []
     var documents = 0
@@ -198,7 +235,10 @@ extension Intake {
       documents += group.documentCount
       bytes += group.byteCount
     }
+    readyDocuments -= documents
+    readyBytes -= bytes
     handOut(groups)
+    try prepareArrived()
   }
 
   /// Hands groups to the driver, and with them the cursor that holds before them.
@@ -234,26 +274,34 @@ extension Intake {
 
   /// Takes what applying came to.
   ///
-  /// - Returns: The documents of which the peer lacks something.
+  /// - Returns: The documents of which the peer lacks something, and the sender's frame with which the last of the groups
+  ///   that were applied began to come.
   func applied(_ ticket: UInt64, _ result: Result<ApplyOutcome, any Error>) throws(SyncError)
-    -> [OwedDocument]
+    -> (owed: [OwedDocument], begun: UInt64)
   {
     guard let applying, applying.ticket == ticket else {
       throw SyncError(.outOfOrder, "An outcome of a batch that was not handed out")
     }
     self.applying = nil
-    unappliedBytes -= applying.groups.reduce(0) { $0 + $1.byteCount }
     let outcome: ApplyOutcome
     switch result {
     case .success(let value): outcome = value
     case .failure(let error): throw SyncError(store: error)
     }
+    let groups = Array(applying.groups.prefix(outcome.groups))
+    for group in applying.groups[groups.count...].reversed() {
+      ready.prepend(group)
+      readyDocuments += group.documentCount
+      readyBytes += group.byteCount
+    }
+    unappliedBytes -= groups.reduce(0) { $0 + $1.byteCount }
+    takenApartBytes -= groups.reduce(0) { $0 + $1.cost }
     if outcome.hasMetLaterSelf, !Probe.defect(.siteNotRenewed) { throw context.laterSelfMet }
     guard !applying.groups.isEmpty else {
       context.shared.leaves.finished(context.id)
-      return []
+      return ([], 0)
     }
-    appliedGroups += UInt64(applying.groups.count)
+    appliedGroups += UInt64(groups.count)
     updatedAt = context.now
     // The sender goes on announcing only when it hears of what is here.
     announced.isAnswered = announced.documentCount >= context.tuning.announcedDocuments / 2
@@ -277,12 +325,12 @@ extension Intake {
     sendWants(
       outcome.differing.map { DocumentWant(whole: $0.id, in: $0.collection, isHeld: true) }, round: 0,
       isGroup: false)
-    prune(applying.groups, known: outcome.known)
-    try tellReturned(applying.groups)
+    prune(groups, known: outcome.known)
+    try tellReturned(groups)
     try takeEarlyOffers()
-    if !applying.groups.isEmpty { settle() }
+    settle()
     noteProgress()
-    return outcome.owed
+    return (outcome.owed, groups.reduce(0) { max($0, $1.begun) })
   }
 
   // MARK: - Acknowledging

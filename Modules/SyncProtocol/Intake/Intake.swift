@@ -95,7 +95,13 @@ final class Intake {
   /// What the store is to put aside with the next batch.
   var pieces: [StagedPiece] = []
   var lastTransfer: UInt64 = 0
+  /// Groups that have come, the first of them taken apart, with the documents and plain bytes of these.
+  var arrived = WorkQueue<ArrivedGroup>()
   var ready = WorkQueue<IncomingGroup>()
+  var readyDocuments = 0
+  var readyBytes = 0
+  /// What taking apart has made of groups that are not applied.
+  var takenApartBytes = 0
   /// Plain bytes of groups that wait or are being applied.
   var unappliedBytes = 0
   var applying: (ticket: UInt64, groups: [IncomingGroup])?
@@ -132,13 +138,15 @@ final class Intake {
   // However the session ends, its link is over.
   deinit { stageRest() }
 
+  /// Whether documents that have come wait to be applied, or are being applied.
+  var hasUnapplied: Bool { applying != nil || !ready.isEmpty || !arrived.isEmpty }
+
   /// Whether nothing of a group has come that is not applied.
   var isQuiet: Bool { receivedGroups == appliedGroups && transfer == nil && stream.isEmpty }
 
-  /// The frame with which the last group began to come that is being applied.
-  var applyingBegun: UInt64 { applying?.groups.reduce(0) { max($0, $1.begun) } ?? 0 }
-
-  var hasWork: Bool { !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed || isBulkDue }
+  var hasWork: Bool {
+    !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed || isBulkDue
+  }
 
   private var canAsk: Bool { open.count + questions.count < context.tuning.rangesInFlight }
 
@@ -186,7 +194,7 @@ final class Intake {
 
   /// Whether nothing can go on here before the sender says something.
   var isWaitingForPeer: Bool {
-    guard applying == nil, ready.isEmpty else { return false }
+    guard !hasUnapplied else { return false }
     switch phase {
     case .asking: return !open.isEmpty
     case .settling, .resuming: return true

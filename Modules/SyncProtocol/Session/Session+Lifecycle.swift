@@ -44,6 +44,8 @@ extension Session {
     case .awaitingHello(let deadline), .doubtingSite(let deadline):
       guard now < deadline else { throw SyncError(.timeout, "The peer did not say hello in time") }
     case .open:
+      // Who has to wait here is not silent.
+      if isHolding { lastReceived = now }
       let silence = context.configuration.silence
       guard now - lastReceived < silence else {
         throw SyncError(.timeout, "The peer has said nothing for \(silence)")
@@ -66,11 +68,14 @@ extension Session {
   /// Looks whether the peer acknowledges and answers: one that only pings would hold its memory here for ever.
   func noteProgress() {
     let window = supply.outgoing.window
+    let isHeard = !isHolding
     sending.note(
-      window.acknowledged.wireBytes, asked: context.askedBytes, isWaiting: window.wireBytesInFlight > 0,
+      window.acknowledged.wireBytes, asked: context.askedBytes,
+      isWaiting: isHeard && window.wireBytesInFlight > 0,
       now: context.now)
     pulling.note(
-      intake.answers, asked: context.askedBytes, isWaiting: intake.isWaitingForPeer, now: context.now)
+      intake.answers, asked: context.askedBytes, isWaiting: isHeard && intake.isWaitingForPeer,
+      now: context.now)
   }
 }
 

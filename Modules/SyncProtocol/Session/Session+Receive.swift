@@ -1,8 +1,31 @@
 import CRDTCore
 
 extension Session {
-  /// Cuts the stream into frames and takes each where it lies; what is copied is a frame that comes in pieces.
+  /// Takes bytes that follow those of before, as far as the step has time for them and there is room for what they bring.
   func take(_ bytes: RawSpan) throws(SyncError) {
+    guard backlog.isEmpty else { return backlog.append(bytes) }
+    let taken = try takeNow(bytes)
+    if taken < bytes.byteCount { backlog.append(bytes.extracting(taken...)) }
+  }
+
+  /// Goes on with what waits.
+  func takeBacklog() throws(SyncError) {
+    if !backlog.isEmpty, !isFull { try backlog.take { (bytes) throws(SyncError) in try takeNow(bytes) } }
+  }
+
+  /// Whether the peer has to wait before more of its bytes are looked at.
+  package var isHolding: Bool { !backlog.isEmpty || isFull }
+
+  /// Whether too much of what it has sent waits to be applied.
+  var isFull: Bool {
+    if case .open = state { intake.isFull } else { false }
+  }
+
+  /// Cuts the stream into frames and takes each where it lies; what is copied is a frame that comes in pieces.
+  ///
+  /// - Returns: How many bytes it took.
+  private func takeNow(_ bytes: RawSpan) throws(SyncError) -> Int {
+    guard context.hasTime, !isFull else { return 0 }
     var position = 0
     if !input.isEmpty {
       let isWhole: Bool
@@ -11,18 +34,22 @@ extension Session {
       } catch {
         throw error.moved(by: inputOffset)
       }
-      guard isWhole else { return }
+      guard isWhole else { return bytes.byteCount }
       let frame = input.take()
-      _ = try takeFrames(in: frame.span.bytes, from: 0)
+      _ = try takeFrames(in: frame.span.bytes, from: 0, isBegun: true)
     }
-    position = try takeFrames(in: bytes, from: position)
-    if position < bytes.byteCount { input.append(bytes.extracting(position..<bytes.byteCount)) }
+    let (end, isPaused) = try takeFrames(in: bytes, from: position)
+    guard !isPaused, end < bytes.byteCount else { return end }
+    input.append(bytes.extracting(end..<bytes.byteCount))
+    return bytes.byteCount
   }
 
-  /// Takes whole frames until there is none.
+  /// Takes whole frames until there is none, or the others have to wait; one that was begun does not.
   ///
-  /// - Returns: Where the next one begins.
-  private func takeFrames(in bytes: RawSpan, from start: Int) throws(SyncError) -> Int {
+  /// - Returns: Where the next one begins, and whether it waits although it is whole.
+  private func takeFrames(
+    in bytes: RawSpan, from start: Int, isBegun: Bool = false
+  ) throws(SyncError) -> (position: Int, isPaused: Bool) {
     // Where the bytes lie in the peer's stream.
     let base = inputOffset - start
     var position = start
@@ -34,11 +61,15 @@ extension Session {
       } catch {
         throw error.moved(by: base)
       }
-      guard let frame else { return position }
+      guard let frame else { return (position, false) }
+      let payload = bytes.extracting(frame.payload)
+      let cost = InputCost.frame(frame.type, payload)
+      guard isBegun || context.hasTime(for: cost) && !isFull else { return (position, true) }
+      context.spend(cost)
       context.statistics.framesReceived += 1
       context.didReceiveFrame()
       do throws(FrameFailure) {
-        try take(frame.type, bytes.extracting(frame.payload), frameBytes: frame.end - position)
+        try take(frame.type, payload, frameBytes: frame.end - position)
       } catch {
         switch error {
         case .codec(let error):

@@ -28,6 +28,7 @@ public final class Session {
   let statements: QueryDesk
   var state = State.idle
   var input = FrameBuffer()
+  var backlog = InputBacklog()
   /// Where in the peer's stream the next frame begins.
   var inputOffset = 0
   var sending = StallWatch()
@@ -171,8 +172,7 @@ public final class Session {
   {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
-      let begun = intake.applyingBegun
-      let owed = try intake.applied(ticket, result)
+      let (owed, begun) = try intake.applied(ticket, result)
       try supply.noteMerged(owed)
       supply.owe(owed.map { DocumentRequest($0, begunWith: begun) }, isGroup: true)
     }
@@ -226,7 +226,7 @@ public final class Session {
   /// - Returns: `false` when the session is over.
   private func begin(_ now: Duration) -> Bool {
     guard !isClosed else { return false }
-    context.now = now
+    context.beginStep(now)
     if let wakeAt, now >= wakeAt { self.wakeAt = nil }
     return true
   }
@@ -234,6 +234,7 @@ public final class Session {
   private func finish(_ failure: SyncError?) -> [Action] {
     do throws(SyncError) {
       if let failure { throw failure }
+      try takeBacklog()
       if case .open = state { try work() }
       arm()
     } catch {
@@ -254,7 +255,9 @@ public final class Session {
       supply.noteTold()
     }
     intake.noteFollowed()
-    intake.applyNext()
+    try intake.applyNext()
+    try intake.checkHold()
+    intake.noteHeld()
     intake.saveCursor()
     supply.isApplying = intake.applying != nil
     // What was asked just now leaves when this call is over.
@@ -293,12 +296,13 @@ public final class Session {
     case .idle, .closed: return
     case .awaitingHello(let deadline), .doubtingSite(let deadline): next = deadline
     case .open:
-      if intake.hasWork || supply.hasWork {
+      if intake.hasWork || supply.hasWork || !backlog.isEmpty && !isFull {
         context.ask(.wake(after: .zero))
         return
       }
       next =
         [
+          intake.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
           intake.announcementsTime, intake.bulkTime, intake.cursorTime, supply.markTime,

@@ -9,7 +9,9 @@ final class SessionContext {
   let shared: SessionShared
   let configuration: SessionConfiguration
   var stepLength = StepLength.long
-  var now: Duration = .zero
+  private(set) var now: Duration = .zero
+  /// How many more records could be visited in the time that this step has for the peer's frames.
+  private var inputBudget = 0
   var lastSent: Duration = .zero
   /// After this long without a frame the peer takes the link for dead.
   var peerSilence = SessionConfiguration.usualSilence
@@ -43,6 +45,21 @@ final class SessionContext {
     self.configuration = configuration
     policyEpoch = gate.epoch
   }
+
+  /// Begins a step.
+  func beginStep(_ now: Duration) {
+    self.now = now
+    inputBudget = recordsPerCall
+  }
+
+  /// Whether this step has time for one more frame.
+  var hasTime: Bool { inputBudget > 0 }
+
+  /// Whether it has time for such a frame: it may take longer than what is left where no thread waits for it.
+  func hasTime(for cost: Int) -> Bool { hasTime && (stepLength != .prompt || cost <= recordsPerCall) }
+
+  /// Takes note that a frame is looked at.
+  func spend(_ cost: Int) { inputBudget -= cost }
 
   /// Whether the gate lets through what it did when the session last looked.
   var isPolicyCurrent: Bool { gate.epoch == policyEpoch }

@@ -6,6 +6,10 @@ package struct SessionFootprint: Hashable, Sendable {
   package var waitingBytes = 0
   /// Plain bytes that came in and are not applied.
   package var unappliedBytes = 0
+  /// Bytes of all that came in and is not applied, in the form in which it is held.
+  package var heldBytes = 0
+  /// Bytes that came in and were not looked at.
+  package var unreadBytes = 0
   /// Documents that the peer has asked for or told of.
   package var requests = 0
   /// Documents that were announced, by either side, and are not settled, or offered and not looked at.
@@ -28,6 +32,8 @@ extension Session {
     footprint.liveBytes = supply.liveBytes
     footprint.waitingBytes = supply.outgoing.streamBytes + supply.outgoing.waitingTransferBytes
     footprint.unappliedBytes = intake.pendingBytes
+    footprint.heldBytes = intake.heldBytes
+    footprint.unreadBytes = backlog.byteCount
     footprint.requests = supply.pendingRequests
     footprint.announcements =
       intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count

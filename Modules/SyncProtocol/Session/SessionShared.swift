@@ -17,11 +17,16 @@ public final class SessionShared: Sendable {
   let leaves = LeaveDesk()
   /// What peers subscribed to.
   let interests = InterestCache()
+  /// What sessions hold of what their peers have sent.
+  let memory = PeerMemory()
   /// What arrived of large groups over links that broke.
   package let stage = TransferStage()
 
   /// Bytes of the subscriptions that are remembered, those of peers that have disconnected included.
   package var knownInterestBytes: Int { interests.byteCount }
+
+  /// Bytes that all sessions hold of what their peers have sent and is not applied.
+  package var heldBytes: Int { memory.byteCount }
 
   /// Makes the shared part; a store has one, however many sessions.
   public init() {}
@@ -31,6 +36,7 @@ public final class SessionShared: Sendable {
   /// - Returns: Sessions to be nudged, since they waited for it.
   public func leave(_ session: UInt64) -> [UInt64] {
     encoding.leave(session)
+    memory.leave(session)
     leaves.leave(session)
     return Set(pulls.leave(session) + bulk.leave(session)).sorted()
   }

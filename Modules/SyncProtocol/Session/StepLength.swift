@@ -2,6 +2,8 @@
 package enum StepLength: Sendable {
   /// For a thread that others share, which must not wait: well below a millisecond.
   case prompt
+  /// As short, for a thread for which others wait, and which may take longer for one frame.
+  case shared
   /// For a thread of the session's own.
   case long
 }
@@ -10,7 +12,7 @@ extension SessionContext {
   /// Records that a call visits.
   var recordsPerCall: Int {
     switch stepLength {
-    case .prompt: min(tuning.recordsPerPromptCall, tuning.recordsPerCall)
+    case .prompt, .shared: min(tuning.recordsPerPromptCall, tuning.recordsPerCall)
     case .long: tuning.recordsPerCall
     }
   }
@@ -18,7 +20,7 @@ extension SessionContext {
   /// Plain bytes that a call packs.
   var bytesPerCall: Int {
     switch stepLength {
-    case .prompt: min(tuning.bytesPerPromptCall, tuning.bytesPerCall)
+    case .prompt, .shared: min(tuning.bytesPerPromptCall, tuning.bytesPerCall)
     case .long: tuning.bytesPerCall
     }
   }

@@ -35,12 +35,13 @@ extension SessionDriver {
   func takeTurn(_ place: TurnPlace) {
     let session = turn.session
     let clock = setup.clock
+    var hasStepped = false
     while true {
-      session.stepLength = place == .loop ? .prompt : .long
-      switch inbox.take(keepingTurn: turn.wantsMore) {
+      session.stepLength = place == .loop ? .prompt : SessionWorkers.isBusy ? .shared : .long
+      switch inbox.take(keepingTurn: turn.wantsMore, holdingChunks: session.isHolding) {
       case .input(let input):
-        if !input.chunks.isEmpty { line.resumeReading() }
         guard feed(input) else { return note(session) }
+        if !input.chunks.isEmpty, inbox.hasRoom { line.resumeReading() }
       case .nothing: break
       case .turnGiven: return
       }
@@ -48,12 +49,13 @@ extension SessionDriver {
         note(session)
         continue
       }
-      if place == .loop, turn.wantsMore {
+      if turn.wantsMore, place == .loop || hasStepped {
         note(session)
-        // What is left is more than a step: other links of this loop need not wait for it.
+        // What is left is more than a step: other links of this loop, and other sessions, need not wait for it.
         return SessionWorkers.execute { [weak self] in self?.takeTurn(.worker) }
       }
       turn.wantsMore = false
+      hasStepped = true
       guard perform(session.tick(now: clock.now)) else { break }
       note(session)
     }
@@ -97,7 +99,11 @@ extension SessionDriver {
     if input.nudged {
       guard perform(session.nudged(now: clock.now)) else { return false }
     }
-    for chunk in input.chunks {
+    for (index, chunk) in input.chunks.enumerated() {
+      guard !session.isHolding else {
+        inbox.putBack(input.chunks[index...])
+        break
+      }
       guard perform(session.receive(chunk, now: clock.now)) else { return false }
     }
     for question in input.questions {

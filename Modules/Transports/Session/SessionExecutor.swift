@@ -1,4 +1,5 @@
 import Dispatch
+import NIOConcurrencyHelpers
 import NIOCore
 
 /// Where a session's steps run: one after another, in the order in which they were handed over.
@@ -20,5 +21,16 @@ enum SessionWorkers {
   private static let queue = DispatchQueue(
     label: "dunlin.sessions", qos: .userInitiated, attributes: .concurrent)
 
-  static func execute(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+  private static let waiting = NIOLockedValueBox(0)
+
+  /// Whether steps wait for a thread.
+  static var isBusy: Bool { waiting.withLockedValue { $0 > 0 } }
+
+  static func execute(_ body: @escaping @Sendable () -> Void) {
+    waiting.withLockedValue { $0 += 1 }
+    queue.async {
+      waiting.withLockedValue { $0 -= 1 }
+      body()
+    }
+  }
 }

@@ -114,21 +114,36 @@ package final class SessionInbox: Sendable {
 
   /// Takes everything out; for whoever has the turn.
   ///
-  /// - Parameter keepingTurn: Whether the turn is kept when there is nothing.
+  /// - Parameters:
+  ///   - keepingTurn: Whether the turn is kept when there is nothing.
+  ///   - holdingChunks: Whether what the link received stays, as the session has yet to look at what came before.
   /// - Returns: What there was.
-  package func take(keepingTurn: Bool) -> Taken {
+  package func take(keepingTurn: Bool, holdingChunks: Bool = false) -> Taken {
     state.withLockedValue { state in
-      guard !state.isEmpty else {
+      guard !state.isEmpty || !holdingChunks && state.chunkBytes > 0 else {
         if keepingTurn { return .nothing }
         state.isTaken = false
         return .turnGiven
       }
-      let input = state.input
+      var input = state.input
       state.input = Input()
+      if holdingChunks {
+        swap(&state.input.chunks, &input.chunks)
+      } else {
+        state.chunkBytes = 0
+      }
       state.isEmpty = true
-      state.chunkBytes = 0
       state.commitBytes = 0
       return .input(input)
+    }
+  }
+
+  /// Puts back what the link received before all that has come since; for whoever has the turn.
+  func putBack(_ chunks: ArraySlice<[UInt8]>) {
+    state.withLockedValue { state in
+      guard !state.discards else { return }
+      state.input.chunks = chunks + state.input.chunks
+      state.chunkBytes = state.input.chunks.reduce(0) { $0 + $1.count }
     }
   }
 

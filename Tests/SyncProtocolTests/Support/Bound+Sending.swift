@@ -66,14 +66,6 @@ extension Bound {
     } isTaken: {
       $0.session.statistics.groupsReceived == 1
     },
-    Bound("what waits to be applied", configure: { $0.tuning.unappliedBytes = 200_000 }) { raw, more in
-      for index in 0..<4 {
-        raw.sendChunk(of: 1 << 20, at: index * 50_000, [UInt8](repeating: 0, count: 50_000))
-      }
-      if more > 0 { raw.sendChunk(of: 1 << 20, at: 200_000, [UInt8](repeating: 0, count: more)) }
-    } isTaken: {
-      $0.isAlive()
-    },
     Bound("the code of an answer's end") { raw, more in
       raw.sendEnd(codeBytes: QueryEnd.codeBytes + more, messageBytes: 1)
     } isTaken: {

@@ -16,6 +16,8 @@ final class RawPeer {
   var batches: [ApplyBatch] = []
   /// What the last of them came to.
   private(set) var outcome: ApplyOutcome?
+  /// Whether a session that has more to do is called at once, again and again.
+  var ticksAtOnce = true
   var nudged: [UInt64] = []
   /// The number of the next frame that the subject is sent; `nil` before the first.
   private var nextNumber: UInt32?
@@ -144,7 +146,7 @@ final class RawPeer {
         perform(session.tookRows(of: number, through: received, now: now))
       case .query(.ended(_, let end)): rowsEnd = end
       case .query(.run): break
-      case .wake(let delay): if delay == .zero { perform(session.tick(now: now)) }
+      case .wake(let delay): if delay == .zero, ticksAtOnce { perform(session.tick(now: now)) }
       case .nudge(let sessions): nudged += sessions
       }
     }
