@@ -497,8 +497,8 @@ class Net:
 COLORS = ["red", "blue", "green", "gone"]                # "gone" matches nothing: a deletion
 
 
-def random_interest(g):
-    return {c: frozenset(g.sample(COLORS[:3], g.choice([1, 1, 2, 3]))) for c in ("k", "l") if g.random() < .8}
+def random_interest(g, wanted):
+    return {c: frozenset(g.sample(wanted, g.randint(1, len(wanted)))) for c in ("k", "l") if g.random() < .8}
 
 
 def run(seed):
@@ -508,22 +508,23 @@ def run(seed):
     is_forgetful = g.random() < .5
     n = 3 if is_forgetful else g.randint(2, 4)
     ids = [f"d{k}" for k in (g.sample(range(6), g.choice([2, 4])) if is_forgetful else range(6))]
+    wanted = COLORS[:g.choice([2, 3])]
     pairs = [(a, b) for a in range(n) for b in range(a + 1, n) if b == a + 1 or g.random() < .4]
     links = [l for a, b in pairs for l in ((a, b), (b, a))]
     tuning = Tuning(free=g.randint(0, 2), fold=g.randint(0, 2), room=g.choice([1, 16]), false=g.choice([0, 0, .1, .5]))
-    peers = [Peer(i, random_interest(g)) for i in range(n)]
+    peers = [Peer(i, random_interest(g, wanted)) for i in range(n)]
     net = Net(g, peers, links, ("k", "l") if g.random() < .5 else ("k",), tuning)
     for a, b in pairs: net.connect(a, b)
     weights = {"write": 6, "evict": g.choice([0, 1, 4]), "interest": g.choice([0, .3, 2]), "gate": g.choice([0, .3, 1]),
                "link": g.choice([0, .5, 2]), "step": g.choice([3, 10, 20])}
     if is_forgetful:
-        weights = {"write": 4, "evict": 4, "interest": g.choice([0, .3, 1]), "gate": g.choice([0, 0, .1]),
+        weights = {"write": 4, "evict": 4, "interest": g.choice([0, .3, 1]), "gate": g.choice([0, 0, .1, 1]),
                    "link": g.choice([.3, 1]), "step": g.choice([20, 50])}
     for kind in g.choices(list(weights), list(weights.values()), k=g.randint(60, 300) if is_forgetful else g.randint(20, 150)):
         x, c, d = g.randrange(n), g.choice(net.collections), g.choice(ids)
-        if kind == "write": net.write(x, c, d, g.choice(COLORS))
+        if kind == "write": net.write(x, c, d, g.choice(wanted + ["gone"]))
         elif kind == "evict": net.evict(x, c, d)
-        elif kind == "interest": net.set_interest(x, random_interest(g))
+        elif kind == "interest": net.set_interest(x, random_interest(g, wanted))
         elif kind == "gate": net.set_gate(*g.choice(links), c)
         elif kind == "link":
             a, b = g.choice(pairs)
@@ -540,16 +541,52 @@ def run(seed):
     return ("a document is owed", owed) if owed else None
 
 
+def where_sender_leads():
+    """S (0) leads toward R (1), which has x and y from a third peer (2)."""
+    net = Net(random.Random(1), [Peer(0, {"k": ()}), Peer(1, {"k": ("red",)}), Peer(2, {"k": ()})],
+              [(0, 1), (1, 0), (1, 2), (2, 1)], ("k",), Tuning(free=0, room=16))
+    for a, b in ((0, 1), (1, 2)): net.connect(a, b)
+    net.write(0, "k", "d", "red"); net.drain()
+    for d in ("x", "y"): net.write(2, "k", d, "red"); net.drain()
+    return net
+
+
+def interest_changes():
+    """R has d from S, changes its interest, evicts d, and gets another d elsewhere that matches now."""
+    net = where_sender_leads()
+    net.set_interest(1, {"k": ("blue",)}); net.drain()
+    net.evict(1, "k", "d"); net.drain()
+    net.write(2, "k", "d", "blue"); net.drain()
+    owed = net.owed()
+    return ("a document is owed", owed) if owed else None
+
+
+DIRECTED = "interest_changes", "gate_closes_while_a_filter_is_made"   # rare in random histories
+
+
+def gate_closes_while_a_filter_is_made():
+    """S (0) led and has asked R (1) to lead; R's gate closes before its filter goes out; then S takes what R holds."""
+    net = where_sender_leads()
+    for k in range(9):
+        if net.half[0, 1, "S", "k"].state == "asked": break
+        net.write(0, "k", f"gone{k}", "gone")
+    while not any(j[:3] == (1, 0, "R") for j in net.jobs) and net.queue[0, 1]: net.deliver(0, 1)
+    net.set_gate(1, 0, "k"); net.drain()
+    net.write(0, "k", "x", "gone"); net.drain()
+    owed = net.owed()
+    return ("a document is owed", owed) if owed else None
+
+
 SEEN = {}
 
 
 def check(histories, enough=None):
     """Bad histories by kind: all, or the first few."""
     bad = {}
-    for seed in range(histories):
-        x = run(seed)
+    for seed in [*DIRECTED, *range(histories)]:
+        x = globals()[seed]() if seed in DIRECTED else run(seed)
         if x: bad.setdefault(x[0], []).append((seed, x[1]))
-        if enough and sum(map(len, bad.values())) >= enough: return bad
+        if enough and (seed in DIRECTED and bad or sum(map(len, bad.values())) >= enough): return bad
     ratio = alternate()
     if ratio > 2: bad["sides flap"] = [("-", f"{ratio:.1f} times the bytes of today")]
     return bad
@@ -662,7 +699,7 @@ def main():
         for switch in [k for k in SWITCHES if k in named or not named]:
             OFF = {switch}
             bad = check(int(sys.argv[sys.argv.index("--controls") + 1]), enough=3)
-            first = min((row[0] for rows in bad.values() for row in rows if row[0] != "-"), default="-")
+            first = next((row[0] for rows in bad.values() for row in rows), "-")
             print(f"{switch:24}", ", ".join(bad) or "SHOWS NOTHING", f"(first seed {first})", flush=True)
             idle += not bad
         return 1 if idle else 0
