@@ -56,6 +56,8 @@ final class Core: Sendable {
       kind: configuration.peerKind, peerName: configuration.peerName, appID: identity.appID,
       compressionLevel: configuration.compressionLevel)
     session.answersRemoteQueries = configuration.answersRemoteQueries
+    session.peerMemoryBytes = configuration.peerMemoryBytes
+    session.allPeersMemoryBytes = configuration.allPeersMemoryBytes
     let network = PeerNetwork(
       setup: SessionDriver.Setup(store: store, gate: scopes, configuration: session, engine: engine),
       options: options)

@@ -36,6 +36,10 @@ public struct DunlinConfiguration: Sendable {
   ///
   /// They read whatever is here: sync scopes do not restrict them.
   public var answersRemoteQueries: Bool
+  /// Bytes in memory that one peer may take with what it has sent and is not applied, beside one transaction; then it waits.
+  public var peerMemoryBytes = 16 << 20
+  /// The same for all peers together.
+  public var allPeersMemoryBytes = 64 << 20
 
   /// Makes a configuration.
   public init(

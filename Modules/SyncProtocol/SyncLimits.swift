@@ -9,7 +9,9 @@ package enum SyncLimits {
   /// Encoded bytes of one subscription.
   package static let subscriptionBytes = 96 << 10
   /// Encoded bytes of all subscriptions of a peer.
-  package static let interestBytes = 4 << 20
+  package static let interestBytes = 1 << 20
+  /// What a byte of a subscription takes in memory, about.
+  package static let interestGrowth = 12
   /// How many peers' subscriptions are remembered when they have gone, and how many bytes of the wire these had.
   package static let knownInterests = 64
   package static let knownInterestBytes = 512 << 10
@@ -27,6 +29,9 @@ package enum SyncLimits {
   package static let creditBytes = 8 << 20
   /// Beginnings that are kept, and told to a peer.
   package static let stagedTransfers = 4
+  /// Those of one peer, and the bytes in memory of all of them, beside one.
+  package static let stagedTransfersOfPeer = 2
+  package static let stagedMemoryBytes = 8 << 20
   /// For how long they are.
   package static let stagedAge = Duration.seconds(24 * 3_600)
   /// Bytes before a piece that a dense packer learns where they were not sent.
@@ -78,9 +83,14 @@ package enum SyncLimits {
   package static let pingsAtOnce = 64
   package static let bytesPerPing = 16 << 10
   package static let timePerPing = Duration.milliseconds(62)
+  /// How often a reconciliation may have each record visited.
+  package static let visitsOfRecord = 32
   /// Questions that a peer may have open.
   package static let questions = 1_024
-  /// Documents that a peer may have asked for and not got, each with the elements of its vector, and ranges of which a
-  /// reconciliation has it ask for all.
-  package static let wantedCost = 1 << 22
+  /// Bytes in memory of documents that a peer has asked for and not got, and of ranges of which it has asked for all.
+  package static let wantedBytes = 16 << 20
+  /// Bytes of those that are yet to be looked at, beyond which the peer's questions wait for their answers.
+  package static let wantedWhileAnswering = 4 << 20
+  /// Bytes of those that wait for others that go out with them, beyond which further ones go out alone.
+  package static let gatheredBytes = 6 << 20
 }

@@ -1,5 +1,5 @@
 import CRDTCore
-import DocStore
+@testable import DocStore
 import Foundation
 import Synchronization
 import TestKit
@@ -87,6 +87,45 @@ import Testing
     }
     // One commit for the first and those that fitted into its batch, few more for the rest.
     #expect(counter.value <= 10)
+  }
+
+  @Test func `writes of the application and of sessions take turns, and each keeps its order`() throws {
+    let now = Mutex(Duration.zero)
+    let fixture = try StoreFixture {
+      $0.drive = .manual
+      $0.monotonic = { now.withLock { $0 } }
+    }
+    let order = Mutex<[String]>([])
+    func enqueue(_ origin: Origin, _ name: String) {
+      fixture.store.enqueue(origin: origin) { tx in
+        order.withLock { $0.append(name) }
+        // One more is taken along into the same commit, and no third one.
+        now.withLock { $0 += .seconds(1) }
+        try tx.upsert([:], id: DocumentID(name), into: "cars")
+      } completion: { _ in
+      }
+    }
+    // The last one is of a session that has cost nothing yet.
+    for name in ["s1", "s2", "s3"] { enqueue(.session(1), name) }
+    enqueue(.session(2), "t1")
+    for name in ["u1", "u2"] { enqueue(.user, name) }
+    for _ in 0..<2 { #expect(fixture.store.step(upTo: .announced)) }
+    enqueue(.user, "u3")
+    while fixture.store.step(upTo: .announced) {}
+    #expect(order.withLock { $0 } == ["u1", "u2", "s1", "t1", "u3", "s2", "s3"])
+  }
+
+  @Test func `a session that has cost little need not wait for those that have cost much`() {
+    var costs = SessionCosts()
+    let sessions = (1...3).map { Origin.session($0) }
+    costs.note(8 << 20, of: sessions[0])
+    for _ in 0..<3 { costs.note(1_000, of: sessions[1]) }
+    costs.note(1 << 30, of: .user)
+    #expect(costs.cost(of: .user) == 0 && costs.cost(of: sessions[2]) == 0)
+    #expect(costs.cost(of: sessions[1]) < costs.cost(of: sessions[0]))
+    // What was so long ago does not count any more, and is not kept.
+    for _ in 0..<12 { costs.note(64 << 20, of: sessions[2]) }
+    #expect(costs.cost(of: sessions[0]) == 0 && costs.cost(of: sessions[1]) == 0)
   }
 
   @Test func `threads that block share commits too`() throws {

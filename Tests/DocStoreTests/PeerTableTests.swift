@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import TestKit
+import Synchronization
 import Testing
 
 /// What sync keeps in the store beside the documents.
@@ -61,6 +62,22 @@ import Testing
       let new = try tx.cursor(of: peer)
       #expect(new == [9])
     }
+  }
+
+  @Test func `what is put aside takes at most a tenth of what is free on the disk`() throws {
+    let free = Mutex(100 << 20)
+    let fixture = try StoreFixture { $0.freeDiskBytes = { free.withLock { $0 } } }
+    let id = StagingID(high: 1, low: 7)
+    let part = [UInt8](repeating: 1, count: WriteTransaction.stagedPartBytes)
+    func stage(_ parts: Range<UInt32>) throws -> Int {
+      try fixture.store.write { tx in try parts.prefix { try tx.stage(part, as: $0, of: id) }.count }.0
+    }
+    #expect(try stage(0..<100) == 100)
+    // Of 20 MB, with the 7 that are there, that is less than there is.
+    free.withLock { $0 = 20 << 20 }
+    #expect(try stage(100..<200) == 0)
+    free.withLock { $0 = 100 << 20 }
+    #expect((50..<65).contains(try stage(100..<400)))
   }
 
   @Test func `parts that are put aside are seen by nobody, stand in their order, and go together`() throws {

@@ -101,24 +101,50 @@ import Testing
 
   @Test func `of many sessions that hold too much the one that holds the most goes on`() {
     let memory = PeerMemory()
-    memory.note(600, of: 1)
-    memory.note(300, of: 2)
-    memory.note(50, of: 3)
-    #expect(memory.byteCount == 950)
+    memory.noteArrived(600, of: 1)
+    memory.noteArrived(300, of: 2)
+    memory.noteArrived(50, of: 3)
+    #expect(memory.arrivedBytes == 950)
     for session in 1...3 as ClosedRange<UInt64> {
       #expect(memory.mayTake(50, session, limit: 1_000))
       // Above the limit only the first, and who stays below an equal part of it.
       #expect(memory.mayTake(100, session, limit: 1_000) == (session != 2))
     }
     // Of two with as much it is the earlier one.
-    memory.note(600, of: 2)
+    memory.noteArrived(600, of: 2)
     #expect(memory.mayTake(1, 1, limit: 1_000) && !memory.mayTake(1, 2, limit: 1_000))
     memory.leave(1)
     #expect(memory.mayTake(1, 2, limit: 1_000))
-    #expect(memory.byteCount == 650)
-    memory.note(0, of: 2)
+    #expect(memory.arrivedBytes == 650)
+    memory.noteArrived(0, of: 2)
     memory.leave(3)
-    #expect(memory.byteCount == 0)
+    #expect(memory.arrivedBytes == 0)
+  }
+
+  @Test func `of many sessions that are asked for too much those with more than their share end`() {
+    let memory = PeerMemory()
+    #expect(memory.noteAsked(500, of: 1, limit: 1_000) && memory.noteAsked(500, of: 2, limit: 1_000))
+    #expect(memory.noteAsked(300, of: 3, limit: 1_000))
+    #expect(!memory.noteAsked(501, of: 2, limit: 1_000) && memory.noteAsked(333, of: 3, limit: 1_000))
+    memory.leave(2)
+    #expect(memory.noteAsked(501, of: 1, limit: 1_000) && memory.askedBytes == 834)
+  }
+
+  @Test func `a peer that wants more than there is room for is ended, and what it wanted is let go of`()
+    throws
+  {
+    let raw = try RawPeer { $0.peerMemoryBytes = 1 << 20 }
+    try raw.open(subscribing: "SELECT * FROM things")
+    try raw.sendInterest("SELECT * FROM things")
+    raw.receive(frames: Bound.questions(1))
+    let wants = try Bound.wants(elements: 1_000)
+    for _ in 0..<60 { try raw.session.supply.take(wants) }
+    raw.tick(after: .zero)
+    #expect(raw.closed == nil && raw.peer.shared.askedBytes > 60 * 1_000 * 32)
+    for _ in 0..<80 { try raw.session.supply.take(wants) }
+    raw.tick(after: .zero)
+    #expect(raw.closed?.code == .limit)
+    #expect(raw.peer.shared.askedBytes == 0)
   }
 
   @Test func `who stops within a group while others wait for its memory is ended, and the others go on`()

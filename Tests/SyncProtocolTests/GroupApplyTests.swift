@@ -160,7 +160,7 @@ import Testing
     try scene.raw.apply()
     for id in ids { #expect(try scene.value(id) == 40) }
     let made = changes.withLock { $0 }
-    // A transaction reads and writes 16 MiB, which is 20 changes of 400 KB.
+    // A transaction reads and writes 8 MiB, which is ten changes of 400 KB.
     let most = SyncTuning().applyRecordBytes / 800_000 + 1
     #expect(made.count >= 40 * count / most && made.count <= 40 * count / most + 3, "\(made)")
     #expect(made.allSatisfy { count == 1 ? $0 == 1 : $0 <= most }, "\(made)")

@@ -39,7 +39,8 @@ extension WriteTransaction {
   package func stage(_ bytes: [UInt8], as part: UInt32, of id: StagingID) throws -> Bool {
     precondition(bytes.count <= Self.stagedPartBytes, "a part is too long")
     let access = try pagesToWrite("stage")
-    guard try access.pageCount(tables.staging) * Environment.pageBytes + bytes.count <= stagedLimit else {
+    let taken = try access.pageCount(tables.staging) * Environment.pageBytes
+    guard taken + bytes.count <= stagedLimit, taken + bytes.count <= (freeDiskBytes + taken) / 10 else {
       return false
     }
     var value = ByteWriter(capacity: bytes.count + 8)

@@ -1,7 +1,15 @@
-/// The transactions that wait for the writer thread, in the order they came.
+/// The transactions that wait for the writer thread: those of the application in the order they came, and those of sync
+/// sessions.
+///
+/// Both take turns, a batch each, so that what peers send keeps no write of the application's waiting for more than the one
+/// that runs, and is not kept waiting for ever itself. Of the sessions the one comes first that has cost the least of late:
+/// one that brings little need not wait for all that bring much.
 struct JobQueue {
-  private var jobs: [Job] = []
-  private var head = 0
+  private var own = WaitingJobs()
+  private var sessions = WaitingJobs()
+  private var costs = SessionCosts()
+  /// Whether the last batch began with a job of the application's.
+  private var wasOwn = false
   /// Whose job runs now.
   private(set) var running: Origin?
   /// The asynchronous transaction whose body is open, and since when by the system's clock.
@@ -14,24 +22,31 @@ struct JobQueue {
   /// Whether the watch over waiting jobs is awake.
   var isWatched = false
 
-  var isEmpty: Bool { head == jobs.count }
+  var isEmpty: Bool { own.isEmpty && sessions.isEmpty }
 
-  var waiting: ArraySlice<Job> { jobs[head...] }
+  var waiting: [Job] { Array(own.jobs) + sessions.jobs }
 
-  mutating func append(_ job: Job) { jobs.append(job) }
+  mutating func append(_ job: Job) {
+    if job.origin == .user { own.append(job) } else { sessions.append(job) }
+  }
 
-  /// Hands over the next job, which then counts as running.
+  /// Hands over the next job, which then counts as running and begins a batch.
   mutating func take() -> Job? {
-    guard head < jobs.count else { return nil }
-    let job = jobs[head]
-    head += 1
-    if head == jobs.count || head > 1_000 {
-      jobs.removeFirst(head)
-      head = 0
-    }
+    let isOwn = !own.isEmpty && (!wasOwn || sessions.isEmpty)
+    guard let job = isOwn ? own.take() : takeOfSessions() else { return nil }
+    wasOwn = isOwn
+    begin(job)
+    return job
+  }
+
+  private mutating func takeOfSessions() -> Job? { sessions.take { costs.cost(of: $0.origin) } }
+
+  /// Takes note that a transaction has read and written so many bytes of records.
+  mutating func note(_ recordBytes: Int, of origin: Origin) { costs.note(recordBytes, of: origin) }
+
+  private mutating func begin(_ job: Job) {
     running = job.origin
     open = job.interaction.map { ($0, StoreOptions.systemMonotonic()) }
-    return job
   }
 
   /// Lets the caller of a job carry it out, where nothing runs or waits.
@@ -57,8 +72,11 @@ struct JobQueue {
   /// An asynchronous transaction begins a batch of its own: those whose bodies have run would else wait for the
   /// task that its body belongs to, which may wait for them.
   mutating func takeWriting() -> Job? {
-    guard head < jobs.count, jobs[head].maintenance == nil, jobs[head].interaction == nil else { return nil }
-    return take()
+    guard let next = own.first ?? sessions.first, next.maintenance == nil, next.interaction == nil,
+      let job = own.take() ?? takeOfSessions()
+    else { return nil }
+    begin(job)
+    return job
   }
 
   /// Records that the running job waits for no task any more.
@@ -69,8 +87,8 @@ struct JobQueue {
   /// Hands over all that wait, and closes the queue.
   mutating func abandon() -> [Job] {
     (isClosing, isAbandoned) = (true, true)
-    defer { (jobs, head) = ([], 0) }
-    return Array(waiting)
+    defer { (own, sessions) = (WaitingJobs(), WaitingJobs()) }
+    return waiting
   }
 
   func isWaiting(_ job: Job) -> Bool { waiting.contains { $0 === job } }
@@ -78,9 +96,70 @@ struct JobQueue {
   /// Takes a waiting job out of the queue.
   ///
   /// - Returns: `false` when it does not wait any more.
+  mutating func remove(_ job: Job) -> Bool { own.remove(job) || sessions.remove(job) }
+}
+
+/// Jobs in the order in which they came.
+private struct WaitingJobs {
+  private var all: [Job] = []
+  private var head = 0
+
+  var isEmpty: Bool { head == all.count }
+  var first: Job? { isEmpty ? nil : all[head] }
+  var jobs: ArraySlice<Job> { all[head...] }
+
+  mutating func append(_ job: Job) { all.append(job) }
+
+  mutating func take() -> Job? {
+    guard let job = first else { return nil }
+    head += 1
+    forgetTaken()
+    return job
+  }
+
+  private mutating func forgetTaken() {
+    guard head == all.count || head > 1_000 else { return }
+    all.removeFirst(head)
+    head = 0
+  }
+
+  /// Takes the one out for which `cost` is the least, the first of several.
+  mutating func take(_ cost: (Job) -> Int) -> Job? {
+    guard jobs.count > 1, let cheapest = jobs.indices.min(by: { cost(all[$0]) < cost(all[$1]) }) else {
+      return take()
+    }
+    defer { forgetTaken() }
+    return all.remove(at: cheapest)
+  }
+
   mutating func remove(_ job: Job) -> Bool {
-    guard let index = jobs[head...].firstIndex(where: { $0 === job }) else { return false }
-    jobs.remove(at: index)
+    guard let index = jobs.firstIndex(where: { $0 === job }) else { return false }
+    all.remove(at: index)
     return true
+  }
+}
+
+/// What sessions have cost the writer of late, in bytes of records.
+struct SessionCosts {
+  /// What a transaction costs by itself.
+  private static let transactionBytes = 64 << 10
+  /// After so much of all sessions what each has cost counts half.
+  private static let span = 64 << 20
+
+  private var costs: [UInt64: Int] = [:]
+  private var sinceHalving = 0
+
+  func cost(of origin: Origin) -> Int {
+    if case .session(let session) = origin { costs[session] ?? 0 } else { 0 }
+  }
+
+  mutating func note(_ recordBytes: Int, of origin: Origin) {
+    guard case .session(let session) = origin else { return }
+    let cost = recordBytes + Self.transactionBytes
+    costs[session, default: 0] += cost
+    sinceHalving += cost
+    guard sinceHalving >= Self.span else { return }
+    sinceHalving = 0
+    costs = costs.compactMapValues { $0 / 2 >= Self.transactionBytes ? $0 / 2 : nil }
   }
 }

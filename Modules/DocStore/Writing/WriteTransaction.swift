@@ -345,7 +345,13 @@ public final class WriteTransaction {
   }
 
   /// Bytes that parts of what is not yet whole may take, about.
-  var stagedLimit: Int { settings.options.stagedBytes }
+  package var stagedLimit: Int { settings.options.stagedBytes }
+
+  /// How many bytes are free on the disk of the store; all there are where nobody can tell.
+  var freeDiskBytes: Int {
+    if let fault = settings.options.freeDiskBytes { return fault() }
+    return (try? stored.access.freeDiskBytes()) ?? .max / 2
+  }
 
   /// How many entries the log may have.
   var logLimit: Int { settings.options.logEntries }

@@ -346,6 +346,7 @@ final class Writer: @unchecked Sendable {
     do {
       defer { if job.interaction != nil { queue.withLock { $0.endInteraction() } } }
       try job.run(transaction)
+      queue.withLock { $0.note(transaction.recordBytes, of: job.origin) }
       try lastWords.call(transaction)
       let (outcome, state) = try transaction.finish { pages throws(StoreError) in
         try keepsReserve(pages, environment)

@@ -69,6 +69,10 @@ struct StagedComponent {
     head.write(sender)
     let bytes = head.bytes + group.block[group.range]
     let first = Self.firstPiece(of: part)
+    // A peer puts aside no more than its part of what all may.
+    let pieces =
+      try transaction.stagedParts(of: id).count + bytes.count / WriteTransaction.stagedPartBytes + 1
+    guard pieces * WriteTransaction.stagedPartBytes <= transaction.stagedLimit / 4 else { return false }
     var piece = first
     for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: WriteTransaction.stagedPartBytes) {
       let end = min(start + WriteTransaction.stagedPartBytes, bytes.endIndex)

@@ -174,14 +174,14 @@ extension Intake {
   /// Ends a session that stops within a group while others wait for the memory that it holds.
   func checkHold() throws(SyncError) {
     guard heldBytes > 0, !hasUnapplied, context.now - progressedAt > SyncLimits.holdSpan,
-      context.shared.memory.byteCount > context.configuration.allPeersMemoryBytes
+      context.shared.memory.arrivedBytes > context.configuration.allPeersMemoryBytes
     else { return }
     throw SyncError(
       .limit, "The peer does not go on with a group, and others wait for the memory that it takes")
   }
 
   /// Tells the other sessions how much this one holds.
-  func noteHeld() { context.shared.memory.note(heldBytes, of: context.id) }
+  func noteHeld() { context.shared.memory.noteArrived(heldBytes, of: context.id) }
 
   private func group(_ arrived: ArrivedGroup) throws(SyncError) -> IncomingGroup {
     var group: IncomingGroup

@@ -1,39 +1,73 @@
 import Synchronization
 
 /// What the sessions of a store hold in memory for their peers, together.
-///
-/// While that is too much, one session goes on: the one that holds the most, so that what it holds is applied and goes.
-/// The others take nothing more from their peers, unless they hold less than an equal share.
 final class PeerMemory: Sendable {
+  /// Bytes of each session, and of all.
+  private struct Ledger {
+    private(set) var held: [UInt64: Int] = [:]
+    private(set) var total = 0
+
+    mutating func note(_ bytes: Int, of session: UInt64) {
+      total += bytes - (held.updateValue(bytes, forKey: session) ?? 0)
+    }
+
+    mutating func leave(_ session: UInt64) {
+      if let bytes = held.removeValue(forKey: session) { total -= bytes }
+    }
+
+    /// Whether a session that holds so many bytes more has no more than an equal share of the limit.
+    func isWithinShare(_ session: UInt64, _ more: Int, limit: Int) -> Bool {
+      held[session, default: 0] + more <= limit / max(held.count, 1)
+    }
+  }
+
   private struct State {
-    var held: [UInt64: Int] = [:]
-    var total = 0
+    var arrived = Ledger()
+    var asked = Ledger()
   }
 
   private let state = Mutex(State())
 
-  /// Bytes of all sessions.
-  var byteCount: Int { state.withLock { $0.total } }
-
-  /// Takes note of what a session holds now.
-  func note(_ bytes: Int, of session: UInt64) {
+  func leave(_ session: UInt64) {
     state.withLock { state in
-      state.total += bytes - (state.held.updateValue(bytes, forKey: session) ?? 0)
+      state.arrived.leave(session)
+      state.asked.leave(session)
     }
   }
 
-  func leave(_ session: UInt64) {
-    state.withLock { state in
-      if let bytes = state.held.removeValue(forKey: session) { state.total -= bytes }
-    }
+  // MARK: - What peers have sent
+
+  /// Bytes of what came to all sessions and is not applied.
+  var arrivedBytes: Int { state.withLock { $0.arrived.total } }
+
+  func noteArrived(_ bytes: Int, of session: UInt64) {
+    state.withLock { $0.arrived.note(bytes, of: session) }
   }
 
   /// Whether a session may come to hold so many bytes more, where all of them are to hold at most `limit`.
+  ///
+  /// While that is too much, one goes on: the one that holds the most, so that what it holds is applied and goes. The others
+  /// take nothing more from their peers, unless they hold less than an equal share.
   func mayTake(_ more: Int, _ session: UInt64, limit: Int) -> Bool {
     state.withLock { state in
-      guard state.total + more > limit, let bytes = state.held[session] else { return true }
-      if bytes + more <= limit / state.held.count { return true }
-      return state.held.allSatisfy { $0.value < bytes || $0.value == bytes && $0.key >= session }
+      guard state.arrived.total + more > limit, let bytes = state.arrived.held[session] else { return true }
+      return state.arrived.isWithinShare(session, more, limit: limit)
+        || state.arrived.held.allSatisfy { $0.value < bytes || $0.value == bytes && $0.key >= session }
+    }
+  }
+
+  // MARK: - What peers ask for
+
+  /// Bytes of what the peers of all sessions subscribe to, ask and want.
+  var askedBytes: Int { state.withLock { $0.asked.total } }
+
+  /// Takes note of what the peer of a session asks for.
+  ///
+  /// - Returns: Whether that may stay: it is less than an equal share, or all of them hold at most `limit`.
+  func noteAsked(_ bytes: Int, of session: UInt64, limit: Int) -> Bool {
+    state.withLock { state in
+      state.asked.note(bytes, of: session)
+      return state.asked.total <= limit || state.asked.isWithinShare(session, 0, limit: limit)
     }
   }
 }

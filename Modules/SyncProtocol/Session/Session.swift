@@ -258,6 +258,7 @@ public final class Session {
     try intake.applyNext()
     try intake.checkHold()
     intake.noteHeld()
+    try supply.checkAsked()
     intake.saveCursor()
     supply.isApplying = intake.applying != nil
     // What was asked just now leaves when this call is over.

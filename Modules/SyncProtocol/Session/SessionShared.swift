@@ -26,7 +26,10 @@ public final class SessionShared: Sendable {
   package var knownInterestBytes: Int { interests.byteCount }
 
   /// Bytes that all sessions hold of what their peers have sent and is not applied.
-  package var heldBytes: Int { memory.byteCount }
+  package var heldBytes: Int { memory.arrivedBytes }
+
+  /// Bytes of what the peers of all sessions subscribe to, ask and want.
+  package var askedBytes: Int { memory.askedBytes }
 
   /// Makes the shared part; a store has one, however many sessions.
   public init() {}

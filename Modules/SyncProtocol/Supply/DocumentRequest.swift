@@ -17,8 +17,8 @@ struct DocumentRequest {
 
   var name: DocumentName { DocumentName(collection: collection, id: id) }
 
-  /// What it is worth in memory, in documents: a vector is as long as the peer makes it.
-  var cost: Int { 1 + vector.elements.count }
+  /// About how many bytes it takes: a vector is as long as the peer makes it.
+  var cost: Int { (5 + vector.elements.count) * 32 }
 
   init(collection: String, id: DocumentID, vector: VersionVector, isHeld: Bool) {
     (self.collection, self.id, self.vector, self.isHeld) = (collection, id, vector, isHeld)

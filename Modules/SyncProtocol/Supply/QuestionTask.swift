@@ -30,10 +30,10 @@ extension Supply {
       switch question.mode {
       case .compare(let theirs) where theirs.count == 0:
         // Nothing to compare with: the documents themselves are the shortest answer.
-        guard roundCost < SyncLimits.wantedCost else {
+        guard askedCost < SyncLimits.wantedBytes else {
           throw SyncError(.limit, "The peer asks for too many ranges at once")
         }
-        roundCost += 1
+        gatheredCost += 32
         answers.append(.stream(question.request))
         stream(question.range)
       case .compare(let theirs): questions.append(.compare(question, theirs, RangeScan(question.range)))
@@ -43,8 +43,16 @@ extension Supply {
     }
   }
 
+  /// Whether there is room for what the peer asks for when it gets answers.
+  var mayAnswerQuestions: Bool { wantedCost < SyncLimits.wantedWhileAnswering }
+
   func answerQuestions(budget: inout Int) throws(SyncError) {
-    while budget > 0, let task = questions.removeFirst() {
+    let before = budget
+    defer { visited += before - budget }
+    guard visited <= mostVisited else {
+      throw SyncError(.limit, "The peer asks about the same ranges again and again")
+    }
+    while budget > 0, mayAnswerQuestions, let task = questions.removeFirst() {
       switch task {
       case .compare(let question, let theirs, let scan): try compare(question, theirs, scan, budget: &budget)
       case .parts(let question, let scan): try tellParts(question, scan, budget: &budget)

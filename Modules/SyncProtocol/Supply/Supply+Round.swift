@@ -13,6 +13,8 @@ extension Supply {
       walkThrough = transaction.lastNumber
       return transaction.sequence
     }
+    visited = 0
+    mostVisited = (Int(walkThrough.rawValue) + SyncLimits.questions) * SyncLimits.visitsOfRecord
     if isOfAll { log.settled = sequence }
     index = GroupRuns(through: sequence, limit: context.tuning.groupRuns)
     log.compared = sequence
@@ -37,7 +39,7 @@ extension Supply {
     streamWalks.removeAll()
     wanted.removeAll()
     deferred = [:]
-    roundCost = 0
+    (wantedCost, gatheredCost) = (0, 0)
     index = GroupRuns(through: 0)
     pass = ComponentPass()
     settledAfter = nil
@@ -58,7 +60,7 @@ extension Supply {
     }
     partialCost += partialWants.suffix(list.wants.count).reduce(0) { $0 + $1.cost }
     guard partialWants.count <= SyncLimits.groupDocuments,
-      requestCost + partialCost <= SyncLimits.wantedCost
+      askedCost <= SyncLimits.wantedBytes
     else {
       throw SyncError(.limit, "The peer asks for too many documents at once")
     }
@@ -87,13 +89,13 @@ extension Supply {
       }
     }
     let cost = relevant.reduce(0) { $0 + $1.cost }
-    guard (round == 0 ? requestCost : roundCost) + cost <= SyncLimits.wantedCost else {
+    guard askedCost + cost <= SyncLimits.wantedBytes else {
       throw SyncError(.limit, "The peer asks for too many documents at once")
     }
     if round != 0 {
       guard round == self.round, isRoundActive, !isRoundVoid else { return }
       guard !isAsked else { throw SyncError(.outOfOrder, "Wants after the last one") }
-      roundCost += cost
+      wantedCost += cost
       for request in relevant { wanted.append(request) }
     } else {
       let binding = isGroup && !isPull && relevant.count > 1 ? try bind(relevant) : nil
@@ -125,7 +127,10 @@ extension Supply {
 
   func enqueue(_ asked: [DocumentRequest], isGroup: Bool, isPull: Bool = false, binding: UInt64? = nil) {
     guard hasBegun, !asked.isEmpty else { return }
-    requestCost += asked.reduce(0) { $0 + $1.cost }
+    let cost = asked.reduce(0) { $0 + $1.cost }
+    // A peer that sends what it has less of and takes no answer: comparing finds what it is owed.
+    guard askedCost + cost <= SyncLimits.wantedBytes else { return compareInstead() }
+    requestCost += cost
     if isGroup {
       requests.append(RequestGroup(requests: asked, isPull: isPull, binding: binding))
     } else {
@@ -224,10 +229,10 @@ extension Supply {
       var sources = Sources(self)
       while budget > 0, hasRoomToAdd, let request = wanted.removeFirst() {
         budget -= 1
-        roundCost -= request.cost
+        wantedCost -= request.cost
         guard let source = try sources.source(request.collection, transaction) else { continue }
         var bound = seenPlace(of: request, in: source.collection)
-        if let place = bound {
+        if let place = bound, mayGather {
           wait(for: place, request)
           continue
         }
@@ -235,17 +240,20 @@ extension Supply {
         try transaction.visitIntactRecord(source.collection, request.id, damaged: context.tellDamaged) {
           found, record, summary in
           let place = found.map { StoredPlace(collection: source.collection.id, number: $0.number) }
-          if let place, isBound(place) {
+          if let place, isBound(place), mayGather {
             bound = place
           } else {
             try include(.requested(request), request.id.bytes.span.bytes, summary, record, source)
           }
         }
         batch.finish()
-        if let bound { wait(for: bound, request) }
+        if let bound, mayGather { wait(for: bound, request) }
       }
     }
   }
+
+  /// Whether there is room for more that waits for those that it belongs to; else it goes out alone.
+  private var mayGather: Bool { gatheredCost < SyncLimits.gatheredBytes }
 
   /// Where a document stands that belongs to others, as far as this reconciliation has seen it.
   ///
@@ -263,7 +271,8 @@ extension Supply {
 
   /// Has a document that was asked for wait for what it belongs to; until the reconciliation ends it counts as wanted.
   private func wait(for place: StoredPlace, _ request: DocumentRequest) {
-    roundCost += request.cost
+    gatheredCost += request.cost
+    if !mayGather { context.tell(.groupsForgotten(through: log.compared)) }
     deferred[place] = .requested(request)
     // The others of its component may be asked for yet.
     if index.component(of: place).map({ pass.isSent[$0] }) ?? true { pass.due.append(place) }

@@ -15,6 +15,8 @@ final class Supply {
   var interest = Interest()
   /// The interest's number at the peer; `nil` before there is one.
   var generation: UInt64?
+  /// What it took on the wire.
+  private var interestBytes = 0
   private(set) var partialInterest: (queries: [SubscriptionQuery], byteCount: Int)?
   /// Whether the peer was asked for the interest that it went on from.
   var awaitsInterest = false
@@ -32,6 +34,10 @@ final class Supply {
   var isAsking = false
   var questions = WorkQueue<QuestionTask>()
   var answers: [RangeAnswer] = []
+  /// Records that were visited for answers, and how many may be: honest questions cut ranges into ever smaller parts, and
+  /// visit each record a few times.
+  var visited = 0
+  var mostVisited = 0
   var digests = RangeDigests()
   var streams = RangeSet()
   var streamWalks = WorkQueue<StreamWalk>()
@@ -70,9 +76,11 @@ final class Supply {
   /// Wants that are to be answered together, of which more are to come.
   var partialWants: [DocumentRequest] = []
   var partialCost = 0
-  /// What the requests that wait are worth in memory, and those of the current reconciliation.
+  /// Bytes of the requests that wait; of those of the current reconciliation, before they are looked at and while they wait
+  /// for what they belong to.
   var requestCost = 0
-  var roundCost = 0
+  var wantedCost = 0
+  var gatheredCost = 0
   /// Changes came too fast: nothing is queued until the peer begins to reconcile.
   var isAwaitingRound = false
   /// Whether it is known what the peer has under its interest: it is compared, or followed from its cursor.
@@ -130,6 +138,7 @@ final class Supply {
       return
     }
     partialInterest = nil
+    interestBytes = partial.byteCount
     if generation == nil || !Probe.defect(.interestKept) {
       serve(Interest(partial.queries), generation: frame.generation, isContinued: frame.isContinued)
     }
@@ -181,6 +190,26 @@ final class Supply {
     if recent.hasBindings, outgoing.isConfirmed { recent.removeBindings(except: requests.bindings) }
   }
 
+  /// Bytes of all that the peer has asked for and is yet to get.
+  var askedCost: Int { requestCost + partialCost + wantedCost + gatheredCost }
+
+  /// About how many bytes what the peer subscribes to, asks and wants takes in memory.
+  var heldBytes: Int {
+    (interestBytes + (partialInterest?.byteCount ?? 0)) * SyncLimits.interestGrowth + askedCost
+      + (questions.count + answers.count) * 256 + deferred.count * 64
+  }
+
+  /// Ends a session whose peer asks for more than there is room for, beside what others ask for.
+  func checkAsked() throws(SyncError) {
+    let (bytes, configuration) = (heldBytes, context.configuration)
+    guard
+      context.shared.memory.noteAsked(bytes, of: context.id, limit: configuration.allPeersMemoryBytes),
+      bytes <= configuration.peerMemoryBytes * 2
+    else {
+      throw SyncError(.limit, "What the peer asks for takes \(bytes) bytes, more than there is room for")
+    }
+  }
+
   var gatekeeper: Gatekeeper? { context.gatekeeper }
 
   /// Whether a collection has to do with this session.
@@ -189,7 +218,7 @@ final class Supply {
   }
 
   var hasWork: Bool {
-    !questions.isEmpty || outgoing.canSend || log.walk != nil && canWalk
+    !questions.isEmpty && mayAnswerQuestions || outgoing.canSend || log.walk != nil && canWalk
       || outgoing.window.hasRoom
         && (hasLive && outgoing.waitingTransferBytes < context.tuning.waitingBytes
           || isRoundActive && canProduce && hasRoomToAdd)

@@ -40,10 +40,16 @@ package final class TransferStage: Sendable {
       state.lastNumber += 1
       var transfer = transfer
       transfer.number = state.lastNumber
+      // What a peer leaves again and again takes the place of its own, before that of others'.
+      let own = state.transfers.filter { $0.outline.site == transfer.outline.site }
+      if own.count >= SyncLimits.stagedTransfersOfPeer, let oldest = own.first {
+        discard([oldest])
+        state.transfers.removeAll { $0.number == oldest.number }
+      }
       state.transfers.append(transfer)
       while state.transfers.count > SyncLimits.stagedTransfers
         || state.transfers.count > 1
-          && state.transfers.reduce(0, { $0 + $1.memoryBytes }) > SyncLimits.groupBytes
+          && state.transfers.reduce(0, { $0 + $1.memoryBytes }) > SyncLimits.stagedMemoryBytes
       {
         discard([state.transfers.removeFirst()])
       }

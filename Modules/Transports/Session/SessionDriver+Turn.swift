@@ -8,6 +8,8 @@ final class SessionTurn: @unchecked Sendable {
   let session: Session
   /// Whether the session has work beyond the step that it was called for.
   var wantsMore = false
+  /// What its steps on worker threads have used.
+  var spent = SpentTime()
 
   init(_ session: Session) { self.session = session }
 }
@@ -52,11 +54,13 @@ extension SessionDriver {
       if turn.wantsMore, place == .loop || hasStepped {
         note(session)
         // What is left is more than a step: other links of this loop, and other sessions, need not wait for it.
-        return SessionWorkers.execute { [weak self] in self?.takeTurn(.worker) }
+        return SessionWorkers.execute(after: turn.spent.spent) { [weak self] in self?.takeTurn(.worker) }
       }
       turn.wantsMore = false
       hasStepped = true
-      guard perform(session.tick(now: clock.now)) else { break }
+      let start = clock.now
+      guard perform(session.tick(now: start)) else { break }
+      if place == .worker { turn.spent.add(clock.now - start, at: start) }
       note(session)
     }
     note(session)

@@ -96,10 +96,10 @@ extension Bound {
     },
     Bound("what is wanted together, with its vectors") { raw, more in
       try raw.sendInterest("SELECT * FROM things")
-      let each = 4_096
-      var list = try wants(elements: each - 1)
+      let each = 4_096 * 32
+      var list = try wants(elements: each / 32 - 5)
       (list.round, list.isGroup, list.goesOn) = (0, true, true)
-      for _ in 1..<SyncLimits.wantedCost / each { try raw.session.supply.take(list) }
+      for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.supply.take(list) }
       raw.receive(frames: frame(list))
       #expect(raw.closed == nil)
       guard more > 0 else { return }

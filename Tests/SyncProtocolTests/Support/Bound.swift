@@ -82,9 +82,9 @@ extension Bound {
   ///
   /// All but the last is handed over as it is read, which takes seconds of a debug build.
   static func fillWants(of raw: RawPeer, and more: [UInt8] = []) throws {
-    let each = 4_096
-    let list = try wants(elements: each - 1)
-    for _ in 1..<SyncLimits.wantedCost / each { try raw.session.supply.take(list) }
+    let each = 4_096 * 32
+    let list = try wants(elements: each / 32 - 5)
+    for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.supply.take(list) }
     raw.receive(frames: frame(list) + more)
   }
 

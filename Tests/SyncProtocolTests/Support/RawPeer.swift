@@ -59,12 +59,14 @@ final class RawPeer {
 
   func start() { perform(session.start(now: now)) }
 
-  /// Starts and says hello.
-  func open(subscribing texts: String...) throws {
+  /// Starts and says hello, as one of several peers.
+  func open(subscribing texts: String..., as number: UInt64 = 1) throws {
     for text in texts { try peer.subscribe(text) }
     perform(session.subscriptionsChanged(peer.queries, now: now))
     start()
-    send(.hello) { Self.hello.encode(to: &$0) }
+    var hello = Self.hello
+    hello.site = SiteID(high: hello.site.high, low: number)
+    send(.hello) { hello.encode(to: &$0) }
   }
 
   /// Sends so much of a group that comes as a transfer of its own.
