@@ -155,4 +155,14 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tools/torture", exclude: ["run", "shim"], swiftSettings: settings))
+  // It reads what the system says of a process's memory.
+  package.targets.append(
+    .executableTarget(
+      name: "dunlin-hostile",
+      dependencies: [
+        "CRDTCore", "CZlib", "DocStore", "Facade", "PeerControl", "QueryEngine", "SyncProtocol", "Transports",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tools/hostile", exclude: ["run"], swiftSettings: settings))
 #endif

@@ -28,12 +28,30 @@ package final class ChildPeer: Sendable {
   ///   - kind: `small` or `big`.
   ///   - program: The path of `dunlin`.
   /// - Throws: Where the program does not start.
-  package init(name: String, path: String, kind: String, program: String) throws {
+  package convenience init(name: String, path: String, kind: String, program: String) throws {
+    try self.init(
+      name: name, program: program, arguments: ["serve", path, "--kind", kind, "--name", name, "--control"])
+  }
+
+  /// Starts any program that is steered as `dunlin serve --control` is.
+  ///
+  /// - Parameters:
+  ///   - name: What the peer is called in errors.
+  ///   - program: The program's path.
+  ///   - arguments: Its arguments.
+  ///   - environment: Variables beside those of this process.
+  /// - Throws: Where the program does not start.
+  package init(
+    name: String, program: String, arguments: [String], environment: [String: String] = [:]
+  ) throws {
     self.name = name
     state = Mutex(State())
     process = Process()
     process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = ["serve", path, "--kind", kind, "--name", name, "--control"]
+    process.arguments = arguments
+    if !environment.isEmpty {
+      process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    }
     let input = Pipe()
     let output = Pipe()
     let errors = Pipe()
@@ -50,6 +68,9 @@ package final class ChildPeer: Sendable {
 
   /// The child's process id, for whoever must end it.
   package var processID: Int32 { process.processIdentifier }
+
+  /// Whether the child has ended, or closed its standard output.
+  package var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
   /// What the child has written to its log so far.
   package var log: [String] { state.withLock { $0.log } }

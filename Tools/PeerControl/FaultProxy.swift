@@ -1,5 +1,4 @@
 import Foundation
-import PeerControl
 import Synchronization
 
 #if canImport(Glibc)
@@ -9,9 +8,9 @@ import Synchronization
 /// A line between two peers that can be cut, stalled and throttled: a TCP proxy on a free port of this machine.
 ///
 /// Each connection has two threads, one for each way, that pass on what they read as the line's state allows.
-final class FaultProxy: Sendable {
+package final class FaultProxy: Sendable {
   /// The two ways of a line.
-  enum Way: Int, CaseIterable, Sendable { case forth, back }
+  package enum Way: Int, CaseIterable, Sendable { case forth, back }
 
   private struct State {
     var target: Int
@@ -30,7 +29,7 @@ final class FaultProxy: Sendable {
     var sockets: Set<Int32> = []
   }
 
-  let port: Int
+  package let port: Int
   private let listener: Int32
   /// Bytes after which each connection is cut.
   private let bytesEach: Int?
@@ -39,7 +38,7 @@ final class FaultProxy: Sendable {
   /// A line to a port of this machine, which may change later.
   ///
   /// With `bytesEach` no connection lasts for more bytes than that.
-  init(to target: Int, bytesEach: Int? = nil) throws {
+  package init(to target: Int, bytesEach: Int? = nil) throws {
     self.bytesEach = bytesEach
     let handle = Self.tcpSocket()
     listener = handle
@@ -57,32 +56,32 @@ final class FaultProxy: Sendable {
   }
 
   /// Where connections lead from now on.
-  func lead(to target: Int) { state.withLock { $0.target = target } }
+  package func lead(to target: Int) { state.withLock { $0.target = target } }
 
   /// Lets so many bytes a second pass each way; 0 is as fast as it goes.
-  func throttle(to rate: Int) { state.withLock { $0.rate = rate } }
+  package func throttle(to rate: Int) { state.withLock { $0.rate = rate } }
 
   /// Holds back what comes on some ways, until told otherwise.
-  func stall(_ ways: Set<Way>) { state.withLock { $0.stalled = ways } }
+  package func stall(_ ways: Set<Way>) { state.withLock { $0.stalled = ways } }
 
   /// Resets the connections there are, once so many bytes more have passed.
-  func cut(after bytes: Int) {
+  package func cut(after bytes: Int) {
     state.withLock { state in
       if bytes > 0 { state.bytesUntilCut = bytes } else { Self.cutNow(&state) }
     }
   }
 
   /// Changes one bit of what passes next.
-  func flip() { state.withLock { $0.flipsNext = true } }
+  package func flip() { state.withLock { $0.flipsNext = true } }
 
   /// Connections made so far.
-  var connections: Int { state.withLock { $0.connections } }
+  package var connections: Int { state.withLock { $0.connections } }
 
   /// Bits changed so far.
-  var flips: Int { state.withLock { $0.flips } }
+  package var flips: Int { state.withLock { $0.flips } }
 
   /// Lets everything pass, as fast as it goes.
-  func heal() {
+  package func heal() {
     state.withLock { state in
       state.rate = 0
       state.stalled = []
@@ -91,7 +90,7 @@ final class FaultProxy: Sendable {
     }
   }
 
-  func close() {
+  package func close() {
     state.withLock { state in
       state.isClosed = true
       Self.cutNow(&state)

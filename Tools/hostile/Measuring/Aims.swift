@@ -1,0 +1,41 @@
+/// What a row may cost at most.
+struct Aims: Sendable {
+  /// Bytes of anonymous memory over idle; `nil` where it does not count.
+  var memoryWhile: Int? = 16 << 20
+  var memoryAfter: Int? = 4 << 20
+  /// Whether an honest write may wait twice as long as when idle and 50 ms at most.
+  var boundsWaits = true
+  /// Bytes of log.
+  var logBytes = 64 << 10
+  /// Bytes that a neighbour may receive, where the row counts them.
+  var neighbourBytes: Int?
+
+  /// Those of any attack.
+  static let usual = Aims()
+  /// Those of 256 connections at once.
+  static let crowd = Aims(memoryWhile: 64 << 20)
+
+  /// Compares what a row came to with the aims, of which `scale` times as much is allowed.
+  ///
+  /// - Returns: What was missed, in a few words each.
+  func misses(_ figures: Figures, scale: Int) -> [String] {
+    var misses = figures.faults
+    if let death = figures.death { misses.append("died: \(death)") }
+    if let memoryWhile, figures.memoryWhile > memoryWhile * scale { misses.append("memory while") }
+    if let memoryAfter, figures.memoryAfter > memoryAfter * scale { misses.append("memory after") }
+    if boundsWaits, figures.attacked.worst > Self.longestWait(figures.idle, scale: scale) {
+      misses.append("wait")
+    }
+    if figures.attacked.lost > 0 { misses.append("\(figures.attacked.lost) honest writes lost") }
+    if figures.logBytes > logBytes * scale { misses.append("log") }
+    if let neighbourBytes, let bytes = figures.neighbourBytes, bytes > neighbourBytes * scale {
+      misses.append("neighbour's bytes")
+    }
+    return misses
+  }
+
+  /// Milliseconds that an honest write may wait.
+  private static func longestWait(_ idle: Waits, scale: Int) -> Double {
+    (2 * idle.worst + 50) * Double(scale)
+  }
+}

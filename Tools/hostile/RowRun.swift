@@ -1,0 +1,127 @@
+import Foundation
+import PeerControl
+
+/// One run of a row: idle first, then attacked, then left alone, all at the same victim.
+struct RowRun {
+  let row: Row
+  let program: String
+  /// How long an attack may last, and how long the victim is idle before.
+  let attack: Duration
+  let idle: Duration
+  /// How long after an attack honest writes may still come in.
+  let patience: Duration
+
+  /// - Throws: Where the peers cannot be started; what becomes of the victim later is part of the figures.
+  func run() async throws -> Figures {
+    let scene = try await Scene.start(row.setup, program: program)
+    defer { scene.end() }
+    let watch = MemoryWatch(
+      scene.victim.processID, deadline: .now + idle + attack + patience + .seconds(120))
+    defer { watch.stop() }
+    var figures = Figures()
+    do {
+      try await measure(scene, watch, &figures)
+    } catch let error as PeerError {
+      guard scene.victim.hasEnded else { throw error }
+      figures.death = watch.ending ?? "its process ended"
+      figures.attacked.lost = max(1, figures.attacked.lost)
+    }
+    figures.faults += scene.faults
+    return figures
+  }
+
+  private func measure(_ scene: Scene, _ watch: MemoryWatch, _ figures: inout Figures) async throws {
+    let attack = try await row.prepare(scene)
+    // Idle: what the row's own peers and preparations take is not the attack's.
+    try await scene.honest.ask("beat")
+    try await Task.sleep(for: .milliseconds(500))
+    try await scene.victim.ask("trim")
+    _ = try await scene.victim.takeWaits()
+    _ = watch.takePeak()
+    try await Task.sleep(for: idle)
+    let idlePeak = watch.takePeak()
+    figures.idle = Waits(nanoseconds: try await scene.victim.takeWaits())
+    try await scene.victim.ask("trim")
+    let idleBytes = ProcessFigures(of: scene.victim.processID)?.anonymousBytes ?? 0
+    let idleSeconds = ProcessFigures(of: scene.victim.processID)?.processorSeconds ?? 0
+    let idleDisk = DiskUse.bytes(of: scene.victimPath)
+    let idleLog = scene.victim.logBytes
+    _ = try await beginCounting(scene)
+
+    let target = Target(port: scene.port, deadline: .now + self.attack)
+    scene.aim(at: target)
+    let failure = await Result { try await attack(scene) }
+    figures.sentBytes = target.sentBytes
+    // At least a few honest writes fall into the time of what is over at once.
+    if ContinuousClock.now < target.deadline { try await Task.sleep(for: min(.seconds(1), self.attack / 2)) }
+    do {
+      figures.attacked = try await waits(scene)
+    } catch {
+      figures.memoryWhile = watch.takePeak() - idlePeak
+      throw error
+    }
+    figures.memoryWhile = max(0, watch.takePeak() - idlePeak)
+    figures.processorSeconds =
+      (ProcessFigures(of: scene.victim.processID)?.processorSeconds ?? idleSeconds) - idleSeconds
+    try failure.get()
+    figures.memoryAfter = try await settle(scene) - idleBytes
+    figures.diskBytes = DiskUse.bytes(of: scene.victimPath) - idleDisk
+    figures.logBytes = scene.victim.logBytes - idleLog
+    figures.neighbourBytes = scene.neighbourBytes
+    if scene.victim.log.contains(where: { $0.utf8.contains(0x1B) }) {
+      figures.faults.append("raw bytes in the log")
+    }
+  }
+
+  /// Begins a new count of honest writes.
+  private func beginCounting(_ scene: Scene) async throws {
+    try await scene.honest.ask("stop beating")
+    try await Task.sleep(for: .milliseconds(100))
+    _ = try await scene.victim.takeWaits()
+    try await scene.honest.ask("beat")
+  }
+
+  /// Ends the honest writes, and waits until all are at the victim or patience is over.
+  private func waits(_ scene: Scene) async throws -> Waits {
+    let written = try await scene.honest.ask("stop beating").number("written")
+    let end = ContinuousClock.now + patience
+    var all: [Int64] = []
+    while true {
+      all += try await scene.victim.takeWaits()
+      if all.count >= written || ContinuousClock.now >= end { break }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    return Waits(nanoseconds: all, lost: max(0, written - all.count))
+  }
+
+  /// Waits until the attackers' connections are gone, and gives back what the allocator holds.
+  ///
+  /// - Returns: Bytes of anonymous memory that stay.
+  private func settle(_ scene: Scene) async throws -> Int {
+    var least = Int.max
+    for round in 0..<12 {
+      let connections = try await scene.victim.ask("traffic").number("connections")
+      try await scene.victim.ask("trim")
+      least = min(least, ProcessFigures(of: scene.victim.processID)?.anonymousBytes ?? 0)
+      if connections <= scene.honestConnections, round >= 2 { break }
+      try await Task.sleep(for: .milliseconds(250))
+    }
+    return least
+  }
+}
+
+extension ChildPeer {
+  /// Bytes that the child has written to its log so far, about.
+  var logBytes: Int { log.reduce(0) { $0 + $1.utf8.count + 1 } }
+}
+
+extension Result where Failure == any Error {
+  /// What came of asynchronous work.
+  fileprivate init(_ body: () async throws -> Success) async {
+    do {
+      self = .success(try await body())
+    } catch {
+      self = .failure(error)
+    }
+  }
+}
