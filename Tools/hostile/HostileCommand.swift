@@ -34,8 +34,13 @@ struct AttackCommand: AsyncParsableCommand {
   var seconds = 10.0
   @Option(help: "Seconds of idling before an attack; as many as an attack lasts when not given.")
   var idle: Double?
+  @Option(help: "Seconds after an attack in which honest writes may still come in.")
+  var patience = 30.0
   @Option(help: "So many times the limits are allowed.")
   var scale = 1
+
+  @Flag(help: "Print what the victim has to say.")
+  var log = false
 
   func validate() throws {
     guard runs > 0, scale > 0, seconds > 0 else { throw ValidationError("numbers must be positive") }
@@ -52,7 +57,7 @@ struct AttackCommand: AsyncParsableCommand {
       let one = RowRun(
         row: row, program: CommandLine.arguments[0], attack: .seconds(seconds),
         idle: .seconds(idle ?? seconds),
-        patience: .seconds(30))
+        patience: .seconds(patience), showsLog: log)
       var all: [Figures] = []
       for _ in 0..<runs { all.append(try await one.run()) }
       let figures = Figures(medianOf: all)

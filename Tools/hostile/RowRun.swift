@@ -10,6 +10,7 @@ struct RowRun {
   let idle: Duration
   /// How long after an attack honest writes may still come in.
   let patience: Duration
+  let showsLog: Bool
 
   /// - Throws: Where the peers cannot be started; what becomes of the victim later is part of the figures.
   func run() async throws -> Figures {
@@ -27,6 +28,7 @@ struct RowRun {
       figures.attacked.lost = max(1, figures.attacked.lost)
     }
     figures.faults += scene.faults
+    if showsLog { for line in scene.victim.log { print("  \(line)") } }
     return figures
   }
 

@@ -1,10 +1,18 @@
 /// All rows there are.
 enum Rows {
   static let all: [Row] = [
-    EmptyDenseChunks.row, ManyDeltas.row, PingFlood.row, PartialFrames.row,
+    HonestPeers.stopAndGo, HonestPeers.stopAndGoLarge, ManyDeltas.row, DenseChunks.empty, DenseChunks.full,
+    ManyDocuments.beyondTheWindow, Interests.cache, Interests.wideLists, Interests.ilike, Questions.wants,
+    Bombs.unfinishedTransfers, ManyDocuments.keys, Statements.unreadAnswers, PingFlood.row,
+    Connections.logFlood,
+    ManyDocuments.sites, Questions.overlapping, Connections.siteClaim, Connections.idleSessions,
+    HonestPeers.narrowNeighbour, HonestPeers.narrowReturn, Shapes.lengths, Bombs.zip, Shapes.nesting,
+    Shapes.numbers,
+    ManyDocuments.sameHashKeys, Interests.regex, Statements.expensive, Interests.wideConditions,
+    Connections.partialFrames, ManyDocuments.farFuture, ManyDocuments.tombstones, ManyDocuments.collections,
   ]
 
-  static let controls: [Row] = [Controls.idle, Controls.held]
+  static let controls: [Row] = [Controls.idle, Controls.held, Controls.stopped]
 
   static func named(_ name: String) -> Row? { (all + controls).first { $0.name == name } }
 }

@@ -14,8 +14,8 @@ final class Scene: Sendable {
     /// Documents of things that it holds before, and bytes of the text in each.
     var documents = 0
     var documentBytes = 100
-    /// Whether the victim dials the honest peer, in place of the other way round; then the victim's site is the lesser, so
-    /// that both would keep a connection that the other dialed.
+    /// Whether the victim dials the honest peer, in place of the other way round; then the victim's site is the greater, so
+    /// that of two connections it keeps the one that came.
     var dialsHonest = false
   }
 
@@ -26,6 +26,8 @@ final class Scene: Sendable {
   let victimPath: String
   private let setup: Setup
   private let directory: URL
+  /// Where the stores of all but the victim are: what waits for the disk is to be the victim alone.
+  private let quickDirectory: URL
   private let program: String
   private let state = Mutex(State())
 
@@ -44,7 +46,7 @@ final class Scene: Sendable {
       let scene = try await Scene(setup, program: program)
       guard setup.dialsHonest else { return scene }
       // Sites are random: one pair in two is as is wanted.
-      if try await scene.victim.site < scene.honest.site { return scene }
+      if try await scene.honest.site < scene.victim.site { return scene }
       scene.end()
     }
   }
@@ -54,11 +56,15 @@ final class Scene: Sendable {
     self.program = program
     directory = FileManager.default.temporaryDirectory.appendingPathComponent(
       "dunlin-hostile-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let quick = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : directory.path
+    quickDirectory = URL(filePath: quick).appendingPathComponent(directory.lastPathComponent)
+    for place in [directory, quickDirectory] {
+      try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+    }
     victimPath = directory.appendingPathComponent("victim").path
     victim = try Self.start(
       "victim", at: victimPath, program, options: setup.answersQueries ? ["--answer-queries"] : [])
-    honest = try Self.start("honest", at: directory.appendingPathComponent("honest").path, program)
+    honest = try Self.start("honest", at: quickDirectory.appendingPathComponent("honest").path, program)
     for query in ["SELECT * FROM beats"] + setup.subscriptions {
       try await victim.ask("subscribe", ["query": .string(query)])
     }
@@ -99,7 +105,7 @@ final class Scene: Sendable {
 
   /// Starts one more peer of the row, with a store of its own.
   func addPeer(_ name: String) throws -> ChildPeer {
-    let peer = try Self.start(name, at: directory.appendingPathComponent(name).path, program)
+    let peer = try Self.start(name, at: quickDirectory.appendingPathComponent(name).path, program)
     state.withLock { $0.others.append(peer) }
     return peer
   }
@@ -138,7 +144,7 @@ final class Scene: Sendable {
   /// Ends all processes and removes their stores.
   func end() {
     for peer in [victim, honest] + state.withLock({ $0.others }) { peer.kill() }
-    try? FileManager.default.removeItem(at: directory)
+    for place in [directory, quickDirectory] { try? FileManager.default.removeItem(at: place) }
   }
 }
 

@@ -2,11 +2,11 @@ import Foundation
 
 /// Prints what rows came to, a line each, as soon as it is known.
 struct Table {
-  private static let widths = [22, 14, 7, 7, 7, 7, 22]
+  private static let widths = [22, 15, 5, 6, 6, 8, 26]
 
   func printHead() {
     Self.print(
-      ["row", "MiB while/after", "cpu s", "disk", "log KB", "sent", "worst wait ms, idle"], "verdict")
+      ["row", "MiB while/after", "cpu s", "disk", "log KB", "MiB sent", "worst wait ms, idle"], "verdict")
   }
 
   func print(_ row: Row, _ figures: Figures, _ misses: [String]) {
@@ -20,7 +20,8 @@ struct Table {
       [
         row.name, "\(Self.mebibytes(figures.memoryWhile)) / \(Self.mebibytes(figures.memoryAfter))",
         String(format: "%.1f", figures.processorSeconds), Self.mebibytes(figures.diskBytes),
-        "\(figures.logBytes / 1_000)", Self.mebibytes(figures.sentBytes), "\(worst), \(idle)",
+        "\(figures.logBytes / 1_000)", String(format: "%.2f", Double(figures.sentBytes) / 1_048_576),
+        "\(worst), \(idle)",
       ], verdict)
   }
 

@@ -1,4 +1,5 @@
 import CRDTCore
+import Glibc
 import PeerControl
 
 /// Rows that show whether the measuring works.
@@ -6,6 +7,15 @@ enum Controls {
   /// Nobody attacks, so nothing may be missed.
   static let idle = Row("control-idle", "nothing") { _ in
     { scene in await scene.hostile { $0.pause(.seconds(2)) } }
+  }
+
+  /// The victim stands still for a second, which honest writes must show.
+  static let stopped = Row("control-stopped", "the victim is stopped for 1 s", mustMiss: true) { _ in
+    { scene in
+      kill(scene.victim.processID, SIGSTOP)
+      await scene.hostile { $0.pause(.seconds(1)) }
+      kill(scene.victim.processID, SIGCONT)
+    }
   }
 
   /// The victim itself takes 200 MiB, which must be found.

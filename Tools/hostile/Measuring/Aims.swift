@@ -5,6 +5,8 @@ struct Aims: Sendable {
   var memoryAfter: Int? = 4 << 20
   /// Whether an honest write may wait twice as long as when idle and 50 ms at most.
   var boundsWaits = true
+  /// Milliseconds that an honest write may wait beside that, where the row itself cuts its connection.
+  var extraWait = 0.0
   /// Bytes of log.
   var logBytes = 64 << 10
   /// Bytes that a neighbour may receive, where the row counts them.
@@ -23,7 +25,7 @@ struct Aims: Sendable {
     if let death = figures.death { misses.append("died: \(death)") }
     if let memoryWhile, figures.memoryWhile > memoryWhile * scale { misses.append("memory while") }
     if let memoryAfter, figures.memoryAfter > memoryAfter * scale { misses.append("memory after") }
-    if boundsWaits, figures.attacked.worst > Self.longestWait(figures.idle, scale: scale) {
+    if boundsWaits, figures.attacked.worst > longestWait(figures.idle, scale: scale) {
       misses.append("wait")
     }
     if figures.attacked.lost > 0 { misses.append("\(figures.attacked.lost) honest writes lost") }
@@ -35,7 +37,7 @@ struct Aims: Sendable {
   }
 
   /// Milliseconds that an honest write may wait.
-  private static func longestWait(_ idle: Waits, scale: Int) -> Double {
-    (2 * idle.worst + 50) * Double(scale)
+  private func longestWait(_ idle: Waits, scale: Int) -> Double {
+    (2 * idle.worst + 50 + extraWait) * Double(scale)
   }
 }

@@ -44,7 +44,7 @@ final class Beats: Sendable {
 
   private static func began(_ change: Change) -> Int64? {
     let fields = change.after?.withView { try? $0.fields(change.collection.keys) }
-    guard case .int(let time)? = fields?["at"] else { return nil }
+    guard case .int(let time)? = fields?["at"], (0...now()).contains(time) else { return nil }
     return time
   }
 

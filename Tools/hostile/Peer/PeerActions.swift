@@ -40,7 +40,9 @@ final class PeerActions: Sendable {
       try dunlin.startSync()
     case "disconnect": dunlin.disconnect(host: "127.0.0.1", port: request.number("port"))
     case "fill": try fill(request)
+    case "put": try put(request)
     case "change": try change(request)
+    case "number": return ["number": .int(try number(of: request.text("document")))]
     case "beat": beats.start()
     case "stop beating": return ["written": .int(Int64(beats.stop()))]
     case "waits":
@@ -68,6 +70,24 @@ final class PeerActions: Sendable {
           _ = try collection.upsert(fields)
         }
       }
+    }
+  }
+
+  /// Writes a document of things with a text of so many bytes.
+  private func put(_ request: [TextKey: Value]) throws {
+    let text = String(repeating: "much ado about nothing; ", count: request.number("bytes") / 24)
+    let fields: [String: Any?] = ["_id": request.text("document"), "n": -1, "text": text]
+    _ = try dunlin.store.collection("things").upsert(fields)
+  }
+
+  /// The number that stands in a document of things; -2 where there is none.
+  private func number(of document: String) throws -> Int64 {
+    try dunlin.store.database.read { transaction in
+      guard let collection = try transaction.collection("things"),
+        let record = try transaction.record(collection, DocumentID(document)),
+        case .int(let number)? = try record.withView({ try $0.fields(collection.keys) })["n"]
+      else { return -2 }
+      return number
     }
   }
 

@@ -124,6 +124,13 @@ final class HostileConnection {
   /// Keeps the connection open until the row's end or the victim closes it.
   func stay() { listen(for: .seconds(3_600)) }
 
+  /// Closes it at once, so that the port is free again.
+  func reset() {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+    isOpen = false
+  }
+
   private func poll(_ events: Int16, for duration: Duration) -> Int16 {
     var state = pollfd(fd: descriptor, events: events, revents: 0)
     let milliseconds = Int32(clamping: Int64(duration / .milliseconds(1)))

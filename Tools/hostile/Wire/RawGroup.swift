@@ -77,6 +77,14 @@ enum RawGroup {
     }
   }
 
+  /// The chunks of a large group that does not shrink.
+  static func storedChunks(_ group: [UInt8], transfer: Int = 1) -> [[UInt8]] {
+    stride(from: 0, to: group.count, by: Limits.fragmentBytes).map { offset in
+      let plain = Array(group[offset..<min(offset + Limits.fragmentBytes, group.count)])
+      return chunk(1, transfer: transfer, of: group.count, at: offset, plainBytes: plain.count, plain)
+    }
+  }
+
   /// The deflated chunks of a large group.
   static func chunks(_ group: [UInt8], transfer: Int = 1) -> [[UInt8]] {
     let deflate = RawDeflate()
