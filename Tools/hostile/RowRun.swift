@@ -10,8 +10,11 @@ struct RowRun {
   let idle: Duration
   /// How long after an attack honest writes may still come in.
   let patience: Duration
+  /// Whether what the victim says is printed.
   let showsLog: Bool
 
+  /// Runs the row once.
+  ///
   /// - Throws: Where the peers cannot be started; what becomes of the victim later is part of the figures.
   func run() async throws -> Figures {
     let scene = try await Scene.start(row.setup, program: program)
@@ -33,23 +36,10 @@ struct RowRun {
   }
 
   private func measure(_ scene: Scene, _ watch: MemoryWatch, _ figures: inout Figures) async throws {
+    // What the row's own peers and preparations take is not the attack's.
     let attack = try await row.prepare(scene)
-    // Idle: what the row's own peers and preparations take is not the attack's.
-    try await scene.honest.ask("beat")
-    try await Task.sleep(for: .milliseconds(500))
-    try await scene.victim.ask("trim")
-    _ = try await scene.victim.takeWaits()
-    _ = watch.takePeak()
-    try await Task.sleep(for: idle)
-    let idlePeak = watch.takePeak()
-    figures.idle = Waits(nanoseconds: try await scene.victim.takeWaits())
-    try await scene.victim.ask("trim")
-    let idleBytes = ProcessFigures(of: scene.victim.processID)?.anonymousBytes ?? 0
-    let idleSeconds = ProcessFigures(of: scene.victim.processID)?.processorSeconds ?? 0
-    let idleDisk = DiskUse.bytes(of: scene.victimPath)
-    let idleLog = scene.victim.logBytes
-    _ = try await beginCounting(scene)
-
+    let before = try await idle(scene, watch, &figures)
+    try await beginCounting(scene)
     let target = Target(port: scene.port, deadline: .now + self.attack)
     scene.aim(at: target)
     let failure = await Result { try await attack(scene) }
@@ -57,22 +47,46 @@ struct RowRun {
     // At least a few honest writes fall into the time of what is over at once.
     if ContinuousClock.now < target.deadline { try await Task.sleep(for: min(.seconds(1), self.attack / 2)) }
     do {
+      defer { figures.memoryWhile = max(0, watch.takePeak() - before.peakBytes) }
       figures.attacked = try await waits(scene)
-    } catch {
-      figures.memoryWhile = watch.takePeak() - idlePeak
-      throw error
     }
-    figures.memoryWhile = max(0, watch.takePeak() - idlePeak)
-    figures.processorSeconds =
-      (ProcessFigures(of: scene.victim.processID)?.processorSeconds ?? idleSeconds) - idleSeconds
     try failure.get()
-    figures.memoryAfter = try await settle(scene) - idleBytes
-    figures.diskBytes = DiskUse.bytes(of: scene.victimPath) - idleDisk
-    figures.logBytes = scene.victim.logBytes - idleLog
+    let now = ProcessFigures(of: scene.victim.processID)
+    figures.processorSeconds = (now?.processorSeconds ?? 0) - before.processorSeconds
+    figures.memoryAfter = try await settle(scene) - before.bytes
+    figures.diskBytes = DiskUse.bytes(of: scene.victimPath) - before.diskBytes
+    figures.logBytes = scene.victim.logBytes - before.logBytes
+    if scene.victim.log.contains(where: { $0.utf8.contains(0x1B) }) { scene.fail("raw bytes in the log") }
+    try await row.check(scene)
     figures.neighbourBytes = scene.neighbourBytes
-    if scene.victim.log.contains(where: { $0.utf8.contains(0x1B) }) {
-      figures.faults.append("raw bytes in the log")
-    }
+  }
+
+  /// What the victim takes when nobody attacks it.
+  private struct Before {
+    let peakBytes: Int
+    let bytes: Int
+    let processorSeconds: Double
+    let diskBytes: Int
+    let logBytes: Int
+  }
+
+  /// Lets the honest writes go on for a while, and nothing else.
+  private func idle(
+    _ scene: Scene, _ watch: MemoryWatch, _ figures: inout Figures
+  ) async throws -> Before {
+    try await scene.honest.ask("beat")
+    try await Task.sleep(for: .milliseconds(500))
+    try await scene.victim.ask("trim")
+    _ = try await scene.victim.takeWaits()
+    _ = watch.takePeak()
+    try await Task.sleep(for: idle)
+    let peak = watch.takePeak()
+    figures.idle = Waits(nanoseconds: try await scene.victim.takeWaits())
+    try await scene.victim.ask("trim")
+    let now = ProcessFigures(of: scene.victim.processID)
+    return Before(
+      peakBytes: peak, bytes: now?.anonymousBytes ?? 0, processorSeconds: now?.processorSeconds ?? 0,
+      diskBytes: DiskUse.bytes(of: scene.victimPath), logBytes: scene.victim.logBytes)
   }
 
   /// Begins a new count of honest writes.
@@ -101,13 +115,14 @@ struct RowRun {
   /// - Returns: Bytes of anonymous memory that stay.
   private func settle(_ scene: Scene) async throws -> Int {
     var least = Int.max
-    for round in 0..<12 {
+    for round in 0..<16 {
       let connections = try await scene.victim.ask("traffic").number("connections")
       try await scene.victim.ask("trim")
       least = min(least, ProcessFigures(of: scene.victim.processID)?.anonymousBytes ?? 0)
-      if connections <= scene.honestConnections, round >= 2 { break }
+      if connections <= scene.honestConnections, round >= 2 { return least }
       try await Task.sleep(for: .milliseconds(250))
     }
+    scene.fail("attackers' connections stay")
     return least
   }
 }

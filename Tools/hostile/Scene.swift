@@ -110,6 +110,18 @@ final class Scene: Sendable {
     return peer
   }
 
+  /// Ends the victim and opens its store in another process.
+  ///
+  /// - Returns: How long that process took until it answered.
+  func reopen() async throws -> Duration {
+    victim.stop()
+    let start = ContinuousClock.now
+    let next = try Self.start("victim", at: victimPath, program)
+    state.withLock { $0.others.append(next) }
+    try await next.ask("traffic")
+    return .now - start
+  }
+
   /// Says whom the attackers are to attack from now on.
   func aim(at target: Target) { state.withLock { $0.target = target } }
 
