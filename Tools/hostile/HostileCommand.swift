@@ -49,6 +49,11 @@ struct AttackCommand: AsyncParsableCommand {
 
   func run() async throws {
     signal(SIGPIPE, SIG_IGN)
+    let sources = Scratch.removeWhenInterrupted()
+    defer {
+      Scratch.removeAll()
+      withExtendedLifetime(sources) {}
+    }
     let chosen = rows.isEmpty ? Rows.controls + Rows.all : rows.compactMap { Rows.named($0) }
     let table = Table()
     table.printHead()

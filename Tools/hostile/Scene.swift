@@ -54,13 +54,7 @@ final class Scene: Sendable {
   private init(_ setup: Setup, program: String) async throws {
     self.setup = setup
     self.program = program
-    directory = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "dunlin-hostile-\(UUID().uuidString)")
-    let quick = FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : directory.path
-    quickDirectory = URL(filePath: quick).appendingPathComponent(directory.lastPathComponent)
-    for place in [directory, quickDirectory] {
-      try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-    }
+    (directory, quickDirectory) = try Scratch.make()
     victimPath = directory.appendingPathComponent("victim").path
     victim = try Self.start(
       "victim", at: victimPath, program, options: setup.answersQueries ? ["--answer-queries"] : [])

@@ -31,7 +31,7 @@ enum ManyDocuments {
     "many-sites", "four documents by 200,000 sites each, 17 MB",
     check: { scene in
       let time = try await scene.reopen()
-      if time > .milliseconds(500) { scene.fail("opening takes \(Int(time / .milliseconds(1))) ms") }
+      if time > .milliseconds(500) { scene.fail("opening takes longer than 500 ms") }
     }
   ) {
     let reading = ClockReading(milliseconds: RawDocument.now())
