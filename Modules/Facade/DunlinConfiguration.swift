@@ -36,9 +36,10 @@ public struct DunlinConfiguration: Sendable {
   ///
   /// They read whatever is here: sync scopes do not restrict them.
   public var answersRemoteQueries: Bool
-  /// Bytes in memory that one peer may take with what it has sent and is not applied, beside one transaction; then it waits.
+  /// Bytes in memory that one peer may take: half of it with what it has sent and is not applied, beside one transaction, after
+  /// which it waits; all of it with what it subscribes to and asks for, after which its connection is ended.
   public var peerMemoryBytes = 16 << 20
-  /// The same for all peers together.
+  /// The same for all peers together, half of it for each.
   public var allPeersMemoryBytes = 64 << 20
 
   /// Makes a configuration.

@@ -22,10 +22,10 @@ public struct SessionConfiguration: Sendable {
   public var liveQueueBytes: Int
   /// Bytes in flight when nothing is known of the link yet.
   public var initialWindowBytes: Int
-  /// Bytes in memory that a session may hold of what its peer has sent and is not applied, beside one group; then the peer
-  /// waits.
+  /// Bytes in memory that a session may hold for its peer: half of it for what the peer has sent and is not applied, beside
+  /// one group, after which the peer waits; all of it for what it subscribes to and asks for, after which it is ended.
   public var peerMemoryBytes = 16 << 20
-  /// The same for all sessions of a store together.
+  /// The same for all sessions of a store together, half of it for each.
   public var allPeersMemoryBytes = 64 << 20
   /// Random bits; the session uses them where two sessions must not coincide.
   public var random: @Sendable () -> UInt64

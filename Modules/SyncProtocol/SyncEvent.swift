@@ -25,7 +25,8 @@ public enum SyncEvent: Hashable, Sendable {
   case connected(PeerInfo)
   /// All that the peer had for the subscriptions of this generation is applied and durable here.
   case caughtUp(generation: UInt64)
-  /// A document above the hard limit was kept back; told once a document and session.
+  /// A document above the hard limit was kept back, as the peer holds nothing of it; told once a document and session. Neither end
+  /// counts as caught up while there is one.
   case oversize(collection: String, id: DocumentID, byteCount: Int)
   /// An incoming document was dropped; told once a collection and session.
   case refused(collection: String, reason: String)
@@ -45,6 +46,8 @@ public enum SyncEvent: Hashable, Sendable {
   case unreadableLog(from: UInt64?, to: UInt64?)
   /// The peer cannot read all of its store: neither end counts as caught up in this session.
   case unreadablePeer
+  /// The peer keeps back documents that are too large to be sent: neither end counts as caught up meanwhile.
+  case withheldByPeer(documents: Int)
   /// There are too many transactions to keep track of: those up to this one may arrive in parts.
   case groupsForgotten(through: UInt64)
   /// Local commits came faster than the link; the log tells what they were, or reconciliation finds the difference.

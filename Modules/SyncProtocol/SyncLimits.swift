@@ -79,6 +79,9 @@ package enum SyncLimits {
   package static let splitParts = 16
   /// Statements that are run for one peer at a time.
   package static let remoteQueries = 4
+  /// Bytes of their answers that wait until the peer takes them, and what one of them may take to find its rows.
+  package static let unreadAnswerBytes = 16 << 20
+  package static let remoteQueryMemoryBytes = 16 << 20
   /// So many pings are answered at once, and then one for so many bytes that came, and one for so much time.
   package static let pingsAtOnce = 64
   package static let bytesPerPing = 16 << 10
@@ -88,7 +91,7 @@ package enum SyncLimits {
   /// Questions that a peer may have open.
   package static let questions = 1_024
   /// Bytes in memory of documents that a peer has asked for and not got, and of ranges of which it has asked for all.
-  package static let wantedBytes = 16 << 20
+  package static let wantedBytes = 12 << 20
   /// Bytes of those that are yet to be looked at, beyond which the peer's questions wait for their answers.
   package static let wantedWhileAnswering = 4 << 20
   /// Bytes of those that wait for others that go out with them, beyond which further ones go out alone.

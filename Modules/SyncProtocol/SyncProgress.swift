@@ -15,8 +15,17 @@ public struct SyncProgress: Hashable, Sendable {
   /// The same where the peer has said that it cannot read all.
   public var isPeerUnreadable = false
 
+  /// How many documents of the peer's interest are kept back here, since they are too large to be sent; then neither of the
+  /// first two is set.
+  public var withheldDocuments = 0
+  /// The same of the peer.
+  public var documentsWithheldByPeer = 0
+
   /// Whether one of both ends is known not to read all of its store.
   public var isAnythingUnreadable: Bool { isPeerUnreadable || !unreadable.isEmpty || damagedDocuments > 0 }
+
+  /// Whether one of both ends keeps documents back that are too large to be sent.
+  public var isAnythingWithheld: Bool { withheldDocuments > 0 || documentsWithheldByPeer > 0 }
 
   public init() {}
 }

@@ -77,7 +77,8 @@ import Testing
     free.withLock { $0 = 20 << 20 }
     #expect(try stage(100..<200) == 0)
     free.withLock { $0 = 100 << 20 }
-    #expect((50..<65).contains(try stage(100..<400)))
+    let more = try stage(100..<400)
+    #expect(more > 20 && more < 80, "\(more)")
   }
 
   @Test func `parts that are put aside are seen by nobody, stand in their order, and go together`() throws {

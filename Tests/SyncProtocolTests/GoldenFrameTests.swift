@@ -16,6 +16,7 @@ import Testing
     "acknowledge-v1", "staged-v1", "reuse-v1", "interest-v1", "asked-v1", "settled-v1", "fragment-v1",
     "fragment-drop-v1", "chunk-v1", "chunk-drop-v1", "ping-v1", "pong-v1", "renew-v1", "renewed-v1",
     "unreadable-v1", "filter-wanted-v1", "bye-v1", "seen-v1", "run-v2", "rows-v1", "answered-v1",
+    "withheld-v2",
   ]
 
   private func golden(_ name: String) throws -> [UInt8] {

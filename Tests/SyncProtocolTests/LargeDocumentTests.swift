@@ -115,4 +115,79 @@ import Testing
     try network.settle()
     #expect(try b.document("over")?["more"] == .int(1))
   }
+
+  /// Two peers that each add to a document what together is too much.
+  private static func merged() throws -> (TestNetwork, a: TestPeer, b: TestPeer) {
+    let network = TestNetwork()
+    let a = try network.addPeer("a", hardDocumentBytes: 10_000)
+    let b = try network.addPeer("b", hardDocumentBytes: 10_000)
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
+    let (end, _) = try network.connect(a, b)
+    try a.put("x", ["text": .string(Self.text(4_000))])
+    try network.settle()
+    network.cut(end)
+    try a.put("x", ["a": .string(Self.text(4_000, seed: 4))])
+    try b.put("x", ["b": .string(Self.text(4_000, seed: 5))])
+    return (network, a, b)
+  }
+
+  @Test func `what a merge makes too large goes on between those who hold it`() throws {
+    let (network, a, b) = try Self.merged()
+    var (end, other) = try network.connect(a, b)
+    try network.settle()
+    #expect(try a.document("x")?.count == 3 && a.documents() == b.documents())
+    for one in [end, other] {
+      #expect(one.session.progress.isCaughtUp && !one.session.progress.isAnythingWithheld)
+    }
+    // Live, by what it adds.
+    let sent = end.session.statistics.plainBytesSent
+    try a.put("x", ["n": .int(1)])
+    try network.settle()
+    #expect(try b.document("x")?["n"] == .int(1))
+    #expect(end.session.statistics.plainBytesSent - sent < 500)
+    #expect(end.session.progress.isCaughtUp && !end.session.progress.isAnythingWithheld)
+    // And after one was away.
+    network.cut(end)
+    try b.put("x", ["n": .int(2)])
+    (end, other) = try network.connect(a, b)
+    try network.settle()
+    #expect(try a.document("x")?["n"] == .int(2))
+    #expect(try network.debts().isEmpty)
+    #expect(other.session.progress.isCaughtUp && !other.session.progress.isAnythingWithheld)
+  }
+
+  @Test func `a peer that holds nothing of what is too large is told so, until it is small enough`() throws {
+    let (network, a, b) = try Self.merged()
+    try network.connect(a, b)
+    try network.settle()
+    let c = try network.addPeer("c", hardDocumentBytes: 10_000)
+    try c.subscribe("SELECT * FROM things")
+    try b.put("small", ["n": .int(1)])
+    let (there, here) = try network.connect(a, c)
+    try network.settle()
+    #expect(try c.exists("small") && !c.exists("x"))
+    func isCaughtUp(_ end: Endpoint) -> Bool {
+      end.events.contains { if case .caughtUp = $0 { true } else { false } }
+    }
+    #expect(
+      there.session.progress.withheldDocuments == 1 && here.session.progress.documentsWithheldByPeer == 1)
+    #expect(there.session.progress.confirmedSequence == nil && !here.session.progress.isCaughtUp)
+    #expect(!isCaughtUp(here) && here.events.contains(.withheldByPeer(documents: 1)))
+    // A change of it does not make it come either.
+    try b.put("x", ["n": .int(1)])
+    try network.settle()
+    #expect(try !c.exists("x") && a.document("x")?["n"] == .int(1))
+    try b.put("x", ["a": .null])
+    try network.settle()
+    #expect(try c.document("x") == b.document("x"))
+    for one in [there, here] { #expect(!one.session.progress.isAnythingWithheld) }
+    #expect(here.session.progress.isCaughtUp && isCaughtUp(here))
+    #expect(there.session.progress.confirmedSequence != nil)
+    // Who asks for nothing of it is kept nothing back.
+    try b.put("x", ["a": .string(Self.text(4_000, seed: 6))])
+    try network.settle()
+    try c.subscribe("SELECT * FROM things WHERE n > 5")
+    try network.settle()
+    #expect(!here.session.progress.isAnythingWithheld && here.session.progress.isCaughtUp)
+  }
 }

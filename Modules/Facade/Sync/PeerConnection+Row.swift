@@ -10,6 +10,7 @@ extension PeerConnection {
       "sync_session_status": .string(peer == nil ? "Not Connected" : "Connected"),
       "is_caught_up": .bool(progress.isCaughtUp),
       "has_unreadable_documents": .bool(progress.isAnythingUnreadable),
+      "has_withheld_documents": .bool(progress.isAnythingWithheld),
       "sent": .int(Int64(clamping: statistics.documentsSent)),
       "received": .int(Int64(clamping: statistics.documentsReceived)),
       "changed": .int(Int64(clamping: statistics.documentsChanged)),

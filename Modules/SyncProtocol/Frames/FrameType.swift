@@ -33,4 +33,5 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case stopAsk = 0x25
   case renewed = 0x26
   case unreadable = 0x27
+  case withheld = 0x28
 }

@@ -102,7 +102,9 @@ extension Intake {
   }
 
   func tellCaughtUp() {
-    guard isCaughtUpDue, due == .nothing, !context.unreadable.isAnywhere else { return }
+    guard isCaughtUpDue, phase == .done, due == .nothing, !context.unreadable.isAnywhere,
+      !context.withheld.isAnywhere
+    else { return }
     isCaughtUpDue = false
     context.tell(.caughtUp(generation: generation))
   }

@@ -179,6 +179,7 @@ final class Intake {
   /// Whether all that the sender had for the present interest is here.
   var isCaughtUp: Bool {
     generation > 0 && !isCaughtUpDue && due == .nothing && !context.unreadable.isAnywhere
+      && !context.withheld.isAnywhere
   }
 
   /// Whether all is yet to be compared, or found in this store's log, before anything is told.

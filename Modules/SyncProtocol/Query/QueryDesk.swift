@@ -158,11 +158,21 @@ final class QueryDesk {
     }
   }
 
+  /// Bytes of answers that the peer has not taken.
+  var waitingBytes: Int { answers.values.reduce(0) { $0 + $1.waiting.count } }
+
   /// Takes what a job has found.
   func take(_ piece: QueryJob.Piece) {
     guard let answer = answers[piece.number] else { return }
-    if !answer.isStopped { answer.waiting += piece.bytes }
     answer.end = piece.end
+    if !answer.isStopped, !piece.bytes.isEmpty {
+      if waitingBytes + piece.bytes.count <= SyncLimits.unreadAnswerBytes {
+        answer.waiting += piece.bytes
+      } else {
+        refuse(piece.number, RemoteQueryError(.limit, "answers that were not read take too much room"))
+        drop(answer, piece.number)
+      }
+    }
     if answer.isStopped, answer.end != nil { answers[piece.number] = nil }
   }
 

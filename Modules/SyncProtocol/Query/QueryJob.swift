@@ -77,7 +77,8 @@ public final class QueryJob: Sendable {
       throw RemoteQueryError(.unsupported, "collections of the system are not read for another peer")
     }
     let limits = question.limits
-    let context = StatementContext(engine.environment, timeout: limits.time, memoryBytes: 64 << 20)
+    let context = StatementContext(
+      engine.environment, timeout: limits.time, memoryBytes: SyncLimits.remoteQueryMemoryBytes)
     let begins = course.withLock { course in
       guard case .waiting = course else { return false }
       course = .running(context)

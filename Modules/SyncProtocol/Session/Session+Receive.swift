@@ -129,7 +129,9 @@ extension Session {
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     context.roundTrip.didReceive(type, now: context.now)
-    if type != .staged, type != .interest, type != .resume, type != .unreadable { supply.noteTalk() }
+    if type != .staged, type != .interest, type != .resume, type != .unreadable, type != .withheld {
+      supply.noteTalk()
+    }
     switch type {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune, .resume, .renewed:
@@ -144,6 +146,10 @@ extension Session {
       if mayAnswerPing() { context.send(.pong) { $0.writeFixed(nonce) } }
     case .run: return
     case .unreadable: context.noteUnreadablePeer()
+    case .withheld:
+      let count = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
+      context.noteWithheld(byPeer: Int(clamping: count))
+      intake.tellCaughtUp()
     case .pong:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       supply.answered(nonce)
@@ -199,7 +205,7 @@ extension Session {
     case .renewed: try run { () throws(SyncError) in try supply.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
       .filterWanted, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
-      .unreadable:
+      .unreadable, .withheld:
       return
     }
   }
@@ -274,7 +280,7 @@ extension Session {
       intake.take(frame)
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
       .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
-      .unreadable:
+      .unreadable, .withheld:
       return
     }
   }

@@ -92,6 +92,8 @@ public final class Session {
     progress.unreadable = context.unreadable.ranges
     progress.damagedDocuments = context.unreadable.documents.count
     progress.isPeerUnreadable = context.unreadable.isAtPeer
+    progress.withheldDocuments = context.withheld.count
+    progress.documentsWithheldByPeer = context.withheld.byPeer
     return progress
   }
 
@@ -258,7 +260,7 @@ public final class Session {
     try intake.applyNext()
     try intake.checkHold()
     intake.noteHeld()
-    try supply.checkAsked()
+    try supply.checkAsked(beside: statements.waitingBytes)
     intake.saveCursor()
     supply.isApplying = intake.applying != nil
     // What was asked just now leaves when this call is over.
@@ -272,6 +274,7 @@ public final class Session {
       supply.log.fellBehindAt = nil
       intake.tellAgain(after: place)
     }
+    context.tellWithheld()
     intake.tellSettled()
     statements.work(pieceBytes: supply.outgoing.window.pieceBytes(LinkTurns.pieceSpan))
     intake.sendAcknowledgement()

@@ -34,6 +34,7 @@ final class SessionContext {
   private var toldOversize: Set<DocumentKey> = []
   private var toldRefused: Set<TextKey> = []
   var unreadable = Unreadable()
+  var withheld = Withheld()
 
   init(
     id: UInt64, store: Store, gate: any SyncGate, shared: SessionShared, configuration: SessionConfiguration

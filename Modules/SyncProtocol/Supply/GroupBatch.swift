@@ -60,7 +60,7 @@ final class GroupBatch {
       check: summary?.check, tables: tables, limit: SyncLimits.documentBytes)
     guard let tooLarge else { return count(from: before) }
     let key = DocumentKey(collection: collection.id, id: DocumentID(trusted: id.copied))
-    context.tellOversize(key, in: collection.name, byteCount: tooLarge)
+    context.withhold(key, in: collection.name, byteCount: tooLarge)
   }
 
   /// Adds alike changes.

@@ -14,7 +14,7 @@ extension Supply {
       if leaves.isInUse { leaves.note(context.id, confirmed: .max) }
       return
     }
-    guard !context.unreadable.isAnywhere else {
+    guard !context.unreadable.isAnywhere, !context.withheld.isAnywhere else {
       if confirmedSequence != nil, leaves.isInUse { leaves.note(context.id, confirmed: 0) }
       return confirmedSequence = nil
     }

@@ -57,7 +57,12 @@ extension Supply {
       }
     if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
     guard goesOut, let byteCount = source.oversizeBytes(of: id) else { return goesOut }
-    context.tellOversize(source.key(of: id), in: source.collection.name, byteCount: byteCount)
+    // Who holds a copy is sent what it lacks.
+    if case .requested(let request) = inclusion, request.isHeld, byteCount <= SyncLimits.documentBytes {
+      context.withheld.remove(source.key(of: id))
+      return true
+    }
+    context.withhold(source.key(of: id), in: source.collection.name, byteCount: byteCount)
     return false
   }
 

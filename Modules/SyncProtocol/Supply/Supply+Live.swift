@@ -28,6 +28,7 @@ extension Supply {
       }
       guard let matcher = concern?.matcher else { continue }
       log.isMoved = true
+      if change.kind == .evict || !change.oversize { context.withheld.remove(change.key) }
       let matched = matcher.matches(change.id, change.before) && !Probe.defect(.leaveNotTold)
       let matches = matcher.matches(change.id, change.after)
       if !matches, matched || isOwn { watch.insert(change.key) }
@@ -36,8 +37,11 @@ extension Supply {
       else { continue }
       if matches || matched {
         guard !isAwaitingRound, !log.isBehind else { continue }
-        if change.oversize {
-          context.tellOversize(change.key, in: change.collection.name, byteCount: after.bytes.count)
+        if change.oversize, try !hasBase(change, matched) {
+          if matches {
+            context.withhold(change.key, in: change.collection.name, byteCount: after.bytes.count)
+          }
+          if let offer = offer(oversize: change, summary) { offers.append(offer) }
           continue
         }
         let place = Probe.defect(.groupSentInParts) ? groups.count : places.place(of: change.group)
@@ -132,6 +136,12 @@ extension Supply {
       LiveDocument(
         change: change, record: after, base: base, leaves: leaves, isHeld: isHeld,
         successor: successor, news: news))
+  }
+
+  /// Whether the peer has what a change builds on, so that it need not be sent the whole document.
+  private func hasBase(_ change: Change, _ matched: Bool) throws(SyncError) -> Bool {
+    guard matched, !change.wasOversize, let before = change.before else { return false }
+    return try !vector(of: before, change.sites).isEmpty
   }
 
   private func vector(of record: Record, _ sites: SiteTable) throws(SyncError) -> VersionVector {

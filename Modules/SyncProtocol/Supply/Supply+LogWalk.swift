@@ -194,7 +194,13 @@ extension Supply {
   private func announcement(
     _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView, _ source: Source
   ) throws -> AnnouncedDocument? {
-    guard source.oversizeBytes(of: id) == nil, let cleared = gatekeeper?.clear(source.collection.name) else {
+    guard let cleared = gatekeeper?.clear(source.collection.name) else { return nil }
+    if let byteCount = source.oversizeBytes(of: id) {
+      if source.matcher.matches(id, record) {
+        context.withhold(source.key(of: id), in: source.collection.name, byteCount: byteCount)
+      }
+      let hash = Fingerprint.hash(id: id, summary: summary)
+      send([DocumentOffer(cleared, item: DocumentHash(id: DocumentID(trusted: id.copied), hash: hash))])
       return nil
     }
     let leaves = !source.matcher.matches(id, record)

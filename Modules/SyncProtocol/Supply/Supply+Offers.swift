@@ -16,6 +16,14 @@ extension Supply {
     return isWatched ? offer : self.offer(offer)
   }
 
+  /// A document that is too large to be sent whole: who holds a copy asks for what it lacks.
+  func offer(oversize change: Change, _ summary: Summary) -> DocumentOffer? {
+    guard let cleared = gatekeeper?.clear(change.collection.name) else { return nil }
+    let id = change.id
+    return DocumentOffer(
+      cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)))
+  }
+
   /// Whether to make an offer now.
   func offer(_ offer: DocumentOffer) -> DocumentOffer? {
     switch watch.decide(offer) {

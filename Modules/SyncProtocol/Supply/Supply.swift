@@ -158,6 +158,7 @@ final class Supply {
     hasSettled = false
     confirmedSequence = nil
     if !interest.names.contains(where: concerns) { dropLive() }
+    context.withheld.removeAll()
     context.shared.leaves.note(context.id, interest, gatekeeper)
     // What the peer may hold, and up to where it was served, still holds for what has not changed.
     guard !isContinued else {
@@ -200,11 +201,11 @@ final class Supply {
   }
 
   /// Ends a session whose peer asks for more than there is room for, beside what others ask for.
-  func checkAsked() throws(SyncError) {
-    let (bytes, configuration) = (heldBytes, context.configuration)
+  func checkAsked(beside answerBytes: Int) throws(SyncError) {
+    let (bytes, configuration) = (heldBytes + answerBytes, context.configuration)
     guard
-      context.shared.memory.noteAsked(bytes, of: context.id, limit: configuration.allPeersMemoryBytes),
-      bytes <= configuration.peerMemoryBytes * 2
+      context.shared.memory.noteAsked(bytes, of: context.id, limit: configuration.allPeersMemoryBytes / 2),
+      bytes <= configuration.peerMemoryBytes
     else {
       throw SyncError(.limit, "What the peer asks for takes \(bytes) bytes, more than there is room for")
     }
@@ -281,6 +282,7 @@ final class Supply {
 
   /// Tells the peer that all it was found to lack has gone out.
   private func settle() {
+    context.tellWithheld()
     context.send(.settled) { $0.writeVarint(round) }
     guard !renewal.isOpen else { return }
     hasSettled = true

@@ -87,6 +87,7 @@ extension PeerNetwork {
       case .connected(let peer): state.sessions[id]?.connection.peer = peer
       case .caughtUp(let generation): state.sessions[id]?.connection.caughtUp = generation
       case .oversize, .refused, .groupSplit, .damaged, .unreadable, .unreadableLog, .unreadablePeer,
+        .withheldByPeer,
         .groupsForgotten, .overflow:
         break
       }

@@ -55,6 +55,11 @@ extension SyncEvent {
       )
     case .unreadablePeer:
       (.warning, "\(peer) cannot read all of its store: neither it nor this peer counts as caught up")
+    case .withheldByPeer(let documents):
+      (
+        .warning,
+        "\(peer) keeps \(documents) documents back that are too large to be sent: neither it nor this peer counts as caught up"
+      )
     case .groupsForgotten(let sequence):
       (
         .warning,

@@ -1,12 +1,8 @@
-import Dispatch
 import NIOConcurrencyHelpers
 import QueryEngine
 package import SyncProtocol
 
 extension SessionDriver {
-  /// Threads for statements of other peers, below those that sessions work on.
-  private static let queue = DispatchQueue(label: "dunlin.queries", qos: .utility, attributes: .concurrent)
-
   /// Asks the other peer to run a statement.
   package func ask(_ question: QueryQuestion) -> RemoteRows {
     let number = questions.withLockedValue { $0.newNumber() }
@@ -54,7 +50,7 @@ extension SessionDriver {
     // What a driver has nobody to answer with is refused by its configuration.
     guard let engine = setup.engine else { return }
     beginWork()
-    Self.queue.async { [self] in
+    QueryPool.execute { [self] in
       job.run(on: engine) { piece in post { $0.queried.append(piece) } }
       endWork()
     }

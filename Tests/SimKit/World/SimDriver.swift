@@ -68,7 +68,11 @@ package final class SimDriver {
   private var world: World { peer.world }
 
   /// Whether the peers have come as far as they can: beside damage neither is ever caught up.
-  var isMet: Bool { met != nil && (caughtUp != nil || session.progress.isAnythingUnreadable) }
+  var isMet: Bool {
+    met != nil
+      && (caughtUp != nil || session.progress.isAnythingUnreadable
+        || session.progress.isAnythingWithheld)
+  }
 
   /// Whether nothing waits to be done.
   var isSettled: Bool { inbox.isEmpty && applying.isEmpty && !isApplying && !isPumpDue && isMet }

@@ -184,6 +184,7 @@ struct GoldenMessages {
       ("renew", FrameCodec.frame(.renew) { _ in }),
       ("renewed", FrameCodec.frame(.renewed) { _ in }),
       ("unreadable", FrameCodec.frame(.unreadable) { _ in }),
+      ("withheld", FrameCodec.frame(.withheld) { $0.writeVarint(3) }),
       ("filter-wanted", FrameCodec.frame(.filterWanted) { $0.writeString("cars") }),
       (
         "bye",
