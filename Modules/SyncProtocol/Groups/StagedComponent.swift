@@ -69,10 +69,14 @@ struct StagedComponent {
     head.write(sender)
     let bytes = head.bytes + group.block[group.range]
     let first = Self.firstPiece(of: part)
-    // A peer puts aside no more than its part of what all may.
+    // A peer puts aside no more than its part of what all may, beside others.
     let pieces =
       try transaction.stagedParts(of: id).count + bytes.count / WriteTransaction.stagedPartBytes + 1
-    guard pieces * WriteTransaction.stagedPartBytes <= transaction.stagedLimit / 4 else { return false }
+    if pieces * WriteTransaction.stagedPartBytes > transaction.stagedLimit / 4,
+      try !transaction.stagedIDs().subtracting([id]).isEmpty
+    {
+      return false
+    }
     var piece = first
     for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: WriteTransaction.stagedPartBytes) {
       let end = min(start + WriteTransaction.stagedPartBytes, bytes.endIndex)

@@ -113,7 +113,14 @@ private final class Peer {
     take(session.subscriptionsChanged(queries.compactMap { $0 }, now: .zero))
   }
 
-  func receive(_ bytes: [UInt8]) { take(session.receive(bytes, now: .seconds(1))) }
+  func receive(_ bytes: [UInt8]) {
+    take(session.receive(bytes, now: .seconds(1)))
+    // Whatever the bytes unfold to: what a session may hold, and one small group, which takes 86 times its bytes at most.
+    let most = SessionConfiguration(kind: .small).peerMemoryBytes / 2 + 86 * SyncLimits.smallGroupBytes
+    precondition(session.footprint.heldBytes <= most, "\(session.footprint.heldBytes) bytes are held")
+    // What is put off goes on with each call, until it is looked at or waits for what is applied.
+    precondition(session.isClosed || session.isHolding || session.footprint.unreadBytes == 0)
+  }
 
   func takeSent() -> [UInt8] {
     defer { sent = [] }
