@@ -16,4 +16,6 @@ public enum Action: Sendable {
   case wake(after: Duration)
   /// Call `Session.nudged` of these other sessions of the store.
   case nudge([UInt64])
+  /// Decide about the peer, beside the other sessions that there are.
+  case admission(AdmissionAction)
 }

@@ -37,6 +37,10 @@ public struct SessionConfiguration: Sendable {
 
   /// Whether both ends of the link are on one machine.
   package var isLocal = false
+  /// Whether the peer made the connection: then it says hello first, and is answered once it is admitted.
+  package var isIncoming = false
+  /// Whether the driver decides, once the peer has said hello, if the session goes on.
+  package var asksForAdmission = false
 
   /// What a peer that says nothing of its silence has.
   public static let usualSilence = Duration.seconds(30)

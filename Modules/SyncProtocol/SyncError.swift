@@ -19,6 +19,8 @@ public struct SyncError: Error, Hashable, Sendable {
     /// The peers belong to different applications.
     public static let appMismatch = Code(rawValue: "appMismatch")
     /// Both peers write under one site id: one is a copy of the other, or both are the same.
+    ///
+    /// Or the peer has the site of one that is connected over another link, and answers there.
     public static let siteClash = Code(rawValue: "siteClash")
     /// Another store writes under this one's site id: this store is to take a new one before it goes on.
     public static let cloned = Code(rawValue: "cloned")
@@ -45,6 +47,11 @@ public struct SyncError: Error, Hashable, Sendable {
     self.message = message
     self.offset = offset
   }
+}
+
+extension SyncError {
+  /// The reason of a session that this end closes in the usual way.
+  public static let closedHere = SyncError(.closed, "The session was closed")
 }
 
 extension SyncError: CustomStringConvertible {

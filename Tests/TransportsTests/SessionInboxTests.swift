@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import QueryEngine
+import SyncProtocol
 import Synchronization
 import Testing
 
@@ -99,8 +100,8 @@ import Testing
     #expect(inbox.post { $0.nudged = true })
     #expect(inbox.take(keepingTurn: true).input?.nudged == true)
     guard case .nothing = inbox.take(keepingTurn: true) else { throw Surprise() }
-    #expect(!inbox.post { $0.closing = true })
-    #expect(inbox.take(keepingTurn: false).input?.closing == true)
+    #expect(!inbox.post { $0.closing = .closedHere })
+    #expect(inbox.take(keepingTurn: false).input?.closing == .closedHere)
     guard case .turnGiven = inbox.take(keepingTurn: false) else { throw Surprise() }
     // The next one to put something in has it.
     #expect(inbox.post { $0.isDue = true })

@@ -27,20 +27,28 @@ extension Session {
     guard hello.appID.isSame(as: context.configuration.appID) else {
       throw SyncError(.appMismatch, "The peer belongs to another application")
     }
-    guard hello.site != context.store.site else { return doubtSite() }
+    guard hello.site != context.store.site else { return try doubtSite() }
     supply.outgoing.begin(helloDelay: context.now - startedAt)
     context.peerHighest = hello.highest
     context.peerSilence = hello.silence ?? SessionConfiguration.usualSilence
-    try open(
-      with: PeerInfo(
-        kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version))
+    let peer = PeerInfo(
+      kind: hello.kind, name: hello.peerName, site: hello.site, logEpoch: hello.logEpoch, version: version)
+    guard context.configuration.asksForAdmission else { return try begin(with: peer, hello) }
+    state = .met(hello, peer)
+    context.ask(.admission(.met(peer)))
+  }
+
+  /// Begins the conversation proper.
+  func begin(with peer: PeerInfo, _ hello: Hello) throws(SyncError) {
+    if !hasSaidHello { try sendHello() }
+    try open(with: peer)
     try tellLaterWrites(than: hello)
   }
 
   /// Ends a silent conversation, and keeps a quiet one alive.
   func checkTime(_ now: Duration) throws(SyncError) {
     switch state {
-    case .idle, .closed: return
+    case .idle, .met, .closed: return
     case .awaitingHello(let deadline), .doubtingSite(let deadline):
       guard now < deadline else { throw SyncError(.timeout, "The peer did not say hello in time") }
     case .open:
@@ -58,11 +66,14 @@ extension Session {
         throw SyncError(.timeout, "The peer has answered nothing that it was asked for \(patience)")
       }
       statements.checkTime(now)
-      if now - context.lastSent >= context.pingInterval, !Probe.defect(.pingNotSent) {
-        let nonce = context.configuration.random()
-        context.send(.ping) { $0.writeFixed(nonce) }
-      }
+      checkSignOfLife(now)
+      if now - context.lastSent >= context.pingInterval, !Probe.defect(.pingNotSent) { ping() }
     }
+  }
+
+  func ping() {
+    let nonce = context.configuration.random()
+    context.send(.ping) { $0.writeFixed(nonce) }
   }
 
   /// Looks whether the peer acknowledges and answers: one that only pings would hold its memory here for ever.

@@ -16,9 +16,13 @@ extension Session {
   /// Whether the peer has to wait before more of its bytes are looked at.
   package var isHolding: Bool { !backlog.isEmpty || isFull }
 
-  /// Whether too much of what it has sent waits to be applied.
+  /// Whether too much of what it has sent waits to be applied, or the peer is to be admitted first.
   var isFull: Bool {
-    if case .open = state { intake.isFull } else { false }
+    switch state {
+    case .open: intake.isFull
+    case .met: true
+    case .idle, .awaitingHello, .doubtingSite, .closed: false
+    }
   }
 
   /// Cuts the stream into frames and takes each where it lies; what is copied is a frame that comes in pieces.
@@ -104,13 +108,16 @@ extension Session {
     let type = FrameType(rawValue: rawType)
     var reader = ByteReader(payload)
     switch (state, type) {
-    case (.idle, _), (.closed, _): return
+    case (.idle, _), (.met, _), (.closed, _): return
     case (.awaitingHello, .hello?):
       let hello = try decode { () throws(CodecError) in try Hello(from: &reader) }
       try run { () throws(SyncError) in try meet(hello) }
     case (.awaitingHello, .bye?), (.doubtingSite, .bye?), (.open, .bye?):
       let code = try decode { () throws(CodecError) in try reader.readString(limit: 64) }
       let message = try decode { () throws(CodecError) in try reader.readString(limit: 4_096) }
+      if case .awaitingHello = state, !reader.isAtEnd {
+        admission.refusedBy = try decode { () throws(CodecError) in try reader.readSite() }
+      }
       throw .session(SyncError(.peerClosed, "The peer ended the session: \(message) (\(code))"))
     case (.awaitingHello, _): throw .session(SyncError(.outOfOrder, "The first frame is not hello"))
     case (.doubtingSite, .run?):

@@ -7,7 +7,8 @@ import DocStore
 /// session with `cloned`: the driver gives the store a new site, and dials again.
 extension Session {
   /// Asks a peer that has this store's site who it is: another process, or this one, which has dialed itself.
-  func doubtSite() {
+  func doubtSite() throws(SyncError) {
+    if !hasSaidHello { try sendHello() }
     state = .doubtingSite(deadline: context.now + context.configuration.helloDeadline)
     let incarnation = context.store.incarnation
     context.send(.run) { $0.writeFixed(incarnation) }

@@ -14,6 +14,8 @@ public final class Session {
   enum State {
     case idle
     case awaitingHello(deadline: Duration)
+    /// The peer has said hello, and the driver has not decided yet whether the session goes on.
+    case met(Hello, PeerInfo)
     /// The peer has this store's site: whether it is a twin or this very process is being asked.
     case doubtingSite(deadline: Duration)
     case open
@@ -42,6 +44,7 @@ public final class Session {
   /// When the driver will call, whatever happens.
   private var wakeAt: Duration?
   private var answeredPings = 0
+  var admission = Admission()
 
   /// Prepares a session; nothing happens before ``start(now:)``.
   ///
@@ -111,14 +114,14 @@ public final class Session {
     set { context.stepLength = newValue }
   }
 
-  /// Says hello.
+  /// Says hello, unless the peer has to say it first.
   public func start(now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .idle = state else { return }
       lastReceived = now
       startedAt = now
       state = .awaitingHello(deadline: now + context.configuration.helloDeadline)
-      try sendHello()
+      if !context.configuration.isIncoming { try sendHello() }
     }
   }
 
@@ -132,6 +135,7 @@ public final class Session {
     context.statistics.bytesReceived += UInt64(bytes.byteCount)
     do throws(SyncError) {
       try take(bytes)
+      noteSignOfLife()
     } catch {
       return finish(error)
     }
@@ -210,8 +214,8 @@ public final class Session {
   public func writable(now: Duration) -> [Action] { step(now) { () throws(SyncError) in } }
 
   /// Ends the session with a word to the peer.
-  public func close(now: Duration) -> [Action] {
-    step(now) { () throws(SyncError) in throw SyncError(.closed, "The session was closed") }
+  public func close(_ reason: SyncError = .closedHere, now: Duration) -> [Action] {
+    step(now) { () throws(SyncError) in throw reason }
   }
 
   /// Runs one input, then whatever work it made possible.
@@ -297,7 +301,7 @@ public final class Session {
   private func arm() {
     let next: Duration
     switch state {
-    case .idle, .closed: return
+    case .idle, .met, .closed: return
     case .awaitingHello(let deadline), .doubtingSite(let deadline): next = deadline
     case .open:
       if intake.hasWork || supply.hasWork || !backlog.isEmpty && !isFull {
@@ -310,7 +314,7 @@ public final class Session {
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
           intake.announcementsTime, intake.bulkTime, intake.cursorTime, supply.markTime,
-          supply.waitsUntil, statements.deadline,
+          supply.waitsUntil, statements.deadline, admission.lifeDeadline,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }
@@ -322,9 +326,11 @@ public final class Session {
   private func fail(_ error: SyncError) {
     if case .open = state { intake.saveLastCursor() }
     if error.code != .peerClosed {
+      let site = siteForRefusal
       context.send(.bye) { out in
         out.writeString(error.code.rawValue)
         out.writeString(error.code == .storage ? "The store failed" : error.message)
+        if let site { out.write(site) }
       }
     }
     state = .closed(error)

@@ -83,6 +83,9 @@ extension SessionDriver {
     if let lost = input.lostThrough {
       guard perform(session.lostCommits(through: lost, now: clock.now)) else { return false }
     }
+    if input.isAdmitted {
+      guard perform(session.admit(now: clock.now)) else { return false }
+    }
     var told = 0
     for (count, queries) in input.subscriptions {
       guard tell(input.commits[told..<count]), perform(session.subscriptionsChanged(queries, now: clock.now))
@@ -116,7 +119,10 @@ extension SessionDriver {
     for piece in input.queried {
       guard perform(session.queried(piece, now: clock.now)) else { return false }
     }
-    if input.closing, !perform(session.close(now: clock.now)) { return false }
+    if let patience = input.signOfLife {
+      guard perform(session.askForSignOfLife(within: patience, now: clock.now)) else { return false }
+    }
+    if let reason = input.closing, !perform(session.close(reason, now: clock.now)) { return false }
     if let error = input.linkEnd {
       end(.link(error))
       return false
@@ -146,6 +152,7 @@ extension SessionDriver {
       case .wake(let delay):
         if delay > .zero { timer.wake(after: delay) } else { turn.wantsMore = true }
       case .nudge(let sessions): setup.nudges.nudge(sessions)
+      case .admission(let action): tell(action)
       }
     }
     if !pieces.isEmpty { line.write(pieces) }

@@ -68,6 +68,7 @@ public final class SessionDriver: Sendable {
   /// Used only by whoever has the turn.
   let turn: SessionTurn
   private let onEvent: @Sendable (SyncEvent) -> Void
+  weak let host: (any SessionHost)?
   private let state = NIOLockedValueBox(State())
   let questions = NIOLockedValueBox(OpenQuestions())
 
@@ -79,18 +80,31 @@ public final class SessionDriver: Sendable {
   ///   - setup: The store and what a session asks.
   ///   - subscriptions: What to pull from the peer, until `subscribe` says otherwise.
   ///   - onEvent: Hears of events in their order, one at a time, on the session's thread; must be quick.
-  public init(
+  public convenience init(
     id: UInt64, link: any Link, setup: Setup, subscriptions: [SubscriptionQuery] = [],
     onEvent: @escaping @Sendable (SyncEvent) -> Void = { _ in }
+  ) {
+    self.init(
+      id: id, link: link, setup: setup, subscriptions: subscriptions, isIncoming: false, host: nil,
+      onEvent: onEvent)
+  }
+
+  /// Prepares a session; the peer says hello first where `isIncoming`, and `host` decides about it.
+  init(
+    id: UInt64, link: any Link, setup: Setup, subscriptions: [SubscriptionQuery], isIncoming: Bool,
+    host: (any SessionHost)?, onEvent: @escaping @Sendable (SyncEvent) -> Void
   ) {
     self.id = id
     self.link = link
     self.setup = setup
     self.onEvent = onEvent
+    self.host = host
     line = (link as? any DrivenLink) ?? LinkPump(link)
     timer = SessionTimer(clock: setup.clock)
     var configuration = setup.configuration
     configuration.isLocal = line.isLocal
+    configuration.isIncoming = isIncoming
+    configuration.asksForAdmission = host != nil
     turn = SessionTurn(
       Session(
         id: id, store: setup.store, gate: setup.gate, shared: setup.shared, configuration: configuration))
@@ -115,9 +129,7 @@ public final class SessionDriver: Sendable {
   }
 
   /// Asks for an orderly end; `run` returns soon after.
-  public func close() {
-    post { $0.closing = true }
-  }
+  public func close() { close(.closedHere) }
 
   /// Runs the session to its end and closes the link; call it once.
   ///
@@ -190,6 +202,7 @@ public final class SessionDriver: Sendable {
   /// Ends the session; for whoever has the turn, which is not given back.
   func end(_ end: SessionEnd) {
     inbox.discard()
+    host?.over(id)
     endQuestions()
     turn.session.cancelQueries()
     state.withLockedValue { $0.end = end }

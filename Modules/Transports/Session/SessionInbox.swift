@@ -30,7 +30,12 @@ package final class SessionInbox: Sendable {
     package var isDue = false
     package var chunks: [[UInt8]] = []
     package var linkEnd: LinkError?
-    package var closing = false
+    /// Why the session is to end.
+    package var closing: SyncError?
+    /// The peer that has said hello is let in.
+    package fileprivate(set) var isAdmitted = false
+    /// How long the peer has for a sign of life.
+    package var signOfLife: Duration?
     package var cancelled = false
 
     /// Takes note of what is pulled from now on; of sets with no commit between them the last one counts.
@@ -55,6 +60,7 @@ package final class SessionInbox: Sendable {
     var isTaken = false
     var chunkBytes = 0
     var commitBytes = 0
+    var holdsChunks = false
     var discards = false
   }
 
@@ -75,6 +81,19 @@ package final class SessionInbox: Sendable {
       Self.post(&state) { state in
         state.input.chunks.append(chunk)
         state.chunkBytes += chunk.count
+      }
+    }
+  }
+
+  /// Keeps what the link receives, and hands none of it out before the peer is admitted.
+  func holdChunks() { state.withLockedValue { $0.holdsChunks = true } }
+
+  /// Puts in that the peer is admitted.
+  func postAdmission() -> Bool {
+    state.withLockedValue { state in
+      Self.post(&state) { state in
+        state.holdsChunks = false
+        state.input.isAdmitted = true
       }
     }
   }
@@ -134,6 +153,11 @@ package final class SessionInbox: Sendable {
       }
       state.isEmpty = true
       state.commitBytes = 0
+      if state.holdsChunks {
+        swap(&input.chunks, &state.input.chunks)
+      } else {
+        state.chunkBytes = 0
+      }
       return .input(input)
     }
   }

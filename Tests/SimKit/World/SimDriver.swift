@@ -190,6 +190,7 @@ package final class SimDriver {
       case .query: break
       case .wake(let delay): wake(delay)
       case .nudge(let sessions): peer.nudge(sessions)
+      case .admission: break
       }
     }
     if inbox.writable { awake() }

@@ -19,6 +19,8 @@ final class RawPeer {
   /// Whether a session that has more to do is called at once, again and again.
   var ticksAtOnce = true
   var nudged: [UInt64] = []
+  /// What was asked about the peer, which nobody answers.
+  var admissions: [AdmissionAction] = []
   /// The number of the next frame that the subject is sent; `nil` before the first.
   private var nextNumber: UInt32?
   /// What came of the statement that the other peer was asked to run.
@@ -150,6 +152,7 @@ final class RawPeer {
       case .query(.run): break
       case .wake(let delay): if delay == .zero, ticksAtOnce { perform(session.tick(now: now)) }
       case .nudge(let sessions): nudged += sessions
+      case .admission(let action): admissions.append(action)
       }
     }
   }
