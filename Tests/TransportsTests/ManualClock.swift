@@ -43,6 +43,11 @@ final class ManualClock: Clock {
     if !slept { throw CancellationError() }
   }
 
+  /// How long the one sleeps that wakes first.
+  var nextDelay: Duration? {
+    state.withLock { state in state.sleepers.values.map { $0.deadline - state.now }.min() }
+  }
+
   /// Moves the time on and wakes whom it reaches.
   func advance(by duration: Duration) {
     let woken = state.withLock { state in

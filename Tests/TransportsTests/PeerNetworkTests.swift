@@ -92,25 +92,6 @@ import Transports
     await peer.end()
   }
 
-  @Test func `peers that dial each other keep one connection, the same at both ends`() async throws {
-    let (left, right) = (try TestPeer("left"), try TestPeer("right"))
-    try left.network.start()
-    try right.network.start()
-    let leftPort = try #require(try left.network.listen())
-    let rightPort = try #require(try right.network.listen())
-    left.network.connect(host: "127.0.0.1", port: rightPort)
-    right.network.connect(host: "127.0.0.1", port: leftPort)
-    let kept: PeerConnection.Direction = left.store.site < right.store.site ? .outgoing : .incoming
-    try await left.wait { $0.count == 1 && $0[0].peer != nil && $0[0].direction == kept }
-    try await right.wait { $0.count == 1 && $0[0].peer != nil && $0[0].direction != kept }
-    left.network.subscribe(to: try everything("things"))
-    try await right.fill("things", 0..<5)
-    try await left.wait { try left.documents("things").count == 5 }
-    #expect(left.network.connections.count == 1)
-    await left.end()
-    await right.end()
-  }
-
   @Test func `a peer that comes back on the same port is found again`() async throws {
     let (left, right) = (try TestPeer("left"), try TestPeer("right"))
     right.network.subscribe(to: try everything("things"))

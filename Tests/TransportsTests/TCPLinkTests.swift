@@ -5,9 +5,9 @@ import Transports
 @Suite(.timeLimit(.minutes(5))) struct TCPLinkTests {
   /// Both ends of a connection over loopback, and what keeps them.
   private func connected(
-    _ options: TCPOptions = TCPOptions()
+    _ options: TCPOptions = TCPOptions(), limits: ConnectionLimits = ConnectionLimits()
   ) async throws -> (client: TCPLink, server: TCPLink, listener: TCPListener) {
-    let listener = try await TCPListener.bind(options: options)
+    let listener = try await TCPListener.bind(options: options, limits: limits)
     let client = try await TCPConnector(host: "127.0.0.1", port: listener.port, options: options).connect()
     var links = listener.links.makeAsyncIterator()
     let server = try #require(await links.next(isolation: #isolation))
@@ -120,12 +120,13 @@ import Transports
     }
   }
 
-  @Test func `a listener closes connections beyond its limit and takes new ones when others have gone`()
-    async throws
-  {
-    var options = TCPOptions()
-    options.maximumConnections = 1
-    let (client, server, listener) = try await connected(options)
+  @Test(arguments: [\ConnectionLimits.halfOpen, \ConnectionLimits.halfOpenByAddress])
+  func `a listener closes connections beyond its limits and takes new ones when others have gone`(
+    _ limit: any WritableKeyPath<ConnectionLimits, Int> & Sendable
+  ) async throws {
+    var limits = ConnectionLimits()
+    limits[keyPath: limit] = 1
+    let (client, server, listener) = try await connected(limits: limits)
     let connector = TCPConnector(host: "127.0.0.1", port: listener.port)
     let second = try await connector.connect()
     // Closed by the listener: the end, in order or not, comes without a byte.
@@ -139,6 +140,11 @@ import Transports
     let accepted = try #require(await links.next(isolation: #isolation))
     try await third.send([[7]])
     #expect(try await accepted.receive() == [7])
+    // One that is admitted counts no more, until it is closed.
+    accepted.admitted()
+    let fourth = try await connector.connect()
+    #expect(await links.next(isolation: #isolation) != nil)
+    fourth.close(LinkError(.closed, "done"))
     await listener.close()
   }
 

@@ -25,7 +25,7 @@ final class TestPeer: Sendable {
 
   init(
     _ name: String, appID: String = "test", kind: PeerKind = .small, clock: TransportClock = .continuous,
-    twinOf original: TestPeer? = nil
+    twinOf original: TestPeer? = nil, _ configure: (inout PeerNetwork.Options) -> Void = { _ in }
   ) throws {
     directory = try TemporaryDirectory()
     var storeOptions = StoreOptions()
@@ -42,6 +42,9 @@ final class TestPeer: Sendable {
     var options = PeerNetwork.Options()
     options.backoff = Backoff(initial: .milliseconds(5), longest: .milliseconds(50))
     options.logger = Logger(label: name) { _ in SwiftLogNoOpLogHandler() }
+    options.limits.signOfLife = .seconds(60)
+    options.limits.crossing = .seconds(60)
+    configure(&options)
     network = PeerNetwork(setup: setup, options: options)
   }
 
@@ -57,8 +60,9 @@ final class TestPeer: Sendable {
     try FileManager.default.copyItem(atPath: files, toPath: copy)
   }
 
-  /// Ends everything in the right order.
-  func end() async {
+  /// Ends everything in the right order, behind peers that are played by hand.
+  func end(after others: HandPeer...) async {
+    for other in others { other.hangUp() }
     await network.stop()
     store.close()
   }
@@ -108,6 +112,11 @@ final class TestPeer: Sendable {
     continuation.yield()
     for await _ in commits where try condition() { return }
     throw CancellationError()
+  }
+
+  /// Waits until the network has met so many peers, and no more connections than these are there.
+  func wait(forPeers names: Set<String>) async throws {
+    try await wait { $0.count == names.count && Set($0.compactMap { $0.peer?.name }) == names }
   }
 
   /// Waits until the network's connections are as `condition` says.

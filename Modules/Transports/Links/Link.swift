@@ -33,6 +33,14 @@ public protocol Link: AnyObject, Sendable {
   ///
   /// Closing again has no effect.
   func close(_ reason: LinkError)
+
+  /// Says that the peer at the other end has said who it is and has a session: a link that a listener counted among those
+  /// that wait for that counts there no more.
+  func admitted()
+}
+
+extension Link {
+  public func admitted() {}
 }
 
 /// The two ends of a link, in words.

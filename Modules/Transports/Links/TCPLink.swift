@@ -11,10 +11,18 @@ public final class TCPLink: Link {
   private let outbound: BytePipe
   private let counters = NIOLockedValueBox(LinkStatistics())
   private let handler: NIOLoopBound<TCPLinkHandler>
+  /// Where its other end is, as far as limits go.
+  let origin: ConnectionOrigin
+  /// Where it counts until its peer is admitted; `nil` for one that was dialed here.
+  private let place: HalfOpenPlace?
 
   /// Puts the link's handler on a channel that is being made; must run on the channel's event loop.
-  init(_ channel: any Channel, options: TCPOptions, address: String? = nil) throws {
+  init(_ channel: any Channel, options: TCPOptions, address: String? = nil, place: HalfOpenPlace? = nil)
+    throws
+  {
     self.channel = channel
+    self.place = place
+    origin = ConnectionOrigin(channel.remoteAddress)
     // A channel reads again when somebody asks it to; the handler lets that through while there is room.
     inbound = BytePipe(bound: options.inboundBytes, onRoom: { channel.read() })
     outbound = BytePipe(bound: options.outboundBytes)
@@ -28,6 +36,8 @@ public final class TCPLink: Link {
   deinit { channel.close(promise: nil) }
 
   public var statistics: LinkStatistics { counters.withLockedValue { $0 } }
+
+  public func admitted() { place?.leave() }
 
   public func receive() async throws(LinkError) -> [UInt8]? {
     let bytes = try await inbound.read()
@@ -59,6 +69,7 @@ public final class TCPLink: Link {
   }
 
   public func close(_ reason: LinkError) {
+    place?.comeBack()
     inbound.fail(reason)
     outbound.fail(reason)
     channel.close(promise: nil)
@@ -96,6 +107,7 @@ extension TCPLink: DrivenLink {
   }
 
   func finishWriting() {
+    place?.comeBack()
     channel.close(mode: .output, promise: nil)
   }
 }

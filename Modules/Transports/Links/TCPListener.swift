@@ -4,8 +4,9 @@ import NIOPosix
 
 /// Waits for peers on one TCP port.
 ///
-/// At most `TCPOptions.maximumConnections` links are open at a time; a connection beyond them is closed as soon as it
-/// arrives, so that a flood costs a socket for a moment and never memory.
+/// At most `ConnectionLimits.halfOpen` links wait for their peer's hello, and `halfOpenByAddress` of one address; a
+/// connection beyond them is closed as soon as it arrives, so that a flood costs a socket for a moment and never memory.
+/// `Link.admitted` says that a link waits no more.
 public final class TCPListener: Sendable {
   /// The host that was asked for.
   public let host: String
@@ -22,15 +23,17 @@ public final class TCPListener: Sendable {
   /// - Parameters:
   ///   - host: The name or address to listen on: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
   ///   - port: The port, 0 for any free one.
-  ///   - options: The bounds of the listener and of its links.
+  ///   - options: The bounds of its links.
+  ///   - limits: How many links may wait for their peer's hello.
   /// - Returns: The listener, with the port it got.
   /// - Throws: `portInUse`, `permissionDenied`, `unreachable` or `system`, naming host and port.
   public static func bind(
-    host: String = "127.0.0.1", port: Int = 0, options: TCPOptions = TCPOptions()
+    host: String = "127.0.0.1", port: Int = 0, options: TCPOptions = TCPOptions(),
+    limits: ConnectionLimits = ConnectionLimits()
   ) async throws(LinkError) -> TCPListener {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
-      let channel = try await begin(host, port, options, arrivals).get()
+      let channel = try await begin(host, port, options, HalfOpenConnections(limits), arrivals).get()
       return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
@@ -42,15 +45,16 @@ public final class TCPListener: Sendable {
   /// - Parameters:
   ///   - host: The name or address to listen on.
   ///   - port: The port, 0 for any free one.
-  ///   - options: The bounds of the listener and of its links.
+  ///   - options: The bounds of its links.
+  ///   - halfOpen: Where links count that wait for their peer's hello.
   /// - Returns: The listener, with the port it got.
   /// - Throws: As `bind`.
-  public static func bindBlocking(
-    host: String = "127.0.0.1", port: Int = 0, options: TCPOptions = TCPOptions()
+  package static func bindBlocking(
+    host: String = "127.0.0.1", port: Int = 0, options: TCPOptions, halfOpen: HalfOpenConnections
   ) throws(LinkError) -> TCPListener {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
-      let channel = try begin(host, port, options, arrivals).wait()
+      let channel = try begin(host, port, options, halfOpen, arrivals).wait()
       return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
@@ -58,15 +62,14 @@ public final class TCPListener: Sendable {
   }
 
   private static func begin(
-    _ host: String, _ port: Int, _ options: TCPOptions, _ arrivals: AsyncStream<TCPLink>.Continuation
+    _ host: String, _ port: Int, _ options: TCPOptions, _ halfOpen: HalfOpenConnections,
+    _ arrivals: AsyncStream<TCPLink>.Continuation
   ) throws(LinkError) -> EventLoopFuture<any Channel> {
     guard (0...65_535).contains(port) else {
       throw LinkError(
         .unreachable, "Cannot listen on \(hostPort(host, port)): a port is a number from 0 to 65535")
     }
     try TCP.checkDescriptors("Cannot listen on \(hostPort(host, port))")
-    // The count of open links bounds the stream of arrivals.
-    let open = OpenCount(limit: options.maximumConnections)
     return ServerBootstrap(group: TCP.group)
       .serverChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
@@ -84,9 +87,12 @@ public final class TCPListener: Sendable {
       .childChannelOption(.writeBufferWaterMark, value: TCP.waterMark)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          guard open.enter() else { throw LinkError(.closed, "Too many connections") }
-          channel.closeFuture.whenComplete { _ in open.leave() }
-          arrivals.yield(try TCPLink(channel, options: options))
+          // Those that count here bound the stream of arrivals.
+          guard let place = halfOpen.enter(from: ConnectionOrigin(channel.remoteAddress)) else {
+            throw LinkError(.closed, "Too many connections")
+          }
+          channel.closeFuture.whenComplete { _ in place.end() }
+          arrivals.yield(try TCPLink(channel, options: options, place: place))
         }
       }
       .bind(host: host, port: port)
@@ -126,22 +132,4 @@ public final class TCPListener: Sendable {
     channel.close(promise: nil)
     _ = try? channel.closeFuture.wait()
   }
-}
-
-/// How many links of a listener are open.
-private final class OpenCount: Sendable {
-  private let count = NIOLockedValueBox(0)
-  private let limit: Int
-
-  init(limit: Int) { self.limit = limit }
-
-  func enter() -> Bool {
-    count.withLockedValue { count in
-      guard count < limit else { return false }
-      count += 1
-      return true
-    }
-  }
-
-  func leave() { count.withLockedValue { $0 -= 1 } }
 }

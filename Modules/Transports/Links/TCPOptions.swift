@@ -6,8 +6,6 @@ public struct TCPOptions: Sendable {
   public var inboundBytes = 1 << 20
   /// Bytes that wait to be sent, above which a sender waits.
   public var outboundBytes = 512 << 10
-  /// Connections that a listener keeps open at once; one more is closed as soon as it arrives.
-  public var maximumConnections = 256
   /// Hears of connections that could not be accepted, for want of file descriptors above all; the listener pauses then.
   public var acceptFailed: @Sendable (LinkError) -> Void = { _ in }
 

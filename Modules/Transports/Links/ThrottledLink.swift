@@ -31,6 +31,8 @@ public final class ThrottledLink: Link {
     link.close(LinkError(.closed, "The link was let go"))
   }
 
+  public func admitted() { link.admitted() }
+
   public func receive() async throws(LinkError) -> [UInt8]? { try await inbound.read() }
 
   public func send(_ pieces: [[UInt8]]) async throws(LinkError) { try await outbound.write(pieces) }

@@ -16,7 +16,14 @@ struct NetworkState {
     let driver: SessionDriver
     /// The address that it was dialed at, for a connection that this network keeps up.
     let dialed: Address?
+    let startedAt: Duration
+    let origin: ConnectionOrigin
+    /// For who waits for its end.
+    let served: ServedSession
     var connection: PeerConnection
+    var standing = Standing.awaitingHello
+    /// Whether the peer was known when it came.
+    var isKnown = false
 
     /// The connection with figures of this moment.
     var current: PeerConnection {
@@ -27,6 +34,8 @@ struct NetworkState {
     }
   }
 
+  let limits: ConnectionLimits
+  var knownPeers: KnownPeers
   var isRunning = false
   var listening: [Address] = []
   var connecting: [Address] = []
@@ -46,9 +55,14 @@ struct NetworkState {
   var lastRenewal: Duration?
   private var lastID: UInt64 = 0
 
+  init(_ limits: ConnectionLimits) {
+    self.limits = limits
+    knownPeers = KnownPeers(limit: limits.knownPeers)
+  }
+
   /// Whether a session with the peer runs.
   func isConnected(to site: SiteID) -> Bool {
-    sessions.values.contains { $0.connection.peer?.site == site }
+    sessions.values.contains { $0.admittedPeer?.site == site }
   }
 
   /// A number that names nothing else in this network.

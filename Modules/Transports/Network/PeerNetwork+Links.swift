@@ -35,7 +35,8 @@ extension PeerNetwork {
       // It goes on for as long as no descriptor is free, and would fill the log.
       logger.log(level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again soon")
     }
-    let listener = try TCPListener.bindBlocking(host: address.host, port: address.port, options: tcp)
+    let listener = try TCPListener.bindBlocking(
+      host: address.host, port: address.port, options: tcp, halfOpen: halfOpen)
     state.withLockedValue { $0.listeners.append(listener) }
     let accepting = spawn { network in
       for await link in listener.links { network.serve(link, .incoming) }
@@ -61,8 +62,8 @@ extension PeerNetwork {
         course.connected()
         guard let (session, task) = network.serve(link, .outgoing, dialed: address) else { return false }
         await task.value
-        await network.waitForOtherConnections(to: session.site)
-        return session.wasOfUse
+        let waited = await network.waitForOtherConnections(to: session.site)
+        return session.wasOfUse(network.options.backoff) || waited >= network.options.backoff.resetAfter
       }
     }
   }
@@ -77,8 +78,11 @@ extension PeerNetwork {
   }
 
   /// Waits while another connection to the peer stands: dialing again would make a second one.
-  private func waitForOtherConnections(to site: SiteID?) async {
-    guard let site else { return }
+  ///
+  /// - Returns: For how long.
+  private func waitForOtherConnections(to site: SiteID?) async -> Duration {
+    guard let site else { return .zero }
+    let start = setup.clock.now
     let latch = Latch()
     let id = state.withLockedValue { state in
       let id = state.newID()
@@ -87,6 +91,7 @@ extension PeerNetwork {
     }
     while !Task.isCancelled, state.withLockedValue({ $0.isConnected(to: site) }) { await latch.wait() }
     _ = state.withLockedValue { $0.parked.removeValue(forKey: id) }
+    return setup.clock.now - start
   }
 
   /// Tells everyone who listens.

@@ -11,8 +11,7 @@ extension PeerNetwork {
   /// - Returns: The rows to come; `nil` when the peer is not connected.
   package func ask(_ question: QueryQuestion, of peer: String) -> RemoteRows? {
     let driver = state.withLockedValue { state in
-      state.sessions.values.filter { $0.connection.peer?.site.description == peer }
-        .min { $0.connection.id < $1.connection.id }?.driver
+      state.sessions.values.first { $0.admittedPeer?.site.description == peer }?.driver
     }
     return driver?.ask(question)
   }

@@ -6,12 +6,15 @@ import SyncProtocol
 /// All connections of one store: listens, connects, and runs a session on each link.
 ///
 /// Addresses and subscriptions may be given before `start` and while it runs; they survive a `stop`. Two peers that
-/// both connect to each other keep one of the two connections, the same at both ends.
+/// both connect to each other keep one of the two connections, the same at both ends; while a peer is connected and
+/// answers, nobody else takes its place.
 public final class PeerNetwork: Sendable {
   /// How a network behaves.
   public struct Options: Sendable {
     /// How TCP links are made and bounded.
     public var tcp = TCPOptions()
+    /// How many connections there may be, and whose.
+    public var limits = ConnectionLimits()
     /// The delays between attempts to connect.
     public var backoff = Backoff()
     /// Takes what a person should know; errors are warnings, since they are tried again.
@@ -24,7 +27,8 @@ public final class PeerNetwork: Sendable {
   let setup: SessionDriver.Setup
   let options: Options
   let log: ConnectionLog
-  let state = NIOLockedValueBox(NetworkState())
+  let halfOpen: HalfOpenConnections
+  let state: NIOLockedValueBox<NetworkState>
 
   /// Makes a network without addresses; nothing happens before `start`.
   public init(setup: SessionDriver.Setup, options: Options = Options()) {
@@ -33,6 +37,8 @@ public final class PeerNetwork: Sendable {
     self.setup = setup
     self.options = options
     log = ConnectionLog(options.logger)
+    halfOpen = HalfOpenConnections(options.limits)
+    state = NIOLockedValueBox(NetworkState(options.limits))
   }
 
   // MARK: - Life

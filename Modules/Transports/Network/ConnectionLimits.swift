@@ -1,0 +1,37 @@
+/// How many connections a network keeps, and for whom.
+///
+/// Connections that others make count twice in their life: from their arrival to the peer's hello, and from the end of their
+/// session until the socket is closed. In between they count among the sessions, whatever their address is.
+public struct ConnectionLimits: Hashable, Sendable {
+  /// Connections from one address, of IPv6 from 64 bits of it, that have not said hello or wait for their end.
+  public var halfOpenByAddress = 16
+  /// Such connections from all addresses.
+  public var halfOpen = 128
+  /// Sessions with peers; those that this peer has dialed count too, and are never refused.
+  public var sessions: Int
+  /// Sessions with strangers among them: peers that were not known when they came, and have moved no document since.
+  public var strangers: Int
+  /// Peers that are known because documents were moved over an earlier connection; the latest are remembered.
+  public var knownPeers = 1_024
+  /// Connections that wait for whether the peer that they claim to be is gone from another one.
+  public var claims = 64
+  /// Such connections for one peer.
+  public var claimsByPeer = 4
+  /// How long a connected peer has to answer when another connection claims to be of the same peer; four round trips where
+  /// these take longer.
+  public var signOfLife = Duration.seconds(2)
+  /// Within this time after a connection was accepted, one that was dialed before may take its place: see
+  /// `Documentation/Transports.md`.
+  public var crossing = Duration.seconds(5)
+
+  /// Sets the number of sessions, of which a quarter is kept for peers that are known.
+  ///
+  /// - Parameter sessions: At least 1.
+  public init(sessions: Int = 256) {
+    self.sessions = sessions
+    strangers = sessions - sessions / 4
+  }
+
+  /// For so long the answer to one question after a sign of life holds: a peer that is asked more often need not answer.
+  static let signOfLifeHolds = Duration.milliseconds(250)
+}

@@ -1,0 +1,208 @@
+import CRDTCore
+import SyncProtocol
+
+extension NetworkState {
+  /// Where a session stands with its peer.
+  enum Standing {
+    /// The peer has not said hello.
+    case awaitingHello
+    /// It is to be decided, perhaps after a sign of life of the same peer in another session.
+    case claiming(PeerInfo)
+    /// It is the one session with its peer.
+    case admitted(Admitted)
+    /// It was told to end, or has ended.
+    case ending(PeerInfo?)
+  }
+
+  /// What is known of the one session with a peer.
+  struct Admitted {
+    let peer: PeerInfo
+    let at: Duration
+    /// Whether the peer is asked for a sign of life.
+    var isAsked = false
+    /// When it answered such a question last.
+    var heardAt: Duration?
+  }
+
+  /// What is to be done about a session, behind the lock.
+  enum AdmissionStep {
+    case admit(SessionDriver)
+    /// Its connection counts as a session from now on, and waits.
+    case hold(SessionDriver)
+    case close(SessionDriver, SyncError)
+    case askForSignOfLife(SessionDriver)
+  }
+
+  /// Decides about a session whose peer has said hello.
+  ///
+  /// A site has one session at a time. The first one stays while its peer answers, and so a second one waits for a sign of
+  /// life there. Only where two peers have dialed each other at the same time, and each has admitted the other's connection,
+  /// the one that the smaller site dialed stays, at both ends. Then this end had dialed before it admitted the first: whoever
+  /// answers that call could as well have come first.
+  ///
+  /// - Parameters:
+  ///   - id: The session.
+  ///   - peer: Who is at its other end, as far as it says.
+  ///   - own: The site of this peer.
+  ///   - now: The time.
+  /// - Returns: What is to be done.
+  mutating func decide(on id: UInt64, with peer: PeerInfo, own: SiteID, now: Duration) -> [AdmissionStep] {
+    guard let session = sessions[id] else { return [] }
+    sessions[id]?.standing = .claiming(peer)
+    guard let (firstID, first) = admittedSession(with: peer.site),
+      case .admitted(var admitted) = first.standing
+    else {
+      return admit(id, with: peer, now: now)
+    }
+    if !isStranger(first) { sessions[id]?.isKnown = true }
+    let isCrossing =
+      session.connection.direction == .outgoing && first.connection.direction == .incoming
+      && session.startedAt <= admitted.at && now - admitted.at <= limits.crossing
+    if isCrossing {
+      guard own < peer.site else { return close(id, .otherLink) }
+      sessions[id]?.standing = .admitted(Admitted(peer: peer, at: now))
+      return close(firstID, .otherLink) + [.admit(session.driver)]
+    }
+    if let heardAt = admitted.heardAt, now - heardAt < ConnectionLimits.signOfLifeHolds {
+      return close(id, .siteIsConnected)
+    }
+    let claims = sessions.values.compactMap(\.claimedPeer)
+    guard claims.count <= limits.claims, claims.count(where: { $0.site == peer.site }) <= limits.claimsByPeer
+    else {
+      return close(id, .siteIsConnected)
+    }
+    guard !admitted.isAsked else { return [.hold(session.driver)] }
+    admitted.isAsked = true
+    sessions[firstID]?.standing = .admitted(admitted)
+    return [.hold(session.driver), .askForSignOfLife(first.driver)]
+  }
+
+  /// Takes whether an admitted session's peer has shown a sign of life.
+  mutating func heard(_ isAlive: Bool, in id: UInt64, own: SiteID, now: Duration) -> [AdmissionStep] {
+    guard let session = sessions[id], case .admitted(var admitted) = session.standing else { return [] }
+    let site = admitted.peer.site
+    guard isAlive else {
+      return close(id, .gone) + decideOnClaims(of: site, own: own, now: now)
+    }
+    admitted.isAsked = false
+    admitted.heardAt = now
+    sessions[id]?.standing = .admitted(admitted)
+    return claims(of: site).flatMap { close($0, .siteIsConnected) }
+  }
+
+  /// Takes that a session is over, and lets those go on who waited for that.
+  mutating func over(_ id: UInt64, own: SiteID, now: Duration) -> [AdmissionStep] {
+    guard let session = sessions[id] else { return [] }
+    sessions[id]?.standing = .ending(session.saidPeer)
+    guard let peer = session.admittedPeer else { return [] }
+    return decideOnClaims(of: peer.site, own: own, now: now)
+  }
+
+  /// Decides anew about those who wait for a site's session to end.
+  private mutating func decideOnClaims(of site: SiteID, own: SiteID, now: Duration) -> [AdmissionStep] {
+    var steps: [AdmissionStep] = []
+    for id in claims(of: site) {
+      guard let peer = sessions[id]?.claimedPeer else { continue }
+      steps += decide(on: id, with: peer, own: own, now: now)
+    }
+    return steps
+  }
+
+  /// Admits a session, if there is room for its peer.
+  private mutating func admit(_ id: UInt64, with peer: PeerInfo, now: Duration) -> [AdmissionStep] {
+    guard let session = sessions[id] else { return [] }
+    var steps: [AdmissionStep] = []
+    switch session.connection.direction == .outgoing ? .free : room(for: session) {
+    case .free: break
+    case .insteadOf(let other): steps = close(other, .noRoom)
+    case .none: return close(id, .noRoom)
+    }
+    sessions[id]?.standing = .admitted(Admitted(peer: peer, at: now))
+    return steps + [.admit(session.driver)]
+  }
+
+  /// Whether there is room for a session.
+  private enum Room {
+    case free
+    case insteadOf(UInt64)
+    case none
+  }
+
+  /// Whether there is room for one more session that this peer has not dialed.
+  ///
+  /// A known peer takes the place of the oldest stranger, which had the longest time to move something. A stranger takes the
+  /// place of one from an address that has more strangers than its own, the new one included.
+  private func room(for session: Session) -> Room {
+    let admitted = sessions.filter { $0.value.admittedPeer != nil }
+    let most = session.isKnown ? limits.sessions : min(limits.strangers, limits.sessions)
+    if admitted.count < most { return .free }
+    let strangers = admitted.filter { $0.value.connection.direction == .incoming && isStranger($0.value) }
+    if session.isKnown { return strangers.keys.min().map { .insteadOf($0) } ?? .none }
+    if admitted.count < limits.sessions, strangers.count < limits.strangers { return .free }
+    let origins = Dictionary(grouping: strangers) { $0.value.origin }
+    let largest = origins.values.max { $0.count < $1.count } ?? []
+    guard largest.count > origins[session.origin, default: []].count + 1 else { return .none }
+    return largest.map(\.key).min().map { .insteadOf($0) } ?? .none
+  }
+
+  private func isStranger(_ session: Session) -> Bool {
+    !session.isKnown && !session.driver.hasMovedDocuments
+  }
+
+  private mutating func close(_ id: UInt64, _ reason: SyncError) -> [AdmissionStep] {
+    guard let session = sessions[id] else { return [] }
+    sessions[id]?.standing = .ending(session.saidPeer)
+    return [.close(session.driver, reason)]
+  }
+
+  private func admittedSession(with site: SiteID) -> (id: UInt64, session: Session)? {
+    sessions.first { $0.value.admittedPeer?.site == site }.map { ($0.key, $0.value) }
+  }
+
+  /// Those who wait for a site's session to end, in the order in which they came.
+  private func claims(of site: SiteID) -> [UInt64] {
+    sessions.filter { $0.value.claimedPeer?.site == site }.keys.sorted()
+  }
+}
+
+extension NetworkState.Session {
+  /// The peer, where this is the one session with it.
+  var admittedPeer: PeerInfo? {
+    if case .admitted(let admitted) = standing { admitted.peer } else { nil }
+  }
+
+  /// Who is at the other end, as far as it has said so.
+  var saidPeer: PeerInfo? {
+    switch standing {
+    case .awaitingHello: nil
+    case .claiming(let peer): peer
+    case .admitted(let admitted): admitted.peer
+    case .ending(let peer): peer
+    }
+  }
+
+  /// The peer, where it is not decided yet.
+  var claimedPeer: PeerInfo? {
+    if case .claiming(let peer) = standing { peer } else { nil }
+  }
+}
+
+extension SessionDriver {
+  /// Whether documents have gone either way.
+  var hasMovedDocuments: Bool {
+    let statistics = statistics
+    return statistics.documentsSent > 0 || statistics.documentsReceived > 0
+  }
+}
+
+extension SyncError {
+  fileprivate static let noRoom = SyncError(.limit, "There is no room for more connections")
+
+  fileprivate static let otherLink = SyncError(.closed, "The peers are connected over another link")
+
+  fileprivate static let siteIsConnected = SyncError(
+    .siteClash, "A peer of this site is connected over another link and answers there")
+
+  fileprivate static let gone = SyncError(
+    .timeout, "The peer did not answer when another connection came from it")
+}
