@@ -78,7 +78,7 @@ import Testing
     let dialer = try RawPeer()
     dialer.start()
     dialer.receive(FrameCodec.frame(.bye, isFirst: true) { $0.write(raw.sent(.bye)[0]) })
-    #expect(dialer.closed?.code == .peerClosed && dialer.session.refusedBy == nil)
+    #expect(dialer.closed?.code == .appMismatch && dialer.session.refusedBy == nil)
   }
 
   @Test func `a peer with this store's site is answered without asking`() throws {

@@ -118,6 +118,11 @@ extension Session {
       if case .awaitingHello = state, !reader.isAtEnd {
         admission.refusedBy = try decode { () throws(CodecError) in try reader.readSite() }
       }
+      // Who is refused before the other has said hello learns the reason from that word alone.
+      let reason = SyncError.Code(rawValue: code)
+      if case .awaitingHello = state, [.appMismatch, .versionMismatch].contains(reason) {
+        throw .session(SyncError(reason, message))
+      }
       throw .session(SyncError(.peerClosed, "The peer ended the session: \(message) (\(code))"))
     case (.awaitingHello, _): throw .session(SyncError(.outOfOrder, "The first frame is not hello"))
     case (.doubtingSite, .run?):
