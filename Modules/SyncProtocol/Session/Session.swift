@@ -279,6 +279,8 @@ public final class Session {
       intake.tellAgain(after: place)
     }
     context.tellWithheld()
+    // What kept this peer from being caught up may have been kept back here.
+    intake.tellCaughtUp()
     intake.tellSettled()
     statements.work(pieceBytes: supply.outgoing.window.pieceBytes(LinkTurns.pieceSpan))
     intake.sendAcknowledgement()

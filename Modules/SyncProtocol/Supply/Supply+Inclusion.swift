@@ -58,7 +58,9 @@ extension Supply {
     if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
     guard goesOut, let byteCount = source.oversizeBytes(of: id) else { return goesOut }
     // Who holds a copy is sent what it lacks.
-    if case .requested(let request) = inclusion, request.isHeld, byteCount <= SyncLimits.documentBytes {
+    if case .requested(let request) = inclusion, request.isHeld || !request.vector.isEmpty,
+      byteCount <= SyncLimits.documentBytes
+    {
       context.withheld.remove(source.key(of: id))
       return true
     }
