@@ -14,7 +14,7 @@ extension Supply {
       if leaves.isInUse { leaves.note(context.id, confirmed: .max) }
       return
     }
-    guard !context.unreadable.isAnywhere, !context.withheld.isAnywhere else {
+    guard !context.unreadable.isAnywhere else {
       if confirmedSequence != nil, leaves.isInUse { leaves.note(context.id, confirmed: 0) }
       return confirmedSequence = nil
     }
@@ -23,7 +23,8 @@ extension Supply {
       !isAwaitingRound, requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
     else { return }
     let sequence = max(log.settled, lastCommitted, 1)
-    confirmedSequence = sequence
+    // What is kept back keeps nothing else from being let go of here.
+    confirmedSequence = context.withheld.isEmpty ? sequence : nil
     if leaves.isInUse { leaves.note(context.id, confirmed: sequence) }
   }
 }
