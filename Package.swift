@@ -89,7 +89,8 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tools/campaign", exclude: ["run"], swiftSettings: settings),
-    .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
+    .target(
+      name: "TestKit", dependencies: ["CRDTCore"], path: "Tests/TestKit", swiftSettings: settings),
     tests(
       "SyncProtocolTests",
       using: [
@@ -110,7 +111,10 @@ let package = Package(
     tests(
       "GuideTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
     tests(
-      "FacadeTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
+      "FacadeTests",
+      using: [
+        "CRDTCore", "DocStore", "DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log"),
+      ]),
     .target(
       name: "CRDTModel", dependencies: ["CRDTCore", "TestKit"], path: "Tests/CRDTModel",
       swiftSettings: settings),

@@ -17,6 +17,8 @@ package enum MergeOutcome: Sendable {
   case changed(EncodedDocument)
   /// It is a delta of what is not here; the whole document, or a larger delta, is needed.
   case missingBase
+  /// Both together are more than a document may be; what is here stays as it is.
+  case refused(DocumentError)
 }
 
 /// A document as a store has it: its record in place, and the summary that stands beside it.
@@ -96,6 +98,7 @@ package enum DocumentCodec {
     } else {
       try state.upsert(fields, stamping)
     }
+    try state.checked()
     return StateEncoder.encode(state, own: stamping.site, tables: &tables)
   }
 
@@ -138,6 +141,7 @@ package enum DocumentCodec {
     let before = state.vector
     try state.apply(edits, stamping)
     guard state.vector != before else { return nil }
+    try state.checked()
     return StateEncoder.encode(state, own: stamping.site, tables: &tables)
   }
 
@@ -150,6 +154,7 @@ package enum DocumentCodec {
     guard view.isAlive else { return nil }
     var state = try decode(view, own: stamping.site, tables)
     state.delete(stamping)
+    try state.checked()
     return StateEncoder.encode(state, own: stamping.site, tables: &tables)
   }
 
@@ -172,7 +177,7 @@ package enum DocumentCodec {
       var incoming = try WireReader.read(wire)
       guard incoming.base.isEmpty else { return .missingBase }
       incoming.prune()
-      return .changed(StateEncoder.encode(incoming, own: site, tables: &tables))
+      return incoming.merged(own: site, &tables)
     }
     if route != .tree {
       switch WirePatch.merge(wire, into: existing, own: site, &tables) {
@@ -187,7 +192,7 @@ package enum DocumentCodec {
     let before = state
     guard state.merge(incoming) else { return .missingBase }
     guard state != before else { return .unchanged }
-    return .changed(StateEncoder.encode(state, own: site, tables: &tables))
+    return state.merged(own: site, &tables)
   }
 
   /// The record of a uniform document where nothing is known of it, as merging makes it.
@@ -222,7 +227,11 @@ package enum DocumentCodec {
     } else if route != .patch {
       var state = try DocumentState(RecordView(existing.record), own: site, tables: tables)
       if let delta = try SuccessorReader.read(wire, onto: state), state.merge(delta) {
-        merged = StateEncoder.encode(state, own: site, tables: &tables)
+        switch state.merged(own: site, &tables) {
+        case .changed(let document): merged = document
+        case .refused(let error): return .refused(error)
+        case .unchanged, .missingBase: break
+        }
       }
     }
     guard let merged, !checkingResult || step.leads(to: merged.summary) else {
@@ -241,7 +250,7 @@ package enum DocumentCodec {
     let before = state
     state.repair(with: incoming)
     guard state != before else { return .unchanged }
-    return .changed(StateEncoder.encode(state, own: site, tables: &tables))
+    return state.merged(own: site, &tables)
   }
 
   /// The record of a death certificate: a bare tombstone, which knows when the document died and nothing else.

@@ -2,6 +2,8 @@
 public struct DocumentError: Error, Hashable, Sendable {
   public enum Code: String, Sendable {
     case invalidID, depth, size, invalidPath, notACounter, isACounter, notFound, corrupt
+    /// The document would have more writers than ``Limits/sitesPerDocument``.
+    case tooManySites
   }
 
   public let code: Code

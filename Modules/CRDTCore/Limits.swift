@@ -8,6 +8,8 @@ public enum Limits {
   public static let expressionDepth = depth + 8
   /// Bytes of an encoded document id.
   public static let documentIDBytes = 256
+  /// Writers in the version vector of one document; about 70 KB of it on the wire, which fit into one frame.
+  public static let sitesPerDocument = 2_048
   /// Bytes of a collection's name.
   public static let collectionNameBytes = 100
   /// Above this many bytes of canonical encoding a document draws a warning.

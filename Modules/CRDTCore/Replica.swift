@@ -20,6 +20,8 @@ public struct Replica: Sendable {
     case changed
     /// It is a delta of what is not here, and nothing was merged; ask for what your vector lacks.
     case missingBase
+    /// Both together are more than a document may be, and nothing was merged: `tooManySites`.
+    case refused(DocumentError)
   }
 
   /// Who writes here: 16 random bytes, never those of another replica, nor of a copy of this one.
@@ -49,7 +51,8 @@ public struct Replica: Sendable {
   ///   - now: Wall time in milliseconds since 1970.
   /// - Returns: Whether anything was written.
   /// - Throws: `depth` for values nested too deep, `invalidPath` for a key too long, `notACounter` for a counter in an
-  ///   array, `isACounter` for a number where a counter stands, `corrupt` for a record that is damaged or another replica's.
+  ///   array, `isACounter` for a number where a counter stands, `corrupt` for a record that is damaged or another replica's,
+  ///   `tooManySites` where a document has as many writers as there may be.
   @discardableResult
   public mutating func upsert(
     _ fields: [TextKey: Value], _ strategy: WriteStrategy = .merge, into document: inout ReplicatedDocument,
@@ -100,7 +103,7 @@ public struct Replica: Sendable {
   /// Deletes a document; its tombstone stays and must be kept and sent like any other state.
   ///
   /// - Returns: Whether it lived.
-  /// - Throws: `corrupt` for a record that is damaged or another replica's.
+  /// - Throws: `corrupt` for a record that is damaged or another replica's, `tooManySites` as the other writes.
   @discardableResult
   public mutating func remove(
     _ document: inout ReplicatedDocument, now: UInt64
@@ -199,6 +202,7 @@ public struct Replica: Sendable {
     switch outcome {
     case .unchanged: return .unchanged
     case .missingBase: return .missingBase
+    case .refused(let error): return .refused(error)
     case .changed(let merged):
       let latest = try WireDocument.latest(wire, onto: document.record?.bytes.span.bytes, sites: tables.sites)
       _ = clock.observe(latest, now: now)

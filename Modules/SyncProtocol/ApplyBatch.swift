@@ -153,6 +153,8 @@ public struct ApplyOutcome: Sendable {
   var known: Set<Int> = []
   /// Documents that the store did not take, such as those from the far future.
   var refusedDocuments = 0
+  /// Documents that would be more, merged with those here, than a document may be.
+  var exceeding: Set<ExceedingDocument> = []
   /// The groups left out, as what to ask for in their place.
   var missing: [[DocumentVersion]] = []
   /// Documents that came to the peer's version by a delta, and to another content, or without what was let go of here:
@@ -170,6 +172,20 @@ public struct ApplyOutcome: Sendable {
   var hasMetLaterSelf = false
 
   public init() {}
+}
+
+extension ApplyOutcome {
+  mutating func note(_ error: DocumentError, of id: DocumentID, in collection: String) {
+    exceeding.insert(ExceedingDocument(collection: collection, id: id, reason: error.message))
+  }
+}
+
+/// A document that cannot be merged with the one here: both together are more than a document may be.
+struct ExceedingDocument: Hashable, Sendable {
+  @TextKey private(set) var collection: String
+  let id: DocumentID
+  /// What would be too much.
+  @TextKey private(set) var reason: String
 }
 
 /// A document of which there is more here than the peer announced, or other content.

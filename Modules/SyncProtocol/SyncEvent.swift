@@ -28,7 +28,7 @@ public enum SyncEvent: Hashable, Sendable {
   /// A document above the hard limit was kept back, as the peer holds nothing of it; told once a document and session. Neither end
   /// counts as caught up while there is one.
   case oversize(collection: String, id: DocumentID, byteCount: Int)
-  /// An incoming document was dropped; told once a collection and session.
+  /// An incoming document was dropped; told once a collection, reason and session.
   case refused(collection: String, reason: String)
   /// A group was too large to be sent whole and went out in parts, or there was no room here to put its parts aside:
   /// it becomes visible part by part. Of one that comes in the numbers say what had come by then.
@@ -44,7 +44,7 @@ public enum SyncEvent: Hashable, Sendable {
   /// A part of the log here cannot be read, from the first of two commits up to the second, where they are known: what it
   /// tells is found by comparing, and its transactions may arrive in parts. Told once a part and session.
   case unreadableLog(from: UInt64?, to: UInt64?)
-  /// The peer cannot read all of its store: neither end counts as caught up in this session.
+  /// The peer cannot read all of its store, or merge all that comes: neither end counts as caught up in this session.
   case unreadablePeer
   /// The peer keeps back documents that are too large to be sent: neither end counts as caught up meanwhile.
   case withheldByPeer(documents: Int)

@@ -4,6 +4,8 @@ package enum SyncLimits {
   package static let versions: ClosedRange<UInt16> = 2...2
   /// The most that a frame's length field may say.
   package static let frameBytes = 128 << 10
+  /// Bytes of one announced group, which goes into one frame; a longer one is sent.
+  package static let announcedGroupBytes = 96 << 10
   /// Bytes of a peer's or an application's name in hello.
   package static let nameBytes = 256
   /// Encoded bytes of one subscription.

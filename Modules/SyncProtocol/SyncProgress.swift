@@ -12,7 +12,10 @@ public struct SyncProgress: Hashable, Sendable {
   public var unreadable: [UnreadableRange] = []
   /// How many documents beside those are damaged by themselves; then neither of the first two is set either.
   public var damagedDocuments = 0
-  /// The same where the peer has said that it cannot read all.
+  /// How many documents of the peer cannot be merged with those here, since both together are more than a document may be;
+  /// then neither of the first two is set either.
+  public var refusedDocuments = 0
+  /// The same where the peer has said that it cannot read all, or merge all.
   public var isPeerUnreadable = false
 
   /// How many documents of the peer's interest are kept back here, since they are too large to be sent; then neither of the
@@ -21,8 +24,10 @@ public struct SyncProgress: Hashable, Sendable {
   /// The same of the peer.
   public var documentsWithheldByPeer = 0
 
-  /// Whether one of both ends is known not to read all of its store.
-  public var isAnythingUnreadable: Bool { isPeerUnreadable || !unreadable.isEmpty || damagedDocuments > 0 }
+  /// Whether one of both ends is known not to read all of its store, or not to merge all of the other's.
+  public var isAnythingUnreadable: Bool {
+    isPeerUnreadable || !unreadable.isEmpty || damagedDocuments > 0 || refusedDocuments > 0
+  }
 
   /// Whether one of both ends keeps documents back that are too large to be sent.
   public var isAnythingWithheld: Bool { withheldDocuments > 0 || documentsWithheldByPeer > 0 }

@@ -66,6 +66,8 @@ struct PatchWriters {
       parts = RecordMetadata.Parts(rawValue: byte)
       guard parts.isSubset(of: .known) else { return nil }
       count = writers
+      // Where one may be too many, the tree looks.
+      guard count + added <= Limits.sitesPerDocument else { return nil }
     } else if reader.remaining > 0 {
       return nil
     }

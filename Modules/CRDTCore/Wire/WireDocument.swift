@@ -148,6 +148,18 @@ package enum WireDocument {
   }
 }
 
+extension ByteReader {
+  /// How many writers follow, of which each takes at least so many bytes.
+  package mutating func readWriterCount(minimumBytes: Int) throws(CodecError) -> Int {
+    let start = offset
+    let count = try readCount(minimumBytes: minimumBytes)
+    guard count <= Limits.sitesPerDocument else {
+      throw CodecError(.limit, "a document has \(count) writers", at: start)
+    }
+    return count
+  }
+}
+
 /// One write on top of a state, as it travels.
 package final class WireSuccessor: Sendable {
   package let bytes: [UInt8]
@@ -200,7 +212,7 @@ extension VersionVector {
 
   package init(from reader: inout ByteReader) throws(CodecError) {
     var elements: [Element] = []
-    for _ in 0..<(try reader.readCount(minimumBytes: 25)) {
+    for _ in 0..<(try reader.readWriterCount(minimumBytes: 25)) {
       let writer = Writer(site: try reader.readSite(), birth: ClockReading(rawValue: try reader.readFixed()))
       let reading = try reader.readDistance(from: writer.birth)
       guard writer.birth > .zero, reading >= writer.birth, elements.last.map({ $0.writer < writer }) ?? true

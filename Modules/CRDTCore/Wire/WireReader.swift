@@ -130,7 +130,7 @@ struct WireReader: ~Escapable {
 
   private mutating func readVector(_ sites: [SiteID]) throws(CodecError) -> VersionVector {
     var elements: [VersionVector.Element] = []
-    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+    for _ in 0..<(try reader.readWriterCount(minimumBytes: 3)) {
       let index = try reader.readIndex(through: max(sites.count - 1, 0))
       guard index < sites.count else { throw reader.failure(.malformed, "a writer has no site") }
       let birth = try readReading(from: state.life.reading)

@@ -1,4 +1,4 @@
-package import CRDTCore
+public import CRDTCore
 
 /// What merging a peer's document came to.
 public enum MergeResult: Hashable, Sendable {
@@ -7,6 +7,8 @@ public enum MergeResult: Hashable, Sendable {
   case changed
   /// It is a delta of what is not here; the whole document, or a larger delta, is needed.
   case missingBase
+  /// Both together are more than a document may be; what is here stays as it is.
+  case refused(DocumentError)
 }
 
 /// What to do with a peer's document, seeing what is here.
@@ -191,6 +193,7 @@ extension WriteTransaction {
     switch outcome {
     case .unchanged: return (.unchanged, nil)
     case .missingBase: return (.missingBase, nil)
+    case .refused(let error): return (.refused(error), nil)
     case .changed(let document):
       // A successor tells its time only beside what it builds on.
       if let existing, WireDocument.isSuccessor(wire) {

@@ -55,6 +55,7 @@ extension DunlinError {
       case .isACounter: .isACounter
       case .notFound: .notFound
       case .corrupt: .corrupt
+      case .tooManySites: .tooManySites
       }
     var context: [String: String] = [:]
     if let operation { context["operation"] = operation }

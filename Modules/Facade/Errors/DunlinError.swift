@@ -111,6 +111,8 @@ extension DunlinError.Code {
   public static let notACounter = Self(rawValue: "notACounter")
   /// A plain number was to be set where a counter stands: restart the counter, or replace it.
   public static let isACounter = Self(rawValue: "isACounter")
+  /// The document has been written by as many sites as there may be, and this one would be one more.
+  public static let tooManySites = Self(rawValue: "tooManySites")
   /// A document is larger or nested deeper than the store takes, or a query asks for too much.
   public static let limit = Self(rawValue: "limit")
 

@@ -40,6 +40,11 @@ package struct AnnouncedDocument: Hashable, Sendable {
   /// About its bytes on the wire, the sites left out.
   package var byteCount: Int { id.bytes.count + 4 + 12 * vector.elements.count + (hash == nil ? 0 : 8) }
 
+  /// The most that it can take, with its sites and the name of its collection.
+  fileprivate var mostBytes: Int {
+    id.bytes.count + collection.utf8.count + 14 + 40 * vector.elements.count + (hash == nil ? 0 : 8)
+  }
+
   fileprivate func encode(
     to out: inout ByteWriter, _ previous: inout String?, _ times: inout UInt64, _ sites: [SiteID: Int]
   ) {
@@ -70,7 +75,7 @@ package struct AnnouncedDocument: Hashable, Sendable {
     isHeld = flags & Self.heldFlag != 0
     leaves = flags & Self.leavesFlag != 0
     var elements: [VersionVector.Element] = []
-    for _ in 0..<(try reader.readCount(minimumBytes: 3)) {
+    for _ in 0..<(try reader.readWriterCount(minimumBytes: 3)) {
       let site = try reader.readVarint()
       guard site < UInt64(sites.count) else {
         throw reader.failure(.malformed, "an announcement names an unknown site")
@@ -96,6 +101,23 @@ package struct Announcement: Hashable, Sendable {
   package var groups: [[AnnouncedDocument]]
 
   package init(_ groups: [[AnnouncedDocument]]) { self.groups = groups }
+
+  /// Whether one group goes into a frame, in which it must be as a whole.
+  package static func fits(_ group: [AnnouncedDocument]) -> Bool {
+    if mostBytes(of: group) <= SyncLimits.announcedGroupBytes { return true }
+    var out = ByteWriter(capacity: SyncLimits.announcedGroupBytes)
+    Announcement([group]).encode(to: &out)
+    return out.count <= SyncLimits.announcedGroupBytes
+  }
+
+  /// Groups as they go into frames.
+  package static func frames(_ groups: [[AnnouncedDocument]]) -> [Announcement] {
+    groups.parts(of: 48 << 10, size: mostBytes).map { Announcement(Array($0)) }
+  }
+
+  private static func mostBytes(of group: [AnnouncedDocument]) -> Int {
+    group.reduce(8) { $0 + $1.mostBytes }
+  }
 
   package func encode(to out: inout ByteWriter) {
     var sites: [SiteID: Int] = [:]

@@ -162,6 +162,8 @@ struct GroupMerge {
       }
     case .unchanged: if !document.isKnown(known) { outcome.refusedDocuments += 1 }
     case .missingBase: break
+    // The peer could not take what is here either.
+    case .refused(let error): return outcome.note(error, of: document.id, in: document.collection)
     }
     // After a successor both have the same state; what did not fit is asked for.
     guard result != .missingBase, let known, case .vectors(let base, let vector, _) = document.basis else {

@@ -313,6 +313,7 @@ extension Intake {
     if outcome.hasLostParts { due = .everything }
     context.statistics.groupsMissingBase += UInt64(outcome.missing.count)
     for record in outcome.damaged { context.tellDamaged(record) }
+    for document in outcome.exceeding { context.tellExceeding(document) }
     for versions in outcome.missing {
       guard versions.count <= SyncLimits.groupDocuments else {
         // More than can be asked for by name is found by comparing.

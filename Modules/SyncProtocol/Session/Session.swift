@@ -94,6 +94,7 @@ public final class Session {
     progress.lastUpdate = intake.updatedAt
     progress.unreadable = context.unreadable.ranges
     progress.damagedDocuments = context.unreadable.documents.count
+    progress.refusedDocuments = context.unreadable.exceeding.count
     progress.isPeerUnreadable = context.unreadable.isAtPeer
     progress.withheldDocuments = context.withheld.count
     progress.documentsWithheldByPeer = context.withheld.byPeer

@@ -32,7 +32,7 @@ final class SessionContext {
   private(set) var nextReceived: UInt32?
   private var actions: [Action] = []
   private var toldOversize: Set<DocumentKey> = []
-  private var toldRefused: Set<TextKey> = []
+  private var toldRefused: Set<[TextKey]> = []
   var unreadable = Unreadable()
   var withheld = Withheld()
 
@@ -118,7 +118,8 @@ final class SessionContext {
   }
 
   func tellRefused(_ collection: String, _ reason: String) {
-    guard toldRefused.count < 1_024, toldRefused.insert(collection).inserted else { return }
+    guard toldRefused.count < 1_024, toldRefused.insert([TextKey(collection), TextKey(reason)]).inserted
+    else { return }
     tell(.refused(collection: collection, reason: reason))
   }
 

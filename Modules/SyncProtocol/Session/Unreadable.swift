@@ -1,10 +1,10 @@
 import CRDTCore
 import DocStore
 
-/// What of the store cannot be read, as far as a session has met it, and whether the peer's store is whole.
+/// What of the store cannot be read or merged, as far as a session has met it, and whether the peer has met such.
 ///
-/// A peer can neither send nor merge documents that it cannot read. So neither end counts as caught up for the rest of
-/// the session.
+/// A peer can neither send nor merge documents that it cannot read, nor merge two that are more together than a document
+/// may be. So neither end counts as caught up for the rest of the session.
 struct Unreadable {
   /// So many ranges are told apart; further ones count as their whole collections.
   private static let limit = 64
@@ -16,11 +16,13 @@ struct Unreadable {
   private(set) var documents: Set<DamagedRecord> = []
   private var met: Set<DamagedRecord> = []
   private var metLog: Set<DamagedLog> = []
-  /// Whether the peer has said that it cannot read all.
+  /// Documents of the peer that cannot be merged with those here.
+  private(set) var exceeding: Set<DocumentName> = []
+  /// Whether the peer has said that it cannot read all, or merge all.
   var isAtPeer = false
 
-  /// Whether this end cannot read all.
-  var isHere: Bool { !ranges.isEmpty || !documents.isEmpty }
+  /// Whether this end cannot read or merge all.
+  var isHere: Bool { !ranges.isEmpty || !documents.isEmpty || !exceeding.isEmpty }
   /// Whether one of both ends cannot.
   var isAnywhere: Bool { isAtPeer || isHere }
 
@@ -29,6 +31,11 @@ struct Unreadable {
   /// - Returns: Whether it was not known.
   mutating func insert(_ record: DamagedRecord) -> Bool {
     documents.count < Self.recordLimit && documents.insert(record).inserted
+  }
+
+  /// Adds a document that cannot be merged; beyond so many further ones are not told apart.
+  mutating func insert(_ document: DocumentName) {
+    if exceeding.count < Self.recordLimit { exceeding.insert(document) }
   }
 
   /// Takes note of documents that cannot be reached.
@@ -79,6 +86,14 @@ extension SessionContext {
       guard unreadable.insert(record) else { return }
       tell(.damaged(collection: record.collection, id: record.id))
     }
+    if isFirst, !Probe.defect(.unreadableNotTold) { send(.unreadable) }
+  }
+
+  /// Tells that a document of the peer cannot be merged, the application once a collection and reason.
+  func tellExceeding(_ document: ExceedingDocument) {
+    let isFirst = !unreadable.isHere
+    unreadable.insert(DocumentName(collection: document.collection, id: document.id))
+    tellRefused(document.collection, document.reason)
     if isFirst, !Probe.defect(.unreadableNotTold) { send(.unreadable) }
   }
 

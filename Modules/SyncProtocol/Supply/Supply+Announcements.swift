@@ -51,6 +51,7 @@ extension Supply {
       return true
     }
     if announcedBytes >= sentBytes, !group.mustKeepOrder { return false }
+    guard Announcement.fits(documents) else { return false }
     announcing.add(documents, sequence: group.sequence)
     context.statistics.groupsAnnounced += 1
     return true
@@ -84,8 +85,8 @@ extension Supply {
   func flushAnnouncements() {
     let waiting = announcing.takeWaiting()
     guard !waiting.isEmpty else { return }
-    for part in waiting.parts(of: 48 << 10, size: { $0.reduce(4) { $0 + $1.byteCount + 64 } }) {
-      context.send(.announce) { Announcement(Array(part)).encode(to: &$0) }
+    for announcement in Announcement.frames(waiting) {
+      context.send(.announce) { announcement.encode(to: &$0) }
     }
     let byteCount = waiting.reduce(0) { $0 + $1.byteCount }
     guard let nonce = log.pace.sent(byteCount, nonce: context.configuration.random) else { return }

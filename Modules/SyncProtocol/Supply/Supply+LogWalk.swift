@@ -66,7 +66,7 @@ extension Supply {
       return transaction.sequence
     }
     budget = left
-    guard let end else { return compareInstead() }
+    guard let end, walk.groups.allSatisfy(Announcement.fits) else { return compareInstead() }
     for group in walk.groups { announceFromLog(group, sequence: walk.first) }
     send(walk.offers)
     guard walk.leaving <= context.tuning.leavingDocuments,
@@ -248,6 +248,10 @@ extension Supply {
       return try announcements(closure(of: places), &sources, transaction)
     }
     guard let documents else { return false }
+    guard Announcement.fits(documents) else {
+      compareInstead()
+      return true
+    }
     if !documents.isEmpty { announceFromLog(documents, sequence: group.sequence) }
     return true
   }

@@ -54,7 +54,10 @@ extension SyncEvent {
         """
       )
     case .unreadablePeer:
-      (.warning, "\(peer) cannot read all of its store: neither it nor this peer counts as caught up")
+      (
+        .warning,
+        "\(peer) cannot read all of its store, or take all in: neither it nor this peer counts as caught up"
+      )
     case .withheldByPeer(let documents):
       (
         .warning,

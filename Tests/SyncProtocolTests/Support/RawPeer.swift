@@ -110,12 +110,17 @@ final class RawPeer {
 
   /// Sends a whole document of things, as a group of its own.
   func sendDocument(_ id: String, _ fields: [TextKey: Value], at clock: ManualClock = ManualClock()) throws {
+    try sendDocument(id, wire: GoldenMessages.wireDocument(fields, at: clock))
+  }
+
+  /// Sends a document of things as it travels, as a group of its own.
+  func sendDocument(_ id: String, wire: [UInt8]) throws {
     var group = ByteWriter()
     group.writeVarint(1)
     group.writeString("things")
     group.writeBlob(try DocumentID(id).bytes)
     group.write(0 as UInt8)
-    group.writeBlob(try GoldenMessages.wireDocument(fields, at: clock))
+    group.writeBlob(wire)
     send(.fragment) { out in
       var stream = ByteWriter()
       stream.writeBlob(group.bytes)

@@ -1,0 +1,23 @@
+extension DocumentState {
+  /// Refuses what no peer would take.
+  ///
+  /// - Throws: `tooManySites`.
+  func checked() throws(DocumentError) {
+    guard vector.elements.count <= Limits.sitesPerDocument else {
+      throw DocumentError(
+        .tooManySites, "a document would have been written by more than \(Limits.sitesPerDocument) sites")
+    }
+  }
+
+  /// The record of the state that merging came to.
+  ///
+  /// - Returns: `refused` for what no peer would take; the tables are then as they were.
+  func merged(own site: SiteID, _ tables: inout RecordTables) -> MergeOutcome {
+    do throws(DocumentError) {
+      try checked()
+    } catch {
+      return .refused(error)
+    }
+    return .changed(StateEncoder.encode(self, own: site, tables: &tables))
+  }
+}

@@ -1,0 +1,62 @@
+import CRDTCore
+import DocStore
+import TestKit
+import Testing
+
+/// Documents that are more than every store takes.
+@Suite struct DocumentLimitTests {
+  private static let limit = Limits.sitesPerDocument
+
+  @Test func `a merge that is too much leaves what is here, and the rest of its transaction is stored`()
+    throws
+  {
+    let fixture = try StoreFixture()
+    let store = fixture.store
+    let first = CrowdedDocument.wire(0..<Self.limit)
+    let second = CrowdedDocument.wire(1..<Self.limit + 1)
+    let id = try DocumentID("x")
+    try store.write(origin: .session(1)) { _ = try $0.merge(wire: first.span.bytes, id: id, in: "cars") }
+    let sites = try store.statistics().siteCount
+    let receipt = try store.write(origin: .session(1)) { tx in
+      guard case .refused(let error) = try tx.merge(wire: second.span.bytes, id: id, in: "cars") else {
+        Issue.record("it was merged")
+        return
+      }
+      #expect(error.code == .tooManySites)
+      let prepared = try tx.prepare(wire: second.span.bytes, id: id, in: "cars")
+      #expect(prepared.result == .refused(error))
+      #expect(try tx.store(prepared))
+      try tx.upsert(["n": .int(1)], id: DocumentID("y"), into: "cars")
+    }.1
+    #expect(receipt.sequence > 0)
+    #expect(try store.fields("y", in: "cars") == ["n": .int(1)])
+    #expect(try store.wire("x") == first)
+    // The store's own site is new, that of the refused one is not.
+    #expect(try store.statistics().siteCount == sites + 1)
+    #expect(try store.verify().isIntact)
+  }
+
+  @Test func `a write by one site more fails, and what it belongs to can go on`() throws {
+    let store = try StoreFixture().store
+    let wire = CrowdedDocument.wire(0..<Self.limit)
+    let id = try DocumentID("x")
+    try store.write(origin: .session(1)) { _ = try $0.merge(wire: wire.span.bytes, id: id, in: "cars") }
+    try store.write { tx in
+      for write: () throws -> Void in [
+        { try tx.upsert(["n": .int(1)], id: id, into: "cars") },
+        { _ = try tx.update(id, in: "cars", [.set(["n"], .int(1))]) },
+        { _ = try tx.remove(id, in: "cars") },
+      ] {
+        let error = #expect(throws: StoreError.self) { try write() }
+        #expect(error?.document?.code == .tooManySites)
+      }
+      try tx.upsert(["n": .int(1)], id: DocumentID("y"), into: "cars")
+    }
+    #expect(try store.wire("x") == wire)
+    #expect(try store.count(in: "cars") == 2)
+    // Who lets go of it can write it anew.
+    try store.write { _ = try $0.evict(id, in: "cars") }
+    try store.put("x", ["n": .int(1)])
+    #expect(try store.fields("x", in: "cars") == ["n": .int(1)])
+  }
+}

@@ -1,0 +1,35 @@
+import CRDTCore
+import DocStore
+import DunlinKit
+import TestKit
+import Testing
+
+/// Documents that are more than every peer takes have errors of their own.
+@Suite struct DocumentLimitTests {
+  @Test func `a document of as many sites as there may be is not written by one more`() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.file("db")
+    let stored = try Store.open(at: path)
+    let wire = CrowdedDocument.wire(0..<Limits.sitesPerDocument)
+    try stored.write(origin: .session(1)) {
+      _ = try $0.merge(wire: wire.span.bytes, id: DocumentID("x"), in: "cars")
+    }
+    stored.close()
+    let dunlin = try Dunlin(path: path, identity: .unsafeDevelopment(appID: "tests"))
+    defer { try? dunlin.close() }
+    let cars = dunlin.store.collection("cars")
+    let writes: [() throws -> Void] = [
+      { _ = try cars.upsert(["_id": "x", "n": 1]) },
+      { _ = try cars.findByID("x").update { $0?["n"].set(1) } },
+      { _ = try cars.findByID("x").remove() },
+      {
+        _ = try dunlin.store.execute(query: "UPDATE cars SET n = 1 WHERE _id = 'x'") as DunlinQueryResult
+      },
+    ]
+    for write in writes {
+      let error = #expect(throws: DunlinError.self) { try write() }
+      #expect(error?.code == .tooManySites)
+    }
+    #expect(try cars.findByID("x").exec()?["n"].intValue == Limits.sitesPerDocument - 1)
+  }
+}
