@@ -281,8 +281,9 @@ public final class WriteTransaction {
     // What is not above the clock has been looked at before.
     if latest <= state.log.clock.latest { return true }
     if HybridClock.accepts(latest, now: settings.options.now()) { return true }
-    settings.options.write(
-      .error, "A peer's document is from a time more than a hundred years ahead; it is not taken in")
+    settings.write(
+      .error, .farFuture,
+      "A peer's document is from a time more than a hundred years ahead; it is not taken in")
     return false
   }
 
@@ -300,8 +301,8 @@ public final class WriteTransaction {
   func observe(_ reading: ClockReading) {
     if reading <= state.log.clock.latest { return }
     if !state.log.clock.observe(reading, now: settings.options.now()) {
-      settings.options.write(
-        .warning,
+      settings.write(
+        .warning, .ahead,
         "A peer's clock is more than \(HybridClock.maximumLead) ahead; this clock does not follow it")
     }
   }
@@ -424,4 +425,5 @@ struct WriterSettings: Sendable {
   let sizes: SizeLimits
   let issued: IssuedReadings
   let damagedIndexes: DamagedIndexes
+  let clockLines = ClockLines()
 }
