@@ -54,6 +54,7 @@ package enum DocumentCodec {
     _ fields: [TextKey: Value], strategy: WriteStrategy, existing: StoredDocument?, stamping: Stamping,
     tables: inout RecordTables, by route: CodecRoute = .shortest
   ) throws(DocumentError) -> EncodedDocument? {
+    guard fields.count - (fields["_id"] == nil ? 0 : 1) <= Limits.keysPerMap else { throw .tooManyKeys }
     for (key, value) in fields {
       guard key.utf8.count <= UInt16.max else {
         throw DocumentError(.invalidPath, "a key takes more than \(UInt16.max) bytes")

@@ -4,6 +4,8 @@ public struct DocumentError: Error, Hashable, Sendable {
     case invalidID, depth, size, invalidPath, notACounter, isACounter, notFound, corrupt
     /// The document would have more writers than ``Limits/sitesPerDocument``.
     case tooManySites
+    /// A map of the document would have more keys than ``Limits/keysPerMap``.
+    case tooManyKeys
   }
 
   public let code: Code
@@ -11,6 +13,11 @@ public struct DocumentError: Error, Hashable, Sendable {
   public let message: String
   /// The path written to, where there is one.
   public let path: [TextKey]
+
+  /// That of a map with more keys than there may be.
+  static var tooManyKeys: DocumentError {
+    DocumentError(.tooManyKeys, "a map would have more than \(Limits.keysPerMap) keys")
+  }
 
   public init(_ code: Code, _ message: String, path: [TextKey] = []) {
     self.code = code

@@ -10,6 +10,8 @@ public enum Limits {
   public static let documentIDBytes = 256
   /// Writers in the version vector of one document; about 70 KB of it on the wire, which fit into one frame.
   public static let sitesPerDocument = 2_048
+  /// Keys of one map of a document, removed ones that are not forgotten yet included.
+  public static let keysPerMap = 10_000
   /// Bytes of a collection's name.
   public static let collectionNameBytes = 100
   /// Above this many bytes of canonical encoding a document draws a warning.

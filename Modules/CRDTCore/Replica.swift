@@ -20,7 +20,7 @@ public struct Replica: Sendable {
     case changed
     /// It is a delta of what is not here, and nothing was merged; ask for what your vector lacks.
     case missingBase
-    /// Both together are more than a document may be, and nothing was merged: `tooManySites`.
+    /// Both together are more than a document may be, and nothing was merged: `tooManySites`, `tooManyKeys`.
     case refused(DocumentError)
   }
 
@@ -52,7 +52,7 @@ public struct Replica: Sendable {
   /// - Returns: Whether anything was written.
   /// - Throws: `depth` for values nested too deep, `invalidPath` for a key too long, `notACounter` for a counter in an
   ///   array, `isACounter` for a number where a counter stands, `corrupt` for a record that is damaged or another replica's,
-  ///   `tooManySites` where a document has as many writers as there may be.
+  ///   `tooManySites` where a document has as many writers as there may be, `tooManyKeys` the same of a map's keys.
   @discardableResult
   public mutating func upsert(
     _ fields: [TextKey: Value], _ strategy: WriteStrategy = .merge, into document: inout ReplicatedDocument,

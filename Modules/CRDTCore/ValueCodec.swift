@@ -68,13 +68,15 @@ package enum ValueCodec {
     }
   }
 
-  /// Reads one value; anything but its canonical encoding is refused.
-  package static func read(_ reader: inout ByteReader, depth: Int = 1) throws(CodecError) -> Value {
+  /// Reads one value; anything but its canonical encoding is refused, and a map of more than `keys` keys.
+  package static func read(
+    _ reader: inout ByteReader, depth: Int = 1, keys: Int = .max
+  ) throws(CodecError) -> Value {
     let start = reader.offset
     guard let tag = Tag(rawValue: try reader.readByte()) else {
       throw CodecError(.malformed, "a value has an unknown type", at: start)
     }
-    return try readContent(tag, &reader, depth: depth)
+    return try readContent(tag, &reader, depth: depth, keys: keys)
   }
 
   /// Passes over one value without reading it; only its extent is checked.
@@ -107,7 +109,9 @@ package enum ValueCodec {
   }
 
   /// Reads what follows a value's tag; `depth` counts the containers down to this value, itself included.
-  static func readContent(_ tag: Tag, _ reader: inout ByteReader, depth: Int) throws(CodecError) -> Value {
+  static func readContent(
+    _ tag: Tag, _ reader: inout ByteReader, depth: Int, keys: Int = Limits.keysPerMap
+  ) throws(CodecError) -> Value {
     switch tag {
     case .null: return .null
     case .no: return .bool(false)
@@ -121,15 +125,17 @@ package enum ValueCodec {
     case .array:
       try checkDepth(depth, reader)
       var values: [Value] = []
-      for _ in 0..<(try reader.readCount()) { values.append(try read(&reader, depth: depth + 1)) }
+      for _ in 0..<(try reader.readCount()) {
+        values.append(try read(&reader, depth: depth + 1, keys: keys))
+      }
       return .array(values)
     case .map:
       try checkDepth(depth, reader)
       var fields: [TextKey: Value] = [:]
       var previous: TextKey?
-      for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+      for _ in 0..<(try reader.readKeyCount(limit: keys)) {
         let key = try readSortedKey(&reader, after: &previous)
-        fields[key] = try read(&reader, depth: depth + 1)
+        fields[key] = try read(&reader, depth: depth + 1, keys: keys)
       }
       return .map(fields)
     case .counter: return .counter(try reader.readSignedVarint())
@@ -199,5 +205,15 @@ package enum ValueCodec {
       metadata[key] = TextKey(try reader.readString())
     }
     return AttachmentToken(id: id, byteCount: byteCount, metadata: metadata)
+  }
+}
+
+extension ByteReader {
+  /// How many keys of a map of a document follow.
+  mutating func readKeyCount(limit: Int = Limits.keysPerMap) throws(CodecError) -> Int {
+    let start = offset
+    let count = try readCount(minimumBytes: 2)
+    guard count <= limit else { throw CodecError(.limit, "a map has \(count) keys", at: start) }
+    return count
   }
 }

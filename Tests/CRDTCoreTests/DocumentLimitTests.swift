@@ -3,7 +3,7 @@ import CRDTModel
 import TestKit
 import Testing
 
-/// How many sites may write one document: the same number at every entrance.
+/// How many sites may write one document, and how many keys its maps may have: the same numbers at every entrance.
 @Suite struct DocumentLimitTests {
   private static let limit = Limits.sitesPerDocument
 
@@ -110,6 +110,118 @@ import Testing
       var fits = nearlyFull
       #expect(try fits.merge(wire).refusal == nil)
       #expect(try fits.vector.elements.count == Self.limit)
+    }
+  }
+
+  // MARK: - Keys of a map
+
+  private static let keyLimit = Limits.keysPerMap
+
+  private static func map(_ keys: Range<Int>) -> [TextKey: Value] {
+    Dictionary(uniqueKeysWithValues: keys.map { (TextKey("k\($0)"), .null) })
+  }
+
+  private static let places: [@Sendable ([TextKey: Value]) -> [TextKey: Value]] = [
+    { $0 }, { ["m": .map($0)] }, { ["a": .array([.map($0)])] },
+  ]
+
+  @Test(arguments: places.indices)
+  func `a map has as many keys as there may be, and no more, wherever it stands`(place: Int) throws {
+    let most = Self.places[place](Self.map(0..<Self.keyLimit))
+    let more = Self.places[place](Self.map(0..<Self.keyLimit + 1))
+    var peer = Peer(1)
+    #expect(code { try peer.upsert(more, now: 1) } == .tooManyKeys)
+    #expect(peer.document == nil)
+    // The id is none of them.
+    try peer.upsert(most.merging(["_id": .int(1)]) { $1 }, now: 1)
+    var other = Peer(2)
+    try other.pull(peer)
+    #expect(try other.fields == most)
+    let before = try other.wire()
+    #expect(code { try other.upsert(more, now: 2) } == .tooManyKeys)
+    for (key, value) in more where most[key] != value {
+      #expect(code { try other.update([.set([key], value)], now: 2) } == .tooManyKeys)
+      #expect(code { try other.update([.replace([key], value)], now: 2) } == .tooManyKeys)
+    }
+    #expect(try other.wire() == before)
+    // What is not new goes on.
+    try other.update([.set([more.keys.sorted()[0]], .int(1))], now: 3)
+    #expect(try other.wire() != before)
+  }
+
+  @Test func `keys that are removed count until they are forgotten`() throws {
+    var peer = Peer(1)
+    try peer.upsert(Self.map(0..<Self.keyLimit), now: 1)
+    try peer.update([.remove(["k0"]), .remove(["k1"])], now: 2)
+    #expect(code { try peer.update([.set(["new"], .null)], now: 3) } == .tooManyKeys)
+    #expect(try peer.collect(before: ClockReading(milliseconds: 3)) == .changed)
+    try peer.update([.set(["new"], .null), .set(["newer"], .null)], now: 4)
+    #expect(code { try peer.update([.set(["newest"], .null)], now: 5) } == .tooManyKeys)
+  }
+
+  @Test func `maps that have too many keys together stay as they are, at both sides`() throws {
+    var (one, other) = (Peer(1), Peer(2))
+    try one.upsert(["m": .map([:])], now: 1)
+    try other.pull(one)
+    try one.update([.set(["m"], .map(Self.map(0..<Self.keyLimit / 2 + 1)))], now: 2)
+    try other.update([.set(["m"], .map(Self.map(Self.keyLimit / 2..<Self.keyLimit + 1)))], now: 2)
+    let (mine, theirs) = (try one.wire(), try other.wire())
+    #expect(try one.merge(theirs).refusal == .tooManyKeys)
+    #expect(try one.merge(other.wire(lacking: try one.vector)).refusal == .tooManyKeys)
+    #expect(try one.repair(theirs).refusal == .tooManyKeys)
+    #expect(try other.merge(mine).refusal == .tooManyKeys)
+    #expect(try one.wire() == mine)
+    #expect(try other.wire() == theirs)
+    try other.update([.remove(["m"])], now: 3)
+    #expect(try one.merge(other.wire()).refusal == nil)
+    #expect(try one.fields == [:])
+  }
+
+  @Test(arguments: places.indices, [false, true])
+  func `a map of too many keys on the wire is refused`(place: Int, isUniform: Bool) throws {
+    // Written by hand: nothing else makes it.
+    func wire(_ keys: Int) -> [UInt8] {
+      let life = ClockReading(milliseconds: 1_000)
+      var out = ByteWriter()
+      out.write(isUniform ? 3 : 1 as UInt8)
+      out.writeFixed(life.rawValue)
+      if isUniform {
+        out.write(CrowdedDocument.site(1))
+      } else {
+        out.writeVarint(2)
+        for number in 1...2 { out.write(CrowdedDocument.site(number)) }
+        out.writeVarint(2)
+        for index in 0..<2 {
+          out.writeVarint(index)
+          for _ in 0..<2 { out.writeSignedVarint(0) }
+        }
+        out.writeVarint(1)
+      }
+      if place > 0 {
+        out.writeVarint(1)
+        out.writeString("m")
+      }
+      if place == 1 { out.write(0x10 as UInt8) }
+      if place == 2 { for byte in [7, 1, 8] as [UInt8] { out.write(byte) } }
+      out.writeVarint(keys)
+      for key in Self.map(0..<keys).keys.sorted() {
+        out.writeString(key.text)
+        out.write(0 as UInt8)
+      }
+      return out.bytes
+    }
+    var peer = Peer(1)
+    try peer.merge(wire(Self.keyLimit))
+    #expect(try peer.fields == Self.places[place](Self.map(0..<Self.keyLimit)))
+    let more = wire(Self.keyLimit + 1)
+    var tables = RecordTables()
+    for read: () throws -> Void in [
+      { try WireDocument.validate(more.span.bytes) },
+      { _ = try DocumentCodec.merge(wire: more.span.bytes, existing: nil, own: .zero, tables: &tables) },
+      { _ = try DocumentCodec.record(ofUniform: more.span.bytes, tables: &tables) },
+    ].prefix(isUniform ? 3 : 2) {
+      let error = #expect(throws: CodecError.self) { try read() }
+      #expect(error?.code == .limit)
     }
   }
 

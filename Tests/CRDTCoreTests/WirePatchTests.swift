@@ -29,6 +29,7 @@ import Testing
       peer = b
       return false
     case .unchanged: #expect(tree.isUnchanged, "seed \(seed)")
+    case .refused(let error): Issue.record("seed \(seed): \(error)")
     case .changed(let document):
       #expect(tree.isChanged && a.verifies, "seed \(seed)")
       #expect(document.summary == b.document?.summary, "seed \(seed)")

@@ -59,4 +59,28 @@ import Testing
     try store.put("x", ["n": .int(1)])
     #expect(try store.fields("x", in: "cars") == ["n": .int(1)])
   }
+
+  @Test func `however many names peers bring, a collection keeps no more in memory than there may be`()
+    throws
+  {
+    let (here, there) = (try StoreFixture(seed: 1), try StoreFixture(seed: 2))
+    var expected: [String: [TextKey: Value]] = [:]
+    for number in 0..<30 {
+      let names = (0..<200).map { "name \(number) \($0)" }
+      let fields = Dictionary(uniqueKeysWithValues: names.map { (TextKey($0), Value.int(1)) })
+      expected["d\(number)"] = fields.merging(["below": .map(fields)]) { $1 }
+    }
+    for (id, fields) in expected.sorted(by: { $0.key < $1.key }) {
+      try there.store.put(id, fields)
+      let wire = try there.store.wire(id)
+      try here.store.write(origin: .session(1)) {
+        _ = try $0.merge(wire: wire.span.bytes, id: DocumentID(id), in: "cars")
+      }
+    }
+    for store in [here.store, there.store] {
+      for (id, fields) in expected { #expect(try store.fields(id, in: "cars") == fields) }
+      let names = try store.read { try $0.collection("cars")?.keys.count }
+      #expect(names == KeyTable.capacity)
+    }
+  }
 }

@@ -32,4 +32,15 @@ import Testing
     }
     #expect(try cars.findByID("x").exec()?["n"].intValue == Limits.sitesPerDocument - 1)
   }
+
+  @Test func `a map of more keys than there may be is not written`() throws {
+    let peer = try Peer()
+    let cars = peer.store.collection("cars")
+    let map = Dictionary(uniqueKeysWithValues: (0...Limits.keysPerMap).map { ("k\($0)", $0 as Any?) })
+    for fields: [String: Any?] in [map, ["m": map], ["m": [map]]] {
+      let error = #expect(throws: DunlinError.self) { try cars.upsert(fields) }
+      #expect(error?.code == .tooManyKeys)
+    }
+    #expect(try cars.findAll().exec().isEmpty)
+  }
 }

@@ -127,7 +127,7 @@ extension Value {
     }
   }
 
-  /// Refuses what no record can hold: nesting past the limit, counters inside arrays.
+  /// Refuses what no record can hold: nesting past the limit, maps of too many keys, counters inside arrays.
   package func checked(depth: Int = 1, inArray: Bool = false) throws(DocumentError) {
     switch self {
     case .array(let values):
@@ -139,6 +139,7 @@ extension Value {
       guard depth <= Limits.depth else {
         throw DocumentError(.depth, "values are nested deeper than \(Limits.depth)")
       }
+      guard fields.count <= Limits.keysPerMap else { throw .tooManyKeys }
       for (key, value) in fields {
         guard key.utf8.count <= UInt16.max else {
           throw DocumentError(.invalidPath, "a key takes more than \(UInt16.max) bytes")

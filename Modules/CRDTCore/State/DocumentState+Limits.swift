@@ -1,12 +1,14 @@
 extension DocumentState {
   /// Refuses what no peer would take.
   ///
-  /// - Throws: `tooManySites`.
+  /// - Throws: `tooManySites`, `tooManyKeys`.
+  /// - Complexity: O(*n*) in the entries.
   func checked() throws(DocumentError) {
     guard vector.elements.count <= Limits.sitesPerDocument else {
       throw DocumentError(
         .tooManySites, "a document would have been written by more than \(Limits.sitesPerDocument) sites")
     }
+    guard root.mostChildren <= Limits.keysPerMap else { throw .tooManyKeys }
   }
 
   /// The record of the state that merging came to.
@@ -20,4 +22,9 @@ extension DocumentState {
     }
     return .changed(StateEncoder.encode(self, own: site, tables: &tables))
   }
+}
+
+extension Node {
+  /// The number of keys of the map here or below that has most.
+  fileprivate var mostChildren: Int { children.reduce(children.count) { max($0, $1.node.mostChildren) } }
 }

@@ -71,7 +71,7 @@ struct SuccessorReader: ~Escapable {
     guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
     var previous: TextKey?
     var children: [Node.Child] = []
-    for _ in 0..<(try reader.readCount(minimumBytes: 2)) {
+    for _ in 0..<(try reader.readKeyCount()) {
       let start = reader.offset
       let key = try ValueCodec.readSortedKey(&reader, after: &previous)
       guard key.utf8.count <= UInt16.max else { throw CodecError(.limit, "a key is too long", at: start) }

@@ -108,7 +108,7 @@ private struct UniformAssembler {
   ///   which only shows after its node was laid out.
   mutating func map(_ reader: inout ByteReader, path: HashLanes, depth: Int) throws(CodecError) -> Int? {
     guard depth <= Limits.depth else { throw reader.failure(.limit, "a document is nested too deep") }
-    let count = try reader.readCount(minimumBytes: 2)
+    let count = try reader.readKeyCount()
     let carriesKeys = count > RecordLayout.idKeys
     let node = builder.beginMap(count: count, carriesKeys: carriesKeys)
     var previous = 0

@@ -56,6 +56,7 @@ extension DunlinError {
       case .notFound: .notFound
       case .corrupt: .corrupt
       case .tooManySites: .tooManySites
+      case .tooManyKeys: .tooManyKeys
       }
     var context: [String: String] = [:]
     if let operation { context["operation"] = operation }

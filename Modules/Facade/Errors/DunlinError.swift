@@ -113,6 +113,8 @@ extension DunlinError.Code {
   public static let isACounter = Self(rawValue: "isACounter")
   /// The document has been written by as many sites as there may be, and this one would be one more.
   public static let tooManySites = Self(rawValue: "tooManySites")
+  /// A map of a document would have more than 10,000 keys.
+  public static let tooManyKeys = Self(rawValue: "tooManyKeys")
   /// A document is larger or nested deeper than the store takes, or a query asks for too much.
   public static let limit = Self(rawValue: "limit")
 
