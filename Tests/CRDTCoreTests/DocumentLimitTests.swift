@@ -199,7 +199,7 @@ import Testing
       }
       if place > 0 {
         out.writeVarint(1)
-        out.writeString("m")
+        out.writeString(place == 1 ? "m" : "a")
       }
       if place == 1 { out.write(0x10 as UInt8) }
       if place == 2 { for byte in [7, 1, 8] as [UInt8] { out.write(byte) } }
@@ -226,7 +226,7 @@ import Testing
   }
 
   @Test func `a replica without a store tells it, too`() throws {
-    var replica = Replica(site: CrowdedDocument.site(-1))
+    var replica = Replica(site: SiteID(high: 1, low: 1))
     var document = ReplicatedDocument()
     try replica.merge(CrowdedDocument.wire(0..<Self.limit), into: &document, now: 1)
     let before = try replica.encoding(of: document)

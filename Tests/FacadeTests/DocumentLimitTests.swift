@@ -20,7 +20,6 @@ import Testing
     let cars = dunlin.store.collection("cars")
     let writes: [() throws -> Void] = [
       { _ = try cars.upsert(["_id": "x", "n": 1]) },
-      { _ = try cars.findByID("x").update { $0?["n"].set(1) } },
       { _ = try cars.findByID("x").remove() },
       {
         _ = try dunlin.store.execute(query: "UPDATE cars SET n = 1 WHERE _id = 'x'") as DunlinQueryResult

@@ -92,7 +92,7 @@ import Testing
       try network.settle()
     }
     func cut() { for peer in peers { peer.endpoints.forEach { network.cut($0) } } }
-    let ids = (0..<5).map { "x\($0)" }
+    let ids = ["x0", "x1"]
     for id in ids { try peers[0].take(CrowdedDocument.wire(0..<Self.limit - 3), as: id) }
     try connect()
     for round in 0..<3 {

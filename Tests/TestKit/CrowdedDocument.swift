@@ -13,17 +13,20 @@ package enum CrowdedDocument {
     }
     let last = reading(sites.upperBound - 1)
     var out = ByteWriter()
-    out.write(1 as UInt8)
+    // One writer alone has another form.
+    out.write(sites.count == 1 ? 3 : 1 as UInt8)
     out.writeFixed(last)
-    out.writeVarint(sites.count)
+    if sites.count > 1 { out.writeVarint(sites.count) }
     for number in sites { out.write(site(number)) }
-    out.writeVarint(sites.count)
-    for (index, number) in sites.enumerated() {
-      out.writeVarint(index)
-      out.writeSignedVarint(Int64(bitPattern: reading(number) &- last))
-      out.writeSignedVarint(0)
+    if sites.count > 1 {
+      out.writeVarint(sites.count)
+      for (index, number) in sites.enumerated() {
+        out.writeVarint(index)
+        out.writeSignedVarint(Int64(bitPattern: reading(number) &- last))
+        out.writeSignedVarint(0)
+      }
+      out.writeVarint(sites.count)
     }
-    out.writeVarint(sites.count)
     out.writeVarint(1)
     out.writeString("n")
     ValueCodec.write(.int(Int64(sites.upperBound - 1)), to: &out)

@@ -89,7 +89,9 @@ extension WriteTransaction {
         return .unchanged
       }
       var result = MergeResult.unchanged
-      try change(id, in: collection, as: .other, "merge", mayBeNew: true) { existing, tables in
+      // What many have written is rarely new here, and the sites of what is refused are not to stay.
+      let mayBeNew = WireDocument.isUniform(wire)
+      try change(id, in: collection, as: .other, "merge", mayBeNew: mayBeNew) { existing, tables in
         let (outcome, document) = try join(wire, draft, existing, &tables, &times, true, choose)
         result = outcome
         return document
