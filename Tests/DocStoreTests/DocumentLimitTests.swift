@@ -32,12 +32,14 @@ import Testing
     #expect(try store.fields("y", in: "cars") == ["n": .int(1)])
     #expect(try store.wire("x") == first)
     // The store's own site is new, that of the refused one is not.
-    #expect(try store.statistics().siteCount == sites + 1)
+    let after = try store.statistics().siteCount
+    #expect(after == sites + 1)
     #expect(try store.verify().isIntact)
   }
 
   @Test func `a write by one site more fails, and what it belongs to can go on`() throws {
-    let store = try StoreFixture().store
+    let fixture = try StoreFixture()
+    let store = fixture.store
     let wire = CrowdedDocument.wire(0..<Self.limit)
     let id = try DocumentID("x")
     try store.write(origin: .session(1)) { _ = try $0.merge(wire: wire.span.bytes, id: id, in: "cars") }
@@ -82,5 +84,39 @@ import Testing
       let names = try store.read { try $0.collection("cars")?.keys.count }
       #expect(names == KeyTable.capacity)
     }
+  }
+
+  @Test func `documents by thousands of sites read the same after the store was opened anew`() throws {
+    let fixture = try StoreFixture()
+    func wire(_ number: Int) -> [UInt8] {
+      let first = number * Self.limit
+      return CrowdedDocument.wire(first..<first + Self.limit, at: 1_700_000_000_000 + UInt64(number))
+    }
+    for number in 0..<4 {
+      try fixture.store.write(origin: .session(1)) {
+        _ = try $0.merge(wire: wire(number).span.bytes, id: DocumentID("d\(number)"), in: "cars")
+      }
+    }
+    func check() throws {
+      #expect(try fixture.store.statistics().siteCount == 4 * Self.limit)
+      for number in 0..<4 { #expect(try fixture.store.wire("d\(number)") == wire(number)) }
+      let last = CrowdedDocument.site(4 * Self.limit - 1)
+      let reading = ClockReading(milliseconds: 1_700_000_000_003 + UInt64(4 * Self.limit - 1))
+      let found = try fixture.store.read { tx in
+        [try tx.highestReading(of: last), try tx.highestReading()]
+      }
+      #expect(found == [reading, reading])
+    }
+    try check()
+    try fixture.reopen()
+    try check()
+    try fixture.reopen()
+    try fixture.store.write(origin: .session(1)) { tx in
+      let wire = CrowdedDocument.wire(9_000..<9_001)
+      _ = try tx.merge(wire: wire.span.bytes, id: DocumentID("e"), in: "cars")
+    }
+    try fixture.reopen()
+    for number in 0..<4 { #expect(try fixture.store.wire("d\(number)") == wire(number)) }
+    #expect(try fixture.store.verify().isIntact)
   }
 }

@@ -6,9 +6,10 @@ extension ReadTransaction {
   /// A write on a document that is from the future is above the store's clock, but next to what it follows.
   public borrowing func highestReading() throws -> ClockReading {
     var highest = log.clock.latest
-    try pages.access.eachSmall(in: pages.tables.sites, "sites") { (_, value) throws(CodecError) in
-      _ = try value.readSite()
-      highest = max(highest, ClockReading(rawValue: try value.readFixed()))
+    if let met = log.met { return max(highest, met) }
+    // An older commit than the last one.
+    try pages.access.eachSite(pages.tables) { _, _, reading in
+      highest = max(highest, reading)
       return true
     }
     return highest

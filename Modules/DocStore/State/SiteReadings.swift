@@ -36,5 +36,6 @@ extension StoreState {
       readings[index] = reading
       if index < storedSites { risenSites.append(index) }
     }
+    log.met = highestMet
   }
 }

@@ -15,17 +15,7 @@ extension StoreState {
       return true
     }
     try readKeys(access, tables)
-    var sites: [SiteID] = [.zero]
-    readings = [.zero]
-    try access.eachSmall(in: tables.sites, "sites") { (key, value) throws(CodecError) in
-      guard try key.readFixed(as: UInt32.self) == UInt32(sites.count) else { return false }
-      sites.append(try value.readSite())
-      readings.append(ClockReading(rawValue: try value.readFixed()))
-      return true
-    }
-    highestMet = readings.max() ?? .zero
-    self.sites = SiteTable(sites: sites)
-    storedSites = sites.count
+    try readSites(access, tables)
     oversizeCount = try access.entryCount(tables.oversize)
     try readIndexes(access, tables)
   }
@@ -64,15 +54,16 @@ extension StoreState {
     }
     for ordinal in risenSites { try flushSite(ordinal, access, tables) }
     risenSites = []
-    guard storedSites < sites.sites.count else { return }
-    for ordinal in storedSites..<sites.sites.count { try flushSite(ordinal, access, tables) }
-    storedSites = sites.sites.count
+    guard storedSites < sites.count else { return }
+    for ordinal in storedSites..<sites.count { try flushSite(ordinal, access, tables) }
+    storedSites = sites.count
     isCatalogueStale = true
   }
 
   private func flushSite(_ ordinal: Int, _ access: PageAccess, _ tables: Tables) throws(StoreError) {
-    var value = ByteWriter()
-    value.write(sites.sites[ordinal])
+    guard let site = sites[UInt32(ordinal)] else { return }
+    var value = ByteWriter(capacity: 24)
+    value.write(site)
     value.writeFixed(ordinal < readings.count ? readings[ordinal].rawValue : 0)
     try SmallRecord.put(value.bytes, at: Self.key(UInt32(ordinal)), in: tables.sites, access)
   }

@@ -102,6 +102,8 @@ struct LogState: Sendable {
   var lastNumber = DocumentNumber.none
   /// What the log tells is whole for those who know all up to this sequence.
   var logStart: UInt64 = 0
+  /// None of the readings of other sites' clocks that were met with is above this; `nil` where that was not looked up.
+  var met: ClockReading?
 
   /// The clock stays: a reading that was given out once is not given out again.
   mutating func revert(to old: LogState) {
@@ -110,5 +112,6 @@ struct LogState: Sendable {
     evictionEpoch = old.evictionEpoch
     lastNumber = old.lastNumber
     logStart = old.logStart
+    met = old.met
   }
 }

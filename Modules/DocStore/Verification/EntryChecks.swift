@@ -10,7 +10,7 @@ struct EntryChecks {
   private var keys: [UInt32: [String]] = [:]
   private var expirySum: UInt64 = 0
   private var idSum: UInt64 = 0
-  private var sites: [SiteID] = [.zero]
+  private var sites = SiteTable()
   private var tables: (collection: UInt32, tables: RecordTables)?
 
   /// Checks one entry of the table called `table`; the small ones must come before `documents`.
@@ -64,7 +64,7 @@ struct EntryChecks {
       _ = try reader.readFixed(as: UInt64.self)
       guard key.count == (table == "cursors" ? 16 : 20) else { throw CodecError(.malformed, "no key") }
     case "expiry": try checkExpiry(&name, &reader)
-    case "certificates": _ = try Certificate(&reader, SiteTable(sites: sites))
+    case "certificates": _ = try Certificate(&reader, sites)
     case "indexes":
       // The statistics, behind their index, are compared with it once all definitions are known.
       if name.remaining == 4 { _ = try IndexState(&name, &reader) { names[$0] } }
@@ -169,7 +169,7 @@ struct EntryChecks {
 
   private mutating func recordTables(of collection: UInt32) -> RecordTables {
     if let tables, tables.collection == collection { return tables.tables }
-    let made = RecordTables(keys: KeyTable(names: keys[collection] ?? []), sites: SiteTable(sites: sites))
+    let made = RecordTables(keys: KeyTable(names: keys[collection] ?? []), sites: sites)
     tables = (collection, made)
     return made
   }

@@ -83,7 +83,7 @@ package struct RecordDrafter {
 
 extension RecordTables {
   /// How many names there are of either kind.
-  fileprivate var names: Int { keys.count + sites.sites.count }
+  fileprivate var names: Int { keys.count + sites.count }
 
   fileprivate mutating func record(ofUniform wire: RawSpan) throws(CodecError) -> EncodedDocument? {
     try DocumentCodec.record(ofUniform: wire, tables: &self)

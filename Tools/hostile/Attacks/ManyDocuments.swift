@@ -15,10 +15,10 @@ enum ManyDocuments {
         (0..<1_000_000).lazy.map { RawGroup.bytes([.init(RawGroup.id("t\($0)"), document)]) }))
   }
 
-  static let keys = Row.raw("many-keys", "three documents of 300,000 keys each, 9 MB") {
+  static let keys = Row.raw("many-keys", "90 documents of 10,000 keys each, 9 MB") {
     let reading = ClockReading(milliseconds: RawDocument.now())
-    let frames = (0..<3).flatMap { number in
-      let names = (0..<300_000).map { Array("k\(number)\(1_000_000 + $0)".utf8) }
+    let frames = (0..<90).flatMap { number in
+      let names = (0..<Limits.keysPerMap).map { Array("k\(number)\(1_000_000 + $0)".utf8) }
       let document = RawDocument.fresh(at: reading, names.map { ($0, [0]) })
       return RawGroup.storedChunks(
         RawGroup.bytes([.init(RawGroup.id("keys\(number)"), document)]), transfer: number + 1)
@@ -28,15 +28,15 @@ enum ManyDocuments {
 
   /// Sites stay for good, so opening the store again tells what they cost, too.
   static let sites = Row.raw(
-    "many-sites", "four documents by 200,000 sites each, 17 MB",
+    "many-sites", "400 documents by 2,000 sites each, 17 MB",
     check: { scene in
       let time = try await scene.reopen()
       if time > .milliseconds(500) { scene.fail("opening takes longer than 500 ms") }
     }
   ) {
     let reading = ClockReading(milliseconds: RawDocument.now())
-    let frames = (0..<4).flatMap { number in
-      let document = RawDocument.manySites(200_000, from: 1 + number * 200_000, at: reading)
+    let frames = (0..<400).flatMap { number in
+      let document = RawDocument.manySites(2_000, from: 1 + number * 2_000, at: reading)
       return RawGroup.storedChunks(
         RawGroup.bytes([.init(RawGroup.id("sites\(number)"), document)]), transfer: number + 1)
     }
