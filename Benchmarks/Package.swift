@@ -56,6 +56,7 @@ let package = Package(
       name: "Layers",
       dependencies: [
         "BenchmarkSupport", dunlin("CRDTCore"), dunlin("DocStore"), dunlin("QueryEngine"),
+        dunlin("ScopePolicy"), dunlin("SyncProtocol"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Layers", swiftSettings: settings),

@@ -8,7 +8,7 @@ struct Layers: ParsableCommand {
     commandName: "layers", abstract: "Measure hot paths of single layers, in one process and on one thread.")
 
   enum Case: String, ExpressibleByArgument, CaseIterable {
-    case orders, flights, store
+    case orders, flights, store, subscriptions
   }
 
   @Option(help: "Documents of orders and flights.")
@@ -48,6 +48,8 @@ struct Layers: ParsableCommand {
       case .store:
         let corpus = try Corpus.flights(min(count, 10_000), from: flights, in: scratch)
         try StoreLayers(corpus: corpus).run(&report, in: scratch)
+      case .subscriptions:
+        try SubscriptionLayers(rounds: rounds, commits: short ? 5 : 100).run(&report, in: scratch)
       }
     }
     print(json ? try report.json() : report.table)

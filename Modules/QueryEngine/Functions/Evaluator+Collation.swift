@@ -45,13 +45,6 @@ extension Collation {
 
   /// The text with its letters small, scalar by scalar as ILIKE compares them.
   static func folded(_ text: String) -> String {
-    if text.utf8.allSatisfy({ $0 < 0x80 }) {
-      return String(decoding: text.utf8.map { $0 &- 65 < 26 ? $0 | 0x20 : $0 }, as: UTF8.self)
-    }
-    var folded = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
-      folded.append(Unicode.Scalar(LikePattern.folded(scalar.value)) ?? scalar)
-    }
-    return String(folded)
+    String(decoding: CaseFolding.folded(text.utf8Span.span.bytes), as: UTF8.self)
   }
 }

@@ -1,24 +1,31 @@
+import CRDTCore
+
 /// A compiled pattern of LIKE or ILIKE: `%` stands for any text, `_` for one Unicode scalar.
 ///
-/// Matching runs a nondeterministic automaton whose states are bits, so it takes time linear in the text for
-/// every pattern: none makes it backtrack.
-///
-/// Source: Baeza-Yates and Gonnet, "A New Approach to Text Searching", CACM 1992, §4.
+/// It takes about as much memory as its text. What stands between two `%` is searched byte by byte, the first place
+/// that fits being as good as any; where there is a `_`, a ``LikeAutomaton`` follows the text. Both take time linear in
+/// the text.
 package struct LikePattern: Sendable {
   /// The longest pattern, in bytes.
   static let maximumBytes = 1 << 12
+  /// What stands for the wildcards among the tokens: bytes that UTF-8 does not have.
+  static let anyText: UInt8 = 0xFE
+  static let anyScalar: UInt8 = 0xFF
 
-  private let caseInsensitive: Bool
-  /// How many scalars a match has at least; state *n* is: the first *n* of them have matched.
-  private let steps: Int
-  /// The words of 64 states each: the steps that a scalar of a text takes.
-  let words: Int
-  /// The states that keep standing whatever scalar comes: there is a `%` there.
-  private var loops: [UInt64]
-  /// One row of words for each distinct scalar of the pattern: the states that it leads on from.
-  private var rows: [UInt64]
-  private var asciiRows = [UInt16](repeating: 0, count: 128)
-  private var otherRows: [UInt32: UInt16] = [:]
+  /// Whether letters match in either case: then the tokens' letters are small, and so must the text's be.
+  let isCaseInsensitive: Bool
+  /// How many scalars a match has at least.
+  let steps: Int
+  /// The pattern in UTF-8 without its escapes; several `%` on end are one.
+  private let tokens: [UInt8]
+  /// How many bytes stand before the first `%`, and behind the last; `nil` where there is none.
+  private let ends: (first: Int32, last: Int32)?
+  private let hasAnyScalar: Bool
+  /// Of a short pattern with `_`; that of a long one is large, and is made for each text.
+  private let automaton: LikeAutomaton?
+
+  /// The words of 64 states each that an automaton of the pattern has: the steps that a scalar of a text is taken for.
+  var words: Int { steps / 64 + 1 }
 
   /// Compiles a pattern; fails when the escape is not one scalar or the pattern is too long.
   ///
@@ -27,87 +34,81 @@ package struct LikePattern: Sendable {
   ///   - escape: One scalar; what follows it stands for itself.
   ///   - caseInsensitive: Whether letters match in either case.
   package init?(_ pattern: String, escape: String = "\\", caseInsensitive: Bool = false) {
-    guard escape.unicodeScalars.count == 1, pattern.utf8.count <= Self.maximumBytes else { return nil }
-    var scalars: [UInt32?] = []
-    var loopStates: [Int] = []
-    var escaped = false
+    guard escape.unicodeScalars.count == 1, let escape = escape.unicodeScalars.first,
+      pattern.utf8.count <= Self.maximumBytes
+    else { return nil }
+    var tokens: [UInt8] = []
+    tokens.reserveCapacity(pattern.utf8.count)
+    var steps = 0
+    var isEscaped = false
+    let append = { (scalar: Unicode.Scalar) in
+      steps += 1
+      CaseFolding.append(caseInsensitive ? CaseFolding.folded(scalar.value) : scalar.value, to: &tokens)
+    }
     for scalar in pattern.unicodeScalars {
-      if !escaped, scalar == escape.unicodeScalars.first {
-        escaped = true
-      } else if !escaped, scalar == "%" {
-        loopStates.append(scalars.count)
+      if isEscaped {
+        isEscaped = false
+        append(scalar)
+      } else if scalar == escape {
+        isEscaped = true
+      } else if scalar == "%" {
+        if tokens.last != Self.anyText { tokens.append(Self.anyText) }
+      } else if scalar == "_" {
+        steps += 1
+        tokens.append(Self.anyScalar)
       } else {
-        let any = !escaped && scalar == "_"
-        scalars.append(any ? nil : caseInsensitive ? Self.folded(scalar.value) : scalar.value)
-        escaped = false
+        append(scalar)
       }
     }
     // An escape at the very end has nothing to escape and stands for itself.
-    if escaped {
-      scalars.append(escape.unicodeScalars.first.map { caseInsensitive ? Self.folded($0.value) : $0.value })
+    if isEscaped { append(escape) }
+    isCaseInsensitive = caseInsensitive
+    self.steps = steps
+    self.tokens = tokens
+    hasAnyScalar = tokens.contains(Self.anyScalar)
+    automaton = hasAnyScalar && steps < 64 ? LikeAutomaton(tokens, steps: steps) : nil
+    if let first = tokens.firstIndex(of: Self.anyText), let last = tokens.lastIndex(of: Self.anyText) {
+      ends = (Int32(first), Int32(tokens.count - 1 - last))
+    } else {
+      ends = nil
     }
-    self.caseInsensitive = caseInsensitive
-    steps = scalars.count
-    words = steps / 64 + 1
-    loops = [UInt64](repeating: 0, count: words)
-    rows = [UInt64](repeating: 0, count: words)
-    for state in loopStates { loops[state / 64] |= 1 << (state % 64) }
-    for (state, scalar) in scalars.enumerated() where scalar == nil { rows[state / 64] |= 1 << (state % 64) }
-    let anyRow = rows
-    for (state, scalar) in scalars.enumerated() {
-      guard let scalar else { continue }
-      rows[row(of: scalar, startingAs: anyRow) * words + state / 64] |= 1 << (state % 64)
-    }
-  }
-
-  private mutating func row(of scalar: UInt32, startingAs anyRow: [UInt64]) -> Int {
-    let known = row(of: scalar)
-    if known != 0 { return known }
-    let row = UInt16(rows.count / words)
-    rows += anyRow
-    if scalar < 128 { asciiRows[Int(scalar)] = row } else { otherRows[scalar] = row }
-    return Int(row)
-  }
-
-  private func row(of scalar: UInt32) -> Int {
-    Int(scalar < 128 ? asciiRows[Int(scalar)] : otherRows[scalar] ?? 0)
   }
 
   package func matches(_ text: String) -> Bool { matches(text.utf8Span.span.bytes) }
 
   /// Whether all of a text, given as UTF-8, fits the pattern.
   ///
-  /// - Complexity: O(*n* · *m* / 64) for *n* scalars of text and *m* of pattern.
+  /// - Complexity: O(*n* + *m*) for *n* bytes of text and *m* of pattern; with `_` in the pattern
+  ///   O(*n* · *m* / 64 + *m* · *d*) for *d* different scalars of the pattern.
   package func matches(_ text: RawSpan) -> Bool {
-    if words == 1 { return matchesShort(text) }
-    var states = [UInt64](repeating: 0, count: words)
-    states[0] = 1
-    var offset = 0
-    while let scalar = Self.nextScalar(of: text, &offset) {
-      let row = row(of: caseInsensitive ? Self.folded(scalar) : scalar) * words
-      var carried: UInt64 = 0
-      var standing: UInt64 = 0
-      for word in 0..<words {
-        let moving = states[word] & rows[row + word]
-        states[word] = states[word] & loops[word] | moving << 1 | carried
-        carried = moving >> 63
-        standing |= states[word]
-      }
-      if standing == 0 { return false }
-    }
-    return states[steps / 64] >> (steps % 64) & 1 == 1
+    guard isCaseInsensitive else { return matches(prepared: text) }
+    return CaseFolding.withFolded(text) { matches(prepared: $0) }
   }
 
-  private func matchesShort(_ text: RawSpan) -> Bool {
-    var states: UInt64 = 1
-    let loops = loops[0]
-    var offset = 0
-    while let scalar = Self.nextScalar(of: text, &offset) {
-      let moving = states & rows[row(of: caseInsensitive ? Self.folded(scalar) : scalar)]
-      states = states & loops | moving << 1
-      if states == 0 { return false }
+  /// The same of a text whose letters are small already where the pattern asks for that.
+  func matches(prepared text: RawSpan) -> Bool {
+    if hasAnyScalar { return (automaton ?? LikeAutomaton(tokens, steps: steps)).matches(text) }
+    let tokens = tokens.span.bytes
+    guard let ends else { return text.isEqual(to: tokens) }
+    let (first, last) = (Int(ends.first), Int(ends.last))
+    guard first + last <= text.byteCount, text.hasPrefix(tokens.extracting(first: first)),
+      text.hasSuffix(tokens.extracting(last: last))
+    else { return false }
+    var rest = text.extracting(first..<text.byteCount - last)
+    // What is left of the pattern begins and ends with `%`, which may be the same one.
+    var parts = tokens.extracting(first..<tokens.byteCount - last).extracting(droppingFirst: 1)
+    while let end = parts.firstOffset(ofByte: Self.anyText) {
+      guard let offset = rest.firstOffset(of: parts.extracting(first: end)) else { return false }
+      rest = rest.extracting(droppingFirst: offset + end)
+      parts = parts.extracting(droppingFirst: end + 1)
     }
-    return states >> steps & 1 == 1
+    return true
+  }
+
+  /// The longest text without wildcards that stands in every match, in UTF-8; its letters are small where those of the
+  /// pattern are.
+  var longestLiteral: ArraySlice<UInt8> {
+    tokens.split { $0 == Self.anyText || $0 == Self.anyScalar }.max { $0.count < $1.count } ?? []
   }
 
   /// The scalar at `offset`, which moves past it; a byte that is not UTF-8 counts as one scalar.
@@ -124,15 +125,5 @@ package struct LikePattern: Sendable {
       offset += 1
     }
     return scalar
-  }
-
-  /// The scalar in lower case, where that is one scalar.
-  static func folded(_ scalar: UInt32) -> UInt32 {
-    if scalar < 128 { return scalar >= 65 && scalar <= 90 ? scalar | 0x20 : scalar }
-    guard let lower = Unicode.Scalar(scalar)?.properties.lowercaseMapping.unicodeScalars, lower.count == 1
-    else {
-      return scalar
-    }
-    return lower.first?.value ?? scalar
   }
 }

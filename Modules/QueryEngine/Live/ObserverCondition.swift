@@ -10,6 +10,8 @@ enum ObserverCondition: Equatable {
   case ids([DocumentID])
   /// A field that equals one of these values, none of which is null, an array, an object or an attachment.
   case field(FieldPath, [Value])
+  /// A field that is a text which, with small letters, contains one of these.
+  case texts([SoughtText])
 
   /// The narrowest condition that a bound predicate is known to imply.
   ///
@@ -23,10 +25,11 @@ enum ObserverCondition: Equatable {
     if case .ids(let ids) = IDConstraint(predicate), ids.count <= (alternatives ?? .max) { self = .ids(ids) }
   }
 
-  /// The number of values that fulfil it; `nil` when there is no end of them.
+  /// The number of values that fulfil it; `nil` when there is no end of them, and no text that they have in common.
   private var alternatives: Int? {
     switch self {
     case .anything: nil
+    case .texts: .max - 1
     case .ids(let ids): ids.count
     case .field(_, let values): values.count
     }
@@ -51,6 +54,8 @@ enum ObserverCondition: Equatable {
     case .in(.path(let path), .literal(.array(let values)), negated: false):
       // No value is equal to a null in the list.
       return condition(path, values.filter { $0 != .null })
+    case .like, .call:
+      return SoughtText(predicate).map { .texts([$0]) } ?? .anything
     default:
       return .anything
     }
@@ -64,14 +69,50 @@ enum ObserverCondition: Equatable {
   private static func union(_ terms: [Expression]) -> ObserverCondition {
     var field: FieldPath?
     var all: [Value] = []
+    var texts: [SoughtText] = []
     for term in terms {
-      guard case .field(let path, let values) = condition(of: term), field == nil || field == path else {
-        return .anything
+      switch condition(of: term) {
+      case .field(let path, let values):
+        guard field == nil || field == path else { return .anything }
+        field = path
+        all += values
+      case .texts(let sought): texts += sought
+      case .anything, .ids: return .anything
       }
-      field = path
-      all += values
     }
-    return field.map { .field($0, all) } ?? .anything
+    if texts.isEmpty { return field.map { .field($0, all) } ?? .anything }
+    return field == nil ? .texts(texts) : .anything
+  }
+}
+
+/// A text that a field must contain for a predicate to be true.
+struct SoughtText: Hashable, Sendable {
+  let path: FieldPath
+  /// UTF-8 with small letters, at least as long as a ``GramIndex`` looks for.
+  let bytes: [UInt8]
+
+  /// - Returns: `nil` for a predicate that calls for no such text.
+  init?(_ predicate: Expression) {
+    guard let (subject, sought) = Self.sought(predicate), case .path(let path) = subject,
+      ResolvedField(path).isInPlace
+    else { return nil }
+    bytes = CaseFolding.folded(sought.span.bytes)
+    self.path = path
+    guard bytes.count >= GramIndex.gramBytes else { return nil }
+  }
+
+  private static func sought(_ predicate: Expression) -> (subject: Expression, text: [UInt8])? {
+    switch predicate {
+    case .like(let subject, .literal(.string(let pattern)), _, let caseInsensitive, negated: false):
+      guard case .like(let escape, _)? = PatternTable.Key(predicate)?.notation,
+        let compiled = LikePattern(pattern, escape: escape.text, caseInsensitive: caseInsensitive)
+      else { return nil }
+      return (subject, Array(compiled.longestLiteral))
+    case .call(.contains, let operands), .call(.startsWith, let operands), .call(.endsWith, let operands):
+      guard operands.count == 2, case .literal(.string(let text)) = operands[1] else { return nil }
+      return (operands[0], Array(text.utf8))
+    default: return nil
+    }
   }
 }
 

@@ -85,7 +85,7 @@ private struct ObserverTable: Sendable {
 
   mutating func insert(_ id: ObserverIndex.ID, _ condition: ObserverCondition) {
     switch condition {
-    case .anything:
+    case .anything, .texts:
       unconditional.insert(id)
     case .ids(let ids):
       for document in ids { byID[document, default: []].insert(id) }
@@ -100,7 +100,7 @@ private struct ObserverTable: Sendable {
 
   mutating func remove(_ id: ObserverIndex.ID, _ condition: ObserverCondition) {
     switch condition {
-    case .anything:
+    case .anything, .texts:
       unconditional.remove(id)
     case .ids(let ids):
       for document in ids {

@@ -50,14 +50,20 @@ extension RecordMatcher {
       let field = ResolvedField(path)
       if paths.count == 1, field.isInPlace, var node = shape(of: expression) {
         try ask(expression, for: &node)
-        node.operand = Int32(fields.count)
-        fields.append(field)
+        node.operand = place(of: field)
         return node
       }
     } catch {
       // What makes too much work to be asked in advance does so for each document, and fails there.
     }
     return general(expression)
+  }
+
+  /// The place of a field among the matcher's; terms that follow each other often read the same one.
+  private mutating func place(of field: ResolvedField) -> Int32 {
+    if let last = fields.last, last.path == field.path { return Int32(fields.count - 1) }
+    fields.append(field)
+    return Int32(fields.count - 1)
   }
 
   /// Fills in the answers that do not depend on a value but on its kind alone.

@@ -2,7 +2,11 @@ import CRDTCore
 
 extension RecordMatcher {
   /// What a leaf says of a value that is there.
-  func test(_ node: MatcherNode, _ value: borrowing ValueRef) throws(QueryError) -> Truth {
+  ///
+  /// The record's bytes tell which of the shared texts is the value's.
+  func test(
+    _ node: MatcherNode, _ value: borrowing ValueRef, _ record: RawSpan, _ folded: FoldedTexts?
+  ) throws(QueryError) -> Truth {
     let kind = value.kind
     switch (node.operation, kind) {
     case (.bool, .bool):
@@ -18,7 +22,7 @@ extension RecordMatcher {
     case (.compareString, .string), (.compareBytes, .bytes):
       return node.answer(value.bytes.compare(constant(node.constants)))
     case (.like, .string):
-      return node.answer(try matches(patterns[Int(node.constants.start)], value.bytes))
+      return node.answer(try matches(patterns[Int(node.constants.start)], value.bytes, record, folded))
     case (.regular, .string):
       var budget = MatchingBudget(context)
       return node.answer(try programs[Int(node.constants.start)].matches(value.bytes, &budget))
@@ -40,12 +44,15 @@ extension RecordMatcher {
     }
   }
 
-  private func matches(_ pattern: LikePattern, _ text: RawSpan) throws(QueryError) -> Bool {
+  private func matches(
+    _ pattern: LikePattern, _ text: RawSpan, _ record: RawSpan, _ folded: FoldedTexts?
+  ) throws(QueryError) -> Bool {
     if pattern.words > 1 {
       var budget = MatchingBudget(context)
       try budget.spend(pattern.words * text.byteCount)
     }
-    return pattern.matches(text)
+    guard pattern.isCaseInsensitive, let folded else { return pattern.matches(text) }
+    return pattern.matches(prepared: folded.folded(text, of: record).span.bytes)
   }
 
   @_lifetime(borrow self)

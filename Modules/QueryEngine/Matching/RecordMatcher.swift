@@ -65,33 +65,38 @@ public struct RecordMatcher: Sendable {
   ///   - record: The document; that it is alive is the caller's to check.
   /// - Returns: True when the predicate is true, not when it is null or missing.
   /// - Complexity: O(*n*) in the predicate's nodes; no allocation for predicates that stay in place.
-  public func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool {
-    do { return try accepts(id, record) } catch { return false }
+  public func matches(_ id: RawSpan, _ record: borrowing RecordView) -> Bool { matches(id, record, nil) }
+
+  /// The same beside other predicates, which share the record's texts with small letters.
+  func matches(_ id: RawSpan, _ record: borrowing RecordView, _ folded: FoldedTexts?) -> Bool {
+    do { return try accepts(id, record, folded) } catch { return false }
   }
 
   /// Like `matches`, for callers that report a predicate that fails.
-  func accepts(_ id: RawSpan, _ record: borrowing RecordView) throws(QueryError) -> Bool {
+  func accepts(
+    _ id: RawSpan, _ record: borrowing RecordView, _ folded: FoldedTexts? = nil
+  ) throws(QueryError) -> Bool {
     guard !nodes.isEmpty else { return true }
     do {
-      return try truth(0, id, record) == .yes
+      return try truth(0, id, record, folded) == .yes
     } catch {
       throw error.about(id)
     }
   }
 
   private func truth(
-    _ index: Int, _ id: RawSpan, _ record: borrowing RecordView
+    _ index: Int, _ id: RawSpan, _ record: borrowing RecordView, _ folded: FoldedTexts?
   ) throws(QueryError) -> Truth {
     let node = nodes.span[index]
     switch node.operation {
     case .and:
-      return try conjunction(node, index, id, record)
+      return try conjunction(node, index, id, record, folded)
     case .or:
-      return try disjunction(node, index, id, record)
+      return try disjunction(node, index, id, record, folded)
     case .not:
-      return try truth(index + 1, id, record).negated
+      return try truth(index + 1, id, record, folded).negated
     case .isNotTrue:
-      return Truth(try truth(index + 1, id, record) != .yes)
+      return Truth(try truth(index + 1, id, record, folded) != .yes)
     case .constant:
       return node.success
     case .general:
@@ -101,20 +106,20 @@ public struct RecordMatcher: Sendable {
       // A key's id is enough for most paths and records, and counts no references.
       if node.isSoleKey, !record.carriesRootKeys {
         guard let value = record.value(ofRootKey: node.soleKeyID) else { return node.kinds.missing }
-        return try test(node, value)
+        return try test(node, value, record.bytes, folded)
       }
       guard let value = record.value(at: fields[Int(node.operand)].path) else { return node.kinds.missing }
-      return try test(node, value)
+      return try test(node, value, record.bytes, folded)
     }
   }
 
   private func conjunction(
-    _ node: MatcherNode, _ index: Int, _ id: RawSpan, _ record: borrowing RecordView
+    _ node: MatcherNode, _ index: Int, _ id: RawSpan, _ record: borrowing RecordView, _ folded: FoldedTexts?
   ) throws(QueryError) -> Truth {
     var result = Truth.yes
     var child = index + 1
     while child < node.end {
-      result = result.and(try truth(child, id, record))
+      result = result.and(try truth(child, id, record, folded))
       if result == .no { return .no }
       child = Int(nodes.span[child].end)
     }
@@ -122,12 +127,12 @@ public struct RecordMatcher: Sendable {
   }
 
   private func disjunction(
-    _ node: MatcherNode, _ index: Int, _ id: RawSpan, _ record: borrowing RecordView
+    _ node: MatcherNode, _ index: Int, _ id: RawSpan, _ record: borrowing RecordView, _ folded: FoldedTexts?
   ) throws(QueryError) -> Truth {
     var result = Truth.no
     var child = index + 1
     while child < node.end {
-      result = result.or(try truth(child, id, record))
+      result = result.or(try truth(child, id, record, folded))
       if result == .yes { return .yes }
       child = Int(nodes.span[child].end)
     }

@@ -94,9 +94,15 @@ extension ScalarProgram {
   ) throws(QueryError) -> Scalar {
     guard bytes(of: operand, document, scratch).isASCII else {
       guard case .string(let text) = try value(of: operand, document, scratch) else { return .missing }
-      let changed = toUpper ? text.uppercased() : text.lowercased()
-      try scratch.charge(changed.utf8.count)
-      return scratch.scalar(of: .string(changed))
+      let start = scratch.bytes.count
+      if toUpper {
+        let changed = text.uppercased()
+        try scratch.charge(changed.utf8.count)
+        return scratch.scalar(of: .string(changed))
+      }
+      scratch.append(lowercased: text.utf8Span.span.bytes)
+      try scratch.charge(scratch.bytes.count - start)
+      return scratch.string(from: start)
     }
     try scratch.charge(operand.range.count)
     let start = scratch.bytes.count

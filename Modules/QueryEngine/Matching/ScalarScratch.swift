@@ -53,6 +53,9 @@ struct ScalarScratch {
     unsafe span.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
   }
 
+  /// Appends a text with its letters in lower case.
+  mutating func append(lowercased text: RawSpan) { CaseFolding.appendLowercased(text, to: &bytes) }
+
   /// Copies bytes that stand here already.
   mutating func append(copyOf range: Range<Int>) {
     bytes.reserveCapacity(bytes.count + range.count)

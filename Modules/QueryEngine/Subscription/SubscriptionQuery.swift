@@ -19,10 +19,10 @@ public struct SubscriptionQuery: Hashable, Sendable {
   @TextKey public private(set) var text: String
   /// The values of the parameters; those that the query does not use are left out.
   public let arguments: [TextKey: Value]
-  /// What documents must fulfil, its parameters not yet bound; `nil` when all match.
-  package let predicate: Expression?
   /// The predicate with its arguments: queries that ask for the same have equal ones, however they are written.
   public let compiled: CompiledPredicate
+  /// What documents must fulfil, with its arguments; `nil` when all match.
+  package var predicate: Expression? { compiled.expression }
 
   /// Takes `SELECT * FROM c [WHERE …]`.
   ///
@@ -62,7 +62,6 @@ public struct SubscriptionQuery: Hashable, Sendable {
     self.collection = collection
     self.text = text
     self.arguments = arguments.filter { used.contains($0.key) }
-    self.predicate = predicate
     compiled = try CompiledPredicate(predicate, arguments: arguments)
     var writer = ByteWriter()
     encodeArguments(to: &writer)

@@ -1,7 +1,10 @@
 import CRDTCore
+import QueryEngine
 import Synchronization
 
 /// The interests of peers that were here, so that a peer which returns need not repeat its own.
+///
+/// It keeps their queries and not their matchers, which a session makes of them when the peer is back.
 ///
 /// It is bounded in bytes, as they came: the least recently used are forgotten, and a long one is not kept at all. A peer
 /// whose interest is not known is asked for it.
@@ -13,7 +16,7 @@ final class InterestCache: Sendable {
 
   private struct Entry {
     let key: Key
-    let interest: Interest
+    let queries: [SubscriptionQuery]
     let byteCount: Int
   }
 
@@ -24,7 +27,8 @@ final class InterestCache: Sendable {
 
   /// Remembers what a peer subscribes to, which took so many bytes on the wire.
   func insert(_ interest: Interest, byteCount: Int, of site: SiteID) {
-    let entry = Entry(key: Key(site: site, interest: interest.hash), interest: interest, byteCount: byteCount)
+    let entry = Entry(
+      key: Key(site: site, interest: interest.hash), queries: interest.queries, byteCount: byteCount)
     entries.withLock { entries in
       entries.removeAll { $0.key == entry.key }
       guard byteCount <= SyncLimits.knownInterestBytes / 4 else { return }
@@ -38,17 +42,18 @@ final class InterestCache: Sendable {
 
   /// Whether a peer subscribed to anything when it last named its interest.
   func hasInterest(of site: SiteID) -> Bool {
-    entries.withLock { entries in entries.last { $0.key.site == site }.map { !$0.interest.isEmpty } ?? false }
+    entries.withLock { entries in entries.last { $0.key.site == site }.map { !$0.queries.isEmpty } ?? false }
   }
 
   /// What a peer subscribed to when it named its interest so.
   func interest(_ hash: UInt64, of site: SiteID) -> Interest? {
     let key = Key(site: site, interest: hash)
-    return entries.withLock { entries in
+    let queries: [SubscriptionQuery]? = entries.withLock { entries in
       guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
       let entry = entries.remove(at: index)
       entries.append(entry)
-      return entry.interest
+      return entry.queries
     }
+    return queries.map { Interest($0) }
   }
 }

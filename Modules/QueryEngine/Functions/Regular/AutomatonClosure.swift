@@ -6,6 +6,9 @@ struct AutomatonState: Hashable, Sendable {
   /// on it.
   var seeds: [Int32] = []
   var previous = ScalarKind.none
+
+  /// About the bytes of memory that it takes in a table: its steps, and its places by number and in a dictionary.
+  var memoryBytes: Int { 112 + seeds.count * 4 }
 }
 
 /// What of a scalar places depend on.
@@ -34,7 +37,7 @@ struct ScalarClass: Hashable, Sendable {
 struct ScalarClasses: Sendable {
   /// The number of the text's end.
   static let end: UInt8 = 0
-  private static let cacheSize = 256
+  private static let cacheSize = 64
 
   private let tests: [ScalarTest]
   /// Whether places tell scalars apart.
@@ -43,7 +46,7 @@ struct ScalarClasses: Sendable {
   private var numbers: [ScalarClass: UInt8] = [:]
   /// The class of each ASCII scalar.
   private(set) var ascii: [UInt8] = []
-  /// Other scalars that were met last, by their lowest bits.
+  /// Other scalars that were met last, by their lowest bits; empty before the first.
   private var recent: [(scalar: UInt32, number: UInt8)]
   /// A row of the table has room for this power of two of classes.
   private(set) var shift = 0
@@ -53,11 +56,15 @@ struct ScalarClasses: Sendable {
     hasPlaces = program.steps.contains { if case .place = $0 { true } else { false } }
     let words = [UInt64](repeating: 0, count: (program.tests.count + 63) / 64)
     classes = [ScalarClass(kind: .none, accepted: words)]
-    recent = [(UInt32, UInt8)](repeating: (.max, 0), count: Self.cacheSize)
+    recent = []
+    ascii.reserveCapacity(128)
     for scalar in UInt32(0)..<128 { ascii.append(classify(scalar) ?? 0) }
   }
 
   var room: Int { 1 << shift }
+
+  /// About the bytes of memory that they take, but for the tests, which are the program's.
+  var memoryBytes: Int { 256 + recent.count * 8 + classes.count * (128 + classes[0].accepted.count * 8) }
 
   subscript(number: UInt8) -> ScalarClass { classes[Int(number)] }
 
@@ -65,6 +72,7 @@ struct ScalarClasses: Sendable {
   mutating func number(of scalar: UInt32) -> UInt8? {
     if scalar < 128 { return ascii[Int(scalar)] }
     let place = Int(scalar) % Self.cacheSize
+    if recent.isEmpty { recent = [(UInt32, UInt8)](repeating: (.max, 0), count: Self.cacheSize) }
     if recent[place].scalar == scalar { return recent[place].number }
     guard let number = classify(scalar) else { return nil }
     recent[place] = (scalar, number)
@@ -105,6 +113,9 @@ struct AutomatonClosure: Sendable {
     self.program = program
     visited = [Int](repeating: -1, count: program.steps.count)
   }
+
+  /// About the bytes of memory that it takes beside the program.
+  var memoryBytes: Int { 64 + visited.count * 8 + pending.capacity * 4 }
 
   /// Moves a state over a scalar of a class, or to the text's end.
   mutating func step(_ state: AutomatonState, _ scalar: ScalarClass, _ steps: inout Int) -> Result {

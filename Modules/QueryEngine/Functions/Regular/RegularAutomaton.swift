@@ -4,15 +4,31 @@ import Synchronization
 /// A deterministic automaton of a regular expression, whose states are made as texts need them.
 ///
 /// A text costs one look into a table for each scalar. The table is bounded: where it is full it is forgotten and
-/// made anew, which costs each scalar what following all states at once does, so that matching stays linear.
+/// made anew, which costs each scalar what following all states at once does, so that matching stays linear. All tables
+/// together are bounded by an ``AutomatonPool``.
 /// Source: Cox, "Regular Expression Matching in the Wild", 2010; the construction is that of Rabin and Scott,
 /// "Finite Automata and Their Decision Problems", IBM Journal 1959.
 final class RegularAutomaton: Sendable {
-  private let program: RegularProgram
-  /// Made when the first text comes.
-  private let table = Mutex<AutomatonTable?>(nil)
+  private struct State: Sendable {
+    var table: AutomatonTable?
+    /// What the pool was told of its size.
+    var toldBytes = 0
+  }
 
-  init(_ program: RegularProgram) { self.program = program }
+  private let program: RegularProgram
+  private let pool: AutomatonPool
+  /// The table is made when the first text comes.
+  private let state = Mutex(State())
+  /// Whether the pool has asked for the table's memory.
+  ///
+  /// A flag alone: what it guards is behind the lock.
+  private let isUnwanted = Atomic(false)
+
+  init(_ program: RegularProgram, in pool: AutomatonPool = .shared) {
+    (self.program, self.pool) = (program, pool)
+  }
+
+  deinit { pool.remove(ObjectIdentifier(self)) }
 
   /// Whether some part of a text, given as UTF-8, fits.
   ///
@@ -21,18 +37,34 @@ final class RegularAutomaton: Sendable {
   /// - Throws: `limit` when it takes more steps than the budget has.
   func matches(_ text: RawSpan, _ budget: inout MatchingBudget) throws(QueryError) -> Bool? {
     // SAFETY: the bytes are read while the caller lends them, and the closure does not escape.
-    try unsafe text.withUnsafeBytes { (bytes) throws(QueryError) -> Bool? in
-      let found = table.withLockIfAvailable { table in
+    let found = unsafe text.withUnsafeBytes { bytes in
+      state.withLockIfAvailable { state in
         var steps = 0
-        var known = table.take() ?? AutomatonTable(program)
+        var known = state.table.take() ?? AutomatonTable(program)
         let isMatch = unsafe known.matches(bytes, &steps)
-        table = known
-        return (isMatch: isMatch, steps: steps)
+        if isUnwanted.exchange(false, ordering: .relaxed) {
+          state = State()
+          return (isMatch: isMatch, steps: steps, newByteCount: Int?.none)
+        }
+        let byteCount = known.byteCount
+        state.table = known
+        let isNews = byteCount != state.toldBytes
+        state.toldBytes = byteCount
+        return (isMatch: isMatch, steps: steps, newByteCount: isNews ? byteCount : nil)
       }
-      guard let found else { return nil }
-      try budget.spend(found.steps)
-      return found.isMatch
     }
+    guard let found else { return nil }
+    if let byteCount = found.newByteCount { pool.note(self, byteCount: byteCount) }
+    try budget.spend(found.steps)
+    return found.isMatch
+  }
+
+  /// Gives the table's memory back; it is made anew when the next text comes.
+  ///
+  /// While a text is being matched it does so after that.
+  func forget() {
+    isUnwanted.store(true, ordering: .relaxed)
+    state.withLockIfAvailable { if isUnwanted.exchange(false, ordering: .relaxed) { $0 = State() } }
   }
 }
 
@@ -40,8 +72,8 @@ final class RegularAutomaton: Sendable {
 struct AutomatonTable: Sendable {
   /// The most places of the table, of two bytes each.
   private static let maximumEntries = 1 << 16
-  /// The most steps of the program that all states together stand at.
-  private static let maximumSeeds = 1 << 18
+  /// The most bytes of all states together.
+  private static let maximumStateBytes = 1 << 18
 
   private typealias Number = UInt16
   private static let unknown: Number = 0
@@ -55,7 +87,7 @@ struct AutomatonTable: Sendable {
   private var next: [Number] = []
   private var states: [AutomatonState] = []
   private var numbers: [AutomatonState: Number] = [:]
-  private var seedCount = 0
+  private var stateBytes = 0
   private var start: Number = 0
 
   init(_ program: RegularProgram) {
@@ -64,11 +96,14 @@ struct AutomatonTable: Sendable {
     forget()
   }
 
+  /// About the bytes of memory that it takes.
+  var byteCount: Int { 128 + closure.memoryBytes + classes.memoryBytes + next.capacity * 2 + stateBytes }
+
   private mutating func forget() {
     next = [Number](repeating: Self.unknown, count: Self.firstState * classes.room)
     states = [AutomatonState](repeating: AutomatonState(), count: Self.firstState)
     numbers = [:]
-    seedCount = 0
+    stateBytes = 0
     start = number(of: AutomatonState(seeds: [0], previous: .none))
   }
 
@@ -78,7 +113,7 @@ struct AutomatonTable: Sendable {
     states.append(state)
     next.append(contentsOf: repeatElement(Self.unknown, count: classes.room))
     numbers[state] = number
-    seedCount += state.seeds.count
+    stateBytes += state.memoryBytes
     return number
   }
 
@@ -146,7 +181,8 @@ struct AutomatonTable: Sendable {
     case .over: number = Self.dead
     case .state(let state):
       let isFull =
-        next.count + classes.room > Self.maximumEntries || seedCount + state.seeds.count > Self.maximumSeeds
+        next.count + classes.room > Self.maximumEntries
+        || stateBytes + state.memoryBytes > Self.maximumStateBytes
       if isFull, numbers[state] == nil {
         forget()
         return self.number(of: state)

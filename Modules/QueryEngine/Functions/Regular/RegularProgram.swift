@@ -17,7 +17,10 @@ struct RegularProgram: Sendable {
   }
 
   private(set) var steps: [Step] = []
+  /// Each once, however many steps make it.
   private(set) var tests: [ScalarTest] = []
+  /// The places of the tests, while steps are added.
+  private var known: [ScalarTest: Int32] = [:]
   /// Whether a match can only begin where the text does.
   let isAnchored: Bool
   /// Made of the steps when all are there.
@@ -41,6 +44,7 @@ struct RegularProgram: Sendable {
     isAnchored = syntax.isAnchored
     try emit(syntax)
     try append(.match)
+    known = [:]
     automaton = RegularAutomaton(self)
   }
 
@@ -57,12 +61,25 @@ struct RegularProgram: Sendable {
     steps.append(step)
   }
 
+  private mutating func number(of test: ScalarTest) -> Int32 {
+    if let number = known[test] { return number }
+    let number = Int32(tests.count)
+    tests.append(test)
+    known[test] = number
+    return number
+  }
+
+  /// About the bytes of memory that the program takes, without its automaton.
+  var memoryBytes: Int {
+    steps.count * MemoryLayout<Step>.stride
+      + tests.reduce(256) { $0 + MemoryLayout<ScalarTest>.stride + $1.rangeBytes }
+  }
+
   private mutating func emit(_ syntax: RegularSyntax) throws(QueryError) {
     switch syntax {
     case .empty: break
     case .scalar(let set, let ignoresCase, let isNegated):
-      try append(.scalar(Int32(tests.count)))
-      tests.append(ScalarTest(set, ignoresCase: ignoresCase, isNegated: isNegated))
+      try append(.scalar(number(of: ScalarTest(set, ignoresCase: ignoresCase, isNegated: isNegated))))
     case .place(let place): try append(.place(place))
     case .sequence(let parts): for part in parts { try emit(part) }
     case .choice(let branches): try emitChoice(branches)

@@ -53,39 +53,52 @@ struct ScalarSet: Hashable, Sendable {
 }
 
 /// A set as a step tests it: whether case counts is decided when it is made.
-struct ScalarTest: Sendable {
+struct ScalarTest: Hashable, Sendable {
+  /// The set's only range, which takes no memory beside.
+  private let sole: ClosedRange<UInt32>?
+  /// The set, where it has more ranges than one, or none.
   private let set: ScalarSet
   private let ignoresCase: Bool
   private let isNegated: Bool
-  private var ascii: (UInt64, UInt64) = (0, 0)
+  /// The first and the other half of ASCII, one bit each.
+  private var low: UInt64 = 0
+  private var high: UInt64 = 0
 
   /// - Parameters:
   ///   - set: What is accepted.
   ///   - ignoresCase: Whether a scalar is accepted when its counterpart in the other case is.
   ///   - isNegated: Whether everything else is accepted instead.
   init(_ set: ScalarSet, ignoresCase: Bool, isNegated: Bool) {
-    self.set = set
+    sole = set.ranges.count == 1 ? set.ranges[0] : nil
+    self.set = sole == nil ? set : ScalarSet()
     self.ignoresCase = ignoresCase
     self.isNegated = isNegated
     for scalar in UInt32(0)..<128 where asks(scalar) {
-      if scalar < 64 { ascii.0 |= 1 << scalar } else { ascii.1 |= 1 << (scalar - 64) }
+      if scalar < 64 { low |= 1 << scalar } else { high |= 1 << (scalar - 64) }
     }
   }
 
   func accepts(_ scalar: UInt32) -> Bool {
-    if scalar < 64 { return ascii.0 >> scalar & 1 == 1 }
-    if scalar < 128 { return ascii.1 >> (scalar - 64) & 1 == 1 }
+    if scalar < 64 { return low >> scalar & 1 == 1 }
+    if scalar < 128 { return high >> (scalar - 64) & 1 == 1 }
     return asks(scalar)
   }
 
+  /// The memory of its ranges.
+  var rangeBytes: Int {
+    self.set.ranges.isEmpty ? 0 : 32 + self.set.ranges.count * MemoryLayout<ClosedRange<UInt32>>.stride
+  }
+
+  private func contains(_ scalar: UInt32) -> Bool { sole?.contains(scalar) ?? set.contains(scalar) }
+
   private func asks(_ scalar: UInt32) -> Bool {
-    var found = set.contains(scalar)
+    var found = contains(scalar)
     if !found, ignoresCase, scalar < 128 {
-      found = ScalarSet.letters.contains(scalar) && set.contains(scalar ^ 0x20)
+      found = ScalarSet.letters.contains(scalar) && contains(scalar ^ 0x20)
     } else if !found, ignoresCase, let properties = Unicode.Scalar(scalar)?.properties {
       for mapping in [properties.lowercaseMapping, properties.uppercaseMapping]
       where mapping.unicodeScalars.count == 1 {
-        found = found || mapping.unicodeScalars.contains { set.contains($0.value) }
+        found = found || mapping.unicodeScalars.contains { contains($0.value) }
       }
     }
     return found != isNegated

@@ -1,0 +1,126 @@
+import CRDTCore
+
+/// Finds those of many sought texts that another text may contain, without a search for each.
+///
+/// Each sought text is kept under four of its bytes, of those the ones that the fewest others are kept under. So a text is
+/// gone through once, however many are sought.
+struct GramIndex: Sendable {
+  /// Shorter texts are not looked for.
+  static let gramBytes = 4
+  /// So many grams of a sought text are tried.
+  private static let triedGrams = 64
+  /// Each process has its own, so that nobody can choose grams that share a slot.
+  private static let factor = UInt64.random(in: .min ... .max) | 1
+
+  /// Open addressing: a gram, and above it its number, from 1; 0 is free.
+  private var slots = [UInt64](repeating: 0, count: 16)
+  /// By the grams' numbers, from 0: what is kept under them, and how much that is.
+  private var grams: [(places: PlaceLists.Head, count: Int32)] = []
+  private var places = PlaceLists()
+
+  /// Keeps a place under a text of at least four bytes.
+  ///
+  /// - Complexity: O(1), with the growth of the table spread over all insertions.
+  mutating func insert(_ place: Int, under sought: [UInt8]) {
+    var best: (gram: UInt32, slot: Int, count: Int32)?
+    for start in 0...min(sought.count - Self.gramBytes, Self.triedGrams - 1) {
+      let gram = sought.span.bytes.gram(at: start)
+      let slot = slot(of: gram)
+      let count = slots[slot] == 0 ? 0 : grams[Self.number(slots[slot])].count
+      if best.map({ count <= $0.count }) ?? true { best = (gram, slot, count) }
+    }
+    guard let best else { return }
+    if slots[best.slot] != 0 {
+      let number = Self.number(slots[best.slot])
+      grams[number] = (places.adding(place, to: grams[number].places), best.count + 1)
+      return
+    }
+    grams.append((places.adding(place, to: nil), 1))
+    slots[best.slot] = UInt64(grams.count) << 32 | UInt64(best.gram)
+    // Most grams of a text find a free slot at once.
+    if grams.count * 8 > slots.count { grow() }
+  }
+
+  private static func number(_ slot: UInt64) -> Int { Int(slot >> 32) - 1 }
+
+  private mutating func grow() {
+    let former = slots
+    slots = [UInt64](repeating: 0, count: former.count * 2)
+    for entry in former where entry != 0 { slots[slot(of: UInt32(truncatingIfNeeded: entry))] = entry }
+  }
+
+  /// Where a gram stands, or would.
+  private func slot(of gram: UInt32) -> Int {
+    var slot = firstSlot(of: gram)
+    while slots[slot] != 0, UInt32(truncatingIfNeeded: slots[slot]) != gram {
+      slot = (slot + 1) & (slots.count - 1)
+    }
+    return slot
+  }
+
+  private func firstSlot(of gram: UInt32) -> Int {
+    let shift = UInt64(slots.count.leadingZeroBitCount + 1)
+    return Int((UInt64(gram) &* Self.factor) &>> shift)
+  }
+
+  /// Whether `accepts` accepts one of the places whose texts may be part of a text.
+  ///
+  /// - Parameters:
+  ///   - text: What is gone through.
+  ///   - placeCount: All places are below it.
+  ///   - accepts: Asked of each such place once, until it says so.
+  /// - Returns: Whether it did.
+  /// - Complexity: O(*n*) in the bytes of the text, and what is asked.
+  func contains(in text: RawSpan, placeCount: Int, where accepts: (Int) -> Bool) -> Bool {
+    let slots = slots.span
+    let mask = slots.count - 1
+    let (factor, shift) = (Self.factor, UInt64(slots.count.leadingZeroBitCount + 1))
+    var visited = Visited()
+    var offset = 0
+    while offset + Self.gramBytes <= text.byteCount {
+      let gram = text.gram(at: offset)
+      offset += 1
+      var slot = Int((UInt64(gram) &* factor) &>> shift)
+      while slots[slot] != 0 {
+        guard UInt32(truncatingIfNeeded: slots[slot]) == gram else {
+          slot = (slot + 1) & mask
+          continue
+        }
+        let number = Self.number(slots[slot])
+        guard visited.grams.insert(number, below: grams.count) else { break }
+        let isAccepted = places.contains(in: grams[number].places) { place in
+          visited.places.insert(place, below: placeCount) && accepts(place)
+        }
+        if isAccepted { return true }
+        break
+      }
+    }
+    return false
+  }
+
+  private struct Visited {
+    var grams = VisitedNumbers()
+    var places = VisitedNumbers()
+  }
+}
+
+/// Small numbers, one bit each; without memory before the first.
+private struct VisitedNumbers {
+  private var words: [UInt64] = []
+
+  /// - Returns: Whether the number is new.
+  mutating func insert(_ number: Int, below count: Int) -> Bool {
+    if words.isEmpty { words = [UInt64](repeating: 0, count: count / 64 + 1) }
+    let bit: UInt64 = 1 << (number % 64)
+    guard words[number / 64] & bit == 0 else { return false }
+    words[number / 64] |= bit
+    return true
+  }
+}
+
+extension RawSpan {
+  /// Four bytes as a number; they must be there.
+  fileprivate func gram(at offset: Int) -> UInt32 {
+    unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt32.self)
+  }
+}
