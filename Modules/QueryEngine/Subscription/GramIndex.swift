@@ -67,15 +67,15 @@ struct GramIndex: Sendable {
   ///
   /// - Parameters:
   ///   - text: What is gone through.
-  ///   - placeCount: All places are below it.
-  ///   - accepts: Asked of each such place once, until it says so.
+  ///   - visited: Places that are not asked again; those that are asked are added.
+  ///   - accepts: Asked of each such place, until it says so.
   /// - Returns: Whether it did.
   /// - Complexity: O(*n*) in the bytes of the text, and what is asked.
-  func contains(in text: RawSpan, placeCount: Int, where accepts: (Int) -> Bool) -> Bool {
+  func contains(in text: RawSpan, visited: inout VisitedNumbers, where accepts: (Int) -> Bool) -> Bool {
     let slots = slots.span
     let mask = slots.count - 1
     let (factor, shift) = (Self.factor, UInt64(slots.count.leadingZeroBitCount + 1))
-    var visited = Visited()
+    var visitedGrams = VisitedNumbers()
     var offset = 0
     while offset + Self.gramBytes <= text.byteCount {
       let gram = text.gram(at: offset)
@@ -87,9 +87,9 @@ struct GramIndex: Sendable {
           continue
         }
         let number = Self.number(slots[slot])
-        guard visited.grams.insert(number, below: grams.count) else { break }
+        guard visitedGrams.insert(number) else { break }
         let isAccepted = places.contains(in: grams[number].places) { place in
-          visited.places.insert(place, below: placeCount) && accepts(place)
+          visited.insert(place) && accepts(place)
         }
         if isAccepted { return true }
         break
@@ -97,20 +97,15 @@ struct GramIndex: Sendable {
     }
     return false
   }
-
-  private struct Visited {
-    var grams = VisitedNumbers()
-    var places = VisitedNumbers()
-  }
 }
 
 /// Small numbers, one bit each; without memory before the first.
-private struct VisitedNumbers {
+struct VisitedNumbers {
   private var words: [UInt64] = []
 
   /// - Returns: Whether the number is new.
-  mutating func insert(_ number: Int, below count: Int) -> Bool {
-    if words.isEmpty { words = [UInt64](repeating: 0, count: count / 64 + 1) }
+  mutating func insert(_ number: Int) -> Bool {
+    while words.count <= number / 64 { words.append(0) }
     let bit: UInt64 = 1 << (number % 64)
     guard words[number / 64] & bit == 0 else { return false }
     words[number / 64] |= bit

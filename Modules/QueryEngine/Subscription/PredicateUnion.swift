@@ -113,10 +113,11 @@ package struct PredicateUnion: Sendable {
       guard let value = record.value(at: field.path.path) else { continue }
       if field.contains(value, where: accepts) { return true }
     }
+    var visited = VisitedNumbers()
     for field in texts.values {
       guard let value = record.value(at: field.path.path), value.kind == .string else { continue }
       let text = folded.folded(value.bytes, of: record.bytes)
-      if field.grams.contains(in: text.span.bytes, placeCount: matchers.count, where: accepts) { return true }
+      if field.grams.contains(in: text.span.bytes, visited: &visited, where: accepts) { return true }
     }
     return false
   }
