@@ -6,6 +6,8 @@ public struct DocumentError: Error, Hashable, Sendable {
     case tooManySites
     /// A map of the document would have more keys than ``Limits/keysPerMap``.
     case tooManyKeys
+    /// A merge would come to more than ``Limits/mergedDocumentBytes``.
+    case tooLarge
   }
 
   public let code: Code
@@ -17,6 +19,11 @@ public struct DocumentError: Error, Hashable, Sendable {
   /// That of a map with more keys than there may be.
   static var tooManyKeys: DocumentError {
     DocumentError(.tooManyKeys, "a map would have more than \(Limits.keysPerMap) keys")
+  }
+
+  /// That of a merge which comes to more than travels between peers.
+  package static var tooLarge: DocumentError {
+    DocumentError(.tooLarge, "a merge would come to more than \(Limits.mergedDocumentBytes) bytes")
   }
 
   public init(_ code: Code, _ message: String, path: [TextKey] = []) {

@@ -129,6 +129,22 @@ public struct DocumentID: Hashable, Sendable, Comparable {
 }
 
 extension DocumentID {
+  /// How lines of the log above debug name the document: ids are data of the application, and people may be named by them.
+  ///
+  /// Two of a million documents share one with a probability of one in ten thousand.
+  package var digest: String { Self.digest(of: bytes.span.bytes) }
+
+  /// The same of an encoded id.
+  package static func digest(of id: RawSpan) -> String {
+    let digits = String(HashLanes(id).first >> 16, radix: 16)
+    return "#" + String(repeating: "0", count: 12 - digits.count) + digits
+  }
+
+  /// A line for the log at debug, which tells what a digest stands for.
+  package func digestLine(in collection: String) -> String {
+    "\(digest) is the document \(nameInMessages) of '\(collection)'"
+  }
+
   /// How messages name the document: by its id, or by the id's length where that is no simple value.
   package var nameInMessages: String {
     switch value {

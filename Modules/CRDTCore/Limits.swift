@@ -18,6 +18,8 @@ public enum Limits {
   public static let softDocumentBytes = 250_000
   /// Above this many bytes of canonical encoding a document is kept locally and never sent.
   public static let hardDocumentBytes = 5_000_000
+  /// Above this many bytes of canonical encoding two states of a document are not merged: what each side wrote stays there.
+  public static let mergedDocumentBytes = 16 << 20
   /// The largest record a store keeps at all.
   public static let recordBytes = 256 << 20
   /// Plain bytes of one fragment on the wire.

@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// Bounds of the protocol and of a session's memory.
 package enum SyncLimits {
   /// The versions this release speaks.
@@ -12,15 +14,13 @@ package enum SyncLimits {
   package static let subscriptionBytes = 96 << 10
   /// Encoded bytes of all subscriptions of a peer.
   package static let interestBytes = 1 << 20
-  /// What a byte of a subscription takes in memory, about.
-  package static let interestGrowth = 12
   /// How many peers' subscriptions are remembered when they have gone, and how many bytes of the wire these had.
   package static let knownInterests = 64
   package static let knownInterestBytes = 512 << 10
   /// Plain bytes of one group: a longer one is refused when it comes in.
   package static let groupBytes = 32 << 20
   /// The largest document that is ever sent, whatever the configuration says.
-  package static let documentBytes = 16 << 20
+  package static let documentBytes = Limits.mergedDocumentBytes
   /// Plain bytes of a group in the stream of small ones; a longer one is a transfer of its own.
   package static let smallGroupBytes = 64 << 10
   /// Documents of one group.

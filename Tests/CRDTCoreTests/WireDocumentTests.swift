@@ -89,9 +89,8 @@ import Testing
     #expect(throws: CodecError.self) { try b.merge(wire) }
   }
 
-  @Test(.timeLimit(.minutes(5)))
-  func `a vector of very many writers is read in little more than linear time`() throws {
-    let elements = (1...40_000 as ClosedRange<UInt64>).map { number in
+  @Test func `a vector of as many writers as a document may have is read as it was written`() throws {
+    let elements = (1...UInt64(Limits.sitesPerDocument)).map { number in
       VersionVector.Element(
         writer: Writer(site: SiteID(high: number, low: 0), birth: ClockReading(rawValue: 5)),
         reading: ClockReading(rawValue: 5 + number))

@@ -69,6 +69,41 @@ import Testing
     #expect(network.endpoints.allSatisfy { $0.closed == nil })
   }
 
+  /// Which way what was written apart comes to the other: from the log, or as a repair of the whole.
+  @Test(arguments: [0, 1])
+  func `two that come to more than travels stay apart, and both ends say so`(more: Int) throws {
+    let network = TestNetwork()
+    let peers = try ["a", "b"].map { try network.addPeer($0, hardDocumentBytes: 64 << 20) }
+    func bytes(_ count: Int) -> Value { .bytes([UInt8](repeating: 7, count: count)) }
+    for peer in peers { try peer.subscribe(Self.query) }
+    try peers[0].put("x", ["n": .int(1)])
+    var ends = try network.connect(peers[0], peers[1])
+    try network.settle()
+    network.cut(ends.0)
+    // The larger of both is far below the limit, what both come to is next to it.
+    try peers[0].put("x", ["a": bytes(8 << 20)])
+    let rest = try peers[0].wireDocument("x").count - (8 << 20)
+    try peers[1].put("x", ["b": bytes((8 << 20) - 2 * rest + more * 2 * rest)])
+    ends = try network.connect(peers[0], peers[1])
+    try network.settle()
+    for (peer, name) in zip(peers, ["a", "b"]) {
+      #expect(try peer.document("x")?.count == (more == 0 ? 3 : 2))
+      #expect(try peer.document("x")?[TextKey(name)] != nil)
+    }
+    for end in [ends.0, ends.1] {
+      #expect(end.closed == nil)
+      #expect(refusals(end) == more)
+      #expect((end.caughtUp == nil) == (more == 1))
+      #expect(end.session.progress.refusedDocuments == more)
+    }
+    // What follows on either side stays with it, and the rest of the session goes on.
+    try peers[0].put("x", ["n": .int(2)])
+    try peers[0].put("y", ["n": .int(2)])
+    try network.settle()
+    #expect(try peers[1].document("y") == ["n": .int(2)])
+    #expect(try peers[1].document("x")?["n"] == .int(more == 0 ? 2 : 1))
+  }
+
   @Test func `a peer that sends more writers than there may be has its session ended`() throws {
     let raw = try RawPeer()
     try raw.open(subscribing: Self.query)

@@ -269,6 +269,44 @@ import Testing
     #expect(asker.closed == nil && answering.closed == nil)
   }
 
+  @Test func `answers that nobody reads take so much in memory, and little of it when others ask too`() throws
+  {
+    let (asker, answering) = try pair()
+    try answering.peer.write { transaction in
+      for index in 0..<50 {
+        let text = Value.string(String(repeating: "x", count: 200_000))
+        try transaction.upsert(["text": text], id: DocumentID("d\(index)"), into: "things")
+      }
+    }
+    let memory = answering.peer.shared
+    asker.takesRows = false
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    let one = memory.answerBytes
+    #expect(one > 9 << 20 && one <= SyncLimits.unreadAnswerBytes)
+    try ask(asker, "SELECT * FROM things", number: 2)
+    try network.settle()
+    #expect(asker.answers[2]?.end?.error?.code == .limit)
+    #expect(memory.answerBytes == one)
+    // Another peer has half of it in any case, and no more while the first one holds the rest.
+    let other = try network.connect(try network.addPeer("other"), answering.peer).0
+    other.takesRows = false
+    try network.settle()
+    try ask(other, "SELECT * FROM things LIMIT 35")
+    try ask(other, "SELECT * FROM things LIMIT 30", number: 2)
+    try network.settle()
+    #expect(other.answers[1]?.end == nil && other.answers[2]?.end?.error?.code == .limit)
+    #expect(memory.answerBytes <= SyncLimits.unreadAnswerBytes * 3 / 2)
+    asker.takesRows = true
+    try asker.takeRows()
+    try network.settle()
+    #expect(asker.answers[1]?.rows.count == 50)
+    #expect(memory.answerBytes < 8 << 20)
+    network.cut(other)
+    answering.peer.endpoints.forEach { network.cut($0) }
+    #expect(memory.answerBytes == 0)
+  }
+
   @Test func `messages read back, and shortened ones are refused`() throws {
     let question = try QueryQuestion(
       "SELECT * FROM c WHERE a = :a", arguments: ["a": .int(1), "b": .string("x")],

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import QueryEngine
 import TestKit
 import Testing
 
@@ -21,6 +22,29 @@ import Testing
     #expect(raw.frames.last?.type == .bye)
     #expect(raw.batches.isEmpty)
     #expect(try raw.peer.documents().isEmpty)
+  }
+
+  /// What a byte of a query becomes is another thing for each: of these, 40 times as much.
+  @Test(arguments: [64, 256])
+  func `subscriptions are held to what they take in memory`(count: Int) throws {
+    let raw = try RawPeer()
+    try raw.open()
+    let queries = (0..<count).map { number in
+      let terms = (0..<220).map { "n = \(-1 - $0 - number * 220)" }.joined(separator: " OR ")
+      return "SELECT * FROM things WHERE \(terms)"
+    }
+    let frames = InterestFrame.frames(
+      generation: 1,
+      try queries.map { query in
+        var out = ByteWriter()
+        try SubscriptionQuery(dql: query).encode(to: &out)
+        return out.bytes
+      }, isContinued: false)
+    let bytes = frames.reduce(0) { $0 + $1.count }
+    #expect(bytes < SyncLimits.interestBytes)
+    raw.receive(frames: frames.flatMap(\.self))
+    #expect(raw.closed?.code == (count == 64 ? nil : .limit))
+    #expect((raw.peer.shared.askedBytes > 8 * bytes) == (count == 64))
   }
 
   @Test func `what was wanted and is answered makes room for more`() throws {

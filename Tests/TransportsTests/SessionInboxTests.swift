@@ -107,6 +107,20 @@ import Testing
     #expect(inbox.post { $0.isDue = true })
   }
 
+  @Test func `what is held counts until it is handed out, and the link waits as long`() throws {
+    let inbox = SessionInbox()
+    #expect(inbox.hasRoom)
+    #expect(inbox.post(chunk: [UInt8](repeating: 1, count: DriverLimits.unseenBytes)))
+    for isAdmitted in [false, true] {
+      if isAdmitted { #expect(!inbox.postAdmission()) }
+      let input = try #require(inbox.take(keepingTurn: true, holdingChunks: true).input)
+      #expect(input.chunks.isEmpty && input.isAdmitted == isAdmitted)
+      #expect(!inbox.hasRoom)
+    }
+    #expect(inbox.take(keepingTurn: true, holdingChunks: false).input?.chunks.count == 1)
+    #expect(inbox.hasRoom)
+  }
+
   @Test func `one thread at a time has the turn, however many put something in`() async {
     let inbox = SessionInbox()
     let holders = Holders()

@@ -10,7 +10,7 @@ import Transports
     [
       (
         .oversize(collection: "files", id: try DocumentID("film"), byteCount: 6_000_000), .warning,
-        ["'film'", "'files'", "6000000", "tablet"]
+        [try DocumentID("film").digest, "'files'", "6000000", "tablet"]
       ),
       (
         .refused(collection: "notes", reason: "its scope keeps it here"), .warning,
@@ -20,12 +20,18 @@ import Transports
         .groupSplit(documents: 12, byteCount: 300_000_000), .warning,
         ["12", "300000000", "in parts", "tablet"]
       ),
-      (.damaged(collection: "cars", id: try DocumentID("7")), .error, ["'7'", "'cars'", "verify", "tablet"]),
+      (
+        .damaged(collection: "cars", id: try DocumentID("7")), .error,
+        [try DocumentID("7").digest, "'cars'", "verify", "tablet"]
+      ),
       (.damaged(collection: "cars", id: nil), .error, ["A document", "'cars'", "verify", "tablet"]),
       (
         .unreadable(UnreadableRange(collection: "cars", from: try DocumentID("7"), to: try DocumentID("9"))),
         .error,
-        ["'cars'", "from '7' on", "up to '9'", "verify", "tablet"]
+        [
+          "'cars'", "from \(try DocumentID("7").digest) on", "up to \(try DocumentID("9").digest)", "verify",
+          "tablet",
+        ]
       ),
       (.unreadable(UnreadableRange(collection: "cars")), .error, ["Documents of 'cars' cannot", "tablet"]),
       (.unreadableLog(from: 4, to: 9), .error, ["from commit 4 on", "up to commit 9", "in parts", "tablet"]),
@@ -44,11 +50,24 @@ import Transports
     #expect(!note.text.hasSuffix("."))
   }
 
-  @Test func `an id that is more than a name is told by its length`() throws {
+  @Test func `an id is told at debug alone, and one that is more than a name by its length`() throws {
+    let plain = try DocumentID("film")
     let id = try DocumentID(.map(["secret": .string("of a patient")]))
-    let note = try #require(
-      SyncEvent.oversize(collection: "files", id: id, byteCount: 6_000_000).note(of: "tablet"))
-    #expect(!note.text.contains("patient"))
-    #expect(note.text.contains("\(id.bytes.count) bytes"))
+    let ranges = [UnreadableRange(collection: "files", from: plain, to: id)]
+    let events =
+      [
+        SyncEvent.oversize(collection: "files", id: id, byteCount: 6_000_000),
+        .damaged(collection: "files", id: plain),
+      ] + ranges.map { .unreadable($0) }
+    for event in events {
+      let note = try #require(event.note(of: "tablet"))
+      #expect(!note.text.contains("film") && !note.text.contains("patient"))
+      for id in [plain, id] where note.text.contains(id.digest) {
+        #expect(event.digestLines.contains("\(id.digest) is the document \(id.nameInMessages) of 'files'"))
+      }
+      #expect(event.digestLines.count == (event == events[2] ? 2 : 1))
+      #expect(!event.digestLines.contains { $0.contains("patient") })
+    }
+    #expect(id.nameInMessages.contains("\(id.bytes.count) bytes"))
   }
 }

@@ -83,10 +83,13 @@ final class Scene: Sendable {
   private static func start(
     _ name: String, at path: String, _ program: String, options: [String] = []
   ) throws -> ChildPeer {
-    // What the allocator keeps in one arena for each thread is no figure of ours.
+    // What the allocator keeps, in one arena for each thread and of large blocks that are free again, is no figure of ours.
     try ChildPeer(
       name: name, program: program, arguments: ["peer", path, "--name", name] + options,
-      environment: ["MALLOC_ARENA_MAX": "2", "SWIFT_BACKTRACE": "enable=no"])
+      environment: [
+        "MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072",
+        "SWIFT_BACKTRACE": "enable=no",
+      ])
   }
 
   private func waitUntilMet(_ count: Int) async throws {

@@ -208,11 +208,13 @@ extension WriteTransaction {
   }
 
   private func report(_ key: RawSpan, at index: Int) {
-    let id = DocumentPages.digits(DocumentPath.id(of: key))
+    let (id, collection) = (DocumentPath.id(of: key), name(of: number(at: index)))
     settings.options.write(
       .warning,
-      "What was written to the document \(id) of the collection \(name(of: number(at: index))) after its "
+      "What was written to the document \(DocumentID.digest(of: id)) of the collection \(collection) after its "
         + "deletion, unaware of it, is forgotten with its tombstone")
+    guard let id = try? DocumentID(validating: id) else { return }
+    settings.options.write(.debug, id.digestLine(in: collection))
   }
 }
 

@@ -28,6 +28,7 @@ final class SizeLimits: Sendable {
     }
     guard isNew else { return }
     options.write(.warning, finding.line(current))
+    options.write(.debug, finding.document.id.digestLine(in: finding.document.collection))
   }
 }
 
@@ -59,7 +60,7 @@ struct SizeFinding {
 
   func line(_ limits: SizeLimits.Values) -> String {
     let head =
-      "Document \(document.id.nameInMessages) of the collection \(document.collection) takes \(document.byteCount) bytes"
+      "Document \(document.id.digest) of the collection \(document.collection) takes \(document.byteCount) bytes"
     return switch sizeClass {
     case .soft: "\(head), more than the \(limits.soft) that sync well"
     case .hard: "\(head), more than the \(limits.hard) that are sent: it stays on this device"

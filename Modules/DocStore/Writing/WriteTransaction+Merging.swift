@@ -197,6 +197,7 @@ extension WriteTransaction {
     case .missingBase: return (.missingBase, nil)
     case .refused(let error): return (.refused(error), nil)
     case .changed(let document):
+      guard try draft != nil || !exceedsMerges(document, tables) else { return (.refused(.tooLarge), nil) }
       // A successor tells its time only beside what it builds on.
       if let existing, WireDocument.isSuccessor(wire) {
         times.author = try WireDocument.authorship(of: wire, onto: existing.record, sites: tables.sites)

@@ -319,13 +319,19 @@ extension WriteTransaction {
   /// A document's canonical size; for one far below the limits its record's, which is about the same.
   private func canonicalBytes(_ record: Record, _ index: Int) throws -> Int {
     guard record.bytes.count > min(limits.soft, limits.hard) / 4 else { return record.bytes.count }
-    return try withTables(of: index) { tables in
-      var out = ByteWriter(capacity: record.bytes.count)
-      try record.withView { (view) throws(CodecError) in
-        try WireDocument.append(view, lacking: VersionVector(), tables: tables, to: &out)
-      }
-      return out.count
-    }
+    return try withTables(of: index) { try Self.canonicalBytes(record.bytes, $0) }
+  }
+
+  /// Whether two states of a document come to more than peers exchange.
+  func exceedsMerges(_ document: EncodedDocument, _ tables: RecordTables) throws(CodecError) -> Bool {
+    guard document.isAlive, document.record.count > Limits.mergedDocumentBytes / 4 else { return false }
+    return try Self.canonicalBytes(document.record, tables) > Limits.mergedDocumentBytes
+  }
+
+  private static func canonicalBytes(_ record: [UInt8], _ tables: RecordTables) throws(CodecError) -> Int {
+    var out = ByteWriter(capacity: record.count)
+    try WireDocument.append(RecordView(record.rawBytes), lacking: VersionVector(), tables: tables, to: &out)
+    return out.count
   }
 
   func forgetSize(of key: DocumentKey) {

@@ -49,7 +49,7 @@ extension DunlinError {
     let code: Code =
       switch error.code {
       case .invalidID: .invalidDocumentID
-      case .depth, .size: .limit
+      case .depth, .size, .tooLarge: .limit
       case .invalidPath: .invalidPath
       case .notACounter: .notACounter
       case .isACounter: .isACounter

@@ -13,7 +13,10 @@ struct InterestFrame {
   var isLast: Bool
   var isContinued: Bool
   var queries: [SubscriptionQuery]
+  /// Bytes on the wire.
   var byteCount: Int
+  /// About what the queries take in memory.
+  var memoryBytes = 0
 
   /// Makes the frames that carry encoded queries.
   static func frames(
@@ -54,8 +57,10 @@ struct InterestFrame {
       }
       var inner = ByteReader(blob)
       do {
-        queries.append(try SubscriptionQuery(from: &inner))
+        let query = try SubscriptionQuery(from: &inner)
         try inner.expectEnd()
+        queries.append(query)
+        memoryBytes += query.memoryBytes
       } catch {
         throw CodecError(error.code, error.message, at: start + error.offset)
       }

@@ -71,7 +71,7 @@ extension Intake {
       lastTransfer = current.number
       forgetStaged(current)
       let group = try whole(current.bytes)
-      take(group: group, 0..<group.count, begunWith: current.begun)
+      take(groups: [0..<group.count], of: group, begunWith: current.begun)
     } else {
       Probe.reached(.cameInChunks)
       var current = current
@@ -129,14 +129,14 @@ extension Intake {
     }
     guard !ranges.isEmpty else { return }
     stream = position < block.count ? Array(block[position...]) : []
-    for range in ranges { take(group: block, range, begunWith: answers) }
+    take(groups: ranges, of: block, begunWith: answers)
   }
 
-  private func take(group block: [UInt8], _ range: Range<Int>, begunWith frame: UInt64) {
-    receivedGroups += 1
-    context.statistics.groupsReceived += 1
-    unappliedBytes += range.count
-    arrived.append(ArrivedGroup(block: block, range: range, begun: frame, interest: interest))
+  private func take(groups ranges: [Range<Int>], of block: [UInt8], begunWith frame: UInt64) {
+    receivedGroups += UInt64(ranges.count)
+    context.statistics.groupsReceived += UInt64(ranges.count)
+    unappliedBytes += ranges.reduce(0) { $0 + $1.count }
+    arrived.append(ranges, of: block, begun: frame, interest)
   }
 
   /// Takes apart the groups whose turn is near: as many as one transaction applies, while others may be under way.
@@ -144,7 +144,7 @@ extension Intake {
     while readyDocuments < context.tuning.applyDocuments, readyBytes < context.tuning.applyBytes,
       let next = arrived.first, mayHold(next.cost, isNeeded: ready.isEmpty && applying == nil)
     {
-      _ = arrived.removeFirst()
+      arrived.removeFirst()
       let group = try group(next)
       context.statistics.documentsReceived += UInt64(group.documentCount)
       ready.append(group)
@@ -156,7 +156,10 @@ extension Intake {
   }
 
   /// Bytes in memory of what has come and is not applied.
-  var heldBytes: Int { unappliedBytes + takenApartBytes + stream.count + (transfer?.bytes.count ?? 0) }
+  var heldBytes: Int {
+    unappliedBytes + arrived.indexBytes + takenApartBytes + stream.count + (transfer?.bytes.count ?? 0)
+      + pieceBytes
+  }
 
   /// Whether so many bytes more may be held for the peer; what is `needed` so that anything goes on may be more than its
   /// part.

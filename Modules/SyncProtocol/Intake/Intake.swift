@@ -96,7 +96,7 @@ final class Intake {
   var pieces: [StagedPiece] = []
   var lastTransfer: UInt64 = 0
   /// Groups that have come, the first of them taken apart, with the documents and plain bytes of these.
-  var arrived = WorkQueue<ArrivedGroup>()
+  var arrived = ArrivedQueue()
   var ready = WorkQueue<IncomingGroup>()
   var readyDocuments = 0
   var readyBytes = 0

@@ -25,8 +25,10 @@ final class QueryDesk {
     let job: QueryJob
     /// When what the peer has not taken by then is dropped.
     let deadline: Duration
-    var waiting: [UInt8] = []
-    /// How much of what waits has gone out.
+    /// What waits, in the pieces in which it was found, and their bytes.
+    var waiting: ArraySlice<[UInt8]> = []
+    var waitingBytes = 0
+    /// How much of the first piece has gone out.
     var offset = 0
     var sent: UInt64 = 0
     var taken: UInt64 = 0
@@ -37,6 +39,30 @@ final class QueryDesk {
     init(job: QueryJob, deadline: Duration) {
       self.job = job
       self.deadline = deadline
+    }
+
+    func add(_ piece: [UInt8]) {
+      waiting.append(piece)
+      waitingBytes += piece.count
+    }
+
+    func removeAll() {
+      waiting = []
+      (waitingBytes, offset) = (0, 0)
+    }
+
+    /// Takes out as much as goes out at once, at most `limit` bytes.
+    func next(limit: Int) -> ArraySlice<UInt8>? {
+      guard let piece = waiting.first else { return nil }
+      let part = piece[offset...].prefix(limit)
+      offset += part.count
+      if offset == piece.count {
+        waiting.removeFirst()
+        waitingBytes -= piece.count
+        offset = 0
+      }
+      sent += UInt64(part.count)
+      return part
     }
   }
 
@@ -159,15 +185,16 @@ final class QueryDesk {
   }
 
   /// Bytes of answers that the peer has not taken.
-  var waitingBytes: Int { answers.values.reduce(0) { $0 + $1.waiting.count } }
+  var waitingBytes: Int { answers.values.reduce(0) { $0 + $1.waitingBytes } }
 
   /// Takes what a job has found.
   func take(_ piece: QueryJob.Piece) {
     guard let answer = answers[piece.number] else { return }
     answer.end = piece.end
     if !answer.isStopped, !piece.bytes.isEmpty {
-      if waitingBytes + piece.bytes.count <= SyncLimits.unreadAnswerBytes {
-        answer.waiting += piece.bytes
+      let bytes = waitingBytes + piece.bytes.count
+      if bytes <= SyncLimits.unreadAnswerBytes, context.shared.memory.mayAnswer(bytes, context.id) {
+        answer.add(piece.bytes)
       } else {
         refuse(piece.number, RemoteQueryError(.limit, "answers that were not read take too much room"))
         drop(answer, piece.number)
@@ -193,14 +220,13 @@ final class QueryDesk {
   private func drop(_ answer: Answer, _ number: UInt64) {
     answer.job.cancel()
     answer.isStopped = true
-    answer.waiting = []
-    answer.offset = 0
+    answer.removeAll()
     if answer.end != nil { answers[number] = nil }
   }
 
-  /// Ends everything that runs here: the session is over.
+  /// Ends everything that runs here: the session is over, and may be held for longer by jobs that wait for their turn.
   func cancel() {
-    for answer in answers.values { answer.job.cancel() }
+    for (number, answer) in answers { drop(answer, number) }
   }
 
   /// Sends what waits, as far as the peer has taken what was sent; an answer's turn comes by its number.
@@ -209,20 +235,13 @@ final class QueryDesk {
     let span = UInt64(pieceBytes) * 2
     for number in answers.keys.sorted() {
       guard let answer = answers[number], !answer.isStopped else { continue }
-      while answer.offset < answer.waiting.count, answer.sent - answer.taken < span {
-        let count = min(answer.waiting.count - answer.offset, pieceBytes)
-        let part = answer.waiting[answer.offset..<answer.offset + count]
+      while answer.sent - answer.taken < span, let part = answer.next(limit: pieceBytes) {
         context.send(.rows) { out in
           out.writeVarint(number)
           out.write(part)
         }
-        answer.offset += count
-        answer.sent += UInt64(count)
       }
-      guard answer.offset == answer.waiting.count else { continue }
-      answer.waiting = []
-      answer.offset = 0
-      guard let end = answer.end else { continue }
+      guard answer.waiting.isEmpty, let end = answer.end else { continue }
       send(end, of: number)
       answers[number] = nil
     }

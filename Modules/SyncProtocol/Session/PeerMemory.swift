@@ -24,6 +24,7 @@ final class PeerMemory: Sendable {
   private struct State {
     var arrived = Ledger()
     var asked = Ledger()
+    var answers = Ledger()
   }
 
   private let state = Mutex(State())
@@ -32,6 +33,7 @@ final class PeerMemory: Sendable {
     state.withLock { state in
       state.arrived.leave(session)
       state.asked.leave(session)
+      state.answers.leave(session)
     }
   }
 
@@ -69,5 +71,28 @@ final class PeerMemory: Sendable {
       state.asked.note(bytes, of: session)
       return state.asked.total <= limit || state.asked.isWithinShare(session, 0, limit: limit)
     }
+  }
+
+  // MARK: - Answers to their statements
+
+  /// Bytes of answers that the peers of all sessions have not taken.
+  var answerBytes: Int { state.withLock { $0.answers.total } }
+
+  /// Whether a session may hold so many bytes of answers that its peer has not taken: all may hold
+  /// ``SyncLimits/unreadAnswerBytes``, and each an equal share of these in any case.
+  func mayAnswer(_ bytes: Int, _ session: UInt64) -> Bool {
+    state.withLock { state in
+      let before = state.answers.held[session, default: 0]
+      guard
+        state.answers.total + bytes - before <= SyncLimits.unreadAnswerBytes
+          || state.answers.isWithinShare(session, bytes - before, limit: SyncLimits.unreadAnswerBytes)
+      else { return false }
+      state.answers.note(bytes, of: session)
+      return true
+    }
+  }
+
+  func noteAnswers(_ bytes: Int, of session: UInt64) {
+    state.withLock { $0.answers.note(bytes, of: session) }
   }
 }

@@ -284,6 +284,7 @@ public final class Session {
     intake.tellCaughtUp()
     intake.tellSettled()
     statements.work(pieceBytes: supply.outgoing.window.pieceBytes(LinkTurns.pieceSpan))
+    context.shared.memory.noteAnswers(statements.waitingBytes, of: id)
     intake.sendAcknowledgement()
     noteProgress()
   }

@@ -30,6 +30,8 @@ public final class SessionShared: Sendable {
 
   /// Bytes of what the peers of all sessions subscribe to, ask and want.
   package var askedBytes: Int { memory.askedBytes }
+  /// Bytes of answers to statements that the peers of all sessions have not taken.
+  package var answerBytes: Int { memory.answerBytes }
 
   /// Makes the shared part; a store has one, however many sessions.
   public init() {}

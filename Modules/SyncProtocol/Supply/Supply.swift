@@ -15,9 +15,9 @@ final class Supply {
   var interest = Interest()
   /// The interest's number at the peer; `nil` before there is one.
   var generation: UInt64?
-  /// What it took on the wire.
-  private var interestBytes = 0
-  private(set) var partialInterest: (queries: [SubscriptionQuery], byteCount: Int)?
+  /// About what it takes in memory.
+  private var interestMemory = 0
+  private(set) var partialInterest: (queries: [SubscriptionQuery], byteCount: Int, memoryBytes: Int)?
   /// Whether the peer was asked for the interest that it went on from.
   var awaitsInterest = false
   /// Whether something was owed to the peer before its interest was known: where it would go on from a cursor it is to compare.
@@ -123,12 +123,13 @@ final class Supply {
 
   /// Takes a frame of the peer's interest.
   func take(_ frame: InterestFrame) throws(SyncError) {
-    var partial = partialInterest ?? (queries: [], byteCount: 0)
+    var partial = partialInterest ?? (queries: [], byteCount: 0, memoryBytes: 0)
     guard frame.isFirst == (partialInterest == nil) else {
       throw SyncError(.outOfOrder, "An interest's parts are not in order")
     }
     partial.queries += frame.queries
     partial.byteCount += frame.byteCount
+    partial.memoryBytes += frame.memoryBytes
     guard partial.queries.count <= Limits.subscriptionsPerPeer, partial.byteCount <= SyncLimits.interestBytes
     else {
       throw SyncError(.limit, "The peer's subscriptions are too many or too long")
@@ -138,7 +139,6 @@ final class Supply {
       return
     }
     partialInterest = nil
-    interestBytes = partial.byteCount
     if generation == nil || !Probe.defect(.interestKept) {
       serve(Interest(partial.queries), generation: frame.generation, isContinued: frame.isContinued)
     }
@@ -152,6 +152,7 @@ final class Supply {
   func serve(_ interest: Interest, generation: UInt64, isContinued: Bool = false) {
     let changed = interest.names(changedFrom: self.interest)
     self.interest = interest
+    interestMemory = interest.queries.reduce(0) { $0 + $1.memoryBytes }
     self.generation = generation
     stopTelling()
     endRound()
@@ -196,7 +197,7 @@ final class Supply {
 
   /// About how many bytes what the peer subscribes to, asks and wants takes in memory.
   var heldBytes: Int {
-    (interestBytes + (partialInterest?.byteCount ?? 0)) * SyncLimits.interestGrowth + askedCost
+    interestMemory + (partialInterest?.memoryBytes ?? 0) + askedCost
       + (questions.count + answers.count) * 256 + deferred.count * 64
   }
 

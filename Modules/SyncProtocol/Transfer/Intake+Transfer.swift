@@ -75,13 +75,18 @@ extension Intake {
     for transfer in staged where transfer.isParts { context.shared.stage.remove(transfer.number) }
   }
 
+  /// Bytes of pieces that are given to the store at once, and are in memory twice until it has them.
+  private static let putAsideBytes = 1 << 20
+
+  /// Bytes of the pieces that wait to be put aside.
+  var pieceBytes: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
+
   /// Has the store put aside what has come of a large group that takes long.
   func putAside(_ transfer: inout IncomingTransfer) {
-    guard let peer = context.peer,
+    guard let peer = context.peer, pieces.isEmpty,
       context.now - transfer.keptAt >= context.tuning.stagingSpan,
       transfer.bytes.count - transfer.keptBytes >= context.tuning.leastStagedBytes
     else { return }
-    transfer.keptAt = context.now
     let id: StagingID
     if let kept = transfer.kept {
       id = kept
@@ -92,13 +97,14 @@ extension Intake {
       site.write(peer.site)
       pieces.append(StagedPiece(id: id, part: 0, bytes: site.bytes))
     }
-    while transfer.keptBytes < transfer.bytes.count {
+    while transfer.keptBytes < transfer.bytes.count, pieceBytes < Self.putAsideBytes {
       let end = min(transfer.keptBytes + WriteTransaction.stagedPartBytes, transfer.bytes.count)
       transfer.keptParts += 1
       pieces.append(
         StagedPiece(id: id, part: transfer.keptParts, bytes: Array(transfer.bytes[transfer.keptBytes..<end])))
       transfer.keptBytes = end
     }
+    if transfer.keptBytes == transfer.bytes.count { transfer.keptAt = context.now }
   }
 
   /// Keeps the beginning of a group whose link is over.

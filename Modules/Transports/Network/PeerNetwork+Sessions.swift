@@ -78,6 +78,7 @@ extension PeerNetwork {
     } else {
       let note = event.note(of: connection.peer?.name ?? "a peer")
       if let note { write(note.level, .session, connection, note.text) }
+      for line in event.digestLines { write(.debug, .session, connection, line) }
       announce(.session(connection, event))
     }
   }

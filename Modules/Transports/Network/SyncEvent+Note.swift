@@ -15,7 +15,7 @@ extension SyncEvent {
       (
         .warning,
         """
-        The document \(id.nameInMessages) of '\(collection)' stays here: with \(byteCount) bytes it is too large to be \
+        The document \(id.digest) of '\(collection)' stays here: with \(byteCount) bytes it is too large to be \
         sent to \(peer)
         """
       )
@@ -33,7 +33,7 @@ extension SyncEvent {
       (
         .error,
         """
-        \(id.map { "The document \($0.nameInMessages)" } ?? "A document") of '\(collection)' is damaged here and is not \
+        \(id.map { "The document \($0.digest)" } ?? "A document") of '\(collection)' is damaged here and is not \
         sent to \(peer), which is not caught up: verify the store
         """
       )
@@ -73,9 +73,22 @@ extension SyncEvent {
   }
 }
 
+extension SyncEvent {
+  /// What the log tells at debug of the documents that ``note(of:)`` names by their digests.
+  package var digestLines: [String] {
+    switch self {
+    case .oversize(let collection, let id, _): [id.digestLine(in: collection)]
+    case .damaged(let collection, let id): id.map { [$0.digestLine(in: collection)] } ?? []
+    case .unreadable(let range):
+      [range.from, range.to].compactMap { $0?.digestLine(in: range.collection) }
+    default: []
+    }
+  }
+}
+
 extension UnreadableRange {
   /// Between which ids, in words.
   fileprivate var bounds: String {
-    (from.map { " from \($0.nameInMessages) on" } ?? "") + (to.map { " up to \($0.nameInMessages)" } ?? "")
+    (from.map { " from \($0.digest) on" } ?? "") + (to.map { " up to \($0.digest)" } ?? "")
   }
 }

@@ -29,8 +29,7 @@ extension SessionDriver {
   func tell(_ action: AdmissionAction) {
     switch action {
     case .met(let peer):
-      // Until it is decided the peer waits, by the link's back pressure.
-      inbox.holdChunks()
+      // Until it is decided the session looks at nothing more, and the peer waits by the link's back pressure.
       host?.met(peer, in: id)
     case .isAlive(let isAlive): host?.heard(isAlive, in: id)
     }

@@ -60,7 +60,6 @@ package final class SessionInbox: Sendable {
     var isTaken = false
     var chunkBytes = 0
     var commitBytes = 0
-    var holdsChunks = false
     var discards = false
   }
 
@@ -85,16 +84,10 @@ package final class SessionInbox: Sendable {
     }
   }
 
-  /// Keeps what the link receives, and hands none of it out before the peer is admitted.
-  func holdChunks() { state.withLockedValue { $0.holdsChunks = true } }
-
   /// Puts in that the peer is admitted.
   func postAdmission() -> Bool {
     state.withLockedValue { state in
-      Self.post(&state) { state in
-        state.holdsChunks = false
-        state.input.isAdmitted = true
-      }
+      Self.post(&state) { $0.input.isAdmitted = true }
     }
   }
 
@@ -153,11 +146,6 @@ package final class SessionInbox: Sendable {
       }
       state.isEmpty = true
       state.commitBytes = 0
-      if state.holdsChunks {
-        swap(&input.chunks, &state.input.chunks)
-      } else {
-        state.chunkBytes = 0
-      }
       return .input(input)
     }
   }

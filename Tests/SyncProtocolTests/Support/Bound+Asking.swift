@@ -96,7 +96,7 @@ extension Bound {
     },
     Bound("what is wanted together, with its vectors") { raw, more in
       try raw.sendInterest("SELECT * FROM things")
-      let each = 4_096 * 32
+      let each = 2_048 * 32
       var list = try wants(elements: each / 32 - 5)
       (list.round, list.isGroup, list.goesOn) = (0, true, true)
       for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.supply.take(list) }

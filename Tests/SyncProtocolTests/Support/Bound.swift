@@ -82,7 +82,7 @@ extension Bound {
   ///
   /// All but the last is handed over as it is read, which takes seconds of a debug build.
   static func fillWants(of raw: RawPeer, and more: [UInt8] = []) throws {
-    let each = 4_096 * 32
+    let each = 2_048 * 32
     let list = try wants(elements: each / 32 - 5)
     for _ in 1..<SyncLimits.wantedBytes / each { try raw.session.supply.take(list) }
     raw.receive(frames: frame(list) + more)

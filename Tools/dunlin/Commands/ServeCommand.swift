@@ -37,6 +37,7 @@ struct ServeCommand: AsyncParsableCommand {
   var control = false
 
   func run() async throws {
+    Allocator.keepLittle()
     let errors = StandardErrorLog.self
     LoggingSystem.bootstrap { errors.init(label: $0) }
     let dunlin = try Dunlin(
