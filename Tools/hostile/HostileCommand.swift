@@ -38,12 +38,16 @@ struct AttackCommand: AsyncParsableCommand {
   var patience = 30.0
   @Option(help: "So many times the limits are allowed.")
   var scale = 1
+  @Option(help: "The same of how long honest writes wait; as the other limits when not given.")
+  var waitScale: Int?
 
   @Flag(help: "Print what the victim has to say.")
   var log = false
 
   func validate() throws {
-    guard runs > 0, scale > 0, seconds > 0 else { throw ValidationError("numbers must be positive") }
+    guard runs > 0, scale > 0, waitScale ?? 1 > 0, seconds > 0 else {
+      throw ValidationError("numbers must be positive")
+    }
     for name in rows where Rows.named(name) == nil { throw ValidationError("there is no row \(name)") }
   }
 
@@ -66,7 +70,7 @@ struct AttackCommand: AsyncParsableCommand {
       var all: [Figures] = []
       for _ in 0..<runs { all.append(try await one.run()) }
       let figures = Figures(medianOf: all)
-      let misses = row.aims.misses(figures, scale: scale)
+      let misses = row.aims.misses(figures, scale: scale, waitScale: waitScale ?? scale)
       table.print(row, figures, misses)
       if misses.isEmpty == row.mustMiss { missed.append(row.name) }
     }

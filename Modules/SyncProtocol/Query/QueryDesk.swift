@@ -66,6 +66,11 @@ final class QueryDesk {
     }
   }
 
+  /// Bytes of an answer that go out at once at most; twice as many of all answers are on their way.
+  private static let pieceBytes = 256 << 10
+  /// So much of each answer may be on its way, however many there are.
+  private static let leastSpan = 64 << 10
+
   private let context: SessionContext
   private var asked: [UInt64: Asked] = [:]
   private var answers: [UInt64: Answer] = [:]
@@ -232,7 +237,9 @@ final class QueryDesk {
   /// Sends what waits, as far as the peer has taken what was sent; an answer's turn comes by its number.
   func work(pieceBytes: Int) {
     guard !answers.isEmpty else { return }
-    let span = UInt64(pieceBytes) * 2
+    let pieceBytes = min(pieceBytes, Self.pieceBytes)
+    // What is on its way is in memory too, where the link does not take it.
+    let span = UInt64(max(pieceBytes * 2 / answers.count, min(pieceBytes, Self.leastSpan)))
     for number in answers.keys.sorted() {
       guard let answer = answers[number], !answer.isStopped else { continue }
       while answer.sent - answer.taken < span, let part = answer.next(limit: pieceBytes) {

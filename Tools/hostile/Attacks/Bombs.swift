@@ -8,7 +8,8 @@ enum Bombs {
 
   /// The beginnings of groups of zeros, all but the last piece of each.
   static let unfinishedTransfers = Row.raw(
-    "unfinished-transfers", "16 groups of 32 MiB of zeros, all but the last piece, again and again"
+    "unfinished-transfers", "16 groups of 32 MiB of zeros, all but the last piece, again and again",
+    aims: .crowd
   ) {
     let frames = zeroChunks().dropLast()
     return { target in
@@ -23,7 +24,9 @@ enum Bombs {
   }
 
   static let zip = Row.raw(
-    "zip-bomb", "deflated data that become far more than they announce, or 32 MiB of nothing"
+    "zip-bomb",
+    "deflated data that become far more than they announce, or 32 MiB of nothing, four times at once",
+    aims: .crowd
   ) {
     let deflate = RawDeflate()
     let endless = [[UInt8]](repeating: [0, 0, 0, 0xFF, 0xFF], count: 20_000).joined()

@@ -12,7 +12,7 @@ enum HonestPeers {
     changes: 200)
 
   private static func stopAndGo(_ name: String, _ summary: String, bytes: Int64, changes: Int64) -> Row {
-    Row(name, summary, aims: Aims(memoryWhile: 32 << 20)) { scene in
+    Row(name, summary, aims: .large) { scene in
       let source = try scene.addPeer("source")
       try await source.ask("put", ["document": .string("large"), "bytes": .int(bytes)])
       let line = try FaultProxy(to: scene.port)

@@ -58,15 +58,16 @@ enum Interests {
 
   /// Conditions as long as they may be.
   static let wideConditions = subscribers(
-    "wide-conditions", "8 peers with 256 subscriptions of about 900 nodes each", peers: 8
+    "wide-conditions", "8 peers with 256 subscriptions of about 900 nodes each", peers: 8, aims: .crowd
   ) { peer, number in
     (0..<220).map { "n = \(-1 - $0 - number * 220 - peer * 60_000)" }.joined(separator: " OR ")
   }
 
   private static func subscribers(
-    _ name: String, _ summary: String, peers: Int, condition: @escaping @Sendable (Int, Int) -> String
+    _ name: String, _ summary: String, peers: Int, aims: Aims = .usual,
+    condition: @escaping @Sendable (Int, Int) -> String
   ) -> Row {
-    .raw(name, summary) {
+    .raw(name, summary, aims: aims) {
       let frames = (0..<peers).map { peer in
         RawInterest.frames(
           (0..<256).map { RawInterest.query("SELECT * FROM beats WHERE \(condition(peer, $0))") })

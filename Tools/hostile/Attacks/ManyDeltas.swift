@@ -4,7 +4,9 @@ import SyncProtocol
 
 /// Many small changes of one large document, all at once: each is a few bytes, and each leads to a state of megabytes.
 enum ManyDeltas {
-  static let row = Row.raw("small-deltas", "2,000 deltas of a document of 4.9 MB, in one go") {
+  static let row = Row.raw(
+    "small-deltas", "2,000 deltas of a document of 4.9 MB, in one go", aims: .large
+  ) {
     let (document, deltas) = try documents(textBytes: 4_900_000, count: 2_000)
     let first = RawGroup.chunks(RawGroup.bytes([.init(RawGroup.id("large"), document)]))
     let rest = RawGroup.fragments(

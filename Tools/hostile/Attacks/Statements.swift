@@ -8,7 +8,7 @@ enum Statements {
   /// Answers that nobody reads, on connections that pings keep alive.
   static let unreadAnswers = Row.raw(
     "unread-answers", "16 connections with four statements each whose answers are not read; pings",
-    setup: setup
+    aims: .crowd, setup: setup
   ) {
     { target in
       target.lanes(16) { lane in

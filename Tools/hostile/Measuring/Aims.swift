@@ -14,18 +14,20 @@ struct Aims: Sendable {
 
   /// Those of any attack.
   static let usual = Aims()
-  /// Those of 256 connections at once.
+  /// Those of many connections at once, from four with large groups to 256: what all peers may hold together.
   static let crowd = Aims(memoryWhile: 64 << 20)
+  /// Those of one peer whose documents are as large as documents may be.
+  static let large = Aims(memoryWhile: 32 << 20)
 
-  /// Compares what a row came to with the aims, of which `scale` times as much is allowed.
+  /// Compares what a row came to with the aims, of which `scale` times as much is allowed, and of waits `waitScale` times.
   ///
   /// - Returns: What was missed, in a few words each.
-  func misses(_ figures: Figures, scale: Int) -> [String] {
+  func misses(_ figures: Figures, scale: Int, waitScale: Int) -> [String] {
     var misses = figures.faults
     if let death = figures.death { misses.append("died: \(death)") }
     if let memoryWhile, figures.memoryWhile > memoryWhile * scale { misses.append("memory while") }
     if let memoryAfter, figures.memoryAfter > memoryAfter * scale { misses.append("memory after") }
-    if boundsWaits, figures.attacked.worst > longestWait(figures.idle, scale: scale) {
+    if boundsWaits, figures.attacked.worst > longestWait(figures.idle, scale: waitScale) {
       misses.append("wait")
     }
     if figures.attacked.lost > 0 { misses.append("\(figures.attacked.lost) honest writes lost") }
