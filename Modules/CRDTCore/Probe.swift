@@ -89,6 +89,16 @@ package enum Probe {
     case leftStays
     /// What went out together binds nothing while the receiver may yet leave it out.
     case sentBindsNothing
+    /// What waits for a filter beyond the bound is forgotten, and so is what was told beyond it.
+    case noticesForgotten
+    /// Who leaves telling to the other side does not look whether that side told of what is new.
+    case noticesNotChecked
+    /// When a filter comes after a comparison, only what is new since is looked up in it.
+    case heldNotLookedAt
+    /// A sender that tells does not tell what ceases to match.
+    case leaverNotOffered
+    /// A filter has half of its ids.
+    case filterDenies
     /// Of the fields that are written to a document that is there, the last one is not.
     case fieldNotWritten
   }
@@ -151,6 +161,16 @@ package enum Probe {
     case partsReused
     /// A document that had left a subscription was let go of.
     case letGo
+    /// A receiver told what it holds, so that the sender need only check.
+    case receiverLeads
+    /// A sender told what it holds and does not send, so that the receiver need only check.
+    case senderLeads
+    /// A filter was not made, as it costs more than the other side had told.
+    case filterRefused
+    /// All that is held was looked up in a filter.
+    case lookedAtAll
+    /// More waited for a filter than is kept by name.
+    case noticesOverflowed
   }
 
   #if DEBUG || SIMULATION

@@ -57,6 +57,14 @@ package struct SyncTuning: Hashable, Sendable {
   package var walkedDocuments = 1 << 16
   /// Documents of transactions that left a receiver's interest since its cursor, beyond which it is to compare.
   package var leavingDocuments = 1_024
+  /// Notices before the other side is asked to tell, beside what its filter costs.
+  package var freeNotices: UInt64 = 64
+  /// Ids of notices that are kept one by one, in each direction; more are folded into a filter, or all is looked at.
+  package var exactNotices = 4_096
+  /// A filter is good for four times as many lookups as documents are held, or as this.
+  package var leastLookups: UInt64 = 64
+  /// The most bits of a filter for each id.
+  package var filterBits: UInt64 = 64
 
   package init() {}
 }

@@ -78,9 +78,13 @@ import Testing
       #expect(try QueryQuestion(from: &reader) == messages.statement)
     }
     try read("filter") { reader throws(CodecError) in
-      let frame = try FilterFrame(from: &reader)
-      #expect(frame.generation == 2 && frame.collection == "cars" && frame.offset == 0)
-      #expect(frame.bytes == messages.filter.bytes && frame.totalBytes == frame.bytes.count)
+      #expect(try FilterFrame(from: &reader) == messages.filterFrames.first)
+    }
+    try read("filter-refused") { reader throws(CodecError) in
+      #expect(try FilterFrame(from: &reader) == messages.filterRefusal)
+    }
+    try read("filter-wanted") { reader throws(CodecError) in
+      #expect(try FilterAsk(from: &reader) == messages.filterAsk)
     }
     try read("acknowledge") { reader throws(CodecError) in
       #expect(try Acknowledgement(from: &reader) == messages.acknowledgement)

@@ -115,13 +115,20 @@ import Testing
       for _ in 0..<4 { out.writeVarint(1) }
     },
     Attack("a filter beyond the limit", .limit, .filter) { out in
+      out.write(1)
       out.writeVarint(0)
       out.writeString("things")
       out.writeVarint(UInt64.max)
       out.writeVarint(0)
       out.writeBlob([1])
     },
-    Attack("a collection of the system's", .malformed, .filterWanted) { $0.writeString("__secret") },
+    Attack("a collection of the system's", .malformed, .filterWanted) { out in
+      out.write(1)
+      out.writeVarint(0)
+      out.writeString("__secret")
+    },
+    Attack("an ask for a filter of an unknown role", .malformed, .filterWanted) { $0.write(2) },
+    Attack("a filter of an unknown kind", .malformed, .filter) { $0.write(4) },
     Attack("an unordered listing", .malformed, .answer) { out in
       out.writeVarint(1)
       out.writeVarint(1)

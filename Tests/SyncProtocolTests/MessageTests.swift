@@ -101,7 +101,7 @@ import Testing
     let questions = [
       RangeQuestion(
         try cleared("cars"), request: 300, range: range, holding: Fingerprint(count: 7, sum: hash)),
-      .everything(300, range), .rest(300, range), .tell(300, range),
+      .everything(300, range), .rest(300, range), .tell(300, range, isSecret: false), .tell(300, range, isSecret: true),
     ]
     for question in questions {
       try roundTrip(encoded { question.encode(to: &$0) }, to: question) { reader throws(CodecError) in
@@ -110,7 +110,8 @@ import Testing
     }
     let items = try ["a", "b"].map { DocumentHash(id: try DocumentID($0), hash: hash) }
     let bodies: [RangeAnswer.Body] = [
-      .items(items, others: 9), .rest(items, isLast: false), .rest([], isLast: true),
+      .items(items, others: OtherDocuments(count: 9, certificates: 2, total: 300)),
+      .items(items, others: .none), .rest(items, isLast: false), .rest([], isLast: true),
       .split([
         .init(to: [3, 66], fingerprint: Fingerprint(count: 1, sum: hash)),
         .init(to: [], fingerprint: Fingerprint()),

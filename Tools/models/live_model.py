@@ -215,15 +215,15 @@ class Net:
         # may evict what it brought, and get an older copy elsewhere. Where R does not rely on S, S need only offer what
         # is new here and did not come from R.
         is_leading = half.state == "leads" or half.state == "asked" and half.before == "leads"
+        # What is watched never waits: it may be on its way to R, and so neither in R's filter nor an event there.
         # Of an R that may not name what it holds nobody knows whether a change concerns it.
         is_watched = (c, d) in supply.watched or c in supply.unnamed and "--no-blind" not in OFF
         is_new = before is None and "--no-new" not in OFF
         has_left = matched and is_leading and "--no-left" not in OFF
         if is_own and not (is_leading and "--no-echo" not in OFF): is_new = has_left = False
         if now: return is_sent
-        if is_watched and not is_own and not is_sent and not is_leading: s.tell(S, R, "S", c, d)
+        if is_watched and not is_own and not is_sent: s.tell(S, R, "S", c, d)
         elif is_new or has_left: s.note(S, R, "S", c, d)
-        elif is_watched and not is_own and not is_sent: s.tell(S, R, "S", c, d)
         return is_sent
     def watch(s, S, R, c, d):
         if "--no-watch" not in OFF: s.supply[S, R].watched.add((c, d))
@@ -268,7 +268,7 @@ class Net:
             h.lookups += 1
             if d in h.told and not (role == "R" and "--no-check" in OFF): s.tell(x, y, role, c, d)
             # The filter was sized for fewer lookups than there are by now: chance hits would grow with them.
-            if h.lookups >= h.room or h.told.is_full:
+            if (h.lookups >= h.room or h.told.is_full) and not h.making:
                 h.spent = h.lookups * h.size; s.ask(x, y, role, c)
     def tell(s, x, y, role, c, d):
         ops = s.p[x].docs.get((c, d))
@@ -299,9 +299,17 @@ class Net:
             return s.send(y, x, "told", role, c, number, Filter((), 1, s.tuning, 0) if mine == "S" else None, 0)
         # Both ask at once: who has more to tell may check, in doubt the sender. Both know both figures.
         is_ahead = h.state == "asked" and (h.spent, mine == "S") > (spent, role == "S")
+        if is_ahead and "--no-hysteresis" not in OFF:
+            return s.send(y, x, "told", role, c, number, None, 0)
+        # What the filter would cost is known when all that is held is counted.
+        h.making = number
+        s.jobs.append((y, x, mine, c, number, others, ("count", spent)))
+    def decide(s, y, x, mine, c, number, others, spent):
+        """All that is held is counted: takes over, or refuses."""
+        h = s.half[y, x, mine, c]; role = "S" if mine == "R" else "R"
         price = filter_bytes(len(s.held(y, x, mine, c)), others, s.tuning)
-        is_refused = is_ahead or price > spent
-        if is_refused and "--no-hysteresis" not in OFF:
+        if price > spent and "--no-hysteresis" not in OFF:
+            h.making = None
             s.seen["refused"] = s.seen.get("refused", 0) + 1
             return s.send(y, x, "told", role, c, number, None, price)
         s.switches += h.state != "leads"
@@ -325,6 +333,7 @@ class Net:
         y, x, mine, c, number, others, found = job
         h = s.half[y, x, mine, c]
         if h.making != number: return                    # the interest or the gate has changed, or it is asked again
+        if isinstance(found, tuple): return s.decide(y, x, mine, c, number, others, found[1])
         now = s.held(y, x, mine, c)
         if found is None: return s.jobs.append(job[:-1] + ([d for d in now if d < "d3"],))
         ids = found + [d for d in now if d >= "d3"]
@@ -397,6 +406,12 @@ class Net:
         if h.state in ("tells", "leads") and s.tuning.ask and not h.making and len(left) > s.tuning.free and would > price:
             h.spent = would
             return s.ask(R, S, "R", c, looks_at_all=True)
+        if h.state == "asked":                           # looked at with all else when the filter comes
+            h.waiting = set(); h.looks_at_all = "--no-look" not in OFF; return
+        if h.state == "checks":                          # S tells of all that it holds, so its filter is asked, and not S
+            for d in sorted(s.held(R, S, "R", c)):
+                if d in h.told: s.tell(R, S, "R", c, d)
+            return
         for d in sorted(left): s.tell(R, S, "R", c, d)
         h.spent += would
 

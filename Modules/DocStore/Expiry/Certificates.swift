@@ -7,10 +7,17 @@ struct Certificate {
   /// The lived time at which the tombstone went here.
   let since: UInt64
 
-  /// Eight bytes that stand for a document's key.
+  static let keyBytes = DocumentPath.prefixBytes + 8
+
+  /// The key of a document's certificate: its collection, and eight bytes that stand for its id at every peer.
   static func key(_ path: RawSpan) -> [UInt8] {
-    var key = ByteWriter(capacity: 8)
-    key.writeFixed(HashLanes(path).first)
+    key(DocumentPath.collection(of: path) ?? 0, HashLanes(DocumentPath.id(of: path)).first)
+  }
+
+  static func key(_ collection: UInt32, _ id: UInt64) -> [UInt8] {
+    var key = ByteWriter(capacity: keyBytes)
+    key.writeFixed(collection)
+    key.writeFixed(id)
     return key.bytes
   }
 
@@ -95,5 +102,29 @@ extension DocumentPages {
       return true
     }
     return (old, next)
+  }
+}
+
+extension ReadTransaction {
+  /// Visits the deletions of a collection of which only a death certificate is left, until `body` returns `false`.
+  ///
+  /// - Parameters:
+  ///   - collection: What to visit.
+  ///   - from: The first one, included.
+  ///   - body: Gets the first lane of the hash of a document's id, in ascending order.
+  /// - Complexity: O(1) in a store without certificates.
+  package borrowing func forEachCertificate(
+    in collection: Collection, from: UInt64 = 0, _ body: (_ idHash: UInt64) throws -> Bool
+  ) throws {
+    let pages = try pages
+    guard try pages.access.entryCount(pages.tables.certificates) > 0 else { return }
+    try pages.access.scan(pages.tables.certificates, from: Certificate.key(collection.id, from).rawBytes) {
+      key, _ in
+      guard key.byteCount == Certificate.keyBytes, DocumentPath.collection(of: key) == collection.id else {
+        return false
+      }
+      var reader = ByteReader(DocumentPath.id(of: key))
+      return try body(try reader.readFixed())
+    }
   }
 }

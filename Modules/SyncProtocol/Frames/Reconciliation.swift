@@ -7,8 +7,8 @@ package struct RangeQuestion: Hashable, Sendable {
     case compare(Fingerprint)
     /// List what you hold that my interest does not match.
     case rest
-    /// Say what you hold that my interest matches: I compare myself, and do not tell what I hold.
-    case tell
+    /// Say what you hold that my interest matches: I compare myself, and do not tell what I hold; if it is secret, nor later.
+    case tell(isSecret: Bool)
   }
 
   package var request: UInt64
@@ -39,8 +39,8 @@ package struct RangeQuestion: Hashable, Sendable {
   }
 
   /// Asks for what matches, without a word of what is held here.
-  package static func tell(_ request: UInt64, _ range: KeyRange) -> RangeQuestion {
-    RangeQuestion(request: request, range: range, mode: .tell)
+  package static func tell(_ request: UInt64, _ range: KeyRange, isSecret: Bool) -> RangeQuestion {
+    RangeQuestion(request: request, range: range, mode: .tell(isSecret: isSecret))
   }
 
   package func encode(to out: inout ByteWriter) {
@@ -48,7 +48,8 @@ package struct RangeQuestion: Hashable, Sendable {
     switch mode {
     case .compare: out.write(0 as UInt8)
     case .rest: out.write(1 as UInt8)
-    case .tell: out.write(2 as UInt8)
+    case .tell(isSecret: false): out.write(2 as UInt8)
+    case .tell(isSecret: true): out.write(3 as UInt8)
     }
     out.writeString(range.collection)
     out.writeBlob(range.from)
@@ -70,7 +71,7 @@ package struct RangeQuestion: Hashable, Sendable {
     switch mode {
     case 0: self.mode = .compare(Fingerprint(count: try reader.readVarint(), sum: try reader.readFixed()))
     case 1: self.mode = .rest
-    case 2: self.mode = .tell
+    case 2, 3: self.mode = .tell(isSecret: mode == 3)
     default: throw reader.failure(.malformed, "a question is of an unknown kind")
     }
   }
@@ -84,6 +85,39 @@ package struct DocumentHash: Hashable, Sendable {
   package init(id: DocumentID, hash: UInt64) {
     self.id = id
     self.hash = hash
+  }
+}
+
+/// What a sender holds and does not send, of which the receiver may hold copies under its interest.
+package struct OtherDocuments: Hashable, Sendable {
+  /// Documents of the range that do not match.
+  package var count: UInt64
+  /// Deletions of the collection of which only certificates are left: they cannot be listed.
+  package var certificates: UInt64
+  /// At least as many documents as do not match in the whole collection.
+  package var total: UInt64
+
+  package init(count: UInt64, certificates: UInt64 = 0, total: UInt64) {
+    self.count = count
+    self.certificates = certificates
+    self.total = total
+  }
+
+  package static let none = OtherDocuments(count: 0, total: 0)
+
+  package var isEmpty: Bool { count == 0 && certificates == 0 }
+
+  func encode(to out: inout ByteWriter) {
+    out.writeVarint(count)
+    out.writeVarint(certificates)
+    if !isEmpty { out.writeVarint(total) }
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    count = try reader.readVarint()
+    certificates = try reader.readVarint()
+    total = 0
+    if !isEmpty { total = try reader.readVarint() }
   }
 }
 
@@ -102,8 +136,8 @@ package struct RangeAnswer: Hashable, Sendable {
 
   package enum Body: Hashable, Sendable {
     case equal
-    /// All that matches here; `others` counts what is held here and does not match.
-    case items([DocumentHash], others: UInt64)
+    /// All that matches here, and what is held here and does not match.
+    case items([DocumentHash], others: OtherDocuments)
     case split([Part])
     /// The range's documents follow, unasked, because the receiver holds none.
     case stream
@@ -135,7 +169,7 @@ package struct RangeAnswer: Hashable, Sendable {
   /// There is nothing here that the peer may see.
   package static func nothing(for question: RangeQuestion) -> RangeAnswer {
     switch question.mode {
-    case .compare, .tell: RangeAnswer(request: question.request, body: .items([], others: 0))
+    case .compare, .tell: RangeAnswer(request: question.request, body: .items([], others: .none))
     case .rest: RangeAnswer(request: question.request, body: .rest([], isLast: true))
     }
   }
@@ -146,7 +180,7 @@ package struct RangeAnswer: Hashable, Sendable {
     case .equal: out.write(0 as UInt8)
     case .items(let items, let others):
       out.write(1 as UInt8)
-      out.writeVarint(others)
+      others.encode(to: &out)
       Self.encode(items, to: &out)
     case .split(let parts):
       out.write(2 as UInt8)
@@ -181,7 +215,7 @@ package struct RangeAnswer: Hashable, Sendable {
     switch try reader.readByte() {
     case 0: body = .equal
     case 1:
-      let others = try reader.readVarint()
+      let others = try OtherDocuments(from: &reader)
       body = .items(try Self.items(&reader), others: others)
     case 2: body = .split(try Self.parts(&reader))
     case 3: body = .stream

@@ -24,6 +24,8 @@ struct Following {
   var told: UInt64 = 0
   /// The last commit up to which the sender has all it has to know of this store.
   var own: UInt64 = 0
+  /// The end of this store's log when all of it was looked at, while some of it waits to be told.
+  var ownLogEnd: UInt64?
   /// Part of what the sender has to know goes there as it follows this store's log.
   var isAnnouncing = false
   /// Something was refused since all was compared: it must come again, so no cursor may pass it.
@@ -170,7 +172,7 @@ extension Intake {
   private func isSettled(_ mark: Following.Mark) -> Bool {
     if Probe.defect(.cursorAhead) { return true }
     // What was sent before the mark is applied; what it lacked of a base was asked for.
-    guard appliedGroups >= mark.groups else { return false }
+    guard appliedGroups >= mark.groups, !telling.isWaiting else { return false }
     // No ask is open, and none is about to be made: it may be because of what came before the mark.
     guard following.asksSent == mark.frame.asksTaken, wants.isEmpty, haves.isEmpty, evicted.before.isEmpty,
       tasks.isEmpty
@@ -194,6 +196,7 @@ extension Intake {
 
   /// Notes that what followed the cursor is all here.
   func noteFollowed() {
+    noteOwnLog()
     guard case .following(let through) = phase, let mark = following.mark, mark.frame.sequence >= through,
       isSettled(mark)
     else { return }
@@ -210,6 +213,8 @@ extension Intake {
   /// A change that goes there, marked as held here, is a question too: what the sender has beyond it comes back,
   /// and is here only when a mark has come after the acknowledgement.
   func noteDrained() {
+    // What waits for a filter the sender was not told.
+    guard !telling.isWaiting else { return }
     following.own = max(following.own, following.told)
     following.isAnnouncing = false
   }

@@ -102,6 +102,11 @@ extension Intake {
       evicted.returning = []
     }
     guard !names.isEmpty else { return }
+    sendHaves(try haves(of: names), round: 0)
+  }
+
+  /// Notices of what is held under the interest of some documents.
+  func haves(of names: [DocumentName]) throws(SyncError) -> [DocumentHave] {
     var notices: [DocumentHave] = []
     for (name, state) in try states(of: names) {
       guard let state, state.isMatch else { continue }
@@ -111,7 +116,7 @@ extension Intake {
         due.add(name.collection)
       }
     }
-    sendHaves(notices, round: 0)
+    return notices
   }
 
   private struct HeldState {

@@ -5,6 +5,9 @@ extension Intake {
   /// Takes offers; what the sender has sent before may hold the same, and is to be here first.
   func take(_ offers: [DocumentOffer]) throws(SyncError) {
     guard !Probe.defect(.offersIgnored) else { return }
+    for offer in offers where interest.covers(offer.collection) {
+      telling[offer.collection].receive(told: IDFilter.hash(offer.item.id))
+    }
     guard receivedGroups == appliedGroups else {
       guard earlyOffers.count + offers.count <= context.tuning.waitingOffers else {
         for offer in offers where interest.covers(offer.collection) { compareWhenApplied(offer.collection) }

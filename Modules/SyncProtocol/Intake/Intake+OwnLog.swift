@@ -34,7 +34,7 @@ extension Intake {
     budget = scan.budget
     for name in scan.unsaid.sorted() { due.add(name.text) }
     if scan.isIncomplete { due = .everything }
-    sendHaves(scan.notices, round: 0)
+    try tell(scan.notices)
     let wants = try wants(forEvicted: scan.evicted)
     evict(wants)
     if scan.hasAnnounced { following.isAnnouncing = true }
@@ -43,7 +43,15 @@ extension Intake {
     }
     following.told = max(following.told, scan.place)
     guard !following.isAnnouncing else { return }
-    following.own = max(following.own, scan.place)
+    following.ownLogEnd = scan.place
+    noteOwnLog()
+  }
+
+  /// Notes that the sender was told of this peer's own log, once nothing of it waits for a filter.
+  func noteOwnLog() {
+    guard let place = following.ownLogEnd, !telling.isWaiting, tasks.isEmpty else { return }
+    following.ownLogEnd = nil
+    following.own = max(following.own, place)
     // What needed no word is as good as told.
     let own = following.own
     if following.asksSent == following.mark?.frame.asksTaken { following.mark?.own = own }

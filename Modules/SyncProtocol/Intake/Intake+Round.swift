@@ -16,6 +16,8 @@ extension Intake {
     releaseBulk()
     open = [:]
     digests = RangeDigests()
+    listedBytes = [:]
+    lookedAt = []
     questions = []
     wants = []
     haves = []
@@ -74,14 +76,24 @@ extension Intake {
 
   /// What is held here and was not listed may be known to the sender in a newer state: tell it, or have it tell,
   /// whichever is shorter.
-  private func askForOthers(_ range: KeyRange, _ mine: Fingerprint, _ items: [DocumentHash], _ others: UInt64)
-  {
-    guard others > 0, mine.count > 0 else { return }
-    if mayTell(range.collection), mine.count <= others {
-      tasks.append(.leftovers(range, listed: Set(items.map(\.id)), cursor: range.from))
-    } else {
-      askForRest(range)
+  private func askForOthers(
+    _ range: KeyRange, _ mine: Fingerprint, _ items: [DocumentHash], _ others: OtherDocuments
+  ) {
+    guard !others.isEmpty, mine.count > 0 else { return }
+    guard mayTell(range.collection) else { return askForRest(range) }
+    let all = others.total.adding(others.certificates)
+    // Deletions of which only certificates are left cannot be listed.
+    if others.certificates == 0, others.count < mine.count {
+      let price = UInt64(FilterSize(count: all, others: mine.count, context.tuning).byteCount)
+      let notice = Telling.Role.offers.noticeBytes
+      let bytes = listedBytes[range.collection, default: 0].adding(others.count.multiplied(by: notice))
+      if bytes <= max(price, context.tuning.freeNotices * notice) {
+        listedBytes[range.collection, default: 0] = bytes
+        return askForRest(range)
+      }
     }
+    tasks.append(
+      .leftovers(range, listed: Set(items.map(\.id)), others: all, cursor: range.from))
   }
 
   /// The sender has sent all that this reconciliation found.
@@ -142,7 +154,7 @@ extension Intake {
     if commit.origin == .user { noteUnwanted(commit) }
     guard !interest.isEmpty else { return }
     var asked: [DocumentWant] = []
-    var notices: [DocumentHave] = []
+    var events: [DocumentHave] = []
     for (index, change) in commit.changes.enumerated() {
       guard interest.covers(change.collection.name) else { continue }
       switch change.kind {
@@ -170,13 +182,13 @@ extension Intake {
           due.add(change.collection.name)
           continue
         }
-        notices.append(try have(cleared, change, after, summary))
+        events.append(try have(cleared, change, after, summary))
       }
     }
     // What is compared first, or found in this store's log, is not told before. But what was evicted may have gone to the
     // sender just before, and be applied there after it is compared.
     guard !isBeginning else { return noteEvicted(asked) }
-    sendHaves(notices, round: 0)
+    try tell(events)
     evict(asked)
   }
 

@@ -79,8 +79,12 @@ final class Intake {
   var wants: [DocumentWant] = []
   var haves: [DocumentHave] = []
 
-  /// Collections of which the sender has been sent a filter under the present interest.
-  var filtered: Set<TextKey> = []
+  /// Who tells whom of what is held here.
+  var telling: Tellings
+  /// Bytes of listings that the sender was asked for in place of being told, by collection.
+  var listedBytes: [TextKey: UInt64] = [:]
+  /// Collections of which all that is held is looked at in place of telling what is left over in the reconciliation.
+  var lookedAt: Set<TextKey> = []
   /// Offers that came before the groups sent earlier were applied, through the number of one.
   var earlyOffers = Waiting<DocumentOffer, UInt64>()
   var evicted = EvictedDocuments()
@@ -132,6 +136,7 @@ final class Intake {
 
   init(_ context: SessionContext) {
     self.context = context
+    telling = Tellings(.haves, context.tuning)
     drafter = RecordDrafter(context.store)
   }
 
@@ -197,7 +202,7 @@ final class Intake {
   var isWaitingForPeer: Bool {
     guard !hasUnapplied else { return false }
     switch phase {
-    case .asking: return !open.isEmpty
+    case .asking: return !open.isEmpty || telling.awaitsAll
     case .settling, .resuming: return true
     case .following: return tasks.isEmpty
     case .idle, .applying, .done: return false
@@ -213,7 +218,7 @@ final class Intake {
     early.change(from: self.interest, to: interest)
     self.interest = interest
     generation += 1
-    filtered = []
+    resetTelling { name in changed?.contains(name) ?? true || !interest.covers(name.text) }
     tasks.removeAll()
     following.interestPrint = interestPrint(interest)
     // Who never asked for anything need not say so.
@@ -248,7 +253,7 @@ final class Intake {
     takeUpBulk()
     while budget > 0, canAsk, let task = tasks.removeFirst() { try run(task, budget: &budget) }
     flush()
-    if phase == .asking, tasks.isEmpty, open.isEmpty, bulk.collections.isEmpty {
+    if phase == .asking, tasks.isEmpty, open.isEmpty, bulk.collections.isEmpty, !telling.awaitsAll {
       phase = .settling
       digests = RangeDigests()
       context.send(.asked) { $0.writeVarint(round) }

@@ -7,19 +7,19 @@ enum IntakeTask {
   case fingerprint(RangeScan, theirs: [Fingerprint]?)
   /// Compare a listing with what is held.
   case items(collection: String, ArraySlice<DocumentHash>)
-  /// Tell of what is held in a range and was not listed.
-  case leftovers(KeyRange, listed: Set<DocumentID>, cursor: [UInt8])
+  /// Tell of what is held in a range and was not listed, to a sender that holds so many others.
+  case leftovers(KeyRange, listed: Set<DocumentID>, others: UInt64, cursor: [UInt8])
   /// Ask for what the sender has of documents held here in another state.
   case rest(collection: String, ArraySlice<DocumentHash>)
-  /// Make the filter of the ids held in a collection: count them, then set their bits.
-  case filter(RangeScan, IDFilter?, cursor: [UInt8])
+  /// What telling of what is held comes to.
+  case telling(TellingTask)
   /// Tell what happened here since a sequence, of which so many documents were told already.
   case ownLog(after: UInt64, told: Int)
 
   /// Whether it goes on when a reconciliation begins.
   var outlastsRounds: Bool {
     switch self {
-    case .filter, .ownLog: true
+    case .telling, .ownLog: true
     case .fingerprint, .items, .leftovers, .rest: false
     }
   }
@@ -30,10 +30,10 @@ extension Intake {
     switch task {
     case .fingerprint(let scan, let theirs): try runFingerprint(scan, theirs, budget: &budget)
     case .items(let collection, let items): try runItems(collection, items, budget: &budget)
-    case .leftovers(let range, let listed, let cursor):
-      try runLeftovers(range, listed, from: cursor, budget: &budget)
+    case .leftovers(let range, let listed, let others, let cursor):
+      try runLeftovers(range, listed, others, from: cursor, budget: &budget)
     case .rest(let collection, let items): try runRest(collection, items, budget: &budget)
-    case .filter(let scan, let filter, let cursor): try runFilter(scan, filter, from: cursor, budget: &budget)
+    case .telling(let task): try run(task, budget: &budget)
     case .ownLog(let sequence, let told): try runOwnLog(after: sequence, told: told, budget: &budget)
     }
   }
@@ -62,7 +62,7 @@ extension Intake {
   private func compare(_ range: KeyRange, _ mine: Fingerprint) {
     if mine.count == 0 {
       guard range.isWhole else { return ask(range, holding: mine, .everything(nextRequest, range)) }
-      if asksBeforeMuch { return ask(range, holding: mine, .tell(nextRequest, range)) }
+      if asksBeforeMuch { return ask(range, holding: mine, .tell(nextRequest, range, isSecret: false)) }
       guard mayAskForMuch(of: range.collection, count: nil) else { return }
       return ask(range, holding: mine, .everything(nextRequest, range))
     }
@@ -70,7 +70,7 @@ extension Intake {
       return ask(
         range, holding: mine, RangeQuestion(cleared, request: nextRequest, range: range, holding: mine))
     }
-    ask(range, holding: mine, .tell(nextRequest, range))
+    ask(range, holding: mine, .tell(nextRequest, range, isSecret: true))
   }
 
   func askForRest(_ range: KeyRange) { ask(range, holding: nil, .rest(nextRequest, range)) }
@@ -125,13 +125,15 @@ extension Intake {
   }
 
   private func runLeftovers(
-    _ range: KeyRange, _ listed: Set<DocumentID>, from cursor: [UInt8], budget: inout Int
+    _ range: KeyRange, _ listed: Set<DocumentID>, _ others: UInt64, from cursor: [UInt8], budget: inout Int
   ) throws(SyncError) {
+    // It is all looked at when the sender's filter is here.
+    guard !lookedAt.contains(TextKey(range.collection)) else { return }
     var interest = interest
     var left = budget
     var next: [UInt8]?
     let gatekeeper = context.gatekeeper
-    haves += try context.read { transaction in
+    let found: [DocumentHave] = try context.read { transaction in
       var found: [DocumentHave] = []
       guard let collection = try transaction.collection(range.collection),
         let matcher = interest.matcher(for: collection)
@@ -161,7 +163,15 @@ extension Intake {
     }
     budget = left
     self.interest = interest
-    if let next { tasks.prepend(.leftovers(range, listed: listed, cursor: next)) }
+    if !found.isEmpty {
+      switch telling[range.collection].receive(leftovers: UInt64(found.count), facing: others) {
+      case .tell: haves += found
+      case .all(let steps):
+        lookedAt.insert(TextKey(range.collection))
+        return try perform(steps, range.collection)
+      }
+    }
+    if let next { tasks.prepend(.leftovers(range, listed: listed, others: others, cursor: next)) }
   }
 
   /// Wants what the sender has, in another state, of what is held here under the interest.

@@ -146,11 +146,11 @@ extension Session {
     }
     switch type {
     case .hello, .bye: return
-    case .compare, .asked, .want, .have, .interest, .filter, .acknowledge, .prune, .resume, .renewed:
+    case .compare, .asked, .want, .have, .interest, .acknowledge, .prune, .resume, .renewed:
       try takeForSupply(type, &reader)
-    case .answer, .offer, .settled, .fragment, .chunk, .renew, .filterWanted, .resumed, .mark,
-      .announce:
+    case .answer, .offer, .settled, .fragment, .chunk, .renew, .resumed, .mark, .announce:
       try takeForIntake(type, &reader, frameBytes: frameBytes)
+    case .filterWanted, .filter: try takeOfTelling(type, &reader)
     case .staged, .reuse: try takeForTransfer(type, &reader, frameBytes: frameBytes)
     case .ask, .rows, .answered, .stopAsk: try takeQuery(type, &reader)
     case .ping:
@@ -202,9 +202,6 @@ extension Session {
     case .asked:
       let round = try whole(&reader) { (reader) throws(CodecError) in try reader.readVarint() }
       try run { () throws(SyncError) in try supply.asked(round: round) }
-    case .filter:
-      let frame = try whole(&reader) { (reader) throws(CodecError) in try FilterFrame(from: &reader) }
-      try run { () throws(SyncError) in try supply.take(frame) }
     case .acknowledge:
       let totals = try whole(&reader) { (reader) throws(CodecError) in try Acknowledgement(from: &reader) }
       try run { () throws(SyncError) in try supply.take(totals, frames: intake.answers) }
@@ -216,7 +213,7 @@ extension Session {
       try run { () throws(SyncError) in try resume(frame) }
     case .renewed: try run { () throws(SyncError) in try supply.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
-      .filterWanted, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
+      .filterWanted, .filter, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
       .unreadable, .withheld:
       return
     }
@@ -271,14 +268,9 @@ extension Session {
       let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
       try run { () throws(SyncError) in try intake.take(head, content, frameBytes: frameBytes) }
     case .renew:
+      intake.resetTelling()
       intake.renew()
       context.send(.renewed)
-    case .filterWanted:
-      let collection = try whole(&reader) { (reader) throws(CodecError) in
-        var previous: String?
-        return try reader.readCollection(after: &previous)
-      }
-      intake.makeFilter(collection)
     case .resumed:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try ResumedFrame(from: &reader) }
       try run { () throws(SyncError) in try intake.take(frame) }
@@ -291,10 +283,35 @@ extension Session {
       let frame = try whole(&reader) { (reader) throws(CodecError) in try MarkFrame(from: &reader) }
       intake.take(frame)
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
-      .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
+      .filterWanted, .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
       .unreadable, .withheld:
       return
     }
+  }
+
+  /// Frames by which peers settle who tells whom what it holds: the half of the role that is asked, or has asked.
+  private func takeOfTelling(_ type: FrameType, _ reader: inout ByteReader) throws(FrameFailure) {
+    guard type == .filterWanted else {
+      let frame = try whole(&reader) { (reader) throws(CodecError) in try FilterFrame(from: &reader) }
+      return try run { () throws(SyncError) in
+        switch frame.role {
+        case .haves: try takeAnswer(frame)
+        case .offers: try supply.take(frame)
+        }
+      }
+    }
+    let ask = try whole(&reader) { (reader) throws(CodecError) in try FilterAsk(from: &reader) }
+    try run { () throws(SyncError) in
+      switch ask.role {
+      case .haves: try supply.take(ask)
+      case .offers: try intake.take(ask)
+      }
+    }
+  }
+
+  private func takeAnswer(_ frame: FilterFrame) throws(SyncError) {
+    intake.answers += 1
+    try intake.take(frame)
   }
 
   /// Decodes a payload to its end.

@@ -298,6 +298,7 @@ public final class Session {
     // A change that waits may have been followed by one that was withheld: what is here now is compared.
     supply.dropLive()
     supply.renew()
+    intake.resetTelling()
     intake.renew()
   }
 

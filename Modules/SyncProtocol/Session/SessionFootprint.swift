@@ -24,6 +24,9 @@ package struct SessionFootprint: Hashable, Sendable {
 }
 
 extension Session {
+  /// Bytes of the filters of what the peer holds, and of those that are being made for it.
+  package var filterBytes: Int { intake.telling.filterBytes + supply.telling.filterBytes }
+
   /// Whether the beginning of a frame has come, and not its end.
   package var isWithinFrame: Bool { !input.isEmpty }
 
@@ -37,7 +40,8 @@ extension Session {
     footprint.requests = supply.pendingRequests
     footprint.announcements =
       intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count
-      + supply.waitingOffers.count + supply.met.count
+      + supply.waitingOffers.count + supply.met.count + intake.telling.waitingCount
+      + supply.telling.waitingCount
     footprint.compared = intake.digests.heldCount + supply.digests.heldCount
     footprint.tasks = intake.pendingTasks + supply.pendingTasks
     return footprint
@@ -56,5 +60,5 @@ extension Intake {
 extension Supply {
   fileprivate var pendingRequests: Int { requests.count + wanted.count + deferred.count + heldBack.count }
 
-  fileprivate var pendingTasks: Int { questions.count + answers.count + streamWalks.count }
+  fileprivate var pendingTasks: Int { questions.count + answers.count + streamWalks.count + tellingTasks.count }
 }

@@ -27,6 +27,7 @@ extension Supply {
         answers.append(.nothing(for: question))
         continue
       }
+      noteNaming(question)
       switch question.mode {
       case .compare(let theirs) where theirs.count == 0:
         // Nothing to compare with: the documents themselves are the shortest answer.
@@ -45,6 +46,16 @@ extension Supply {
 
   /// Whether there is room for what the peer asks for when it gets answers.
   var mayAnswerQuestions: Bool { wantedCost < SyncLimits.wantedWhileAnswering }
+
+  /// Takes note whether the peer says what it holds of a collection.
+  private func noteNaming(_ question: RangeQuestion) {
+    switch question.mode {
+    case .tell(isSecret: true): unnamed.insert(TextKey(question.range.collection))
+    case .tell(isSecret: false): unnamed.remove(TextKey(question.range.collection))
+    case .compare(let theirs) where theirs.count > 0: unnamed.remove(TextKey(question.range.collection))
+    case .compare, .rest: break
+    }
+  }
 
   func answerQuestions(budget: inout Int) throws(SyncError) {
     let before = budget
@@ -121,13 +132,22 @@ extension Supply {
     guard let cleared = gatekeeper?.clear(range.collection) else {
       return answers.append(.nothing(for: question))
     }
-    // Deletions of which only certificates are left cannot be listed: the receiver has to name what it holds.
-    let others: UInt64 =
-      try context.read { try $0.certificateCount() } > 0 && !Probe.defect(.certificatesNotAskedFor)
-      ? .max : isKnown ? digest.others(in: range) : digest.others
+    let others = try others(of: range.collection, in: isKnown ? digest.others(in: range) : digest.others)
     answers.append(
       RangeAnswer(
         cleared, request: question.request, body: .items(digest.matches(in: range), others: others)))
+  }
+
+  /// What is held here of a collection, and in a range, that the receiver may hold copies of.
+  private func others(of collection: String, in range: UInt64) throws(SyncError) -> OtherDocuments {
+    // Only what there are is kept: the first one may come while the peers compare.
+    var count = certificates[collection] ?? 0
+    if count == 0, !Probe.defect(.certificatesNotAskedFor) {
+      count = try context.certificateCount(of: collection)
+      if count > 0 { certificates[collection] = count }
+    }
+    guard range > 0 || count > 0 else { return .none }
+    return OtherDocuments(count: range, certificates: count, total: try context.recordCount(of: collection))
   }
 
   private func tellParts(_ question: RangeQuestion, _ scan: RangeScan, budget: inout Int) throws(SyncError) {

@@ -45,7 +45,7 @@ extension Supply {
       return
     }
     // What ceased to match in them was not noticed.
-    watch.insertAll()
+    watch.loseTrack()
     try fallBehind(from: told)
     log.fellBehindAt = min(told, log.fellBehindAt ?? .max)
   }

@@ -33,8 +33,13 @@ extension Supply {
       let matches = matcher.matches(change.id, change.after)
       if !matches, matched || isOwn { watch.insert(change.key) }
       if change.kind == .evict { evicted.insert(change.key) }
-      guard !isOwn, change.kind == .write, let after = change.after, let summary = change.afterSummary
-      else { continue }
+      guard change.kind == .write, let after = change.after, let summary = change.afterSummary else {
+        continue
+      }
+      if !matches, let offer = try offer(change, summary, matched: matched, isOwn: isOwn) {
+        offers.append(offer)
+      }
+      guard !isOwn else { continue }
       if matches || matched {
         guard !isAwaitingRound, !log.isBehind else { continue }
         if change.oversize, try !hasBase(change, matched) {
@@ -57,8 +62,6 @@ extension Supply {
           news(of: change, summary, matches: matches, isHeld: isHeld), to: &groups[place])
         if sent.isEmpty { sent = [Bool](repeating: false, count: commit.changes.count) }
         sent[index] = true
-      } else if let offer = offer(change) {
-        offers.append(offer)
       }
     }
     if !evicted.isEmpty { try noteEvicted(evicted) }
@@ -191,6 +194,7 @@ extension Supply {
   func renew() {
     guard generation != nil else { return }
     doubt()
+    resetTelling()
     log.followed = nil
     log.waiting = nil
     log.marked = nil

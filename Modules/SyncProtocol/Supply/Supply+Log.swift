@@ -111,7 +111,7 @@ extension Supply {
   private var isQueueEmpty: Bool {
     log.walk == nil && !isApplying && !isRoundActive && !isAwaitingRound && settledAfter == nil
       && questions.isEmpty
-      && requests.isEmpty && partialWants.isEmpty && live.isEmpty && heldBack.isEmpty && !watch.isWaiting
+      && requests.isEmpty && partialWants.isEmpty && live.isEmpty && heldBack.isEmpty && !isTelling
       && met.isEmpty
   }
 

@@ -67,7 +67,10 @@ extension Supply {
     }
     budget = left
     guard let end, walk.groups.allSatisfy(Announcement.fits) else { return compareInstead() }
-    for group in walk.groups { announceFromLog(group, sequence: walk.first) }
+    for group in walk.groups {
+      walk.offers += try leavers(of: group)
+      announceFromLog(group, sequence: walk.first)
+    }
     send(walk.offers)
     guard walk.leaving <= context.tuning.leavingDocuments,
       walk.documents <= context.tuning.walkedDocuments
@@ -94,7 +97,8 @@ extension Supply {
       try transaction.visitIntactRecord(source.collection, key.id, damaged: context.tellDamaged) {
         _, record, summary in
         guard !record.isAlive, try record.vector(sites: source.tables.sites).isEmpty else { return }
-        if let offer = offer(key.id.bytes.span.bytes, summary, source) { walk.offers.append(offer) }
+        // By a certificate alone it could not be named later.
+        if let offer = makeOffer(key.id, summary, source) { walk.offers.append(offer) }
       }
     }
     // What came from elsewhere the receiver may have from there, or lack more of.
@@ -121,7 +125,7 @@ extension Supply {
       guard let news = try announcement(id, summary, record, source) else { return true }
       if !news.leaves {
         walk.groups.append([news])
-      } else if let offer = offer(id, summary, source) {
+      } else if let offer = try offer(DocumentID(trusted: id.copied), summary, source) {
         walk.offers.append(offer)
       }
       return true
@@ -213,13 +217,31 @@ extension Supply {
   /// Whether what is announced from the log tells the peer also what this peer holds.
   private var tellsByAnnouncing: Bool { log.toldThrough != nil && !Probe.defect(.ownLogNotTold) }
 
-  /// Offers a document that does not match, as one that changes while the session runs.
-  private func offer(_ id: RawSpan, _ summary: Summary, _ source: Source) -> DocumentOffer? {
+  /// A document that does not match, if the peer is to hear of it: as of one that changes while the session runs.
+  private func offer(_ id: DocumentID, _ summary: Summary, _ source: Source) throws -> DocumentOffer? {
+    let collection = source.collection.name
+    let isWatched =
+      watch.contains(source.key(of: id.bytes.span.bytes)) || unnamed.contains(TextKey(collection))
+    guard try isWatched || tells(event: id, of: collection) else { return nil }
+    return makeOffer(id, summary, source)
+  }
+
+  /// Offers of announced documents that do not match, where the peer relies on hearing of those.
+  private func leavers(of group: [AnnouncedDocument]) throws(SyncError) -> [DocumentOffer] {
+    var offers: [DocumentOffer] = []
+    for document in group where document.leaves && telling[document.collection].isLeading {
+      guard try tells(event: document.id, of: document.collection), let hash = document.hash,
+        let cleared = gatekeeper?.clear(document.collection)
+      else { continue }
+      offers.append(DocumentOffer(cleared, item: DocumentHash(id: document.id, hash: hash)))
+    }
+    return offers
+  }
+
+  private func makeOffer(_ id: DocumentID, _ summary: Summary, _ source: Source) -> DocumentOffer? {
     guard let cleared = gatekeeper?.clear(source.collection.name) else { return nil }
-    let item = DocumentHash(
-      id: DocumentID(trusted: id.copied), hash: Fingerprint.hash(id: id, summary: summary))
-    let offer = DocumentOffer(cleared, item: item)
-    return watch.contains(source.key(of: id)) ? offer : self.offer(offer)
+    let hash = Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
+    return DocumentOffer(cleared, item: DocumentHash(id: id, hash: hash))
   }
 
   /// Announces a live group, with all that earlier transactions bind to it, in place of sending it.

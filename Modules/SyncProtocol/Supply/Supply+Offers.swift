@@ -4,18 +4,6 @@ import DocStore
 /// Documents that do not match the interest, of which the peer may hold a copy that does, and those that both peers have
 /// changed and merge.
 extension Supply {
-  /// A document that came to be here, or changed, without matching: the peer may hold a copy that does.
-  func offer(_ change: Change) -> DocumentOffer? {
-    let isWatched = watch.contains(change.key)
-    guard isWatched || log.isResumed || change.before == nil, let summary = change.afterSummary,
-      let cleared = gatekeeper?.clear(change.collection.name)
-    else { return nil }
-    let id = change.id
-    let hash = Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)
-    let offer = DocumentOffer(cleared, item: DocumentHash(id: id, hash: hash))
-    return isWatched ? offer : self.offer(offer)
-  }
-
   /// A document that is too large to be sent whole: who holds a copy asks for what it lacks.
   func offer(oversize change: Change, _ summary: Summary) -> DocumentOffer? {
     guard let cleared = gatekeeper?.clear(change.collection.name) else { return nil }
@@ -24,20 +12,28 @@ extension Supply {
       cleared, item: DocumentHash(id: id, hash: Fingerprint.hash(id: id.bytes.span.bytes, summary: summary)))
   }
 
-  /// Whether to make an offer now.
-  func offer(_ offer: DocumentOffer) -> DocumentOffer? {
-    switch watch.decide(offer) {
-    case .offer: return offer
-    case .wait, .pass: return nil
-    case .ask:
-      context.send(.filterWanted) { $0.writeString(offer.collection) }
-      return nil
+  /// A change to a state that does not match, if the peer is to hear of it now: it may hold a copy that does.
+  ///
+  /// The peer itself has brought it where it `isOwn`.
+  func offer(
+    _ change: Change, _ summary: Summary, matched: Bool, isOwn: Bool
+  ) throws(SyncError) -> DocumentOffer? {
+    let collection = change.collection.name
+    guard let cleared = gatekeeper?.clear(collection) else { return nil }
+    let isLeading = telling[collection].isLeading
+    // Where the peer relies on this one it does not matter who brought it: it may evict that, and get an older copy
+    // elsewhere.
+    if isOwn, !isLeading { return nil }
+    let isNew = change.before == nil || !isOwn && !matched && (log.isResumed || watch.isBlind)
+    let hasLeft = matched && isLeading && !Probe.defect(.leaverNotOffered)
+    let isWatched =
+      !isOwn && !matched && (watch.contains(change.key) || unnamed.contains(TextKey(collection)))
+    // What is watched does not wait: it may have gone there just before the peer's filter was made.
+    if !isWatched {
+      guard isNew || hasLeft, try tells(event: change.id, of: collection) else { return nil }
     }
-  }
-
-  func take(_ frame: FilterFrame) throws(SyncError) {
-    guard frame.generation == generation else { return }
-    send(try watch.take(frame))
+    let hash = Fingerprint.hash(id: change.id.bytes.span.bytes, summary: summary)
+    return DocumentOffer(cleared, item: DocumentHash(id: change.id, hash: hash))
   }
 
   /// Makes offers when all that was queued before them has gone out: of what is yet to come the peer would not know.

@@ -33,6 +33,7 @@ extension Supply {
     isRoundActive = false
     askedAt = nil
     questions.removeAll()
+    certificates = [:]
     answers = []
     digests = RangeDigests()
     streams = RangeSet()
@@ -68,6 +69,9 @@ extension Supply {
 
   func take(_ haves: [DocumentHave], round: UInt64) throws(SyncError) {
     log.asksTaken += 1
+    for have in haves where concerns(have.collection) {
+      telling[have.collection].receive(told: IDFilter.hash(have.id))
+    }
     try take(haves.map { DocumentRequest($0) }, round: round, isGroup: false)
   }
 
@@ -237,7 +241,9 @@ extension Supply {
           continue
         }
         batch.begin()
-        try transaction.visitIntactRecord(source.collection, request.id, damaged: context.tellDamaged) {
+        let isKnown = try transaction.visitIntactRecord(
+          source.collection, request.id, damaged: context.tellDamaged
+        ) {
           found, record, summary in
           let place = found.map { StoredPlace(collection: source.collection.id, number: $0.number) }
           if let place, isBound(place), mayGather {
@@ -246,6 +252,8 @@ extension Supply {
             try include(.requested(request), request.id.bytes.span.bytes, summary, record, source)
           }
         }
+        // It may come from elsewhere in a state that does not match.
+        if !isKnown, request.isHeld { watch.insert(source.key(of: request.id.bytes.span.bytes)) }
         batch.finish()
         if let bound, mayGather { wait(for: bound, request) }
       }

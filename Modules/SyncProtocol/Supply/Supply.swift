@@ -87,6 +87,13 @@ final class Supply {
   var hasBegun = false
   var lastCommitted: UInt64 = 0
   var watch: WatchList
+  /// Who tells whom of what is held here and not sent.
+  var telling: Tellings
+  var tellingTasks = WorkQueue<TellingTask>()
+  /// Collections of which the peer must not say what it holds: each change that does not match may concern it.
+  var unnamed: Set<TextKey> = []
+  /// Certificates of the collections that were asked about in the current reconciliation, where there are any.
+  var certificates: [TextKey: UInt64] = [:]
   /// Offers that are not to overtake what was queued before them.
   var waitingOffers = Waiting<DocumentOffer, Outgoing.Progress>()
   /// What documents came to that both peers changed, to be told.
@@ -116,6 +123,7 @@ final class Supply {
     self.ownDigest = ownDigest
     outgoing = Outgoing(context)
     watch = WatchList(context.tuning)
+    telling = Tellings(.offers, context.tuning)
     contention = Contention(limit: context.tuning.contendedDocuments)
     underWay = UnderWay(limit: context.tuning.documentsUnderWay)
     batch = GroupBatch(context, outgoing)
@@ -164,14 +172,15 @@ final class Supply {
     // What the peer may hold, and up to where it was served, still holds for what has not changed.
     guard !isContinued else {
       noteWaiting(in: changed)
-      for name in watch.askAgain(changed: changed) { context.send(.filterWanted) { $0.writeString(name) } }
-      return
+      return resetTelling { changed.contains($0) || !interest.covers($0.text) }
     }
     // What waits is of the interest before: the peer compares all that there is by then, or goes on from before it.
     dropLive()
     doubt()
     log = LogPlace(asksTaken: log.asksTaken, fellBehindAt: log.fellBehindAt)
     watch = WatchList(context.tuning)
+    unnamed = []
+    resetTelling()
   }
 
   /// Takes what the peer has for unknown until it is compared: whatever it has asked for comes up again then.
@@ -220,7 +229,8 @@ final class Supply {
   }
 
   var hasWork: Bool {
-    !questions.isEmpty && mayAnswerQuestions || outgoing.canSend || log.walk != nil && canWalk
+    !questions.isEmpty && mayAnswerQuestions || !tellingTasks.isEmpty || outgoing.canSend
+      || log.walk != nil && canWalk
       || outgoing.window.hasRoom
         && (hasLive && outgoing.waitingTransferBytes < context.tuning.waitingBytes
           || isRoundActive && canProduce && hasRoomToAdd)
@@ -258,6 +268,7 @@ final class Supply {
     if waitingOffers.count > context.tuning.waitingOffers { compareInstead() }
     try answerQuestions(budget: &budget)
     try walkLog(budget: &budget)
+    while budget > 0, let task = tellingTasks.removeFirst() { try run(task, budget: &budget) }
     flushAnnouncements()
     var plain = context.bytesPerCall
     while plain > 0, outgoing.window.hasRoom || outgoing.canSend {

@@ -64,6 +64,8 @@ package struct PeerPlan: Codable, Hashable, Sendable {
   package var tuning = 0
   /// Draws how much its sessions may hold in memory; `nil` leaves that as it is.
   package var memory: Int?
+  /// Draws when its sessions change who tells whom what it holds; `nil` leaves that as it is.
+  package var telling: Int?
   /// Observed queries, by number.
   package var observed: [Int] = []
 

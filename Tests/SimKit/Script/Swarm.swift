@@ -36,8 +36,10 @@ package struct Swarm {
     if hasSecrets, let secret = SyncScope.allCases.firstIndex(of: .localPeerOnly) {
       swarm.script.peers[0].scopes[0] = secret
     }
+    swarm.addNarrow()
     swarm.drawEvents(size)
     swarm.addMemory()
+    swarm.addTelling()
     swarm.addPacking()
     swarm.addLeaving()
     swarm.addGarbling(size)

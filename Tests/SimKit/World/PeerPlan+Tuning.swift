@@ -4,7 +4,17 @@ extension PeerPlan {
   /// Draws the numbers that shape a session.
   func tune(_ configuration: inout SessionConfiguration) {
     if tuning != 0 { drawShape(of: &configuration.tuning) }
+    if let telling { drawTelling(telling, of: &configuration.tuning) }
     if let memory { drawMemory(memory, of: &configuration.tuning) }
+  }
+
+  /// Draws after how few notices sides are changed, and how much filters hit by chance.
+  private func drawTelling(_ number: Int, of tuning: inout SyncTuning) {
+    var draws = Stream(UInt64(number), .telling)
+    tuning.freeNotices = UInt64(draws.int(in: 0...3))
+    tuning.exactNotices = draws.pick([0, 1, 2, 4, 4_096])
+    tuning.leastLookups = UInt64(draws.pick([1, 4, 16]))
+    tuning.filterBits = UInt64(draws.pick([1, 4, 10, 64]))
   }
 
   /// Draws how much a session may hold.

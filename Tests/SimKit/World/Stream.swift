@@ -8,7 +8,7 @@ package struct Stream: RandomNumberGenerator, Sendable {
   /// What numbers are drawn for.
   package enum Purpose: UInt64, Sendable {
     case shape, events, ties, driver, line, store, clock, session, dialing, copies, garbling,
-      memory, packing, leaving, size
+      memory, packing, leaving, size, telling, narrow
   }
 
   private let key: UInt64

@@ -6,7 +6,13 @@ import CRDTCore
 extension Bound {
   static let sending: [Bound] = [
     Bound("the name of a collection") { raw, more in
-      raw.send(.filterWanted) { $0.writeString(letters(Limits.collectionNameBytes + more)) }
+      raw.send(.filterWanted) { out in
+        out.write(1)
+        out.writeVarint(1)
+        out.writeString(letters(Limits.collectionNameBytes + more))
+        out.writeVarint(1)
+        out.writeVarint(1)
+      }
     } isTaken: {
       $0.isAlive()
     },

@@ -26,7 +26,9 @@ struct GoldenMessages {
   let announcement: Announcement
   let statement: QueryQuestion
   let filter: IDFilter
-  let filterFrame: [UInt8]
+  let filterFrames: [FilterFrame]
+  let filterAsk: FilterAsk
+  let filterRefusal = FilterFrame.refused(role: .haves, number: 3, "cars", price: 1_200)
   let acknowledgement: Acknowledgement = {
     var known = Acknowledgement()
     (known.wireBytes, known.plainBytes, known.groups, known.room) = (70_000, 150_000, 12, 65_536)
@@ -62,15 +64,16 @@ struct GoldenMessages {
       round: 3, isGroup: true, wants: [DocumentWant(try cleared(), id: id, vector: vector, isHeld: true)])
     have = DocumentHave(try cleared(), id: id, hash: item.hash, vector: vector)
     offer = DocumentOffer(try cleared(), item: item)
-    answer = RangeAnswer(try cleared(), request: 1, body: .items([item], others: 2))
+    answer = RangeAnswer(try cleared(), request: 1, body: .items([item], others: OtherDocuments(count: 2, total: 7)))
     announcement = Announcement([
       [AnnouncedDocument(try cleared(), id: id, vector: vector, isHeld: true)],
       [AnnouncedDocument(try cleared(), id: id, vector: VersionVector(), hash: item.hash, leaves: true)],
     ])
-    var filter = IDFilter(count: 8)
-    filter.insert(id.bytes.span.bytes)
+    var filter = IDFilter(byteCount: 11)
+    filter.insert(IDFilter.hash(id))
     self.filter = filter
-    filterFrame = FilterFrame.frames(try cleared(), generation: 2, filter).joined().map { $0 }
+    filterFrames = FilterFrame.frames(try cleared(), role: .offers, number: 2, filter)
+    filterAsk = FilterAsk(try cleared(), role: .haves, number: 2, count: 100, spent: 4_000)
     statement = try QueryQuestion(
       "SELECT * FROM cars WHERE color = :color", arguments: ["color": .string("red")],
       limits: RemoteQueryLimits(time: .seconds(5), rows: 100, bytes: 1 << 20))
@@ -120,7 +123,8 @@ struct GoldenMessages {
           out.writeVarint(900)
         }
       ),
-      ("filter", filterFrame),
+      ("filter", FrameCodec.frame(.filter) { out in for frame in filterFrames { frame.encode(to: &out) } }),
+      ("filter-refused", FrameCodec.frame(.filter) { filterRefusal.encode(to: &$0) }),
       ("acknowledge", FrameCodec.frame(.acknowledge) { acknowledgement.encode(to: &$0) }),
     ] + described
   }
@@ -185,7 +189,7 @@ struct GoldenMessages {
       ("renewed", FrameCodec.frame(.renewed) { _ in }),
       ("unreadable", FrameCodec.frame(.unreadable) { _ in }),
       ("withheld", FrameCodec.frame(.withheld) { $0.writeVarint(3) }),
-      ("filter-wanted", FrameCodec.frame(.filterWanted) { $0.writeString("cars") }),
+      ("filter-wanted", FrameCodec.frame(.filterWanted) { filterAsk.encode(to: &$0) }),
       (
         "bye",
         FrameCodec.frame(.bye) { out in

@@ -57,6 +57,7 @@ extension RawPeer {
 
   func sendFilter(totalBytes: Int, partBytes: Int) {
     send(.filter) { out in
+      out.write(0)
       out.writeVarint(1)
       out.writeString("things")
       out.writeVarint(totalBytes)

@@ -1,0 +1,139 @@
+import CRDTCore
+
+/// One end asks the other one to tell what it holds of a collection, beginning with a filter.
+struct FilterAsk: Hashable, Sendable {
+  /// What the asker tells: the filter is of the other role.
+  var role: Telling.Role
+  /// Names the ask among those of its role and collection; rising in a session.
+  var number: UInt64
+  @TextKey var collection: String
+  /// About how many documents the asker holds in its role.
+  var count: UInt64
+  /// Bytes of notices that the asker has told since sides were last changed, or would have to.
+  var spent: UInt64
+
+  /// Makes an ask about what the gate lets through.
+  init(_ cleared: consuming Cleared, role: Telling.Role, number: UInt64, count: UInt64, spent: UInt64) {
+    self.role = role
+    self.number = number
+    self.count = count
+    self.spent = spent
+    collection = cleared.collection
+  }
+
+  func encode(to out: inout ByteWriter) {
+    out.write(role.rawValue)
+    out.writeVarint(number)
+    out.writeString(collection)
+    out.writeVarint(count)
+    out.writeVarint(spent)
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    guard let role = Telling.Role(rawValue: try reader.readByte()) else {
+      throw reader.failure(.malformed, "an ask for a filter is of an unknown role")
+    }
+    self.role = role
+    number = try reader.readVarint()
+    var previous: String?
+    collection = try reader.readCollection(after: &previous)
+    count = try reader.readVarint()
+    spent = try reader.readVarint()
+  }
+}
+
+/// A piece of a filter on its way, or the refusal to make one.
+struct FilterFrame: Hashable, Sendable {
+  static let partBytes = 64 << 10
+
+  /// A piece of a filter.
+  struct Part: Hashable, Sendable {
+    var totalBytes: Int
+    var offset: Int
+    var bytes: [UInt8]
+  }
+
+  enum Body: Hashable, Sendable {
+    case part(Part)
+    /// A filter would cost so many bytes, more than the asker has told.
+    case refused(price: UInt64)
+  }
+
+  /// What the asker tells, as in its ask.
+  var role: Telling.Role
+  var number: UInt64
+  @TextKey var collection: String
+  var body: Body
+
+  private init(_ role: Telling.Role, number: UInt64, _ collection: String, _ body: Body) {
+    self.role = role
+    self.number = number
+    self.body = body
+    self.collection = collection
+  }
+
+  /// Makes the frames of a filter of what is held here.
+  static func frames(
+    _ cleared: consuming Cleared, role: Telling.Role, number: UInt64, _ filter: IDFilter
+  ) -> [FilterFrame] {
+    let collection = cleared.collection
+    let bytes = filter.bytes
+    return stride(from: 0, to: bytes.count, by: partBytes).map { offset in
+      let part = Part(
+        totalBytes: bytes.count, offset: offset,
+        bytes: Array(bytes[offset..<min(offset + partBytes, bytes.count)]))
+      return FilterFrame(role, number: number, collection, .part(part))
+    }
+  }
+
+  /// Makes the answer of a peer that has nothing to tell.
+  static func nothing(role: Telling.Role, number: UInt64, _ collection: String) -> FilterFrame {
+    FilterFrame(
+      role, number: number, collection, .part(Part(totalBytes: 1, offset: 0, bytes: [0])))
+  }
+
+  static func refused(
+    role: Telling.Role, number: UInt64, _ collection: String, price: UInt64
+  ) -> FilterFrame {
+    FilterFrame(role, number: number, collection, .refused(price: price))
+  }
+
+  func encode(to out: inout ByteWriter) {
+    switch body {
+    case .part(let part):
+      out.write(role.rawValue)
+      out.writeVarint(number)
+      out.writeString(collection)
+      out.writeVarint(part.totalBytes)
+      out.writeVarint(part.offset)
+      out.writeBlob(part.bytes)
+    case .refused(let price):
+      out.write(role.rawValue | 2)
+      out.writeVarint(number)
+      out.writeString(collection)
+      out.writeVarint(price)
+    }
+  }
+
+  init(from reader: inout ByteReader) throws(CodecError) {
+    let kind = try reader.readByte()
+    guard kind <= 3, let role = Telling.Role(rawValue: kind & 1) else {
+      throw reader.failure(.malformed, "a filter is of an unknown kind")
+    }
+    self.role = role
+    number = try reader.readVarint()
+    var previous: String?
+    collection = try reader.readCollection(after: &previous)
+    guard kind < 2 else {
+      body = .refused(price: try reader.readVarint())
+      return
+    }
+    let total = try reader.readVarint()
+    let offset = try reader.readVarint()
+    let bytes = try reader.readBytesArray(limit: Self.partBytes)
+    guard total >= 1, total <= UInt64(IDFilter.maximumBytes), offset < total, !bytes.isEmpty,
+      UInt64(bytes.count) <= total - offset
+    else { throw reader.failure(.limit, "a filter's part lies outside it") }
+    body = .part(Part(totalBytes: Int(total), offset: Int(offset), bytes: bytes))
+  }
+}
