@@ -52,7 +52,11 @@ import Testing
       case "gate": world.toggleGate(random.pick(world.links))
       case "link":
         let (a, b) = random.pick(pairs)
-        if world.isUp(NoticeWorld.Link(from: a, to: b)) { world.disconnect(a, b) } else { world.connect(a, b) }
+        if world.isUp(NoticeWorld.Link(from: a, to: b)) {
+          world.disconnect(a, b)
+        } else {
+          world.connect(a, b)
+        }
       default: _ = world.step()
       }
     }

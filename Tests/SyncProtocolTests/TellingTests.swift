@@ -53,7 +53,9 @@ import Testing
     #expect(half.isWaiting && half.waitingCount == 1)
   }
 
-  @Test func `of what waited it tells what the filter has, and from then on what the other side told of`() throws {
+  @Test func `of what waited it tells what the filter has, and from then on what the other side told of`()
+    throws
+  {
     var half = half()
     for number in 0..<64 { _ = half.receive(event: try id(number)) }
     for number in 100..<110 { _ = half.receive(event: try id(number)) }
@@ -87,7 +89,8 @@ import Testing
     #expect(!half.looks(under: 1))
   }
 
-  @Test func `more than 4,096 ids that were told are folded, and asked for anew when these are many`() throws {
+  @Test func `more than 4,096 ids that were told are folded, and asked for anew when these are many`() throws
+  {
     var half = try checking()
     for number in 0..<4 * 4_097 { half.receive(told: IDFilter.hash(try id(1_000 + number))) }
     #expect(half.filterBytes <= ToldDocuments.foldedBytes + 1_024)
@@ -103,7 +106,8 @@ import Testing
 
   @Test func `it takes over where its filter costs no more than the other side has told`() throws {
     var half = half(.offers)
-    #expect(half.receive(ask: try ask(.haves, 7, count: 1_000, spent: 3_968), isOpen: true) == [.count(number: 7)])
+    #expect(
+      half.receive(ask: try ask(.haves, 7, count: 1_000, spent: 3_968), isOpen: true) == [.count(number: 7)])
     #expect(!half.isLeading)
     let size = FilterSize(count: 40, others: 1_000, tuning)
     #expect(half.receive(count: 40, number: 7, room: 1 << 20) == [.fill(number: 7, size)])
@@ -155,7 +159,9 @@ import Testing
   @Test func `where the gate is closed a sender has nothing to tell, and a receiver refuses`() throws {
     var sender = half(.offers)
     #expect(
-      sender.receive(ask: try ask(.haves, 1, count: 1, spent: 9_999), isOpen: false) == [.answerNothing(number: 1)])
+      sender.receive(ask: try ask(.haves, 1, count: 1, spent: 9_999), isOpen: false) == [
+        .answerNothing(number: 1)
+      ])
     var receiver = half(.haves)
     #expect(
       receiver.receive(ask: try ask(.offers, 1, count: 1, spent: 9_999), isOpen: false)
@@ -176,7 +182,8 @@ import Testing
     #expect(half.isAsking)
   }
 
-  @Test func `what a comparison leaves over is told, or asked for when that costs more than a filter`() throws {
+  @Test func `what a comparison leaves over is told, or asked for when that costs more than a filter`() throws
+  {
     var half = half()
     #expect(half.receive(leftovers: 64, facing: 40) == .tell)
     #expect(half.receive(leftovers: 1, facing: 40) == .all([.ask(number: 1, spent: 65 * 62)]))

@@ -112,6 +112,7 @@ extension ReadTransaction {
   ///   - collection: What to visit.
   ///   - from: The first one, included.
   ///   - body: Gets the first lane of the hash of a document's id, in ascending order.
+  /// - Throws: What reading throws, and what `body` throws.
   /// - Complexity: O(1) in a store without certificates.
   package borrowing func forEachCertificate(
     in collection: Collection, from: UInt64 = 0, _ body: (_ idHash: UInt64) throws -> Bool

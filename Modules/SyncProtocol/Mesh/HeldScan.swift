@@ -27,7 +27,8 @@ struct HeldScan {
     damaged: (DamagedRecord) -> Void,
     record visit: HeldVisitor, certificate visitCertificate: (_ idHash: UInt64) -> Void
   ) throws {
-    guard let known = try transaction.collection(collection), let matcher = interest.matcher(for: known) else {
+    guard let known = try transaction.collection(collection), let matcher = interest.matcher(for: known)
+    else {
       isDone = true
       return
     }

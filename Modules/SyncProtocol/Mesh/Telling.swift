@@ -290,6 +290,7 @@ struct Telling {
   /// - Parameters:
   ///   - ask: How much it has told, and holds.
   ///   - isOpen: Whether what is held here may be told.
+  /// - Returns: What is to be done.
   mutating func receive(ask: FilterAsk, isOpen: Bool) -> [Step] {
     guard isOpen else {
       // Where the sender may tell nothing the receiver need not tell either; where the receiver may not, the sender goes on.
@@ -321,7 +322,11 @@ struct Telling {
   /// Takes how much is held in the role: the filter that the other side asked for costs so much.
   ///
   /// From then on each event is told, also while the filter is being made.
-  /// - Parameter room: Bytes that the filter may take.
+  /// - Parameters:
+  ///   - count: How many documents that are.
+  ///   - number: Of the ask.
+  ///   - room: Bytes that the filter may take.
+  /// - Returns: What is to be done.
   mutating func receive(count: UInt64, number: UInt64, room: Int) -> [Step] {
     guard var making, making.number == number else { return [] }
     let size = FilterSize(count: count, others: making.others, tuning)
@@ -368,8 +373,12 @@ struct Telling {
   /// Takes a piece of the other side's filter.
   ///
   /// - Parameters:
+  ///   - part: The piece.
+  ///   - number: Of the ask that it answers.
   ///   - held: About how many documents are held in the role.
   ///   - room: Bytes that the filter may take.
+  /// - Returns: What is to be done.
+  /// - Throws: `malformed` where the pieces are not in order.
   mutating func receive(
     _ part: FilterFrame.Part, number: UInt64, held: UInt64, room: Int
   ) throws(SyncError) -> [Step] {

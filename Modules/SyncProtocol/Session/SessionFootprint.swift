@@ -60,5 +60,7 @@ extension Intake {
 extension Supply {
   fileprivate var pendingRequests: Int { requests.count + wanted.count + deferred.count + heldBack.count }
 
-  fileprivate var pendingTasks: Int { questions.count + answers.count + streamWalks.count + tellingTasks.count }
+  fileprivate var pendingTasks: Int {
+    questions.count + answers.count + streamWalks.count + tellingTasks.count
+  }
 }

@@ -64,7 +64,8 @@ struct GoldenMessages {
       round: 3, isGroup: true, wants: [DocumentWant(try cleared(), id: id, vector: vector, isHeld: true)])
     have = DocumentHave(try cleared(), id: id, hash: item.hash, vector: vector)
     offer = DocumentOffer(try cleared(), item: item)
-    answer = RangeAnswer(try cleared(), request: 1, body: .items([item], others: OtherDocuments(count: 2, total: 7)))
+    answer = RangeAnswer(
+      try cleared(), request: 1, body: .items([item], others: OtherDocuments(count: 2, total: 7)))
     announcement = Announcement([
       [AnnouncedDocument(try cleared(), id: id, vector: vector, isHeld: true)],
       [AnnouncedDocument(try cleared(), id: id, vector: VersionVector(), hash: item.hash, leaves: true)],
