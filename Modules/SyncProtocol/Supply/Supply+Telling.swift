@@ -89,6 +89,7 @@ extension Supply {
       try context.advance(&scan, &interest, budget: &budget)
       guard scan.isDone else { return tellingTasks.prepend(.count(scan, number: number)) }
       let count = scan.digest.others.adding(try context.certificateCount(of: collection))
+        .adding(UInt64(try oversizeHashes(of: collection).count))
       let room = telling.room
       try perform(telling[collection].receive(count: count, number: number, room: room), collection)
     case .fill(var scan, var filter, let number):
@@ -99,6 +100,7 @@ extension Supply {
         filter.insert($0)
       }
       guard scan.isDone else { return tellingTasks.prepend(.fill(scan, filter, number: number)) }
+      for hash in try oversizeHashes(of: scan.collection) { filter.insert(hash) }
       if let cleared = gatekeeper?.clear(scan.collection) {
         send(FilterFrame.frames(cleared, role: .haves, number: number, filter))
       } else {
@@ -122,6 +124,16 @@ extension Supply {
       send(offers)
       guard scan.isDone else { return tellingTasks.prepend(.tellHeld(scan, number: number)) }
       if let number { telling[collection].finishLook(under: number) }
+    }
+  }
+
+  /// What stands for the documents of a collection that are too large to be sent: whether they match or not, who holds a
+  /// copy has to say so.
+  private func oversizeHashes(of collection: String) throws(SyncError) -> [UInt64] {
+    try context.read { transaction in
+      try transaction.oversizeDocuments().filter { $0.collection.isSame(as: collection) }.map {
+        IDFilter.hash($0.id)
+      }
     }
   }
 
