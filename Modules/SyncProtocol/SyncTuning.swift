@@ -56,7 +56,7 @@ package struct SyncTuning: Hashable, Sendable {
   /// Documents that changed since a receiver's cursor, beyond which it is to compare.
   package var walkedDocuments = 1 << 16
   /// Documents of transactions that left a receiver's interest since its cursor, beyond which it is to compare.
-  package var leavingDocuments = 1_024
+  package var leavingDocuments = 256
   /// Notices before the other side is asked to tell, beside what its filter costs.
   package var freeNotices: UInt64 = 64
   /// Ids of notices that are kept one by one, in each direction; more are folded into a filter, or all is looked at.

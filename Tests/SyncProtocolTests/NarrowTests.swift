@@ -53,8 +53,8 @@ import Testing
 
   /// Documents of a device's own that match nothing elsewhere, and deletions of which only certificates are left.
   private func fill(_ peer: TestPeer) throws {
-    for number in 0..<40 { try peer.put("own\(number)", ["n": .int(-1)]) }
-    for number in 0..<10 { try peer.remove("own\(number)") }
+    for number in 0..<40 { try peer.put("\(peer.name)-\(number)", ["n": .int(-1)]) }
+    for number in 0..<10 { try peer.remove("\(peer.name)-\(number)") }
     peer.store.certificateLifetime = nil
     try peer.forget()
   }

@@ -61,20 +61,20 @@ extension Supply {
         let count = try look(at: entry, &walk, &sources, transaction)
         walk.documents += count
         left -= 1 + count
-        return true
+        return walk.leaving <= context.tuning.leavingDocuments
       }
       return transaction.sequence
     }
     budget = left
-    guard let end, walk.groups.allSatisfy(Announcement.fits) else { return compareInstead() }
+    // Before anything is announced: to compare costs less than the names of so many.
+    guard let end, walk.leaving <= context.tuning.leavingDocuments,
+      walk.documents <= context.tuning.walkedDocuments, walk.groups.allSatisfy(Announcement.fits)
+    else { return compareInstead() }
     for group in walk.groups {
       walk.offers += try leavers(of: group)
       announceFromLog(group, sequence: walk.first)
     }
     send(walk.offers)
-    guard walk.leaving <= context.tuning.leavingDocuments,
-      walk.documents <= context.tuning.walkedDocuments
-    else { return compareInstead() }
     if isPaused {
       (walk.groups, walk.offers) = ([], [])
       log.walk = walk
