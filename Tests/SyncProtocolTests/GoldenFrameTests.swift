@@ -12,10 +12,11 @@ import Testing
   /// Their names without extension: each with the version of the protocol in which it last changed.
   private static let files = [
     "hello-v2", "compare-v2", "answer-v2", "want-v2", "have-v2", "offer-v2", "resume-v1", "resume-lag-v1",
-    "resumed-v1", "mark-v1", "announce-v1", "prune-v1", "ask-v1", "stop-ask-v1", "filter-v1",
-    "acknowledge-v1", "staged-v1", "reuse-v1", "interest-v1", "asked-v1", "settled-v1", "fragment-v1",
+    "resumed-v1", "mark-v1", "announce-v1", "prune-v1", "ask-v1", "stop-ask-v1", "filter-v2",
+    "filter-refused-v2", "acknowledge-v1", "staged-v1", "reuse-v1", "interest-v1", "asked-v1", "settled-v1",
+    "fragment-v1",
     "fragment-drop-v1", "chunk-v1", "chunk-drop-v1", "ping-v1", "pong-v1", "renew-v1", "renewed-v1",
-    "unreadable-v1", "filter-wanted-v1", "bye-v1", "seen-v1", "run-v2", "rows-v1", "answered-v1",
+    "unreadable-v1", "filter-wanted-v2", "bye-v1", "seen-v1", "run-v2", "rows-v1", "answered-v1",
     "withheld-v2",
   ]
 
