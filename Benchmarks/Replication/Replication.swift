@@ -13,12 +13,12 @@ struct MeasureCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "measure", abstract: "Run the measurements.")
 
   enum Case: String, ExpressibleByArgument, CaseIterable {
-    case orders, flights, meeting, merge, crowd, latency, thresholds, slow, constrained
+    case orders, flights, meeting, merge, crowd, narrow, latency, thresholds, slow, constrained
   }
 
   @Option(help: "Documents of the bulk cases.")
   var count = 100_000
-  @Option(help: "Runs of each case but slow and constrained; the median counts.")
+  @Option(help: "Runs of each case but narrow, slow and constrained; the median counts.")
   var runs = 3
   @Option(help: "Where the stores lie; by default a memory file system where there is one.")
   var directory: String?
@@ -87,15 +87,16 @@ struct MeasureCommand: AsyncParsableCommand {
         BulkCase(
           corpus: try .flights(count, from: flights, in: scratch), field: "dep_delay",
           predicate: "origin == 'JFK' && dep_delay > 60", updates: updates)
-      case .meeting, .merge, .crowd, .latency, .thresholds, .slow, .constrained: nil
+      case .meeting, .merge, .crowd, .narrow, .latency, .thresholds, .slow, .constrained: nil
       }
-    for round in 1...(short || [.slow, .constrained].contains(name) ? 1 : max(runs, 1)) {
+    for round in 1...(short || [.narrow, .slow, .constrained].contains(name) ? 1 : max(runs, 1)) {
       try? FileHandle.standardError.write(contentsOf: Data("\(name.rawValue), run \(round)\n".utf8))
       switch name {
       case .orders, .flights: try bulk?.run(&report, in: scratch)
       case .meeting: try meeting?.run(&report, in: scratch)
       case .merge: try merge?.run(&report, in: scratch)
       case .crowd: try crowd?.run(&report, in: scratch)
+      case .narrow: try await NarrowCase(count: count, neighbours: short ? 8 : 100).run(&report, in: scratch)
       case .latency: try LatencyCase(commits: short ? 200 : 2_000).run(&report, in: scratch)
       case .thresholds: try ThresholdCase(slow: false, includesLarge: true).run(&report, in: scratch)
       case .slow: try ThresholdCase(slow: true, includesLarge: !short).run(&report, in: scratch)
