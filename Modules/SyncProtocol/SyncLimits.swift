@@ -90,6 +90,16 @@ package enum SyncLimits {
   package static let timePerPing = Duration.milliseconds(62)
   /// How often a reconciliation may have each record visited.
   package static let visitsOfRecord = 32
+  /// So many certificates of a collection are counted; where there are more, those of all collections stand for them.
+  package static let countedCertificates = 4_096
+  /// Records that a session visits at once for filters that its peer asks for, and then in a second, of each role.
+  package static let filterVisits = 1 << 22
+  package static let filterVisitsPerSecond = 1 << 15
+  /// As how many of them an ask counts at least.
+  static let leastFilterVisits: UInt64 = 1_024
+  /// What an id of a notice that waits for a filter takes in memory beside its bytes, and one that was told.
+  static let waitingIDBytes = 64
+  static let toldIDBytes = 16
   /// Questions that a peer may have open.
   package static let questions = 1_024
   /// Bytes in memory of documents that a peer has asked for and not got, and of ranges of which it has asked for all.

@@ -24,7 +24,7 @@ extension Intake {
         Probe.reached(.lookedAtAll)
         tasks.append(.telling(.tellHeld(HeldScan(.haves, collection), number: number)))
       case .count(let number):
-        tasks.append(.telling(.count(RangeScan(KeyRange(collection: collection)), number: number)))
+        tasks.append(.telling(.count(HeldScan(.haves, collection), 0, number: number)))
       case .fill(let number, let size):
         tasks.append(
           .telling(
@@ -49,7 +49,8 @@ extension Intake {
   /// The sender would rather have this peer tell what it holds.
   func take(_ ask: FilterAsk) throws(SyncError) {
     let isOpen = interest.covers(ask.collection) && mayTell(ask.collection)
-    guard interest.covers(ask.collection) else {
+    let held = try context.recordCount(of: ask.collection)
+    guard interest.covers(ask.collection), telling.mayMakeFilter(ofAtMost: held, now: context.now) else {
       return send([.refused(role: .offers, number: ask.number, ask.collection, price: 0)])
     }
     try perform(telling[ask.collection].receive(ask: ask, isOpen: isOpen), ask.collection)
@@ -59,7 +60,7 @@ extension Intake {
   func take(_ frame: FilterFrame) throws(SyncError) {
     guard interest.covers(frame.collection) else { return }
     let held = try context.recordCount(of: frame.collection)
-    let room = telling.room
+    let room = context.filterRoom(telling)
     switch frame.body {
     case .part(let part):
       try perform(
@@ -81,14 +82,13 @@ extension Intake {
 
   func run(_ task: TellingTask, budget: inout Int) throws(SyncError) {
     switch task {
-    case .count(var scan, let number):
-      let collection = scan.range.collection
-      guard telling[collection].makes(number) else { return }
-      try context.advance(&scan, &interest, budget: &budget)
-      guard scan.isDone else { return tasks.prepend(.telling(.count(scan, number: number))) }
-      let count = scan.digest.whole.count
-      let room = telling.room
-      try perform(telling[collection].receive(count: count, number: number, room: room), collection)
+    case .count(var scan, var count, let number):
+      guard telling[scan.collection].makes(number) else { return }
+      try context.step(&scan, &interest, budget: &budget) { _, _, _, _ in count += 1 }
+      guard scan.isDone else { return tasks.prepend(.telling(.count(scan, count, number: number))) }
+      let room = context.filterRoom(telling)
+      try perform(
+        telling[scan.collection].receive(count: count, number: number, room: room), scan.collection)
     case .fill(var scan, var filter, let number):
       guard telling[scan.collection].makes(number) else { return }
       try context.step(&scan, &interest, budget: &budget) { id, _, _, _ in

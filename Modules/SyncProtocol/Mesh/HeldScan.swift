@@ -9,10 +9,13 @@ struct HeldScan {
   let role: Telling.Role
   @TextKey private(set) var collection: String
   private(set) var isDone = false
-  private var place = Place.record([])
+  private var place = Place.record(DocumentNumber(1))
+  /// The last document that there was at the first step: what is new since is an event.
+  private var last: DocumentNumber?
 
+  /// Where it goes on.
   private enum Place {
-    case record([UInt8])
+    case record(DocumentNumber)
     case certificate(UInt64)
   }
 
@@ -21,7 +24,8 @@ struct HeldScan {
     self.collection = collection
   }
 
-  /// Visits records, then certificates, until all or the budget is spent; what is visited costs one.
+  /// Visits records in the order in which they are stored, then certificates, until all or the budget is spent; what is
+  /// visited costs one.
   mutating func step(
     _ transaction: borrowing ReadTransaction, _ interest: inout Interest, budget: inout Int,
     damaged: (DamagedRecord) -> Void,
@@ -32,39 +36,60 @@ struct HeldScan {
       isDone = true
       return
     }
-    var left = budget
-    let sites = transaction.sites
-    if case .record(let from) = place {
-      var next: Place?
+    if case .record(let first) = place {
       let role = role
-      try transaction.forEachIntactRecord(in: known, from: from, damaged: damaged) {
-        _, id, summary, record in
-        guard left > 0 else {
-          next = .record(id.copied)
-          return false
-        }
-        left -= 1
+      let next = try visitRecords(
+        transaction, in: known, from: first, budget: &budget, damaged: damaged
+      ) { id, summary, record, sites in
         if matcher.matches(id, record) == (role == .haves) { try visit(id, summary, record, sites) }
-        return true
       }
-      place = next ?? .certificate(0)
+      place = next.map(Place.record) ?? .certificate(0)
     }
-    if case .certificate(let from) = place, role == .offers {
-      var next: Place?
-      try transaction.forEachCertificate(in: known, from: from) { hash in
-        guard left > 0 else {
-          next = .certificate(hash)
-          return false
-        }
-        left -= 1
-        visitCertificate(hash)
-        return true
-      }
-      if let next { place = next } else { isDone = true }
-    } else if case .certificate = place {
+    guard case .certificate(let first) = place else { return }
+    guard role == .offers else {
       isDone = true
+      return
+    }
+    var next: UInt64?
+    var left = budget
+    try transaction.forEachCertificate(in: known, from: first) { hash in
+      guard left > 0 else {
+        next = hash
+        return false
+      }
+      left -= 1
+      visitCertificate(hash)
+      return true
     }
     budget = left
+    if let next { place = .certificate(next) } else { isDone = true }
+  }
+
+  /// Visits records by number.
+  ///
+  /// - Returns: Where to go on; `nil` when all were visited.
+  private mutating func visitRecords(
+    _ transaction: borrowing ReadTransaction, in collection: Collection, from first: DocumentNumber,
+    budget: inout Int, damaged: (DamagedRecord) -> Void, _ visit: HeldVisitor
+  ) throws -> DocumentNumber? {
+    let last = last ?? transaction.lastNumber
+    self.last = last
+    guard first <= last else { return nil }
+    var next: DocumentNumber?
+    var left = budget
+    let sites = transaction.sites
+    try transaction.forEachIntactRecord(in: collection, numbers: first...last, damaged: damaged) {
+      number, id, summary, record in
+      guard left > 0 else {
+        next = number
+        return false
+      }
+      left -= 1
+      try visit(id, summary, record, sites)
+      return true
+    }
+    budget = left
+    return next
   }
 }
 
@@ -86,21 +111,31 @@ extension SessionContext {
     }
   }
 
+  /// Bytes that one more filter may take: of those of its role, and of what is held for this peer and for all.
+  func filterRoom(_ telling: Tellings) -> Int {
+    min(
+      telling.room,
+      shared.memory.askedRoom(
+        of: id, own: configuration.peerMemoryBytes / 2, limit: configuration.allPeersMemoryBytes / 2))
+  }
+
   /// About how many documents of a collection one end holds in a role: all records that there are.
   func recordCount(of collection: String) throws(SyncError) -> UInt64 {
     try read { try $0.recordCount(of: collection) }
   }
 
-  /// Deletions of a collection of which only a certificate is left.
+  /// Deletions of a collection of which only a certificate is left; of many those of all collections.
+  ///
+  /// - Complexity: O(1), as only few are counted.
   func certificateCount(of collection: String) throws(SyncError) -> UInt64 {
     try read { transaction in
-      var count: UInt64 = 0
-      guard let known = try transaction.collection(collection) else { return count }
+      var count = 0
+      guard let known = try transaction.collection(collection) else { return 0 }
       try transaction.forEachCertificate(in: known) { _ in
         count += 1
-        return true
+        return count < SyncLimits.countedCertificates
       }
-      return count
+      return UInt64(count < SyncLimits.countedCertificates ? count : try transaction.certificateCount())
     }
   }
 }
@@ -116,7 +151,7 @@ extension ReadTransaction {
 /// A piece of work for a half, which may take several calls.
 enum TellingTask {
   /// Count what is held, for a filter.
-  case count(RangeScan, number: UInt64)
+  case count(HeldScan, UInt64, number: UInt64)
   /// Put what is held in a filter, then send it.
   case fill(HeldScan, IDFilter, number: UInt64)
   /// Tell of documents, as they are by now.

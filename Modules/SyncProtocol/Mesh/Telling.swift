@@ -63,6 +63,8 @@ struct Telling {
     /// Whether the other side relies on this one.
     let hasLed: Bool
     var waiting: Set<DocumentID> = []
+    /// What these take in memory, about.
+    var waitingBytes = 0
     var looksAtAll: Bool
     var told: ToldDocuments
     /// What has come of the filter.
@@ -160,6 +162,17 @@ struct Telling {
     }
   }
 
+  /// Bytes in memory of its filters, and of what waits and was told by name, about.
+  var heldBytes: Int {
+    let ids =
+      switch state {
+      case .tells, .leads: 0
+      case .asked(let asked): asked.waitingBytes + asked.told.idBytes
+      case .checks(let checks): checks.told.idBytes
+      }
+    return filterBytes + ids
+  }
+
   // MARK: - Documents
 
   /// Decides on a document that is new in the role.
@@ -173,11 +186,14 @@ struct Telling {
     case .asked(var asked):
       // Taken out while it changes, so that it is not copied.
       state = .tells
-      if !asked.looksAtAll { asked.waiting.insert(id) }
+      if !asked.looksAtAll, asked.waiting.insert(id).inserted {
+        asked.waitingBytes += id.bytes.count + SyncLimits.waitingIDBytes
+      }
       // Beyond the bound nothing waits by name: all is looked at when the filter comes.
       if asked.waiting.count > tuning.exactNotices {
         Probe.reached(.noticesOverflowed)
         asked.waiting = []
+        asked.waitingBytes = 0
         asked.looksAtAll = !Probe.defect(.noticesForgotten)
       }
       state = .asked(asked)
@@ -262,6 +278,7 @@ struct Telling {
       return .all([ask(looksAtAll: true)])
     case .asked(var asked):
       asked.waiting = []
+      asked.waitingBytes = 0
       asked.looksAtAll = true
       state = .asked(asked)
       return .all([])

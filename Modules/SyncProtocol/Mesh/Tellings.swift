@@ -9,6 +9,7 @@ struct Tellings {
   private var halves: [TextKey: Telling] = [:]
   /// The last number that any of them has used: a half that is made anew goes on from there.
   private var lastNumber: UInt64 = 0
+  private var visits = VisitAllowance()
 
   init(_ role: Telling.Role, _ tuning: SyncTuning) {
     self.role = role
@@ -32,11 +33,20 @@ struct Tellings {
   /// Bytes of all filters in memory.
   var filterBytes: Int { halves.values.reduce(0) { $0 + $1.filterBytes } }
 
+  /// Bytes in memory of all filters and ids, about.
+  var heldBytes: Int { halves.values.reduce(0) { $0 + $1.heldBytes } }
+
   /// How many documents wait for answers.
   var waitingCount: Int { halves.values.reduce(0) { $0 + $1.waitingCount } }
 
   /// Bytes that one more filter may take.
   var room: Int { max(Self.filterBytes - filterBytes, 0) }
+
+  /// Whether a filter of so many records may be made now because the peer asks for it; then they count as visited, once
+  /// to count what goes in, and once to put it in.
+  mutating func mayMakeFilter(ofAtMost records: UInt64, now: Duration) -> Bool {
+    visits.take(records.multiplied(by: 2).adding(SyncLimits.leastFilterVisits), now: now)
+  }
 
   /// Begins anew in some collections, or in all.
   ///
@@ -49,5 +59,23 @@ struct Tellings {
       lastNumber = max(lastNumber, half.lastNumber)
     }
     return unmade
+  }
+}
+
+/// How many records may be visited for what a peer asks for again and again: so many at once, then so many a second.
+private struct VisitAllowance {
+  private var left = SyncLimits.filterVisits
+  private var filledAt: Duration?
+
+  mutating func take(_ records: UInt64, now: Duration) -> Bool {
+    let (seconds, parts) = (now - (filledAt ?? now)).components
+    let span = Double(seconds) + Double(parts) / 1e18
+    let more = min(span * Double(SyncLimits.filterVisitsPerSecond), Double(SyncLimits.filterVisits))
+    left = min(left + Int(more), SyncLimits.filterVisits)
+    filledAt = now
+    guard left > 0 else { return false }
+    // One large collection may take more than there is.
+    left -= Int(min(records, UInt64(Int.max / 2)))
+    return true
   }
 }

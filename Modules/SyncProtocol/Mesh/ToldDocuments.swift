@@ -18,6 +18,9 @@ struct ToldDocuments {
   /// Bytes of its filters.
   var byteCount: Int { (filter?.bytes.count ?? 0) + (folded?.bytes.count ?? 0) }
 
+  /// Bytes of its ids in memory, about.
+  var idBytes: Int { ids.count * SyncLimits.toldIDBytes }
+
   mutating func insert(_ hash: UInt64) {
     ids.insert(hash)
     guard ids.count > tuning.exactNotices else { return }

@@ -19,6 +19,11 @@ final class PeerMemory: Sendable {
     func isWithinShare(_ session: UInt64, _ more: Int, limit: Int) -> Bool {
       held[session, default: 0] + more <= limit / max(held.count, 1)
     }
+
+    func room(of session: UInt64, own: Int, limit: Int) -> Int {
+      let bytes = held[session, default: 0]
+      return max(min(own - bytes, max(limit - total, limit / max(held.count, 1) - bytes)), 0)
+    }
   }
 
   private struct State {
@@ -71,6 +76,12 @@ final class PeerMemory: Sendable {
       state.asked.note(bytes, of: session)
       return state.asked.total <= limit || state.asked.isWithinShare(session, 0, limit: limit)
     }
+  }
+
+  /// Bytes that a session may come to hold beside what its peer asks for: it holds at most `own` then, and no more than an
+  /// equal share, or all sessions at most `limit`.
+  func askedRoom(of session: UInt64, own: Int, limit: Int) -> Int {
+    state.withLock { $0.asked.room(of: session, own: own, limit: limit) }
   }
 
   // MARK: - Answers to their statements

@@ -265,7 +265,7 @@ public final class Session {
     try intake.applyNext()
     try intake.checkHold()
     intake.noteHeld()
-    try supply.checkAsked(beside: statements.waitingBytes)
+    try supply.checkAsked(beside: statements.waitingBytes + intake.telling.heldBytes)
     intake.saveCursor()
     supply.isApplying = intake.applying != nil
     // What was asked just now leaves when this call is over.

@@ -23,7 +23,7 @@ extension Supply {
         Probe.reached(.lookedAtAll)
         tellingTasks.append(.tellHeld(HeldScan(.offers, collection), number: number))
       case .count(let number):
-        tellingTasks.append(.count(RangeScan(KeyRange(collection: collection)), number: number))
+        tellingTasks.append(.count(HeldScan(.offers, collection), 0, number: number))
       case .fill(let number, let size):
         tellingTasks.append(
           .fill(HeldScan(.offers, collection), IDFilter(byteCount: size.byteCount), number: number))
@@ -54,6 +54,9 @@ extension Supply {
     guard isOpen else {
       return send([.nothing(role: .haves, number: ask.number, ask.collection)])
     }
+    guard telling.mayMakeFilter(ofAtMost: try heldCount(of: ask.collection), now: context.now) else {
+      return send([.refused(role: .haves, number: ask.number, ask.collection, price: 0)])
+    }
     try perform(telling[ask.collection].receive(ask: ask, isOpen: isOpen), ask.collection)
   }
 
@@ -61,7 +64,7 @@ extension Supply {
   func take(_ frame: FilterFrame) throws(SyncError) {
     guard concerns(frame.collection) else { return }
     let held = try heldCount(of: frame.collection)
-    let room = telling.room
+    let room = context.filterRoom(telling)
     switch frame.body {
     case .part(let part):
       try perform(
@@ -83,15 +86,18 @@ extension Supply {
 
   func run(_ task: TellingTask, budget: inout Int) throws(SyncError) {
     switch task {
-    case .count(var scan, let number):
-      let collection = scan.range.collection
-      guard telling[collection].makes(number) else { return }
-      try context.advance(&scan, &interest, budget: &budget)
-      guard scan.isDone else { return tellingTasks.prepend(.count(scan, number: number)) }
-      let count = scan.digest.others.adding(try context.certificateCount(of: collection))
-        .adding(UInt64(try oversizeHashes(of: collection).count))
-      let room = telling.room
-      try perform(telling[collection].receive(count: count, number: number, room: room), collection)
+    case .count(var scan, var count, let number):
+      guard telling[scan.collection].makes(number) else { return }
+      try context.step(&scan, &interest, budget: &budget) { _, _, _, _ in
+        count += 1
+      } certificate: { _ in
+        count += 1
+      }
+      guard scan.isDone else { return tellingTasks.prepend(.count(scan, count, number: number)) }
+      let all = count.adding(UInt64(try oversizeHashes(of: scan.collection).count))
+      let room = context.filterRoom(telling)
+      try perform(
+        telling[scan.collection].receive(count: all, number: number, room: room), scan.collection)
     case .fill(var scan, var filter, let number):
       guard telling[scan.collection].makes(number) else { return }
       try context.step(&scan, &interest, budget: &budget) { id, _, _, _ in

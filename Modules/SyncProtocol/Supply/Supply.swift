@@ -204,10 +204,10 @@ final class Supply {
   /// Bytes of all that the peer has asked for and is yet to get.
   var askedCost: Int { requestCost + partialCost + wantedCost + gatheredCost }
 
-  /// About how many bytes what the peer subscribes to, asks and wants takes in memory.
+  /// About how many bytes what the peer subscribes to, asks, wants and tells takes in memory.
   var heldBytes: Int {
     interestMemory + (partialInterest?.memoryBytes ?? 0) + askedCost
-      + (questions.count + answers.count) * 256 + deferred.count * 64
+      + (questions.count + answers.count) * 256 + deferred.count * 64 + telling.heldBytes
   }
 
   /// Ends a session whose peer asks for more than there is room for, beside what others ask for.
