@@ -101,6 +101,28 @@ import Testing
     #expect(raw.frames.dropFirst(before).map(\.type).prefix(2) == [.renewed, .compare])
   }
 
+  /// A peer that asks for little is not to pay for all that its neighbour takes in.
+  @Test(arguments: [1, 2] as [Int64])
+  func `a commit that does not concern the receiver calls for no mark soon`(number: Int64) throws {
+    let raw = try RawPeer()
+    try raw.peer.put("x", ["n": .int(1)])
+    _ = raw.peer.takeCommits()
+    try raw.open()
+    try raw.sendInterest("SELECT * FROM things WHERE n = 1")
+    begin(raw, 1)
+    finish(raw, 1)
+    let before = try marks(raw).count
+    try raw.peer.put("y", ["n": .int(number)])
+    raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))
+    raw.tick(after: .seconds(1))
+    #expect(try marks(raw).count == before + (number == 1 ? 1 : 0))
+    for _ in 0..<3 {
+      raw.tick(after: Supply.quietMarkInterval / 3)
+      raw.send(.ping) { $0.writeFixed(7 as UInt64) }
+    }
+    #expect(try marks(raw).count == before + 1)
+  }
+
   /// Nobody has what was just written here, but what came from elsewhere the receiver may have in another state.
   @Test(arguments: [false, true])
   func `a whole document tells its sum where another brought it`(isForwarded: Bool) throws {

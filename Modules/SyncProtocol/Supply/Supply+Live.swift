@@ -27,10 +27,11 @@ extension Supply {
         concern = (collection.id, concerns(collection.name) ? interest.matcher(for: collection) : nil)
       }
       guard let matcher = concern?.matcher else { continue }
-      log.isMoved = true
       if change.kind == .evict || !change.oversize { context.withheld.remove(change.key) }
       let matched = matcher.matches(change.id, change.before) && !Probe.defect(.leaveNotTold)
       let matches = matcher.matches(change.id, change.after)
+      // What does not concern the receiver calls for no mark soon.
+      if matches || matched || isOwn { log.isMoved = true }
       if !matches, matched || isOwn { watch.insert(change.key) }
       if change.kind == .evict { evicted.insert(change.key) }
       guard change.kind == .write, let after = change.after, let summary = change.afterSummary else {
