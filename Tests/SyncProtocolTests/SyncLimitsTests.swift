@@ -47,6 +47,42 @@ import Testing
     #expect((raw.peer.shared.askedBytes > 8 * bytes) == (count == 64))
   }
 
+  /// One that asks for everything is served in a step, and of dear conditions each costs its part.
+  @Test func `the dearer a peer's conditions the fewer records a step visits`() throws {
+    func steps(_ queries: [String]) throws -> Int {
+      let raw = try RawPeer()
+      try raw.peer.write { transaction in
+        for number in 0..<1_000 {
+          try transaction.upsert(["n": .int(1)], id: try DocumentID("d\(number)"), into: "things")
+        }
+      }
+      _ = raw.peer.takeCommits()
+      try raw.open(subscribing: "SELECT * FROM others")
+      raw.ticksAtOnce = false
+      let encoded = try queries.map { query in
+        var out = ByteWriter()
+        try SubscriptionQuery(dql: query).encode(to: &out)
+        return out.bytes
+      }
+      let frames = InterestFrame.frames(generation: 1, encoded, isContinued: false)
+      raw.receive(frames: frames.flatMap(\.self) + Bound.questions(1))
+      var steps = 1
+      while raw.sent(.answer).isEmpty, steps < 1_000 {
+        #expect(raw.isAlive())
+        raw.tick(after: .milliseconds(1))
+        steps += 1
+      }
+      return steps
+    }
+    #expect(try steps(["SELECT * FROM things"]) <= 3)
+    let dear = (0..<32).map { number in
+      let terms = (0..<220).map { "n = \(-1 - $0 - number * 220)" }.joined(separator: " OR ")
+      return "SELECT * FROM things WHERE \(terms)"
+    }
+    let needed = try steps(dear)
+    #expect(needed >= 6 && needed < 100)
+  }
+
   @Test func `what was wanted and is answered makes room for more`() throws {
     let raw = try RawPeer()
     try raw.open(subscribing: "SELECT * FROM things")

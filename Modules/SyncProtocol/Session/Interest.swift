@@ -4,12 +4,18 @@ import QueryEngine
 
 /// What a peer subscribes to: the union of its queries, collection by collection.
 struct Interest {
+  /// Steps of an evaluation in the time of visiting a record.
+  private static let stepsPerVisit = 128
+
   let queries: [SubscriptionQuery]
   /// Names it: the same for the same queries in any order, at every peer.
   let hash: UInt64
   private var collections: [TextKey: CollectionInterest] = [:]
   /// The queries of each collection, by what they select.
   private let known: [TextKey: Set<CompiledPredicate>]
+  /// What looking at a document of the collection with the dearest conditions costs, in records that could be visited in the
+  /// same time.
+  let visitCost: Int
 
   init() { self.init([]) }
 
@@ -18,10 +24,13 @@ struct Interest {
     self.queries = queries
     hash = Self.hash(queries)
     var known: [TextKey: Set<CompiledPredicate>] = [:]
+    var steps: [TextKey: Int] = [:]
     for query in queries where known[query.collection, default: []].insert(query.compiled).inserted {
       collections[query.collection, default: CollectionInterest()].predicates.insert(query.compiled)
+      steps[query.collection, default: 0] += query.compiled.evaluationSteps
     }
     self.known = known
+    visitCost = 1 + (steps.values.max() ?? 0) / Self.stepsPerVisit
   }
 
   private static func hash(_ queries: [SubscriptionQuery]) -> UInt64 {

@@ -271,7 +271,9 @@ public final class Session {
     // What was asked just now leaves when this call is over.
     supply.isAsking = wasAsking || intake.isAsking
     if intake.isQuiet { supply.noteQuiet() }
-    try supply.work(budget: &budget)
+    // At least so many that what a step costs by itself does not count.
+    var visits = max(budget / supply.interest.visitCost, min(budget, 16))
+    try supply.work(budget: &visits)
     supply.isAsking = intake.isAsking
     supply.noteConfirmed()
     intake.letGo()
