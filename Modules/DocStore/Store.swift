@@ -45,12 +45,14 @@ public final class Store: Sendable {
 
   private init(_ environment: Environment, _ files: StoreFiles, options: StoreOptions) throws(StoreError) {
     let reader = try environment.beginRead()
-    let state: StoreState
+    let archive = SiteArchive(environment)
+    var state: StoreState
     do {
       defer { environment.recycle(reader) }
-      state = try StoreState(reader.access, environment.tables)
+      state = try StoreState(reader.access, environment.tables, archive)
     }
     let keeper = try InstanceKeeper(environment, files, log: state.log, options: options)
+    try state.readOwn(keeper.identity.site, environment)
     path = files.directory
     incarnation = options.random()
     self.options = options
@@ -59,7 +61,7 @@ public final class Store: Sendable {
     let settings = WriterSettings(
       site: keeper.identity.site, options: options, pageLimit: environment.pageLimit, sizes: limits,
       issued: issued, damagedIndexes: environment.damagedIndexes)
-    writer = Writer(environment, state: state, settings: settings, keeper: keeper)
+    writer = Writer(environment, state: state, settings: settings, keeper: keeper, archive: archive)
     let opened = Monitor<Environment?>(environment)
     self.environment = opened
     housekeeping = Housekeeping(writer, opened, options)

@@ -70,6 +70,10 @@ public struct StoreOptions: Sendable {
   package var freeDiskBytes: (@Sendable () -> Int)?
   /// How many entries the log of transactions may have.
   package var logEntries = 1 << 20
+  /// So many sites stay in memory, those met last, or some more.
+  package var keptSites = 16_384
+  /// So many sites that are no longer in memory stand together in the table by which they are found.
+  package var siteRun = 2_048
   /// How many documents' numbers are remembered.
   package var numberCapacity = NumberCache.standardCapacity
   /// Stands in for the engine's answer to a commit, for tests: a C error code, or 0 to go on.

@@ -12,6 +12,8 @@ import Testing
     let fixture = try StoreFixture(seed: 7, clock: clock) {
       $0.hardDocumentBytes = 2_000
       $0.recentIDs = 3
+      $0.keptSites = 0
+      $0.siteRun = 2
     }
     let store = fixture.store
     try store.write { tx in
@@ -50,22 +52,22 @@ import Testing
     let fixture = try Self.fixture()
     var text = ""
     for table in [
-      "meta", "collections", "keys", "sites", "ids", "recent", "documents", "log", "oversize",
+      "meta", "collections", "keys", "sites", "siteRuns", "ids", "recent", "documents", "log", "oversize",
       "indexes", "rows", "expiry", "certificates", "cursors", "staging", "leaving",
     ] {
       let entries = try fixture.store.entries(of: table)
       #expect(!entries.isEmpty, "\(table)")
       for (key, value) in entries { text += "\(table) \(Self.hex(key)) \(Self.hex(value))\n" }
     }
-    Attachment.record(text, named: "store-v3.txt")
-    #expect(try String(contentsOf: Self.url("store-v3", "txt"), encoding: .utf8) == text)
+    Attachment.record(text, named: "store-v4.txt")
+    #expect(try String(contentsOf: Self.url("store-v4", "txt"), encoding: .utf8) == text)
   }
 
   @Test func `opens the file that an earlier build wrote`() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("db")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    try FileManager.default.copyItem(atPath: Self.url("store-v3", "bin").path, toPath: path + "/data.mdb")
+    try FileManager.default.copyItem(atPath: Self.url("store-v4", "bin").path, toPath: path + "/data.mdb")
     let clock = DayClock(1_800_100_000_000)
     var options = StoreOptions(now: { clock.now }, log: { _, _ in })
     options.collectionInterval = nil

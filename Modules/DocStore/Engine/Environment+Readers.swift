@@ -12,13 +12,16 @@ extension Environment {
   /// - Parameters:
   ///   - place: Where it was asked for.
   ///   - isExempt: Whether it may outlive the deadline for readers.
+  ///   - isNested: Whether a snapshot that others may wait for waits for this one: it then begins beside that.
   /// - Returns: The slot, to be used by one thread at a time.
   /// - Throws: `tooManyReaders`, or what the engine reports.
-  func beginRead(at place: SourcePlace = .store, isExempt: Bool = true) throws(StoreError) -> ReaderSlot {
+  func beginRead(
+    at place: SourcePlace = .store, isExempt: Bool = true, isNested: Bool = false
+  ) throws(StoreError) -> ReaderSlot {
     // Under the lock, so that a change of the map sees either a snapshot in the list or none at all.
     func begin(_ board: inout ReaderBoard) -> Result<ReaderSlot, StoreError>? {
       if let failure = board.failure { return .failure(failure) }
-      guard !board.isPaused else { return nil }
+      guard !board.isPaused || isNested && !board.active.isEmpty else { return nil }
       do throws(StoreError) {
         let slot = try beginSlot(&board)
         board.begin(slot, at: place, now: monotonic(), isExempt: isExempt)

@@ -6,6 +6,7 @@ struct Tables: Sendable {
   let collections: MDB_dbi
   let keys: MDB_dbi
   let sites: MDB_dbi
+  let siteRuns: MDB_dbi
   let ids: MDB_dbi
   let recent: MDB_dbi
   let documents: MDB_dbi
@@ -24,7 +25,7 @@ struct Tables: Sendable {
 
   /// The names, those first that entries of others refer to.
   static let names = [
-    "meta", "collections", "keys", "sites", "ids", "recent", "documents", "log", "oversize",
+    "meta", "collections", "keys", "sites", "siteRuns", "ids", "recent", "documents", "log", "oversize",
     "indexes", "rows", "expiry", "certificates", "cursors", "staging", "leaving",
   ]
 
@@ -33,6 +34,7 @@ struct Tables: Sendable {
     collections = try access.open("collections", create: create)
     keys = try access.open("keys", create: create)
     sites = try access.open("sites", create: create)
+    siteRuns = try access.open("siteRuns", create: create)
     ids = try access.open("ids", create: create)
     recent = try access.open("recent", create: create)
     documents = try access.open("documents", create: create)
@@ -56,10 +58,10 @@ struct Tables: Sendable {
   }
 
   /// The same without their names.
-  private var handles: [16 of MDB_dbi] {
+  private var handles: [17 of MDB_dbi] {
     [
-      meta, collections, keys, sites, ids, recent, documents, log, oversize, indexes, rows, expiry,
-      certificates, cursors, staging, leaving,
+      meta, collections, keys, sites, siteRuns, ids, recent, documents, log, oversize, indexes, rows,
+      expiry, certificates, cursors, staging, leaving,
     ]
   }
 

@@ -43,6 +43,15 @@ struct Certificate {
     life = Stamp(reading: reading, site: site)
   }
 
+  /// The ordinal of the site that a stored certificate names; `nil` when it is damaged.
+  static func site(_ stored: RawSpan, at key: RawSpan) -> UInt32? {
+    guard SmallRecord.isIntact(stored, at: key) else { return nil }
+    var reader = ByteReader(stored)
+    guard (try? reader.readFixed(as: UInt64.self)) != nil, (try? reader.readFixed(as: UInt64.self)) != nil
+    else { return nil }
+    return (try? reader.readVarint()).flatMap { UInt32(exactly: $0) }
+  }
+
   /// Reads a stored certificate; `nil` when it is damaged.
   init?(_ stored: RawSpan, at key: RawSpan, _ sites: SiteTable) {
     guard let value = try? SmallRecord.open(stored, at: key, table: "certificates") else { return nil }

@@ -21,12 +21,15 @@ public struct ExpiryStatistics: Hashable, Sendable {
     public internal(set) var shrunkDocuments = 0
     public internal(set) var logEntries = 0
     public internal(set) var certificates = 0
+    /// Sites that no document named any more.
+    public internal(set) var sites = 0
 
     static func += (sum: inout Forgotten, more: Forgotten) {
       sum.tombstones += more.tombstones
       sum.shrunkDocuments += more.shrunkDocuments
       sum.logEntries += more.logEntries
       sum.certificates += more.certificates
+      sum.sites += more.sites
     }
   }
 }

@@ -17,12 +17,14 @@ final class Housekeeping: Sendable {
     var scrub = PageScrub()
     /// Where the walk through the certificates goes on.
     var certificates: [UInt8] = []
+    /// What is known of the collection of sites.
+    var sites = SitePass()
   }
 
-  private let writer: Writer
+  let writer: Writer
   private let environment: Monitor<Environment?>
-  private let slice: WriterSlice
-  private let options: StoreOptions
+  let slice: WriterSlice
+  let options: StoreOptions
   private let state = Monitor(State())
   let lifetimes: Monitor<Lifetimes>
 
@@ -241,12 +243,20 @@ final class Housekeeping: Sendable {
       try note(result.forgotten)
       if !result.hasMore { break }
     }
-    repeat {
-      guard try collectCertificates() else { return }
-    } while everything
+    while try collectCertificates(), everything {}
+    try collectSites(atOnce: everything)
   }
 
-  private func note(_ forgotten: ExpiryStatistics.Forgotten) throws {
+  /// Whether the slice under way is to be the last one.
+  var isStopping: Bool { state.withLock { $0.isStopping } }
+
+  /// What is known of the collection of sites.
+  var sitePass: SitePass {
+    get { state.withLock { $0.sites } }
+    set { state.withLock { $0.sites = newValue } }
+  }
+
+  func note(_ forgotten: ExpiryStatistics.Forgotten) throws {
     tally.withLock { $0.forgotten += forgotten }
     try options.reach(.sliceCollected)
   }
@@ -312,15 +322,20 @@ final class Housekeeping: Sendable {
     return result
   }
 
-  private func read<R>(_ body: (PageAccess, Tables) throws -> R) throws -> R {
-    guard let environment = environment.withLock({ $0 }) else { throw Self.closed }
+  func read<R>(_ body: (PageAccess, Tables) throws -> R) throws -> R {
+    let environment = try openEnvironment()
     let reader = try environment.beginRead()
     defer { environment.recycle(reader) }
     return try body(reader.access, environment.tables)
   }
 
+  func openEnvironment() throws(StoreError) -> Environment {
+    guard let environment = environment.withLock({ $0 }) else { throw Self.closed }
+    return environment
+  }
+
   /// Runs `body` as the only writer and waits for its commit.
-  private func write<R: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> R) throws -> R {
+  func write<R: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> R) throws -> R {
     if state.withLock({ $0.isStopping }) { throw Self.closed }
     let result = Monitor<R?>(nil)
     let latch = Latch<Job.Outcome>()
@@ -336,7 +351,7 @@ final class Housekeeping: Sendable {
     return value
   }
 
-  private static var closed: StoreError {
+  static var closed: StoreError {
     StoreError(.closed, "The store is closing", operation: "write")
   }
 }

@@ -134,7 +134,7 @@ extension WriteTransaction {
   private enum Fate {
     case keep(ExpiryEntry.Mark, isForgettable: Bool)
     case shrink(EncodedDocument, ExpiryEntry.Mark, DocumentNumber)
-    case certify(CollectOutcome.Certifiable, DocumentNumber)
+    case certify(CollectOutcome.Certifiable, DocumentNumber, writers: Int)
   }
 
   private func forget(
@@ -150,6 +150,7 @@ extension WriteTransaction {
       case .keep(let mark, isForgettable: true): try table.renew(entry, mark, now: now)
       case .keep(_, isForgettable: false): try table.remove(entry)
       case .shrink(let document, let mark, let number):
+        if isMarking { settings.siteMarks.mark(RecordView(document.record.rawBytes)) }
         let row = DocumentRow.Draft(sequence: mark.sequence, number: number, document: document)
         try pagesToWrite("collect").replace(row, key, at: cursor())
         if RecordView(document.record.rawBytes).isForgettable {
@@ -158,9 +159,10 @@ extension WriteTransaction {
           try table.remove(entry)
         }
         forgotten.shrunkDocuments += 1
-      case .certify(let certifiable, let number):
+      case .certify(let certifiable, let number, let writers):
         try pagesToWrite("collect").remove(number, key, tables)
         countRecord(-1, at: index)
+        noteGone(writers: writers)
         try putCertificate(at: Certificate.key(key), certifiable.life)
         try table.remove(entry)
         if certifiable.hasLaterWrites { report(key, at: index) }
@@ -202,7 +204,7 @@ extension WriteTransaction {
     case .changed(let document)?:
       guard document.summary == row.summary else { return .keep(mark, isForgettable: true) }
       return .shrink(document, mark, row.number)
-    case .certifiable(let certifiable)?: return .certify(certifiable, row.number)
+    case .certifiable(let certifiable)?: return .certify(certifiable, row.number, writers: view.writerCount)
     case nil: return nil
     }
   }

@@ -4,7 +4,7 @@ import CRDTCore
 /// What a store is: its format, its site, the epoch of its log, and the nonce of its last session.
 struct StoreIdentity: Hashable, Sendable {
   /// The format this release writes, and the only one it reads.
-  static let formatVersion: UInt32 = 3
+  static let formatVersion: UInt32 = 4
   /// The nonce of a copy that was made to become a store of its own.
   static let noNonce: UInt64 = 0
 

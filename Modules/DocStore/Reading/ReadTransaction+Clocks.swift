@@ -5,14 +5,8 @@ extension ReadTransaction {
   ///
   /// A write on a document that is from the future is above the store's clock, but next to what it follows.
   public borrowing func highestReading() throws -> ClockReading {
-    var highest = log.clock.latest
-    if let met = log.met { return max(highest, met) }
-    // An older commit than the last one.
-    try pages.access.eachSite(pages.tables) { _, _, reading in
-      highest = max(highest, reading)
-      return true
-    }
-    return highest
+    _ = try pages
+    return max(log.clock.latest, log.sites.met)
   }
 
   /// The highest reading of a site's clock among the writes that came from elsewhere.
@@ -23,12 +17,9 @@ extension ReadTransaction {
   /// - Returns: `nil` when no write of the site ever came here.
   /// - Throws: `corrupt` or `io`.
   public borrowing func highestReading(of site: SiteID) throws -> ClockReading? {
-    guard let ordinal = sites.ordinal(of: site), ordinal > 0 else { return nil }
-    let reading = try pages.access.small(StoreState.key(ordinal), in: pages.tables.sites, "sites") {
-      (reader) throws(CodecError) in
-      _ = try reader.readSite()
-      return ClockReading(rawValue: try reader.readFixed())
-    }
+    let pages = try pages
+    let reading = try pages.access.highestReading(
+      of: site, known: sites.ordinal(of: site), isWhole: log.sites.settled == 0, pages.tables)
     return reading.flatMap { $0 > .zero ? $0 : nil }
   }
 }

@@ -30,8 +30,8 @@ struct RescuedNames {
     // Numbers are given in turn: a greater one than there can be is damage.
     let collectionCount = min(Set(names.keys).union(keys.keys).max() ?? 0, 1 << 16)
     collections = Self.complete((1..<collectionCount + 1).map { names[$0] }, first: 1)
-    // A record that refers to a site behind a gap cannot be read: whose writes they are must not be guessed.
-    sites = SiteTable(sites: Self.prefix(foundSites))
+    // A record that refers to a site that is lost cannot be read: whose writes they are must not be guessed.
+    sites = Self.table(foundSites)
     let areKeysDamaged = damage.damageCount > damageBefore
     for number in Set(keys.keys).union(names.keys) {
       let known = keys[number] ?? [:]
@@ -59,10 +59,10 @@ struct RescuedNames {
     }
   }
 
-  private static func prefix(_ sites: [UInt32: SiteID]) -> [SiteID] {
-    var found: [SiteID] = []
-    while let next = sites[UInt32(found.count)] { found.append(next) }
-    return found
+  /// With gaps where sites were collected, or are lost; ordinals beyond what can be have to be damage.
+  private static func table(_ found: [UInt32: SiteID]) -> SiteTable {
+    let end = min(found.keys.max().map { Int($0) + 1 } ?? 0, 1 << 26)
+    return SiteTable(sites: (0..<end).map { found[UInt32($0)] ?? .zero }, from: 0, stored: nil)
   }
 }
 

@@ -3,7 +3,7 @@ import CRDTCore
 
 extension StoreState {
   /// Reads the state that the last commit left.
-  init(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
+  init(_ access: PageAccess, _ tables: Tables, _ archive: SiteArchive) throws(StoreError) {
     log = try LogState(access, tables)
     try access.eachSmall(in: tables.collections, "collections") { (key, value) throws(CodecError) in
       let id = try key.readFixed(as: UInt32.self)
@@ -15,7 +15,7 @@ extension StoreState {
       return true
     }
     try readKeys(access, tables)
-    try readSites(access, tables)
+    try readSites(access, tables, archive)
     oversizeCount = try access.entryCount(tables.oversize)
     try readIndexes(access, tables)
   }
@@ -52,20 +52,6 @@ extension StoreState {
       try SmallRecord.put(value.bytes, at: Self.key(collections[index].id), in: tables.collections, access)
       collections[index].isDirty = false
     }
-    for ordinal in risenSites { try flushSite(ordinal, access, tables) }
-    risenSites = []
-    guard storedSites < sites.count else { return }
-    for ordinal in storedSites..<sites.count { try flushSite(ordinal, access, tables) }
-    storedSites = sites.count
-    isCatalogueStale = true
-  }
-
-  private func flushSite(_ ordinal: Int, _ access: PageAccess, _ tables: Tables) throws(StoreError) {
-    guard let site = sites[UInt32(ordinal)] else { return }
-    var value = ByteWriter(capacity: 24)
-    value.write(site)
-    value.writeFixed(ordinal < readings.count ? readings[ordinal].rawValue : 0)
-    try SmallRecord.put(value.bytes, at: Self.key(UInt32(ordinal)), in: tables.sites, access)
   }
 
   private mutating func flushKeys(at index: Int, _ access: PageAccess, _ tables: Tables) throws(StoreError) {
@@ -108,10 +94,11 @@ extension LogState {
     lived = LivedTime(now: try reader.readFixed(), wall: try reader.readFixed())
     lastNumber = DocumentNumber(try reader.readFixed())
     logStart = try reader.readFixed()
+    sites = try SiteCounts(&reader)
   }
 
   func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
-    var value = ByteWriter(capacity: 64)
+    var value = ByteWriter(capacity: 96)
     value.writeFixed(sequence)
     value.writeFixed(commitID)
     value.writeFixed(evictionEpoch)
@@ -120,6 +107,7 @@ extension LogState {
     value.writeFixed(lived.wall)
     value.writeFixed(lastNumber.rawValue)
     value.writeFixed(logStart)
+    sites.write(to: &value)
     try SmallRecord.put(value.bytes, at: Self.key, in: tables.meta, access)
   }
 }

@@ -28,14 +28,13 @@ struct StoreState: Sendable {
   var collections: [CollectionState] = []
   var numbers: [TextKey: UInt32] = [:]
   var sites = SiteTable()
-  /// How many of ``sites`` are on disk.
-  var storedSites = 1
-  /// The highest reading of each site's clock that was met with in its writes, by ordinal; zero beyond the last.
-  var readings: [ClockReading] = []
+  var readings = SiteReadings()
+  /// The store's own site, and the highest reading of it that came from elsewhere.
+  var own = (site: SiteID.zero, met: ClockReading.zero)
   /// None of them is, or was since the store was opened, above this.
   var highestMet = ClockReading.zero
   /// The sites on disk whose entries lack their present reading.
-  var risenSites: [Int] = []
+  var risenSites: Set<Int> = []
   var log = LogState()
   var ids = TimeOrderedIDs()
   var settling = IDSettling()
@@ -81,7 +80,6 @@ struct StoreState: Sendable {
     // The next commit has the same number as the one that failed, so its readers must not go by what that had.
     if indexesSince != old.indexesSince { isCatalogueStale = true }
     indexesSince = old.indexesSince
-    storedSites = old.storedSites
     readings = old.readings
     risenSites = old.risenSites
     log.revert(to: old.log)
@@ -102,8 +100,7 @@ struct LogState: Sendable {
   var lastNumber = DocumentNumber.none
   /// What the log tells is whole for those who know all up to this sequence.
   var logStart: UInt64 = 0
-  /// None of the readings of other sites' clocks that were met with is above this; `nil` where that was not looked up.
-  var met: ClockReading?
+  var sites = SiteCounts()
 
   /// The clock stays: a reading that was given out once is not given out again.
   mutating func revert(to old: LogState) {
@@ -112,6 +109,6 @@ struct LogState: Sendable {
     evictionEpoch = old.evictionEpoch
     lastNumber = old.lastNumber
     logStart = old.logStart
-    met = old.met
+    sites = old.sites
   }
 }

@@ -11,6 +11,8 @@ struct EntryChecks {
   private var expirySum: UInt64 = 0
   private var idSum: UInt64 = 0
   private var sites = SiteTable()
+  /// Each site that is not in memory when the store is opened stands in two tables: what the two say is summed up.
+  private var siteSum: UInt64 = 0
   private var tables: (collection: UInt32, tables: RecordTables)?
 
   /// Checks one entry of the table called `table`; the small ones must come before `documents`.
@@ -54,11 +56,9 @@ struct EntryChecks {
       keys[collection, default: []].append(try reader.readString())
       if !isNext { throw CodecError(.malformed, "a gap") }
     case "sites":
-      let ordinal: UInt32 = try name.readFixed()
-      let isNext = Int(ordinal) == sites.count
-      sites.append(try reader.readSite())
+      try checkSite(name.readFixed(), reader.readSite())
       _ = try reader.readFixed(as: UInt64.self)
-      if !isNext { throw CodecError(.malformed, "a gap") }
+    case "siteRuns": try checkRun(name.readFixed(), value)
     case "log": try checkLog(key, value)
     case "cursors", "staging":
       _ = try reader.readFixed(as: UInt64.self)
@@ -74,6 +74,45 @@ struct EntryChecks {
       }
       _ = try reader.readFixed(as: UInt64.self)
     }
+  }
+
+  private mutating func checkSite(_ ordinal: UInt32, _ site: SiteID) throws {
+    guard Int(ordinal) >= sites.count, Int(ordinal) < log.sites.stored, site != .zero else {
+      throw CodecError(.malformed, "an ordinal that was not given")
+    }
+    // Those between were collected; of those that are in memory none is.
+    let isGap = Int(ordinal) > sites.count
+    while sites.count < Int(ordinal) { sites.append(.zero) }
+    sites.append(site)
+    if Int(ordinal) < log.sites.settled { siteSum &+= Self.sum(site, ordinal) }
+    if isGap, Int(ordinal) > log.sites.settled { throw CodecError(.malformed, "a gap") }
+  }
+
+  private mutating func checkRun(_ first: UInt32, _ value: [UInt8]) throws {
+    let stored = value + [0, 0, 0, 0]
+    guard let count = SiteRun.count(stored.rawBytes), count > 0 else {
+      throw CodecError(.malformed, "no run of sites")
+    }
+    var last = SiteID.zero
+    for index in 0..<count {
+      let member = SiteRun.member(index, of: stored.rawBytes, from: first)
+      guard member.site >= last, sites[member.ordinal] == member.site else {
+        throw CodecError(.malformed, "a reference to nothing")
+      }
+      last = member.site
+      siteSum &-= Self.sum(member.site, member.ordinal)
+    }
+  }
+
+  private static func sum(_ site: SiteID, _ ordinal: UInt32) -> UInt64 {
+    HashLanes(site.high, site.low, seed: UInt64(ordinal)).first
+  }
+
+  /// Compares the two tables of sites.
+  mutating func checkSiteSum() {
+    let isShort = log.sites.settled < log.sites.stored && sites.count < log.sites.stored
+    guard siteSum != 0 || isShort, !report.damages.contains(where: { $0.kind == .entry }) else { return }
+    report.note(.entry, "The tables of sites do not fit each other")
   }
 
   private func checkLog(_ key: [UInt8], _ value: [UInt8]) throws {

@@ -63,7 +63,8 @@ extension Store {
       let environment = try Environment(files.data, lock: lock, options: StoreOptions())
       let reader = try environment.beginRead()
       defer { environment.recycle(reader) }
-      environment.publish(Catalogue(try StoreState(reader.access, environment.tables)))
+      let archive = SiteArchive(environment)
+      environment.publish(Catalogue(try StoreState(reader.access, environment.tables, archive)))
       let transaction = try ReadTransaction(environment, at: .store, isExempt: true)
       try Verification.compare(transaction, &report)
       return report

@@ -48,6 +48,7 @@ struct Verification {
     }
     if !damagedTables.contains("documents"), !damagedTables.contains("collections") { checks.checkCounts() }
     if damagedTables.isDisjoint(with: ["ids", "recent", "documents"]) { checks.checkIDSum() }
+    if damagedTables.isDisjoint(with: ["sites", "siteRuns"]) { checks.checkSiteSum() }
     if !damagedTables.contains("expiry"), !checks.report.damages.contains(where: { $0.kind == .entry }) {
       checks.checkExpirySum()
     }

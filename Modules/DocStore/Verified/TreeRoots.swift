@@ -37,9 +37,9 @@ final class TreeRoots: Sendable {
   let number: UInt64
   /// Pages that it may refer to.
   let pageCount: Int
-  private let trees: [18 of TreeRoot]
+  private let trees: [19 of TreeRoot]
 
-  init(number: UInt64, pageCount: Int, _ trees: [18 of TreeRoot]) {
+  init(number: UInt64, pageCount: Int, _ trees: [19 of TreeRoot]) {
     (self.number, self.pageCount, self.trees) = (number, pageCount, trees)
   }
 
@@ -49,7 +49,7 @@ final class TreeRoots: Sendable {
     else {
       return nil
     }
-    var trees = [18 of TreeRoot](repeating: .none)
+    var trees = [19 of TreeRoot](repeating: .none)
     trees[StoreTable.list.rawValue] = list
     trees[StoreTable.freeList.rawValue] = free
     self.init(number: meta.transaction, pageCount: meta.lastPage + 1, trees)
@@ -60,7 +60,7 @@ final class TreeRoots: Sendable {
   /// - Parameter fill: Sets them.
   /// - Returns: The trees of the commit.
   /// - Throws: What `fill` throws.
-  func adding<E: Error>(_ fill: (inout [18 of TreeRoot]) throws(E) -> Void) throws(E) -> TreeRoots {
+  func adding<E: Error>(_ fill: (inout [19 of TreeRoot]) throws(E) -> Void) throws(E) -> TreeRoots {
     var trees = trees
     try fill(&trees)
     return TreeRoots(number: number, pageCount: pageCount, trees)
@@ -78,10 +78,10 @@ final class TreeRoots: Sendable {
 struct StoreTable: Hashable, Sendable {
   let rawValue: Int
 
-  static let count = 18
+  static let count = 19
   /// The list of named tables.
-  static let list = StoreTable(rawValue: 16)
-  static let freeList = StoreTable(rawValue: 17)
+  static let list = StoreTable(rawValue: 17)
+  static let freeList = StoreTable(rawValue: 18)
 
   /// Tables that the engine numbers before the named ones.
   private static let first: MDB_dbi = 2
@@ -92,7 +92,7 @@ struct StoreTable: Hashable, Sendable {
   @inline(__always)
   init(_ handle: MDB_dbi) {
     // The list of free pages is 0, that of tables 1.
-    rawValue = handle >= Self.first ? Int(handle &- Self.first) : 17 &- Int(handle)
+    rawValue = handle >= Self.first ? Int(handle &- Self.first) : 18 &- Int(handle)
   }
 
   /// A named table; `nil` for one of another release.
@@ -152,9 +152,9 @@ struct StoreTable: Hashable, Sendable {
   /// Whether its entries name pages.
   var hasPageNumbers: Bool { self == .list || self == .freeList }
 
-  static let ids = StoreTable(rawValue: 4)
-  static let recent = StoreTable(rawValue: 5)
-  static let documents = StoreTable(rawValue: 6)
-  static let log = StoreTable(rawValue: 7)
-  static let rows = StoreTable(rawValue: 10)
+  static let ids = StoreTable(rawValue: 5)
+  static let recent = StoreTable(rawValue: 6)
+  static let documents = StoreTable(rawValue: 7)
+  static let log = StoreTable(rawValue: 8)
+  static let rows = StoreTable(rawValue: 11)
 }

@@ -41,7 +41,7 @@ final class WritePreparation {
   /// The tables that the transaction has written to, or was about to.
   private var changed: UInt32 = 0
   /// By table, the page of the commit on which the key that was asked for last stands, or would.
-  private var pages: [18 of Int] = InlineArray(repeating: -1)
+  private var pages: [19 of Int] = InlineArray(repeating: -1)
 
   /// Whether what the commit says of a table may no longer be all that the transaction should see.
   @inline(__always)

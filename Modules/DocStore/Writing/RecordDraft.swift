@@ -4,6 +4,11 @@ package import CRDTCore
 package struct RecordDraft: Sendable {
   let document: EncodedDocument
   let times: MergeTimes
+
+  /// Whether the site that it names is in memory still: another one may be collected.
+  func isCurrent(_ sites: SiteTable) -> Bool {
+    RecordView(document.record.rawBytes).mainSite >= UInt32(sites.firstKept)
+  }
 }
 
 /// Makes records of peers' documents on the thread of whoever receives them, so that the writer need not.

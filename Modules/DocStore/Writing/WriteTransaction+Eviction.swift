@@ -27,6 +27,7 @@ extension WriteTransaction {
     }
     forgetSize(of: key)
     if isCounted { countRecord(-1, at: index) }
+    noteGone(writers: standing.writerCount)
     count(false, since: standing.isAlive, at: index)
     didEvict = true
     log.noteEviction(of: key)
@@ -54,7 +55,9 @@ extension WriteTransaction {
     var vector: VersionVector?
     let sites = sites
     let visit = try pages.visitRow(path) { row in
-      found = (Standing(of: row), isCapturing ? Former(of: row) : Former())
+      var standing = Standing(of: row)
+      standing.writerCount = RecordView(row.record).writerCount
+      found = (standing, isCapturing ? Former(of: row) : Former())
       vector = try? RecordView(row.record).vector(sites: sites)
     }
     switch visit {

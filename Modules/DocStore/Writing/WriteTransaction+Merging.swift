@@ -185,7 +185,7 @@ extension WriteTransaction {
     case (.leave, _): outcome = .missingBase
     case (.repair, let existing?):
       outcome = try DocumentCodec.repair(wire: wire, existing: existing, own: settings.site, tables: &tables)
-    case (.join, nil) where draft != nil:
+    case (.join, nil) where draft?.isCurrent(tables.sites) == true:
       outcome = draft.map { .changed($0.document) } ?? .unchanged
     case (.join, _), (.repair, nil):
       outcome = try DocumentCodec.merge(
@@ -214,9 +214,9 @@ extension WriteTransaction {
     }
     if let (site, reading) = times.author, site == settings.site { noteOwn(reading) }
     observe(times.latest)
-    for element in times.vector.elements { seen.note(element.writer.site, element.reading) }
-    seen.note(times.life.site, times.life.reading)
-    if let (site, reading) = times.author { seen.note(site, reading) }
+    for element in times.vector.elements { noteMet(element.writer.site, element.reading) }
+    noteMet(times.life.site, times.life.reading)
+    if let (site, reading) = times.author { noteMet(site, reading) }
   }
 
   /// Shows what stands here of a document that is not taken in.

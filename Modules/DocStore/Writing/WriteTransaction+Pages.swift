@@ -11,6 +11,8 @@ extension WriteTransaction {
     var isForgettable = false
     /// Whether a death certificate is all that is known.
     var isCertified = false
+    /// How many sites have written to what leaves.
+    var writerCount = 0
   }
 
   /// The state of before, copied only for those who listen to commits.
@@ -188,6 +190,8 @@ extension WriteTransaction {
   ) throws -> EncodedDocument? {
     do {
       return try withTables(of: step.index) { tables in
+        let sites = tables.sites.count
+        defer { recordBytes += (tables.sites.count - sites) * Self.siteBytes }
         let document: EncodedDocument?
         if let existing {
           let isAlive = RecordView(existing.record).isAlive
@@ -279,6 +283,7 @@ extension WriteTransaction {
         noteNumber(standing.number, path)
       }
       let view = RecordView(row.document.record.rawBytes)
+      if isMarking { settings.siteMarks.mark(view) }
       try noteExpiry(path, view, sequence: row.sequence, standing, access)
       if standing.isCertified { try removeCertificate(path, access) }
       return true

@@ -50,8 +50,12 @@ public final class WriteTransaction {
   /// Whether the transaction does what helps a full disk, and so may use the last of its room.
   var makesRoom = false
   var sizes: [SizeFinding] = []
-  /// What the documents of peers tell of clocks.
-  var seen = SiteReadings()
+  /// The reading of another site that was noted last: the documents of one import tell the same over and over.
+  private var lastMet = (site: SiteID.zero, reading: ClockReading.zero)
+  /// What is known of all sites as this transaction began.
+  private let formerSites: SiteCounts
+  /// Whether sites are being collected, so that records are marked.
+  let isMarking: Bool
 
   init(
     _ stored: DocumentPages, state: StoreState, origin: Origin, settings: WriterSettings, isCapturing: Bool,
@@ -66,6 +70,8 @@ public final class WriteTransaction {
     self.settings = settings
     self.isCapturing = isCapturing
     limits = settings.sizes.current
+    formerSites = state.log.sites
+    isMarking = settings.siteMarks.isOn
     startPages = try tables.pageCount(stored.access)
   }
 
@@ -249,16 +255,14 @@ public final class WriteTransaction {
   func stamping() -> Stamping {
     if let stamp { return stamp }
     let reading = state.log.clock.tick(now: settings.options.now())
-    settings.issued.note(reading, met: seen.bySite.values.reduce(state.highestMet) { max($0, $1) })
+    settings.issued.note(reading, met: state.highestMet)
     let stamping = Stamping(site: settings.site, reading: reading, beyond: beyond)
     stamp = stamping
     return stamping
   }
 
   /// The highest reading of this site's that is known and may be on record nowhere.
-  private var beyond: ClockReading {
-    max(state.reading(of: settings.site), seen.bySite[settings.site] ?? .zero)
-  }
+  private var beyond: ClockReading { state.own.site == settings.site ? state.own.met : .zero }
 
   /// Takes note of a write of this site's that comes from elsewhere.
   ///
@@ -271,9 +275,25 @@ public final class WriteTransaction {
   func noteLeaving(_ vector: VersionVector) {
     let own = vector.elements.lazy.filter { $0.writer.site == self.settings.site }.map(\.reading).max()
     guard let own, own > state.log.clock.latest else { return }
-    if !state.log.clock.goOn(from: own, now: settings.options.now()) { seen.note(settings.site, own) }
+    if !state.log.clock.goOn(from: own, now: settings.options.now()) { noteMet(settings.site, own) }
     // What this transaction has yet to write comes after it, too.
     stamp = nil
+  }
+
+  /// Takes note of the reading of a site's clock that a record tells, or told.
+  func noteMet(_ site: SiteID, _ reading: ClockReading) {
+    if site == lastMet.site, reading <= lastMet.reading { return }
+    // Default data is of no time.
+    guard site != .zero else { return }
+    lastMet = (site, reading)
+    if site == state.own.site { state.own.met = max(state.own.met, reading) }
+    let known = activeIndex == nil ? state.sites.ordinal(of: site) : activeTables.sites.ordinal(of: site)
+    if let known { return state.note(reading, at: Int(known)) }
+    // One that no record here names, or one that is no longer in memory, and so is entered once more.
+    guard state.sites.firstKept > 0 else { return }
+    let ordinal = withState { $0.sites.intern(site) }
+    recordBytes += Self.siteBytes
+    state.note(reading, at: Int(ordinal))
   }
 
   /// Whether a peer's document may be taken in, as far as the times in it go.
@@ -381,9 +401,12 @@ public final class WriteTransaction {
       job.changes = changes.changes
       try finishLog(through: changes.lastSequence, access)
     }
-    if changes.lastSequence > 0 || keepsTime { try state.log.write(access, tables) }
-    state.note(seen)
     try state.flush(access, tables)
+    try state.flushSites(
+      access, tables, kept: settings.options.keptSites, run: settings.options.siteRun)
+    if changes.lastSequence > 0 || keepsTime || state.log.sites != formerSites {
+      try state.log.write(access, tables)
+    }
     try checkRoom(access, keepsReserve)
     job.oversize = sizes.filter { $0.sizeClass == .hard && $0.isStored }.map(\.document)
     return (job, state)
@@ -425,5 +448,6 @@ struct WriterSettings: Sendable {
   let sizes: SizeLimits
   let issued: IssuedReadings
   let damagedIndexes: DamagedIndexes
+  let siteMarks = SiteMarks()
   let clockLines = ClockLines()
 }

@@ -39,6 +39,8 @@ final class Writer: @unchecked Sendable {
   var isStepping = false
   private var told = ToldCommits()
   let keeper: InstanceKeeper
+  let archive: SiteArchive
+  let siteMarks: SiteMarks
   /// The failure that poisoned the store.
   private var failure: StoreError? { health.withLock { $0.failure } }
   /// What others may know of the writer's doings.
@@ -65,8 +67,13 @@ final class Writer: @unchecked Sendable {
   /// After this long a commit takes no more waiting jobs along, so that the first ones do not wait for the last.
   private static let batchDuration = Duration.milliseconds(20)
 
-  init(_ environment: Environment, state: StoreState, settings: WriterSettings, keeper: InstanceKeeper) {
+  init(
+    _ environment: Environment, state: StoreState, settings: WriterSettings, keeper: InstanceKeeper,
+    archive: SiteArchive
+  ) {
     self.keeper = keeper
+    self.archive = archive
+    siteMarks = settings.siteMarks
     identity = Monitor((keeper.identity, keeper.change))
     self.environment = environment
     self.state = state
@@ -258,6 +265,7 @@ final class Writer: @unchecked Sendable {
       try StoreError.check(settings.options.commitFault?() ?? MDB_SUCCESS, "mdb_txn_commit")
       try batch.commit()
       environment.publish(state.log)
+      if state.forgetSites(kept: settings.options.keptSites) { publish(to: environment) }
     } catch {
       state.revert(to: batch.old)
       poison(unlessHarmless: error)
@@ -399,6 +407,7 @@ final class Writer: @unchecked Sendable {
     do throws(StoreError) {
       let change = try keeper.renewSite(reason, environment, state.log)
       settings.site = keeper.identity.site
+      state.own = (settings.site, .zero)
       identity.withLock { $0 = (keeper.identity, change) }
       siteListeners.call([change])
     } catch {
@@ -411,6 +420,7 @@ final class Writer: @unchecked Sendable {
   func adopt(_ environment: Environment) {
     // Its transactions are numbered anew, and all of them have the indexes of now.
     state.noteIndexes(in: 0)
+    archive.adopt(environment)
     publish(to: environment)
     environment.publish(state.log)
     retired.append(Retired(environment: self.environment))

@@ -1,0 +1,69 @@
+import CRDTCore
+import Synchronization
+
+/// Which sites are named by records, while sites are being collected: a bit for each.
+///
+/// Between ``begin(below:)`` and ``end()`` each record that is written is marked, too.
+final class SiteMarks: Sendable {
+  fileprivate struct State {
+    var bits: [UInt64] = []
+    /// Ordinals below are looked at.
+    var limit = 0
+    /// The engine's number of the last commit when all records had been marked; `nil` before that.
+    var number: UInt64?
+  }
+
+  private let state = Monitor(State())
+  // Relaxed: it changes by a job of the writer's, who alone acts upon it.
+  private let marking = Atomic(false)
+
+  /// Whether what is written has to be marked.
+  var isOn: Bool { marking.load(ordering: .relaxed) }
+
+  /// The engine's number of the last commit when all were marked; `nil` before that.
+  var marked: UInt64? { state.withLock { $0.number } }
+
+  /// Begins anew, inside a transaction.
+  ///
+  /// - Parameter limit: No site with an ordinal below is in memory, and so none is given to a record that did not
+  ///   have it.
+  func begin(below limit: Int) {
+    state.withLock { $0 = State(bits: Array(repeating: 0, count: limit / 64 + 1), limit: limit) }
+    marking.store(true, ordering: .relaxed)
+  }
+
+  /// Takes note that all records are marked.
+  func finish(_ number: UInt64) { state.withLock { $0.number = number } }
+
+  func end() {
+    marking.store(false, ordering: .relaxed)
+    state.withLock { $0 = State() }
+  }
+
+  /// Marks what a record names; one that cannot be read cannot be used, whatever it names.
+  func mark(_ record: borrowing RecordView) {
+    var named: [UInt32] = []
+    try? record.forEachSite { named.append($0) }
+    state.withLock { state in for ordinal in named { state.mark(ordinal) } }
+  }
+
+  func mark(_ ordinal: UInt32) { state.withLock { $0.mark(ordinal) } }
+
+  /// Whether a site may go.
+  func isFree(_ ordinal: UInt32) -> Bool {
+    state.withLock { state in
+      Int(ordinal) < state.limit && state.number != nil
+        && state.bits[Int(ordinal) / 64] >> UInt64(ordinal % 64) & 1 == 0
+    }
+  }
+
+  /// Ordinals from here on stay.
+  var limit: Int { state.withLock { $0.limit } }
+}
+
+extension SiteMarks.State {
+  fileprivate mutating func mark(_ ordinal: UInt32) {
+    guard Int(ordinal) < limit else { return }
+    bits[Int(ordinal) / 64] |= 1 << UInt64(ordinal % 64)
+  }
+}

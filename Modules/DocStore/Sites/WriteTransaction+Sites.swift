@@ -1,0 +1,87 @@
+import CRDTCore
+
+extension WriteTransaction {
+  /// What a new site takes on disk, about: it counts as so many bytes of records.
+  package static let siteBytes = 64
+
+  /// Ordinals below are of no site in memory.
+  var firstKeptSite: Int { withState { $0.sites.firstKept } }
+
+  /// Writers of the records that have gone since sites were last collected.
+  var goneWriters: Int { withState { $0.log.sites.gone } }
+
+  /// Takes note that a record goes that so many sites have written.
+  func noteGone(writers: Int) {
+    // No sum of what there is comes near it.
+    withState { $0.log.sites.gone = min($0.log.sites.gone, .max / 2) + writers }
+  }
+
+  /// Takes note that of those writers so many count no more.
+  func settleGone(_ writers: Int) { withState { $0.log.sites.gone = max($0.log.sites.gone - writers, 0) } }
+
+  /// Removes sites without a mark, until `isTimeUp`, but some in any case.
+  ///
+  /// The store's own stays, and those whose data is being followed: what was met of their clocks is asked for.
+  /// - Parameters:
+  ///   - marks: Those that are named.
+  ///   - first: The first run to be looked through, by its key.
+  ///   - isTimeUp: Looked at after each run.
+  /// - Returns: How many went, and which run is next; `nil` after the last one.
+  func sweepSites(
+    _ marks: SiteMarks, from first: UInt32, until isTimeUp: () -> Bool
+  ) throws -> (count: Int, next: UInt32?) {
+    let access = try pagesToWrite("collect")
+    makesRoom = true
+    let limit = marks.limit
+    let kept = try followedSites(access)
+    var (count, next) = (0, first)
+    while let run = try self.run(from: next, access), Int(run.first) < limit {
+      let gone = run.members.filter { marks.isFree($0.ordinal) && !kept.contains($0.site) }
+      if !gone.isEmpty {
+        let leaving = Set(gone.map(\.ordinal))
+        let rest = run.members.filter { !leaving.contains($0.ordinal) }
+        try update { () throws(StoreError) in
+          for ordinal in leaving.sorted() {
+            try access.delete(tables.sites, StoreState.key(ordinal).rawBytes)
+          }
+          let key = StoreState.key(run.first)
+          if rest.isEmpty {
+            try access.delete(tables.siteRuns, key.rawBytes)
+          } else {
+            try SmallRecord.put(SiteRun.encode(rest, from: run.first), at: key, in: tables.siteRuns, access)
+          }
+        }
+        count += gone.count
+      }
+      next = run.first + 1
+      if isTimeUp() { return (count, next) }
+    }
+    return (count, nil)
+  }
+
+  /// The next run from an ordinal on.
+  private func run(
+    from start: UInt32, _ access: PageAccess
+  ) throws -> (first: UInt32, members: [SiteRun.Member])? {
+    var found: (first: UInt32, members: [SiteRun.Member])?
+    try access.scan(tables.siteRuns, from: StoreState.key(start).rawBytes) { key, stored in
+      var name = ByteReader(key)
+      guard SmallRecord.isIntact(stored, at: key), let first: UInt32 = try? name.readFixed(),
+        let count = SiteRun.count(stored)
+      else { throw SmallRecord.damaged("siteRuns") }
+      found = (first, (0..<count).map { SiteRun.member($0, of: stored, from: first) })
+      return false
+    }
+    return found
+  }
+
+  private func followedSites(_ access: PageAccess) throws -> Set<SiteID> {
+    var kept: Set<SiteID> = [settings.site]
+    try access.scan(tables.cursors, from: [UInt8]().rawBytes) { key, _ in
+      var name = ByteReader(key)
+      if let site = try? name.readSite() { kept.insert(site) }
+      return true
+    }
+    return kept
+  }
+}
