@@ -15,7 +15,7 @@ struct RescuedNames {
       _ = try reader.readFixed(as: UInt64.self)
       names[try number.readFixed()] = try reader.readString()
     }
-    var foundSites: [UInt32: SiteID] = [0: .zero]
+    var foundSites: [UInt32: SiteID] = [:]
     walk.walkSmall("sites", trees, &damage) { key, reader in
       var ordinal = ByteReader(key.rawBytes)
       foundSites[try ordinal.readFixed()] = try reader.readSite()
@@ -31,7 +31,7 @@ struct RescuedNames {
     let collectionCount = min(Set(names.keys).union(keys.keys).max() ?? 0, 1 << 16)
     collections = Self.complete((1..<collectionCount + 1).map { names[$0] }, first: 1)
     // A record that refers to a site that is lost cannot be read: whose writes they are must not be guessed.
-    sites = Self.table(foundSites)
+    sites = FoundSites.table(foundSites)
     let areKeysDamaged = damage.damageCount > damageBefore
     for number in Set(keys.keys).union(names.keys) {
       let known = keys[number] ?? [:]
@@ -57,12 +57,6 @@ struct RescuedNames {
       while taken.contains(name) { name += "_" }
       return name
     }
-  }
-
-  /// With gaps where sites were collected, or are lost; ordinals beyond what can be have to be damage.
-  private static func table(_ found: [UInt32: SiteID]) -> SiteTable {
-    let end = min(found.keys.max().map { Int($0) + 1 } ?? 0, 1 << 26)
-    return SiteTable(sites: (0..<end).map { found[UInt32($0)] ?? .zero }, from: 0, stored: nil)
   }
 }
 

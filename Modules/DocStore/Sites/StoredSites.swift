@@ -37,9 +37,8 @@ extension PageAccess {
 
   /// The highest reading of a site's clock, under whichever of its ordinals; `nil` where it has none.
   ///
-  /// - Parameters:
-  ///   - known: Its ordinal in memory.
-  ///   - isWhole: Whether all are in memory.
+  /// `known` is its ordinal in memory; with `isWhole` all sites are there.
+  ///
   /// - Complexity: O(log *n*) where it is in memory and all are, else O(*n* / 2,048) and more.
   func highestReading(
     of site: SiteID, known: UInt32?, isWhole: Bool, _ tables: Tables
@@ -116,9 +115,7 @@ extension StoreState {
 
   /// Writes the sites that a job brought, and readings that have risen.
   ///
-  /// - Parameters:
-  ///   - kept: So many stay in memory, or some more; those before are entered in runs.
-  ///   - run: So many to a run.
+  /// So many as `kept` stay in memory, or some more; those before are entered in runs of so many as `run`.
   mutating func flushSites(
     _ access: PageAccess, _ tables: Tables, kept: Int, run: Int
   ) throws(StoreError) {

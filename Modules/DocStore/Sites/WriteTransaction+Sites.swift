@@ -1,8 +1,9 @@
 import CRDTCore
 
 extension WriteTransaction {
-  /// What a new site takes on disk, about: it counts as so many bytes of records.
-  package static let siteBytes = 64
+  /// A new site counts as so many bytes of records: about 64 for what it takes on disk, the rest for the work that it
+  /// makes, which is that of a small document.
+  package static let siteBytes = 512
 
   /// Ordinals below are of no site in memory.
   var firstKeptSite: Int { withState { $0.sites.firstKept } }
@@ -22,10 +23,8 @@ extension WriteTransaction {
   /// Removes sites without a mark, until `isTimeUp`, but some in any case.
   ///
   /// The store's own stays, and those whose data is being followed: what was met of their clocks is asked for.
-  /// - Parameters:
-  ///   - marks: Those that are named.
-  ///   - first: The first run to be looked through, by its key.
-  ///   - isTimeUp: Looked at after each run.
+  /// `first` is the key of the first run to be looked through.
+  ///
   /// - Returns: How many went, and which run is next; `nil` after the last one.
   func sweepSites(
     _ marks: SiteMarks, from first: UInt32, until isTimeUp: () -> Bool

@@ -10,7 +10,11 @@ struct EntryChecks {
   private var keys: [UInt32: [String]] = [:]
   private var expirySum: UInt64 = 0
   private var idSum: UInt64 = 0
-  private var sites = SiteTable()
+  private var sites: [UInt32: SiteID] = [:]
+  /// The same, once all are known.
+  private var siteTable: SiteTable?
+  /// The ordinal behind the last.
+  private var siteEnd = 1
   /// Each site that is not in memory when the store is opened stands in two tables: what the two say is summed up.
   private var siteSum: UInt64 = 0
   private var tables: (collection: UInt32, tables: RecordTables)?
@@ -64,7 +68,7 @@ struct EntryChecks {
       _ = try reader.readFixed(as: UInt64.self)
       guard key.count == (table == "cursors" ? 16 : 20) else { throw CodecError(.malformed, "no key") }
     case "expiry": try checkExpiry(&name, &reader)
-    case "certificates": _ = try Certificate(&reader, sites)
+    case "certificates": _ = try Certificate(&reader, knownSites())
     case "indexes":
       // The statistics, behind their index, are compared with it once all definitions are known.
       if name.remaining == 4 { _ = try IndexState(&name, &reader) { names[$0] } }
@@ -77,15 +81,15 @@ struct EntryChecks {
   }
 
   private mutating func checkSite(_ ordinal: UInt32, _ site: SiteID) throws {
-    guard Int(ordinal) >= sites.count, Int(ordinal) < log.sites.stored, site != .zero else {
+    guard Int(ordinal) >= siteEnd, Int(ordinal) < log.sites.stored, site != .zero else {
       throw CodecError(.malformed, "an ordinal that was not given")
     }
-    // Those between were collected; of those that are in memory none is.
-    let isGap = Int(ordinal) > sites.count
-    while sites.count < Int(ordinal) { sites.append(.zero) }
-    sites.append(site)
+    // Those between were collected; of those that are in memory when the store is open none is.
+    let isGap = Int(ordinal) > siteEnd && Int(ordinal) > log.sites.settled
+    siteEnd = Int(ordinal) + 1
+    sites[ordinal] = site
     if Int(ordinal) < log.sites.settled { siteSum &+= Self.sum(site, ordinal) }
-    if isGap, Int(ordinal) > log.sites.settled { throw CodecError(.malformed, "a gap") }
+    if isGap { throw CodecError(.malformed, "a gap") }
   }
 
   private mutating func checkRun(_ first: UInt32, _ value: [UInt8]) throws {
@@ -110,7 +114,7 @@ struct EntryChecks {
 
   /// Compares the two tables of sites.
   mutating func checkSiteSum() {
-    let isShort = log.sites.settled < log.sites.stored && sites.count < log.sites.stored
+    let isShort = log.sites.settled < log.sites.stored && siteEnd < log.sites.stored
     guard siteSum != 0 || isShort, !report.damages.contains(where: { $0.kind == .entry }) else { return }
     report.note(.entry, "The tables of sites do not fit each other")
   }
@@ -206,9 +210,16 @@ struct EntryChecks {
     report.note(.entry, "The tables of ids and documents do not fit each other")
   }
 
+  private mutating func knownSites() -> SiteTable {
+    if let siteTable { return siteTable }
+    let made = FoundSites.table(exchange(&sites, with: [:]))
+    siteTable = made
+    return made
+  }
+
   private mutating func recordTables(of collection: UInt32) -> RecordTables {
     if let tables, tables.collection == collection { return tables.tables }
-    let made = RecordTables(keys: KeyTable(names: keys[collection] ?? []), sites: sites)
+    let made = RecordTables(keys: KeyTable(names: keys[collection] ?? []), sites: knownSites())
     tables = (collection, made)
     return made
   }
