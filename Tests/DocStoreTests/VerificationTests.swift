@@ -214,7 +214,7 @@ import Testing
     let url = URL(fileURLWithPath: fixture.dataPath)
     let whole = try Data(contentsOf: url)
     var (found, cutShort) = (0, 0)
-    let forgotten = try [0, 0, 0, 1] + DocumentID("25").bytes
+    let forgotten = try DocumentID("25").bytes
     let certificate = withUnsafeBytes(of: HashLanes(forgotten.span.bytes).first.bigEndian) { Data($0) }
     for key in [certificate, try Data([1] + DocumentID("99").bytes)] {
       var start = whole.startIndex
