@@ -37,7 +37,9 @@ struct BitCampaign {
       lines = try Child.run { descriptor in
         alarm(Self.hangSeconds)
         let check = try DamageCheck(path, reference, verifies: verifies)
-        let flags = [check.openError != nil, check.isNoticed, check.isVerified].map { $0 ? 1 : 0 }
+        let flags = [check.openError != nil, check.isNoticed, check.isVerified, check.isMended].map {
+          $0 ? 1 : 0
+        }
         let counts = [check.intact, check.refused, check.absent, check.wrong, check.misorders] + flags
         Child.write(counts.map { "\($0)" }.joined(separator: " ") + "\n", to: descriptor)
       }
@@ -46,7 +48,7 @@ struct BitCampaign {
       throw Failure(failure.kind, "\(failure.text): \(damage)")
     }
     let counts = lines.first?.split(separator: " ").compactMap { Int($0) } ?? []
-    guard counts.count == 8 else { throw Failure(.harness, "a check without a result") }
+    guard counts.count == 9 else { throw Failure(.harness, "a check without a result") }
     try judge(counts, damage, reference, &tally)
   }
 
@@ -66,6 +68,8 @@ struct BitCampaign {
       tally["refused at open"] += 1
     } else if isVerified {
       tally[refused > 0 || isNoticed ? "noticed while reading" : "found by verification alone"] += 1
+    } else if counts[8] == 1, intact == reference.count, misorders == 0 {
+      tally["noticed while reading, and mended"] += 1
     } else if intact == reference.count, misorders == 0, !isNoticed {
       tally["invisible"] += 1
     } else {

@@ -15,6 +15,9 @@ struct DamageCheck {
   private(set) var misorders = 0
   /// Whether the verification of the whole store says that something is wrong.
   private(set) var isVerified = false
+  /// Whether what was noticed was an index, which has been made anew since: all reads as it did.
+  private(set) var isMended = false
+  private var isIndexDamaged = false
   /// The error at open.
   private(set) var openError: StoreError.Code?
 
@@ -36,10 +39,20 @@ struct DamageCheck {
       do {
         if try Reference.order(of: index, store) != reference.rows[index.name] ?? [] { misorders += 1 }
       } catch {
-        isNoticed = true
+        (isNoticed, isIndexDamaged) = (true, true)
       }
     }
     isVerified = try !store.verify().isIntact
+    // A damaged index is made anew as soon as somebody has met the damage, maybe before all was verified.
+    if isIndexDamaged, !isVerified {
+      isMended = scan(store, reference, verifies: verifies) && hasRightIndexes(store, reference)
+    }
+  }
+
+  private func hasRightIndexes(_ store: Store, _ reference: Reference) -> Bool {
+    Chores.indexes.allSatisfy {
+      (try? Reference.order(of: $0, store)) == reference.rows[$0.name] ?? []
+    }
   }
 
   /// Looks one document up by its key.
