@@ -131,7 +131,7 @@ public struct DocumentID: Hashable, Sendable, Comparable {
 extension DocumentID {
   /// How lines of the log above debug name the document: ids are data of the application, and people may be named by them.
   ///
-  /// Two of a million documents share one with a probability of one in ten thousand.
+  /// The probability that any two of a million documents share one is below one in five hundred.
   package var digest: String { Self.digest(of: bytes.span.bytes) }
 
   /// The same of an encoded id.

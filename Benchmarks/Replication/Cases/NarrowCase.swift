@@ -6,7 +6,9 @@ import QueryEngine
 import SyncProtocol
 import Transports
 
-/// What a device costs that asks for little of what its neighbour takes in: bytes, as all peers run in this process.
+/// How many bytes a device receives whose neighbour takes in much of which it asks for little.
+///
+/// All peers run in this process, so that bytes are counted and no times.
 struct NarrowCase {
   /// The most that a neighbour may receive, documents included.
   static let mostBytes = 20_000.0
