@@ -15,9 +15,9 @@ struct SubscriptionLayers {
   let commits: Int
   private static let count = 256
 
-  private struct Kind {
+  private struct Kind: Sendable {
     let name: String
-    let predicate: (Int) -> String
+    let predicate: @Sendable (Int) -> String
   }
 
   private static let kinds = [
@@ -98,7 +98,7 @@ private final class Link {
       case .send(let bytes): sent += bytes
       case .wake(let delay): if delay == .zero { isAwake = true }
       case .close(let error): throw error
-      case .event, .nudge: break
+      case .event, .nudge, .admission: break
       case .pack, .apply, .query: throw BenchmarkError("nothing was to be sent")
       }
     }
