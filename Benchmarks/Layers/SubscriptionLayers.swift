@@ -99,7 +99,11 @@ private final class Link {
       case .wake(let delay): if delay == .zero { isAwake = true }
       case .close(let error): throw error
       case .event, .nudge, .admission: break
-      case .pack, .apply, .query: throw BenchmarkError("nothing was to be sent")
+      case .apply(let batch):
+        // No documents come, but how far the other one was followed is kept.
+        let outcome = try store.write(origin: .session(1)) { try batch.apply(in: $0) }.0
+        try perform(session.applied(batch.ticket, .success(outcome), now: .zero))
+      case .pack, .query: throw BenchmarkError("nothing was to be sent")
       }
     }
   }
