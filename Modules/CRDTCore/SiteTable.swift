@@ -103,6 +103,11 @@ public struct SiteTable: Sendable {
     if recent.count == Self.recentLimit { settle() }
   }
 
+  /// Has a site go by an ordinal under which it is stored, where it would get another: for a record that is made to be read.
+  package mutating func use(_ ordinal: UInt32, for site: SiteID) {
+    if self.ordinal(of: site) == nil { recentOrdinals[site] = ordinal }
+  }
+
   /// Lets go of sites that are stored, as long as nobody has to find them by anything but their ordinals: segment by
   /// segment, those before `ordinal`.
   ///

@@ -29,9 +29,13 @@ struct Certificate {
     return value.bytes
   }
 
+  /// The ordinal by which its site is stored, where it was read.
+  let ordinal: UInt32?
+
   init(life: Stamp, since: UInt64) {
     self.life = life
     self.since = since
+    ordinal = nil
   }
 
   init(_ reader: inout ByteReader, _ sites: SiteTable) throws(CodecError) {
@@ -41,6 +45,7 @@ struct Certificate {
       throw reader.failure(.unknownName, "a site ordinal is not in the store's table")
     }
     life = Stamp(reading: reading, site: site)
+    self.ordinal = ordinal
   }
 
   /// The ordinal of the site that a stored certificate names; `nil` when it is damaged.
@@ -88,6 +93,8 @@ extension DocumentPages {
       return nil
     }
     var tables = RecordTables(keys: KeyTable(), sites: sites)
+    // What `body` decodes it by has no ordinal that is given here.
+    if let ordinal = certificate.ordinal { tables.sites.use(ordinal, for: certificate.life.site) }
     let tombstone = DocumentCodec.tombstone(of: certificate.life, tables: &tables)
     return try body(RecordView(tombstone.record.rawBytes), tombstone.summary)
   }
