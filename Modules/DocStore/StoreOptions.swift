@@ -70,9 +70,8 @@ public struct StoreOptions: Sendable {
   package var freeDiskBytes: (@Sendable () -> Int)?
   /// How many entries the log of transactions may have.
   package var logEntries = 1 << 20
-  /// So many sites stay in memory, those met last, or some more; all of them, unless a test says otherwise: the simulator has
-  /// shown a session that meets a record whose site its table lacks, where few stay.
-  package var keptSites = Int.max / 2
+  /// So many sites stay in memory, those met last, or some more.
+  package var keptSites = 16_384
   /// So many sites that are no longer in memory stand together in the table by which they are found.
   package var siteRun = 2_048
   /// How many documents' numbers are remembered.
