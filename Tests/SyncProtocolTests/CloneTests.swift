@@ -152,8 +152,36 @@ import Testing
     let far = try raw.peer.store.read { try $0.highestReading() }
     #expect(far.milliseconds > claimed.milliseconds + 86_400_000)
     if hasWritten { try raw.peer.put("x", ["n": .int(3)]) }
-    raw.send(.seen) { $0.writeFixed(far.rawValue) }
+    raw.send(.seen) { SeenFrame(reading: far, place: nil).encode(to: &$0) }
     #expect(raw.closed?.code == (hasWritten ? nil : .cloned))
+  }
+
+  /// It has written more than it lost, and later, so that no reading of a clock tells: by the cursor, also where that is
+  /// not gone on with.
+  @Test(arguments: [true, false])
+  func `a store that was put back and wrote on is found by the log that its peer followed`(isResumed: Bool) throws {
+    let network = TestNetwork()
+    let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
+    for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
+    try a.put("x", ["n": .int(1)])
+    try network.connect(a, b)
+    try network.settle()
+    let disk = try a.copyDisk()
+    try a.put("y", ["lost": .int(2)])
+    try network.wait(.seconds(40))
+    try network.settle()
+    for endpoint in network.endpoints { network.cut(endpoint) }
+    let site = a.store.site
+    try a.restore(disk)
+    network.clock.advance(by: 60_000)
+    for n in 3..<6 { try a.put("x", ["n": .int(n)]) }
+    if !isResumed { try b.subscribe("SELECT * FROM others") }
+    let codes = try connect(network, a, b)
+    #expect(codes[0] == .cloned)
+    try meetAgain(network, [(a, b)])
+    #expect(a.store.site != site)
+    try expectSame([a, b])
+    #expect(try a.document("y") == ["lost": .int(2)])
   }
 
   @Test func `who hears of the later writes from somebody else first notices, too`() throws {

@@ -448,7 +448,7 @@ import Testing
     #expect(cursor.bytes.count <= 64)
     for count in 0..<cursor.bytes.count { #expect(SyncCursor(Array(cursor.bytes.prefix(count))) == nil) }
     #expect(SyncCursor(cursor.bytes + [0]) == nil)
-    let resume = ResumeFrame(generation: 1, interest: 2, sequence: 3, check: 4)
+    let resume = ResumeFrame(generation: 1, interest: 2, sequence: 3, commitCheck: 4, policyCheck: 5)
     let resumed = ResumedFrame(generation: 1, verdict: .unknownInterest, sequence: 0)
     let mark = MarkFrame(sequence: 1, commitCheck: 2, policyPrint: 3, asksTaken: 4)
     for lag in [nil, 0, 1, 300, .max] as [UInt64?] {

@@ -84,10 +84,10 @@ import Testing
     try raw.open()
     let own = try raw.peer.store.read { $0.latestReading }
     for reading in [own, own.next] {
-      raw.send(.seen) { $0.writeFixed(reading.rawValue) }
+      raw.send(.seen) { SeenFrame(reading: reading, place: nil).encode(to: &$0) }
       #expect(raw.closed == nil)
     }
-    raw.send(.seen) { $0.writeFixed(ClockReading(milliseconds: own.milliseconds + 1).rawValue) }
+    raw.send(.seen) { SeenFrame(reading: ClockReading(milliseconds: own.milliseconds + 1), place: nil).encode(to: &$0) }
     #expect(raw.closed?.code == .cloned)
   }
 
@@ -103,7 +103,7 @@ import Testing
       if n == 0 { try raw.open() }
     }
     let met = ClockReading(milliseconds: own[write ?? 0].milliseconds + after)
-    raw.send(.seen) { $0.writeFixed(met.rawValue) }
+    raw.send(.seen) { SeenFrame(reading: met, place: nil).encode(to: &$0) }
     #expect(raw.closed?.code == (after == 0 ? nil : .cloned))
   }
 

@@ -8,8 +8,10 @@ package struct ResumeFrame: Hashable, Sendable {
   package var interest: UInt64
   /// The sender's sequence up to which the receiver has all that concerns it.
   package var sequence: UInt64
-  /// See ``check(commit:policy:)``.
-  package var check: UInt32
+  /// The low word of the id of the sender's commit there: a log that was put back, and went on, has another one.
+  package var commitCheck: UInt32
+  /// See ``check(policy:)``.
+  package var policyCheck: UInt32
   /// How many milliseconds before what the sender said of its clock in its hello the last of its writes was that the
   /// receiver has met.
   ///
@@ -17,19 +19,20 @@ package struct ResumeFrame: Hashable, Sendable {
   package var lag: UInt64?
 
   package init(
-    generation: UInt64, interest: UInt64, sequence: UInt64, check: UInt32, lag: UInt64? = nil
+    generation: UInt64, interest: UInt64, sequence: UInt64, commitCheck: UInt32, policyCheck: UInt32,
+    lag: UInt64? = nil
   ) {
     self.generation = generation
     self.interest = interest
     self.sequence = sequence
-    self.check = check
+    self.commitCheck = commitCheck
+    self.policyCheck = policyCheck
     self.lag = lag
   }
 
-  /// Stands for the commit at the cursor and for the policy under which the log was followed: a log that was restored,
-  /// or that withheld something else, has another one.
-  package static func check(commit: UInt32, policy: UInt64) -> UInt32 {
-    UInt32(truncatingIfNeeded: HashLanes(UInt64(commit), policy, seed: 1).first)
+  /// Stands for the policy under which the log was followed: one that withheld something else has another one.
+  package static func check(policy: UInt64) -> UInt32 {
+    UInt32(truncatingIfNeeded: HashLanes(policy, 0, seed: 1).first)
   }
 
   /// The lag of a reading; 0 where it is not behind the other.
@@ -48,7 +51,8 @@ package struct ResumeFrame: Hashable, Sendable {
     out.writeVarint(generation)
     out.writeFixed(interest)
     out.writeVarint(sequence)
-    out.writeFixed(check)
+    out.writeFixed(commitCheck)
+    out.writeFixed(policyCheck)
     if let lag { out.writeVarint(lag) }
   }
 
@@ -56,8 +60,48 @@ package struct ResumeFrame: Hashable, Sendable {
     generation = try reader.readVarint()
     interest = try reader.readFixed()
     sequence = try reader.readVarint()
-    check = try reader.readFixed()
+    commitCheck = try reader.readFixed()
+    policyCheck = try reader.readFixed()
     lag = reader.isAtEnd ? nil : try reader.readVarint()
+  }
+}
+
+/// What a peer has met of a site, told to a store that writes as that site: it can tell whether it has written that itself.
+package struct SeenFrame: Hashable, Sendable {
+  /// A place in the log of the store, as it was when the peer followed it.
+  package struct Place: Hashable, Sendable {
+    package var sequence: UInt64
+    /// The low word of the id of the commit there.
+    package var commitCheck: UInt32
+
+    package init(sequence: UInt64, commitCheck: UInt32) {
+      self.sequence = sequence
+      self.commitCheck = commitCheck
+    }
+  }
+
+  /// The highest reading of the site, where that is above the one in the store's hello.
+  package var reading: ClockReading?
+  /// How far the peer has followed the store's log, where it does not go on from there.
+  package var place: Place?
+
+  package init(reading: ClockReading?, place: Place?) {
+    self.reading = reading
+    self.place = place
+  }
+
+  package func encode(to out: inout ByteWriter) {
+    out.writeFixed(reading?.rawValue ?? 0)
+    guard let place else { return }
+    out.writeVarint(place.sequence)
+    out.writeFixed(place.commitCheck)
+  }
+
+  package init(from reader: inout ByteReader) throws(CodecError) {
+    let reading: UInt64 = try reader.readFixed()
+    self.reading = reading == 0 ? nil : ClockReading(rawValue: reading)
+    place =
+      reader.isAtEnd ? nil : Place(sequence: try reader.readVarint(), commitCheck: try reader.readFixed())
   }
 }
 

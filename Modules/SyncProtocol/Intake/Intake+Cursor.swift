@@ -64,7 +64,7 @@ extension Intake {
     following.promise = lag.flatMap { promise(of: $0) }
     let frame = ResumeFrame(
       generation: generation, interest: interest.hash, sequence: cursor.sequence,
-      check: ResumeFrame.check(commit: cursor.commitCheck, policy: cursor.policyPrint), lag: lag)
+      commitCheck: cursor.commitCheck, policyCheck: ResumeFrame.check(policy: cursor.policyPrint), lag: lag)
     context.send(.resume) { frame.encode(to: &$0) }
   }
 

@@ -196,6 +196,8 @@ final class Intake {
   }
 
   /// Whether answers are to come, or to be looked at.
+  var isResuming: Bool { if case .resuming = phase { true } else { false } }
+
   var isAsking: Bool { phase == .asking && (!open.isEmpty || !tasks.isEmpty) }
 
   /// Whether nothing can go on here before the sender says something.

@@ -166,9 +166,8 @@ extension Session {
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       supply.answered(nonce)
     case .seen:
-      let reading = try whole(&reader) { (reader) throws(CodecError) in try reader.readFixed(as: UInt64.self)
-      }
-      try run { () throws(SyncError) in try compareOwn(with: ClockReading(rawValue: reading)) }
+      let frame = try whole(&reader) { (reader) throws(CodecError) in try SeenFrame(from: &reader) }
+      try run { () throws(SyncError) in try compareOwn(with: frame) }
     }
   }
 

@@ -24,22 +24,48 @@ extension Session {
       .cloned, "Both peers write as site \(context.store.site): one store is a copy of the other")
   }
 
-  /// Tells a peer of writes of its site that are later than all it knows of.
+  /// Tells a peer of writes of its site that are later than all it knows of, and how far its log was followed here, unless
+  /// the log is gone on with.
   func tellLaterWrites(than hello: Hello) throws(SyncError) {
-    guard let told = hello.highest else { return }
-    let met = try context.read { try $0.highestReading(of: hello.site) }
-    guard let met, met.isLater(than: told) else { return }
-    context.send(.seen) { $0.writeFixed(met.rawValue) }
+    let isResumed = intake.isResuming
+    let frame = try context.read { transaction in
+      let met = try transaction.highestReading(of: hello.site)
+      let cursor = isResumed ? nil : try transaction.cursor(of: hello.site).flatMap { SyncCursor($0) }
+      return SeenFrame(
+        reading: met.flatMap { met in hello.highest.map { met.isLater(than: $0) } == true ? met : nil },
+        place: cursor.flatMap { cursor in
+          cursor.epoch == hello.logEpoch
+            ? SeenFrame.Place(sequence: cursor.sequence, commitCheck: cursor.commitCheck) : nil
+        })
+    }
+    guard frame.reading != nil || frame.place != nil else { return }
+    context.send(.seen) { frame.encode(to: &$0) }
   }
 
   /// Compares what a peer has met of this site with what this store has written, since its hello too.
-  func compareOwn(with met: ClockReading) throws(SyncError) {
-    guard !context.store.mayHaveIssued(met), !Probe.defect(.siteNotRenewed) else { return }
-    throw context.laterSelfMet
+  func compareOwn(with frame: SeenFrame) throws(SyncError) {
+    guard !Probe.defect(.siteNotRenewed) else { return }
+    if let met = frame.reading, !context.store.mayHaveIssued(met) { throw context.laterSelfMet }
+    if let place = frame.place { try context.checkOwnLog(at: place) }
   }
 }
 
 extension SessionContext {
+  /// Ends a session where the log of this store was another one when the peer followed it, to a place of the same epoch: the
+  /// store was put back since, whatever it has written after that, and whatever the time was.
+  func checkOwnLog(at place: SeenFrame.Place) throws(SyncError) {
+    let isOther = try readLog { transaction -> Bool? in
+      guard place.sequence <= transaction.sequence else { return true }
+      guard place.sequence >= transaction.logStart,
+        let check = try transaction.commitCheck(at: place.sequence)
+      else { return false }
+      return check != place.commitCheck
+    }
+    guard isOther == true, !Probe.defect(.siteNotRenewed) else { return }
+    Probe.reached(.laterSelfMet)
+    throw SyncError(.cloned, "The peer has followed other commits of this store: it was put back or copied")
+  }
+
   /// Ends a session whose store has not made all that its site has written.
   var laterSelfMet: SyncError {
     Probe.reached(.laterSelfMet)

@@ -12,14 +12,10 @@ extension Supply {
   ///
   /// What was written here `unaskedAfter` a reading is sent without being announced.
   func resume(_ frame: ResumeFrame, unaskedAfter: ClockReading?) throws(SyncError) {
+    try context.checkOwnLog(at: SeenFrame.Place(sequence: frame.sequence, commitCheck: frame.commitCheck))
     let policy = context.policyPrint
-    let last = try context.read { $0.sequence }
     let end =
       owedUnknown || renewal.isOpen ? nil : try context.readLog { try walkEnd(frame, policy, $0) }
-    guard frame.sequence <= last else {
-      // The same opening of the log was further once.
-      throw SyncError(.cloned, "The peer has followed later commits of this store: it was put back")
-    }
     let verdict: ResumedFrame.Verdict = end == nil ? .restart : .follows
     let answer = ResumedFrame(generation: frame.generation, verdict: verdict, sequence: end ?? 0)
     context.send(.resumed) { answer.encode(to: &$0) }
@@ -72,8 +68,8 @@ extension Supply {
     _ frame: ResumeFrame, _ policy: UInt64, _ transaction: borrowing ReadTransaction
   ) throws -> UInt64? {
     guard frame.sequence >= transaction.logStart, frame.sequence <= transaction.sequence,
-      let commit = try transaction.commitCheck(at: frame.sequence),
-      frame.check == ResumeFrame.check(commit: commit, policy: policy)
+      try transaction.commitCheck(at: frame.sequence) == frame.commitCheck,
+      frame.policyCheck == ResumeFrame.check(policy: policy)
     else { return nil }
     var documents = 0
     try transaction.changes(after: frame.sequence) { entry in
