@@ -159,7 +159,9 @@ import Testing
   /// It has written more than it lost, and later, so that no reading of a clock tells: by the cursor, also where that is
   /// not gone on with.
   @Test(arguments: [true, false])
-  func `a store that was put back and wrote on is found by the log that its peer followed`(isResumed: Bool) throws {
+  func `a store that was put back and wrote on is found by the log that its peer followed`(isResumed: Bool)
+    throws
+  {
     let network = TestNetwork()
     let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
     for peer in [a, b] { try peer.subscribe("SELECT * FROM things") }
@@ -174,7 +176,7 @@ import Testing
     let site = a.store.site
     try a.restore(disk)
     network.clock.advance(by: 60_000)
-    for n in 3..<6 { try a.put("x", ["n": .int(n)]) }
+    for n in 3..<6 { try a.put("x", ["n": .int(Int64(n))]) }
     if !isResumed { try b.subscribe("SELECT * FROM others") }
     let codes = try connect(network, a, b)
     #expect(codes[0] == .cloned)

@@ -87,7 +87,9 @@ import Testing
       raw.send(.seen) { SeenFrame(reading: reading, place: nil).encode(to: &$0) }
       #expect(raw.closed == nil)
     }
-    raw.send(.seen) { SeenFrame(reading: ClockReading(milliseconds: own.milliseconds + 1), place: nil).encode(to: &$0) }
+    raw.send(.seen) {
+      SeenFrame(reading: ClockReading(milliseconds: own.milliseconds + 1), place: nil).encode(to: &$0)
+    }
     #expect(raw.closed?.code == .cloned)
   }
 
