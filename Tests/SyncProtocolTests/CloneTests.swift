@@ -177,7 +177,7 @@ import Testing
     try a.restore(disk)
     network.clock.advance(by: 60_000)
     for n in 3..<6 { try a.put("x", ["n": .int(Int64(n))]) }
-    if !isResumed { try b.subscribe("SELECT * FROM others") }
+    if !isResumed { try b.subscribe("SELECT * FROM things", "SELECT * FROM others") }
     let codes = try connect(network, a, b)
     #expect(codes[0] == .cloned)
     try meetAgain(network, [(a, b)])

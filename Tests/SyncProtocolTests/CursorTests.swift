@@ -68,7 +68,7 @@ import Testing
       if let type = FrameType(of: frame) { bytes[type, default: 0] += frame.count }
     }
     #expect(bytes[.hello, default: 0] <= 164)
-    #expect(bytes[.resume, default: 0] <= 24)
+    #expect(bytes[.resume, default: 0] <= 28)
     #expect(bytes[.resumed, default: 0] <= 11)
     #expect(Set(bytes.keys) == [.hello, .resume, .resumed])
   }

@@ -11,7 +11,7 @@ import Testing
 @Suite struct GoldenFrameTests {
   /// Their names without extension: each with the version of the protocol in which it last changed.
   private static let files = [
-    "hello-v2", "compare-v2", "answer-v2", "want-v2", "have-v2", "offer-v2", "resume-v1", "resume-lag-v1",
+    "hello-v2", "compare-v2", "answer-v2", "want-v2", "have-v2", "offer-v2", "resume-v2", "resume-lag-v2",
     "resumed-v1", "mark-v1", "announce-v1", "prune-v1", "ask-v1", "stop-ask-v1", "filter-v2",
     "filter-refused-v2", "acknowledge-v1", "staged-v1", "reuse-v1", "interest-v1", "asked-v1", "settled-v1",
     "fragment-v1",

@@ -195,9 +195,10 @@ final class Intake {
     }
   }
 
-  /// Whether answers are to come, or to be looked at.
+  /// Whether the sender is asked to go on from a place in its log, and has not answered.
   var isResuming: Bool { if case .resuming = phase { true } else { false } }
 
+  /// Whether answers are to come, or to be looked at.
   var isAsking: Bool { phase == .asking && (!open.isEmpty || !tasks.isEmpty) }
 
   /// Whether nothing can go on here before the sender says something.
