@@ -55,4 +55,19 @@ import Testing
     }
     #expect(seen.areHeld == [false, false, false])
   }
+
+  /// Also where the first commit was written on its caller's thread while the writer's slept.
+  @Test func `a commit is let go of when nothing is to be done`() async throws {
+    let fixture = try StoreFixture()
+    let seen = Seen()
+    let listener = fixture.store.onCommit { seen.note($0) }
+    defer { listener.cancel() }
+    for number in 1...2 as ClosedRange<Int64> {
+      try Self.write(number, to: fixture.store)
+      try await waitUntil { !seen.areHeld.contains(true) }
+    }
+    try await fixture.store.write { try $0.upsert(["n": .int(1)], id: DocumentID(.int(3)), into: "cars") }
+    try await waitUntil { !seen.areHeld.contains(true) }
+    #expect(seen.areHeld.count == 3)
+  }
 }

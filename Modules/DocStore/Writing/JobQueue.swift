@@ -16,6 +16,8 @@ struct JobQueue {
   private(set) var open: (interaction: Interaction, since: Duration)?
   /// Whether a caller carries out its job itself, so that the writer's thread keeps still.
   private(set) var isLent = false
+  /// Whether commits are kept of which others were told, and which are let go of when nothing is to be done.
+  var keepsCommits = false
   var isClosing = false
   /// Whether the store ends as in a crash.
   private(set) var isAbandoned = false
@@ -49,22 +51,23 @@ struct JobQueue {
     open = job.interaction.map { ($0, StoreOptions.systemMonotonic()) }
   }
 
-  /// Lets the caller of a job carry it out, where nothing runs or waits.
+  /// Lets somebody do what else the writer's thread does, where nothing runs or waits.
   ///
-  /// - Returns: `false` where the job has to be queued.
-  mutating func lend(for job: Job) -> Bool {
+  /// - Returns: `false` where that has to be queued.
+  mutating func lend(to origin: Origin) -> Bool {
     guard running == nil, isEmpty, !isClosing else { return false }
-    (running, isLent) = (job.origin, true)
+    (running, isLent) = (origin, true)
     return true
   }
 
-  /// Takes in that such a job is over.
+  /// Takes in that this is over.
   ///
   /// - Returns: Whether the writer's thread has something to do.
-  mutating func takeBack() -> Bool {
-    isLent = false
+  mutating func takeBack(keepsCommits: Bool) -> Bool {
+    let wasKeeping = self.keepsCommits
+    (isLent, self.keepsCommits) = (false, keepsCommits)
     idle()
-    return !isEmpty || isClosing
+    return !isEmpty || isClosing || keepsCommits && !wasKeeping
   }
 
   /// Hands over the next job if it may share the commit of a batch that has begun.

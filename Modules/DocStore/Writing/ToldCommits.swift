@@ -1,17 +1,19 @@
 import CRDTCore
 
-/// The commits that listeners were told of last, kept until those after them are told.
+/// The commits that listeners were told of last, kept until those after them are told or the writer has nothing to do.
 ///
 /// Their changes are many small pieces of memory, which the writer's thread has taken. Whoever lets go of them last gives
 /// them back; were that another thread, each piece would cost it a lock of the allocator that the writer needs for the next
 /// commit, and both would wait for each other. By the time they are let go of here, listeners are done with them.
 struct ToldCommits {
-  /// Larger ones are not kept, so that a store at rest does not hold their memory.
+  /// Larger ones are not kept, so that a busy store does not hold their memory for longer than it must.
   private static let byteLimit = 8 << 20
   /// What a change takes beside its records, about.
   private static let changeBytes = 256
 
   private var commits: [Commit] = []
+
+  var isEmpty: Bool { commits.isEmpty }
 
   /// Lets go of those before, and keeps the latest ones.
   mutating func keep(_ latest: [Commit]) { commits = Self.areSmall(latest) ? latest : [] }

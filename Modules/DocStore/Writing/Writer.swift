@@ -181,6 +181,8 @@ final class Writer: @unchecked Sendable {
   private func run() {
     while let job = nextJob() {
       if let batch = execute(job), commit(batch) { announce(batch) }
+      let keepsCommits = !told.isEmpty
+      queue.withLock { $0.keepsCommits = keepsCommits }
     }
     end()
     ended.withLock(wake: true) { $0 = true }
@@ -191,21 +193,44 @@ final class Writer: @unchecked Sendable {
   /// That saves two changes of thread, which take longer than a commit in memory.
   /// - Returns: `false` where others write or wait to, so that the job has to be queued.
   func carryOutHere(_ job: Job) -> Bool {
-    guard queue.withLock({ $0.lend(for: job) }) else { return false }
+    guard queue.withLock({ $0.lend(to: job.origin) }) else { return false }
     borrower.store(StoreThread.current, ordering: .relaxed)
     if let batch = execute(job), commit(batch) { announce(batch) }
     borrower.store(0, ordering: .relaxed)
-    if queue.withLock({ $0.takeBack() }) { queue.withLock(wake: true) { _ in } }
+    let keepsCommits = !told.isEmpty
+    if queue.withLock({ $0.takeBack(keepsCommits: keepsCommits) }) { queue.withLock(wake: true) { _ in } }
     return true
   }
 
+  /// For how long nothing is to be done before the writer lets go of the commits that it keeps.
+  private static let rest = Duration.milliseconds(200)
+
+  private enum Call { case job(Job), commitsKept, close }
+
   private func nextJob() -> Job? {
-    queue.wait { queue -> Job?? in
-      if queue.isLent { return nil }
-      if let job = queue.take() { return .some(job) }
-      queue.idle()
-      return queue.isClosing ? .some(nil) : nil
-    } ?? nil
+    while true {
+      let isRest = queue.withLock { $0.keepsCommits }
+      let call = queue.wait(for: isRest ? Self.rest : nil) { queue -> Call? in
+        if queue.isLent { return nil }
+        if let job = queue.take() { return .job(job) }
+        queue.idle()
+        if queue.isClosing { return .close }
+        return queue.keepsCommits && !isRest ? .commitsKept : nil
+      }
+      switch call {
+      case .job(let job): return job
+      case .close: return nil
+      case .commitsKept: continue
+      case nil: letGoOfTold()
+      }
+    }
+  }
+
+  /// Lets go of the commits that others were told of last, unless somebody writes just now.
+  private func letGoOfTold() {
+    guard queue.withLock({ $0.lend(to: .user) }) else { return }
+    told.keep([])
+    _ = queue.withLock { $0.takeBack(keepsCommits: false) }
   }
 
   /// Lets go of the files, the last job being over.
