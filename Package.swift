@@ -24,6 +24,15 @@ func tests(_ name: String, using: [Target.Dependency], resources: [Resource] = [
     name: name, dependencies: using, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
 }
 
+/// What links need that are encrypted: left out without the trait.
+let security: [Target.Dependency] = [
+  .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
+  .product(name: "NIOTLS", package: "swift-nio", condition: .when(traits: ["TLS"])),
+  .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["TLS"])),
+  .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["TLS"])),
+  .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["TLS"])),
+]
+
 let package = Package(
   name: "dunlin",
   platforms: [.macOS(.v26), .iOS(.v26)],
@@ -39,10 +48,18 @@ let package = Package(
     .executable(name: "dunlin", targets: ["dunlin"]),
   ],
   traits: [
+    .default(enabledTraits: ["TLS"]),
+    .trait(
+      name: "TLS",
+      description: "Encrypts links and has peers prove who they are; without it there is the development identity only."),
     .trait(name: "Simulation", description: "Lets the simulator plant defects in a release build.")
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   ],
@@ -64,7 +81,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
-      ]),
+      ] + security),
     layer(
       "Facade",
       below: [
@@ -104,7 +121,7 @@ let package = Package(
       using: [
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
-      ]),
+      ] + security),
     tests("ToolTests", using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "TestKit"]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),

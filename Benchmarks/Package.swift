@@ -26,7 +26,7 @@ let package = Package(
     .executable(name: "store", targets: ["Store"]),
   ],
   dependencies: [
-    .package(name: "dunlin", path: ".."),
+    .package(name: "dunlin", path: "..", traits: []),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),

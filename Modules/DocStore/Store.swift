@@ -33,7 +33,7 @@ public final class Store: Sendable {
     let files = try StoreFiles(making: path)
     let lock = try StoreLock(directory: path)
     files.removeLeftovers()
-    let fresh = StoreIdentity(random: options.random)
+    let fresh = try StoreIdentity(options)
     try files.createIfMissing(
       fill: { access, tables throws(StoreError) in try fresh.create(access, tables) },
       prepare: { draft throws(StoreError) in

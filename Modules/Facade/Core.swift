@@ -18,12 +18,19 @@ final class Core: Sendable {
   let subscriptions: SubscriptionRegistry
   let network: PeerNetwork
   let presence: PresenceBoard
+  #if TLS
+    private let device: DeviceIdentity?
+  #endif
   private let scopes = SyncScopes()
   private let state = Mutex(State())
 
   private struct State {
     var isOpen = true
     var isSyncing = false
+    /// Why the peer cannot prove who it is, so that it must not sync.
+    var identityFailure: DunlinError?
+    /// Hears when the store takes a new site.
+    var siteListener: CommitListener?
   }
 
   init(path: String, identity: DunlinIdentity, configuration: DunlinConfiguration) throws {
@@ -38,6 +45,14 @@ final class Core: Sendable {
       storeOptions.tombstoneLifetime = .seconds(30 * 86_400)
       storeOptions.certificateLifetime = nil
     }
+    #if TLS
+      let device = DeviceIdentity(identity, keys: configuration.keyStore ?? KeyFile(directory: path))
+      if let device {
+        storeOptions.siteOfSalt = { (salt, reason) throws(StoreError) in
+          try device.site(salt: salt, for: reason)
+        }
+      }
+    #endif
     let store = try Store.open(at: path, options: storeOptions)
     self.store = store
     engine = Engine(
@@ -52,6 +67,9 @@ final class Core: Sendable {
     observers = ObserverHub(engine: engine, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
+    #if TLS
+      options.requiresProof = device != nil
+    #endif
     var session = SessionConfiguration(
       kind: configuration.peerKind, peerName: configuration.peerName, appID: identity.appID,
       compressionLevel: configuration.compressionLevel)
@@ -66,15 +84,47 @@ final class Core: Sendable {
     subscriptions = SubscriptionRegistry(store: store, reporter: reporter) {
       network.subscribe(to: $0, evicting: $1)
     }
+    #if TLS
+      self.device = device
+    #endif
     tellOfThemselves(network)
     try parameters.govern(store)
     try govern(parameters)
+    #if TLS
+      if let device {
+        try device.claimSite(of: store)
+        proveIdentity()
+        return
+      }
+    #endif
     reporter.logger.warning(
       """
       The database uses the unsafe development identity: peers prove nothing and nothing is encrypted. \
       Do not ship this.
       """)
   }
+
+  #if TLS
+    /// Has the network prove who this peer is, now and whenever its key is another one.
+    ///
+    /// A certificate that is not right keeps the peer from syncing, and not from its own data.
+    private func proveIdentity() {
+      renewProof()
+      let listener = store.onSiteChange { [weak self] _ in self?.renewProof() }
+      state.withLock { $0.siteListener = listener }
+    }
+
+    private func renewProof() {
+      do {
+        if let device { network.prove(with: try translatingErrors { try device.credentials() }) }
+        state.withLock { $0.identityFailure = nil }
+      } catch {
+        let failure = DunlinError(any: error)
+        state.withLock { $0.identityFailure = failure }
+        reporter.fail("proving who this peer is", failure)
+      }
+    }
+  #endif
 
   /// What virtual collections show of the layers above the engine.
   private func tellOfThemselves(_ network: PeerNetwork) {
@@ -118,6 +168,7 @@ final class Core: Sendable {
   func startSync() throws {
     let mustStart = try state.withLock { state throws(DunlinError) in
       guard state.isOpen else { throw DunlinError(.closed, "the database is closed") }
+      if let failure = state.identityFailure { throw failure }
       defer { state.isSyncing = true }
       return !state.isSyncing
     }

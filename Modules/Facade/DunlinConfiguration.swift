@@ -1,18 +1,6 @@
 public import Logging
 public import SyncProtocol
 
-/// Which application a peer belongs to, and how it proves that.
-///
-/// Identities with keys and certificates come with TLS; until then there is only one for development.
-public struct DunlinIdentity: Hashable, Sendable {
-  let appID: String
-
-  /// No proof of anything and no encryption: whoever knows the application's id can read and write everything.
-  ///
-  /// For development only. Opening a database with it logs a warning.
-  public static func unsafeDevelopment(appID: String) -> DunlinIdentity { DunlinIdentity(appID: appID) }
-}
-
 /// What a peer is: a device, or the cloud peer.
 public typealias DunlinPeerKind = PeerKind
 
@@ -41,6 +29,8 @@ public struct DunlinConfiguration: Sendable {
   public var peerMemoryBytes = 16 << 20
   /// The same for all peers together, half of it for each.
   public var allPeersMemoryBytes = 64 << 20
+  /// Keeps the device's private key; `nil` is a file in the database's directory.
+  public var keyStore: (any DunlinKeyStore)?
 
   /// Makes a configuration.
   public init(

@@ -24,6 +24,8 @@ public struct SyncError: Error, Hashable, Sendable {
     public static let siteClash = Code(rawValue: "siteClash")
     /// Another store writes under this one's site id: this store is to take a new one before it goes on.
     public static let cloned = Code(rawValue: "cloned")
+    /// The peer proves itself with the key of another process, which is connected and answers: it is told that it is `cloned`.
+    public static let keyClash = Code(rawValue: "keyClash")
     /// A frame that this state of the session does not allow.
     public static let outOfOrder = Code(rawValue: "outOfOrder")
     /// The peer said nothing in time.

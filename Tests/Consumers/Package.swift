@@ -12,6 +12,6 @@ func consumer(of product: String) -> Target {
 let package = Package(
   name: "consumers",
   platforms: [.macOS(.v26)],
-  dependencies: [.package(name: "dunlin", path: "../..")],
+  dependencies: [.package(name: "dunlin", path: "../..", traits: [])],
   targets: [consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "DunlinKit")]
 )

@@ -59,15 +59,15 @@ import Testing
       #expect(!entries.isEmpty, "\(table)")
       for (key, value) in entries { text += "\(table) \(Self.hex(key)) \(Self.hex(value))\n" }
     }
-    Attachment.record(text, named: "store-v4.txt")
-    #expect(try String(contentsOf: Self.url("store-v4", "txt"), encoding: .utf8) == text)
+    Attachment.record(text, named: "store-v5.txt")
+    #expect(try String(contentsOf: Self.url("store-v5", "txt"), encoding: .utf8) == text)
   }
 
   @Test func `opens the file that an earlier build wrote`() throws {
     let directory = try TemporaryDirectory()
     let path = directory.file("db")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    try FileManager.default.copyItem(atPath: Self.url("store-v4", "bin").path, toPath: path + "/data.mdb")
+    try FileManager.default.copyItem(atPath: Self.url("store-v5", "bin").path, toPath: path + "/data.mdb")
     let clock = DayClock(1_800_100_000_000)
     var options = StoreOptions(now: { clock.now }, log: { _, _ in })
     options.collectionInterval = nil

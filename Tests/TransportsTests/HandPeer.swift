@@ -23,10 +23,10 @@ final class HandPeer: Sendable {
     var unread: [UInt8] = []
   }
 
-  let link: any Link
+  let link: any AwaitedLink
   private let state = Mutex(State())
 
-  init(_ link: any Link) { self.link = link }
+  init(_ link: any AwaitedLink) { self.link = link }
 
   /// Dials a port of this machine.
   convenience init(dialing port: Int) async throws {

@@ -15,7 +15,7 @@ func pattern(_ count: Int, from start: Int = 0) -> [UInt8] {
 private let patternPeriod: [UInt8] = (0..<65_536).map { UInt8(truncatingIfNeeded: $0 * 31 + $0 >> 8) }
 
 /// Receives until `count` bytes have come or the peer has ended.
-func receive(_ count: Int, from link: any Link) async throws -> [UInt8] {
+func receive(_ count: Int, from link: any AwaitedLink) async throws -> [UInt8] {
   var bytes: [UInt8] = []
   while bytes.count < count, let chunk = try await link.receive() { bytes += chunk }
   return bytes

@@ -25,10 +25,11 @@ final class TestPeer: Sendable {
 
   init(
     _ name: String, appID: String = "test", kind: PeerKind = .small, clock: TransportClock = .continuous,
-    twinOf original: TestPeer? = nil, _ configure: (inout PeerNetwork.Options) -> Void = { _ in }
+    twinOf original: TestPeer? = nil, storeOptions options: StoreOptions = StoreOptions(),
+    _ configure: (inout PeerNetwork.Options) -> Void = { _ in }
   ) throws {
     directory = try TemporaryDirectory()
-    var storeOptions = StoreOptions()
+    var storeOptions = options
     if let original {
       try Self.copy(original.directory.file("store"), to: directory.file("store"))
       storeOptions.trustsCopies = true

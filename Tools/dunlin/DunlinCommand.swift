@@ -9,7 +9,15 @@ struct DunlinCommand: AsyncParsableCommand {
       DemoCommand.self, ServeCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self,
       InspectCommand.self, StatsCommand.self, VerifyCommand.self, RescueCommand.self, BackupCommand.self,
       CompactCommand.self, EvictCommand.self,
-    ])
+    ] + keyCommands)
+
+  private static var keyCommands: [any ParsableCommand.Type] {
+    #if TLS
+      [KeyCommand.self, AuthorityCommand.self, CertificateCommand.self]
+    #else
+      []
+    #endif
+  }
 
   static func main() async {
     do {

@@ -17,6 +17,8 @@ public struct IdentityChange: Hashable, Sendable {
     public static let backup = Reason(rawValue: "backup")
     /// The file `instance` beside the data is missing or damaged.
     public static let sideFileMissing = Reason(rawValue: "sideFileMissing")
+    /// The site does not follow from the key that the store is opened with.
+    public static let key = Reason(rawValue: "key")
     /// A peer has met a store that writes as the same site, and has written more or other things.
     public static let cloned = Reason(rawValue: "cloned")
   }
@@ -43,6 +45,7 @@ extension IdentityChange {
       case .copied: "its files are a copy"
       case .restored: "it was put back from an older copy"
       case .backup: "it was made as a backup"
+      case .key: "the one that it had does not follow from the device's key"
       case .cloned: "a peer has met another store that writes as the same site"
       default: "the file that says whether it was copied is missing"
       }

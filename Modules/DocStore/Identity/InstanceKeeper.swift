@@ -46,14 +46,16 @@ final class InstanceKeeper: @unchecked Sendable {
       file = InstanceFile(nonce: stored.nonce, next: stored.nonce, data: data)
       let change = IdentityChange(reason: reason, previousSite: stored.site)
       self.change = change
-      try take(environment, log)
+      try take(environment, log, reason)
       options.write(.warning, change.line)
     }
   }
 
   /// Takes a new site, epoch and nonce.
-  private func take(_ environment: Environment, _ log: LogState) throws(StoreError) {
-    var fresh = StoreIdentity(random: options.random)
+  private func take(_ environment: Environment, _ log: LogState, _ reason: IdentityChange.Reason)
+    throws(StoreError)
+  {
+    var fresh = try StoreIdentity(options, reason)
     fresh.nonce = StoreIdentity.drawNonce(options.random)
     let new = InstanceFile(
       nonce: fresh.nonce, next: StoreIdentity.drawNonce(options.random), sequence: log.sequence,
@@ -134,7 +136,7 @@ final class InstanceKeeper: @unchecked Sendable {
     _ reason: IdentityChange.Reason, _ environment: Environment, _ log: LogState
   ) throws(StoreError) -> IdentityChange {
     let change = IdentityChange(reason: reason, previousSite: identity.site)
-    try take(environment, log)
+    try take(environment, log, reason)
     self.change = change
     options.write(.warning, change.line)
     return change

@@ -4,6 +4,9 @@ extension Store {
   /// This store instance's writer lineage; it may change, see ``renewSite(_:)``.
   public var site: SiteID { writer.identity.withLock { $0.current.site } }
 
+  /// What the site follows from, with the key that ``StoreOptions/siteOfSalt`` knows; zero where it follows from none.
+  public var siteSalt: SiteSalt { writer.identity.withLock { $0.current.salt } }
+
   /// A random number that names this store's log; it changes with the site.
   public var epoch: UInt64 { writer.identity.withLock { $0.current.epoch } }
 

@@ -4,11 +4,13 @@ import CRDTCore
 /// What a store is: its format, its site, the epoch of its log, and the nonce of its last session.
 struct StoreIdentity: Hashable, Sendable {
   /// The format this release writes, and the only one it reads.
-  static let formatVersion: UInt32 = 4
+  static let formatVersion: UInt32 = 5
   /// The nonce of a copy that was made to become a store of its own.
   static let noNonce: UInt64 = 0
 
   var site: SiteID
+  /// What the site follows from, with a key; zero where it follows from none.
+  var salt = SiteSalt.zero
   var epoch: UInt64
   /// Drawn anew by each session that writes; the file beside the data has it too.
   var nonce: UInt64
@@ -16,10 +18,20 @@ struct StoreIdentity: Hashable, Sendable {
   private static let formatKey = Array("format".utf8)
   static let identityKey = Array("identity".utf8)
 
-  /// A new store's identity; no store is site zero, which default data has.
-  init(random: () -> UInt64) {
+  /// The identity of a new store, or of one that becomes another site for a reason; no store is site zero, which default data
+  /// has.
+  init(_ options: StoreOptions, _ reason: IdentityChange.Reason? = nil) throws(StoreError) {
+    let random = options.random
     var site = SiteID.zero
-    while site == .zero { site = SiteID(high: random(), low: random()) }
+    while site == .zero {
+      let drawn = (high: random(), low: random())
+      if let siteOfSalt = options.siteOfSalt {
+        salt = SiteSalt(high: drawn.high, low: drawn.low)
+        site = try siteOfSalt(salt, reason)
+      } else {
+        site = SiteID(high: drawn.high, low: drawn.low)
+      }
+    }
     self.site = site
     epoch = random()
     nonce = Self.drawNonce(random)
@@ -50,6 +62,7 @@ struct StoreIdentity: Hashable, Sendable {
 
   private init(_ reader: inout ByteReader) throws(CodecError) {
     site = try reader.readSite()
+    salt = SiteSalt(high: try reader.readFixed(), low: try reader.readFixed())
     epoch = try reader.readFixed()
     nonce = try reader.readFixed()
   }
@@ -65,6 +78,8 @@ struct StoreIdentity: Hashable, Sendable {
   func write(_ access: PageAccess, _ tables: Tables) throws(StoreError) {
     var identity = ByteWriter()
     identity.write(site)
+    identity.writeFixed(salt.high)
+    identity.writeFixed(salt.low)
     identity.writeFixed(epoch)
     identity.writeFixed(nonce)
     try SmallRecord.put(identity.bytes, at: Self.identityKey, in: tables.meta, access)

@@ -93,7 +93,7 @@ extension DunlinError {
       switch error.code {
       case .truncated, .malformed, .checksum, .outOfOrder: .malformed
       case .limit: .limit
-      case .versionMismatch, .appMismatch, .siteClash, .cloned: .incompatiblePeer
+      case .versionMismatch, .appMismatch, .siteClash, .cloned, .keyClash: .incompatiblePeer
       case .timeout: .timeout
       case .storage: .io
       case .peerClosed, .closed: .closed
@@ -123,6 +123,7 @@ extension DunlinError {
       case .system where [EMFILE, ENFILE].contains(error.underlying): .tooManyFiles
       case .cancelled: .cancelled
       case .closed, .disconnected: .closed
+      case .credentials, .expired, .untrusted: .identity
       default: .io
       }
     self.init(code, error.message, underlying: error)

@@ -137,6 +137,8 @@ extension DunlinError.Code {
 
   // MARK: Sync
 
+  /// A key or a certificate is not right, has ended, or does not prove what it must.
+  public static let identity = Self(rawValue: "identity")
   /// Something else listens on the port already.
   public static let portInUse = Self(rawValue: "portInUse")
   /// An address does not name a host, there is no way to it, or nobody listens there.

@@ -15,6 +15,10 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
   public let address: String
   /// Whether the peer made the connection.
   public let isIncoming: Bool
+  /// The device's public key, which it has proved to have; `nil` with the development identity.
+  public let deviceKey: String?
+  /// The user that the application's authority has named in the device's certificate.
+  public let user: String?
 }
 
 /// The peers that are connected at one moment.
@@ -28,7 +32,8 @@ public struct DunlinPresenceGraph: Hashable, Sendable {
         connection.peer.map { peer in
           DunlinPeer(
             id: peer.site.description, name: peer.name, kind: peer.kind,
-            address: connection.endpoint.description, isIncoming: connection.direction == .incoming)
+            address: connection.endpoint.description, isIncoming: connection.direction == .incoming,
+            deviceKey: connection.identity?.key.description, user: connection.identity?.user)
         }
       }
       .sorted { ($0.name, $0.id) < ($1.name, $1.id) }

@@ -78,7 +78,7 @@ extension Session {
         switch error {
         case .codec(let error):
           throw SyncError(error, in: "a frame of type \(frame.type)", base: base + frame.payload.lowerBound)
-        case .session(let error) where error.offset == 0 && error.code != .peerClosed:
+        case .session(let error) where error.offset == 0 && !isEndedByPeer:
           throw SyncError(error.code, error.message, offset: base + position)
         case .session(let error): throw error
         }
@@ -123,7 +123,9 @@ extension Session {
       if case .awaitingHello = state, [.appMismatch, .versionMismatch].contains(reason) {
         throw .session(SyncError(reason, message))
       }
-      throw .session(SyncError(.peerClosed, "The peer ended the session: \(message) (\(code))"))
+      let text = "The peer ended the session: \(message) (\(code))"
+      isEndedByPeer = true
+      throw .session(SyncError(reason == .keyClash ? .cloned : .peerClosed, text))
     case (.awaitingHello, _): throw .session(SyncError(.outOfOrder, "The first frame is not hello"))
     case (.doubtingSite, .run?):
       let incarnation = try whole(&reader) { (reader) throws(CodecError) in

@@ -44,6 +44,8 @@ public final class Session {
   /// When the driver will call, whatever happens.
   private var wakeAt: Duration?
   private var answeredPings = 0
+  /// Whether the peer has said why it ends the session, and so need not be told.
+  var isEndedByPeer = false
   var admission = Admission()
 
   /// Prepares a session; nothing happens before ``start(now:)``.
@@ -332,7 +334,7 @@ public final class Session {
   /// Ends the session, telling the peer why unless the peer ended it.
   private func fail(_ error: SyncError) {
     if case .open = state { intake.saveLastCursor() }
-    if error.code != .peerClosed {
+    if !isEndedByPeer {
       let site = siteForRefusal
       context.send(.bye) { out in
         out.writeString(error.code.rawValue)

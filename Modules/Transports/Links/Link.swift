@@ -1,8 +1,10 @@
 /// An ordered, reliable byte channel to one peer, with back pressure in both directions.
 ///
 /// A link knows nothing of frames: what it hands out is what arrived, cut anywhere. Bytes arrive in the order in which
-/// they were sent, each once, or the link ends with an error. One task receives and one task sends; the two may be
-/// different tasks.
+/// they were sent, each once, or the link ends with an error.
+///
+/// It brings what it receives to one user, which is attached once. All calls of the user are made on the link's executor, one
+/// at a time; the link itself may be called from any thread.
 public protocol Link: AnyObject, Sendable {
   /// What kind of channel this is and where its other end is, for logs and presence.
   var endpoint: LinkEndpoint { get }
@@ -10,28 +12,30 @@ public protocol Link: AnyObject, Sendable {
   /// What has gone through so far.
   var statistics: LinkStatistics { get }
 
-  /// Waits for bytes and returns all that have arrived, at most some hundred kilobytes.
-  ///
-  /// A caller that stays away stops the other end's sending, once the bounded buffers between them are full.
-  ///
-  /// - Returns: At least one byte; `nil` when the peer has ended its direction in order.
-  /// - Throws: `LinkError` when the link broke or was closed; `cancelled` when the task is cancelled.
-  func receive() async throws(LinkError) -> [UInt8]?
+  /// Whether both ends are on one machine, where nothing is won by compressing.
+  var isLocal: Bool { get }
 
-  /// Queues `pieces`, in order, and waits while more is queued than the link's bound.
-  ///
-  /// All pieces of a call go out with one flush where the link can, so a caller passes what it has at once. The bytes
-  /// are queued when the wait begins: a cancelled call has sent them all the same.
-  ///
-  /// - Throws: `LinkError` when the link broke or was closed; `cancelled` when the task is cancelled.
-  func send(_ pieces: [[UInt8]]) async throws(LinkError)
+  /// Where the link's own work is done, and its user's.
+  var executor: any LinkExecutor { get }
 
-  /// Ends this direction in order: waits until all that is queued has gone out. The other direction stays open.
-  func finish() async throws(LinkError)
-
-  /// Closes both directions at once and drops what is queued; calls that wait end with `reason`.
+  /// Hands everything that arrives to `user` from now on, what has arrived before first; called once.
   ///
-  /// Closing again has no effect.
+  /// The link keeps its user until both directions have ended.
+  func attach(_ user: any LinkUser)
+
+  /// Queues pieces behind all earlier ones; on a link that has ended they are dropped.
+  ///
+  /// The user is told nothing of a slow peer. What it sends is called for by what it receives, so a link does not read while
+  /// some megabytes wait to be sent.
+  func write(_ pieces: [[UInt8]])
+
+  /// Says that the user may have room again.
+  func resumeReading()
+
+  /// Ends this direction in order, behind what is queued; the user hears when that has gone out. The other one stays open.
+  func finishWriting()
+
+  /// Closes both directions at once and drops what is queued; closing again has no effect.
   func close(_ reason: LinkError)
 
   /// Says that the peer at the other end has said who it is and has a session: a link that a listener counted among those
@@ -40,6 +44,8 @@ public protocol Link: AnyObject, Sendable {
 }
 
 extension Link {
+  public var isLocal: Bool { false }
+
   public func admitted() {}
 }
 

@@ -22,6 +22,12 @@ public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let portInUse = Code("portInUse")
     /// The process may not listen on the port.
     public static let permissionDenied = Code("permissionDenied")
+    /// The other end has not proved that it belongs to the application, or does not believe that this one does.
+    public static let untrusted = Code("untrusted")
+    /// A certificate has ended.
+    public static let expired = Code("expired")
+    /// What this peer is to prove itself with is not right.
+    public static let credentials = Code("credentials")
     /// A failure of the operating system that has no code of its own here.
     public static let system = Code("system")
   }

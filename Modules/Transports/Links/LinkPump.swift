@@ -1,22 +1,17 @@
 import NIOConcurrencyHelpers
-import NIOPosix
 
-/// Drives a link that knows how to wait only, with a task for each direction.
-final class LinkPump: DrivenLink {
-  let executor: any SessionExecutor = LoopExecutor(loop: TCP.group.next())
-  /// A link that knows how to wait only may be an emulated one.
-  let isLocal = false
-  private let link: any Link
+/// Calls the user of a link that itself knows how to wait only, with a task for each direction.
+final class LinkPump: Sendable {
+  let executor: any LinkExecutor = LoopExecutor.next()
   private let outbox = LinkOutbox()
   private let room = Latch()
   private let tasks = NIOLockedValueBox<[Task<Void, Never>]>([])
 
-  init(_ link: any Link) { self.link = link }
-
-  func attach(_ user: any LinkUser) {
+  /// Begins to carry bytes between `link` and `user`, and keeps both until they have ended.
+  func attach(_ user: any LinkUser, to link: any AwaitedLink) {
     let pumps = [
-      Task { [link, room, outbox] in await Self.receive(from: link, for: user, room, outbox) },
-      Task { [link, room, outbox] in await Self.send(to: link, for: user, room, outbox) },
+      Task { [room, outbox] in await Self.receive(from: link, for: user, room, outbox) },
+      Task { [room, outbox] in await Self.send(to: link, for: user, room, outbox) },
     ]
     tasks.withLockedValue { $0 = pumps }
   }
@@ -27,17 +22,15 @@ final class LinkPump: DrivenLink {
 
   func finishWriting() { outbox.finish() }
 
-  func close(_ reason: LinkError) {
-    link.close(reason)
-    for task in tasks.withLockedValue({ $0 }) { task.cancel() }
-  }
+  /// Ends the waits, the link being closed.
+  func cancel() { for task in tasks.withLockedValue({ $0 }) { task.cancel() } }
 
   private static func receive(
-    from link: any Link, for user: any LinkUser, _ room: Latch, _ outbox: LinkOutbox
+    from link: any AwaitedLink, for user: any LinkUser, _ room: Latch, _ outbox: LinkOutbox
   ) async {
     do {
       while let chunk = try await link.receive() {
-        user.received(chunk, here: false)
+        user.received(chunk)
         while !user.hasRoom || outbox.isFull, !Task.isCancelled { await room.wait() }
       }
       user.ended(.inbound, nil)
@@ -47,7 +40,7 @@ final class LinkPump: DrivenLink {
   }
 
   private static func send(
-    to link: any Link, for user: any LinkUser, _ room: Latch, _ outbox: LinkOutbox
+    to link: any AwaitedLink, for user: any LinkUser, _ room: Latch, _ outbox: LinkOutbox
   ) async {
     do throws(LinkError) {
       while true {

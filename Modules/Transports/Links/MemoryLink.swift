@@ -1,10 +1,11 @@
 import NIOConcurrencyHelpers
 
 /// A link between two peers in one process, plain or with the properties of an emulated line.
-public final class MemoryLink: Link {
+public final class MemoryLink: AwaitedLink {
   public let endpoint: LinkEndpoint
   private let outbound: BytePipe
   private let inbound: BytePipe
+  private let pump = LinkPump()
   private let state = NIOLockedValueBox(State())
 
   private struct State {
@@ -73,6 +74,7 @@ public final class MemoryLink: Link {
       return true
     }
     guard first else { return }
+    defer { pump.cancel() }
     let gone = LinkError(.disconnected, "The link to \(endpoint.address) was closed")
     inbound.fail(gone)
     // The peer still reads what has arrived before it finds the link gone.
@@ -88,4 +90,16 @@ public final class MemoryLink: Link {
     }
     return error
   }
+}
+
+extension MemoryLink {
+  public var executor: any LinkExecutor { pump.executor }
+
+  public func attach(_ user: any LinkUser) { pump.attach(user, to: self) }
+
+  public func write(_ pieces: [[UInt8]]) { pump.write(pieces) }
+
+  public func resumeReading() { pump.resumeReading() }
+
+  public func finishWriting() { pump.finishWriting() }
 }

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 
 /// A link over one TCP connection.
-public final class TCPLink: Link {
+public final class TCPLink: AwaitedLink {
   public let endpoint: LinkEndpoint
 
   private let channel: any Channel
@@ -82,14 +82,14 @@ public final class TCPLink: Link {
   }
 }
 
-extension TCPLink: DrivenLink {
-  var executor: any SessionExecutor { LoopExecutor(loop: channel.eventLoop) }
+extension TCPLink {
+  public var executor: any LinkExecutor { LoopExecutor(channel.eventLoop) }
 
-  var isLocal: Bool { channel.remoteAddress?.isLoopback ?? false }
+  public var isLocal: Bool { channel.remoteAddress?.isLoopback ?? false }
 
-  func attach(_ user: any LinkUser) { onLoop { $0.attach(user) } }
+  public func attach(_ user: any LinkUser) { onLoop { $0.attach(user) } }
 
-  func write(_ pieces: [[UInt8]]) {
+  public func write(_ pieces: [[UInt8]]) {
     let count = pieces.reduce(0) { $0 + $1.count }
     // A pipe that has ended belongs to a link that broke, of which the user hears by itself.
     guard (try? outbound.append(pieces)) != nil else { return }
@@ -97,7 +97,7 @@ extension TCPLink: DrivenLink {
     onLoop { $0.drain() }
   }
 
-  func resumeReading() { onLoop { $0.readIfRoom() } }
+  public func resumeReading() { onLoop { $0.readIfRoom() } }
 
   private func onLoop(_ body: @escaping @Sendable (TCPLinkHandler) -> Void) {
     guard channel.eventLoop.inEventLoop else {
@@ -106,7 +106,7 @@ extension TCPLink: DrivenLink {
     body(handler.value)
   }
 
-  func finishWriting() {
+  public func finishWriting() {
     place?.comeBack()
     channel.close(mode: .output, promise: nil)
   }

@@ -58,7 +58,7 @@ final class TCPLinkHandler: ChannelDuplexHandler {
 
   private func hand(_ bytes: [UInt8], to user: any LinkUser) {
     counters.withLockedValue { $0.receivedBytes += UInt64(bytes.count) }
-    user.received(bytes, here: true)
+    user.received(bytes)
   }
 
   /// Writes what the socket takes.

@@ -1,17 +1,18 @@
 /// Another link, slowed down to the properties of an emulated line in both directions.
 ///
 /// It stands at one end only; the other end sees a slow peer.
-public final class ThrottledLink: Link {
+public final class ThrottledLink: AwaitedLink {
   public var endpoint: LinkEndpoint { link.endpoint }
   public var statistics: LinkStatistics { link.statistics }
 
-  private let link: any Link
+  private let link: any AwaitedLink
   private let outbound: BytePipe
   private let inbound: BytePipe
   private let pumps: [Task<Void, Never>]
+  private let pump = LinkPump()
 
   /// Slows `link` down; only the result may be used from then on.
-  public init(_ link: any Link, profile: LinkProfile, clock: TransportClock = .continuous) {
+  public init(_ link: any AwaitedLink, profile: LinkProfile, clock: TransportClock = .continuous) {
     let outbound = BytePipe(
       bound: profile.queueBytes, schedule: LinkSchedule(profile, direction: 0), clock: clock)
     let inbound = BytePipe(
@@ -50,12 +51,13 @@ public final class ThrottledLink: Link {
 
   public func close(_ reason: LinkError) {
     for pump in pumps { pump.cancel() }
+    pump.cancel()
     outbound.fail(reason)
     inbound.fail(reason)
     link.close(reason)
   }
 
-  private static func pumpOut(from pipe: BytePipe, to link: any Link, failing other: BytePipe) async {
+  private static func pumpOut(from pipe: BytePipe, to link: any AwaitedLink, failing other: BytePipe) async {
     do {
       while let bytes = try await pipe.read() { try await link.send([bytes]) }
       try await link.finish()
@@ -66,7 +68,7 @@ public final class ThrottledLink: Link {
     }
   }
 
-  private static func pumpIn(from link: any Link, to pipe: BytePipe, failing other: BytePipe) async {
+  private static func pumpIn(from link: any AwaitedLink, to pipe: BytePipe, failing other: BytePipe) async {
     do {
       while let bytes = try await link.receive() { try await pipe.write([bytes]) }
       pipe.finish()
@@ -77,4 +79,16 @@ public final class ThrottledLink: Link {
       link.close(error)
     }
   }
+}
+
+extension ThrottledLink {
+  public var executor: any LinkExecutor { pump.executor }
+
+  public func attach(_ user: any LinkUser) { pump.attach(user, to: self) }
+
+  public func write(_ pieces: [[UInt8]]) { pump.write(pieces) }
+
+  public func resumeReading() { pump.resumeReading() }
+
+  public func finishWriting() { pump.finishWriting() }
 }

@@ -49,6 +49,7 @@ extension NetworkState {
   mutating func decide(on id: UInt64, with peer: PeerInfo, own: SiteID, now: Duration) -> [AdmissionStep] {
     guard let session = sessions[id] else { return [] }
     sessions[id]?.standing = .claiming(peer)
+    if let proven = session.provenPeer, proven.site != peer.site { return close(id, .unprovenSite) }
     guard let (firstID, first) = admittedSession(with: peer.site),
       case .admitted(var admitted) = first.standing
     else {
@@ -64,7 +65,7 @@ extension NetworkState {
       return close(firstID, .otherLink) + [.admit(session.driver)]
     }
     if let heardAt = admitted.heardAt, now - heardAt < ConnectionLimits.signOfLifeHolds {
-      return close(id, .siteIsConnected)
+      return close(id, second(id, to: firstID))
     }
     let claims = sessions.values.compactMap(\.claimedPeer)
     guard claims.count <= limits.claims, claims.count(where: { $0.site == peer.site }) <= limits.claimsByPeer
@@ -87,7 +88,16 @@ extension NetworkState {
     admitted.isAsked = false
     admitted.heardAt = now
     sessions[id]?.standing = .admitted(admitted)
-    return claims(of: site).flatMap { close($0, .siteIsConnected) }
+    return claims(of: site).flatMap { close($0, second($0, to: id)) }
+  }
+
+  /// Why a session cannot stay beside the one that its peer's site has: two processes with one key are copies.
+  private func second(_ id: UInt64, to first: UInt64) -> SyncError {
+    let peers = (sessions[id]?.provenPeer, sessions[first]?.provenPeer)
+    guard let second = peers.0, let first = peers.1, second.instance != first.instance else {
+      return .siteIsConnected
+    }
+    return .sameKey
   }
 
   /// Takes that a session is over, and lets those go on who waited for that.
@@ -202,6 +212,13 @@ extension SyncError {
 
   fileprivate static let siteIsConnected = SyncError(
     .siteClash, "A peer of this site is connected over another link and answers there")
+
+  fileprivate static let sameKey = SyncError(
+    .keyClash,
+    "Another process with the key of this peer is connected, and answers: one is a copy of the other")
+
+  fileprivate static let unprovenSite = SyncError(
+    .siteClash, "The peer says hello as another site than the one that its key proves")
 
   fileprivate static let gone = SyncError(
     .timeout, "The peer did not answer when another connection came from it")

@@ -11,6 +11,11 @@ struct NetworkState {
     let port: Int
   }
 
+  #if TLS
+    /// What this peer proves itself with; without it links are plain.
+    var credentials: PeerCredentials?
+  #endif
+
   /// A session that runs.
   struct Session {
     let driver: SessionDriver
@@ -24,6 +29,9 @@ struct NetworkState {
     var standing = Standing.awaitingHello
     /// Whether the peer was known when it came.
     var isKnown = false
+
+    /// Who the peer has proved to be, over a link on which it must.
+    var provenPeer: ProvenPeer? { (driver.link as? any ProvenLink)?.provenPeer }
 
     /// The connection with figures of this moment.
     var current: PeerConnection {

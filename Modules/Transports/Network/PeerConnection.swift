@@ -18,6 +18,8 @@ public struct PeerConnection: Hashable, Sendable, Identifiable {
   public let endpoint: LinkEndpoint
   /// What the peer said about itself; `nil` until it has said hello.
   public internal(set) var peer: PeerInfo?
+  /// Who the peer has proved to be; `nil` where nobody proves anything.
+  public internal(set) var identity: PeerIdentity?
   /// The newest set of subscriptions for which all that the peer had is here; 0 before the first.
   public internal(set) var caughtUp: UInt64 = 0
   /// What the session has moved so far.

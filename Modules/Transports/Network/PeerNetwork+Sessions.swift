@@ -39,6 +39,8 @@ extension PeerNetwork {
   ) -> SessionDriver? {
     state.withLockedValue { state in
       guard state.isRunning, address.map(state.connecting.contains) ?? true else { return nil }
+      let origin = (link as? TCPLink)?.origin ?? ConnectionOrigin(named: link.endpoint.address)
+      guard let link = secured(link, direction, state) else { return nil }
       let id = state.newID()
       let driver = SessionDriver(
         id: id, link: link, setup: setup, subscriptions: state.subscriptions,
@@ -47,7 +49,6 @@ extension PeerNetwork {
         self?.happened(event, in: id, served)
       }
       let connection = PeerConnection(id: id, direction: direction, endpoint: link.endpoint)
-      let origin = (link as? TCPLink)?.origin ?? ConnectionOrigin(named: link.endpoint.address)
       state.sessions[id] = NetworkState.Session(
         driver: driver, dialed: address, startedAt: setup.clock.now, origin: origin, served: served,
         connection: connection)
@@ -58,7 +59,10 @@ extension PeerNetwork {
   private func happened(_ event: SyncEvent, in id: UInt64, _ served: ServedSession) {
     let connection = state.withLockedValue { state -> PeerConnection? in
       switch event {
-      case .connected(let peer): state.sessions[id]?.connection.peer = peer
+      case .connected(let peer):
+        let identity = state.sessions[id]?.provenPeer?.identity
+        state.sessions[id]?.connection.peer = peer
+        state.sessions[id]?.connection.identity = identity
       case .caughtUp(let generation): state.sessions[id]?.connection.caughtUp = generation
       case .oversize, .refused, .groupSplit, .damaged, .unreadable, .unreadableLog, .unreadablePeer,
         .withheldByPeer,

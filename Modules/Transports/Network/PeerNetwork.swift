@@ -15,6 +15,8 @@ public final class PeerNetwork: Sendable {
     public var tcp = TCPOptions()
     /// How many connections there may be, and whose.
     public var limits = ConnectionLimits()
+    /// Whether nobody is met who does not prove who it is: without credentials there are no connections then.
+    public var requiresProof = false
     /// The delays between attempts to connect.
     public var backoff = Backoff()
     /// Takes what a person should know; errors are warnings, since they are tried again.
@@ -28,6 +30,8 @@ public final class PeerNetwork: Sendable {
   let options: Options
   let log: ConnectionLog
   let halfOpen: HalfOpenConnections
+  /// Tells this process from another one with the same key.
+  let instance = UInt64.random(in: .min ... .max)
   let state: NIOLockedValueBox<NetworkState>
 
   /// Makes a network without addresses; nothing happens before `start`.

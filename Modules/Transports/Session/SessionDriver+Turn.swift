@@ -23,12 +23,12 @@ enum TurnPlace {
 
 extension SessionDriver {
   /// Has the turn taken on the link's executor; for whoever got it, on any thread.
-  func callTurn() { line.executor.execute { [weak self] in self?.takeTurn(.loop) } }
+  func callTurn() { link.executor.execute { [weak self] in self?.takeTurn(.loop) } }
 
   /// Takes the first turn, on the link's executor.
   func start() {
     // What the link brings at once waits in the inbox, whose turn is taken since the driver was made.
-    line.attach(self)
+    link.attach(self)
     turn.session.stepLength = .prompt
     if perform(turn.session.start(now: setup.clock.now)) { takeTurn(.loop) }
   }
@@ -43,7 +43,7 @@ extension SessionDriver {
       switch inbox.take(keepingTurn: turn.wantsMore, holdingChunks: session.isHolding) {
       case .input(let input):
         guard feed(input) else { return note(session) }
-        if !input.chunks.isEmpty, inbox.hasRoom { line.resumeReading() }
+        if !input.chunks.isEmpty, inbox.hasRoom { link.resumeReading() }
       case .nothing: break
       case .turnGiven: return
       }
@@ -155,7 +155,7 @@ extension SessionDriver {
       case .admission(let action): tell(action)
       }
     }
-    if !pieces.isEmpty { line.write(pieces) }
+    if !pieces.isEmpty { link.write(pieces) }
     guard let end else { return true }
     self.end(.session(end))
     return false

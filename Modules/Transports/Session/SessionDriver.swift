@@ -64,7 +64,6 @@ public final class SessionDriver: Sendable {
   let inbox = SessionInbox()
   let figures = NIOLockedValueBox((statistics: SyncStatistics(), progress: SyncProgress()))
   let timer: SessionTimer
-  let line: any DrivenLink
   /// Used only by whoever has the turn.
   let turn: SessionTurn
   private let onEvent: @Sendable (SyncEvent) -> Void
@@ -99,10 +98,9 @@ public final class SessionDriver: Sendable {
     self.setup = setup
     self.onEvent = onEvent
     self.host = host
-    line = (link as? any DrivenLink) ?? LinkPump(link)
     timer = SessionTimer(clock: setup.clock)
     var configuration = setup.configuration
-    configuration.isLocal = line.isLocal
+    configuration.isLocal = link.isLocal
     configuration.isIncoming = isIncoming
     configuration.asksForAdmission = host != nil
     turn = SessionTurn(
@@ -156,7 +154,7 @@ public final class SessionDriver: Sendable {
       await withCheckedContinuation { waiter in
         state.withLockedValue { $0.waiter = waiter }
         // Who posts before the start finds the turn taken.
-        line.executor.execute { [weak self] in self?.start() }
+        link.executor.execute { [weak self] in self?.start() }
       }
     } onCancel: {
       post { $0.cancelled = true }
@@ -208,14 +206,14 @@ public final class SessionDriver: Sendable {
     state.withLockedValue { $0.end = end }
     switch end {
     case .link:
-      line.close(LinkError(.closed, "\(end)"))
+      link.close(LinkError(.closed, "\(end)"))
     case .session(let error):
       // Hanging up first would make the system drop bytes that the peer has not read yet, and with them the reason.
-      line.finishWriting()
-      line.resumeReading()
-      let lingering = Task { [line, clock = setup.clock] in
+      link.finishWriting()
+      link.resumeReading()
+      let lingering = Task { [link, clock = setup.clock] in
         guard (try? await clock.sleep(for: DriverLimits.lingering)) != nil else { return }
-        line.close(LinkError(.closed, error.description))
+        link.close(LinkError(.closed, error.description))
       }
       state.withLockedValue { $0.lingering = lingering }
     }
@@ -231,7 +229,7 @@ public final class SessionDriver: Sendable {
     }
     guard isQuiet else { return }
     lingering?.cancel()
-    line.close(LinkError(.closed, "The session is over"))
+    link.close(LinkError(.closed, "The session is over"))
     let (waiter, end) = state.withLockedValue { state in
       guard state.work == 0, let end = state.end, let waiter = state.waiter else {
         return (nil as CheckedContinuation<SessionEnd, Never>?, nil as SessionEnd?)
@@ -241,19 +239,19 @@ public final class SessionDriver: Sendable {
     }
     guard let waiter, let end else { return }
     // Behind the call that is under way, so that nothing of the driver runs when the caller goes on.
-    line.executor.execute { waiter.resume(returning: end) }
+    link.executor.execute { waiter.resume(returning: end) }
   }
 }
 
 extension SessionDriver: LinkUser {
-  func received(_ bytes: [UInt8], here: Bool) {
+  public func received(_ bytes: [UInt8]) {
     guard inbox.post(chunk: bytes) else { return }
-    if here { takeTurn(.loop) } else { callTurn() }
+    if link.executor.isCurrent { takeTurn(.loop) } else { callTurn() }
   }
 
-  var hasRoom: Bool { inbox.hasRoom }
+  public var hasRoom: Bool { inbox.hasRoom }
 
-  func ended(_ direction: LinkDirection, _ error: LinkError?) {
+  public func ended(_ direction: LinkDirection, _ error: LinkError?) {
     state.withLockedValue { state in
       switch direction {
       case .inbound: state.inboundEnded = true

@@ -8,7 +8,10 @@ import SyncProtocol
 struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Run a peer: it listens, connects, and pulls what it subscribes to.",
-    discussion: "There is no transport security yet: listen on networks you trust.")
+    discussion: """
+      With --shared-key or --certificate all that peers say is encrypted, and only members of the application are met. Without, \
+      nothing is: for development, on networks you trust.
+      """)
 
   @Argument(help: "The store's directory; made when there is none.")
   var store: String
@@ -16,8 +19,8 @@ struct ServeCommand: AsyncParsableCommand {
   var kind = PeerRole.small
   @Option(help: "What the peer calls itself.")
   var name = "dunlin"
-  @Option(help: "Only peers of the same application sync.")
-  var app = "dunlin-tool"
+  @OptionGroup(title: "Identity")
+  var identity: IdentityOptions
   @Option(
     help: ArgumentHelp(
       "Where to listen; port 0 is any free one, and an IPv6 address stands in brackets.",
@@ -41,7 +44,7 @@ struct ServeCommand: AsyncParsableCommand {
     let errors = StandardErrorLog.self
     LoggingSystem.bootstrap { errors.init(label: $0) }
     let dunlin = try Dunlin(
-      path: store, identity: .unsafeDevelopment(appID: app),
+      path: store, identity: try identity.identity,
       configuration: .init(
         peerKind: kind == .big ? .big : .small, peerName: name, answersRemoteQueries: answerQueries))
     if !scope.isEmpty {

@@ -1,20 +1,5 @@
 import Dispatch
 import NIOConcurrencyHelpers
-import NIOCore
-
-/// Where a session's steps run: one after another, in the order in which they were handed over.
-protocol SessionExecutor: Sendable {
-  /// Runs `body` soon; callable from any thread.
-  func execute(_ body: @escaping @Sendable () -> Void)
-}
-
-/// The event loop of a link: what the socket received is looked at where it was read, and what the session
-/// answers goes into the socket with no other thread between.
-struct LoopExecutor: SessionExecutor {
-  let loop: any EventLoop
-
-  func execute(_ body: @escaping @Sendable () -> Void) { loop.execute(body) }
-}
 
 /// Threads for steps too long for an event loop, which other links share.
 ///

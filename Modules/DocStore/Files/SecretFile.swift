@@ -1,0 +1,73 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A small file that only its owner may read, for a private key.
+package struct SecretFile: Sendable {
+  private let directory: String
+  private let path: String
+
+  /// Names the file; nothing happens yet.
+  package init(_ name: String, in directory: String) {
+    self.directory = directory
+    path = directory + "/" + name
+  }
+
+  /// Reads the file.
+  ///
+  /// - Parameter limit: Bytes that it may have; of a longer one so many and one more are read.
+  /// - Returns: `nil` when there is none.
+  /// - Throws: `permission` where others can read it; `io`.
+  package func read(atMost limit: Int) throws(StoreError) -> [UInt8]? {
+    // SAFETY: the path is read during the call only.
+    let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      if errno == ENOENT { return nil }
+      throw StoreError(engine: errno, "open", path: path)
+    }
+    defer { close(descriptor) }
+    var status = stat()
+    // SAFETY: the call fills the local structure.
+    guard unsafe fstat(descriptor, &status) == 0 else { throw StoreError(engine: errno, "fstat", path: path) }
+    guard status.st_mode & 0o077 == 0 else {
+      throw StoreError(
+        .permission, "\(path) can be read by others and is secret: take their permissions away (chmod 600)",
+        operation: "open")
+    }
+    var bytes = [UInt8](repeating: 0, count: limit + 1)
+    // SAFETY: the call writes at most as many bytes as there is room.
+    let count = unsafe bytes.withUnsafeMutableBytes { unsafe pread(descriptor, $0.baseAddress, $0.count, 0) }
+    guard count >= 0 else { throw StoreError(engine: errno, "read", path: path) }
+    return Array(bytes[..<count])
+  }
+
+  /// Puts the file in its place: afterwards it is there whole and for good, or what was there before is.
+  ///
+  /// - Throws: `permission`, `full` or `io`.
+  package func replace(by bytes: [UInt8]) throws(StoreError) {
+    let draft = path + ".new"
+    // SAFETY: the paths are read during the calls only.
+    _ = unsafe unlink(draft)
+    let descriptor = unsafe open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else { throw StoreError(engine: errno, "open", path: draft) }
+    do throws(StoreError) {
+      defer { close(descriptor) }
+      // SAFETY: the call reads the array during the call only.
+      let count = unsafe bytes.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+      guard count == bytes.count else {
+        throw StoreError(engine: count < 0 ? errno : ENOSPC, "pwrite", path: draft)
+      }
+      guard fsync(descriptor) == 0 else { throw StoreError(engine: errno, "fsync", path: draft) }
+      guard unsafe rename(draft, path) == 0 else { throw StoreError(engine: errno, "rename", path: path) }
+    } catch {
+      _ = unsafe unlink(draft)
+      throw error
+    }
+    let folder = unsafe open(directory, O_RDONLY | O_CLOEXEC)
+    guard folder >= 0 else { throw StoreError(engine: errno, "open", path: directory) }
+    defer { close(folder) }
+    guard fsync(folder) == 0 else { throw StoreError(engine: errno, "fsync", path: directory) }
+  }
+}

@@ -1,0 +1,104 @@
+#if TLS
+  public import Foundation
+  import Transports
+
+  /// An application's own certificate authority: it issues the certificates of the application's peers, offline.
+  ///
+  /// Keep it where no peer is. Whoever has it can be every peer and every user of the application.
+  public struct DunlinAuthority: Sendable {
+    private let authority: PeerAuthority
+
+    /// Makes a new one.
+    ///
+    /// - Parameters:
+    ///   - appID: The application's id, 1 to 128 bytes.
+    ///   - validity: From when and until when it may issue.
+    /// - Throws: `identity`.
+    public init(appID: String, validity: Range<Date>) throws {
+      authority = try translatingErrors { try PeerAuthority(application: appID, validity: validity) }
+    }
+
+    /// Reads one in its text form.
+    ///
+    /// - Parameter text: The private key and the certificate, as ``text`` has them.
+    /// - Throws: `identity`, saying what is wrong.
+    public init(text: String) throws { authority = try translatingErrors { try PeerAuthority(pem: text) } }
+
+    /// The private key and the certificate (PEM), which are secret.
+    public var text: String { get throws { try translatingErrors { try authority.pem } } }
+
+    /// The certificate (PEM), which all peers of the application are given.
+    public var certificate: String { get throws { try translatingErrors { try authority.trusted.pem } } }
+
+    /// The application that it issues for.
+    public var appID: String { authority.trusted.application }
+
+    /// Until when it may issue.
+    public var validUntil: Date { authority.trusted.validUntil }
+
+    /// Issues a certificate.
+    ///
+    /// - Parameters:
+    ///   - deviceKey: The device's public key, as ``DunlinDevice/publicKey(path:keyStore:)`` gives it.
+    ///   - user: The user that the device stands for, 1 to 128 bytes; `nil` for none.
+    ///   - validity: From when and until when it holds.
+    /// - Returns: The certificate (PEM).
+    /// - Throws: `identity`, when the key is none or a text is too long.
+    public func issue(deviceKey: String, user: String? = nil, validity: Range<Date>) throws -> String {
+      try translatingErrors {
+        try authority.issue(for: PeerKey(hexadecimal: deviceKey), user: user, validity: validity).pem
+      }
+    }
+  }
+
+  /// What a certificate of a peer says.
+  public struct DunlinCertificate: Sendable {
+    /// The application that the peer belongs to.
+    public let appID: String
+    /// The user that it stands for.
+    public let user: String?
+    /// The device's public key.
+    public let deviceKey: String
+    /// From when it holds.
+    public let validFrom: Date
+    /// Until when it holds.
+    public let validUntil: Date
+
+    /// Reads the text form; nothing is verified.
+    ///
+    /// - Throws: `identity`, saying what is wrong.
+    public init(text: String) throws {
+      let certificate = try translatingErrors { try PeerCertificate(pem: text) }
+      guard let key = certificate.peerKey else {
+        throw DunlinError(.identity, "the certificate is for a key that is not one of P-256")
+      }
+      appID = certificate.application
+      user = certificate.user
+      deviceKey = key.description
+      validFrom = certificate.validFrom
+      validUntil = certificate.validUntil
+    }
+  }
+
+  /// This device's key, of which certificates are issued.
+  public enum DunlinDevice {
+    /// The public key of the database at a path; the key pair is made when there is none.
+    ///
+    /// - Parameters:
+    ///   - path: The database's directory, which is made if need be.
+    ///   - keyStore: Where the private key is, if not in that directory.
+    /// - Returns: 66 hexadecimal digits.
+    /// - Throws: `identity`, `permission`, `full` or `io`.
+    public static func publicKey(path: String, keyStore: (any DunlinKeyStore)? = nil) throws -> String {
+      try translatingErrors {
+        try FileManager.default.createDirectory(
+          atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let store = keyStore ?? KeyFile(directory: path)
+        if let bytes = try store.loadKey() { return try DeviceKey(bytes: bytes).peerKey.description }
+        let key = DeviceKey()
+        try store.saveKey(key.bytes)
+        return key.peerKey.description
+      }
+    }
+  }
+#endif

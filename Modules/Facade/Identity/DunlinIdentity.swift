@@ -1,0 +1,49 @@
+/// Which application a peer belongs to, and how it proves that.
+///
+/// All but the development identity need the package's trait `TLS`, which is on unless it is switched off.
+public struct DunlinIdentity: Hashable, Sendable {
+  enum Proof: Hashable, Sendable {
+    case none
+    #if TLS
+      case sharedKey(DunlinSharedKey)
+      case certificate(authority: String, certificate: String)
+    #endif
+  }
+
+  let appID: String
+  let proof: Proof
+
+  /// No proof of anything and no encryption: whoever knows the application's id can read and write everything.
+  ///
+  /// For development only. Opening a database with it logs a warning. It meets none of the other identities.
+  public static func unsafeDevelopment(appID: String) -> DunlinIdentity {
+    DunlinIdentity(appID: appID, proof: .none)
+  }
+
+  #if TLS
+    /// Proves that a peer knows the application's shared key, and encrypts all that peers say.
+    ///
+    /// It proves membership and nothing else: there are no users and no rules, every member can do everything, and a key that
+    /// was stolen must be replaced at all peers.
+    ///
+    /// - Parameters:
+    ///   - appID: The application's id, 1 to 128 bytes.
+    ///   - key: The same for all peers of the application; `dunlin key` makes one.
+    public static func sharedKey(appID: String, key: DunlinSharedKey) -> DunlinIdentity {
+      DunlinIdentity(appID: appID, proof: .sharedKey(key))
+    }
+
+    /// Proves who a peer is by a certificate of the application's own authority, and encrypts all that peers say.
+    ///
+    /// The certificate is issued for this device's key, see ``DunlinDevice/publicKey(path:keyStore:)``, with `dunlin cert issue`
+    /// or ``DunlinAuthority``.
+    ///
+    /// - Parameters:
+    ///   - appID: The application's id.
+    ///   - authority: The authority's certificate, in its text form (PEM).
+    ///   - certificate: This device's certificate, in its text form, and after it those between it and the authority's.
+    public static func certificate(appID: String, authority: String, certificate: String) -> DunlinIdentity {
+      DunlinIdentity(appID: appID, proof: .certificate(authority: authority, certificate: certificate))
+    }
+  #endif
+}

@@ -1,0 +1,23 @@
+import DocStore
+
+/// Where a device keeps its private key; in place of the file in the database's directory.
+public protocol DunlinKeyStore: Sendable {
+  /// The 32 bytes that were saved last; `nil` when there are none.
+  func loadKey() throws -> [UInt8]?
+
+  /// Saves a key, in place of the one before; it must be there for good when this returns.
+  func saveKey(_ key: [UInt8]) throws
+}
+
+/// The private key in the file `device.key` of the database's directory, which only its owner can read.
+///
+/// Backups and compacted copies of a database do not contain it.
+struct KeyFile: DunlinKeyStore {
+  private let file: SecretFile
+
+  init(directory: String) { file = SecretFile("device.key", in: directory) }
+
+  func loadKey() throws -> [UInt8]? { try file.read(atMost: 32) }
+
+  func saveKey(_ key: [UInt8]) throws { try file.replace(by: key) }
+}

@@ -1,0 +1,29 @@
+import DocStore
+import NIOConcurrencyHelpers
+
+#if TLS
+  extension PeerNetwork {
+    /// Takes what this peer proves itself with in the connections that are made from now on; those that there are stay.
+    public func prove(with credentials: PeerCredentials) {
+      state.withLockedValue { $0.credentials = credentials }
+    }
+  }
+#endif
+
+extension PeerNetwork {
+  /// The link that a session runs over: one inside whose bytes both ends prove who they are, where this peer has credentials.
+  ///
+  /// - Returns: `nil` where they must prove that, and this peer cannot.
+  func secured(
+    _ link: any Link, _ direction: PeerConnection.Direction, _ state: borrowing NetworkState
+  ) -> (any Link)? {
+    #if TLS
+      guard let credentials = state.credentials else { return options.requiresProof ? nil : link }
+      let own = SecureLink.Own(
+        credentials: credentials, instance: instance, site: setup.store.site, salt: setup.store.siteSalt)
+      return SecureLink(over: link, as: own, isDialing: direction == .outgoing)
+    #else
+      return options.requiresProof ? nil : link
+    #endif
+  }
+}

@@ -1,0 +1,74 @@
+#if TLS
+  public import CRDTCore
+  import Crypto
+  public import DocStore
+
+  /// The private key of a device, and of no other.
+  public struct DeviceKey: Sendable {
+    let key: P256.Signing.PrivateKey
+
+    /// Makes a new one.
+    public init() { key = P256.Signing.PrivateKey(compactRepresentable: false) }
+
+    init(_ key: P256.Signing.PrivateKey) { self.key = key }
+
+    /// Reads one from its 32 bytes.
+    ///
+    /// - Throws: `LinkError` with code `credentials` when they are no key.
+    public init(bytes: [UInt8]) throws(LinkError) {
+      do {
+        key = try P256.Signing.PrivateKey(rawRepresentation: bytes)
+      } catch {
+        throw LinkError(
+          .credentials, "The device key is damaged: it has \(bytes.count) bytes and is no P-256 key")
+      }
+    }
+
+    /// Its 32 bytes, which are secret.
+    public var bytes: [UInt8] { Array(key.rawRepresentation) }
+
+    /// What others know it by.
+    public var peerKey: PeerKey { PeerKey(key.publicKey) }
+  }
+
+  extension PeerKey {
+    init(_ key: P256.Signing.PublicKey) {
+      // A compressed point always has that many bytes.
+      self.init(bytesOf: key.compressedRepresentation)
+    }
+
+    private init(bytesOf point: some Sequence<UInt8>) {
+      guard let key = PeerKey(point) else { preconditionFailure("A compressed point has 33 bytes") }
+      self = key
+    }
+
+    /// Reads what a tool printed.
+    ///
+    /// - Throws: `LinkError` with code `credentials` when it is no key.
+    public init(hexadecimal text: String) throws(LinkError) {
+      let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
+      let bytes = stride(from: 0, to: digits.count - digits.count % 2, by: 2).compactMap { place -> UInt8? in
+        guard let high = digits[place], let low = digits[place + 1] else { return nil }
+        return UInt8(high << 4 | low)
+      }
+      guard digits.count == 2 * Self.byteCount, bytes.count == Self.byteCount, let key = PeerKey(bytes),
+        (try? P256.Signing.PublicKey(compressedRepresentation: bytes)) != nil
+      else {
+        throw LinkError(
+          .credentials,
+          "A peer key is \(2 * Self.byteCount) hexadecimal digits that stand for a point of P-256")
+      }
+      self = key
+    }
+
+    /// The site that a store with this key has, which nobody without the key can claim.
+    public func site(salt: SiteSalt) -> SiteID {
+      var hash = SHA256()
+      hash.update(data: bytes)
+      hash.update(data: salt.bytes)
+      let digest = Array(hash.finalize())
+      func word(at place: Int) -> UInt64 { digest[place..<place + 8].reduce(0) { $0 << 8 | UInt64($1) } }
+      return SiteID(high: word(at: 0), low: word(at: 8))
+    }
+  }
+#endif

@@ -1,0 +1,222 @@
+#if TLS
+  import Crypto
+  public import Foundation
+  import SwiftASN1
+  import X509
+
+  /// An application's certificate authority, with its private key: it issues the certificates of the application's peers.
+  public struct PeerAuthority: Sendable {
+    let key: P256.Signing.PrivateKey
+    /// What peers trust.
+    public let trusted: TrustedAuthority
+
+    /// Makes a new authority.
+    ///
+    /// - Parameters:
+    ///   - application: The application's id, 1 to 128 bytes.
+    ///   - validity: From when and until when it may issue.
+    /// - Throws: `LinkError` with code `credentials`.
+    public init(application: String, validity: Range<Date>) throws(LinkError) {
+      try self.init(P256.Signing.PrivateKey(compactRepresentable: false), application, validity)
+    }
+
+    /// The authority that everybody is who knows an application's shared key.
+    ///
+    /// - Parameters:
+    ///   - sharedKey: 32 random bytes.
+    ///   - application: The application's id: with the same key, others have another authority.
+    /// - Throws: `LinkError` with code `credentials` when the key is none.
+    public init(sharedKey: [UInt8], application: String) throws(LinkError) {
+      guard sharedKey.count == 32 else {
+        throw LinkError(.credentials, "A shared key has 32 random bytes, this one \(sharedKey.count)")
+      }
+      guard Set(sharedKey).count > 8, !sharedKey.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
+        throw LinkError(
+          .credentials,
+          "A shared key has 32 random bytes, and this one looks like a text; make one with dunlin key")
+      }
+      try self.init(
+        Self.derivedKey(sharedKey, application), application, Self.always, proof: .sharedKey)
+    }
+
+    private init(
+      _ key: P256.Signing.PrivateKey, _ application: String, _ validity: Range<Date>,
+      proof: PeerIdentity.Proof = .certificate
+    ) throws(LinkError) {
+      try Self.check(application, "An application's id")
+      self.key = key
+      do {
+        let name = try Self.name("dunlin")
+        let certificate = try Certificate(
+          version: .v3, serialNumber: Self.serialNumber(), publicKey: .init(key.publicKey),
+          notValidBefore: validity.lowerBound, notValidAfter: validity.upperBound, issuer: name,
+          subject: name,
+          signatureAlgorithm: .ecdsaWithSHA256,
+          extensions: Certificate.Extensions {
+            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 1))
+            Critical(KeyUsage(keyCertSign: true))
+            try PeerExtension(proof: proof, application: application, user: nil).asExtension()
+          },
+          issuerPrivateKey: .init(key))
+        trusted = try TrustedAuthority(certificate)
+      } catch let error as LinkError {
+        throw error
+      } catch {
+        throw LinkError(.credentials, "The authority cannot be made: \(error)")
+      }
+    }
+
+    /// Issues a peer's certificate.
+    ///
+    /// - Parameters:
+    ///   - peerKey: The peer's key.
+    ///   - user: The user that it stands for, 1 to 128 bytes; `nil` for none.
+    ///   - validity: From when and until when it holds.
+    /// - Throws: `LinkError` with code `credentials`.
+    public func issue(for peerKey: PeerKey, user: String?, validity: Range<Date>) throws(LinkError)
+      -> PeerCertificate
+    {
+      try issue(for: peerKey, user: user, validity: validity, proof: trusted.proof)
+    }
+
+    func issue(
+      for peerKey: PeerKey, user: String?, validity: Range<Date>, proof: PeerIdentity.Proof
+    ) throws(LinkError) -> PeerCertificate {
+      if let user { try Self.check(user, "A user") }
+      do {
+        let statement = PeerExtension(proof: proof, application: trusted.application, user: user)
+        let certificate = try Certificate(
+          version: .v3, serialNumber: Self.serialNumber(),
+          publicKey: .init(try P256.Signing.PublicKey(compressedRepresentation: peerKey.bytes)),
+          notValidBefore: validity.lowerBound, notValidAfter: validity.upperBound,
+          issuer: trusted.certificate.subject, subject: try Self.name("peer"),
+          signatureAlgorithm: .ecdsaWithSHA256,
+          extensions: Certificate.Extensions {
+            Critical(BasicConstraints.notCertificateAuthority)
+            Critical(KeyUsage(digitalSignature: true))
+            try ExtendedKeyUsage([.serverAuth, .clientAuth])
+            try statement.asExtension()
+          },
+          issuerPrivateKey: .init(key))
+        return try PeerCertificate([certificate])
+      } catch let error as LinkError {
+        throw error
+      } catch {
+        throw LinkError(.credentials, "The certificate cannot be issued: \(error)")
+      }
+    }
+
+    /// Reads key and certificate in their text form.
+    ///
+    /// - Throws: `LinkError` with code `credentials`, saying what is wrong.
+    public init(pem: String) throws(LinkError) {
+      do {
+        let parts = try PEMDocument.parseMultiple(pemString: pem)
+        guard let secret = parts.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),
+          let public_ = parts.first(where: { $0.discriminator == "CERTIFICATE" })
+        else { throw LinkError(.credentials, "An authority's file has a private key and a certificate") }
+        key = try P256.Signing.PrivateKey(pemRepresentation: secret.pemString)
+        trusted = try TrustedAuthority(Certificate(pemDocument: public_))
+      } catch let error as LinkError {
+        throw error
+      } catch {
+        throw LinkError(.credentials, "The authority cannot be read: \(error)")
+      }
+      guard Certificate.PublicKey(key.publicKey) == trusted.certificate.publicKey else {
+        throw LinkError(.credentials, "The authority's private key is not that of its certificate")
+      }
+    }
+
+    /// The text form, which is secret.
+    public var pem: String {
+      get throws(LinkError) { key.pemRepresentation + "\n" + (try trusted.pem) }
+    }
+
+    /// For what never ends.
+    static let always = Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 253_402_300_799)
+
+    /// 71 random bits: shorter than usual, since each byte of a certificate goes over the line up to four times.
+    private static func serialNumber() -> Certificate.SerialNumber {
+      Certificate.SerialNumber(
+        bytes: [UInt8.random(in: 1...0x7F)] + (0..<8).map { _ in UInt8.random(in: 0...255) })
+    }
+
+    /// The names of authorities and of peers say nothing; a slow line pays for each byte.
+    static func name(_ text: String) throws -> DistinguishedName {
+      try DistinguishedName { CommonName(text) }
+    }
+
+    private static func check(_ text: String, _ what: String) throws(LinkError) {
+      guard 1...PeerExtension.textBytes ~= text.utf8.count else {
+        throw LinkError(
+          .credentials, "\(what) has 1 to \(PeerExtension.textBytes) bytes, this one \(text.utf8.count)")
+      }
+    }
+
+    /// A private key that follows from the shared one: candidates until one is below the order of the curve, which all but
+    /// one of 2³² are.
+    private static func derivedKey(_ sharedKey: [UInt8], _ application: String) throws(LinkError)
+      -> P256.Signing.PrivateKey
+    {
+      let secret = SymmetricKey(data: sharedKey)
+      for attempt in 0..<8 {
+        let bytes = HKDF<SHA256>.deriveKey(
+          inputKeyMaterial: secret, salt: Array("dunlin shared key".utf8),
+          info: [UInt8(attempt)] + Array(application.utf8), outputByteCount: 32)
+        if let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes) { return key }
+      }
+      throw LinkError(.credentials, "No key follows from this shared key; make another one")
+    }
+  }
+
+  /// An application's authority as its peers know it, without its private key.
+  public struct TrustedAuthority: Sendable {
+    let certificate: Certificate
+    private let statement: PeerExtension
+
+    init(_ certificate: Certificate) throws(LinkError) {
+      let statement: PeerExtension?
+      do {
+        statement = try PeerExtension(certificate)
+      } catch {
+        throw LinkError(.credentials, "What the authority's certificate says cannot be read: \(error)")
+      }
+      guard let statement else {
+        throw LinkError(.credentials, "The certificate is not that of an application's authority")
+      }
+      self.certificate = certificate
+      self.statement = statement
+    }
+
+    /// Reads the text form.
+    ///
+    /// - Throws: `LinkError` with code `credentials`, saying what is wrong.
+    public init(pem: String) throws(LinkError) {
+      do {
+        try self.init(Certificate(pemEncoded: pem))
+      } catch let error as LinkError {
+        throw error
+      } catch {
+        throw LinkError(.credentials, "The authority's certificate cannot be read: \(error)")
+      }
+    }
+
+    /// The text form.
+    public var pem: String {
+      get throws(LinkError) {
+        do {
+          return try certificate.serializeAsPEM().pemString + "\n"
+        } catch {
+          throw LinkError(.credentials, "The authority's certificate cannot be written: \(error)")
+        }
+      }
+    }
+
+    /// The application that it issues certificates for.
+    public var application: String { statement.application }
+    /// What its certificates rest on.
+    public var proof: PeerIdentity.Proof { statement.proof }
+    /// Until when it may issue.
+    public var validUntil: Date { certificate.notValidAfter }
+  }
+#endif

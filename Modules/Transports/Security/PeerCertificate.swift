@@ -1,0 +1,77 @@
+#if TLS
+  import Crypto
+  public import Foundation
+  import SwiftASN1
+  import X509
+
+  /// What binds a peer's key to an application and a user, signed by the application's authority.
+  public struct PeerCertificate: Sendable {
+    /// Bytes of one certificate at most, so that a handshake costs little on a slow line.
+    public static let byteLimit = 1_024
+    /// Certificates of a chain at most, the peer's own included.
+    public static let chainLimit = 3
+
+    /// The peer's own, then those of the authorities between it and the one that is trusted.
+    let chain: [Certificate]
+    let statement: PeerExtension
+
+    init(_ chain: [Certificate]) throws(LinkError) {
+      guard let leaf = chain.first, chain.count <= Self.chainLimit else {
+        throw LinkError(
+          .credentials,
+          "A certificate chain has 1 to \(Self.chainLimit) certificates, this one \(chain.count)")
+      }
+      let statement: PeerExtension?
+      do {
+        statement = try PeerExtension(leaf)
+      } catch {
+        throw LinkError(.credentials, "What the certificate says of its peer cannot be read: \(error)")
+      }
+      guard let statement else { throw LinkError(.credentials, "The certificate is none of a peer") }
+      self.chain = chain
+      self.statement = statement
+    }
+
+    /// Reads certificates in their text form, the peer's own first.
+    ///
+    /// - Throws: `LinkError` with code `credentials`, saying what is wrong.
+    public init(pem: String) throws(LinkError) {
+      let chain: [Certificate]
+      do {
+        chain = try PEMDocument.parseMultiple(pemString: pem).map { try Certificate(pemDocument: $0) }
+      } catch {
+        throw LinkError(.credentials, "The certificate cannot be read: \(error)")
+      }
+      guard !chain.isEmpty else {
+        throw LinkError(.credentials, "The certificate cannot be read: there is none in the text")
+      }
+      try self.init(chain)
+    }
+
+    /// The text form.
+    public var pem: String {
+      get throws(LinkError) {
+        do {
+          return try chain.map { try $0.serializeAsPEM().pemString }.joined(separator: "\n") + "\n"
+        } catch {
+          throw LinkError(.credentials, "The certificate cannot be written: \(error)")
+        }
+      }
+    }
+
+    /// The application that the peer belongs to.
+    public var application: String { statement.application }
+    /// The user that it stands for.
+    public var user: String? { statement.user }
+    /// What it rests on.
+    public var proof: PeerIdentity.Proof { statement.proof }
+    /// From when it holds.
+    public var validFrom: Date { chain[0].notValidBefore }
+    /// Until when it holds.
+    public var validUntil: Date { chain[0].notValidAfter }
+    /// The key that it is for; `nil` where that is of another kind.
+    public var peerKey: PeerKey? { P256.Signing.PublicKey(chain[0].publicKey).map { PeerKey($0) } }
+    /// Whether it restricts what the peer may do, which nothing enforces yet.
+    public var isRestricted: Bool { statement.rules != nil }
+  }
+#endif

@@ -1,0 +1,127 @@
+#if TLS
+  import Crypto
+  public import Foundation
+  import NIOCore
+  import NIOSSL
+  import SwiftASN1
+  import X509
+
+  /// What a peer proves itself with, and whom it believes.
+  public struct PeerCredentials: Sendable {
+    /// The application that the peer belongs to.
+    public let application: String
+    /// Its certificates as it shows them, its own first.
+    let presented: [[UInt8]]
+    /// The private key of the first.
+    private let secret: [UInt8]
+    /// Until when that holds, in milliseconds since 1970.
+    let validUntil: Int64
+    let check: CertificateCheck
+
+    /// Collects what belongs together.
+    ///
+    /// - Parameters:
+    ///   - key: The peer's key.
+    ///   - certificate: Its certificate, which must be for the key.
+    ///   - trusted: The application's authority, which must have issued the certificate.
+    ///   - now: The time, for tests.
+    /// - Throws: `LinkError` with code `credentials` or `expired`, saying what does not fit.
+    public init(
+      key: DeviceKey, certificate: PeerCertificate, trusted: TrustedAuthority,
+      now: @escaping @Sendable () -> Date = { Date() }
+    ) throws(LinkError) {
+      guard certificate.peerKey == key.peerKey else {
+        throw LinkError(
+          .credentials,
+          "The certificate is for another key than this device's, which is \(key.peerKey); it must be issued for that"
+        )
+      }
+      guard certificate.application == trusted.application else {
+        throw LinkError(.credentials, "The certificate and the authority belong to different applications")
+      }
+      guard (trusted.proof == .sharedKey) == (certificate.proof == .sharedKey) else {
+        throw LinkError(.credentials, "The certificate and the authority rest on different kinds of proof")
+      }
+      guard !certificate.isRestricted else {
+        throw LinkError(
+          .credentials, "The certificate restricts what the peer may do, which is not enforced yet")
+      }
+      guard now() <= certificate.validUntil else {
+        throw LinkError(
+          .expired,
+          "This device's certificate was valid until \(certificate.validUntil.formatted(.iso8601)), and its clock says \(now().formatted(.iso8601))"
+        )
+      }
+      let presented: [[UInt8]]
+      do {
+        presented = try certificate.chain.map { certificate in
+          var serializer = DER.Serializer()
+          try serializer.serialize(certificate)
+          return serializer.serializedBytes
+        }
+      } catch {
+        throw LinkError(.credentials, "The certificate cannot be written: \(error)")
+      }
+      let start = certificate.validFrom
+      self.init(
+        application: trusted.application, presented: presented, secret: Array(key.key.derRepresentation),
+        validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000),
+        check: CertificateCheck(trusted: trusted, now: { max(now(), start) }))
+    }
+
+    /// Takes whatever a peer shows, right or wrong.
+    init(
+      application: String, presented: [[UInt8]], secret: [UInt8], validUntil: Int64, check: CertificateCheck
+    ) {
+      self.application = application
+      self.presented = presented
+      self.secret = secret
+      self.validUntil = validUntil
+      self.check = check
+    }
+
+    /// What follows from an application's shared key, which makes everybody who knows it a member.
+    ///
+    /// - Parameters:
+    ///   - sharedKey: 32 random bytes.
+    ///   - application: The application's id.
+    ///   - key: The peer's own key.
+    /// - Throws: `LinkError` with code `credentials`.
+    public init(sharedKey: [UInt8], application: String, key: DeviceKey) throws(LinkError) {
+      let authority = try PeerAuthority(sharedKey: sharedKey, application: application)
+      let certificate = try authority.issue(for: key.peerKey, user: nil, validity: PeerAuthority.always)
+      try self.init(key: key, certificate: certificate, trusted: authority.trusted)
+    }
+
+    /// What the handshake negotiates as protocol.
+    static let protocolName = "dunlin/1"
+
+    /// What TLS needs for one connection: TLS 1.3 and nothing else, both sides with certificates, nothing resumed.
+    ///
+    /// Each connection has a context of its own, so that no ticket of one is of use in another.
+    /// - Parameters:
+    ///   - isDialing: Whether this end has made the connection.
+    ///   - keyLog: Hears of the connection's secrets.
+    func context(isDialing: Bool, keyLog: @escaping @Sendable (String) -> Void) throws -> NIOSSLContext {
+      let chain = try presented.map {
+        NIOSSLCertificateSource.certificate(try NIOSSLCertificate(bytes: $0, format: .der))
+      }
+      let secret = try NIOSSLPrivateKey(bytes: secret, format: .der)
+      var configuration =
+        isDialing
+        ? TLSConfiguration.makeClientConfiguration()
+        : TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(secret))
+      configuration.certificateChain = chain
+      configuration.privateKey = .privateKey(secret)
+      configuration.minimumTLSVersion = .tlsv13
+      configuration.maximumTLSVersion = .tlsv13
+      // Both ends must present certificates, which the one check judges; there is no host whose name could be verified.
+      configuration.certificateVerification = .noHostnameVerification
+      configuration.trustRoots = .certificates([])
+      configuration.curves = [.x25519]
+      configuration.applicationProtocols = [Self.protocolName]
+      configuration.keyLogCallback = { line in keyLog(String(buffer: line)) }
+      return try NIOSSLContext(configuration: configuration)
+    }
+  }
+#endif

@@ -1,0 +1,73 @@
+#if TLS
+  import SwiftASN1
+  import X509
+
+  /// What a certificate says of its peer, in a critical extension: who does not know it refuses the certificate.
+  ///
+  /// A sequence of the proof (an integer), the application's id and the user (text; the user may be absent), and access rules
+  /// (bytes), which may be absent.
+  struct PeerExtension: Hashable, Sendable, DERImplicitlyTaggable {
+    /// A number below the arc for which nobody has to ask.
+    static let identifier: ASN1ObjectIdentifier = [2, 25, 7_306_214_925_331_874_203]
+    /// Bytes that the application's id and the user may have.
+    static let textBytes = 128
+
+    var proof: PeerIdentity.Proof
+    var application: String
+    var user: String?
+    var rules: [UInt8]?
+
+    static var defaultIdentifier: ASN1Identifier { .sequence }
+
+    init(proof: PeerIdentity.Proof, application: String, user: String?, rules: [UInt8]? = nil) {
+      self.proof = proof
+      self.application = application
+      self.user = user
+      self.rules = rules
+    }
+
+    init(derEncoded root: ASN1Node, withIdentifier identifier: ASN1Identifier) throws {
+      self = try DER.sequence(root, identifier: identifier) { nodes in
+        let number = try UInt8(derEncoded: &nodes)
+        guard let proof = PeerIdentity.Proof(rawValue: number) else {
+          throw ASN1Error.invalidASN1Object(reason: "unknown kind of proof \(number)")
+        }
+        let application = String(try ASN1UTF8String(derEncoded: &nodes))
+        let user: ASN1UTF8String? = try DER.optionalImplicitlyTagged(&nodes)
+        let rules: ASN1OctetString? = try DER.optionalImplicitlyTagged(&nodes)
+        return PeerExtension(
+          proof: proof, application: application, user: user.map { String($0) },
+          rules: rules.map { Array($0.bytes) })
+      }
+      guard application.utf8.count <= Self.textBytes, user?.utf8.count ?? 0 <= Self.textBytes else {
+        throw ASN1Error.invalidASN1Object(reason: "application or user too long")
+      }
+    }
+
+    func serialize(into coder: inout DER.Serializer, withIdentifier identifier: ASN1Identifier) throws {
+      try coder.appendConstructedNode(identifier: identifier) { coder in
+        try coder.serialize(proof.rawValue)
+        try coder.serialize(ASN1UTF8String(application))
+        if let user { try coder.serialize(ASN1UTF8String(user)) }
+        if let rules { try coder.serialize(ASN1OctetString(contentBytes: rules[...])) }
+      }
+    }
+
+    /// Finds it in a certificate; `nil` where there is none.
+    init?(_ certificate: Certificate) throws {
+      guard let found = certificate.extensions[oid: Self.identifier] else { return nil }
+      guard found.critical else {
+        throw ASN1Error.invalidASN1Object(reason: "the peer extension is not critical")
+      }
+      self = try Self(derEncoded: found.value)
+    }
+
+    /// As an extension of a certificate.
+    func asExtension() throws -> Certificate.Extension {
+      var serializer = DER.Serializer()
+      try serializer.serialize(self)
+      return Certificate.Extension(
+        oid: Self.identifier, critical: true, value: serializer.serializedBytes[...])
+    }
+  }
+#endif

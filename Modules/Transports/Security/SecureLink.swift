@@ -1,0 +1,374 @@
+#if TLS
+  import CRDTCore
+  import DocStore
+  import Foundation
+  import NIOConcurrencyHelpers
+  import NIOCore
+  import NIOSSL
+  import NIOTLS
+
+  /// TLS inside the bytes of another link: what goes through is encrypted, and each end has proved who it is.
+  ///
+  /// Before its user hears anything, both ends have shown a certificate of the application and have introduced themselves.
+  /// Where that fails, the user hears that both directions have ended, with the reason.
+  final class SecureLink: ProvenLink {
+    /// What this end says of itself.
+    struct Own: Sendable {
+      let credentials: PeerCredentials
+      /// A random number of the process.
+      let instance: UInt64
+      let site: SiteID
+      let salt: SiteSalt
+    }
+
+    /// Bytes that may come before the peer has introduced itself.
+    private static let openingBytes = 64 << 10
+    /// Bytes received that were not decrypted, above which the link is not read.
+    private static let unseenBytes = 256 << 10
+    /// Later ends of certificates are not waited for.
+    private static let longestWait: Int64 = 30 * 86_400_000
+
+    private enum Phase {
+      case idle
+      /// TLS is at work; so many bytes have come.
+      case handshake(received: Int)
+      /// TLS has met; the peer's introduction has come so far.
+      case introduction(received: [UInt8])
+      case open
+      case over
+    }
+
+    /// What is used on the event loop only.
+    private struct LoopState {
+      var phase = Phase.idle
+      var channel: LinkChannel?
+      var secret: HandshakeSecret?
+      /// Whom the check has let in, and with which certificate.
+      var identity: PeerIdentity?
+      var certificate: [UInt8] = []
+      /// Why the check has let nobody in.
+      var refusal: LinkError?
+      var told: Set<LinkDirection> = []
+      var expiry: Scheduled<Void>?
+    }
+
+    private struct Shared {
+      var user: (any LinkUser)?
+      var unseenBytes = 0
+      var isHeldBack = false
+      /// What waits to be encrypted.
+      var pieces: [[UInt8]] = []
+      var isFinishing = false
+      var proven: ProvenPeer?
+      /// The secrets that TLS has told of.
+      var secret: HandshakeSecret?
+    }
+
+    private let base: any Link
+    private let own: Own
+    private let end: HandshakeEnd
+    private let loop: any EventLoop
+    private let state: NIOLoopBoundBox<LoopState>
+    private let shared = NIOLockedValueBox(Shared())
+
+    /// Prepares TLS over a link that nobody else uses; nothing happens before a user is attached.
+    init(over base: any Link, as own: Own, isDialing: Bool) {
+      self.base = base
+      self.own = own
+      end = isDialing ? .dialing : .listening
+      loop = ((base.executor as? LoopExecutor) ?? LoopExecutor.next()).loop
+      state = NIOLoopBoundBox.makeBoxSendingValue(LoopState(), eventLoop: loop)
+    }
+
+    var provenPeer: ProvenPeer? { shared.withLockedValue { $0.proven } }
+
+    // MARK: - For its user
+
+    var endpoint: LinkEndpoint { base.endpoint }
+    var statistics: LinkStatistics { base.statistics }
+    var isLocal: Bool { base.isLocal }
+    var executor: any LinkExecutor { LoopExecutor(loop) }
+
+    func attach(_ user: any LinkUser) {
+      shared.withLockedValue { $0.user = user }
+      executor.run { self.begin() }
+    }
+
+    func write(_ pieces: [[UInt8]]) {
+      shared.withLockedValue { $0.pieces += pieces }
+      executor.run { self.encrypt() }
+    }
+
+    func resumeReading() { base.resumeReading() }
+
+    func finishWriting() {
+      shared.withLockedValue { $0.isFinishing = true }
+      executor.run { self.encrypt() }
+    }
+
+    func close(_ reason: LinkError) { base.close(reason) }
+
+    func admitted() { base.admitted() }
+
+    // MARK: - The opening
+
+    private func begin() {
+      let identify: NIOSSLCustomVerificationCallback = { [weak self] presented, promise in
+        guard let self else { return promise.succeed(.failed) }
+        judge(presented, promise)
+      }
+      do {
+        let context = try own.credentials.context(isDialing: end == .dialing) { [weak self] line in
+          guard let secret = HandshakeSecret(keyLogLine: line) else { return }
+          self?.shared.withLockedValue { $0.secret = secret }
+        }
+        let handler: any ChannelHandler =
+          end == .dialing
+          ? try NIOSSLClientHandler(
+            context: context, serverHostname: nil, customVerificationCallback: identify)
+          : NIOSSLServerHandler(context: context, customVerificationCallback: identify)
+        let channel = LinkChannel(loop, owner: self)
+        state.value.channel = channel
+        state.value.phase = .handshake(received: 0)
+        try channel.begin([handler, LinkChannelEvents(self)])
+      } catch {
+        fail(LinkError(.credentials, "TLS cannot begin: \(error)"))
+      }
+      base.attach(self)
+    }
+
+    /// Has the one check decide about the peer's certificates, elsewhere.
+    private func judge(
+      _ presented: [NIOSSLCertificate], _ promise: EventLoopPromise<NIOSSLVerificationResult>
+    ) {
+      let chain = presented.map { (try? $0.toDERBytes()) ?? [] }
+      Task { [own, loop] in
+        let result: Result<PeerIdentity, LinkError>
+        do throws(LinkError) {
+          result = .success(try await own.credentials.check.check(chain))
+        } catch {
+          result = .failure(error)
+        }
+        loop.execute {
+          switch result {
+          case .success(let identity):
+            self.state.value.identity = identity
+            self.state.value.certificate = chain.first ?? []
+            promise.succeed(.certificateVerified)
+          case .failure(let error):
+            self.state.value.refusal = error
+            promise.succeed(.failed)
+          }
+        }
+      }
+    }
+
+    /// Says who this end is, the handshake being done.
+    private func introduce(_ negotiated: String?) {
+      guard negotiated == PeerCredentials.protocolName else {
+        return fail(LinkError(.untrusted, "\(endpoint.address) speaks another protocol inside TLS"))
+      }
+      guard case .handshake = state.value.phase, state.value.identity != nil,
+        let secret = shared.withLockedValue({ $0.secret }), let certificate = own.credentials.presented.first
+      else {
+        return fail(LinkError(.untrusted, "TLS met without a proof of who is at the other end"))
+      }
+      state.value.secret = secret
+      state.value.phase = .introduction(received: [])
+      let introduction = Introduction(
+        binding: secret.binding(of: end, certificate: certificate), instance: own.instance, site: own.site,
+        salt: own.salt)
+      send([introduction.bytes])
+    }
+
+    /// Checks the peer's introduction, and lets its user hear what follows.
+    private func meet(_ bytes: [UInt8], _ rest: ArraySlice<UInt8>) {
+      guard let identity = state.value.identity, let secret = state.value.secret else { return }
+      let introduction: Introduction
+      do {
+        introduction = try Introduction(bytes)
+      } catch {
+        return fail(
+          LinkError(.untrusted, "\(endpoint.address) introduces itself in a way that is not known here"))
+      }
+      let binding = secret.binding(of: end.other, certificate: state.value.certificate)
+      let difference = zip(binding, introduction.binding).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) }
+      guard difference == 0, binding.count == introduction.binding.count else {
+        return fail(LinkError(.untrusted, "\(endpoint.address) introduces itself for another connection"))
+      }
+      guard identity.key.site(salt: introduction.salt) == introduction.site, introduction.site != .zero else {
+        return fail(LinkError(.untrusted, "\(endpoint.address) claims a site that its key does not prove"))
+      }
+      state.value.phase = .open
+      shared.withLockedValue {
+        $0.proven = ProvenPeer(identity: identity, site: introduction.site, instance: introduction.instance)
+      }
+      endWhenExpired(identity)
+      encrypt()
+      if !rest.isEmpty { deliver(Array(rest)) }
+    }
+
+    /// Ends the link when one of the two certificates ends.
+    private func endWhenExpired(_ identity: PeerIdentity) {
+      let now = Int64(own.credentials.check.now().timeIntervalSince1970 * 1_000)
+      let ownEnd = own.credentials.validUntil
+      let left = min(identity.validUntil, ownEnd) - now
+      guard left <= Self.longestWait else { return }
+      let whose = identity.validUntil <= ownEnd ? "The peer's certificate" : "This device's certificate"
+      state.value.expiry = loop.assumeIsolated().scheduleTask(in: .milliseconds(max(0, left))) {
+        [weak self] in
+        self?.fail(LinkError(.expired, "\(whose) has ended"))
+      }
+    }
+
+    // MARK: - What goes through
+
+    /// Hands what waits to TLS, once the peer has introduced itself.
+    private func encrypt() {
+      switch state.value.phase {
+      case .open: break
+      case .idle, .handshake, .introduction:
+        // Nothing of it was sent, and nothing will be.
+        if shared.withLockedValue({ $0.isFinishing }) { base.finishWriting() }
+        return
+      case .over: return
+      }
+      let (pieces, isFinishing) = shared.withLockedValue { shared in
+        defer { shared.pieces = [] }
+        return (shared.pieces, shared.isFinishing)
+      }
+      if !pieces.isEmpty { send(pieces) }
+      if isFinishing { state.value.channel?.close(mode: .output, promise: nil) }
+    }
+
+    private func send(_ pieces: [[UInt8]]) {
+      guard let channel = state.value.channel else { return }
+      var buffer = channel.allocator.buffer(capacity: pieces.reduce(0) { $0 + $1.count })
+      for piece in pieces { buffer.writeBytes(piece) }
+      channel.pipeline.syncOperations.writeAndFlush(NIOAny(buffer), promise: nil)
+    }
+
+    private func deliver(_ bytes: [UInt8]) {
+      shared.withLockedValue { $0.user }?.received(bytes)
+    }
+
+    // MARK: - The end
+
+    /// Ends both directions; what TLS has to say about it still goes out.
+    private func fail(_ error: LinkError) {
+      if case .over = state.value.phase { return }
+      let channel = state.value.channel
+      state.value.phase = .over
+      base.finishWriting()
+      base.resumeReading()
+      tell(.inbound, error)
+      tell(.outbound, error)
+      channel?.linkEnded()
+    }
+
+    private func tell(_ direction: LinkDirection, _ error: LinkError?) {
+      guard state.value.told.insert(direction).inserted else { return }
+      let user = shared.withLockedValue { $0.user }
+      user?.ended(direction, error)
+      guard state.value.told.count == 2 else { return }
+      state.value.expiry?.cancel()
+      state.value.expiry = nil
+      let channel = state.value.channel
+      state.value.channel = nil
+      state.value.phase = .over
+      shared.withLockedValue { ($0.user, $0.pieces) = (nil, []) }
+      channel?.linkEnded()
+    }
+  }
+
+  extension SecureLink: LinkUser {
+    func received(_ bytes: [UInt8]) {
+      shared.withLockedValue { $0.unseenBytes += bytes.count }
+      executor.run { self.take(bytes) }
+    }
+
+    var hasRoom: Bool {
+      let (user, isFull) = shared.withLockedValue { shared in
+        let isFull = shared.unseenBytes > Self.unseenBytes
+        if isFull { shared.isHeldBack = true }
+        return (shared.user, isFull)
+      }
+      return !isFull && user?.hasRoom ?? true
+    }
+
+    private func take(_ bytes: [UInt8]) {
+      let wasHeldBack = shared.withLockedValue { shared in
+        shared.unseenBytes -= bytes.count
+        guard shared.isHeldBack, shared.unseenBytes <= Self.unseenBytes else { return false }
+        shared.isHeldBack = false
+        return true
+      }
+      if case .handshake(let received) = state.value.phase {
+        guard received + bytes.count <= Self.openingBytes else {
+          return fail(LinkError(.untrusted, "\(endpoint.address) sends more than a handshake has"))
+        }
+        state.value.phase = .handshake(received: received + bytes.count)
+      }
+      state.value.channel?.received(bytes)
+      if wasHeldBack { base.resumeReading() }
+    }
+
+    func ended(_ direction: LinkDirection, _ error: LinkError?) {
+      executor.run {
+        switch direction {
+        case .outbound: self.tell(.outbound, error)
+        case .inbound:
+          // An end that TLS has not announced may be anybody's.
+          self.tell(.inbound, error ?? self.unannouncedEnd)
+        }
+      }
+    }
+
+    private var unannouncedEnd: LinkError {
+      switch state.value.phase {
+      case .idle, .handshake, .introduction:
+        state.value.refusal
+          ?? LinkError(
+            .untrusted, "\(endpoint.address) ended the connection before the peers had met inside TLS")
+      case .open, .over: LinkError(.disconnected, "The connection to \(endpoint.address) was closed")
+      }
+    }
+  }
+
+  extension SecureLink: LinkChannelOwner {
+    func channelWrote(_ bytes: [UInt8]) { base.write([bytes]) }
+
+    func channelRead(_ bytes: [UInt8]) {
+      switch state.value.phase {
+      case .open: deliver(bytes)
+      case .introduction(let received):
+        let all = received + bytes
+        guard all.count >= Introduction.byteCount else {
+          state.value.phase = .introduction(received: all)
+          return
+        }
+        meet(Array(all[..<Introduction.byteCount]), all[Introduction.byteCount...])
+      case .idle, .handshake, .over: break
+      }
+    }
+
+    func channelEvent(_ event: Any) {
+      switch event {
+      case TLSUserEvent.handshakeCompleted(let negotiated): introduce(negotiated)
+      case ChannelEvent.inputClosed: tell(.inbound, nil)
+      default: break
+      }
+    }
+
+    func channelFailed(_ error: any Error) {
+      let isOpen = if case .open = state.value.phase { true } else { false }
+      if let refusal = state.value.refusal { return fail(refusal) }
+      fail(
+        isOpen
+          ? LinkError(.disconnected, "TLS with \(endpoint.address) broke: \(error)")
+          : LinkError(.untrusted, "\(endpoint.address) and this peer could not meet inside TLS: \(error)"))
+    }
+
+    func channelClosed(_ mode: CloseMode) { base.finishWriting() }
+  }
+#endif

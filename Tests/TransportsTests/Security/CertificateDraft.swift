@@ -1,0 +1,254 @@
+#if TLS
+  import Crypto
+  import Foundation
+  import SwiftASN1
+  import Testing
+  import X509
+
+  @testable import Transports
+
+  /// A certificate with everything in it that can be right or wrong.
+  struct CertificateDraft {
+    enum Key {
+      case p256(P256.Signing.PrivateKey)
+      case p384(P384.Signing.PrivateKey)
+      case ed25519(Curve25519.Signing.PrivateKey)
+
+      var publicKey: Certificate.PublicKey {
+        switch self {
+        case .p256(let key): .init(key.publicKey)
+        case .p384(let key): .init(key.publicKey)
+        case .ed25519(let key): .init(key.publicKey)
+        }
+      }
+
+      /// As TLS takes it.
+      var secret: [UInt8] {
+        switch self {
+        case .p256(let key): Array(key.derRepresentation)
+        case .p384(let key): Array(key.derRepresentation)
+        // PKCS #8 (RFC 8410).
+        case .ed25519(let key):
+          [0x30, 0x2E, 0x02, 0x01, 0, 0x30, 5, 6, 3, 0x2B, 0x65, 0x70, 4, 0x22, 4, 0x20]
+            + Array(key.rawRepresentation)
+        }
+      }
+    }
+
+    var key = Key.p256(P256.Signing.PrivateKey(compactRepresentable: false))
+    var statement: PeerExtension? = PeerExtension(
+      proof: .certificate, application: CertificateDraft.application, user: "ann")
+    var isStatementCritical = true
+    /// In place of the statement's own bytes.
+    var statementBytes: [UInt8]?
+    var validFrom = Date(timeIntervalSinceNow: -3_600)
+    var validUntil = Date(timeIntervalSinceNow: 86_400)
+    var constraints: BasicConstraints? = .notCertificateAuthority
+    var usage: KeyUsage? = KeyUsage(digitalSignature: true)
+    var purposes: [ExtendedKeyUsage.Usage]? = [.serverAuth, .clientAuth]
+    var others: [Certificate.Extension] = []
+    var algorithm = Certificate.SignatureAlgorithm.ecdsaWithSHA256
+    var version = Certificate.Version.v3
+    var issuerName = "dunlin"
+    var subjectName = "peer"
+
+    static let application = "the-application"
+
+    /// One of an authority between a peer and the application's.
+    static func intermediate() -> CertificateDraft {
+      var draft = CertificateDraft()
+      draft.constraints = .isCertificateAuthority(maxPathLength: 0)
+      draft.usage = KeyUsage(keyCertSign: true)
+      draft.purposes = nil
+      draft.statement?.user = nil
+      draft.subjectName = "between"
+      return draft
+    }
+
+    func signed(by issuer: Certificate.PrivateKey) throws -> Certificate {
+      var extensions: [Certificate.Extension] = []
+      if let constraints { extensions.append(try Certificate.Extension(constraints, critical: true)) }
+      if let usage { extensions.append(try Certificate.Extension(usage, critical: true)) }
+      if let purposes {
+        extensions.append(try Certificate.Extension(ExtendedKeyUsage(purposes), critical: false))
+      }
+      if let statement {
+        var made = try statement.asExtension()
+        if let statementBytes { made.value = statementBytes[...] }
+        made.critical = isStatementCritical
+        extensions.append(made)
+      }
+      return try Certificate(
+        version: version, serialNumber: Certificate.SerialNumber(), publicKey: key.publicKey,
+        notValidBefore: validFrom, notValidAfter: validUntil, issuer: try PeerAuthority.name(issuerName),
+        subject: try PeerAuthority.name(subjectName), signatureAlgorithm: algorithm,
+        extensions: try Certificate.Extensions(extensions + others), issuerPrivateKey: issuer)
+    }
+  }
+
+  extension Certificate {
+    /// Its bytes.
+    func bytes() throws -> [UInt8] {
+      var serializer = DER.Serializer()
+      try serializer.serialize(self)
+      return serializer.serializedBytes
+    }
+  }
+
+  /// What a peer that should be refused presents, with the private key that belongs to it.
+  struct WrongCertificate: Sendable, CustomTestStringConvertible {
+    let name: String
+    /// A part of the reason with which it is refused.
+    let reason: String
+    let make: @Sendable (PeerAuthority) throws -> (presented: [[UInt8]], secret: [UInt8])
+
+    var testDescription: String { name }
+
+    private init(
+      _ name: String, _ reason: String,
+      _ make: @escaping @Sendable (PeerAuthority) throws -> (presented: [[UInt8]], secret: [UInt8])
+    ) {
+      self.name = name
+      self.reason = reason
+      self.make = make
+    }
+
+    /// One certificate of the authority's with something changed.
+    private static func changed(
+      _ name: String, _ reason: String, _ change: @escaping @Sendable (inout CertificateDraft) -> Void
+    ) -> WrongCertificate {
+      WrongCertificate(name, reason) { authority in
+        var draft = CertificateDraft()
+        change(&draft)
+        return ([try draft.signed(by: .init(authority.key)).bytes()], draft.key.secret)
+      }
+    }
+
+    /// One with an authority between, which has something changed.
+    private static func between(
+      _ name: String, _ reason: String, _ change: @escaping @Sendable (inout CertificateDraft) -> Void
+    ) -> WrongCertificate {
+      WrongCertificate(name, reason) { authority in
+        var middle = CertificateDraft.intermediate()
+        change(&middle)
+        var leaf = CertificateDraft()
+        leaf.issuerName = middle.subjectName
+        guard case .p256(let key) = middle.key else { throw LinkError(.credentials, "no key") }
+        return (
+          [
+            try leaf.signed(by: .init(key)).bytes(), try middle.signed(by: .init(authority.key)).bytes(),
+          ], leaf.key.secret
+        )
+      }
+    }
+
+    private static func stranger() -> P256.Signing.PrivateKey {
+      P256.Signing.PrivateKey(compactRepresentable: false)
+    }
+
+    static let all: [WrongCertificate] = [
+      changed("ended", "is valid from") { $0.validUntil = Date(timeIntervalSinceNow: -60) },
+      changed("not begun", "is valid from") { $0.validFrom = Date(timeIntervalSinceNow: 600) },
+      changed("another application", "another application") { $0.statement?.application = "another" },
+      changed("an application's id with another case", "another application") {
+        $0.statement?.application = "The-Application"
+      },
+      changed("no statement", "none of a peer") { $0.statement = nil },
+      changed("a statement that is not critical", "cannot be read") { $0.isStatementCritical = false },
+      changed("a statement that is damaged", "cannot be read") { $0.statementBytes = [1, 2, 3] },
+      changed("a statement of nothing", "cannot be read") { $0.statementBytes = [] },
+      changed("a statement with more in it", "cannot be read") {
+        $0.statementBytes = [0x30, 0x0A, 2, 1, 1, 0x0C, 1, 0x61, 0x0C, 1, 0x62, 5, 0]
+      },
+      changed("a statement of an unknown kind", "cannot be read") {
+        $0.statementBytes = [0x30, 6, 2, 1, 9, 0x0C, 1, 0x61]
+      },
+      changed("a user too long", "cannot be read") {
+        $0.statement?.user = String(repeating: "u", count: 129)
+      },
+      changed("access rules", "restricts") { $0.statement?.rules = [1] },
+      changed("the proof of a shared key", "another kind of proof") { $0.statement?.proof = .sharedKey },
+      changed("a critical extension that is unknown", "") {
+        $0.others = [Certificate.Extension(oid: [1, 2, 3, 4], critical: true, value: [5, 0])]
+      },
+      changed("no purposes", "another purpose") { $0.purposes = nil },
+      changed("a server's purpose only", "another purpose") { $0.purposes = [.serverAuth] },
+      changed("a client's purpose only", "another purpose") { $0.purposes = [.clientAuth] },
+      changed("the purpose of signing code", "another purpose") { $0.purposes = [.codeSigning] },
+      changed("no usage", "another usage") { $0.usage = nil },
+      changed("the usage of agreeing on keys", "another usage") { $0.usage = KeyUsage(keyAgreement: true) },
+      changed("the usage of issuing", "another usage") {
+        $0.usage = KeyUsage(digitalSignature: true, keyCertSign: true)
+      },
+      changed("an authority", "") {
+        $0.constraints = .isCertificateAuthority(maxPathLength: nil)
+        $0.usage = KeyUsage(digitalSignature: true, keyCertSign: true)
+      },
+      changed("no word whether it is an authority", "authority") { $0.constraints = nil },
+      changed("a key of P-384", "another kind of key") { $0.key = .p384(P384.Signing.PrivateKey()) },
+      changed("a key of Ed25519", "another kind of key") {
+        $0.key = .ed25519(Curve25519.Signing.PrivateKey())
+      },
+      changed("a signature with SHA-384", "another kind of key") { $0.algorithm = .ecdsaWithSHA384 },
+      changed("the name of another issuer", "") { $0.issuerName = "somebody else" },
+      changed("more bytes than it may have", "more than") {
+        $0.others = [
+          Certificate.Extension(
+            oid: [1, 2, 3, 4], critical: false, value: [UInt8](repeating: 0, count: 900)[...])
+        ]
+      },
+      WrongCertificate("another authority of the same name", "") { _ in
+        let draft = CertificateDraft()
+        return ([try draft.signed(by: .init(stranger())).bytes()], draft.key.secret)
+      },
+      WrongCertificate("signed by itself", "") { _ in
+        var draft = CertificateDraft()
+        let key = stranger()
+        draft.key = .p256(key)
+        draft.subjectName = draft.issuerName
+        return ([try draft.signed(by: .init(key)).bytes()], draft.key.secret)
+      },
+      WrongCertificate("a signature with a bit changed", "") { authority in
+        let draft = CertificateDraft()
+        var bytes = try draft.signed(by: .init(authority.key)).bytes()
+        bytes[bytes.count - 3] ^= 1
+        return ([bytes], draft.key.secret)
+      },
+      WrongCertificate("a statement with a bit changed", "") { authority in
+        let draft = CertificateDraft()
+        var bytes = try draft.signed(by: .init(authority.key)).bytes()
+        let user = Array("ann".utf8)
+        let place = try #require(bytes.indices.first { bytes[$0...].starts(with: user) })
+        bytes[place] ^= 2
+        return ([bytes], draft.key.secret)
+      },
+      WrongCertificate("the authority's own", "") { authority in
+        ([try authority.trusted.certificate.bytes()], Array(authority.key.derRepresentation))
+      },
+      WrongCertificate("issued by another peer", "") { authority in
+        let (leaf, middle) = (CertificateDraft(), CertificateDraft())
+        guard case .p256(let key) = middle.key else { throw LinkError(.credentials, "no key") }
+        var named = leaf
+        named.issuerName = middle.subjectName
+        return (
+          [try named.signed(by: .init(key)).bytes(), try middle.signed(by: .init(authority.key)).bytes()],
+          named.key.secret
+        )
+      },
+      between("an authority between that has ended", "is valid from") {
+        $0.validUntil = Date(timeIntervalSinceNow: -60)
+      },
+      between("an authority between for another application", "another application") {
+        $0.statement?.application = "another"
+      },
+      between("an authority between without a statement", "another application") { $0.statement = nil },
+      between("an authority between that may not issue", "") { $0.usage = KeyUsage(digitalSignature: true) },
+      between("an authority between that is none", "") { $0.constraints = .notCertificateAuthority },
+      WrongCertificate("authorities between that are too many", "presents 4") { authority in
+        let leaf = try CertificateDraft().signed(by: .init(authority.key)).bytes()
+        let draft = CertificateDraft()
+        return ([try draft.signed(by: .init(authority.key)).bytes(), leaf, leaf, leaf], draft.key.secret)
+      },
+    ]
+  }
+#endif

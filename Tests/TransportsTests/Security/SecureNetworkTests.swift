@@ -1,0 +1,221 @@
+#if TLS
+  import CRDTCore
+  import DocStore
+  import Foundation
+  import NIOCore
+  import SyncProtocol
+  import Testing
+
+  @testable import Transports
+
+  @Suite(.timeLimit(.minutes(3))) struct SecureNetworkTests {
+    private static let sharedKey = (0..<32).map { UInt8($0) &* 11 | 0x81 }
+
+    private static func shared(_ key: DeviceKey) throws -> PeerCredentials {
+      try PeerCredentials(sharedKey: sharedKey, application: "test", key: key)
+    }
+
+    /// A peer whose site follows from its key, with what it proves itself with.
+    private func peer(
+      _ name: String, key: DeviceKey = DeviceKey(), twinOf original: TestPeer? = nil,
+      _ credentials: (DeviceKey) throws -> PeerCredentials? = shared
+    ) throws -> TestPeer {
+      var options = StoreOptions()
+      options.siteOfSalt = { (salt, _) throws(StoreError) in key.peerKey.site(salt: salt) }
+      let peer = try TestPeer(name, twinOf: original, storeOptions: options) { $0.requiresProof = true }
+      if let credentials = try credentials(key) { peer.network.prove(with: credentials) }
+      return peer
+    }
+
+    private func connect(_ dialing: TestPeer, _ listening: TestPeer) throws {
+      for peer in [dialing, listening] { peer.network.subscribe(to: try everything("things")) }
+      try listening.network.start()
+      let port = try #require(try listening.network.listen())
+      dialing.network.connect(host: "127.0.0.1", port: port)
+      try dialing.network.start()
+    }
+
+    @Test func `two peers with the shared key sync, and know each other's keys`() async throws {
+      let (leftKey, rightKey) = (DeviceKey(), DeviceKey())
+      let (left, right) = (try peer("left", key: leftKey), try peer("right", key: rightKey))
+      try await left.fill("things", 0..<3_000)
+      try connect(right, left)
+      try await right.wait(with: left) { try right.documents("things") == left.documents("things") }
+      try await right.set("things", 5, "name", .string("from the right"))
+      try await left.wait(with: right) { try right.documents("things") == left.documents("things") }
+      #expect(right.network.connections.map(\.identity?.key) == [leftKey.peerKey])
+      #expect(left.network.connections.map(\.identity?.key) == [rightKey.peerKey])
+      #expect(left.network.connections.map(\.identity?.proof) == [.sharedKey])
+      await left.end()
+      await right.end()
+    }
+
+    @Test func `peers with certificates sync, and know each other's users`() async throws {
+      let authority = try PeerAuthority(
+        application: "test", validity: Date(timeIntervalSinceNow: -100)..<Date(timeIntervalSinceNow: 1_000))
+      func certified(_ user: String) -> (DeviceKey) throws -> PeerCredentials {
+        { (key: DeviceKey) throws -> PeerCredentials in
+          let certificate = try authority.issue(
+            for: key.peerKey, user: user,
+            validity: Date(timeIntervalSinceNow: -10)..<Date(timeIntervalSinceNow: 900))
+          return try PeerCredentials(key: key, certificate: certificate, trusted: authority.trusted)
+        }
+      }
+      let (left, right) = (try peer("left", certified("ann")), try peer("right", certified("bob")))
+      try await left.fill("things", 0..<10)
+      try connect(right, left)
+      try await right.wait { try right.documents("things").count == 10 }
+      #expect(right.network.connections.map(\.identity?.user) == ["ann"])
+      #expect(left.network.connections.map(\.identity?.user) == ["bob"])
+      await left.end()
+      await right.end()
+    }
+
+    enum Stranger: CaseIterable { case otherKey, otherApplication, certificate, plain }
+
+    @Test(arguments: Stranger.allCases, [true, false])
+    func `who proves something else is not met, in either role`(_ stranger: Stranger, _ dials: Bool)
+      async throws
+    {
+      let member = try peer("member")
+      let other: TestPeer
+      switch stranger {
+      case .otherKey:
+        other = try peer("stranger") {
+          try PeerCredentials(sharedKey: Array(Self.sharedKey.reversed()), application: "test", key: $0)
+        }
+      case .otherApplication:
+        other = try peer("stranger") {
+          try PeerCredentials(sharedKey: Self.sharedKey, application: "other", key: $0)
+        }
+      case .certificate:
+        let validity = Date(timeIntervalSinceNow: -100)..<Date(timeIntervalSinceNow: 1_000)
+        let authority = try PeerAuthority(application: "test", validity: validity)
+        other = try peer("stranger") { key in
+          try PeerCredentials(
+            key: key, certificate: try authority.issue(for: key.peerKey, user: nil, validity: validity),
+            trusted: authority.trusted)
+        }
+      case .plain: other = try TestPeer("stranger")
+      }
+      try await member.fill("things", 0..<10)
+      try await other.fill("things", 10..<20)
+      let events = member.network.events()
+      if dials { try connect(other, member) } else { try connect(member, other) }
+      for await event in events {
+        if case .connected = event { Issue.record("They met") }
+        guard case .disconnected(let connection, let end) = event else { continue }
+        #expect(connection.peer == nil)
+        #expect(end.linkCode == .untrusted, "\(end)")
+        break
+      }
+      #expect(try member.documents("things").count == 10)
+      #expect(try other.documents("things").count == 10)
+      await member.end()
+      await other.end()
+    }
+
+    @Test func `a peer that cannot prove itself meets nobody`() async throws {
+      let peer = try peer("peer") { _ in nil }
+      try peer.network.start()
+      let (near, far) = MemoryLink.pair()
+      #expect(!peer.network.adopt(near, direction: .incoming))
+      #expect(await linkError { _ = try await far.receive() } != nil)
+      #expect(peer.network.connections.isEmpty)
+      await peer.end()
+    }
+
+    @Test func `of two processes with one key the second is told that it is a clone`() async throws {
+      let (hub, key) = (try peer("hub"), DeviceKey())
+      let first = try peer("first", key: key)
+      try await first.fill("things", 0..<5)
+      let second = try peer("second", key: key, twinOf: first)
+      let site = first.store.site
+      #expect(second.store.site == site)
+      try connect(first, hub)
+      try await hub.wait { try hub.documents("things").count == 5 }
+      let port = try #require(hub.network.listeningPorts.first)
+      let events = second.network.events()
+      second.network.connect(host: "127.0.0.1", port: port)
+      try second.network.start()
+      for await event in events {
+        guard case .disconnected(_, let end) = event else { continue }
+        #expect(end.sessionCode == .cloned, "\(end)")
+        break
+      }
+      // It becomes a site of its own, and is met as that.
+      try await hub.wait(forConnections: { Set($0.compactMap { $0.peer?.name }) == ["first", "second"] })
+      #expect(first.store.site == site)
+      #expect(second.store.site != site)
+      for peer in [first, second, hub] { await peer.end() }
+    }
+
+    @Test func `a handshake that stalls delays nobody else`() async throws {
+      let (hub, member) = (try peer("hub"), try peer("member"))
+      try await hub.fill("things", 0..<10)
+      try hub.network.start()
+      let port = try #require(try hub.network.listen())
+      var silent: [TCPLink] = []
+      for _ in 0..<20 {
+        let link = try await TCPConnector(host: "127.0.0.1", port: port).connect()
+        // The beginning of a record, and nothing more.
+        try await link.send([[0x16, 3, 1, 2, 0, 1]])
+        silent.append(link)
+      }
+      member.network.subscribe(to: try everything("things"))
+      member.network.connect(host: "127.0.0.1", port: port)
+      try member.network.start()
+      try await member.wait { try member.documents("things").count == 10 }
+      for link in silent { link.close(LinkError(.closed, "done")) }
+      await hub.end()
+      await member.end()
+    }
+
+    // MARK: - Beside another implementation
+
+    private static let openSSL = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/opt/homebrew/bin/openssl"]
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+
+    /// Runs OpenSSL to its end with an input that ends at once.
+    private static func run(_ arguments: [String]) async throws -> String {
+      let process = Process()
+      process.executableURL = URL(filePath: try #require(openSSL))
+      process.arguments = arguments
+      let output = Pipe()
+      process.standardInput = FileHandle.nullDevice
+      (process.standardOutput, process.standardError) = (output, output)
+      try process.run()
+      return await withCheckedContinuation { waiter in
+        DispatchQueue.global().async {
+          let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+          process.waitUntilExit()
+          waiter.resume(returning: text)
+        }
+      }
+    }
+
+    @Test(
+      .enabled(if: openSSL != nil, "skipped: there is no openssl"),
+      arguments: [
+        (["-tls1_2"], "alert protocol version"), (["-tls1_3"], "alert certificate required"),
+        (["-tls1_3", "-alpn", "h2"], "alert certificate required"),
+      ])
+    func `OpenSSL as a client gets in neither with TLS 1.2 nor without a certificate`(
+      _ options: [String], _ answer: String
+    ) async throws {
+      let hub = try peer("hub")
+      try hub.network.start()
+      let port = try #require(try hub.network.listen())
+      let events = hub.network.events()
+      let text = try await Self.run(["s_client", "-connect", "127.0.0.1:\(port)", "-ign_eof"] + options)
+      #expect(text.contains(answer), "\(text.suffix(600))")
+      for await event in events {
+        if case .connected = event { Issue.record("It got in") }
+        guard case .disconnected(_, let end) = event else { continue }
+        #expect(end.linkCode == .untrusted)
+        break
+      }
+      await hub.end()
+    }
+  }
+#endif

@@ -1,0 +1,13 @@
+# Sourced by tools that run a program of the package: builds it as it is measured and checked.
+# shellcheck shell=bash
+
+# Builds programs in the release form, all in one place, and prints the folder that they are in. They are built without TLS,
+# which takes minutes and which nothing needs that is looked at here.
+release_programs() {  # PRODUCT…
+  local root options product
+  root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+  options=(-c release --disable-default-traits --package-path "$root" --scratch-path "$root/.build/tools")
+  mkdir -p "$root/.build/tools"
+  for product in "$@"; do swift build "${options[@]}" --product "$product" 2>&1 | sed '/mktemp/d' >&2; done
+  swift build "${options[@]}" --show-bin-path
+}
