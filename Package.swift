@@ -51,8 +51,8 @@ let package = Package(
     .default(enabledTraits: ["TLS"]),
     .trait(
       name: "TLS",
-      description: "Encrypts links and has peers prove who they are; without it there is the development identity only."),
-    .trait(name: "Simulation", description: "Lets the simulator plant defects in a release build.")
+      description: "Encrypts links and has peers prove who they are, which all identities but one need."),
+    .trait(name: "Simulation", description: "Lets the simulator plant defects in a release build."),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),

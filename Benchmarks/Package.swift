@@ -25,8 +25,12 @@ let package = Package(
     .executable(name: "replication", targets: ["Replication"]),
     .executable(name: "store", targets: ["Store"]),
   ],
+  traits: [
+    .trait(name: "TLS", description: "Measures links with TLS, too, which takes minutes longer to build.")
+  ],
   dependencies: [
-    .package(name: "dunlin", path: "..", traits: []),
+    .package(
+      name: "dunlin", path: "..", traits: [.trait(name: "TLS", condition: .when(traits: ["TLS"]))]),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),

@@ -13,7 +13,16 @@ struct MeasureCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "measure", abstract: "Run the measurements.")
 
   enum Case: String, ExpressibleByArgument, CaseIterable {
-    case orders, flights, meeting, merge, crowd, narrow, latency, thresholds, slow, constrained
+    case orders, flights, meeting, merge, crowd, narrow, latency, thresholds, slow, constrained, secure
+
+    /// Those that run when none is named.
+    static var usual: [Case] {
+      #if TLS
+        allCases
+      #else
+        allCases.filter { $0 != .secure }
+      #endif
+    }
   }
 
   @Option(help: "Documents of the bulk cases.")
@@ -51,8 +60,19 @@ struct MeasureCommand: AsyncParsableCommand {
     let watches = [SIGINT, SIGTERM].map { Self.removeAndExit(scratch, on: $0) }
     defer { for watch in watches { watch.cancel() } }
     var report = Report()
-    for name in cases.isEmpty ? Case.allCases : cases { try await run(name, &report, in: scratch) }
+    for name in cases.isEmpty ? Case.usual : cases { try await run(name, &report, in: scratch) }
     print(json ? try report.json() : report.table)
+  }
+
+  private func runSecure(_ count: Int, _ report: inout Report, in scratch: URL) async throws {
+    #if TLS
+      let corpus = try Corpus.orders(count, in: scratch)
+      defer { try? FileManager.default.removeItem(atPath: corpus.path) }
+      try await SecureCase(corpus: corpus, commits: short ? 200 : 2_000, connections: short ? 10 : 100)
+        .run(&report, in: scratch)
+    #else
+      throw BenchmarkError("this build has no TLS; build with --traits TLS")
+    #endif
   }
 
   /// Leaves nothing behind when the user has had enough; the peers end when they hear nothing any more.
@@ -87,7 +107,7 @@ struct MeasureCommand: AsyncParsableCommand {
         BulkCase(
           corpus: try .flights(count, from: flights, in: scratch), field: "dep_delay",
           predicate: "origin == 'JFK' && dep_delay > 60", updates: updates)
-      case .meeting, .merge, .crowd, .narrow, .latency, .thresholds, .slow, .constrained: nil
+      case .meeting, .merge, .crowd, .narrow, .latency, .thresholds, .slow, .constrained, .secure: nil
       }
     for round in 1...(short || [.narrow, .slow, .constrained].contains(name) ? 1 : max(runs, 1)) {
       try? FileHandle.standardError.write(contentsOf: Data("\(name.rawValue), run \(round)\n".utf8))
@@ -101,6 +121,7 @@ struct MeasureCommand: AsyncParsableCommand {
       case .thresholds: try ThresholdCase(slow: false, includesLarge: true).run(&report, in: scratch)
       case .slow: try ThresholdCase(slow: true, includesLarge: !short).run(&report, in: scratch)
       case .constrained: try await ConstrainedCase(short: short).run(&report, in: scratch)
+      case .secure: try await runSecure(count, &report, in: scratch)
       }
     }
     for corpus in [bulk?.corpus, meeting?.corpus, merge?.corpus, crowd?.corpus] {

@@ -24,8 +24,10 @@ public struct StoreOptions: Sendable {
   public var now: @Sendable () -> UInt64
   /// Random bits for site, commit and document ids.
   public var random: @Sendable () -> UInt64
-  /// Makes the site of a new store, or of one that becomes another site for a reason, of 16 random bytes and a key that only this
-  /// device has; without it a site is random, and proves nothing. Called while the store is opened and on the thread that writes.
+  /// Makes a site of 16 random bytes and a key that only this device has; without it a site is random, and proves nothing.
+  ///
+  /// It is called for a new store, and for one that becomes another site for a reason: while the store is opened, and on the
+  /// thread that writes.
   public var siteOfSalt: (@Sendable (SiteSalt, IdentityChange.Reason?) throws(StoreError) -> SiteID)?
   /// Time that only goes forward, for ages and deadlines, counted from any moment.
   package var monotonic: @Sendable () -> Duration = StoreOptions.systemMonotonic

@@ -34,7 +34,7 @@ enum FileDamage {
 /// The format number in a store's file.
 enum Format {
   static func set(_ version: UInt32, at path: String) throws {
-    try FileDamage.replace(entry(4), by: entry(version), at: path)
+    try FileDamage.replace(entry(5), by: entry(version), at: path)
   }
 
   /// Key, value and check, as they lie side by side on the page.

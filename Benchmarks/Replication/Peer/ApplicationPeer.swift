@@ -12,13 +12,23 @@ final class ApplicationPeer: PeerService {
   private let database: Dunlin
   private let subscription = Mutex<DunlinSyncSubscription?>(nil)
 
-  init(path: String, name: String) throws {
+  init(path: String, name: String, isSecure: Bool = false) throws {
     var logger = Logger(label: name)
     logger.logLevel = .error
     database = try Dunlin(
-      path: path, identity: .unsafeDevelopment(appID: "benchmark"),
+      path: path, identity: try Self.identity(isSecure),
       configuration: DunlinConfiguration(peerName: name, logger: logger))
     try database.startSync()
+  }
+
+  private static func identity(_ isSecure: Bool) throws -> DunlinIdentity {
+    guard isSecure else { return .unsafeDevelopment(appID: "benchmark") }
+    #if TLS
+      let key = try DunlinSharedKey(Data(PeerProof.sharedKey).base64EncodedString())
+      return .sharedKey(appID: "benchmark", key: key)
+    #else
+      throw BenchmarkError("this build has no TLS")
+    #endif
   }
 
   func close() { try? database.close() }

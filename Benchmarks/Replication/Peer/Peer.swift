@@ -24,21 +24,28 @@ final class Peer: Sendable {
     let oversize = Mutex<[String]>([])
   }
 
-  init(path: String, name: String, level: Int? = nil) throws {
+  init(path: String, name: String, level: Int? = nil, isSecure: Bool = false) throws {
     var options = StoreOptions()
     options.log = { [notes] level, line in
       if level >= .warning { notes.warnings.withLock { $0.append(line) } }
     }
+    #if TLS
+      if isSecure { PeerProof.prepare(&options) }
+    #endif
     store = try Store.open(at: path, options: options)
     listener = store.onCommit { [arrivals] in arrivals.take($0) }
     var networkOptions = PeerNetwork.Options()
     networkOptions.logger.logLevel = .error
+    networkOptions.requiresProof = isSecure
     network = PeerNetwork(
       setup: SessionDriver.Setup(
         store: store, gate: SyncScopes(),
         configuration: SessionConfiguration(
           kind: .small, peerName: name, appID: "benchmark", compressionLevel: level)),
       options: networkOptions)
+    #if TLS
+      if isSecure { try PeerProof.prove(network) }
+    #endif
     try network.start()
     let events = network.events()
     watcher = Task { [notes] in

@@ -45,7 +45,9 @@ struct PeerCommand: AsyncParsableCommand {
       opened =
         switch kind {
         case .dunlin: try Peer(path: path, name: name, level: level)
+        case .secure: try Peer(path: path, name: name, level: level, isSecure: true)
         case .application: try ApplicationPeer(path: path, name: name)
+        case .secureApplication: try ApplicationPeer(path: path, name: name, isSecure: true)
         case .crowd: Crowd(path: path)
         case .raw: try RawPeer(path: path)
         }

@@ -11,8 +11,12 @@ protocol PeerService: AnyObject, Sendable {
 /// What a peer's process is.
 enum PeerKind: String, ExpressibleByArgument, CaseIterable {
   case dunlin
+  /// The same, which proves who it is.
+  case secure
   /// A database as an application has it.
   case application
+  /// The same, which proves who it is.
+  case secureApplication
   /// Many of them, each with a store of its own.
   case crowd
   /// LMDB, zlib and a socket, nothing else.

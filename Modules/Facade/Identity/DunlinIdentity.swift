@@ -29,6 +29,7 @@ public struct DunlinIdentity: Hashable, Sendable {
     /// - Parameters:
     ///   - appID: The application's id, 1 to 128 bytes.
     ///   - key: The same for all peers of the application; `dunlin key` makes one.
+    /// - Returns: The identity.
     public static func sharedKey(appID: String, key: DunlinSharedKey) -> DunlinIdentity {
       DunlinIdentity(appID: appID, proof: .sharedKey(key))
     }
@@ -42,6 +43,7 @@ public struct DunlinIdentity: Hashable, Sendable {
     ///   - appID: The application's id.
     ///   - authority: The authority's certificate, in its text form (PEM).
     ///   - certificate: This device's certificate, in its text form, and after it those between it and the authority's.
+    /// - Returns: The identity; what is wrong with the texts is told when the database is opened.
     public static func certificate(appID: String, authority: String, certificate: String) -> DunlinIdentity {
       DunlinIdentity(appID: appID, proof: .certificate(authority: authority, certificate: certificate))
     }

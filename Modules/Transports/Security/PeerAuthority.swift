@@ -72,6 +72,7 @@
     ///   - peerKey: The peer's key.
     ///   - user: The user that it stands for, 1 to 128 bytes; `nil` for none.
     ///   - validity: From when and until when it holds.
+    /// - Returns: The certificate.
     /// - Throws: `LinkError` with code `credentials`.
     public func issue(for peerKey: PeerKey, user: String?, validity: Range<Date>) throws(LinkError)
       -> PeerCertificate
@@ -113,10 +114,10 @@
       do {
         let parts = try PEMDocument.parseMultiple(pemString: pem)
         guard let secret = parts.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),
-          let public_ = parts.first(where: { $0.discriminator == "CERTIFICATE" })
+          let open = parts.first(where: { $0.discriminator == "CERTIFICATE" })
         else { throw LinkError(.credentials, "An authority's file has a private key and a certificate") }
         key = try P256.Signing.PrivateKey(pemRepresentation: secret.pemString)
-        trusted = try TrustedAuthority(Certificate(pemDocument: public_))
+        trusted = try TrustedAuthority(Certificate(pemDocument: open))
       } catch let error as LinkError {
         throw error
       } catch {

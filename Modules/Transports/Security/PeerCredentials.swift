@@ -102,6 +102,8 @@
     /// - Parameters:
     ///   - isDialing: Whether this end has made the connection.
     ///   - keyLog: Hears of the connection's secrets.
+    /// - Returns: The context.
+    /// - Throws: What the library does where it cannot use key or certificates.
     func context(isDialing: Bool, keyLog: @escaping @Sendable (String) -> Void) throws -> NIOSSLContext {
       let chain = try presented.map {
         NIOSSLCertificateSource.certificate(try NIOSSLCertificate(bytes: $0, format: .der))

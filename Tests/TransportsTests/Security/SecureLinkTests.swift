@@ -57,11 +57,11 @@
         validity: Date(timeIntervalSinceNow: -86_400)..<Date(timeIntervalSinceNow: 864_000))
     }
 
-    private func credentials(
-      _ user: String? = nil, until end: Date = Date(timeIntervalSinceNow: 3_600), key: DeviceKey = DeviceKey()
-    ) throws -> (PeerCredentials, DeviceKey) {
+    private func credentials(_ user: String? = nil) throws -> (PeerCredentials, DeviceKey) {
+      let key = DeviceKey()
       let certificate = try authority.issue(
-        for: key.peerKey, user: user, validity: Date(timeIntervalSinceNow: -60)..<end)
+        for: key.peerKey, user: user,
+        validity: Date(timeIntervalSinceNow: -60)..<Date(timeIntervalSinceNow: 3_600))
       return (try PeerCredentials(key: key, certificate: certificate, trusted: authority.trusted), key)
     }
 
@@ -282,7 +282,13 @@
     }
 
     @Test func `a certificate that ends, ends the link`() async throws {
-      let (short, key) = try credentials("ann", until: Date(timeIntervalSinceNow: 3))
+      let (key, end) = (DeviceKey(), Date(timeIntervalSinceNow: 100))
+      let certificate = try authority.issue(
+        for: key.peerKey, user: "ann", validity: Date(timeIntervalSinceNow: -60)..<end)
+      // A clock that stands still before the end, so that the handshake may take its time.
+      let short = try PeerCredentials(
+        key: key, certificate: certificate, trusted: authority.trusted,
+        now: { end.addingTimeInterval(-0.3) })
       let ends = pair(own(short, key), try own("bob"))
       ends.dialing.link.write([[1]])
       try await ends.listening.user.wait { $0.bytes == [1] }

@@ -4,6 +4,7 @@
   import Foundation
   import NIOCore
   import SyncProtocol
+  import TestKit
   import Testing
 
   @testable import Transports
@@ -156,7 +157,7 @@
       try hub.network.start()
       let port = try #require(try hub.network.listen())
       var silent: [TCPLink] = []
-      for _ in 0..<20 {
+      for _ in 0..<10 {
         let link = try await TCPConnector(host: "127.0.0.1", port: port).connect()
         // The beginning of a record, and nothing more.
         try await link.send([[0x16, 3, 1, 2, 0, 1]])
@@ -216,6 +217,43 @@
         break
       }
       await hub.end()
+    }
+
+    @Test(.enabled(if: openSSL != nil, "skipped: there is no openssl"), arguments: ["-tls1_2", "-tls1_3"])
+    func `OpenSSL as a server is not believed, neither with TLS 1.2 nor with its own certificate`(
+      _ version: String
+    ) async throws {
+      let directory = try TemporaryDirectory()
+      let other = try PeerAuthority(
+        application: "test", validity: Date(timeIntervalSinceNow: -100)..<Date(timeIntervalSinceNow: 1_000))
+      let file = directory.file("server.pem")
+      try Data(try other.pem.utf8).write(to: URL(filePath: file))
+      // A port that is free now, and most probably a moment later.
+      let trial = try await TCPListener.bind()
+      await trial.close()
+      let server = Process()
+      server.executableURL = URL(filePath: try #require(Self.openSSL))
+      server.arguments = [
+        "s_server", "-accept", "127.0.0.1:\(trial.port)", version, "-cert", file, "-key", file, "-alpn",
+        "dunlin/1",
+        "-quiet",
+      ]
+      server.standardInput = Pipe()
+      (server.standardOutput, server.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+      try server.run()
+      defer { server.terminate() }
+      let member = try peer("member")
+      let events = member.network.events()
+      member.network.connect(host: "127.0.0.1", port: trial.port)
+      try member.network.start()
+      for await event in events {
+        if case .connected = event { Issue.record("They met") }
+        // It may not listen yet at the first attempt.
+        guard case .disconnected(_, let end) = event else { continue }
+        #expect(end.linkCode == .untrusted, "\(end)")
+        break
+      }
+      await member.end()
     }
   }
 #endif
