@@ -67,6 +67,7 @@ final class Core: Sendable {
     observers = ObserverHub(engine: engine, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
+    options.tcp.webAuthority = configuration.webAuthority
     #if TLS
       options.requiresProof = device != nil
     #endif

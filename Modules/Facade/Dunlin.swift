@@ -66,6 +66,35 @@ public final class Dunlin: Sendable {
     _ = try translatingErrors { try core.network.listen(host: host, port: port) }
   }
 
+  /// Listens for WebSockets on a TCP address: at once while sync runs, else from `startSync()` on.
+  ///
+  /// The listener speaks plain HTTP. A web server or proxy before it adds the outer TLS of `wss://`; what peers say is encrypted inside
+  /// in any case, unless the identity is that for development.
+  /// - Parameters:
+  ///   - host: The name or address to listen on.
+  ///   - port: The port, 0 for any free one.
+  /// - Throws: As `listen(host:port:)`.
+  public func listenForWebSockets(host: String = "127.0.0.1", port: Int = 0) throws {
+    guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
+    _ = try translatingErrors { try core.network.listen(host: host, port: port, over: .webSocket) }
+  }
+
+  /// Connects to a WebSocket server, and again whenever the connection is lost, while sync runs.
+  ///
+  /// - Parameter url: `ws://host:port/path` or `wss://host:port/path`. For `wss` the server's certificate is verified like any web
+  ///   client does; that proves nothing about the peer, which proves itself inside.
+  /// - Throws: `unreachable` when it is no such address, or `wss` needs the package's trait `TLS`.
+  public func connect(url: String) throws {
+    core.network.connect(to: try translatingErrors { try WebSocketAddress(url) })
+  }
+
+  /// Ends the connection to a WebSocket server and makes it no more.
+  ///
+  /// - Throws: `unreachable` when it is no such address.
+  public func disconnect(url: String) throws {
+    core.network.disconnect(from: try translatingErrors { try WebSocketAddress(url) })
+  }
+
   /// Connects to a TCP address, and again whenever the connection is lost, while sync runs.
   public func connect(host: String, port: Int) { core.network.connect(host: host, port: port) }
 

@@ -1,6 +1,10 @@
 import NIOCore
 import NIOPosix
 
+#if TLS
+  import NIOSSL
+#endif
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -18,6 +22,7 @@ extension LinkError {
     case let error as IOError: self = Self.system(error.errnoCode, what)
     case let error as ChannelError: self = Self.channel(error, what)
     case is CancellationError: self = .cancelled
+    case let error where error.isOfTLS: self = LinkError(.untrusted, "\(what): \(error)")
     default: self = LinkError(.system, "\(what): \(error)")
     }
   }
@@ -52,5 +57,16 @@ extension LinkError {
       default: .system
       }
     return LinkError(code, "\(what): \(text)", underlying: number)
+  }
+}
+
+extension Error {
+  /// Whether it comes from TLS around the connection.
+  fileprivate var isOfTLS: Bool {
+    #if TLS
+      self is NIOSSLError || self is NIOSSLExtraError || self is BoringSSLError
+    #else
+      false
+    #endif
   }
 }

@@ -2,7 +2,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOPosix
 
-/// A link over one TCP connection.
+/// A link over one TCP connection, alone or inside a WebSocket.
 public final class TCPLink: AwaitedLink {
   public let endpoint: LinkEndpoint
 
@@ -17,16 +17,17 @@ public final class TCPLink: AwaitedLink {
   private let place: HalfOpenPlace?
 
   /// Puts the link's handler on a channel that is being made; must run on the channel's event loop.
-  init(_ channel: any Channel, options: TCPOptions, address: String? = nil, place: HalfOpenPlace? = nil)
-    throws
-  {
+  init(
+    _ channel: any Channel, kind: String = "tcp", options: TCPOptions, address: String? = nil,
+    place: HalfOpenPlace? = nil
+  ) throws {
     self.channel = channel
     self.place = place
     origin = ConnectionOrigin(channel.remoteAddress)
     // A channel reads again when somebody asks it to; the handler lets that through while there is room.
     inbound = BytePipe(bound: options.inboundBytes, onRoom: { channel.read() })
     outbound = BytePipe(bound: options.outboundBytes)
-    endpoint = LinkEndpoint(kind: "tcp", address: address ?? channel.peerName)
+    endpoint = LinkEndpoint(kind: kind, address: address ?? channel.peerName)
     let handler = TCPLinkHandler(
       inbound: inbound, outbound: outbound, counters: counters, name: endpoint.address)
     self.handler = NIOLoopBound(handler, eventLoop: channel.eventLoop)
@@ -116,6 +117,17 @@ extension TCPLink {
 enum TCP {
   /// The event loops of the whole process: links share threads, they do not own any.
   static var group: MultiThreadedEventLoopGroup { .singletonMultiThreadedEventLoopGroup }
+
+  /// What makes sockets that dial.
+  static func clientBootstrap(_ options: TCPOptions) -> ClientBootstrap {
+    ClientBootstrap(group: group)
+      .connectTimeout(TimeAmount(options.connectTimeout))
+      .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .channelOption(.socketOption(.so_keepalive), value: 1)
+      .channelOption(.allowRemoteHalfClosure, value: true)
+      .channelOption(.recvAllocator, value: receiveAllocator)
+      .channelOption(.writeBufferWaterMark, value: waterMark)
+  }
 
   /// Whether the event loops are known to run, or could start.
   private static let isReady = NIOLockedValueBox(false)

@@ -8,6 +8,14 @@ import NIOPosix
 /// connection beyond them is closed as soon as it arrives, so that a flood costs a socket for a moment and never memory.
 /// `Link.admitted` says that a link waits no more.
 public final class TCPListener: Sendable {
+  /// What carries the bytes of links over TCP.
+  public enum Carrier: Hashable, Sendable {
+    /// Nothing else.
+    case tcp
+    /// A WebSocket, which passes web proxies.
+    case webSocket
+  }
+
   /// The host that was asked for.
   public let host: String
   /// The port in use; the free one that was found where 0 was asked for.
@@ -23,17 +31,19 @@ public final class TCPListener: Sendable {
   /// - Parameters:
   ///   - host: The name or address to listen on: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
   ///   - port: The port, 0 for any free one.
+  ///   - carrier: What the links are carried by.
   ///   - options: The bounds of its links.
   ///   - limits: How many links may wait for their peer's hello.
   /// - Returns: The listener, with the port it got.
   /// - Throws: `portInUse`, `permissionDenied`, `unreachable` or `system`, naming host and port.
   public static func bind(
-    host: String = "127.0.0.1", port: Int = 0, options: TCPOptions = TCPOptions(),
+    host: String = "127.0.0.1", port: Int = 0, over carrier: Carrier = .tcp,
+    options: TCPOptions = TCPOptions(),
     limits: ConnectionLimits = ConnectionLimits()
   ) async throws(LinkError) -> TCPListener {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
-      let channel = try await begin(host, port, options, HalfOpenConnections(limits), arrivals).get()
+      let channel = try await begin(host, port, carrier, options, HalfOpenConnections(limits), arrivals).get()
       return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
@@ -45,16 +55,18 @@ public final class TCPListener: Sendable {
   /// - Parameters:
   ///   - host: The name or address to listen on.
   ///   - port: The port, 0 for any free one.
+  ///   - carrier: What the links are carried by.
   ///   - options: The bounds of its links.
   ///   - halfOpen: Where links count that wait for their peer's hello.
   /// - Returns: The listener, with the port it got.
   /// - Throws: As `bind`.
   package static func bindBlocking(
-    host: String = "127.0.0.1", port: Int = 0, options: TCPOptions, halfOpen: HalfOpenConnections
+    host: String = "127.0.0.1", port: Int = 0, over carrier: Carrier = .tcp, options: TCPOptions,
+    halfOpen: HalfOpenConnections
   ) throws(LinkError) -> TCPListener {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
-      let channel = try begin(host, port, options, halfOpen, arrivals).wait()
+      let channel = try begin(host, port, carrier, options, halfOpen, arrivals).wait()
       return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
@@ -62,7 +74,7 @@ public final class TCPListener: Sendable {
   }
 
   private static func begin(
-    _ host: String, _ port: Int, _ options: TCPOptions, _ halfOpen: HalfOpenConnections,
+    _ host: String, _ port: Int, _ carrier: Carrier, _ options: TCPOptions, _ halfOpen: HalfOpenConnections,
     _ arrivals: AsyncStream<TCPLink>.Continuation
   ) throws(LinkError) -> EventLoopFuture<any Channel> {
     guard (0...65_535).contains(port) else {
@@ -92,7 +104,10 @@ public final class TCPListener: Sendable {
             throw LinkError(.closed, "Too many connections")
           }
           channel.closeFuture.whenComplete { _ in place.end() }
-          arrivals.yield(try TCPLink(channel, options: options, place: place))
+          switch carrier {
+          case .tcp: arrivals.yield(try TCPLink(channel, options: options, place: place))
+          case .webSocket: try WebSocketUpgrade.begin(on: channel, options, place, arrivals)
+          }
         }
       }
       .bind(host: host, port: port)

@@ -5,10 +5,24 @@ import SyncProtocol
 
 /// What a network of peers knows, behind its lock.
 struct NetworkState {
-  /// Where to listen or to connect.
-  struct Address: Hashable, Sendable {
+  /// Where to listen.
+  struct ListeningAddress: Hashable, Sendable {
     let host: String
     let port: Int
+    let carrier: TCPListener.Carrier
+  }
+
+  /// Where to connect.
+  enum Address: Hashable, Sendable {
+    case tcp(host: String, port: Int)
+    case webSocket(WebSocketAddress)
+
+    func connector(_ options: TCPOptions) -> any LinkConnector {
+      switch self {
+      case .tcp(let host, let port): TCPConnector(host: host, port: port, options: options)
+      case .webSocket(let address): WebSocketConnector(address, options: options)
+      }
+    }
   }
 
   #if TLS
@@ -45,7 +59,7 @@ struct NetworkState {
   let limits: ConnectionLimits
   var knownPeers: KnownPeers
   var isRunning = false
-  var listening: [Address] = []
+  var listening: [ListeningAddress] = []
   var connecting: [Address] = []
   var subscriptions: [SubscriptionQuery] = []
   var listeners: [TCPListener] = []

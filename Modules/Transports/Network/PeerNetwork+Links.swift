@@ -28,7 +28,7 @@ extension PeerNetwork {
   ///
   /// - Returns: The port in use.
   @discardableResult
-  func open(_ address: NetworkState.Address) throws(LinkError) -> Int {
+  func open(_ address: NetworkState.ListeningAddress) throws(LinkError) -> Int {
     var tcp = options.tcp
     let course = DialingCourse()
     tcp.acceptFailed = { [logger = options.logger] error in
@@ -36,7 +36,7 @@ extension PeerNetwork {
       logger.log(level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again soon")
     }
     let listener = try TCPListener.bindBlocking(
-      host: address.host, port: address.port, options: tcp, halfOpen: halfOpen)
+      host: address.host, port: address.port, over: address.carrier, options: tcp, halfOpen: halfOpen)
     state.withLockedValue { $0.listeners.append(listener) }
     let accepting = spawn { network in
       for await link in listener.links { network.serve(link, .incoming) }
@@ -52,8 +52,7 @@ extension PeerNetwork {
   /// Keeps up a connection to an address until the task that it starts is cancelled.
   func dial(_ address: NetworkState.Address) {
     spawn(dialing: address) { network in
-      let connector = TCPConnector(
-        host: address.host, port: address.port, options: network.options.tcp)
+      let connector = address.connector(network.options.tcp)
       let course = DialingCourse()
       await connector.keepConnected(backoff: network.options.backoff, clock: network.setup.clock) {
         error, delay in

@@ -53,7 +53,7 @@ public final class PeerNetwork: Sendable {
   ///   nothing runs.
   public func start() throws(LinkError) {
     try TCP.checkDescriptors("Cannot begin to sync")
-    let addresses: [NetworkState.Address]? = state.withLockedValue { state in
+    let addresses: [NetworkState.ListeningAddress]? = state.withLockedValue { state in
       guard !state.isRunning else { return nil }
       state.isRunning = true
       return state.listening
@@ -99,11 +99,14 @@ public final class PeerNetwork: Sendable {
   /// - Parameters:
   ///   - host: The name or address: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
   ///   - port: The port, 0 for any free one.
+  ///   - carrier: What links are carried by there.
   /// - Returns: The port in use; `nil` before `start`.
   /// - Throws: `portInUse`, `permissionDenied`, `unreachable` or `system`, naming host and port.
   @discardableResult
-  public func listen(host: String = "127.0.0.1", port: Int = 0) throws(LinkError) -> Int? {
-    let address = NetworkState.Address(host: host, port: port)
+  public func listen(
+    host: String = "127.0.0.1", port: Int = 0, over carrier: TCPListener.Carrier = .tcp
+  ) throws(LinkError) -> Int? {
+    let address = NetworkState.ListeningAddress(host: host, port: port, carrier: carrier)
     let runs = state.withLockedValue { state in
       if !state.isRunning { state.listening.append(address) }
       return state.isRunning
@@ -118,8 +121,12 @@ public final class PeerNetwork: Sendable {
   public var listeningPorts: [Int] { state.withLockedValue { $0.listeners.map(\.port).sorted() } }
 
   /// Connects to an address, and again whenever the connection is lost; from `start` on when that is later.
-  public func connect(host: String, port: Int) {
-    let address = NetworkState.Address(host: host, port: port)
+  public func connect(host: String, port: Int) { connect(.tcp(host: host, port: port)) }
+
+  /// Connects to a WebSocket server, as to a TCP address.
+  public func connect(to address: WebSocketAddress) { connect(.webSocket(address)) }
+
+  private func connect(_ address: NetworkState.Address) {
     let dials = state.withLockedValue { state in
       guard !state.connecting.contains(address) else { return false }
       state.connecting.append(address)
@@ -129,8 +136,12 @@ public final class PeerNetwork: Sendable {
   }
 
   /// Forgets an address to connect to and ends the connection to it.
-  public func disconnect(host: String, port: Int) {
-    let address = NetworkState.Address(host: host, port: port)
+  public func disconnect(host: String, port: Int) { disconnect(.tcp(host: host, port: port)) }
+
+  /// Forgets a WebSocket server and ends the connection to it.
+  public func disconnect(from address: WebSocketAddress) { disconnect(.webSocket(address)) }
+
+  private func disconnect(_ address: NetworkState.Address) {
     let (task, drivers) = state.withLockedValue { state in
       state.connecting.removeAll { $0 == address }
       let task = state.dialers.removeValue(forKey: address).flatMap { state.tasks[$0] }

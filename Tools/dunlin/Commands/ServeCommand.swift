@@ -26,8 +26,14 @@ struct ServeCommand: AsyncParsableCommand {
       "Where to listen; port 0 is any free one, and an IPv6 address stands in brackets.",
       valueName: "host:port"))
   var listen: [Endpoint] = []
-  @Option(help: ArgumentHelp("A peer to stay connected to.", valueName: "host:port"))
-  var connect: [Endpoint] = []
+  @Option(
+    name: .customLong("listen-websocket"),
+    help: ArgumentHelp("Where to listen for WebSockets, behind a web proxy.", valueName: "host:port"))
+  var listenWebSocket: [Endpoint] = []
+  @Option(
+    help: ArgumentHelp(
+      "A peer to stay connected to: host:port, or ws:// or wss:// and more.", valueName: "address"))
+  var connect: [PeerAddress] = []
   @Option(help: ArgumentHelp("What to pull: a collection, or SELECT * FROM c WHERE …", valueName: "query"))
   var subscribe: [String] = []
   @Option(
@@ -67,7 +73,15 @@ struct ServeCommand: AsyncParsableCommand {
         let statement = query.contains(" ") ? query : "SELECT * FROM `\(query)`"
         subscriptions.append(try dunlin.sync.registerSubscription(query: statement))
       }
-      for endpoint in connect { dunlin.connect(host: endpoint.host, port: endpoint.port) }
+      for address in connect {
+        switch address {
+        case .tcp(let endpoint): dunlin.connect(host: endpoint.host, port: endpoint.port)
+        case .webSocket(let url): try dunlin.connect(url: url)
+        }
+      }
+      for endpoint in listenWebSocket {
+        try dunlin.listenForWebSockets(host: endpoint.host, port: endpoint.port)
+      }
       for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
       try dunlin.startSync()
     } catch {
@@ -113,6 +127,22 @@ struct Endpoint: ExpressibleByArgument {
     else { return nil }
     self.host = String(host)
     self.port = port
+  }
+}
+
+/// Where another peer is.
+enum PeerAddress: ExpressibleByArgument {
+  case tcp(Endpoint)
+  case webSocket(String)
+
+  init?(argument: String) {
+    if argument.contains("://") {
+      self = .webSocket(argument)
+    } else if let endpoint = Endpoint(argument: argument) {
+      self = .tcp(endpoint)
+    } else {
+      return nil
+    }
   }
 }
 

@@ -1,0 +1,29 @@
+import NIOConcurrencyHelpers
+import NIOCore
+
+/// The channels of one attempt to connect, so that it can be broken off; a name may have several addresses.
+final class ConnectionAttempt: Sendable {
+  private struct State {
+    var channels: [any Channel] = []
+    var isCancelled = false
+  }
+
+  private let state = NIOLockedValueBox(State())
+
+  func begin(on channel: any Channel) throws(LinkError) {
+    let isCancelled = state.withLockedValue { state in
+      state.channels.append(channel)
+      return state.isCancelled
+    }
+    if isCancelled { throw .cancelled }
+  }
+
+  /// Closes what there is, and what is still to come.
+  func cancel() {
+    let channels = state.withLockedValue { state in
+      state.isCancelled = true
+      return state.channels
+    }
+    for channel in channels { channel.close(promise: nil) }
+  }
+}

@@ -1,0 +1,202 @@
+import CRDTCore
+import Foundation
+import TestKit
+import Testing
+import Transports
+
+@Suite(.timeLimit(.minutes(3))) struct WebSocketTests {
+  /// Both ends of a connection over loopback, and what keeps them.
+  private func connected() async throws -> (client: TCPLink, server: TCPLink, listener: TCPListener) {
+    let listener = try await TCPListener.bind(over: .webSocket)
+    let address = try WebSocketAddress("ws://127.0.0.1:\(listener.port)/sync")
+    let client = try await WebSocketConnector(address).connect()
+    var links = listener.links.makeAsyncIterator()
+    let server = try #require(await links.next(isolation: #isolation))
+    return (client, server, listener)
+  }
+
+  @Test func `carries many megabytes both ways in order`() async throws {
+    let (client, server, listener) = try await connected()
+    let echo = Task {
+      while let bytes = try await server.receive() { try await server.send([bytes]) }
+      try await server.finish()
+    }
+    async let sending: Void = {
+      for start in stride(from: 0, to: 3_000_000, by: 100_000) {
+        try await client.send([pattern(40_000, from: start), pattern(60_000, from: start + 40_000)])
+      }
+      try await client.finish()
+    }()
+    let bytes = try await receive(.max, from: client)
+    try await sending
+    try await echo.value
+    #expect(bytes == pattern(3_000_000))
+    #expect(client.endpoint.kind == "ws" && server.endpoint.kind == "ws")
+    #expect(client.endpoint.address == "127.0.0.1:\(listener.port)/sync")
+    client.close(LinkError(.closed, "done"))
+    await client.closed()
+    await listener.close()
+  }
+
+  @Test func `a peer that closes is seen as gone`() async throws {
+    let (client, server, listener) = try await connected()
+    server.close(LinkError(.closed, "done"))
+    #expect(await linkError { while try await client.receive() != nil {} }?.code == .disconnected)
+    client.close(LinkError(.closed, "done"))
+    await client.closed()
+    await listener.close()
+  }
+
+  @Test func `a sender waits for a reader that lags`() async throws {
+    let (client, server, listener) = try await connected()
+    let sender = Task { for _ in 0..<400 { try await client.send([pattern(100_000)]) } }
+    var (last, quiet): (UInt64, Int) = (0, 0)
+    while quiet < 20 {
+      try await Task.sleep(for: .milliseconds(5))
+      quiet = client.statistics.sentBytes == last ? quiet + 1 : 0
+      last = client.statistics.sentBytes
+    }
+    #expect(last < 22_000_000)
+    #expect(try await receive(40_000_000, from: server).count == 40_000_000)
+    try await sender.value
+    client.close(LinkError(.closed, "done"))
+    await client.closed()
+    await listener.close()
+  }
+
+  @Test func `two peers sync over a WebSocket`() async throws {
+    let (left, right) = (try TestPeer("left"), try TestPeer("right"))
+    try await left.fill("things", 0..<2_000)
+    for peer in [left, right] { peer.network.subscribe(to: try everything("things")) }
+    try left.network.start()
+    let port = try #require(try left.network.listen(over: .webSocket))
+    right.network.connect(to: try WebSocketAddress("ws://127.0.0.1:\(port)"))
+    try right.network.start()
+    try await right.wait(with: left) { try right.documents("things") == left.documents("things") }
+    try await right.set("things", 5, "name", .string("from the right"))
+    try await left.wait(with: right) { try right.documents("things") == left.documents("things") }
+    #expect(right.network.connections.map(\.endpoint.kind) == ["ws"])
+    await left.end()
+    await right.end()
+  }
+
+  // MARK: - By hand
+
+  private static let upgrade = """
+    GET / HTTP/1.1\r
+    Host: test\r
+    Connection: Upgrade\r
+    Upgrade: websocket\r
+    Sec-WebSocket-Version: 13\r
+    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r
+    \r
+
+    """
+
+  /// A connection that says HTTP by hand.
+  private func raw(_ listener: TCPListener, _ request: String) async throws -> TCPLink {
+    let link = try await TCPConnector(host: "127.0.0.1", port: listener.port).connect()
+    try await link.send([Array(request.utf8)])
+    return link
+  }
+
+  /// Receives until what came ends like this.
+  private func text(from link: TCPLink, through end: String) async throws -> String {
+    var text = ""
+    while !text.contains(end), let bytes = try await link.receive() {
+      text += String(decoding: bytes, as: UTF8.self)
+    }
+    return text
+  }
+
+  /// A masked frame, with a mask of zeros.
+  private func frame(_ opcode: UInt8, _ payload: [UInt8], isFinal: Bool = true) -> [UInt8] {
+    let first = (isFinal ? 0x80 : 0) | opcode
+    let length: [UInt8] =
+      payload.count < 126
+      ? [0x80 | UInt8(payload.count)]
+      : payload.count < 65_536
+        ? [0x80 | 126, UInt8(payload.count >> 8), UInt8(payload.count & 255)]
+        : [0x80 | 127, 0, 0, 0, 0] + (0..<4).map { UInt8(truncatingIfNeeded: payload.count >> (24 - 8 * $0)) }
+    return [first] + length + [0, 0, 0, 0] + payload
+  }
+
+  @Test func `fragments, pings and what follows the request at once are understood`() async throws {
+    let listener = try await TCPListener.bind(over: .webSocket)
+    let link = try await raw(listener, Self.upgrade)
+    try await link.send([frame(2, [1, 2], isFinal: false), frame(9, [7]), frame(0, [3])])
+    var links = listener.links.makeAsyncIterator()
+    let server = try #require(await links.next(isolation: #isolation))
+    #expect(try await receive(3, from: server) == [1, 2, 3])
+    var bytes: [UInt8] = []
+    while bytes.count < 3 || !bytes.suffix(3).elementsEqual([0x8A, 1, 7]) {
+      bytes += try #require(try await link.receive())
+    }
+    // The frame for an end, with its code.
+    try await link.send([frame(8, [3, 0xE8])])
+    #expect(try await server.receive() == nil)
+    for link in [link, server] { link.close(LinkError(.closed, "done")) }
+    await listener.close()
+  }
+
+  @Test(arguments: ["a text", "a message too long", "no mask", "an end of TCP alone"])
+  func `what is wrong on a WebSocket ends the link with an error`(_ what: String) async throws {
+    let listener = try await TCPListener.bind(over: .webSocket)
+    let link = try await raw(listener, Self.upgrade)
+    var links = listener.links.makeAsyncIterator()
+    let server = try #require(await links.next(isolation: #isolation))
+    switch what {
+    case "a text": try await link.send([frame(1, Array("text".utf8))])
+    case "a message too long": try await link.send([Array(frame(2, pattern(65_537)).prefix(100))])
+    case "no mask": try await link.send([[0x8F, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]])
+    default: try await link.finish()
+    }
+    #expect(await linkError { while try await server.receive() != nil {} } != nil)
+    for link in [link, server] { link.close(LinkError(.closed, "done")) }
+    await listener.close()
+  }
+
+  @Test func `a request for something else is answered and closed`() async throws {
+    let listener = try await TCPListener.bind(over: .webSocket)
+    let link = try await raw(listener, "GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+    let answer = try await text(from: link, through: "\r\n\r\n")
+    #expect(answer.hasPrefix("HTTP/1.1 426"))
+    #expect(((try? await link.receive()) ?? nil) == nil)
+    link.close(LinkError(.closed, "done"))
+    await listener.close()
+  }
+
+  @Test func `a server that speaks no WebSocket is an error that names it`() async throws {
+    let listener = try await TCPListener.bind()
+    let serving = Task {
+      for await link in listener.links {
+        // What nobody has read would be lost with the answer.
+        _ = try? await link.receive()
+        try? await link.send([Array("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".utf8)])
+        while let bytes = try? await link.receive(), !bytes.isEmpty {}
+      }
+    }
+    let address = try WebSocketAddress("ws://127.0.0.1:\(listener.port)/there")
+    let error = await linkError { _ = try await WebSocketConnector(address).connect() }
+    #expect(error?.code == .refused)
+    #expect(error?.message.contains("ws://127.0.0.1:\(listener.port)/there") == true)
+    serving.cancel()
+    await listener.close()
+  }
+
+  @Test func `addresses are read`() throws {
+    let plain = try WebSocketAddress("ws://example.org")
+    #expect((plain.host, plain.port, plain.path, plain.isSecure) == ("example.org", 80, "/", false))
+    let secure = try WebSocketAddress("WSS://[::1]:8443/a/b?c=d")
+    #expect((secure.host, secure.port, secure.path, secure.isSecure) == ("::1", 8_443, "/a/b?c=d", true))
+    #expect(secure.description == "wss://[::1]:8443/a/b?c=d")
+    for text in [
+      "", "http://a", "ws://", "ws://:80", "ws://a:0", "ws://a:65536", "ws://a:b", "ws://u@a", "ws://a/#x",
+      "ws://a b",
+      "ws://a/\r\nX: y", "ws://[::1", "ws://[::1]x", "wss://ä",
+    ] {
+      let error = #expect(throws: LinkError.self) { try WebSocketAddress(text) }
+      #expect(error?.code == .unreachable, "\(text)")
+    }
+  }
+}
