@@ -29,8 +29,7 @@ public struct DunlinConfiguration: Sendable {
   public var peerMemoryBytes = 16 << 20
   /// The same for all peers together, half of it for each.
   public var allPeersMemoryBytes = 64 << 20
-  /// A file with the certificates (PEM) of those who may have issued the certificate of a `wss` server; `nil` goes by the
-  /// system's.
+  /// A file with the authorities (PEM) that a `wss` server's certificate is verified against; `nil` takes the system's.
   public var webAuthority: String?
   /// Keeps the device's private key; `nil` is a file in the database's directory.
   public var keyStore: (any DunlinKeyStore)?

@@ -6,8 +6,7 @@ public struct TCPOptions: Sendable {
   public var inboundBytes = 1 << 20
   /// Bytes that wait to be sent, above which a sender waits.
   public var outboundBytes = 512 << 10
-  /// A file with the certificates (PEM) of those who may have issued the certificate of a WebSocket server, in place of the
-  /// system's.
+  /// A file with the authorities (PEM) that a `wss` server's certificate is verified against; `nil` takes the system's.
   public var webAuthority: String?
   /// Hears of connections that could not be accepted, for want of file descriptors above all; the listener pauses then.
   public var acceptFailed: @Sendable (LinkError) -> Void = { _ in }

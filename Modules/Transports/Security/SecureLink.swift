@@ -19,14 +19,14 @@
       let instance: UInt64
       let site: SiteID
       let salt: SiteSalt
+      /// How often it is looked whether a certificate has ended: timers stand still while a device sleeps, and the clock may be set.
+      var expiryPause: Duration = .seconds(60)
     }
 
     /// Bytes that may come before the peer has introduced itself.
     private static let openingBytes = 64 << 10
     /// Bytes received that were not decrypted, above which the link is not read.
     private static let unseenBytes = 256 << 10
-    /// Later ends of certificates are not waited for.
-    private static let longestWait: Int64 = 30 * 86_400_000
 
     private enum Phase {
       case idle
@@ -208,16 +208,18 @@
       if !rest.isEmpty { deliver(Array(rest)) }
     }
 
-    /// Ends the link when one of the two certificates ends.
+    /// Ends the link when one of the two certificates has ended, by the wall clock of that moment.
     private func endWhenExpired(_ identity: PeerIdentity) {
       let now = Int64(own.credentials.check.now().timeIntervalSince1970 * 1_000)
       let ownEnd = own.credentials.validUntil
       let left = min(identity.validUntil, ownEnd) - now
-      guard left <= Self.longestWait else { return }
-      let whose = identity.validUntil <= ownEnd ? "The peer's certificate" : "This device's certificate"
-      state.value.expiry = loop.assumeIsolated().scheduleTask(in: .milliseconds(max(0, left))) {
-        [weak self] in
-        self?.fail(LinkError(.expired, "\(whose) has ended"))
+      guard left > 0 else {
+        let whose = identity.validUntil <= ownEnd ? "The peer's certificate" : "This device's certificate"
+        return fail(LinkError(.expired, "\(whose) has ended"))
+      }
+      let pause = min(TimeAmount.milliseconds(left), TimeAmount(own.expiryPause))
+      state.value.expiry = loop.assumeIsolated().scheduleTask(in: pause) { [weak self] in
+        self?.endWhenExpired(identity)
       }
     }
 

@@ -288,13 +288,19 @@
       )
       let certificate = try authority.issue(
         for: key.peerKey, user: "ann", validity: Date(timeIntervalSinceNow: -60)..<end)
-      // A clock that stands still before the end, so that the handshake may take its time.
+      // A clock that stands still until the handshake is over, and is long past the end then, as after a sleep.
+      let now = Mutex(end.addingTimeInterval(-100))
       let short = try PeerCredentials(
-        key: key, certificate: certificate, trusted: authority.trusted,
-        now: { end.addingTimeInterval(-0.3) })
-      let ends = pair(own(short, key), try own("bob"))
+        key: key, certificate: certificate, trusted: authority.trusted, now: { now.withLock { $0 } })
+      var ann = own(short, key)
+      ann.expiryPause = .milliseconds(20)
+      let ends = pair(ann, try own("bob"))
       ends.dialing.link.write([[1]])
       try await ends.listening.user.wait { $0.bytes == [1] }
+      try await Task.sleep(for: .milliseconds(100))
+      ends.dialing.link.write([[2]])
+      try await ends.listening.user.wait { $0.bytes == [1, 2] }
+      now.withLock { $0 = end.addingTimeInterval(1) }
       // Who notices first ends it for both.
       let reasons = [
         try await ends.listening.user.reason()?.code, try await ends.dialing.user.reason()?.code,

@@ -34,7 +34,7 @@ final class WebSocketBytesHandler: ChannelDuplexHandler {
       let bytes = frame.unmaskedData
       if bytes.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(bytes)) }
     case .ping:
-      // Who does not read its answers gets no more of them.
+      // A peer that does not read gets no more pongs, so that they do not pile up.
       guard context.channel.isWritable, !hasSentClose else { return }
       write(.pong, frame.unmaskedData, context, nil)
       context.flush()
