@@ -16,7 +16,7 @@ struct JobQueue {
   private(set) var open: (interaction: Interaction, since: Duration)?
   /// Whether a caller carries out its job itself, so that the writer's thread keeps still.
   private(set) var isLent = false
-  /// Whether commits are kept of which others were told, and which are let go of when nothing is to be done.
+  /// Whether the writer keeps its last commits, which it frees when it has no job.
   var keepsCommits = false
   var isClosing = false
   /// Whether the store ends as in a crash.

@@ -202,7 +202,7 @@ final class Writer: @unchecked Sendable {
     return true
   }
 
-  /// For how long nothing is to be done before the writer lets go of the commits that it keeps.
+  /// The writer frees its last commits after so long without a job.
   private static let rest = Duration.milliseconds(200)
 
   private enum Call { case job(Job), commitsKept, close }
@@ -226,7 +226,7 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// Lets go of the commits that others were told of last, unless somebody writes just now.
+  /// Frees the last commits, unless another thread writes just now.
   private func letGoOfTold() {
     guard queue.withLock({ $0.lend(to: .user) }) else { return }
     told.keep([])

@@ -15,7 +15,9 @@ public final class PeerNetwork: Sendable {
     public var tcp = TCPOptions()
     /// How many connections there may be, and whose.
     public var limits = ConnectionLimits()
-    /// Whether each peer must prove who it is. Then this network makes no connection before it has credentials of its own.
+    /// Whether each peer must prove who it is.
+    ///
+    /// Then this network makes no connection before it has credentials of its own.
     public var requiresProof = false
     /// The delays between attempts to connect.
     public var backoff = Backoff()
