@@ -93,9 +93,21 @@ extension Session {
     guard position < bytes.byteCount else { return }
     let isFirst = context.nextReceived == nil
     guard FrameCodec.beginsStream(bytes, at: position) == isFirst else {
-      let message = isFirst ? "The peer does not speak this protocol" : "a frame's length is zero"
+      let message =
+        isFirst ? Self.stranger(bytes, at: position) : "a frame's length is zero"
       throw SyncError(.malformed, message, offset: base + position)
     }
+  }
+
+  /// Why a peer is refused whose first byte does not begin a hello.
+  ///
+  /// Each record of TLS begins with a byte from 20 to 23.
+  private static func stranger(_ bytes: RawSpan, at position: Int) -> String {
+    var reader = ByteReader(bytes, offset: position)
+    let isTLS = (try? reader.readByte()).map { 20...23 ~= $0 } ?? false
+    return isTLS
+      ? "The peer speaks TLS, and this one does not: they have different kinds of identity"
+      : "The peer does not speak this protocol"
   }
 
   /// What can be wrong with a frame: its bytes, or what it means here.

@@ -367,8 +367,8 @@
       if let refusal = state.value.refusal { return fail(refusal) }
       fail(
         isOpen
-          ? LinkError(.disconnected, "TLS with \(endpoint.address) broke: \(error)")
-          : LinkError(.untrusted, "\(endpoint.address) and this peer could not meet inside TLS: \(error)"))
+          ? LinkError(.disconnected, "\(endpoint.address) \(TLSFailure.reason(error))")
+          : LinkError(.untrusted, "\(endpoint.address) \(TLSFailure.reason(error))"))
     }
 
     func channelClosed(_ mode: CloseMode) { base.finishWriting() }
