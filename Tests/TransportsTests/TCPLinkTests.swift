@@ -5,17 +5,23 @@ import Transports
 @Suite(.timeLimit(.minutes(5))) struct TCPLinkTests {
   /// Both ends of a connection over loopback, and what keeps them.
   private func connected(
-    _ options: TCPOptions = TCPOptions(), limits: ConnectionLimits = ConnectionLimits()
+    over carrier: TCPListener.Carrier = .tcp, _ options: TCPOptions = TCPOptions(),
+    limits: ConnectionLimits = ConnectionLimits()
   ) async throws -> (client: TCPLink, server: TCPLink, listener: TCPListener) {
-    let listener = try await TCPListener.bind(options: options, limits: limits)
-    let client = try await TCPConnector(host: "127.0.0.1", port: listener.port, options: options).connect()
+    let listener = try await TCPListener.bind(over: carrier, options: options, limits: limits)
+    let connector: any LinkConnector =
+      carrier == .tcp
+      ? TCPConnector(host: "127.0.0.1", port: listener.port, options: options)
+      : WebSocketConnector(try WebSocketAddress("ws://127.0.0.1:\(listener.port)/sync"), options: options)
+    let client = try await connector.connect()
     var links = listener.links.makeAsyncIterator()
     let server = try #require(await links.next(isolation: #isolation))
     return (client, server, listener)
   }
 
-  @Test func `carries many megabytes both ways in order`() async throws {
-    let (client, server, listener) = try await connected()
+  @Test(arguments: [TCPListener.Carrier.tcp, .webSocket])
+  func `carries many megabytes both ways in order`(_ carrier: TCPListener.Carrier) async throws {
+    let (client, server, listener) = try await connected(over: carrier)
     let echo = Task {
       while let bytes = try await server.receive() { try await server.send([bytes]) }
       try await server.finish()
@@ -39,13 +45,20 @@ import Transports
     #expect(client.endpoint.description == "tcp://127.0.0.1:\(listener.port)")
     #expect(server.endpoint.address.hasPrefix("127.0.0.1:"))
     await listener.close()
+    let (webClient, webServer, webListener) = try await connected(over: .webSocket)
+    #expect(webClient.endpoint.description == "ws://127.0.0.1:\(webListener.port)/sync")
+    #expect(webServer.endpoint.kind == "ws")
+    await webListener.close()
   }
 
-  @Test func `a sender waits for a reader that lags, with bounded memory`() async throws {
+  @Test(arguments: [TCPListener.Carrier.tcp, .webSocket])
+  func `a sender waits for a reader that lags, with bounded memory`(
+    _ carrier: TCPListener.Carrier
+  ) async throws {
     var options = TCPOptions()
     options.inboundBytes = 64 << 10
     options.outboundBytes = 64 << 10
-    let (client, server, listener) = try await connected(options)
+    let (client, server, listener) = try await connected(over: carrier, options)
     let piece = pattern(100_000)
     let sender = Task { for _ in 0..<400 { try await client.send([piece]) } }
     // Whatever the system's own buffers take, it is far less than all.

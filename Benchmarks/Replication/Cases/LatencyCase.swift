@@ -11,6 +11,18 @@ struct LatencyCase {
   }
 
   private func run(_ kind: PeerKind, _ name: String, _ report: inout Report, in directory: URL) throws {
+    let (fromCall, fromDurable) = try Self.measure(kind, commits, in: directory)
+    for (share, rank) in [(0.5, "p50"), (0.99, "p99")] {
+      let index = min(Int(Double(commits) * share), commits - 1)
+      report.add("\(name): call of write to observer, \(rank)", fromCall[index] / 1e9, .seconds)
+      report.add("\(name): return of write to observer, \(rank)", fromDurable[index] / 1e9, .seconds)
+    }
+  }
+
+  /// Nanoseconds until the other peer's observer sees each document, from the call of its write and from the return, sorted.
+  static func measure(
+    _ kind: PeerKind, _ commits: Int, in directory: URL
+  ) throws -> (fromCall: [Double], fromDurable: [Double]) {
     let pair = try Pair(kind, in: directory)
     try pair.sender.ask(.mark(collection: "ticks"))
     _ = try pair.pull("ticks", count: 1)
@@ -22,13 +34,10 @@ struct LatencyCase {
     guard !seen.times.contains(0) else {
       throw BenchmarkError("an update did not reach the observer by itself")
     }
-    let fromCall = zip(seen.times, sent.times).map { $0 - $1 }.sorted()
-    let fromDurable = zip(seen.times, sent.endTimes).map { $0 - $1 }.sorted()
-    for (share, rank) in [(0.5, "p50"), (0.99, "p99")] {
-      let index = min(Int(Double(commits) * share), commits - 1)
-      report.add("\(name): call of write to observer, \(rank)", fromCall[index] / 1e9, .seconds)
-      report.add("\(name): return of write to observer, \(rank)", fromDurable[index] / 1e9, .seconds)
-    }
     try pair.quit()
+    return (
+      zip(seen.times, sent.times).map { $0 - $1 }.sorted(),
+      zip(seen.times, sent.endTimes).map { $0 - $1 }.sorted()
+    )
   }
 }

@@ -26,29 +26,12 @@
       if let plain = seconds[false], let secure = seconds[true] {
         report.add("\(corpus.collection): rate with TLS by that without", plain / secure, .times)
       }
-      let plain = try latency(.application, in: directory)
-      let secure = try latency(.secureApplication, in: directory)
+      let plain = try LatencyCase.measure(.application, commits, in: directory).fromCall[commits / 2]
+      let secure = try LatencyCase.measure(.secureApplication, commits, in: directory).fromCall[commits / 2]
       report.add("latency, plain: call of write to observer, p50", plain / 1e9, .seconds)
       report.add("latency, TLS: call of write to observer, p50", secure / 1e9, .seconds)
       report.add("latency with TLS by that without, p50", secure / plain, .times)
       try await connect(&report, in: directory)
-    }
-
-    /// - Returns: Nanoseconds from the call of a write to the other peer's observer, the median.
-    private func latency(_ kind: PeerKind, in directory: URL) throws -> Double {
-      let pair = try Pair(kind, in: directory)
-      try pair.sender.ask(.mark(collection: "ticks"))
-      _ = try pair.pull("ticks", count: 1)
-      try pair.receiver.send(.observe(collection: "ticks", count: commits))
-      _ = try pair.receiver.reply()
-      let sent = try pair.sender.ask(
-        .commitOneByOne(collection: "ticks", count: commits, gapMilliseconds: 2))
-      let seen = try pair.receiver.reply()
-      guard !seen.times.contains(0) else {
-        throw BenchmarkError("an update did not reach the observer by itself")
-      }
-      try pair.quit()
-      return zip(seen.times, sent.times).map { $0 - $1 }.sorted()[commits / 2]
     }
 
     /// Connects to a peer of this process again and again, until both have met.

@@ -85,24 +85,13 @@
       static let configuration = CommandConfiguration(
         commandName: "issue", abstract: "Issue a certificate for a device's key.")
 
-      @Option(name: .customLong("ca"), help: ArgumentHelp("The authority's file.", valueName: "file"))
-      var authority: String
+      @OptionGroup var options: IssueOptions
       @Option(help: ArgumentHelp("The device's key, as dunlin key show prints it.", valueName: "digits"))
       var key: String
       @Option(help: "The user that the device stands for.")
       var user: String?
-      @Option(help: ArgumentHelp("For how long it holds, from now on.", valueName: "days"))
-      var days = 60
-      @Option(help: ArgumentHelp("Where to; standard output when not given.", valueName: "file"))
-      var out: String?
 
-      func validate() throws { try Validity.check(days) }
-
-      func run() throws {
-        let authority = try DunlinAuthority(text: try TextFile.read(authority))
-        let text = try authority.issue(deviceKey: key, user: user, validity: Validity.fromNow(days))
-        try TextFile.put(text, to: out, isSecret: false)
-      }
+      func run() throws { try options.issue(by: options.opened, for: key, user: user) }
     }
 
     struct Show: ParsableCommand {
@@ -127,28 +116,38 @@
         commandName: "renew", abstract: "Issue a certificate for the key and the user of another one.",
         discussion: "The former one holds until its end.")
 
-      @Option(name: .customLong("ca"), help: ArgumentHelp("The authority's file.", valueName: "file"))
-      var authority: String
-      @Option(help: ArgumentHelp("For how long it holds, from now on.", valueName: "days"))
-      var days = 60
-      @Option(help: ArgumentHelp("Where to; standard output when not given.", valueName: "file"))
-      var out: String?
+      @OptionGroup var options: IssueOptions
       @Argument(help: "The former certificate's file.")
       var file: String
 
-      func validate() throws { try Validity.check(days) }
-
       func run() throws {
-        let authority = try DunlinAuthority(text: try TextFile.read(authority))
+        let authority = try options.opened
         let former = try DunlinCertificate(text: try TextFile.read(file))
         guard former.appID == authority.appID else {
           throw ToolError(
             "\(file): the certificate is for \(former.appID), and the authority for \(authority.appID)")
         }
-        let text = try authority.issue(
-          deviceKey: former.deviceKey, user: former.user, validity: Validity.fromNow(days))
-        try TextFile.put(text, to: out, isSecret: false)
+        try options.issue(by: authority, for: former.deviceKey, user: former.user)
       }
+    }
+  }
+
+  /// What every certificate is issued with.
+  struct IssueOptions: ParsableArguments {
+    @Option(name: .customLong("ca"), help: ArgumentHelp("The authority's file.", valueName: "file"))
+    var authority: String
+    @Option(help: ArgumentHelp("For how long it holds, from now on.", valueName: "days"))
+    var days = 60
+    @Option(help: ArgumentHelp("Where to; standard output when not given.", valueName: "file"))
+    var out: String?
+
+    func validate() throws { try Validity.check(days) }
+
+    var opened: DunlinAuthority { get throws { try DunlinAuthority(text: try TextFile.read(authority)) } }
+
+    func issue(by authority: DunlinAuthority, for deviceKey: String, user: String?) throws {
+      let text = try authority.issue(deviceKey: deviceKey, user: user, validity: Validity.fromNow(days))
+      try TextFile.put(text, to: out, isSecret: false)
     }
   }
 
