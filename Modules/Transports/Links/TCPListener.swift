@@ -100,7 +100,9 @@ public final class TCPListener: Sendable {
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           // Those that count here bound the stream of arrivals.
-          guard let place = halfOpen.enter(from: ConnectionOrigin(channel.remoteAddress)) else {
+          let isProxy = carrier == .webSocket && ForwardedAddress.isProxy(channel, options)
+          let origin = isProxy ? nil : ConnectionOrigin(channel.remoteAddress)
+          guard let place = halfOpen.enter(from: origin) else {
             throw LinkError(.closed, "Too many connections")
           }
           channel.closeFuture.whenComplete { _ in place.end() }

@@ -6,11 +6,21 @@ import NIOConcurrencyHelpers
     /// Takes what this peer proves itself with in the connections that are made from now on; those that there are stay.
     public func prove(with credentials: PeerCredentials) {
       state.withLockedValue { $0.credentials = credentials }
+      gatherPresence()
     }
   }
 #endif
 
 extension PeerNetwork {
+  /// Who this peer proves to be; `nil` where it proves nothing.
+  public var ownIdentity: PeerIdentity? {
+    #if TLS
+      state.withLockedValue { $0.credentials?.identity }
+    #else
+      nil
+    #endif
+  }
+
   /// The link that a session runs over: one inside whose bytes both ends prove who they are, where this peer has credentials.
   ///
   /// - Returns: `nil` where they must prove that, and this peer cannot.

@@ -13,10 +13,12 @@
     /// Its certificates as it shows them, its own first.
     let presented: [[UInt8]]
     /// The private key of the first.
-    private let secret: [UInt8]
+    let secret: [UInt8]
     /// Until when that holds, in milliseconds since 1970.
     let validUntil: Int64
     let check: CertificateCheck
+    /// Who the peer is to others.
+    let identity: PeerIdentity?
 
     /// Collects what belongs together.
     ///
@@ -66,18 +68,23 @@
       self.init(
         application: trusted.application, presented: presented, secret: Array(key.key.derRepresentation),
         validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000),
-        check: CertificateCheck(trusted: trusted, now: { max(now(), start) }))
+        check: CertificateCheck(trusted: trusted, now: { max(now(), start) }),
+        identity: PeerIdentity(
+          key: key.peerKey, proof: certificate.proof, user: certificate.user,
+          validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000)))
     }
 
     /// Takes whatever a peer shows, right or wrong.
     init(
-      application: String, presented: [[UInt8]], secret: [UInt8], validUntil: Int64, check: CertificateCheck
+      application: String, presented: [[UInt8]], secret: [UInt8], validUntil: Int64, check: CertificateCheck,
+      identity: PeerIdentity? = nil
     ) {
       self.application = application
       self.presented = presented
       self.secret = secret
       self.validUntil = validUntil
       self.check = check
+      self.identity = identity
     }
 
     /// What follows from an application's shared key, which makes everybody who knows it a member.
