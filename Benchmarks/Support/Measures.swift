@@ -37,6 +37,18 @@ package enum Measures {
   /// Resident memory now that no file backs.
   package static var anonymousBytes: Double { statusBytes("RssAnon") ?? 0 }
 
+  /// The same once the allocator has given back what it keeps for nobody.
+  package static var heldBytes: Double {
+    #if os(Linux)
+      if let symbol = dlsym(nil, "malloc_trim") {
+        // SAFETY: glibc declares it so.
+        let trim = unsafeBitCast(symbol, to: (@convention(c) (Int) -> Int32).self)
+        _ = trim(0)
+      }
+    #endif
+    return anonymousBytes
+  }
+
   /// Bytes of the disk that the files in a directory take.
   package static func fileBytes(below path: String) -> Int {
     let files = FileManager.default.enumerator(atPath: path)

@@ -29,6 +29,33 @@ import Testing
     }
   }
 
+  @Test(arguments: 1...20 as ClosedRange<UInt64>)
+  func `a session that rests now and then goes on with the same stream`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let (packer, unpacker) = (Packer(level: 6, isLocal: false), Unpacker())
+    for _ in 0..<40 {
+      if random.oneIn(3) { try packer.rest() }
+      let plain = Self.piece(&random)
+      let frame = try packer.fragment(plain.span.bytes, rate: nil, for: .other).frame
+      let bounds = try #require(try FrameCodec.bounds(in: frame.span.bytes, at: 0))
+      var reader = ByteReader(frame.span.bytes.extracting(bounds.payload))
+      let head = try FragmentHead(from: &reader)
+      let content = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
+      var unpacked: [UInt8] = []
+      try unpacker.expand(head, content, into: &unpacked)
+      #expect(unpacked == plain, "seed \(seed)")
+    }
+  }
+
+  @Test func `what went out before a rest still helps`() throws {
+    let text = Array((0..<300).map { "field-\($0 * 7_919 % 1_000) " }.joined().utf8)
+    let packer = Packer(level: 6, isLocal: false)
+    let first = try packer.fragment(text.span.bytes, rate: nil, for: .other).packedBytes
+    try packer.rest()
+    try packer.rest()
+    #expect(try packer.fragment(text.span.bytes, rate: nil, for: .other).packedBytes * 10 < first)
+  }
+
   @Test func `only what is little but ids is packed without a search, and only where packing is quick`()
     throws
   {

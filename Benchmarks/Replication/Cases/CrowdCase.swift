@@ -17,7 +17,7 @@ struct CrowdCase {
     let hub = try PeerProcess(.dunlin, path: directory.appendingPathComponent("hub").path, name: "hub")
     let name = corpus.collection
     try hub.ask(.load(path: corpus.path, collection: name, batch: 1_000))
-    let port = Int(try hub.ask(.listen).figure("port"))
+    let port = Int(try hub.ask(.listen(webSocket: false)).figure("port"))
     let before = try hub.ask(.state(collection: name))
     let crowds = try (0..<Self.processes).map { number in
       try PeerProcess(.crowd, path: directory.appendingPathComponent("crowd-\(number)").path, name: "crowd")

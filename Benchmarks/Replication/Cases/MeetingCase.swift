@@ -12,8 +12,8 @@ struct MeetingCase {
   func run(_ report: inout Report, in directory: URL) throws {
     let pair = try Pair(in: directory)
     try pair.sender.ask(.load(path: corpus.path, collection: name, batch: 1_000))
-    let port = Int(try pair.sender.ask(.listen).figure("port"))
-    _ = try pair.receiver.ask(.pull(collection: name, port: port, slow: false, count: corpus.documents))
+    let port = Int(try pair.sender.ask(.listen(webSocket: false)).figure("port"))
+    _ = try pair.receiver.ask(.pull(collection: name, port: port, route: .tcp, count: corpus.documents))
     try pair.receiver.ask(.part(port: port))
     // The first time settles what the pull left open.
     for round in 0...1 {
@@ -63,7 +63,7 @@ struct MeetingCase {
   private func restore(_ pair: Pair, differing: Int, _ report: inout Report) throws {
     let restored = try pair.restoredSender("restored-\(differing)")
     if differing > 0 { try update(restored, "amount", differing) }
-    let port = Int(try restored.ask(.listen).figure("port"))
+    let port = Int(try restored.ask(.listen(webSocket: false)).figure("port"))
     let meeting = try pair.receiver.ask(.meet(port: port))
     let words = differing > 0 ? "one document differs" : "in sync"
     try add(meeting, "meeting a restored peer, \(words)", &report)

@@ -11,8 +11,8 @@ struct MergeCase {
     let pair = try Pair(in: directory)
     try pair.sender.ask(.load(path: corpus.path, collection: name, batch: 1_000))
     try pair.sender.ask(.subscribe(collection: name))
-    let port = Int(try pair.sender.ask(.listen).figure("port"))
-    _ = try pair.receiver.ask(.pull(collection: name, port: port, slow: false, count: corpus.documents))
+    let port = Int(try pair.sender.ask(.listen(webSocket: false)).figure("port"))
+    _ = try pair.receiver.ask(.pull(collection: name, port: port, route: .tcp, count: corpus.documents))
     try pair.receiver.ask(.part(port: port))
     for _ in 0...1 {
       // Settles what the pull left open.
@@ -25,7 +25,7 @@ struct MergeCase {
     // One that goes on from a copy of its store is compared with: no cursor holds.
     let restored = try pair.restoredSender("restored")
     try restored.ask(.subscribe(collection: name))
-    let other = Int(try restored.ask(.listen).figure("port"))
+    let other = Int(try restored.ask(.listen(webSocket: false)).figure("port"))
     try merge(restored, pair.receiver, other, "\(words), compared", &report)
     try restored.quit()
     try pair.quit()

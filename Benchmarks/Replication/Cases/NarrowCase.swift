@@ -50,7 +50,7 @@ struct NarrowCase {
       hub.network.subscribe(to: [try SubscriptionQuery(dql: NarrowCase.all)])
       guard let port = try hub.network.listen() else { throw BenchmarkError("the hub does not listen") }
       self.port = port
-      try await source.connect(port: port, slow: false)
+      try await source.connect(port: port, route: .tcp)
     }
 
     func addDevices(_ count: Int) async throws {
@@ -59,7 +59,7 @@ struct NarrowCase {
           path: directory.appendingPathComponent("device-\(number)").path, name: "device \(number)")
         device.network.subscribe(to: [try SubscriptionQuery(dql: NarrowCase.few)])
         devices.append(device)
-        try await device.connect(port: port, slow: false)
+        try await device.connect(port: port, route: .tcp)
       }
     }
 

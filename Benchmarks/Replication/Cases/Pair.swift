@@ -20,9 +20,9 @@ final class Pair {
   deinit { try? FileManager.default.removeItem(at: directory) }
 
   /// Connects the receiver to the sender and waits until `count` documents are there.
-  func pull(_ collection: String, count: Int, slow: Bool = false) throws -> Reply {
-    let port = Int(try sender.ask(.listen).figure("port"))
-    return try receiver.ask(.pull(collection: collection, port: port, slow: slow, count: count))
+  func pull(_ collection: String, count: Int, over route: Route = .tcp) throws -> Reply {
+    let port = Int(try sender.ask(.listen(webSocket: route == .webSocket)).figure("port"))
+    return try receiver.ask(.pull(collection: collection, port: port, route: route, count: count))
   }
 
   /// A peer on a copy of the sender's store, which takes it for a restored one.

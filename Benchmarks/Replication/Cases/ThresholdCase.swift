@@ -14,7 +14,7 @@ struct ThresholdCase {
     let link = slow ? "20 KB/s link" : "TCP"
     let pair = try Pair(in: directory)
     try pair.sender.ask(.mark(collection: "large"))
-    _ = try pair.pull("large", count: 1, slow: slow)
+    _ = try pair.pull("large", count: 1, over: slow ? .slow : .tcp)
     var arrivals = 1
     let sizes = [Self.soft, Self.soft + 1] + (includesLarge ? [Self.hard] : []) + [Self.hard + 1]
     for size in sizes {

@@ -7,9 +7,13 @@ import Transports
 /// Many peers in one process, each with a store and a network of its own.
 final class Crowd: PeerService {
   private let path: String
+  private let isSecure: Bool
   private let peers = Mutex<[Peer]>([])
 
-  init(path: String) { self.path = path }
+  init(path: String, isSecure: Bool = false) {
+    self.path = path
+    self.isSecure = isSecure
+  }
 
   func close() async {
     for peer in peers.withLock({ $0 }) { await peer.close() }
@@ -38,11 +42,11 @@ final class Crowd: PeerService {
   /// - Returns: When the last of them held all.
   private func join(_ count: Int, _ collection: String, _ port: Int, _ documents: Int) async throws -> Double
   {
-    let joined = try (0..<count).map { try Peer(path: "\(path)-\($0)", name: "peer") }
+    let joined = try (0..<count).map { try Peer(path: "\(path)-\($0)", name: "peer", isSecure: isSecure) }
     peers.withLock { $0 = joined }
     for peer in joined {
       peer.network.subscribe(to: [try SubscriptionQuery(dql: "SELECT * FROM \(collection)")])
-      try await peer.connect(port: port, slow: false)
+      try await peer.connect(port: port, route: .tcp)
     }
     var last = 0.0
     for peer in joined {

@@ -4,13 +4,12 @@ import BenchmarkSupport
 enum Request: Codable, Sendable {
   /// Opens a store; `level` is zlib's, `nil` what the library chooses.
   case open(path: String, name: String, level: Int?)
-  case listen
+  case listen(webSocket: Bool)
   /// Imports JSON Lines in batches of `batch`.
   case load(path: String, collection: String, batch: Int)
   /// Subscribes, connects and waits until `count` documents have come.
   ///
-  /// A slow link is that of `LinkProfile.constrained`.
-  case pull(collection: String, port: Int, slow: Bool, count: Int)
+  case pull(collection: String, port: Int, route: Route, count: Int)
   /// Pulls all of a collection from every peer, without a connection of its own.
   case subscribe(collection: String)
   /// Opens so many peers in one process, which subscribe, connect and wait until each holds so many documents.
@@ -34,6 +33,14 @@ enum Request: Codable, Sendable {
   /// Documents, digest, bytes moved, memory, warnings.
   case state(collection: String)
   case quit
+}
+
+/// What carries the connection of two peers.
+enum Route: String, Codable, Sendable {
+  case tcp
+  case webSocket
+  /// A link as `LinkProfile.constrained` has it.
+  case slow
 }
 
 /// What a peer's process answers.

@@ -10,12 +10,13 @@ extension Peer: PeerService {
     switch request {
     case .open, .quit: break
     case .join: throw BenchmarkError("a single peer cannot be many")
-    case .listen: reply.figures["port"] = Double(try network.listen() ?? 0)
+    case .listen(let isWebSocket):
+      reply.figures["port"] = Double(try network.listen(over: isWebSocket ? .webSocket : .tcp) ?? 0)
     case .load(let path, let collection, let batch):
       reply.figures["documents"] = Double(try await load(path, into: collection, batch: batch))
-    case .pull(let collection, let port, let slow, let count):
+    case .pull(let collection, let port, let route, let count):
       network.subscribe(to: [try SubscriptionQuery(dql: "SELECT * FROM \(collection)")])
-      try await connect(port: port, slow: slow)
+      try await connect(port: port, route: route)
       let end = try await arrivals.wait(for: count, in: collection, deadline: .seconds(600))
       reply.figures["pullSeconds"] = (end - start) / 1e9
       let first = arrivals.time(of: min(100, count), in: collection) ?? end

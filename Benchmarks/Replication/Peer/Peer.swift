@@ -65,10 +65,14 @@ final class Peer: Sendable {
   }
 
   /// Connects to a peer on this machine.
-  func connect(port: Int, slow: Bool) async throws {
-    guard slow else { return network.connect(host: "127.0.0.1", port: port) }
-    let link = try await TCPConnector(host: "127.0.0.1", port: port).connect()
-    network.adopt(ThrottledLink(link, profile: .constrained), direction: .outgoing)
+  func connect(port: Int, route: Route) async throws {
+    switch route {
+    case .tcp: network.connect(host: "127.0.0.1", port: port)
+    case .webSocket: network.connect(to: try WebSocketAddress("ws://127.0.0.1:\(port)"))
+    case .slow:
+      let link = try await TCPConnector(host: "127.0.0.1", port: port).connect()
+      network.adopt(ThrottledLink(link, profile: .constrained), direction: .outgoing)
+    }
   }
 
   /// Where the peer stands, and what it has moved.
@@ -94,7 +98,7 @@ final class Peer: Sendable {
       "plainBytesSent": Double(statistics.plainBytesSent),
       "documentsSent": Double(statistics.documentsSent), "roundTrips": Double(statistics.roundTrips),
       "cpuSeconds": Measures.cpuSeconds, "peakResidentBytes": Measures.peakResidentBytes,
-      "anonymousBytes": Measures.anonymousBytes,
+      "anonymousBytes": Measures.anonymousBytes, "heldBytes": Measures.heldBytes,
       "fileBytes": Double(Measures.fileBytes(below: store.path)),
       "changes": Double(arrivals.changes(in: collection)),
       "warnings": Double(notes.warnings.withLock { $0.count }),

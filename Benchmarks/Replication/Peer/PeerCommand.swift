@@ -49,6 +49,7 @@ struct PeerCommand: AsyncParsableCommand {
         case .application: try ApplicationPeer(path: path, name: name)
         case .secureApplication: try ApplicationPeer(path: path, name: name, isSecure: true)
         case .crowd: Crowd(path: path)
+        case .secureCrowd: Crowd(path: path, isSecure: true)
         case .raw: try RawPeer(path: path)
         }
       return Reply()

@@ -19,6 +19,8 @@ enum PeerKind: String, ExpressibleByArgument, CaseIterable {
   case secureApplication
   /// Many of them, each with a store of its own.
   case crowd
+  /// The same, which prove who they are.
+  case secureCrowd
   /// LMDB, zlib and a socket, nothing else.
   case raw
 }

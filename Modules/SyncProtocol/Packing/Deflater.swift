@@ -11,8 +11,11 @@ final class Deflater {
 
   /// Makes a compressor.
   ///
+  /// - Parameters:
+  ///   - level: How hard it tries, 1 to 9.
+  ///   - window: The last bytes of the stream that it goes on with, as ``window(limit:)`` of another one gave them.
   /// - Throws: `storage` when zlib gets no memory or is of another version than the headers.
-  init(level: Int) throws(SyncError) {
+  init(level: Int, after window: [UInt8] = []) throws(SyncError) {
     self.level = level
     unsafe stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
@@ -24,6 +27,31 @@ final class Deflater {
       unsafe stream.deallocate()
       throw SyncError(.storage, "zlib cannot be set up (\(rc))")
     }
+    try learn(window.span.bytes)
+  }
+
+  /// The last plain bytes of the stream, at most so many: another compressor that goes on from them makes bytes that the other
+  /// end's window fits.
+  func window(limit: Int) throws(SyncError) -> [UInt8] {
+    var failure: Int32 = Z_OK
+    let window = unsafe [UInt8](unsafeUninitializedCapacity: 1 << MAX_WBITS) { output, count in
+      // SAFETY: zlib writes at most its window, which is what `output` has room for.
+      var length: UInt32 = 0
+      failure = unsafe deflateGetDictionary(stream, output.baseAddress, &length)
+      count = Int(length)
+    }
+    guard failure == Z_OK else { throw SyncError(.storage, "zlib does not tell its window (\(failure))") }
+    return Array(window.suffix(limit))
+  }
+
+  private func learn(_ dictionary: RawSpan) throws(SyncError) {
+    guard dictionary.byteCount > 0 else { return }
+    // SAFETY: zlib copies the dictionary during the call.
+    let rc = unsafe dictionary.withUnsafeBytes { bytes in
+      unsafe deflateSetDictionary(
+        stream, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count))
+    }
+    guard rc == Z_OK else { throw SyncError(.storage, "zlib refuses a dictionary (\(rc))") }
   }
 
   deinit {
@@ -60,14 +88,7 @@ final class Deflater {
   func compressAlone(_ plain: RawSpan, after dictionary: RawSpan, level: Int) throws(SyncError) -> [UInt8] {
     unsafe deflateReset(stream)
     try set(level: level)
-    if dictionary.byteCount > 0 {
-      // SAFETY: zlib copies the dictionary during the call.
-      let rc = unsafe dictionary.withUnsafeBytes { bytes in
-        unsafe deflateSetDictionary(
-          stream, bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(bytes.count))
-      }
-      guard rc == Z_OK else { throw SyncError(.storage, "zlib refuses a dictionary (\(rc))") }
-    }
+    try learn(dictionary)
     return try run(plain, flush: Z_FINISH)
   }
 

@@ -6,9 +6,13 @@ final class Packer {
   static let dictionaryBytes = 32 << 10
   /// Pieces of fewer bytes are not worth handing to another thread.
   static let jobBytes = 16 << 10
+  /// What is kept of the stream's window at rest: enough for a document or two like those that went out last.
+  static let restedBytes = 4 << 10
   var policy: PackingPolicy
   private var stream: Deflater?
-  private let bench = PackBench()
+  /// What the compressor of the stream knew when it was let go of.
+  private var window: [UInt8] = []
+  private var bench = PackBench()
   private lazy var dense = DenseCoder()
   /// Pieces to send stored, because the last packed one did not shrink.
   private var storedRun = 0
@@ -22,6 +26,15 @@ final class Packer {
 
   init(level: Int?, isLocal: Bool, patience: Duration = SyncTuning().packingPatience) {
     policy = PackingPolicy(level: level, isLocal: isLocal, patience: patience)
+  }
+
+  /// Lets go of the compressors, which take a quarter of a mebibyte each: a session may be at rest for hours.
+  func rest() throws(SyncError) {
+    bench = PackBench()
+    guard let stream else { return }
+    // The other end has it in its window too.
+    window = try stream.window(limit: Self.restedBytes)
+    self.stream = nil
   }
 
   /// Packs the next piece of the stream of small groups into a frame.
@@ -39,8 +52,9 @@ final class Packer {
     case .stored: return fragment(plain, .stored, plainBytes: plain.byteCount)
     case .deflated(let level):
       let deflater: Deflater
-      if let stream { deflater = stream } else { deflater = try Deflater(level: level) }
+      if let stream { deflater = stream } else { deflater = try Deflater(level: level, after: window) }
       stream = deflater
+      window = []
       try deflater.set(level: level, seekingRepeats: use.seeksRepeats(at: level))
       let packed = try deflater.compressNext(plain)
       skipNext(packed: packed.count, plain: plain.byteCount)

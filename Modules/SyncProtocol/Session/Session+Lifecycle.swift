@@ -67,6 +67,7 @@ extension Session {
       }
       statements.checkTime(now)
       presence.checkTime(now)
+      try supply.outgoing.rest(now)
       checkSignOfLife(now)
       if now - context.lastSent >= context.pingInterval, !Probe.defect(.pingNotSent) { ping() }
     }

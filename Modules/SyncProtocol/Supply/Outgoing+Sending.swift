@@ -43,6 +43,7 @@ extension Outgoing {
   }
 
   private func sendFragment() throws(SyncError) -> Int {
+    lastPacked = context.now
     let most = streamStart + UInt64(min(streamBytes, fragmentBytes))
     var count = Int(most - streamStart)
     var (groups, documents) = (0, 0)
@@ -88,6 +89,7 @@ extension Outgoing {
   /// Puts the next piece of a large group into line, packed or to be packed, and sends what is ready.
   private func sendChunk() throws(SyncError) -> Int {
     guard var transfer = transfers.removeFirst() else { return 0 }
+    lastPacked = context.now
     if transfer.offset == 0 { transfer.stretches = peerStages.plan(transfer.bytes)[...] }
     let (range, content) = try pack(&transfer)
     let bytes = transfer.bytes

@@ -54,6 +54,8 @@ final class Outgoing {
   private(set) var taken = Progress()
   var gone = Progress()
   var turns = LinkTurns()
+  /// When something went out last, until what that took is let go of.
+  var lastPacked: Duration?
   /// What the receiver has of large groups whose links broke.
   var peerStages = PeerStages()
 
@@ -89,6 +91,17 @@ final class Outgoing {
   var isIdle: Bool { streamBytes == 0 && transfers.isEmpty && packing.isEmpty }
   /// Whether the receiver has applied all that there was to send.
   var isConfirmed: Bool { isIdle && window.acknowledged.groups == window.sent.groups }
+
+  /// After so long without anything to send what sending takes is let go of.
+  static let restAfter = Duration.seconds(8)
+
+  /// Lets go of what sending takes where nothing has gone out for long; a session is called now and then for its pings.
+  func rest(_ now: Duration) throws(SyncError) {
+    guard let lastPacked, now - lastPacked >= Self.restAfter, isIdle else { return }
+    self.lastPacked = nil
+    stream = []
+    try packer.rest()
+  }
 
   /// Takes a group.
   ///
