@@ -72,6 +72,7 @@ extension LinkTrial {
         ends.farUser.receivedBytes > given || ends.farUser.receivedBytes == options.volume
       }
       guard hasCome else { return }
+      await settleUntilRefused(ends.farUser)
       // As a session does: it takes what there is, and then says so.
       room = ends.farUser.receivedBytes + options.volume / 10
       ends.farUser.setRoom(room)
@@ -87,6 +88,7 @@ extension LinkTrial {
     ends.attach()
     for piece in pieces(.outward, options.volume) { ends.near.write([piece]) }
     await wait(for: "The first byte") { ends.farUser.receivedBytes > 0 }
+    await settleUntilRefused(ends.farUser)
     for piece in pieces(.homeward, options.volume) { ends.far.write([piece]) }
     await wait(for: "What was written by an end without room") {
       ends.nearUser.receivedBytes == options.volume

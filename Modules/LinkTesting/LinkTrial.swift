@@ -44,6 +44,12 @@ final class LinkTrial: Sendable {
   /// Gives what must not come the time to come.
   func settle() async { try? await Task.sleep(for: options.quiet) }
 
+  /// Waits until a user that has no room was asked for some, a moment at most: a link may ask only when there is something to read.
+  func settleUntilRefused(_ user: WatchingUser) async {
+    let end = ContinuousClock.now + options.quiet
+    while !user.hasRefused, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(1)) }
+  }
+
   /// Waits until a figure stands still.
   func settle(_ figure: () -> Int) async {
     var last = -1

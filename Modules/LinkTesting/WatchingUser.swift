@@ -19,6 +19,8 @@ final class WatchingUser: LinkUser {
     var kept: [UInt8] = []
     /// Above so many bytes received there is no room.
     var room = Int.max
+    /// Whether it has said since that there is none.
+    var hasRefused = false
     /// The thread whose call is under way, and how deep its calls are in each other.
     var thread: UInt?
     var depth = 0
@@ -51,6 +53,7 @@ final class WatchingUser: LinkUser {
 
   var current: State { state.withLock { $0 } }
   var receivedBytes: Int { state.withLock { $0.receivedBytes } }
+  var hasRefused: Bool { state.withLock { $0.hasRefused } }
   var hasEnded: Bool { state.withLock { $0.ends.count == 2 } }
 
   func end(_ direction: LinkDirection) -> LinkError?? { state.withLock { $0.ends[direction] } }
@@ -71,14 +74,16 @@ final class WatchingUser: LinkUser {
     enter("received")
     defer { leave() }
     if bytes.isEmpty { note("was handed nothing") }
-    let (offset, hadEnded) = state.withLock { state in
-      defer { state.receivedBytes += bytes.count }
-      if expected == nil { state.kept += bytes }
-      return (state.receivedBytes, state.ends.keys.contains(.inbound))
-    }
+    let (offset, hadEnded) = state.withLock { ($0.receivedBytes, $0.ends.keys.contains(.inbound)) }
     if hadEnded { note("was handed \(bytes.count) bytes behind the end of its inbound direction") }
     if let wrong = expected?.firstDifference(bytes, at: offset) {
       note("was handed something else than was written, from byte \(wrong) on")
+    }
+    // Counted when all is looked at, so that the next thing that happens is a question for room.
+    state.withLock { state in
+      if expected == nil { state.kept += bytes }
+      state.receivedBytes += bytes.count
+      state.hasRefused = false
     }
     onReceived(bytes)
   }
@@ -86,7 +91,10 @@ final class WatchingUser: LinkUser {
   var hasRoom: Bool {
     enter("hasRoom")
     defer { leave() }
-    return state.withLock { $0.receivedBytes <= $0.room }
+    return state.withLock { state in
+      state.hasRefused = state.receivedBytes > state.room
+      return !state.hasRefused
+    }
   }
 
   func ended(_ direction: LinkDirection, _ error: LinkError?) {

@@ -24,7 +24,8 @@ import Testing
       let (near, far) = try Self.sockets()
       return LinkPair(near, far)
     }
-    #expect(await conformance.brokenPromises(promise) == [])
+    let broken = await conformance.brokenPromises(promise)
+    #expect(broken == [])
   }
 
   @Test func `two databases sync over it`() async throws {

@@ -25,6 +25,8 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
   private var reader: Source?
   private var writer: Source?
   private var unsent: [UInt8] = []
+  /// How many of these have gone out.
+  private var sent = 0
   private var isFinishing = false
   private var closed: LinkError?
   private var ended: Set<LinkDirection> = []
@@ -88,7 +90,7 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
 
   private func receive() {
     guard let user, !ended.contains(.inbound) else { return }
-    while user.hasRoom, unsent.count < Self.unsentBytes, !ended.contains(.inbound) {
+    while user.hasRoom, unsent.count - sent < Self.unsentBytes, !ended.contains(.inbound) {
       var buffer = [UInt8](repeating: 0, count: 64 << 10)
       let count = read(socket, &buffer, buffer.count)
       switch (count, errno) {
@@ -107,14 +109,12 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
 
   private func send() {
     guard user != nil, !ended.contains(.outbound) else { return }
-    var sent = 0
-    defer { unsent.removeFirst(min(sent, unsent.count)) }
     while sent < unsent.count {
       let count = unsent[sent...].withUnsafeBytes {
         Foundation.send(socket, $0.baseAddress, $0.count, Self.sendFlags)
       }
       switch (count, errno) {
-      case (0..., _): sent += count
+      case (0..., _): dropSent(count)
       case (_, EAGAIN): return writer?.resume() ?? ()
       case (_, EINTR): continue
       case (_, let error): return end(broken(error))
@@ -125,8 +125,16 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
       shutdown(socket, Int32(SHUT_WR))
       end(.outbound, nil)
     }
-    // What was not read because too much waited is read now.
-    if sent >= Self.unsentBytes { queue.async { self.receive() } }
+  }
+
+  /// Moves on behind what has gone out, and goes on reading where that stood still because too much waited.
+  private func dropSent(_ count: Int) {
+    let wasFull = unsent.count - sent >= Self.unsentBytes
+    sent += count
+    if wasFull, unsent.count - sent < Self.unsentBytes { queue.async { self.receive() } }
+    guard sent * 2 >= unsent.count else { return }
+    unsent.removeFirst(sent)
+    sent = 0
   }
 
   private func broken(_ error: Int32) -> LinkError {
@@ -136,7 +144,7 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
   /// Ends what has not ended, with an error.
   private func end(_ error: LinkError) {
     shutdown(socket, Int32(SHUT_RDWR))
-    unsent = []
+    (unsent, sent) = ([], 0)
     end(.inbound, error)
     end(.outbound, error)
   }

@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Transports
 
@@ -54,11 +55,13 @@ final class DefectiveLink: Link {
     }
     if isDropped { return }
     switch defect {
+    // The last piece of each write comes behind the first of the next.
     case .tearsWrites:
-      for piece in pieces {
-        link.write([piece])
-        pause()
-      }
+      link.write(
+        state.withLock { state in
+          defer { state.held = Array(pieces.suffix(1)) }
+          return pieces.prefix(1) + state.held + pieces.dropFirst().dropLast()
+        })
     case .handsOverNothing where pieces.allSatisfy(\.isEmpty): link.write([[0]])
     case .finishDropsWhatIsQueued:
       let before = state.withLock { state in
@@ -70,11 +73,6 @@ final class DefectiveLink: Link {
     }
   }
 
-  private func pause() {
-    let end = ContinuousClock.now + .microseconds(50)
-    while ContinuousClock.now < end {}
-  }
-
   func resumeReading() { if defect != .neverResumes { link.resumeReading() } }
 
   func finishWriting() {
@@ -82,6 +80,9 @@ final class DefectiveLink: Link {
     case .finishClosesBoth: link.close(LinkError(.closed, "It ended both"))
     // What is written meanwhile goes out before the end.
     case .writesBehindTheEnd: later(.milliseconds(20)) { $0.finishWriting() }
+    case .tearsWrites:
+      link.write(state.withLock { $0.held })
+      link.finishWriting()
     default: link.finishWriting()
     }
   }
@@ -133,13 +134,20 @@ private final class DefectiveUser: LinkUser {
     for chunk in spoiled(bytes) {
       switch link.defect {
       case .callsElsewhere: elsewhere.execute { [user] in user.received(chunk) }
-      case .callsFromTwoThreads: Task { [user] in user.received(chunk) }
+      case .callsFromTwoThreads: callFromTwoThreads(chunk)
       default:
         link.state.withLock { $0.isInside = true }
         user.received(chunk)
         link.state.withLock { $0.isInside = false }
       }
     }
+  }
+
+  /// Asks for room for as long as another thread hands something over.
+  private func callFromTwoThreads(_ chunk: [UInt8]) {
+    let thread = Thread { [user] in user.received(chunk) }
+    thread.start()
+    while !thread.isFinished { _ = user.hasRoom }
   }
 
   /// What becomes of the second chunk, or of the first two.

@@ -99,7 +99,9 @@ import Transports
       let isAcknowledgement = kind == 0xDA
       met.send(
         DatagramPacket.sealed(
-          isAcknowledgement ? [kind, 0, 6, 1] : [kind], met.tags, (0, isAcknowledgement ? 6 : 0)))
+          isAcknowledgement ? [kind, 0, 6, 1] : [kind],
+          // What looks like a hello is hashed as one.
+          kind & 0xFC == 0xD0 ? .unknown : met.tags, (0, isAcknowledgement ? 6 : 0)))
       #expect(met.error?.code == .malformed, "\(kind)")
     }
   }
