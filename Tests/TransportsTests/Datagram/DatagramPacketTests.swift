@@ -13,7 +13,8 @@ import Transports
     (.data(DatagramSegment(number: 0x1_0203, bytes: [7, 8], isLast: false), nil), [0xD4, 2, 3, 7, 8]),
     (
       .data(
-        DatagramSegment(number: 0x1_0005, bytes: [9], isLast: true), DatagramAcknowledgement(next: 258, credit: 12)),
+        DatagramSegment(number: 0x1_0005, bytes: [9], isLast: true),
+        DatagramAcknowledgement(next: 258, credit: 12)),
       [0xD7, 0, 5, 1, 2, 12, 9]
     ),
     (

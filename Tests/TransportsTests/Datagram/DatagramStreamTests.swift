@@ -3,7 +3,7 @@ import Testing
 import Transports
 
 /// What holds of a stream over packets, whatever the air does; in simulated time.
-@Suite(.timeLimit(.minutes(5))) struct DatagramStreamTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct DatagramStreamTests {
   /// A run with properties drawn from a seed.
   private struct Draw {
     var simulation: RadioSimulation
@@ -23,7 +23,7 @@ import Transports
       var options = DatagramOptions()
       options.windowBytes = random.pick([32 << 10, 4 << 10, 100])
       simulation = RadioSimulation(air, seed: seed, options: options)
-      sizes = [random.int(below: 20_000), random.int(below: 20_000)]
+      sizes = [random.int(below: 10_000), random.int(below: 10_000)]
       for index in 0..<2 {
         simulation.ends[index].eagerness = random.pick([10, 3, 1])
         var offset = 0
@@ -38,8 +38,10 @@ import Transports
   }
 
   @Test(arguments: 0..<10)
-  func `all bytes arrive, once and in order, and both directions end`(_ part: UInt64) {
-    for seed in part * 12 + 1...part * 12 + 12 {
+  func `all bytes arrive, once and in order, and both directions end`(_ part: UInt64) async {
+    for seed in part * 5 + 1...part * 5 + 5 {
+      // Nothing here waits by itself, and other tests want the thread too.
+      await Task.yield()
       var draw = Draw(seed: seed)
       #expect(draw.simulation.run { $0.ends.allSatisfy { $0.stream.ends.count == 2 } }, "seed \(seed)")
       for index in 0..<2 {
@@ -162,7 +164,7 @@ import Transports
     var air = RadioSimulation.Air()
     (air.packetBytes, air.lost) = (packetBytes, lost)
     var simulation = RadioSimulation(air, seed: 11)
-    let count = 100_000
+    let count = 50_000
     simulation.ends[0].stream.write([pattern(count)])
     simulation.ends[0].stream.finish()
     simulation.ends[1].stream.finish()
