@@ -43,6 +43,7 @@ let package = Package(
     .library(name: "SyncProtocol", targets: ["SyncProtocol"]),
     .library(name: "ScopePolicy", targets: ["ScopePolicy"]),
     .library(name: "Transports", targets: ["Transports"]),
+    .library(name: "LinkTesting", targets: ["LinkTesting"]),
     .library(name: "Facade", targets: ["Facade"]),
     .library(name: "DunlinKit", targets: ["DunlinKit"]),
     .executable(name: "dunlin", targets: ["dunlin"]),
@@ -84,13 +85,14 @@ let package = Package(
         .product(name: "NIOWebSocket", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ] + security),
+    layer("LinkTesting", below: ["Transports"]),
     layer(
       "Facade",
       below: [
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
-    layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol"]),
+    layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol", "Transports"]),
     .executableTarget(
       name: "dunlin",
       dependencies: [
@@ -121,14 +123,16 @@ let package = Package(
     tests(
       "TransportsTests",
       using: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
-        .product(name: "NIOCore", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
+        "CRDTCore", "DocStore", "LinkTesting", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Logging", package: "swift-log"),
       ] + security),
     tests("ToolTests", using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "TestKit"]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(
-      "GuideTests", using: ["DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log")]),
+      "GuideTests",
+      using: ["DunlinKit", "LinkTesting", "TestKit", .product(name: "Logging", package: "swift-log")]),
     tests(
       "FacadeTests",
       using: [

@@ -5,3 +5,15 @@
 @_exported public import enum SyncProtocol.PeerKind
 @_exported public import struct DocStore.MaintenanceProgress
 @_exported public import struct DocStore.VerificationReport
+@_exported public import class Transports.DatagramLink
+@_exported public import class Transports.MemoryLink
+@_exported public import enum Transports.LinkDirection
+@_exported public import protocol Transports.DatagramRadio
+@_exported public import protocol Transports.DatagramReceiver
+@_exported public import protocol Transports.LinkExecutor
+@_exported public import protocol Transports.LinkUser
+@_exported public import struct Transports.DatagramOptions
+@_exported public import struct Transports.LinkEndpoint
+@_exported public import struct Transports.LinkError
+@_exported public import struct Transports.LinkStatistics
+@_exported public import struct Transports.LoopExecutor

@@ -124,6 +124,7 @@ extension DunlinError {
       case .cancelled: .cancelled
       case .closed, .disconnected: .closed
       case .credentials, .expired, .untrusted: .identity
+      case .malformed: .malformed
       default: .io
       }
     self.init(code, error.message, underlying: error)

@@ -139,6 +139,8 @@ extension DunlinError.Code {
 
   /// A key or a certificate is not right, has ended, or does not prove what it must.
   public static let identity = Self(rawValue: "identity")
+  /// Sync is not started.
+  public static let notSyncing = Self(rawValue: "notSyncing")
   /// Something else listens on the port already.
   public static let portInUse = Self(rawValue: "portInUse")
   /// An address does not name a host, there is no way to it, or nobody listens there.

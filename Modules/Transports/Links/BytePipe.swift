@@ -28,6 +28,9 @@ final class BytePipe: Sendable {
     var alarm: Task<Void, Never>?
   }
 
+  /// Bytes that are taken in one piece at most.
+  private static let wholeBytes = 256 << 10
+
   private let bound: Int
   private let clock: TransportClock
   private let onRoom: @Sendable () -> Void
@@ -231,8 +234,16 @@ final class BytePipe: Sendable {
 
   private func enqueue(_ piece: [UInt8], _ state: inout State) {
     guard state.schedule != nil else {
-      state.queue.append(LinkSchedule.Delivery(bytes: piece, arrival: .zero))
       state.queuedBytes += piece.count
+      guard piece.count > Self.wholeBytes else {
+        state.queue.append(LinkSchedule.Delivery(bytes: piece, arrival: .zero))
+        return
+      }
+      // A piece is taken whole, so one that is too large would pass by every bound.
+      for start in stride(from: 0, to: piece.count, by: Self.wholeBytes) {
+        let part = piece[start..<min(start + Self.wholeBytes, piece.count)]
+        state.queue.append(LinkSchedule.Delivery(bytes: Array(part), arrival: .zero))
+      }
       return
     }
     for delivery in state.schedule?.submit(piece, at: clock.now) ?? [] {

@@ -4,7 +4,8 @@
 /// they were sent, each once, or the link ends with an error.
 ///
 /// It brings what it receives to one user, which is attached once. All calls of the user are made on the link's executor, one
-/// at a time; the link itself may be called from any thread.
+/// at a time; the link itself may be called from any thread, also out of a call of its user. `Documentation/Links.md` lists what a
+/// link promises, and `LinkConformance` of the module LinkTesting checks it.
 public protocol Link: AnyObject, Sendable {
   /// What kind of channel this is and where its other end is, for logs and presence.
   var endpoint: LinkEndpoint { get }
@@ -20,22 +21,27 @@ public protocol Link: AnyObject, Sendable {
 
   /// Hands everything that arrives to `user` from now on, what has arrived before first; called once.
   ///
-  /// The link keeps its user until both directions have ended.
+  /// The link keeps its user until both directions have ended, and then lets go of it. On a link that has ended the user hears that.
   func attach(_ user: any LinkUser)
 
-  /// Queues pieces behind all earlier ones; on a link that has ended they are dropped.
+  /// Queues pieces behind all earlier ones, together and without waiting; may come before a user is attached.
   ///
-  /// The user is told nothing of a slow peer. What it sends is called for by what it receives, so a link does not read while
-  /// some megabytes wait to be sent.
+  /// On a direction that was ended, and on a link that was closed, they are dropped. The user is told nothing of a slow peer. What it
+  /// sends is called for by what it receives, so a link does not read while 32 MiB wait to be sent.
   func write(_ pieces: [[UInt8]])
 
-  /// Says that the user may have room again.
+  /// Says that the user may have room again; the link asks it.
   func resumeReading()
 
   /// Ends this direction in order, behind what is queued; the user hears when that has gone out. The other one stays open.
+  ///
+  /// Ending it again has no effect.
   func finishWriting()
 
   /// Closes both directions at once and drops what is queued; closing again has no effect.
+  ///
+  /// The user hears of each direction that had not ended that it has, with an error. The peer hears that its inbound direction has ended;
+  /// some lines cannot tell it whether in order, nor that it can send no more before it tries.
   func close(_ reason: LinkError)
 
   /// Says that the peer at the other end has said who it is and has a session: a link that a listener counted among those
@@ -67,9 +73,9 @@ public struct LinkEndpoint: Hashable, Sendable, CustomStringConvertible {
 
 /// How much a link has carried.
 public struct LinkStatistics: Hashable, Sendable {
-  /// Bytes taken from the peer by `receive`.
+  /// Bytes handed over to the user, and those of the link's own where it counts them.
   public var receivedBytes: UInt64 = 0
-  /// Bytes accepted by `send`.
+  /// Bytes taken from the user, and those of the link's own where it counts them.
   public var sentBytes: UInt64 = 0
 
   /// Nothing yet.

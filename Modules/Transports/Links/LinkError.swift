@@ -24,6 +24,8 @@ public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let permissionDenied = Code("permissionDenied")
     /// The other end has not proved that it belongs to the application, or does not believe that this one does.
     public static let untrusted = Code("untrusted")
+    /// The other end has sent what it must not.
+    public static let malformed = Code("malformed")
     /// A certificate has ended.
     public static let expired = Code("expired")
     /// What this peer is to prove itself with is not right.

@@ -2,18 +2,26 @@ import NIOConcurrencyHelpers
 
 /// Calls the user of a link that itself knows how to wait only, with a task for each direction.
 final class LinkPump: Sendable {
+  private struct State {
+    var tasks: [Task<Void, Never>] = []
+    var isCancelled = false
+  }
+
   let executor: any LinkExecutor = LoopExecutor.next()
   private let outbox = LinkOutbox()
   private let room = Latch()
-  private let tasks = NIOLockedValueBox<[Task<Void, Never>]>([])
+  private let state = NIOLockedValueBox(State())
 
   /// Begins to carry bytes between `link` and `user`, and keeps both until they have ended.
   func attach(_ user: any LinkUser, to link: any AwaitedLink) {
-    let pumps = [
-      Task { [room, outbox] in await Self.receive(from: link, for: user, room, outbox) },
-      Task { [room, outbox] in await Self.send(to: link, for: user, room, outbox) },
-    ]
-    tasks.withLockedValue { $0 = pumps }
+    let caller = UserCaller(user: user, executor: executor)
+    state.withLockedValue { state in
+      state.tasks = [
+        Task { [room, outbox] in await Self.receive(from: link, for: caller, room, outbox) },
+        Task { [room, outbox] in await Self.send(to: link, for: caller, room, outbox) },
+      ]
+      if state.isCancelled { for task in state.tasks { task.cancel() } }
+    }
   }
 
   func write(_ pieces: [[UInt8]]) { outbox.append(pieces) }
@@ -23,50 +31,80 @@ final class LinkPump: Sendable {
   func finishWriting() { outbox.finish() }
 
   /// Ends the waits, the link being closed.
-  func cancel() { for task in tasks.withLockedValue({ $0 }) { task.cancel() } }
+  func cancel() {
+    outbox.discard()
+    let tasks = state.withLockedValue { state in
+      state.isCancelled = true
+      return state.tasks
+    }
+    for task in tasks { task.cancel() }
+  }
 
   private static func receive(
-    from link: any AwaitedLink, for user: any LinkUser, _ room: Latch, _ outbox: LinkOutbox
+    from link: any AwaitedLink, for user: UserCaller, _ room: Latch, _ outbox: LinkOutbox
   ) async {
     do {
       while let chunk = try await link.receive() {
-        user.received(chunk)
-        while !user.hasRoom || outbox.isFull, !Task.isCancelled { await room.wait() }
+        var hasRoom = await user.call {
+          $0.received(chunk)
+          return $0.hasRoom
+        }
+        while !hasRoom || outbox.isFull, !Task.isCancelled {
+          await room.wait()
+          hasRoom = await user.call { $0.hasRoom }
+        }
       }
-      user.ended(.inbound, nil)
+      await user.call { $0.ended(.inbound, nil) }
     } catch {
-      user.ended(.inbound, error)
+      let error = error
+      await user.call { $0.ended(.inbound, error) }
     }
   }
 
   private static func send(
-    to link: any AwaitedLink, for user: any LinkUser, _ room: Latch, _ outbox: LinkOutbox
+    to link: any AwaitedLink, for user: UserCaller, _ room: Latch, _ outbox: LinkOutbox
   ) async {
     do throws(LinkError) {
       while true {
         switch await outbox.next() {
         case .send(let pieces):
           try await link.send(pieces)
+          outbox.sent(pieces)
           room.signal()
         case .finish:
           try await link.finish()
-          return user.ended(.outbound, nil)
+          return await user.call { $0.ended(.outbound, nil) }
         case .wait:
           throw .cancelled
         }
       }
     } catch {
-      user.ended(.outbound, error)
+      outbox.discard()
+      await user.call { $0.ended(.outbound, error) }
     }
   }
 }
 
-/// What a session wants sent and was not yet handed to the link.
+/// Calls a user where its link's executor is.
+private struct UserCaller: Sendable {
+  let user: any LinkUser
+  let executor: any LinkExecutor
+
+  func call<Result: Sendable>(_ body: @escaping @Sendable (any LinkUser) -> Result) async -> Result {
+    await withCheckedContinuation { waiter in
+      executor.execute { [user] in waiter.resume(returning: body(user)) }
+    }
+  }
+}
+
+/// What a session wants sent and the link has not taken.
 private final class LinkOutbox: Sendable {
   private struct State {
     var pieces: [[UInt8]] = []
     var byteCount = 0
     var finished = false
+    /// Whether the link is over, and nothing is sent any more.
+    var isDiscarded = false
   }
 
   /// What the sender does next.
@@ -82,10 +120,11 @@ private final class LinkOutbox: Sendable {
   /// Whether so much waits that nothing more should be received, which could call for more.
   var isFull: Bool { state.withLockedValue { $0.byteCount >= DriverLimits.unsentBytes } }
 
-  /// Puts pieces behind all earlier ones.
+  /// Puts pieces behind all earlier ones; none behind the end.
   func append(_ pieces: [[UInt8]]) {
     guard !pieces.isEmpty else { return }
     state.withLockedValue { state in
+      guard !state.finished, !state.isDiscarded else { return }
       state.pieces += pieces
       state.byteCount += pieces.reduce(0) { $0 + $1.count }
     }
@@ -98,15 +137,26 @@ private final class LinkOutbox: Sendable {
     arrival.signal()
   }
 
+  /// Takes that the link has taken pieces.
+  func sent(_ pieces: [[UInt8]]) {
+    let count = pieces.reduce(0) { $0 + $1.count }
+    state.withLockedValue { $0.byteCount = max(0, $0.byteCount - count) }
+  }
+
+  /// Drops what waits, and all that comes.
+  func discard() {
+    state.withLockedValue { state in
+      (state.pieces, state.byteCount, state.isDiscarded) = ([], 0, true)
+    }
+  }
+
   /// Waits for something to do; `wait` only when the task is cancelled.
   func next() async -> Next {
     while true {
       let next = state.withLockedValue { state -> Next in
         guard state.pieces.isEmpty else {
-          let pieces = state.pieces
-          state.pieces = []
-          state.byteCount = 0
-          return .send(pieces)
+          defer { state.pieces = [] }
+          return .send(state.pieces)
         }
         return state.finished ? .finish : .wait
       }

@@ -109,6 +109,8 @@ extension TCPLink {
 
   public func finishWriting() {
     place?.comeBack()
+    // What is written from now on is dropped.
+    outbound.finish()
     channel.close(mode: .output, promise: nil)
   }
 }

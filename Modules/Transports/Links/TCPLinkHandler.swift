@@ -49,11 +49,16 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   /// Hands `user` what has arrived, and from now on what arrives.
   func attach(_ user: any LinkUser) {
     self.user = user
-    while case .pieces(let pieces) = inbound.take(atMost: .max) {
+    handWaiting()
+    if let gone { end(gone) } else { readIfRoom() }
+  }
+
+  /// Hands over what came before the user, while it has room, and then the end that stands behind it.
+  private func handWaiting() {
+    while hasRoom, let user, case .pieces(let pieces) = inbound.take(atMost: 1) {
       for piece in pieces { hand(piece, to: user) }
     }
-    if case .ended(let error) = inbound.take(atMost: 1) { tell(.inbound, error) }
-    if let gone { end(gone) } else { readIfRoom() }
+    if inbound.isEmpty, case .ended(let error) = inbound.take(atMost: 1) { tell(.inbound, error) }
   }
 
   private func hand(_ bytes: [UInt8], to user: any LinkUser) {
@@ -66,6 +71,7 @@ final class TCPLinkHandler: ChannelDuplexHandler {
 
   /// Reads on where that was put off.
   func readIfRoom() {
+    if user != nil { handWaiting() }
     guard owesRead, hasRoom, let context else { return }
     owesRead = false
     context.read()
@@ -80,13 +86,14 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   private func tell(_ direction: LinkDirection, _ error: LinkError?) {
     guard let user, toldEnds.insert(direction).inserted else { return }
     user.ended(direction, error)
+    if toldEnds.count == 2 { self.user = nil }
   }
 
   // MARK: - For the channel
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let bytes = Array(unwrapInboundIn(data).readableBytesView)
-    if let user { return hand(bytes, to: user) }
+    if let user, inbound.isEmpty { return hand(bytes, to: user) }
     // An ended pipe is one that this side closed: what still arrives belongs to nobody.
     _ = try? inbound.append([bytes])
   }
@@ -147,7 +154,7 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if case ChannelEvent.inputClosed = event {
       inbound.finish()
-      tell(.inbound, nil)
+      if user != nil { handWaiting() }
     }
     context.fireUserInboundEventTriggered(event)
   }
@@ -162,7 +169,9 @@ final class TCPLinkHandler: ChannelDuplexHandler {
     // When this direction has ended before, the end of the other closes the socket with no event of its own.
     if endsOutput {
       inbound.finish()
-      tell(.inbound, nil)
+      if user != nil { handWaiting() }
+      // A user without room takes what came before it later, and then hears the end.
+      if user != nil, !inbound.isEmpty { return context.fireChannelInactive() }
     }
     end(LinkError(.disconnected, "The connection to \(name) was closed"))
     if !endsOutput { ending?.fail(ChannelError.ioOnClosedChannel) }

@@ -95,7 +95,10 @@
     }
 
     func write(_ pieces: [[UInt8]]) {
-      shared.withLockedValue { $0.pieces += pieces }
+      shared.withLockedValue { shared in
+        // Behind the end of the direction there is nothing.
+        if !shared.isFinishing { shared.pieces += pieces }
+      }
       executor.run { self.encrypt() }
     }
 
@@ -229,11 +232,8 @@
     private func encrypt() {
       switch state.value.phase {
       case .open: break
-      case .idle, .handshake, .introduction:
-        // Nothing of it was sent, and nothing will be.
-        if shared.withLockedValue({ $0.isFinishing }) { base.finishWriting() }
-        return
-      case .over: return
+      // The end comes behind what waits, once both have met.
+      case .idle, .handshake, .introduction, .over: return
       }
       let (pieces, isFinishing) = shared.withLockedValue { shared in
         defer { shared.pieces = [] }
