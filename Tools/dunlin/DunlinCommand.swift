@@ -8,7 +8,7 @@ struct DunlinCommand: AsyncParsableCommand {
     subcommands: [
       DemoCommand.self, ServeCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self,
       InspectCommand.self, StatsCommand.self, VerifyCommand.self, RescueCommand.self, BackupCommand.self,
-      CompactCommand.self, EvictCommand.self,
+      CompactCommand.self, EvictCommand.self, PeersCommand.self,
     ] + keyCommands)
 
   private static var keyCommands: [any ParsableCommand.Type] {

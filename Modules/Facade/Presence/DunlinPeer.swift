@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 public import SyncProtocol
 import Transports
 
@@ -23,6 +23,9 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
   /// Its connections with this peer; none when it left within the last five seconds and may come back.
   public let connections: [DunlinConnection]
   private let fields: [TextKey: Value]
+
+  /// The same as ``metadata``, for the project's own tools.
+  package var exactMetadata: [TextKey: Value] { fields }
 
   /// What its application wants others to know.
   public var metadata: [String: Any?] { fields.byString }

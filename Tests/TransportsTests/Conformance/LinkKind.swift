@@ -20,12 +20,12 @@ enum LinkKind: String, CaseIterable, CustomTestStringConvertible {
   var options: LinkConformanceOptions {
     var options = LinkConformanceOptions()
     options.patience = .seconds(60)
+    options.volume = 128 << 10
     switch self {
     case .smallPackets, .roughAir, .udp:
       options.volume = 48 << 10
       options.overshoot = 64 << 10
       options.unsentBytes = 0
-    case .throttled, .emulatedLine: options.volume = 256 << 10
     default: break
     }
     #if TLS

@@ -135,6 +135,9 @@ struct Endpoint: ExpressibleByArgument {
     self.host = String(host)
     self.port = port
   }
+
+  /// `host:port`, with brackets where they are needed.
+  var text: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
 /// Where another peer is.

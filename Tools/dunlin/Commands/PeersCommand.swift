@@ -1,0 +1,135 @@
+import ArgumentParser
+import CRDTCore
+import Facade
+import Foundation
+import Logging
+
+struct PeersCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "peers", abstract: "Show which peers there are, and what they say of themselves.",
+    discussion: """
+      It connects for some seconds as a peer of its own that pulls nothing, then prints who was there. Examples:
+
+        dunlin peers --app com.example.orders --shared-key key.txt --discover
+        dunlin peers --app com.example.orders --connect 192.168.1.20:4040 --json
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      "The store whose key a certificate is for; nobody may have it open. Without, one is made and removed.",
+      valueName: "directory"))
+  var store: String?
+  @Option(help: "What this peer calls itself meanwhile.")
+  var name = "dunlin peers"
+  @OptionGroup(title: "Identity")
+  var identity: IdentityOptions
+  @Option(
+    help: ArgumentHelp("A peer to ask: host:port, or ws:// or wss:// and more.", valueName: "address"))
+  var connect: [PeerAddress] = []
+  @Flag(help: "Look for peers on the local networks.")
+  var discover = false
+  @Option(help: ArgumentHelp("For how many seconds to look.", valueName: "seconds"))
+  var time = 5.0
+  @Flag(help: "Print one JSON object for each peer.")
+  var json = false
+
+  func validate() throws {
+    guard !connect.isEmpty || discover else {
+      throw ValidationError("say where peers are: --connect with an address, or --discover")
+    }
+    guard time > 0, time <= 3_600 else { throw ValidationError("--time is above 0 and at most 3600") }
+  }
+
+  func run() async throws {
+    LoggingSystem.bootstrap { StandardErrorLog(label: $0) }
+    let path = try store ?? TemporaryStore.make()
+    defer { if store == nil { TemporaryStore.remove(path) } }
+    let dunlin = try Dunlin(
+      path: path, identity: try identity.identity, configuration: .init(peerName: name))
+    defer { dunlin.closeQuietly() }
+    try dunlin.updateTransportConfig { config in
+      config.peerToPeer.lan.isEnabled = discover
+      for address in connect {
+        switch address {
+        case .tcp(let endpoint): config.connect.tcpServers.insert(endpoint.text)
+        case .webSocket(let url): config.connect.webSocketURLs.insert(url)
+        }
+      }
+    }
+    try dunlin.startSync()
+    let peers = await meet(dunlin)
+    if json {
+      for peer in peers { try Output.print(JSON.text(of: .map(peer.values))) }
+    } else {
+      try Output.print(peers.isEmpty ? "no peer was met in \(time) s" : Self.table(peers))
+    }
+    for condition in dunlin.transportConditions.map(\.description).sorted() where peers.isEmpty {
+      Output.note(condition)
+    }
+    if peers.isEmpty { throw ExitCode(1) }
+  }
+
+  /// Every peer that was there in the time, as it was last.
+  private func meet(_ dunlin: Dunlin) async -> [DunlinPeer] {
+    let looking = Task { () -> [String: DunlinPeer] in
+      var met: [String: DunlinPeer] = [:]
+      for await graph in dunlin.presence.graphs {
+        for peer in graph.remotePeers { met[peer.id] = peer }
+      }
+      return met
+    }
+    try? await Task.sleep(for: .seconds(time))
+    looking.cancel()
+    return await looking.value.values.sorted { ($0.deviceName, $0.id) < ($1.deviceName, $1.id) }
+  }
+
+  private static func table(_ peers: [DunlinPeer]) -> String {
+    var table = TextTable(["name", "kind", "system", "version", "user", "over", "address"])
+    for peer in peers {
+      let connection = peer.connections.first
+      table.add([
+        peer.deviceName, "\(peer.kind)", peer.system, peer.version, peer.user ?? "", connection?.kind ?? "gone",
+        connection?.address ?? "",
+      ])
+    }
+    return table.text
+  }
+}
+
+/// A store for a command that needs one and keeps nothing.
+private enum TemporaryStore {
+  static func make() throws -> String {
+    let url = FileManager.default.temporaryDirectory.appending(path: "dunlin-peers-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    return url.path
+  }
+
+  static func remove(_ path: String) {
+    do {
+      try FileManager.default.removeItem(atPath: path)
+    } catch {
+      Output.note("\(path) could not be removed: \(error.localizedDescription)")
+    }
+  }
+}
+
+extension Dunlin {
+  fileprivate func closeQuietly() {
+    do { try close() } catch { Output.note("\(error)") }
+  }
+}
+
+extension DunlinPeer {
+  /// What the command prints of it as JSON.
+  fileprivate var values: [TextKey: Value] {
+    [
+      "id": .string(id), "name": .string(deviceName), "kind": .string("\(kind)"), "system": .string(system),
+      "version": .string(version), "user": user.map { .string($0) } ?? .null,
+      "key": peerKey.map { .string($0) } ?? .null, "reachesBigPeer": .bool(isConnectedToBigPeer),
+      "connections": .array(
+        connections.map { .map(["kind": .string($0.kind), "address": .string($0.address)]) }),
+      "metadata": .map(exactMetadata),
+    ]
+  }
+}
