@@ -124,7 +124,9 @@ let package = Package(
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security),
-    tests("ToolTests", using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "TestKit"]),
+    tests(
+      "ToolTests",
+      using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "PeerControl", "Transports", "TestKit"]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(

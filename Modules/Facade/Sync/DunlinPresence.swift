@@ -96,7 +96,7 @@ final class PresenceBoard: Sendable {
       for await event in events {
         switch event {
         case .connected, .disconnected: self?.publish()
-        case .attemptFailed, .session: continue
+        case .attemptFailed, .session, .conditions: continue
         }
       }
     }

@@ -20,6 +20,8 @@ public final class TCPListener: Sendable {
   public let host: String
   /// The port in use; the free one that was found where 0 was asked for.
   public let port: Int
+  /// What its links are carried by.
+  public let carrier: Carrier
   /// The links as they come, until the listener is closed; for one consumer.
   public let links: AsyncStream<TCPLink>
 
@@ -44,7 +46,7 @@ public final class TCPListener: Sendable {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
       let channel = try await begin(host, port, carrier, options, HalfOpenConnections(limits), arrivals).get()
-      return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
+      return TCPListener(channel, host: host, port: port, carrier, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
     }
@@ -67,7 +69,7 @@ public final class TCPListener: Sendable {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
       let channel = try begin(host, port, carrier, options, halfOpen, arrivals).wait()
-      return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
+      return TCPListener(channel, host: host, port: port, carrier, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
     }
@@ -114,11 +116,12 @@ public final class TCPListener: Sendable {
   }
 
   private init(
-    _ channel: any Channel, host: String, port: Int, links: AsyncStream<TCPLink>,
+    _ channel: any Channel, host: String, port: Int, _ carrier: Carrier, links: AsyncStream<TCPLink>,
     arrivals: AsyncStream<TCPLink>.Continuation
   ) {
     self.channel = channel
     self.host = host
+    self.carrier = carrier
     self.port = channel.localAddress?.port ?? port
     self.links = links
     self.arrivals = arrivals

@@ -5,10 +5,16 @@ import NIOConcurrencyHelpers
 extension PeerNetwork {
   /// Starts a task that is waited for when the network stops.
   ///
+  /// - Parameters:
+  ///   - address: The address that it keeps a connection to.
+  ///   - note: Takes the task down, under the lock.
+  ///   - body: What it does.
   /// - Returns: The task; `nil` when the network does not run.
   @discardableResult
   func spawn(
-    dialing address: NetworkState.Address? = nil, _ body: @escaping @Sendable (PeerNetwork) async -> Void
+    dialing address: NetworkState.Address? = nil,
+    note: (inout NetworkState, Task<Void, Never>) -> Void = { _, _ in },
+    _ body: @escaping @Sendable (PeerNetwork) async -> Void
   ) -> Task<Void, Never>? {
     state.withLockedValue { state in
       guard state.isRunning else { return nil }
@@ -20,6 +26,7 @@ extension PeerNetwork {
       }
       state.tasks[id] = task
       if let address { state.dialers[address] = id }
+      note(&state, task)
       return task
     }
   }

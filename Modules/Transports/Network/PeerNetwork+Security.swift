@@ -1,16 +1,30 @@
 import DocStore
 import NIOConcurrencyHelpers
+import SyncProtocol
 
 #if TLS
   extension PeerNetwork {
     /// Takes what this peer proves itself with in the connections that are made from now on; those that there are stay.
     public func prove(with credentials: PeerCredentials) {
-      state.withLockedValue { $0.credentials = credentials }
+      state.withLockedValue { state in
+        state.credentials = credentials
+        state.discovery?.credentialsChanged()
+      }
+      candidateWake.signal()
     }
   }
 #endif
 
 extension PeerNetwork {
+  /// What this peer's neighbours know it by; `nil` where it has yet to prove who it is.
+  func discoverySecret(_ state: borrowing NetworkState) -> DiscoverySecret? {
+    #if TLS
+      if let credentials = state.credentials { return credentials.discoverySecret }
+    #endif
+    guard !options.requiresProof else { return nil }
+    return .unsafeDevelopment(application: setup.configuration.appID)
+  }
+
   /// The link that a session runs over: one inside whose bytes both ends prove who they are, where this peer has credentials.
   ///
   /// - Returns: `nil` where they must prove that, and this peer cannot.

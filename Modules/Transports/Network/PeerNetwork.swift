@@ -21,6 +21,8 @@ public final class PeerNetwork: Sendable {
     public var requiresProof = false
     /// The delays between attempts to connect.
     public var backoff = Backoff()
+    /// The delays between attempts to connect to one candidate.
+    public var candidateBackoff = Backoff(initial: .seconds(1), longest: .seconds(300))
     /// Takes what a person should know; errors are warnings, since they are tried again.
     public var logger = Logger(label: "dunlin.transports")
 
@@ -35,6 +37,8 @@ public final class PeerNetwork: Sendable {
   /// Tells this process from another one with the same key.
   let instance = UInt64.random(in: .min ... .max)
   let state: NIOLockedValueBox<NetworkState>
+  /// Wakes the task that dials candidates.
+  let candidateWake = Latch()
 
   /// Makes a network without addresses; nothing happens before `start`.
   public init(setup: SessionDriver.Setup, options: Options = Options()) {
@@ -44,7 +48,7 @@ public final class PeerNetwork: Sendable {
     self.options = options
     log = ConnectionLog(options.logger)
     halfOpen = HalfOpenConnections(options.limits)
-    state = NIOLockedValueBox(NetworkState(options.limits))
+    state = NIOLockedValueBox(NetworkState(options))
   }
 
   // MARK: - Life
@@ -63,12 +67,14 @@ public final class PeerNetwork: Sendable {
     guard let addresses else { return }
     do throws(LinkError) {
       for address in addresses { try open(address) }
+      try listenForNeighbours()
     } catch {
       requestStop()
       throw error
     }
     followSite()
     for address in state.withLockedValue({ $0.connecting }) { dial(address) }
+    dialCandidates()
   }
 
   /// Stops listening and connecting, ends all sessions in order, and waits until nothing runs any more.
@@ -84,10 +90,13 @@ public final class PeerNetwork: Sendable {
       state.siteListener = nil
       let listeners = state.listeners
       state.listeners = []
-      let dialers = state.dialers.values.compactMap { state.tasks[$0] }
+      let dialers =
+        state.dialers.values.compactMap { state.tasks[$0] } + [state.candidateTask].compactMap(\.self)
       state.dialers = [:]
+      state.candidateTask = nil
       return (listeners, state.sessions.values.map(\.driver), dialers)
     }
+    pauseDiscovery()
     for listener in listeners { listener.closeBlocking() }
     for dialer in dialers { dialer.cancel() }
     // A session ends with a word to its peer, so it is asked to and not cancelled.

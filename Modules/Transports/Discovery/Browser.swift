@@ -1,0 +1,348 @@
+/// Finds peers on one interface: what is asked when, and what is known (RFC 6762, 5 and 10; RFC 6763, 4).
+///
+/// Whatever is found is a hint, and may be anybody's.
+struct Browser {
+  /// A peer that may be there.
+  struct Found: Hashable, Sendable {
+    let instance: String
+    let port: UInt16
+    /// Addresses of 4 or 16 bytes.
+    let addresses: [[UInt8]]
+  }
+
+  /// What has become known.
+  enum Event: Equatable {
+    case found(Found)
+    case lost(String)
+  }
+
+  /// How much may be remembered.
+  struct Room {
+    var candidates = DiscoveryLimits.candidates
+    var bytes = DiscoveryLimits.candidateBytes
+  }
+
+  private struct Instance {
+    /// Under which of the names that are asked for it stands.
+    var pointer: Held<DNSName>
+    var place: Held<Place>?
+    var told: Found?
+    /// What is missing of it is asked for at this moment, and then less and less often.
+    var asksAt: Duration
+    var askPause = Browser.firstPause
+  }
+
+  private struct Place: Hashable {
+    let host: DNSName
+    let port: UInt16
+  }
+
+  /// The first question comes after so long, so that those of many that start at once do not come together.
+  private static let firstQuestion = Duration.milliseconds(20)...Duration.milliseconds(120)
+  private static let firstPause = Duration.seconds(1)
+  /// The longest time between two questions.
+  private static let longestPause = Duration.seconds(3_600)
+  /// For what is missing of an instance, others have so long before it is asked for.
+  private static let missingDelay = Duration.milliseconds(100)
+  /// What is said to hold no more is forgotten after so long, in case somebody else says that it holds.
+  private static let goodbyeDelay = Duration.seconds(1)
+  /// A host's name, in bytes: longer ones are not believed, since they cost room.
+  private static let hostBytes = 80
+  /// What an instance takes beside its names, and an address beside its bytes.
+  private static let overhead = (instance: 64, address: 32)
+
+  /// The names under which peers of this application stand: today's, yesterday's and tomorrow's tag.
+  private(set) var names: [DNSName]
+  private var instances: [String: Instance] = [:]
+  private var addresses: [DNSName: [Held<[UInt8]>]] = [:]
+  private var nextQuestion: Duration
+  private var pause = Browser.firstPause
+  private let random: @Sendable () -> Double
+
+  /// Begins to ask, after a moment.
+  ///
+  /// - Parameters:
+  ///   - names: What is asked for.
+  ///   - now: The time.
+  ///   - random: Numbers from 0 to 1, which spread questions.
+  init(_ names: [DNSName], now: Duration, random: @escaping @Sendable () -> Double) {
+    self.names = names
+    self.random = random
+    let bounds = Self.firstQuestion
+    nextQuestion = now + bounds.lowerBound + (bounds.upperBound - bounds.lowerBound) * random()
+  }
+
+  /// Instances that are remembered.
+  var count: Int { instances.count }
+
+  /// Bytes that they take.
+  var byteCount: Int {
+    instances.reduce(0) { sum, entry in
+      sum + Self.overhead.instance + entry.key.utf8.count + (entry.value.place?.value.host.byteCount ?? 0)
+    } + addresses.values.joined().reduce(0) { $0 + Self.overhead.address + $1.value.count }
+  }
+
+  /// When something is to be asked or forgotten next.
+  var next: Duration {
+    var times = [nextQuestion]
+    for instance in instances.values {
+      times += [instance.pointer.next, instance.place?.next].compactMap(\.self)
+      if instance.told == nil { times.append(instance.asksAt) }
+    }
+    times += addresses.values.joined().map(\.next)
+    return times.min() ?? nextQuestion
+  }
+
+  /// Asks at once, and often for a while, since the network may be another one.
+  mutating func askAgain(now: Duration) {
+    nextQuestion = min(nextQuestion, now + Self.firstQuestion.lowerBound)
+    pause = Self.firstPause
+  }
+
+  /// Asks for other names from now on; what stands under none of them is forgotten.
+  mutating func change(to names: [DNSName], now: Duration) -> [Event] {
+    guard names != self.names else { return [] }
+    self.names = names
+    askAgain(now: now)
+    for (label, instance) in instances where !names.contains(instance.pointer.value) {
+      instances[label]?.pointer.end(by: now)
+    }
+    return forget(now) + tell()
+  }
+
+  // MARK: - Questions
+
+  /// Hands out the questions of this moment, and what is lost.
+  mutating func takeDue(now: Duration) -> (messages: [DNSMessage], events: [Event]) {
+    let events = forget(now) + tell()
+    var (asked, rest): (Set<DNSName>, Set<DNSMessage.Question>) = ([], [])
+    if now >= nextQuestion {
+      asked.formUnion(names)
+      nextQuestion = now + pause
+      pause = min(pause * 2, Self.longestPause)
+    }
+    for (label, instance) in instances {
+      guard let name = ServiceNames.service.prefixed(by: label) else { continue }
+      if instances[label]?.pointer.takeRefresh(now) == true { asked.insert(instance.pointer.value) }
+      if instances[label]?.place?.takeRefresh(now) == true { rest.insert(.init(name: name, kind: .srv)) }
+      guard instance.told == nil, instance.asksAt <= now else { continue }
+      instances[label]?.asksAt = now + instance.askPause
+      instances[label]?.askPause = min(instance.askPause * 2, Self.longestPause)
+      if let host = instance.place?.value.host {
+        rest.formUnion([.init(name: host, kind: .a), .init(name: host, kind: .aaaa)])
+      } else {
+        rest.insert(.init(name: name, kind: .srv))
+      }
+    }
+    for (host, held) in addresses {
+      for place in held.indices where addresses[host]?[place].takeRefresh(now) == true {
+        rest.insert(.init(name: host, kind: held[place].value.count == 4 ? .a : .aaaa))
+      }
+    }
+    return (messages(asked, rest, now), events)
+  }
+
+  private func messages(
+    _ asked: Set<DNSName>, _ rest: Set<DNSMessage.Question>, _ now: Duration
+  ) -> [DNSMessage] {
+    var messages: [DNSMessage] = []
+    if !asked.isEmpty {
+      var message = DNSMessage()
+      message.questions = names.filter(asked.contains).map { .init(name: $0, kind: .ptr) }
+      message.answers = instances.sorted { $0.key < $1.key }.compactMap { label, instance in
+        // Who knows what is known here for long enough need not say it.
+        guard asked.contains(instance.pointer.value), instance.pointer.isFresh(now),
+          let name = ServiceNames.service.prefixed(by: label)
+        else { return nil }
+        return DNSRecord(
+          name: instance.pointer.value, contents: .ptr(name),
+          timeToLive: UInt32(clamping: (instance.pointer.until - now).components.seconds))
+      }
+      messages.append(message)
+    }
+    if !rest.isEmpty {
+      var message = DNSMessage()
+      message.questions = rest.sorted {
+        ($0.name.description, $0.kind.rawValue) < ($1.name.description, $1.kind.rawValue)
+      }
+      messages.append(message)
+    }
+    return messages
+  }
+
+  // MARK: - Answers
+
+  /// Takes answers that came.
+  ///
+  /// - Parameters:
+  ///   - message: What came.
+  ///   - own: This peer's own instance, which is not looked for.
+  ///   - room: How much may be remembered.
+  ///   - now: The time.
+  /// - Returns: What has become known by that.
+  mutating func receive(_ message: DNSMessage, own: String, room: Room, now: Duration) -> [Event] {
+    guard message.isResponse else { return [] }
+    // An answer's records come in any order, and each makes sense beside those before.
+    let records = message.answers + message.additional
+    for record in records {
+      if case .ptr(let target) = record.contents { take(record, target, own, room, now) }
+    }
+    for record in records {
+      if case .srv(let host, let port) = record.contents {
+        take(record, Place(host: host, port: port), room, now)
+      }
+    }
+    for record in records {
+      switch record.contents {
+      case .a(let address), .aaaa(let address): take(record, address, room, now)
+      case .ptr, .srv, .txt, .nsec, .other: break
+      }
+    }
+    forgetHosts()
+    return tell()
+  }
+
+  private mutating func take(
+    _ record: DNSRecord, _ target: DNSName, _ own: String, _ room: Room, _ now: Duration
+  ) {
+    guard names.contains(record.name), let label = Self.label(of: target), label != own else { return }
+    if let known = instances[label] {
+      // A goodbye counts for the name that it names.
+      guard record.timeToLive > 0 || known.pointer.value == record.name else { return }
+      let pointer = held(record.name, record, now)
+      instances[label]?.pointer = pointer
+    } else if record.timeToLive > 0, count < room.candidates, byteCount < room.bytes {
+      instances[label] = Instance(pointer: held(record.name, record, now), asksAt: now + Self.missingDelay)
+    }
+  }
+
+  private mutating func take(_ record: DNSRecord, _ place: Place, _ room: Room, _ now: Duration) {
+    guard let label = Self.label(of: record.name), instances[label] != nil, place.port > 0,
+      place.host.byteCount <= Self.hostBytes,
+      instances[label]?.place?.value.host == place.host || byteCount < room.bytes
+    else { return }
+    let held = held(place, record, now)
+    instances[label]?.place = held
+  }
+
+  private mutating func take(_ record: DNSRecord, _ address: [UInt8], _ room: Room, _ now: Duration) {
+    // Those of hosts that no instance names are of no use.
+    guard instances.values.contains(where: { $0.place?.value.host == record.name }) else { return }
+    var held = addresses[record.name, default: []]
+    if record.isUnique, record.timeToLive > 0 {
+      // All others of its name and type that came more than a second ago hold no more.
+      for place in held.indices
+      where now - held[place].since > Self.goodbyeDelay && held[place].value.count == address.count {
+        held[place].end(by: now + Self.goodbyeDelay)
+      }
+    }
+    if let place = held.firstIndex(where: { $0.value == address }) {
+      held[place] = self.held(address, record, now)
+    } else if record.timeToLive > 0, held.count < DiscoveryLimits.addresses, byteCount < room.bytes {
+      held.append(self.held(address, record, now))
+    }
+    addresses[record.name] = held
+  }
+
+  private func held<Value>(_ value: Value, _ record: DNSRecord, _ now: Duration) -> Held<Value> {
+    guard record.timeToLive > 0 else {
+      var held = Held(value, for: Self.goodbyeDelay, now: now, jitter: 0)
+      held.end(by: held.until)
+      return held
+    }
+    return Held(value, for: .seconds(Int64(record.timeToLive)), now: now, jitter: random())
+  }
+
+  /// The label of an instance of the service; `nil` for other names, and for labels that no peer would have.
+  private static func label(of name: DNSName) -> String? {
+    guard name.parent == ServiceNames.service, let label = name.labels.first, label.allSatisfy(\.isPlain)
+    else { return nil }
+    return String(decoding: label.map(\.lowercased), as: UTF8.self)
+  }
+
+  // MARK: - What is known
+
+  private mutating func forget(_ now: Duration) -> [Event] {
+    var events: [Event] = []
+    for (label, instance) in instances {
+      if instance.pointer.until <= now {
+        instances[label] = nil
+        if instance.told != nil { events.append(.lost(label)) }
+      } else if let place = instance.place, place.until <= now {
+        instances[label]?.place = nil
+      }
+    }
+    for (host, held) in addresses { addresses[host] = held.filter { $0.until > now } }
+    forgetHosts()
+    return events
+  }
+
+  private mutating func forgetHosts() {
+    let hosts = Set(instances.values.compactMap { $0.place?.value.host })
+    addresses = addresses.filter { !$0.value.isEmpty && hosts.contains($0.key) }
+  }
+
+  /// What has changed since it was told last.
+  private mutating func tell() -> [Event] {
+    var events: [Event] = []
+    for (label, instance) in instances.sorted(by: { $0.key < $1.key }) {
+      let found = found(label, instance)
+      guard found != instance.told else { continue }
+      instances[label]?.told = found
+      events.append(found.map { .found($0) } ?? .lost(label))
+    }
+    return events
+  }
+
+  private func found(_ label: String, _ instance: Instance) -> Found? {
+    guard let place = instance.place?.value, let held = addresses[place.host], !held.isEmpty else {
+      return nil
+    }
+    return Found(
+      instance: label, port: place.port,
+      addresses: held.map(\.value).sorted { a, b in
+        a.count == b.count ? a.lexicographicallyPrecedes(b) : a.count < b.count
+      })
+  }
+}
+
+/// What a record says, for as long as it holds.
+private struct Held<Value: Hashable & Sendable> {
+  /// At which parts of its life it is asked for again, each a little later by chance (RFC 6762, 5.2).
+  private static var refreshes: [Double] { [0.80, 0.85, 0.90, 0.95] }
+  private static var jitter: Double { 0.02 }
+  /// The longest life that is believed, so that sums of times stay in bounds.
+  private static var longestLife: Duration { .seconds(86_400) }
+
+  let value: Value
+  let since: Duration
+  private(set) var until: Duration
+  private var refreshAt: [Duration]
+
+  init(_ value: Value, for life: Duration, now: Duration, jitter: Double) {
+    let life = min(life, Self.longestLife)
+    self.value = value
+    since = now
+    until = now + life
+    refreshAt = Self.refreshes.map { now + life * ($0 + Self.jitter * jitter) }
+  }
+
+  /// When something is to be done about it next.
+  var next: Duration { min(until, refreshAt.first ?? until) }
+
+  /// Whether more than half its life is left.
+  func isFresh(_ now: Duration) -> Bool { until - now > (until - since) / 2 }
+
+  /// Whether it is to be asked for now.
+  mutating func takeRefresh(_ now: Duration) -> Bool {
+    let count = refreshAt.count
+    refreshAt.removeAll { $0 <= now }
+    return refreshAt.count < count
+  }
+
+  /// Lets it hold until `end` at most, without asking for it.
+  mutating func end(by end: Duration) {
+    until = min(until, end)
+    refreshAt = []
+  }
+}
