@@ -108,6 +108,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tools/campaign", exclude: ["run"], swiftSettings: settings),
+    .executableTarget(
+      name: "discovery",
+      dependencies: [
+        "CRDTCore", "PeerControl", "TestKit",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Tools/discovery", exclude: ["run"], swiftSettings: settings),
     .target(
       name: "TestKit", dependencies: ["CRDTCore"], path: "Tests/TestKit", swiftSettings: settings),
     tests(

@@ -30,11 +30,21 @@ struct Browser {
     /// What is missing of it is asked for at this moment, and then less and less often.
     var asksAt: Duration
     var askPause = Browser.firstPause
+
+    func isDue(_ now: Duration) -> Bool {
+      pointer.next <= now || place.map { $0.next <= now } ?? false || told == nil && asksAt <= now
+    }
   }
 
   private struct Place: Hashable {
     let host: DNSName
     let port: UInt16
+  }
+
+  /// A host, for as long as an instance names it.
+  private struct Host {
+    var instances: Set<String> = []
+    var addresses: [Held<[UInt8]>] = []
   }
 
   /// The first question comes after so long, so that those of many that start at once do not come together.
@@ -54,7 +64,11 @@ struct Browser {
   /// The names under which peers of this application stand: today's, yesterday's and tomorrow's tag.
   private(set) var names: [DNSName]
   private var instances: [String: Instance] = [:]
-  private var addresses: [DNSName: [Held<[UInt8]>]] = [:]
+  private var hosts: [DNSName: Host] = [:]
+  /// Bytes that all that is remembered takes, about.
+  private(set) var byteCount = 0
+  /// The instances of which something else is known than was told.
+  private var changed: Set<String> = []
   private var nextQuestion: Duration
   private var pause = Browser.firstPause
   private let random: @Sendable () -> Double
@@ -75,22 +89,18 @@ struct Browser {
   /// Instances that are remembered.
   var count: Int { instances.count }
 
-  /// Bytes that they take.
-  var byteCount: Int {
-    instances.reduce(0) { sum, entry in
-      sum + Self.overhead.instance + entry.key.utf8.count + (entry.value.place?.value.host.byteCount ?? 0)
-    } + addresses.values.joined().reduce(0) { $0 + Self.overhead.address + $1.value.count }
-  }
-
   /// When something is to be asked or forgotten next.
   var next: Duration {
-    var times = [nextQuestion]
+    var first = nextQuestion
     for instance in instances.values {
-      times += [instance.pointer.next, instance.place?.next].compactMap(\.self)
-      if instance.told == nil { times.append(instance.asksAt) }
+      first = min(first, instance.pointer.next)
+      if let place = instance.place { first = min(first, place.next) }
+      if instance.told == nil { first = min(first, instance.asksAt) }
     }
-    times += addresses.values.joined().map(\.next)
-    return times.min() ?? nextQuestion
+    for host in hosts.values {
+      for address in host.addresses { first = min(first, address.next) }
+    }
+    return first
   }
 
   /// Asks at once, and often for a while, since the network may be another one.
@@ -114,6 +124,7 @@ struct Browser {
 
   /// Hands out the questions of this moment, and what is lost.
   mutating func takeDue(now: Duration) -> (messages: [DNSMessage], events: [Event]) {
+    guard next <= now else { return ([], []) }
     let events = forget(now) + tell()
     var (asked, rest): (Set<DNSName>, Set<DNSMessage.Question>) = ([], [])
     if now >= nextQuestion {
@@ -121,7 +132,7 @@ struct Browser {
       nextQuestion = now + pause
       pause = min(pause * 2, Self.longestPause)
     }
-    for (label, instance) in instances {
+    for (label, instance) in instances where instance.isDue(now) {
       guard let name = ServiceNames.service.prefixed(by: label) else { continue }
       if instances[label]?.pointer.takeRefresh(now) == true { asked.insert(instance.pointer.value) }
       if instances[label]?.place?.takeRefresh(now) == true { rest.insert(.init(name: name, kind: .srv)) }
@@ -134,9 +145,10 @@ struct Browser {
         rest.insert(.init(name: name, kind: .srv))
       }
     }
-    for (host, held) in addresses {
-      for place in held.indices where addresses[host]?[place].takeRefresh(now) == true {
-        rest.insert(.init(name: host, kind: held[place].value.count == 4 ? .a : .aaaa))
+    for (name, host) in hosts {
+      for (place, held) in host.addresses.enumerated() where held.next <= now {
+        guard hosts[name]?.addresses[place].takeRefresh(now) == true else { continue }
+        rest.insert(.init(name: name, kind: held.value.count == 4 ? .a : .aaaa))
       }
     }
     return (messages(asked, rest, now), events)
@@ -198,7 +210,6 @@ struct Browser {
       case .ptr, .srv, .txt, .nsec, .other: break
       }
     }
-    forgetHosts()
     return tell()
   }
 
@@ -213,35 +224,39 @@ struct Browser {
       instances[label]?.pointer = pointer
     } else if record.timeToLive > 0, count < room.candidates, byteCount < room.bytes {
       instances[label] = Instance(pointer: held(record.name, record, now), asksAt: now + Self.missingDelay)
+      byteCount += Self.overhead.instance + label.utf8.count
     }
   }
 
   private mutating func take(_ record: DNSRecord, _ place: Place, _ room: Room, _ now: Duration) {
-    guard let label = Self.label(of: record.name), instances[label] != nil, place.port > 0,
+    guard let label = Self.label(of: record.name), let instance = instances[label], place.port > 0,
       place.host.byteCount <= Self.hostBytes,
-      instances[label]?.place?.value.host == place.host || byteCount < room.bytes
+      instance.place?.value.host == place.host || byteCount < room.bytes
     else { return }
-    let held = held(place, record, now)
-    instances[label]?.place = held
+    set(held(place, record, now), of: label)
   }
 
   private mutating func take(_ record: DNSRecord, _ address: [UInt8], _ room: Room, _ now: Duration) {
     // Those of hosts that no instance names are of no use.
-    guard instances.values.contains(where: { $0.place?.value.host == record.name }) else { return }
-    var held = addresses[record.name, default: []]
+    guard var host = hosts[record.name] else { return }
     if record.isUnique, record.timeToLive > 0 {
       // All others of its name and type that came more than a second ago hold no more.
-      for place in held.indices
-      where now - held[place].since > Self.goodbyeDelay && held[place].value.count == address.count {
-        held[place].end(by: now + Self.goodbyeDelay)
+      for place in host.addresses.indices
+      where now - host.addresses[place].since > Self.goodbyeDelay
+        && host.addresses[place].value.count == address.count
+      {
+        host.addresses[place].end(by: now + Self.goodbyeDelay)
       }
     }
-    if let place = held.firstIndex(where: { $0.value == address }) {
-      held[place] = self.held(address, record, now)
-    } else if record.timeToLive > 0, held.count < DiscoveryLimits.addresses, byteCount < room.bytes {
-      held.append(self.held(address, record, now))
+    if let place = host.addresses.firstIndex(where: { $0.value == address }) {
+      host.addresses[place] = held(address, record, now)
+    } else if record.timeToLive > 0, host.addresses.count < DiscoveryLimits.addresses, byteCount < room.bytes
+    {
+      host.addresses.append(held(address, record, now))
+      byteCount += Self.overhead.address + address.count
+      changed.formUnion(host.instances)
     }
-    addresses[record.name] = held
+    hosts[record.name] = host
   }
 
   private func held<Value>(_ value: Value, _ record: DNSRecord, _ now: Duration) -> Held<Value> {
@@ -262,45 +277,70 @@ struct Browser {
 
   // MARK: - What is known
 
+  /// Takes where an instance is; `nil` for nowhere that is known.
+  private mutating func set(_ place: Held<Place>?, of label: String) {
+    let old = instances[label]?.place?.value
+    instances[label]?.place = place
+    guard old != place?.value else { return }
+    changed.insert(label)
+    if let new = place?.value.host, new != old?.host {
+      hosts[new, default: Host()].instances.insert(label)
+      byteCount += new.byteCount
+    }
+    if let old = old?.host, old != place?.value.host {
+      hosts[old]?.instances.remove(label)
+      byteCount -= old.byteCount
+      guard let host = hosts[old], host.instances.isEmpty else { return }
+      for address in host.addresses { byteCount -= Self.overhead.address + address.value.count }
+      hosts[old] = nil
+    }
+  }
+
   private mutating func forget(_ now: Duration) -> [Event] {
     var events: [Event] = []
     for (label, instance) in instances {
       if instance.pointer.until <= now {
+        set(nil, of: label)
         instances[label] = nil
+        byteCount -= Self.overhead.instance + label.utf8.count
         if instance.told != nil { events.append(.lost(label)) }
       } else if let place = instance.place, place.until <= now {
-        instances[label]?.place = nil
+        set(nil, of: label)
       }
     }
-    for (host, held) in addresses { addresses[host] = held.filter { $0.until > now } }
-    forgetHosts()
+    for (name, host) in hosts {
+      let left = host.addresses.filter { $0.until > now }
+      guard left.count < host.addresses.count else { continue }
+      hosts[name]?.addresses = left
+      for address in host.addresses where address.until <= now {
+        byteCount -= Self.overhead.address + address.value.count
+      }
+      changed.formUnion(host.instances)
+    }
     return events
-  }
-
-  private mutating func forgetHosts() {
-    let hosts = Set(instances.values.compactMap { $0.place?.value.host })
-    addresses = addresses.filter { !$0.value.isEmpty && hosts.contains($0.key) }
   }
 
   /// What has changed since it was told last.
   private mutating func tell() -> [Event] {
     var events: [Event] = []
-    for (label, instance) in instances.sorted(by: { $0.key < $1.key }) {
+    for label in changed.sorted() {
+      guard let instance = instances[label] else { continue }
       let found = found(label, instance)
       guard found != instance.told else { continue }
       instances[label]?.told = found
       events.append(found.map { .found($0) } ?? .lost(label))
     }
+    changed = []
     return events
   }
 
   private func found(_ label: String, _ instance: Instance) -> Found? {
-    guard let place = instance.place?.value, let held = addresses[place.host], !held.isEmpty else {
+    guard let place = instance.place?.value, let host = hosts[place.host], !host.addresses.isEmpty else {
       return nil
     }
     return Found(
       instance: label, port: place.port,
-      addresses: held.map(\.value).sorted { a, b in
+      addresses: host.addresses.map(\.value).sorted { a, b in
         a.count == b.count ? a.lexicographicallyPrecedes(b) : a.count < b.count
       })
   }

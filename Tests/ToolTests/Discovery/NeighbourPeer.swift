@@ -16,6 +16,7 @@ final class NeighbourPeer: Sendable {
   ///   - machine: On which of them.
   ///   - directory: Where its store is, under its name.
   ///   - options: Further options of `dunlin serve`.
+  /// - Throws: Where the program does not start, or refuses.
   init(
     _ name: String, on namespaces: NetworkNamespaces, _ machine: Int, in directory: TemporaryDirectory,
     _ options: [String] = []

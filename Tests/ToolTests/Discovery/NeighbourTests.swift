@@ -1,4 +1,5 @@
 import Foundation
+import PeerControl
 import TestKit
 import Testing
 

@@ -1,4 +1,5 @@
 import Foundation
+import PeerControl
 import TestKit
 import Testing
 import Transports
@@ -83,7 +84,7 @@ import Transports
     listener = socket.create_server(("10.77.0.2", 0))
     zc = zeroconf.Zeroconf()
     info = zeroconf.ServiceInfo(
-        sys.argv[1], sys.argv[2] + "." + sys.argv[1], port=listener.getsockname()[1],
+        sys.argv[1], sys.argv[2] + "._dunlin._tcp.local.", port=listener.getsockname()[1],
         addresses=[socket.inet_aton("10.77.0.2")], server="somebody.local.")
     zc.register_service(info)
     print("connection from", listener.accept()[1][0], flush=True)

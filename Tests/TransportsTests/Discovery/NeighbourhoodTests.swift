@@ -40,7 +40,7 @@ import Testing
     link.join("a")
     link.join("b", tag: "bb")
     link.run(for: .seconds(10))
-    #expect(link.machines.allSatisfy(\.events.isEmpty))
+    #expect(link.machines.allSatisfy { $0.events.isEmpty })
   }
 
   @Test func `who says goodbye is lost within a second, who does not after two minutes`() {

@@ -192,6 +192,7 @@ import Testing
     let new = records.filter { $0.timeToLive > 0 }
     #expect(new.map(\.name) == [ServiceNames.peers(tagged: "bb"), Self.host])
     #expect(new.last?.contents == .a([10, 0, 0, 8]) && new.last?.isUnique == true)
+    for time in [61, 63] { #expect(responder.takeDue(now: .seconds(time)).count == 1) }
     responder.receive(question(Self.host, .a), from: Self.asker, now: .seconds(70))
     #expect(
       responder.takeDue(now: .seconds(70)).first?.message.answers.map(\.contents) == [.a([10, 0, 0, 8])])

@@ -33,7 +33,7 @@ struct DNSName: Hashable, Sendable, CustomStringConvertible {
   static func == (a: DNSName, b: DNSName) -> Bool {
     a.labels.count == b.labels.count
       && zip(a.labels, b.labels).allSatisfy {
-        $0.count == $1.count && $0.map(\.lowercased) == $1.map(\.lowercased)
+        $0.count == $1.count && zip($0, $1).allSatisfy { $0.lowercased == $1.lowercased }
       }
   }
 
