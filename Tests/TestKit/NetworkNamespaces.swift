@@ -32,6 +32,7 @@ public final class NetworkNamespaces: Sendable {
     .first { FileManager.default.isExecutableFile(atPath: $0) }
 
   private let prefix: String
+  private let directory: TemporaryDirectory
   private let machines: Int
 
   /// Makes machines that are up.
@@ -43,6 +44,7 @@ public final class NetworkNamespaces: Sendable {
   public init(machines: Int, addresses: Addresses = .both) throws {
     prefix = "dn\(UInt32.random(in: 0 ... .max))"
     self.machines = machines
+    directory = try TemporaryDirectory()
     let hub = prefix
     try ip("netns", "add", hub)
     try ip("-n", hub, "link", "add", "bridge", "type", "bridge", "mcast_snooping", "0", "forward_delay", "0")
@@ -90,21 +92,25 @@ public final class NetworkNamespaces: Sendable {
   /// Runs a command to its end.
   ///
   /// - Returns: What it wrote.
-  /// - Throws: ``Failure`` when it fails, with its errors.
+  /// - Throws: ``Failure`` when it fails, with what it wrote.
   @discardableResult
   public func run(_ command: [String]) throws -> String {
     let process = Process()
     process.executableURL = URL(filePath: command[0])
     process.arguments = Array(command.dropFirst())
-    let (output, errors) = (Pipe(), Pipe())
+    // A pipe would end only with the last of all programs that happen to be started meanwhile.
+    let path = directory.file("output\(UInt64.random(in: 0 ... .max))")
+    guard FileManager.default.createFile(atPath: path, contents: nil),
+      let output = FileHandle(forWritingAtPath: path)
+    else { throw Failure(description: "\(path) cannot be written") }
     process.standardOutput = output
-    process.standardError = errors
+    process.standardError = output
     try process.run()
-    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-    let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    try FileManager.default.removeItem(atPath: path)
     guard process.terminationStatus == 0 else {
-      throw Failure(description: "\(command.dropFirst().joined(separator: " ")): \(complaint)\(text)")
+      throw Failure(description: "\(command.dropFirst().joined(separator: " ")): \(text)")
     }
     return text
   }
