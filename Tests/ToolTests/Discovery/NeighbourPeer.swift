@@ -53,4 +53,10 @@ final class NeighbourPeer: Sendable {
   func wait(forConnections count: Int) async throws {
     while try await connections != count { try await Task.sleep(for: .milliseconds(50)) }
   }
+
+  /// Ends in order, while others look on.
+  ///
+  /// Nothing waits for it here: the library that starts programs sees the end of one only when those that were started after
+  /// it have ended too.
+  func leave() { Thread.detachNewThread { [process] in process.stop() } }
 }

@@ -51,6 +51,9 @@ extension DiscoveryTests {
       return process
     }
 
+    /// Ends a program at once: one that was started here may be deaf to requests.
+    private func end(_ process: Process) { kill(process.processIdentifier, SIGKILL) }
+
     /// Waits until a file has a line with all these words.
     private func wait(for words: [String], in output: String) async throws {
       while true {
@@ -100,11 +103,11 @@ extension DiscoveryTests {
       let subtype = Self.subtype + "._sub._dunlin._tcp.local."
       let browser = try start(
         ["python3", "-c", Self.zeroconfBrowser, subtype], 1, of: machines, output: "found")
-      defer { browser.terminate() }
+      defer { end(browser) }
       try await wait(for: ["found _dunlin._tcp.local.", "'10.77.0.1'", "'fe80::"], in: "found")
       try await wait(for: ["found \(subtype)", "'10.77.0.1'"], in: "found")
       try await wait(for: ["services", "'_dunlin._tcp.local.'"], in: "found")
-      peer.process.stop()
+      peer.leave()
       try await wait(for: ["lost \(subtype)"], in: "found")
       let all = try String(contentsOfFile: directory.file("found"), encoding: .utf8)
       #expect(!all.contains("secret") && !all.contains(Self.application))
@@ -118,7 +121,7 @@ extension DiscoveryTests {
         ["python3", "-c", Self.zeroconfPeer, kind, Self.instance], 1, of: machines, output: "dialed")
       let peer = try await NeighbourPeer("peer", on: machines, 0, in: directory)
       defer {
-        other.terminate()
+        end(other)
         peer.process.stop()
       }
       try await wait(for: ["connection from 10.77.0.1"], in: "dialed")
@@ -168,10 +171,10 @@ extension DiscoveryTests {
         ], 1,
         of: machines,
         output: "found")
-      defer { for process in [browser] + processes { process.terminate() } }
+      defer { for process in [browser] + processes { end(process) } }
       let address = "10.77.0.\(machine + 1)"
       try await wait(for: ["=;eth0;IPv4;", "_dunlin._tcp;local;", ";\(address);"], in: "found")
-      peer.process.stop()
+      peer.leave()
       try await wait(for: ["-;eth0;IPv4;"], in: "found")
     }
 
@@ -192,7 +195,7 @@ extension DiscoveryTests {
         ], 1, of: machines, output: "published")
       let peer = try await NeighbourPeer("peer", on: machines, machine, in: directory)
       defer {
-        for process in [publisher, listener] + processes { process.terminate() }
+        for process in [publisher, listener] + processes { end(process) }
         peer.process.stop()
       }
       try await wait(for: ["connection from 10.77.0.\(machine + 1)"], in: "dialed")
