@@ -121,7 +121,7 @@ extension DNSMessage {
     }
   }
 
-  /// The strings of a text record.
+  /// The strings of a text record; one without bytes has one empty string (RFC 6763, 6.1).
   private static func strings(_ data: [UInt8]) -> [[UInt8]]? {
     var (strings, offset): ([[UInt8]], Int) = ([], 0)
     while offset < data.count {
@@ -130,6 +130,6 @@ extension DNSMessage {
       strings.append(Array(data[offset + 1..<end]))
       offset = end
     }
-    return strings
+    return strings.isEmpty ? [[]] : strings
   }
 }
