@@ -18,6 +18,7 @@ final class Core: Sendable {
   let subscriptions: SubscriptionRegistry
   let network: PeerNetwork
   let presence: PresenceBoard
+  let transports: TransportSettings
   #if TLS
     private let device: DeviceIdentity?
   #endif
@@ -68,6 +69,8 @@ final class Core: Sendable {
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
     options.tcp.webAuthority = configuration.webAuthority
+    options.tcp.proxies = configuration.webProxies
+    options.device = PeerNetwork.Device(name: configuration.peerName)
     #if TLS
       options.requiresProof = device != nil
     #endif
@@ -82,6 +85,7 @@ final class Core: Sendable {
       options: options)
     self.network = network
     presence = PresenceBoard(network)
+    transports = TransportSettings(network)
     subscriptions = SubscriptionRegistry(store: store, reporter: reporter) {
       network.subscribe(to: $0, evicting: $1)
     }

@@ -12,7 +12,7 @@ public final class Dunlin: Sendable {
   public let sync: DunlinSync
   /// The peers that are connected now.
   public let presence: DunlinPresence
-  private let core: Core
+  let core: Core
 
   /// Opens the database in the directory at `path`, which is made if need be.
   ///

@@ -18,4 +18,6 @@ public enum Action: Sendable {
   case nudge([UInt64])
   /// Decide about the peer, beside the other sessions that there are.
   case admission(AdmissionAction)
+  /// Take what the other peer says of itself.
+  case presence(SignedPresence)
 }

@@ -26,6 +26,10 @@ public struct SyncError: Error, Hashable, Sendable {
     public static let cloned = Code(rawValue: "cloned")
     /// The peer proves itself with the key of another process, which is connected and answers: it is told that it is `cloned`.
     public static let keyClash = Code(rawValue: "keyClash")
+    /// The peer has as many connections as it may have.
+    public static let full = Code(rawValue: "full")
+    /// The peer's application denies the connection.
+    public static let denied = Code(rawValue: "denied")
     /// A frame that this state of the session does not allow.
     public static let outOfOrder = Code(rawValue: "outOfOrder")
     /// The peer said nothing in time.

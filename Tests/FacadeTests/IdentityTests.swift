@@ -69,7 +69,7 @@
       for await diff in try bob.store.changes(of: "SELECT * FROM cars") where !diff.items.isEmpty { break }
       #expect(bob.presence.graph.remotePeers.map(\.user) == ["ann"])
       #expect(
-        ann.presence.graph.remotePeers.map(\.deviceKey) == [
+        ann.presence.graph.remotePeers.map(\.peerKey) == [
           try DunlinDevice.publicKey(path: directory.file("bob"))
         ])
       subscription.cancel()

@@ -100,10 +100,10 @@ import Testing
     var graph = await graphs.next()
     while graph?.remotePeers.isEmpty == true { graph = await graphs.next() }
     let peer = try #require(graph?.remotePeers.first)
-    #expect(peer.name == "cloud")
+    #expect(peer.deviceName == "cloud")
     #expect(peer.kind == .big)
-    #expect(!peer.isIncoming)
-    #expect(tablet.dunlin.presence.graph == graph)
+    #expect(peer.connections.map(\.isIncoming) == [false])
+    #expect(peer.isConnectedToBigPeer)
     cloud.dunlin.stopSync()
     while graph?.remotePeers.isEmpty == false { graph = await graphs.next() }
     #expect(graph?.remotePeers == [])

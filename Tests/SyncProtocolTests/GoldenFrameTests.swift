@@ -17,7 +17,7 @@ import Testing
     "fragment-v1",
     "fragment-drop-v1", "chunk-v1", "chunk-drop-v1", "ping-v1", "pong-v1", "renew-v1", "renewed-v1",
     "unreadable-v1", "filter-wanted-v2", "bye-v1", "seen-v1", "run-v2", "rows-v1", "answered-v1",
-    "withheld-v2",
+    "withheld-v2", "presence-wanted-v2", "presence-v2",
   ]
 
   private func golden(_ name: String) throws -> [UInt8] {
@@ -72,6 +72,9 @@ import Testing
     try read("mark") { reader throws(CodecError) in #expect(try MarkFrame(from: &reader) == messages.mark) }
     try read("announce") { reader throws(CodecError) in
       #expect(try Announcement(from: &reader) == messages.announcement)
+    }
+    try read("presence") { reader throws(CodecError) in
+      #expect(try SignedPresence(from: &reader) == messages.presence)
     }
     try read("prune") { reader throws(CodecError) in #expect(try Prune(from: &reader) == messages.prune) }
     try read("ask") { reader throws(CodecError) in

@@ -23,7 +23,7 @@ import Transports
 
   @Test func `a network keeps as many connections as it says`() {
     let limits = ConnectionLimits()
-    #expect(limits.halfOpenByAddress == 16 && limits.halfOpen == 128)
+    #expect(limits.halfOpenByAddress == 16 && limits.halfOpen == 512)
     #expect(limits.sessions == 256 && limits.strangers == 192)
     #expect(ConnectionLimits(sessions: 1).strangers == 1)
   }
@@ -129,7 +129,7 @@ import Transports
         strangers.append(stranger)
       } else {
         // Refused with a reason, and told by whom.
-        #expect(try await stranger.hearBye() == HandPeer.Goodbye(code: "limit", site: peer.store.site))
+        #expect(try await stranger.hearBye() == HandPeer.Goodbye(code: "full", site: peer.store.site))
       }
     }
     connect()
@@ -172,10 +172,10 @@ import Transports
     let strangers = try await strangers(3, to: peer)
     let late = HandPeer(.outgoing, to: peer.network)
     try await late.sayHello(as: .random())
-    #expect(try await late.hearBye()?.code == "limit")
+    #expect(try await late.hearBye()?.code == "full")
     for (stranger, friend) in zip(strangers, friends) {
       connect(friend)
-      #expect(try await stranger.hearBye() == HandPeer.Goodbye(code: "limit", site: nil))
+      #expect(try await stranger.hearBye() == HandPeer.Goodbye(code: "full", site: nil))
       try await friend.wait(forPeers: ["peer"])
     }
     try await peer.wait(forPeers: ["one", "other", "third"])
@@ -192,15 +192,15 @@ import Transports
     try peer.network.start()
     let many = try await strangers(3, to: peer, from: "many")
     _ = try await strangers(1, to: peer, from: "other")
-    #expect(try await many[0].hearBye()?.code == "limit")
+    #expect(try await many[0].hearBye()?.code == "full")
     // Two from one address and one from another: one more makes neither of them fairer.
     for address in ["many", "other"] {
       let late = HandPeer(.outgoing, to: peer.network, at: address)
       try await late.sayHello(as: .random())
-      #expect(try await late.hearBye()?.code == "limit")
+      #expect(try await late.hearBye()?.code == "full")
     }
     _ = try await strangers(1, to: peer, from: "third")
-    #expect(try await many[1].hearBye()?.code == "limit")
+    #expect(try await many[1].hearBye()?.code == "full")
     await peer.end()
   }
 
@@ -265,7 +265,7 @@ import Transports
     try await peer.wait { connections in connections.count { $0.peer != nil } == 3 }
     let other = HandPeer(.outgoing, to: peer.network)
     try await other.sayHello(as: .random())
-    #expect(try await other.hearBye()?.code == "limit")
+    #expect(try await other.hearBye()?.code == "full")
     await peer.end()
   }
 

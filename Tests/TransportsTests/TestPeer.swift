@@ -45,6 +45,7 @@ final class TestPeer: Sendable {
     options.logger = Logger(label: name) { _ in SwiftLogNoOpLogHandler() }
     options.limits.signOfLife = .seconds(60)
     options.limits.crossing = .seconds(60)
+    options.absence = .zero
     configure(&options)
     network = PeerNetwork(setup: setup, options: options)
   }

@@ -159,4 +159,62 @@ import Transports
       #expect(error?.code == .unreachable, "\(text)")
     }
   }
+
+  // MARK: - Behind a proxy
+
+  /// Asks for a WebSocket as a proxy passes the request on.
+  ///
+  /// - Returns: The connection where it was given, which must be kept.
+  private func ask(_ listener: TCPListener, from forwarded: String?) async throws -> TCPLink? {
+    let header = forwarded.map { "X-Forwarded-For: \($0)\r\n" } ?? ""
+    let link = try await raw(
+      listener, Self.upgrade.replacingOccurrences(of: "Host:", with: "\(header)Host:"))
+    guard let answer = try? await link.receive(), String(decoding: answer, as: UTF8.self).contains("101")
+    else { return nil }
+    return link
+  }
+
+  private func listener(proxies: Set<String>) async throws -> TCPListener {
+    var options = TCPOptions()
+    options.proxies = proxies
+    var limits = ConnectionLimits()
+    limits.halfOpenByAddress = 2
+    return try await TCPListener.bind(over: .webSocket, options: options, limits: limits)
+  }
+
+  @Test func `behind a proxy limits go by the address that it forwards`() async throws {
+    let listener = try await listener(proxies: ["127.0.0.1", "10.0.0.1"])
+    var kept: [TCPLink] = []
+    let expected: [(forwarded: String?, isGiven: Bool)] = [
+      ("203.0.113.7", true), ("198.51.100.1, 203.0.113.7:4444", true), ("198.51.100.2, 203.0.113.7", false),
+      // What a proxy says last counts, and another proxy before it is passed over.
+      ("203.0.113.7, 203.0.113.8, 10.0.0.1", true), ("[2001:db8::1:2]:80", true), ("2001:db8::1:3", true),
+      ("2001:db8::1:4", false),
+      // What says nothing of use counts for the proxy itself.
+      (nil, true), ("unknown", true), ("", false), ("203.0.113.9", true),
+    ]
+    for (forwarded, isGiven) in expected {
+      let link = try await ask(listener, from: forwarded)
+      #expect((link != nil) == isGiven, "\(forwarded ?? "nothing")")
+      if let link { kept.append(link) }
+    }
+    var links = listener.links.makeAsyncIterator()
+    let first = try #require(await links.next(isolation: #isolation))
+    #expect(first.endpoint.description == "ws://203.0.113.7")
+    for link in kept { link.close(LinkError(.closed, "done")) }
+    await listener.close()
+  }
+
+  @Test func `who is no proxy is not believed`() async throws {
+    let listener = try await listener(proxies: ["10.0.0.1"])
+    let kept = [
+      try await ask(listener, from: "203.0.113.7"), try await ask(listener, from: "203.0.113.8"),
+    ]
+    #expect(kept.allSatisfy { $0 != nil })
+    // Both count for this machine.
+    let third = try? await ask(listener, from: "203.0.113.9")
+    #expect(third == nil)
+    for link in kept { link?.close(LinkError(.closed, "done")) }
+    await listener.close()
+  }
 }

@@ -34,4 +34,16 @@ package enum FrameType: UInt8, CaseIterable, Sendable {
   case renewed = 0x26
   case unreadable = 0x27
   case withheld = 0x28
+  case presenceWanted = 0x29
+  case presence = 0x2A
+}
+
+extension FrameType {
+  /// Whether a peer may still say what it is interested in after such a frame, or says it with that.
+  var mayPrecedeInterest: Bool {
+    switch self {
+    case .staged, .interest, .resume, .unreadable, .withheld, .presenceWanted, .presence: true
+    default: false
+    }
+  }
 }

@@ -66,6 +66,7 @@ extension Session {
         throw SyncError(.timeout, "The peer has answered nothing that it was asked for \(patience)")
       }
       statements.checkTime(now)
+      presence.checkTime(now)
       checkSignOfLife(now)
       if now - context.lastSent >= context.pingInterval, !Probe.defect(.pingNotSent) { ping() }
     }
@@ -87,14 +88,5 @@ extension Session {
     pulling.note(
       intake.answers, asked: context.askedBytes, isWaiting: isHeard && intake.isWaitingForPeer,
       now: context.now)
-  }
-}
-
-extension String {
-  /// As many whole characters as fit.
-  fileprivate func prefix(utf8Bytes limit: Int) -> String {
-    var result = self
-    while result.utf8.count > limit { result.removeLast() }
-    return result
   }
 }

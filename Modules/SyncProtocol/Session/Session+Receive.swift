@@ -132,7 +132,7 @@ extension Session {
       }
       // Who is refused before the other has said hello learns the reason from that word alone.
       let reason = SyncError.Code(rawValue: code)
-      if case .awaitingHello = state, [.appMismatch, .versionMismatch].contains(reason) {
+      if case .awaitingHello = state, [.appMismatch, .versionMismatch, .full, .denied].contains(reason) {
         throw .session(SyncError(reason, message))
       }
       let text = "The peer ended the session: \(message) (\(code))"
@@ -155,9 +155,7 @@ extension Session {
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     context.roundTrip.didReceive(type, now: context.now)
-    if type != .staged, type != .interest, type != .resume, type != .unreadable, type != .withheld {
-      supply.noteTalk()
-    }
+    if !type.mayPrecedeInterest { supply.noteTalk() }
     switch type {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .acknowledge, .prune, .resume, .renewed:
@@ -167,6 +165,7 @@ extension Session {
     case .filterWanted, .filter: try takeOfTelling(type, &reader)
     case .staged, .reuse: try takeForTransfer(type, &reader, frameBytes: frameBytes)
     case .ask, .rows, .answered, .stopAsk: try takeQuery(type, &reader)
+    case .presenceWanted, .presence: try takePresence(type, &reader)
     case .ping:
       let nonce = try decode { () throws(CodecError) in try reader.readFixed(as: UInt64.self) }
       if mayAnswerPing() { context.send(.pong) { $0.writeFixed(nonce) } }
@@ -227,7 +226,7 @@ extension Session {
     case .renewed: try run { () throws(SyncError) in try supply.renewal.hear() }
     case .hello, .bye, .ping, .pong, .seen, .run, .answer, .offer, .settled, .fragment, .chunk, .renew,
       .filterWanted, .filter, .resumed, .mark, .announce, .staged, .reuse, .ask, .rows, .answered, .stopAsk,
-      .unreadable, .withheld:
+      .unreadable, .withheld, .presenceWanted, .presence:
       return
     }
   }
@@ -297,7 +296,7 @@ extension Session {
       intake.take(frame)
     case .hello, .bye, .ping, .pong, .seen, .run, .interest, .compare, .want, .have, .asked, .filter,
       .filterWanted, .acknowledge, .resume, .prune, .renewed, .staged, .reuse, .ask, .rows, .answered,
-      .stopAsk, .unreadable, .withheld:
+      .stopAsk, .unreadable, .withheld, .presenceWanted, .presence:
       return
     }
   }

@@ -28,6 +28,7 @@ public final class Session {
   let intake: Intake
   let supply: Supply
   let statements: QueryDesk
+  let presence: PresenceDesk
   var state = State.idle
   var input = FrameBuffer()
   var backlog = InputBacklog()
@@ -47,6 +48,9 @@ public final class Session {
   /// Whether the peer has said why it ends the session, and so need not be told.
   var isEndedByPeer = false
   var admission = Admission()
+  /// What the peer is told of this one and whether it is asked about itself, once the peers have met.
+  var ownPresence: SignedPresence?
+  var observesPresence = false
 
   /// Prepares a session; nothing happens before ``start(now:)``.
   ///
@@ -69,6 +73,7 @@ public final class Session {
       context, ownInterest: { intake.interest.matcher(for: $0) },
       ownDigest: { intake.digest(of: $0, under: $1, from: $2) })
     statements = QueryDesk(context)
+    presence = PresenceDesk(context)
     let supply = supply
     intake.followedLog = { [unowned supply] in supply.followedLog(of: $0) }
   }
@@ -323,7 +328,7 @@ public final class Session {
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
           intake.announcementsTime, intake.bulkTime, intake.cursorTime, supply.markTime,
-          supply.waitsUntil, statements.deadline, admission.lifeDeadline,
+          supply.waitsUntil, statements.deadline, presence.asksAt, admission.lifeDeadline,
         ].compactMap { $0 }.min() ?? context.now
     }
     if let wakeAt, wakeAt <= next { return }
@@ -355,6 +360,7 @@ public final class Session {
     context.shared.encoding.join(id)
     context.shared.leaves.join(id)
     context.tell(.connected(peer))
+    beginPresence()
     // First, so that the sender knows of it whatever it begins with.
     try intake.tellStaged()
     try intake.begin(Interest(queries))

@@ -27,9 +27,10 @@ package struct DiscoverySecret: Sendable {
     }
   }
 
-  /// The tag of a day, counted in UTC since 1970-01-01.
-  package func tag(ofDay day: Int) -> String {
-    hexadecimal(code(Array("tag".utf8) + UInt64(bitPattern: Int64(day)).bigEndianBytes))
+  /// The tag of a group of peers on a day, which is counted in UTC since 1970-01-01.
+  package func tag(ofDay day: Int, group: UInt32 = 0) -> String {
+    let parts = [UInt64(bitPattern: Int64(day)), UInt64(group)]
+    return hexadecimal(code(Array("tag".utf8) + parts.flatMap(\.bigEndianBytes)))
   }
 
   /// An instance of a site.

@@ -34,8 +34,9 @@ package final class HalfOpenConnections: Sendable {
     var all = 0
     var byOrigin: [ConnectionOrigin: Int] = [:]
 
-    mutating func add(_ count: Int, _ origin: ConnectionOrigin) {
+    mutating func add(_ count: Int, _ origin: ConnectionOrigin?) {
       all += count
+      guard let origin else { return }
       let now = byOrigin[origin, default: 0] + count
       byOrigin[origin] = now == 0 ? nil : now
     }
@@ -51,25 +52,40 @@ package final class HalfOpenConnections: Sendable {
 
   /// Counts a connection that has just come.
   ///
+  /// - Parameter origin: `nil` where a proxy has yet to say where it comes from.
   /// - Returns: `nil` when there are too many.
-  package func enter(from origin: ConnectionOrigin) -> HalfOpenPlace? {
+  package func enter(from origin: ConnectionOrigin?) -> HalfOpenPlace? {
     state.withLockedValue { state in
-      guard state.all < limits.halfOpen, state.byOrigin[origin, default: 0] < limits.halfOpenByAddress else {
-        return nil
-      }
+      guard state.all < limits.halfOpen, origin.map({ isRoom(for: $0, state) }) ?? true else { return nil }
       state.add(1, origin)
       return HalfOpenPlace(self, origin)
     }
   }
 
-  fileprivate func add(_ count: Int, _ origin: ConnectionOrigin) {
+  private func isRoom(for origin: ConnectionOrigin, _ state: State) -> Bool {
+    state.byOrigin[origin, default: 0] < limits.halfOpenByAddress
+  }
+
+  /// Counts a connection where it comes from, which was not known.
+  ///
+  /// - Returns: Whether it may stay.
+  fileprivate func settle(_ origin: ConnectionOrigin) -> Bool {
+    state.withLockedValue { state in
+      guard isRoom(for: origin, state) else { return false }
+      state.add(-1, nil)
+      state.add(1, origin)
+      return true
+    }
+  }
+
+  fileprivate func add(_ count: Int, _ origin: ConnectionOrigin?) {
     state.withLockedValue { $0.add(count, origin) }
   }
 }
 
 /// One connection's place among those that are half open.
 package final class HalfOpenPlace: Sendable {
-  private enum State {
+  private enum Course {
     case counted
     /// Its session runs.
     case away
@@ -77,12 +93,23 @@ package final class HalfOpenPlace: Sendable {
   }
 
   private let connections: HalfOpenConnections
-  private let origin: ConnectionOrigin
-  private let state = NIOLockedValueBox(State.counted)
+  private let state: NIOLockedValueBox<(course: Course, origin: ConnectionOrigin?)>
 
-  fileprivate init(_ connections: HalfOpenConnections, _ origin: ConnectionOrigin) {
+  fileprivate init(_ connections: HalfOpenConnections, _ origin: ConnectionOrigin?) {
     self.connections = connections
-    self.origin = origin
+    state = NIOLockedValueBox((.counted, origin))
+  }
+
+  /// Counts the connection where a proxy says that it comes from.
+  ///
+  /// - Returns: `false` when there are too many from there; then it is to be closed.
+  func settle(_ origin: ConnectionOrigin) -> Bool {
+    state.withLockedValue { state in
+      guard state.course == .counted, state.origin == nil else { return true }
+      guard connections.settle(origin) else { return false }
+      state.origin = origin
+      return true
+    }
   }
 
   /// Counts the connection no more: its peer has said hello, and a session runs.
@@ -94,21 +121,26 @@ package final class HalfOpenPlace: Sendable {
   /// Counts it no more: it is closed.
   package func end() { change(to: .over) }
 
-  private func change(to next: State) {
-    let difference = state.withLockedValue { state -> Int in
-      switch (state, next) {
-      case (.over, _), (.counted, .counted), (.away, .away): return 0
-      case (.counted, .away), (.counted, .over):
-        state = next
-        return -1
-      case (.away, .counted):
-        state = next
-        return 1
-      case (.away, .over):
-        state = next
-        return 0
-      }
+  private func change(to next: Course) {
+    let (difference, origin) = state.withLockedValue { state in
+      (Self.change(&state.course, to: next), state.origin)
     }
     if difference != 0 { connections.add(difference, origin) }
+  }
+
+  /// - Returns: By how much the count changes.
+  private static func change(_ course: inout Course, to next: Course) -> Int {
+    switch (course, next) {
+    case (.over, _), (.counted, .counted), (.away, .away): return 0
+    case (.counted, .away), (.counted, .over):
+      course = next
+      return -1
+    case (.away, .counted):
+      course = next
+      return 1
+    case (.away, .over):
+      course = next
+      return 0
+    }
   }
 }

@@ -18,10 +18,12 @@ extension LinkConnector {
   /// - Parameters:
   ///   - backoff: The delays between attempts.
   ///   - clock: The time that the delays go by.
+  ///   - longestDelay: The bound of the delays as it is then, in place of the back-off's own.
   ///   - failed: Hears of each failed attempt and of the delay that follows.
   ///   - body: Uses the link and closes it; returns whether the connection was of use.
   public func keepConnected(
     backoff: Backoff = Backoff(), clock: TransportClock = .continuous,
+    longestDelay: @Sendable () -> Duration? = { nil },
     failed: @Sendable (LinkError, Duration) -> Void = { _, _ in }, body: (TCPLink) async -> Bool
   ) async {
     var backoff = backoff
@@ -33,6 +35,7 @@ extension LinkConnector {
         failure = error
       }
       if Task.isCancelled { return }
+      if let longest = longestDelay() { backoff.longest = longest }
       let delay = backoff.next()
       if let failure { failed(failure, delay) }
       guard (try? await clock.sleep(for: delay)) != nil else { return }

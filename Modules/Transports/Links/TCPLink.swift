@@ -19,11 +19,11 @@ public final class TCPLink: AwaitedLink {
   /// Puts the link's handler on a channel that is being made; must run on the channel's event loop.
   init(
     _ channel: any Channel, kind: String = "tcp", options: TCPOptions, address: String? = nil,
-    place: HalfOpenPlace? = nil
+    origin: ConnectionOrigin? = nil, place: HalfOpenPlace? = nil
   ) throws {
     self.channel = channel
     self.place = place
-    origin = ConnectionOrigin(channel.remoteAddress)
+    self.origin = origin ?? ConnectionOrigin(channel.remoteAddress)
     // A channel reads again when somebody asks it to; the handler lets that through while there is room.
     inbound = BytePipe(bound: options.inboundBytes, onRoom: { channel.read() })
     outbound = BytePipe(bound: options.outboundBytes)

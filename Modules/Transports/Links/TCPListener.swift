@@ -20,8 +20,6 @@ public final class TCPListener: Sendable {
   public let host: String
   /// The port in use; the free one that was found where 0 was asked for.
   public let port: Int
-  /// What its links are carried by.
-  public let carrier: Carrier
   /// The links as they come, until the listener is closed; for one consumer.
   public let links: AsyncStream<TCPLink>
 
@@ -46,7 +44,7 @@ public final class TCPListener: Sendable {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
       let channel = try await begin(host, port, carrier, options, HalfOpenConnections(limits), arrivals).get()
-      return TCPListener(channel, host: host, port: port, carrier, links: links, arrivals: arrivals)
+      return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
     }
@@ -69,7 +67,7 @@ public final class TCPListener: Sendable {
     let (links, arrivals) = AsyncStream.makeStream(of: TCPLink.self)
     do {
       let channel = try begin(host, port, carrier, options, halfOpen, arrivals).wait()
-      return TCPListener(channel, host: host, port: port, carrier, links: links, arrivals: arrivals)
+      return TCPListener(channel, host: host, port: port, links: links, arrivals: arrivals)
     } catch {
       throw LinkError(tcp: error, "Cannot listen on \(hostPort(host, port))")
     }
@@ -102,7 +100,9 @@ public final class TCPListener: Sendable {
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           // Those that count here bound the stream of arrivals.
-          guard let place = halfOpen.enter(from: ConnectionOrigin(channel.remoteAddress)) else {
+          let isProxy = carrier == .webSocket && ForwardedAddress.isProxy(channel, options)
+          let origin = isProxy ? nil : ConnectionOrigin(channel.remoteAddress)
+          guard let place = halfOpen.enter(from: origin) else {
             throw LinkError(.closed, "Too many connections")
           }
           channel.closeFuture.whenComplete { _ in place.end() }
@@ -116,12 +116,11 @@ public final class TCPListener: Sendable {
   }
 
   private init(
-    _ channel: any Channel, host: String, port: Int, _ carrier: Carrier, links: AsyncStream<TCPLink>,
+    _ channel: any Channel, host: String, port: Int, links: AsyncStream<TCPLink>,
     arrivals: AsyncStream<TCPLink>.Continuation
   ) {
     self.channel = channel
     self.host = host
-    self.carrier = carrier
     self.port = channel.localAddress?.port ?? port
     self.links = links
     self.arrivals = arrivals

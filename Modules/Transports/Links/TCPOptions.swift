@@ -8,6 +8,9 @@ public struct TCPOptions: Sendable {
   public var outboundBytes = 512 << 10
   /// A file with the authorities (PEM) that a `wss` server's certificate is verified against; `nil` takes the system's.
   public var webAuthority: String?
+  /// The addresses of web proxies before this peer's listeners for WebSockets: what they say in `X-Forwarded-For` of where a connection
+  /// comes from is believed, and of nobody else.
+  public var proxies: Set<String> = []
   /// Hears of connections that could not be accepted, for want of file descriptors above all; the listener pauses then.
   public var acceptFailed: @Sendable (LinkError) -> Void = { _ in }
 

@@ -6,7 +6,7 @@ public struct ConnectionLimits: Hashable, Sendable {
   /// Connections from one address, of IPv6 from 64 bits of it, that have not said hello or wait for their end.
   public var halfOpenByAddress = 16
   /// Such connections from all addresses.
-  public var halfOpen = 128
+  public var halfOpen = 512
   /// Sessions with peers; those that this peer has dialed count too, and are never refused.
   public var sessions: Int
   /// Sessions with strangers among them: peers that were not known when they came, and have moved no document since.
@@ -17,6 +17,8 @@ public struct ConnectionLimits: Hashable, Sendable {
   public var claims = 64
   /// Such connections for one peer.
   public var claimsByPeer = 4
+  /// Connections about which the application thinks; further peers are told that there is no room.
+  public var undecided = 64
   /// How long a connected peer has to answer when another connection claims to be of the same peer; four round trips where
   /// these take longer.
   public var signOfLife = Duration.seconds(2)

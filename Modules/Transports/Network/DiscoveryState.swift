@@ -24,6 +24,8 @@ struct DiscoveryState {
   let discovery: any PeerDiscovery
   /// What runs of it.
   var session: (any DiscoverySession)?
+  /// Among whose members neighbours are found.
+  let group: UInt32
   /// Where to listen; `nil` for every network of this machine.
   let host: String?
   /// The port, 0 for any free one.
@@ -33,9 +35,10 @@ struct DiscoveryState {
   var secret: DiscoverySecret?
   private var credentials = 0
 
-  init(id: UInt64, _ discovery: any PeerDiscovery, host: String?, port: Int) {
+  init(id: UInt64, _ discovery: any PeerDiscovery, group: UInt32, host: String?, port: Int) {
     self.id = id
     self.discovery = discovery
+    self.group = group
     self.host = host
     self.port = port
   }

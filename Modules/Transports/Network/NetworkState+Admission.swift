@@ -8,6 +8,8 @@ extension NetworkState {
     case awaitingHello
     /// It is to be decided, perhaps after a sign of life of the same peer in another session.
     case claiming(PeerInfo)
+    /// The application decides about it.
+    case asked(PeerInfo)
     /// It is the one session with its peer.
     case admitted(Admitted)
     /// It was told to end, or has ended.
@@ -149,9 +151,9 @@ extension NetworkState {
     let strangers = admitted.filter { $0.value.connection.direction == .incoming && isStranger($0.value) }
     if session.isKnown { return strangers.keys.min().map { .insteadOf($0) } ?? .none }
     if admitted.count < limits.sessions, strangers.count < limits.strangers { return .free }
-    let origins = Dictionary(grouping: strangers) { $0.value.origin }
+    let origins = Dictionary(grouping: strangers) { $0.value.provenOrigin }
     let largest = origins.values.max { $0.count < $1.count } ?? []
-    guard largest.count > origins[session.origin, default: []].count + 1 else { return .none }
+    guard largest.count > origins[session.provenOrigin, default: []].count + 1 else { return .none }
     return largest.map(\.key).min().map { .insteadOf($0) } ?? .none
   }
 
@@ -176,6 +178,11 @@ extension NetworkState {
 }
 
 extension NetworkState.Session {
+  /// What limits go by: the key that the peer has proved to have, and without one its address.
+  fileprivate var provenOrigin: ConnectionOrigin {
+    provenPeer.map { ConnectionOrigin(named: $0.identity.key.description) } ?? origin
+  }
+
   /// The peer, where this is the one session with it.
   var admittedPeer: PeerInfo? {
     if case .admitted(let admitted) = standing { admitted.peer } else { nil }
@@ -185,7 +192,7 @@ extension NetworkState.Session {
   var saidPeer: PeerInfo? {
     switch standing {
     case .awaitingHello: nil
-    case .claiming(let peer): peer
+    case .claiming(let peer), .asked(let peer): peer
     case .admitted(let admitted): admitted.peer
     case .ending(let peer): peer
     }
@@ -206,8 +213,6 @@ extension SessionDriver {
 }
 
 extension SyncError {
-  fileprivate static let noRoom = SyncError(.limit, "There is no room for more connections")
-
   fileprivate static let otherLink = SyncError(.closed, "The peers are connected over another link")
 
   fileprivate static let siteIsConnected = SyncError(

@@ -5,26 +5,6 @@ import SyncProtocol
 
 /// What a network of peers knows, behind its lock.
 struct NetworkState {
-  /// Where to listen.
-  struct ListeningAddress: Hashable, Sendable {
-    let host: String
-    let port: Int
-    let carrier: TCPListener.Carrier
-  }
-
-  /// Where to connect.
-  enum Address: Hashable, Sendable {
-    case tcp(host: String, port: Int)
-    case webSocket(WebSocketAddress)
-
-    func connector(_ options: TCPOptions) -> any LinkConnector {
-      switch self {
-      case .tcp(let host, let port): TCPConnector(host: host, port: port, options: options)
-      case .webSocket(let address): WebSocketConnector(address, options: options)
-      }
-    }
-  }
-
   #if TLS
     /// What this peer proves itself with; without it links are plain.
     var credentials: PeerCredentials?
@@ -34,7 +14,7 @@ struct NetworkState {
   struct Session {
     let driver: SessionDriver
     /// The address that it was dialed at, for a connection that this network keeps up.
-    let dialed: Address?
+    let dialed: PeerAddress?
     let startedAt: Duration
     let origin: ConnectionOrigin
     /// For who waits for its end.
@@ -58,16 +38,23 @@ struct NetworkState {
 
   let limits: ConnectionLimits
   var knownPeers: KnownPeers
+  var presence: PresenceState
+  /// Decides which connections there are.
+  var requestHandler: ConnectionRequestHandler?
+  /// The bound of the delays between attempts to connect.
+  var longestDelay: Duration
   var isRunning = false
   var listening: [ListeningAddress] = []
-  var connecting: [Address] = []
+  var connecting: [PeerAddress] = []
   var subscriptions: [SubscriptionQuery] = []
-  var listeners: [TCPListener] = []
+  var listeners: [(address: ListeningAddress, listener: TCPListener)] = []
   var sessions: [UInt64: Session] = [:]
   /// Everything that runs; a task takes itself out at its end.
   var tasks: [UInt64: Task<Void, Never>] = [:]
+  /// Those that only wait for a time, and need not when the network stops.
+  var timers: Set<UInt64> = []
   /// The task that keeps the connection to an address.
-  var dialers: [Address: UInt64] = [:]
+  var dialers: [PeerAddress: UInt64] = [:]
   /// The dialers that wait until another connection to their peer is gone.
   var parked: [UInt64: Latch] = [:]
   var observers: [UInt64: AsyncStream<NetworkEvent>.Continuation] = [:]
@@ -76,16 +63,16 @@ struct NetworkState {
   /// Peers that may be there, beside the addresses to connect to.
   var candidates: CandidateBook
   var discovery: DiscoveryState?
-  /// Dials candidates, and begins and ends discovery.
-  var candidateTask: Task<Void, Never>?
   /// What keeps the network from reaching peers.
   var conditions: [ConditionSource: Set<TransportCondition>] = [:]
   /// When the store was last given a new site because of a peer.
   var lastRenewal: Duration?
   private var lastID: UInt64 = 0
 
-  init(_ options: PeerNetwork.Options) {
+  init(_ options: PeerNetwork.Options, presence: PresenceState) {
     limits = options.limits
+    longestDelay = options.backoff.longest
+    self.presence = presence
     knownPeers = KnownPeers(limit: limits.knownPeers)
     candidates = CandidateBook(backoff: options.candidateBackoff)
   }

@@ -20,6 +20,8 @@ public struct PeerConnection: Hashable, Sendable, Identifiable {
   public internal(set) var peer: PeerInfo?
   /// Who the peer has proved to be; `nil` where nobody proves anything.
   public internal(set) var identity: PeerIdentity?
+  /// What the peer says of itself; `nil` unless somebody here observes.
+  public internal(set) var presence: PeerPresence?
   /// The newest set of subscriptions for which all that the peer had is here; 0 before the first.
   public internal(set) var caughtUp: UInt64 = 0
   /// What the session has moved so far.
@@ -34,6 +36,10 @@ public enum NetworkEvent: Sendable {
   case connected(PeerConnection)
   /// A connection is over; its peer is `nil` where the two never met.
   case disconnected(PeerConnection, SessionEnd)
+  /// The connection's peer says something else of itself than before.
+  case presence(PeerConnection)
+  /// A peer that had no connection any more has not come back in time.
+  case left(PeerInfo)
   /// An attempt to connect to the address failed; the next one follows after the delay.
   case attemptFailed(address: String, LinkError, retryAfter: Duration)
   /// Something happened in a connection's session.

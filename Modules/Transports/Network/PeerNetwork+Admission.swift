@@ -6,6 +6,11 @@ import SyncProtocol
 /// Which sessions there are, of those that could be.
 extension PeerNetwork: SessionHost {
   func met(_ peer: PeerInfo, in session: UInt64) {
+    if !inquire(about: peer, in: session) { decide(on: peer, in: session) }
+  }
+
+  /// Decides about a peer that the application lets in.
+  func decide(on peer: PeerInfo, in session: UInt64) {
     // A failing store ends the session elsewhere.
     let hasWritesOf = (try? setup.store.read { try $0.highestReading(of: peer.site) }) ?? nil
     carryOut { state, own, now in

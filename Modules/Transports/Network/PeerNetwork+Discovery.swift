@@ -11,15 +11,17 @@ extension PeerNetwork {
   /// be. What they say is a hint: a peer is met when it has proved itself, as over any other connection.
   /// - Parameters:
   ///   - discovery: What the system has for that.
+  ///   - group: Only neighbours of the same group find each other; it protects nothing.
   ///   - host: The address to listen on; `nil` for all of them, by IPv6 and IPv4.
   ///   - port: The port to listen on; 0 for one on which the network listens already, else any free one.
   /// - Throws: As `listen`.
   public func discover(
-    using discovery: any PeerDiscovery = MulticastDiscovery(), host: String? = nil, port: Int = 0
+    using discovery: any PeerDiscovery = MulticastDiscovery(), group: UInt32 = 0, host: String? = nil,
+    port: Int = 0
   ) throws(LinkError) {
     stopDiscovering()
     state.withLockedValue { state in
-      state.discovery = DiscoveryState(id: state.newID(), discovery, host: host, port: port)
+      state.discovery = DiscoveryState(id: state.newID(), discovery, group: group, host: host, port: port)
     }
     do throws(LinkError) {
       try listenForNeighbours()
@@ -37,9 +39,9 @@ extension PeerNetwork {
       let discovery = state.discovery
       state.discovery = nil
       guard let own = discovery?.listener, own.isOwn,
-        let place = state.listeners.firstIndex(where: { $0.port == own.port })
+        let place = state.listeners.firstIndex(where: { $0.listener.port == own.port })
       else { return (discovery, nil as TCPListener?) }
-      return (discovery, state.listeners.remove(at: place))
+      return (discovery, state.listeners.remove(at: place).listener)
     }
     guard discovery != nil else { return }
     listener?.closeBlocking()
@@ -84,7 +86,10 @@ extension PeerNetwork {
   /// Sees to it that neighbours can connect, where they are to be told of this peer.
   func listenForNeighbours() throws(LinkError) {
     let (wanted, known) = state.withLockedValue { state in
-      (state.isRunning ? state.discovery : nil, state.listeners.filter { $0.carrier == .tcp })
+      (
+        state.isRunning ? state.discovery : nil,
+        state.listeners.filter { $0.address.carrier == .tcp }.map(\.listener)
+      )
     }
     guard let wanted, wanted.listener == nil else { return }
     let shared = known.first { listener in
@@ -125,7 +130,7 @@ extension PeerNetwork {
 
   /// Dials candidates in a task of its own, and advertises this peer where that is wanted.
   func dialCandidates() {
-    spawn(note: { state, task in state.candidateTask = task }) { await $0.followCandidates() }
+    spawn(isTimer: true) { await $0.followCandidates() }
   }
 
   private func followCandidates() async {
@@ -171,7 +176,7 @@ extension PeerNetwork {
     state.withLockedValue { $0.candidates.ownInstance = instance }
     let advertisement = PeerAdvertisement(
       instance: instance, port: terms.listener.port, isIPv4Only: terms.listener.isIPv4Only,
-      tag: { secret.tag(ofDay: $0) })
+      tag: { secret.tag(ofDay: $0, group: wanted.group) })
     let session = wanted.discovery.start(advertisement) { [weak self] in self?.take($0, secret) }
     let isWanted = state.withLockedValue { state in
       guard state.isRunning, state.discovery?.id == terms.id else { return false }

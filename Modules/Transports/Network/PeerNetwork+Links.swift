@@ -5,15 +5,10 @@ import NIOConcurrencyHelpers
 extension PeerNetwork {
   /// Starts a task that is waited for when the network stops.
   ///
-  /// - Parameters:
-  ///   - address: The address that it keeps a connection to.
-  ///   - note: Takes the task down, under the lock.
-  ///   - body: What it does.
   /// - Returns: The task; `nil` when the network does not run.
   @discardableResult
   func spawn(
-    dialing address: NetworkState.Address? = nil,
-    note: (inout NetworkState, Task<Void, Never>) -> Void = { _, _ in },
+    dialing address: PeerAddress? = nil, isTimer: Bool = false,
     _ body: @escaping @Sendable (PeerNetwork) async -> Void
   ) -> Task<Void, Never>? {
     state.withLockedValue { state in
@@ -22,11 +17,14 @@ extension PeerNetwork {
       // The task takes itself out under the same lock, so it is in before it can be out.
       let task = Task {
         await body(self)
-        _ = self.state.withLockedValue { $0.tasks.removeValue(forKey: id) }
+        self.state.withLockedValue { state in
+          state.tasks[id] = nil
+          state.timers.remove(id)
+        }
       }
       state.tasks[id] = task
       if let address { state.dialers[address] = id }
-      note(&state, task)
+      if isTimer { state.timers.insert(id) }
       return task
     }
   }
@@ -35,7 +33,7 @@ extension PeerNetwork {
   ///
   /// - Returns: The port in use.
   @discardableResult
-  func open(_ address: NetworkState.ListeningAddress) throws(LinkError) -> Int {
+  func open(_ address: ListeningAddress) throws(LinkError) -> Int {
     var tcp = options.tcp
     let course = DialingCourse()
     tcp.acceptFailed = { [logger = options.logger] error in
@@ -44,7 +42,7 @@ extension PeerNetwork {
     }
     let listener = try TCPListener.bindBlocking(
       host: address.host, port: address.port, over: address.carrier, options: tcp, halfOpen: halfOpen)
-    state.withLockedValue { $0.listeners.append(listener) }
+    state.withLockedValue { $0.listeners.append((address, listener)) }
     let accepting = spawn { network in
       for await link in listener.links { network.serve(link, .incoming) }
     }
@@ -57,12 +55,14 @@ extension PeerNetwork {
   }
 
   /// Keeps up a connection to an address until the task that it starts is cancelled.
-  func dial(_ address: NetworkState.Address) {
+  func dial(_ address: PeerAddress) {
     spawn(dialing: address) { network in
       let connector = address.connector(network.options.tcp)
       let course = DialingCourse()
-      await connector.keepConnected(backoff: network.options.backoff, clock: network.setup.clock) {
-        error, delay in
+      await connector.keepConnected(
+        backoff: network.options.backoff, clock: network.setup.clock,
+        longestDelay: { network.longestDelay }
+      ) { error, delay in
         network.attemptFailed(connector.address, error, delay, course)
       } body: { link in
         course.connected()

@@ -11,6 +11,7 @@ import SyncProtocol
         state.discovery?.credentialsChanged()
       }
       candidateWake.signal()
+      gatherPresence()
     }
   }
 #endif
@@ -23,6 +24,15 @@ extension PeerNetwork {
     #endif
     guard !options.requiresProof else { return nil }
     return .unsafeDevelopment(application: setup.configuration.appID)
+  }
+
+  /// Who this peer proves to be; `nil` where it proves nothing.
+  public var ownIdentity: PeerIdentity? {
+    #if TLS
+      state.withLockedValue { $0.credentials?.identity }
+    #else
+      nil
+    #endif
   }
 
   /// The link that a session runs over: one inside whose bytes both ends prove who they are, where this peer has credentials.

@@ -10,7 +10,7 @@ extension PeerNetwork {
   /// - Returns: `nil` when the network does not run or the address was forgotten meanwhile; then the link is closed.
   @discardableResult
   func serve(
-    _ link: any Link, _ direction: PeerConnection.Direction, dialed address: NetworkState.Address? = nil
+    _ link: any Link, _ direction: PeerConnection.Direction, dialed address: PeerAddress? = nil
   ) -> (session: ServedSession, task: Task<Void, Never>)? {
     let served = ServedSession()
     let site = setup.store.site
@@ -34,7 +34,7 @@ extension PeerNetwork {
   }
 
   private func register(
-    _ link: any Link, _ direction: PeerConnection.Direction, _ address: NetworkState.Address?,
+    _ link: any Link, _ direction: PeerConnection.Direction, _ address: PeerAddress?,
     _ served: ServedSession
   ) -> SessionDriver? {
     state.withLockedValue { state in
@@ -52,6 +52,8 @@ extension PeerNetwork {
       state.sessions[id] = NetworkState.Session(
         driver: driver, dialed: address, startedAt: setup.clock.now, origin: origin, served: served,
         connection: connection)
+      if let own = state.presence.own { driver.tellPresence(own) }
+      if !state.presence.observers.isEmpty { driver.observePresence(true) }
       return driver
     }
   }
@@ -78,6 +80,7 @@ extension PeerNetwork {
       write(
         .info, .connected, connection,
         "Connected to \(peer.name) (\(peer.kind)) over \(connection.endpoint)")
+      noteArrival(of: peer)
       announce(.connected(connection))
       recognize(peer.site)
     } else {
@@ -104,6 +107,7 @@ extension PeerNetwork {
     write(
       end.isUsual ? .info : .warning, .disconnected, connection,
       "Disconnected from \(name) over \(connection.endpoint): \(end)")
+    noteDeparture(connection)
     announce(.disconnected(connection, end))
   }
 
@@ -118,7 +122,7 @@ extension SessionEnd {
   /// Whether this is how sessions end every day, as against a fault that somebody should look at.
   fileprivate var isUsual: Bool {
     switch self {
-    case .session(let error): error.code == .closed || error.code == .peerClosed
+    case .session(let error): [.closed, .peerClosed, .denied].contains(error.code)
     case .link(let error): [.closed, .cancelled, .disconnected].contains(error.code)
     }
   }

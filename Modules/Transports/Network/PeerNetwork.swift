@@ -1,3 +1,4 @@
+import DocStore
 public import Logging
 import NIOConcurrencyHelpers
 public import QueryEngine
@@ -23,6 +24,10 @@ public final class PeerNetwork: Sendable {
     public var backoff = Backoff()
     /// The delays between attempts to connect to one candidate.
     public var candidateBackoff = Backoff(initial: .seconds(1), longest: .seconds(300))
+    /// What other peers are told of this one's device, where they ask.
+    public var device = Device()
+    /// For how long a peer that has left counts among the neighbours, as it may come back.
+    public var absence = Duration.seconds(5)
     /// Takes what a person should know; errors are warnings, since they are tried again.
     public var logger = Logger(label: "dunlin.transports")
 
@@ -48,7 +53,8 @@ public final class PeerNetwork: Sendable {
     self.options = options
     log = ConnectionLog(options.logger)
     halfOpen = HalfOpenConnections(options.limits)
-    state = NIOLockedValueBox(NetworkState(options))
+    let presence = PresenceState(start: StoreOptions.systemMilliseconds())
+    state = NIOLockedValueBox(NetworkState(options, presence: presence))
   }
 
   // MARK: - Life
@@ -59,7 +65,7 @@ public final class PeerNetwork: Sendable {
   ///   nothing runs.
   public func start() throws(LinkError) {
     try TCP.checkDescriptors("Cannot begin to sync")
-    let addresses: [NetworkState.ListeningAddress]? = state.withLockedValue { state in
+    let addresses: [ListeningAddress]? = state.withLockedValue { state in
       guard !state.isRunning else { return nil }
       state.isRunning = true
       return state.listening
@@ -73,6 +79,7 @@ public final class PeerNetwork: Sendable {
       throw error
     }
     followSite()
+    tellPresence()
     for address in state.withLockedValue({ $0.connecting }) { dial(address) }
     dialCandidates()
   }
@@ -85,20 +92,19 @@ public final class PeerNetwork: Sendable {
 
   /// Begins to stop: ports are free when this returns; sessions end soon after.
   public func requestStop() {
-    let (listeners, drivers, dialers) = state.withLockedValue { state in
+    let (listeners, drivers, waiting) = state.withLockedValue { state in
       state.isRunning = false
+      state.presence.forgetAll()
       state.siteListener = nil
       let listeners = state.listeners
       state.listeners = []
-      let dialers =
-        state.dialers.values.compactMap { state.tasks[$0] } + [state.candidateTask].compactMap(\.self)
+      let waiting = state.timers.union(state.dialers.values).compactMap { state.tasks[$0] }
       state.dialers = [:]
-      state.candidateTask = nil
-      return (listeners, state.sessions.values.map(\.driver), dialers)
+      return (listeners, state.sessions.values.map(\.driver), waiting)
     }
     pauseDiscovery()
-    for listener in listeners { listener.closeBlocking() }
-    for dialer in dialers { dialer.cancel() }
+    for (_, listener) in listeners { listener.closeBlocking() }
+    for task in waiting { task.cancel() }
     // A session ends with a word to its peer, so it is asked to and not cancelled.
     for driver in drivers { driver.close() }
   }
@@ -117,7 +123,12 @@ public final class PeerNetwork: Sendable {
   public func listen(
     host: String = "127.0.0.1", port: Int = 0, over carrier: TCPListener.Carrier = .tcp
   ) throws(LinkError) -> Int? {
-    let address = NetworkState.ListeningAddress(host: host, port: port, carrier: carrier)
+    try listen(on: ListeningAddress(host: host, port: port, carrier: carrier))
+  }
+
+  /// The same, with the parts in one.
+  @discardableResult
+  package func listen(on address: ListeningAddress) throws(LinkError) -> Int? {
     let runs = state.withLockedValue { state in
       if !state.isRunning { state.listening.append(address) }
       return state.isRunning
@@ -128,8 +139,19 @@ public final class PeerNetwork: Sendable {
     return port
   }
 
+  /// Listens on an address no more; sessions that came over it stay.
+  package func stopListening(on address: ListeningAddress) {
+    let closed = state.withLockedValue { state in
+      state.listening.removeAll { $0 == address }
+      let closed = state.listeners.filter { $0.address == address }
+      state.listeners.removeAll { $0.address == address }
+      return closed
+    }
+    for (_, listener) in closed { listener.closeBlocking() }
+  }
+
   /// Where the network listens now, with the ports that were found.
-  public var listeningPorts: [Int] { state.withLockedValue { $0.listeners.map(\.port).sorted() } }
+  public var listeningPorts: [Int] { state.withLockedValue { $0.listeners.map(\.listener.port).sorted() } }
 
   /// Connects to an address, and again whenever the connection is lost; from `start` on when that is later.
   public func connect(host: String, port: Int) { connect(.tcp(host: host, port: port)) }
@@ -137,7 +159,19 @@ public final class PeerNetwork: Sendable {
   /// Connects to a WebSocket server, as to a TCP address.
   public func connect(to address: WebSocketAddress) { connect(.webSocket(address)) }
 
-  private func connect(_ address: NetworkState.Address) {
+  /// The same, whatever carries it.
+  public func connect(to address: PeerAddress) { connect(address) }
+
+  /// Forgets where to connect to, and ends the connection to it.
+  public func disconnect(from address: PeerAddress) { disconnect(address) }
+
+  /// The bound of the delays between attempts to connect, from the next attempt on.
+  public var longestDelay: Duration {
+    get { state.withLockedValue { $0.longestDelay } }
+    set { state.withLockedValue { $0.longestDelay = newValue } }
+  }
+
+  private func connect(_ address: PeerAddress) {
     let dials = state.withLockedValue { state in
       guard !state.connecting.contains(address) else { return false }
       state.connecting.append(address)
@@ -152,7 +186,7 @@ public final class PeerNetwork: Sendable {
   /// Forgets a WebSocket server and ends the connection to it.
   public func disconnect(from address: WebSocketAddress) { disconnect(.webSocket(address)) }
 
-  private func disconnect(_ address: NetworkState.Address) {
+  private func disconnect(_ address: PeerAddress) {
     let (task, drivers) = state.withLockedValue { state in
       state.connecting.removeAll { $0 == address }
       let task = state.dialers.removeValue(forKey: address).flatMap { state.tasks[$0] }

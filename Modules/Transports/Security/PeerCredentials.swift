@@ -13,12 +13,14 @@
     /// Its certificates as it shows them, its own first.
     let presented: [[UInt8]]
     /// The private key of the first.
-    private let secret: [UInt8]
+    let secret: [UInt8]
     /// Until when that holds, in milliseconds since 1970.
     let validUntil: Int64
     let check: CertificateCheck
     /// The key of the codes by which neighbours of the application know each other.
     private var discoveryKey: SymmetricKey
+    /// Who the peer is to others.
+    let identity: PeerIdentity?
 
     /// Collects what belongs together.
     ///
@@ -68,12 +70,16 @@
       self.init(
         application: trusted.application, presented: presented, secret: Array(key.key.derRepresentation),
         validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000),
-        check: CertificateCheck(trusted: trusted, now: { max(now(), start) }))
+        check: CertificateCheck(trusted: trusted, now: { max(now(), start) }),
+        identity: PeerIdentity(
+          key: key.peerKey, proof: certificate.proof, user: certificate.user,
+          validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000)))
     }
 
     /// Takes whatever a peer shows, right or wrong.
     init(
-      application: String, presented: [[UInt8]], secret: [UInt8], validUntil: Int64, check: CertificateCheck
+      application: String, presented: [[UInt8]], secret: [UInt8], validUntil: Int64, check: CertificateCheck,
+      identity: PeerIdentity? = nil
     ) {
       self.application = application
       self.presented = presented
@@ -81,6 +87,7 @@
       self.validUntil = validUntil
       self.check = check
       discoveryKey = Self.discoveryKey(check.trusted.publicKey)
+      self.identity = identity
     }
 
     /// What follows from an application's shared key, which makes everybody who knows it a member.

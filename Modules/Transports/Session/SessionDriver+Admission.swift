@@ -9,6 +9,9 @@ protocol SessionHost: AnyObject, Sendable {
   /// Takes whether the session's peer has shown a sign of life when it was asked for one.
   func heard(_ isAlive: Bool, in session: UInt64)
 
+  /// Takes what the session's peer says of itself.
+  func told(_ signed: SignedPresence, in session: UInt64)
+
   /// Takes that the session is over; its link may still wait for the peer to hang up.
   func over(_ session: UInt64)
 }
@@ -22,6 +25,12 @@ extension SessionDriver {
 
   /// Asks the peer for a sign of life.
   func askForSignOfLife(within patience: Duration) { post { $0.signOfLife = patience } }
+
+  /// Tells the peer, where it asks, what this one says of itself.
+  func tellPresence(_ own: SignedPresence) { post { $0.ownPresence = own } }
+
+  /// Begins or ends to ask the peer what it says of itself.
+  func observePresence(_ observes: Bool) { post { $0.observesPresence = observes } }
 
   /// The site of a peer that has refused this one before it said hello; for after `run`.
   var refusedBy: SiteID? { turn.session.refusedBy }

@@ -119,6 +119,12 @@ extension SessionDriver {
     for piece in input.queried {
       guard perform(session.queried(piece, now: clock.now)) else { return false }
     }
+    if let own = input.ownPresence {
+      guard perform(session.tellPresence(own, now: clock.now)) else { return false }
+    }
+    if let observes = input.observesPresence {
+      guard perform(session.observePresence(observes, now: clock.now)) else { return false }
+    }
     if let patience = input.signOfLife {
       guard perform(session.askForSignOfLife(within: patience, now: clock.now)) else { return false }
     }
@@ -153,6 +159,7 @@ extension SessionDriver {
         if delay > .zero { timer.wake(after: delay) } else { turn.wantsMore = true }
       case .nudge(let sessions): setup.nudges.nudge(sessions)
       case .admission(let action): tell(action)
+      case .presence(let signed): host?.told(signed, in: id)
       }
     }
     if !pieces.isEmpty { link.write(pieces) }

@@ -36,6 +36,10 @@ package final class SessionInbox: Sendable {
     package fileprivate(set) var isAdmitted = false
     /// How long the peer has for a sign of life.
     package var signOfLife: Duration?
+    /// What this peer says of itself.
+    var ownPresence: SignedPresence?
+    /// Whether the peer is asked what it says of itself.
+    var observesPresence: Bool?
     package var cancelled = false
 
     /// Takes note of what is pulled from now on; of sets with no commit between them the last one counts.

@@ -190,7 +190,7 @@ package final class SimDriver {
       case .query: break
       case .wake(let delay): wake(delay)
       case .nudge(let sessions): peer.nudge(sessions)
-      case .admission: break
+      case .admission, .presence: break
       }
     }
     if inbox.writable { awake() }

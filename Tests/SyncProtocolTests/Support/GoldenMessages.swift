@@ -43,6 +43,12 @@ struct GoldenMessages {
   let resumed = ResumedFrame(generation: 2, verdict: .follows, sequence: 815)
   let mark = MarkFrame(sequence: 815, commitCheck: 0x9F3A_0002, policyPrint: 7, asksTaken: 3)
   let prune = Prune(forwards: true, settled: 300)
+  let presence = SignedPresence(
+    PeerPresence(
+      site: SiteID(high: 0x0123_4567_89AB_CDEF, low: 0xFEDC_BA98_7654_3210),
+      version: PeerPresence.Version(start: 1_700_000_000_000, number: 3), kind: .small, deviceName: "tablet",
+      system: "Linux 6.1", release: "0.1.0", reachesBigPeer: true, metadata: ["room": .string("galley")])
+  ) { (_: [UInt8]) in [1, 2, 3] }
 
   init() throws {
     let gatekeeper = Gatekeeper(gate: Everyone(), peer: .small)
@@ -190,6 +196,8 @@ struct GoldenMessages {
       ("renewed", FrameCodec.frame(.renewed) { _ in }),
       ("unreadable", FrameCodec.frame(.unreadable) { _ in }),
       ("withheld", FrameCodec.frame(.withheld) { $0.writeVarint(3) }),
+      ("presence-wanted", FrameCodec.frame(.presenceWanted) { $0.write([1, 5, 2]) }),
+      ("presence", FrameCodec.frame(.presence) { presence.encode(to: &$0) }),
       ("filter-wanted", FrameCodec.frame(.filterWanted) { filterAsk.encode(to: &$0) }),
       (
         "bye",

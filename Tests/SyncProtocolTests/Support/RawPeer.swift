@@ -21,6 +21,7 @@ final class RawPeer {
   var nudged: [UInt64] = []
   /// What was asked about the peer, which nobody answers.
   var admissions: [AdmissionAction] = []
+  var presences: [SignedPresence] = []
   /// The number of the next frame that the subject is sent; `nil` before the first.
   private var nextNumber: UInt32?
   /// What came of the statement that the other peer was asked to run.
@@ -158,6 +159,7 @@ final class RawPeer {
       case .wake(let delay): if delay == .zero, ticksAtOnce { perform(session.tick(now: now)) }
       case .nudge(let sessions): nudged += sessions
       case .admission(let action): admissions.append(action)
+      case .presence(let signed): presences.append(signed)
       }
     }
   }

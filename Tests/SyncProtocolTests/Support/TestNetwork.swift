@@ -75,7 +75,7 @@ final class Endpoint {
       case .event(let event): events.append(event)
       case .wake(let delay): if delay == .zero { isAwake = true } else { wakeAt = network.now + delay }
       case .nudge(let sessions): network.nudge(sessions, of: peer)
-      case .admission: break
+      case .admission, .presence: break
       case .query(let action): try perform(action)
       }
     }

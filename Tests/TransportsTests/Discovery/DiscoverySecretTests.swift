@@ -32,6 +32,7 @@ import Testing
       #expect(own.tag(ofDay: 5) == own.tag(ofDay: 5))
       #expect(own.tag(ofDay: 5) != own.tag(ofDay: 6))
       #expect(own.tag(ofDay: 5) != other.tag(ofDay: 5))
+      #expect(own.tag(ofDay: 5) != own.tag(ofDay: 5, group: 1))
       #expect(own.tag(ofDay: 5).utf8.count == 2 * DiscoverySecret.codeBytes)
       #expect(ServiceNames.peers(tagged: own.tag(ofDay: -1)) != nil)
     }

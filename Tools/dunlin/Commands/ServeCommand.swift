@@ -31,6 +31,12 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp("Where to listen for WebSockets, behind a web proxy.", valueName: "host:port"))
   var listenWebSocket: [Endpoint] = []
   @Option(
+    name: .customLong("web-proxy"),
+    help: ArgumentHelp(
+      "The address of a proxy whose X-Forwarded-For is believed, so that limits go by it.",
+      valueName: "address"))
+  var webProxies: [String] = []
+  @Option(
     help: ArgumentHelp(
       "A peer to stay connected to: host:port, or ws:// or wss:// and more.", valueName: "address"))
   var connect: [PeerAddress] = []
@@ -52,10 +58,10 @@ struct ServeCommand: AsyncParsableCommand {
     Allocator.keepLittle()
     let errors = StandardErrorLog.self
     LoggingSystem.bootstrap { errors.init(label: $0) }
-    let dunlin = try Dunlin(
-      path: store, identity: try identity.identity,
-      configuration: .init(
-        peerKind: kind == .big ? .big : .small, peerName: name, answersRemoteQueries: answerQueries))
+    var configuration = DunlinConfiguration(
+      peerKind: kind == .big ? .big : .small, peerName: name, answersRemoteQueries: answerQueries)
+    configuration.webProxies = Set(webProxies)
+    let dunlin = try Dunlin(path: store, identity: try identity.identity, configuration: configuration)
     if !scope.isEmpty {
       let scopes = Dictionary(scope.map { ($0.collection, $0.scope) }, uniquingKeysWith: { $1 })
       _ = try await dunlin.store.execute(
@@ -102,7 +108,8 @@ struct ServeCommand: AsyncParsableCommand {
   private func watchPeers(_ dunlin: Dunlin) async {
     var known: Set<String> = []
     for await graph in dunlin.presence.graphs {
-      let peers = Set(graph.remotePeers.map { "\($0.name) (\($0.kind))" })
+      let present = graph.remotePeers.filter { !$0.connections.isEmpty }
+      let peers = Set(present.map { "\($0.deviceName) (\($0.kind))" })
       for peer in peers.subtracting(known).sorted() { show("connected to \(peer)") }
       for peer in known.subtracting(peers).sorted() { show("lost \(peer)") }
       known = peers

@@ -35,7 +35,7 @@ struct PagePeers {
         case .close(let error): closed = error
         case .event(let event): note(event)
         case .wake(let delay): wakeAt = now + delay
-        case .pack, .nudge, .query, .admission: break
+        case .pack, .nudge, .query, .admission, .presence: break
         }
       }
     }

@@ -30,29 +30,9 @@ public struct WebSocketAddress: Hashable, Sendable, CustomStringConvertible {
     let path = rest.dropFirst(authority.count)
     guard !authority.contains("@"), !path.contains("#") else { throw wrong("it names a user or a fragment") }
     self.path = path.hasPrefix("/") ? String(path) : "/" + path
-    var host = authority
-    var digits: Substring?
-    if authority.hasPrefix("[") {
-      guard let bracket = authority.firstIndex(of: "]") else { throw wrong("a bracket is not closed") }
-      host = authority[authority.index(after: authority.startIndex)..<bracket]
-      let after = authority[authority.index(after: bracket)...]
-      guard after.isEmpty || after.hasPrefix(":") else { throw wrong("after the bracket comes the port") }
-      digits = after.isEmpty ? nil : after.dropFirst()
-    } else if let colon = authority.firstIndex(of: ":") {
-      host = authority[..<colon]
-      digits = authority[authority.index(after: colon)...]
-    }
-    guard !host.isEmpty else { throw wrong("it has no host") }
-    self.host = String(host)
-    guard let digits else {
-      port = isSecure ? 443 : 80
-      return
-    }
-    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits), 1...65_535 ~= port
-    else {
-      throw wrong("a port is a number from 1 to 65535")
-    }
-    self.port = port
+    let parts = try HostAndPort(authority, otherwise: wrong)
+    host = parts.host
+    port = parts.port ?? (isSecure ? 443 : 80)
   }
 
   public var description: String { "\(isSecure ? "wss" : "ws")://\(hostPort(host, port))\(path)" }

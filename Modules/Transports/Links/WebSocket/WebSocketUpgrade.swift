@@ -14,12 +14,23 @@ enum WebSocketUpgrade {
   ) throws {
     let upgrader = NIOTypedWebSocketServerUpgrader<TCPLink?>(
       maxFrameSize: WebSocketBytesHandler.frameLimit,
-      shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture(HTTPHeaders()) }
-    ) { channel, _ in
+      shouldUpgrade: { channel, head in
+        channel.eventLoop.makeCompletedFuture {
+          let origin = ForwardedAddress(head, over: channel, options)?.origin
+          guard place.settle(origin ?? ConnectionOrigin(channel.remoteAddress)) else {
+            throw LinkError(.closed, "Too many connections")
+          }
+          return HTTPHeaders()
+        }
+      }
+    ) { channel, head in
       channel.eventLoop.makeCompletedFuture {
+        let forwarded = ForwardedAddress(head, over: channel, options)
         try channel.pipeline.syncOperations.addHandler(
           WebSocketBytesHandler(isClient: false, name: channel.peerName))
-        return try TCPLink(channel, kind: "ws", options: options, place: place)
+        return try TCPLink(
+          channel, kind: "ws", options: options, address: forwarded?.text, origin: forwarded?.origin,
+          place: place)
       }
     }
     let configuration = NIOTypedHTTPServerUpgradeConfiguration<TCPLink?>(upgraders: [upgrader]) { channel in

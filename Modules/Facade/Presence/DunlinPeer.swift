@@ -1,0 +1,83 @@
+import CRDTCore
+public import SyncProtocol
+import Transports
+
+/// A peer, as the presence graph shows it.
+public struct DunlinPeer: Hashable, Sendable, Identifiable {
+  /// Names the peer's store: another one after a restore or a copy.
+  public let id: String
+  /// The device's public key, which it has proved to have; `nil` with the development identity.
+  public let peerKey: String?
+  /// The user that the application's authority has named in the device's certificate.
+  public let user: String?
+  /// A device or the cloud peer.
+  public let kind: DunlinPeerKind
+  /// The name that the peer gives itself.
+  public let deviceName: String
+  /// The operating system that it says it runs on; empty until it has said it.
+  public let system: String
+  /// The version of Dunlin that it says it has; empty until it has said it.
+  public let version: String
+  /// Whether it says that it is a big peer or connected to one.
+  public let isConnectedToBigPeer: Bool
+  /// Its connections with this peer; none when it left within the last five seconds and may come back.
+  public let connections: [DunlinConnection]
+  private let fields: [TextKey: Value]
+
+  /// What its application wants others to know.
+  public var metadata: [String: Any?] { fields.byString }
+
+  /// What its application wants others to know, as a type of the application's.
+  ///
+  /// - Throws: `decoding` with the path that does not fit.
+  public func metadata<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T {
+    try ValueDecoding.decode(type, from: .map(fields))
+  }
+
+  init(_ neighbour: Neighbour) {
+    id = neighbour.peer.site.description
+    peerKey = neighbour.identity?.key.description
+    user = neighbour.identity?.user
+    kind = neighbour.peer.kind
+    let presence = neighbour.presence
+    deviceName = presence?.deviceName ?? neighbour.peer.name
+    system = presence?.system ?? ""
+    version = presence?.release ?? ""
+    isConnectedToBigPeer = presence?.reachesBigPeer ?? (neighbour.peer.kind == .big)
+    connections = neighbour.connections.map { DunlinConnection($0) }
+    fields = presence?.metadata ?? [:]
+  }
+
+  /// This peer.
+  init(_ own: PeerPresence, peerKey: String?, user: String?) {
+    id = own.site.description
+    self.peerKey = peerKey
+    self.user = user
+    kind = own.kind
+    deviceName = own.deviceName
+    system = own.system
+    version = own.release
+    isConnectedToBigPeer = own.reachesBigPeer
+    connections = []
+    fields = own.metadata
+  }
+}
+
+/// A connection between this peer and another one.
+public struct DunlinConnection: Hashable, Sendable, Identifiable {
+  /// Names the connection in this process.
+  public let id: UInt64
+  /// What carries it, for example `tcp` or `ws`.
+  public let kind: String
+  /// Where the other end is, for example `tcp://127.0.0.1:4040`.
+  public let address: String
+  /// Whether the other peer made it.
+  public let isIncoming: Bool
+
+  init(_ connection: PeerConnection) {
+    id = connection.id
+    kind = connection.endpoint.kind
+    address = connection.endpoint.description
+    isIncoming = connection.direction == .incoming
+  }
+}

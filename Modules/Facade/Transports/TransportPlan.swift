@@ -1,0 +1,61 @@
+import Transports
+
+/// What a transport configuration asks of the network, once it is found to be possible.
+struct TransportPlan {
+  var listening: Set<ListeningAddress> = []
+  var dialing: Set<PeerAddress> = []
+  var longestDelay = Duration.seconds(30)
+  /// The group whose members are found near by; `nil` when nobody is.
+  var discoveredGroup: UInt32?
+
+  init() {}
+
+  /// - Throws: `argument` or `unreachable` with what is wrong; `unsupported` for what this system or release cannot do.
+  init(_ config: DunlinTransportConfig) throws(DunlinError) {
+    try Self.check(config.peerToPeer)
+    try listen(on: config.listen.tcp, over: .tcp, what: "listen.tcp")
+    try listen(on: config.listen.webSocket, over: .webSocket, what: "listen.webSocket")
+    for text in config.connect.tcpServers.sorted() {
+      dialing.insert(try Self.address(text) { text throws(LinkError) in try PeerAddress(tcp: text) })
+    }
+    for text in config.connect.webSocketURLs.sorted() {
+      dialing.insert(
+        try Self.address(text) { text throws(LinkError) in .webSocket(try WebSocketAddress(text)) })
+    }
+    guard config.connect.retryInterval > .zero else {
+      throw DunlinError(.argument, "connect.retryInterval is above zero")
+    }
+    longestDelay = config.connect.retryInterval
+    if config.peerToPeer.lan.isEnabled { discoveredGroup = config.global.syncGroup }
+  }
+
+  private static func address(
+    _ text: String, _ read: (String) throws(LinkError) -> PeerAddress
+  ) throws(DunlinError) -> PeerAddress {
+    do { return try read(text) } catch { throw DunlinError(error) }
+  }
+
+  private static func check(_ config: DunlinTransportConfig.PeerToPeer) throws(DunlinError) {
+    let absent = [
+      ("bluetoothLE", "Bluetooth Low Energy", config.bluetoothLE), ("awdl", "AWDL", config.awdl),
+      ("wifiAware", "Wi-Fi Aware", config.wifiAware),
+    ]
+    for (name, what, setting) in absent where setting.isEnabled {
+      throw DunlinError(.unsupported, "peerToPeer.\(name) is on, and this release cannot use \(what)")
+    }
+    guard !config.lan.isEnabled || config.lan.isMdnsEnabled else {
+      throw DunlinError(
+        .unsupported, "peerToPeer.lan is on without mDNS, and this release finds nobody otherwise")
+    }
+  }
+
+  private mutating func listen(
+    on address: DunlinTransportConfig.Address, over carrier: TCPListener.Carrier, what: String
+  ) throws(DunlinError) {
+    guard address.isEnabled else { return }
+    guard 0...65_535 ~= address.port else {
+      throw DunlinError(.argument, "\(what).port is \(address.port), and a port is 0 to 65535")
+    }
+    listening.insert(ListeningAddress(host: address.interfaceIP, port: address.port, carrier: carrier))
+  }
+}

@@ -1,0 +1,32 @@
+#if TLS
+  import Crypto
+
+  extension PeerCredentials {
+    /// Signs what this peer says of itself, so that it can be told from what others say.
+    ///
+    /// - Returns: The 64 bytes of an ECDSA signature.
+    func sign(presence content: [UInt8]) throws -> [UInt8] {
+      let key = try P256.Signing.PrivateKey(derRepresentation: secret)
+      return Array(try key.signature(for: Self.statement(content, of: application)).rawRepresentation)
+    }
+
+    /// What is signed: the purpose and the application before the content, so that a signature is of use nowhere else.
+    fileprivate static func statement(_ content: [UInt8], of application: String) -> [UInt8] {
+      let application = Array(application.utf8)
+      return Array("dunlin presence 1".utf8) + [
+        UInt8(application.count >> 8 & 255), UInt8(application.count & 255),
+      ]
+        + application + content
+    }
+  }
+
+  extension PeerKey {
+    /// Whether the key's owner has signed what it says of itself.
+    func hasSigned(_ signature: [UInt8], presence content: [UInt8], of application: String) -> Bool {
+      guard let key = try? P256.Signing.PublicKey(compressedRepresentation: bytes),
+        let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature)
+      else { return false }
+      return key.isValidSignature(signature, for: PeerCredentials.statement(content, of: application))
+    }
+  }
+#endif
