@@ -127,6 +127,36 @@ extension DiscoveryTests {
       try await wait(for: ["connection from 10.77.0.1"], in: "dialed")
     }
 
+    // MARK: - A program that shares nothing
+
+    private static let python = obstacle("python3", ["python3", "--version"])
+
+    /// Has the port of multicast DNS for itself.
+    private static let selfish = """
+      import socket, time
+      sockets = [socket.socket(family, socket.SOCK_DGRAM) for family in (socket.AF_INET, socket.AF_INET6)]
+      sockets[1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+      for each in sockets: each.bind(("", 5353))
+      print("bound", flush=True)
+      time.sleep(100)
+      """
+
+    @Test(.enabled(if: python == nil, "skipped: \(python ?? "")"))
+    func `a program that has the port for itself is told of, and waited for`() async throws {
+      let machines = try NetworkNamespaces(machines: 2)
+      let selfish = try start(["python3", "-c", Self.selfish], 0, of: machines, output: "selfish")
+      try await wait(for: ["bound"], in: "selfish")
+      let left = try await NeighbourPeer("left", on: machines, 0, in: directory)
+      let right = try await NeighbourPeer("right", on: machines, 1, in: directory)
+      defer { for peer in [left, right] { peer.process.stop() } }
+      while !left.process.log.contains(where: { $0.contains("port 5353 for itself") }) {
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      #expect(try await left.connections == 0)
+      end(selfish)
+      try await left.wait(forConnections: 1)
+    }
+
     // MARK: - avahi
 
     private static let avahi = obstacle(
