@@ -157,6 +157,66 @@ extension DiscoveryTests {
       try await left.wait(forConnections: 1)
     }
 
+    // MARK: - Hostile packets
+
+    /// Sends what nobody should, to everybody on the link: names that loop, too much, from elsewhere, answers of a thousand
+    /// peers that are not there, and questions without end.
+    private static let hostile = """
+      import os, random, socket, struct, subprocess, sys
+      tag = sys.argv[1].encode()
+      subprocess.run(["ip", "addr", "add", "192.0.2.7/32", "dev", "eth0"], check=True)
+      def sender(address, port=5353):
+          s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+          s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+          s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+          s.bind((address, port))
+          s.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("10.77.0.3"))
+          return lambda data: s.sendto(data, ("224.0.0.251", 5353))
+      def name(*labels): return b"".join(bytes([len(l)]) + l for l in labels) + b"\\0"
+      service = (b"_dunlin", b"_tcp", b"local")
+      def record(name, kind, data): return name + struct.pack(">HHIH", kind, 1, 4500, len(data)) + data
+      def answer(*records): return struct.pack(">6H", 0, 0x8400, 0, len(records), 0, 0) + b"".join(records)
+      def peer(label, address, port):
+          instance = name(label, *service)
+          return answer(
+              record(name(tag, b"_sub", *service), 12, instance),
+              record(instance, 33, struct.pack(">3H", 0, 0, port) + name(label, b"local")),
+              record(name(label, b"local"), 1, socket.inet_aton(address)))
+      honest, outside, resolver = sender("10.77.0.3"), sender("192.0.2.7"), sender("10.77.0.3", 0)
+      header = struct.pack(">6H", 0, 0x8400, 0, 1, 0, 0)
+      question = struct.pack(">6H", 0, 0, 1, 0, 0, 0) + name(*service) + struct.pack(">2H", 12, 1)
+      for _ in range(50):
+          for loop in (b"\\xc0\\x0c", b"\\xc0\\x0e\\xc0\\x0c", b"\\x01a\\xc0\\x0c"): honest(header + loop + bytes(10))
+          honest(header + os.urandom(random.randrange(400)))
+          honest(peer(b"big", "10.77.0.9", 9) + bytes(9500))
+          outside(peer(b"elsewhere", "10.77.0.9", 9))
+          resolver(peer(b"resolver", "10.77.0.9", 9))
+          for _ in range(20):
+              honest(peer(b"%030d" % random.randrange(1000), "10.77.0.%d" % random.randrange(100, 200), 9))
+              resolver(question)
+      print("done", flush=True)
+      """
+
+    @Test(.enabled(if: python == nil, "skipped: \(python ?? "")"))
+    func `hostile packets keep peers from nothing that stands`() async throws {
+      let machines = try NetworkNamespaces(machines: 3)
+      let left = try await NeighbourPeer("left", on: machines, 0, in: directory)
+      let right = try await NeighbourPeer("right", on: machines, 1, in: directory)
+      defer { for peer in [left, right] { peer.process.stop() } }
+      try await left.wait(forConnections: 1)
+      let hostile = try start(
+        ["python3", "-c", Self.hostile, Self.subtype], 2, of: machines, output: "hostile")
+      defer { end(hostile) }
+      try await wait(for: ["done"], in: "hostile")
+      try await left.write("after all that")
+      try await right.wait(forDocuments: ["after all that"])
+      #expect(try await left.connections == 1)
+      // A peer that comes now is found by what it says of itself, even with all room for candidates taken elsewhere.
+      let late = try await NeighbourPeer("late", on: machines, 0, in: directory)
+      defer { late.process.stop() }
+      try await late.wait(forDocuments: ["after all that"])
+    }
+
     // MARK: - avahi
 
     private static let avahi = obstacle(
