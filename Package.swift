@@ -110,6 +110,13 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tools/campaign", exclude: ["run"], swiftSettings: settings),
+    .executableTarget(
+      name: "discovery",
+      dependencies: [
+        "CRDTCore", "PeerControl", "TestKit",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Tools/discovery", exclude: ["run"], swiftSettings: settings),
     .target(
       name: "TestKit", dependencies: ["CRDTCore"], path: "Tests/TestKit", swiftSettings: settings),
     tests(
@@ -127,7 +134,9 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ] + security),
-    tests("ToolTests", using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "TestKit"]),
+    tests(
+      "ToolTests",
+      using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "PeerControl", "Transports", "TestKit"]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(

@@ -233,7 +233,7 @@ import Transports
       case .disconnected(_, let end):
         #expect(end.sessionCode == .siteClash)
         refused += 1
-      case .attemptFailed, .session, .presence, .left: continue
+      case .attemptFailed, .session, .presence, .left, .conditions: continue
       }
       if met == 1, refused == 1 { break loop }
     }

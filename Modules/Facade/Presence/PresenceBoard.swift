@@ -72,7 +72,7 @@ final class PresenceBoard: Sendable {
       for await event in events {
         switch event {
         case .connected, .disconnected, .presence, .left: self?.publish()
-        case .attemptFailed, .session: continue
+        case .attemptFailed, .session, .conditions: continue
         }
       }
     }

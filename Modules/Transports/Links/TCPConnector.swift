@@ -9,16 +9,35 @@ public struct TCPConnector: LinkConnector {
   public let port: Int
 
   private let options: TCPOptions
+  /// The addresses that the host stands for, where no name has to be looked up.
+  private let known: KnownAddresses?
 
   /// Names an address; nothing happens yet.
   public init(host: String, port: Int, options: TCPOptions = TCPOptions()) {
     self.host = host
     self.port = port
     self.options = options
+    known = nil
+  }
+
+  /// Names the addresses of a candidate, of which the one counts that answers first.
+  ///
+  /// - Returns: `nil` when it has none.
+  init?(_ candidate: PeerCandidate, options: TCPOptions) {
+    guard let first = candidate.endpoints.first else { return nil }
+    host = first.host
+    port = first.port
+    self.options = options
+    known = KnownAddresses(candidate)
   }
 
   /// The address, for people.
   public var address: String { hostPort(host, port) }
+
+  private var bootstrap: ClientBootstrap {
+    let bootstrap = TCP.clientBootstrap(options)
+    return known.map { bootstrap.resolver($0) } ?? bootstrap
+  }
 
   /// Makes one attempt to connect.
   ///
@@ -32,7 +51,7 @@ public struct TCPConnector: LinkConnector {
     let attempt = ConnectionAttempt()
     do {
       return try await withTaskCancellationHandler {
-        try await TCP.clientBootstrap(options).connect(host: host, port: port) { [options, address] channel in
+        try await bootstrap.connect(host: host, port: port) { [options, address] channel in
           channel.eventLoop.makeCompletedFuture {
             try attempt.begin(on: channel)
             return try TCPLink(channel, options: options, address: address)
@@ -45,4 +64,26 @@ public struct TCPConnector: LinkConnector {
       throw Task.isCancelled ? .cancelled : LinkError(tcp: error, what)
     }
   }
+}
+
+/// Answers with addresses that are known, so that those of both families are tried side by side (RFC 8305).
+private struct KnownAddresses: Resolver, Sendable {
+  private let ipv4: [SocketAddress]
+  private let ipv6: [SocketAddress]
+
+  init(_ candidate: PeerCandidate) {
+    let addresses = candidate.endpoints.compactMap { SocketAddress(numericHost: $0.host, port: $0.port) }
+    ipv4 = addresses.filter { $0.protocol == .inet }
+    ipv6 = addresses.filter { $0.protocol == .inet6 }
+  }
+
+  func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+    TCP.group.next().makeSucceededFuture(ipv4)
+  }
+
+  func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+    TCP.group.next().makeSucceededFuture(ipv6)
+  }
+
+  func cancelQueries() {}
 }

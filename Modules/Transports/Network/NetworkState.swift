@@ -60,16 +60,25 @@ struct NetworkState {
   var observers: [UInt64: AsyncStream<NetworkEvent>.Continuation] = [:]
   /// Hears when the store takes a new site, from the start of the network to its stop.
   var siteListener: CommitListener?
+  /// Peers that may be there, beside the addresses to connect to.
+  var candidates: CandidateBook
+  var discovery: DiscoveryState?
+  /// What keeps the network from reaching peers.
+  var conditions: [ConditionSource: Set<TransportCondition>] = [:]
   /// When the store was last given a new site because of a peer.
   var lastRenewal: Duration?
   private var lastID: UInt64 = 0
 
-  init(_ limits: ConnectionLimits, longestDelay: Duration, presence: PresenceState) {
-    self.limits = limits
-    self.longestDelay = longestDelay
+  init(_ options: PeerNetwork.Options, presence: PresenceState) {
+    limits = options.limits
+    longestDelay = options.backoff.longest
     self.presence = presence
     knownPeers = KnownPeers(limit: limits.knownPeers)
+    candidates = CandidateBook(backoff: options.candidateBackoff)
   }
+
+  /// The sites of all peers with which a session runs.
+  var connectedSites: Set<SiteID> { Set(sessions.values.compactMap { $0.admittedPeer?.site }) }
 
   /// Whether a session with the peer runs.
   func isConnected(to site: SiteID) -> Bool {

@@ -44,4 +44,6 @@ public enum NetworkEvent: Sendable {
   case attemptFailed(address: String, LinkError, retryAfter: Duration)
   /// Something happened in a connection's session.
   case session(PeerConnection, SyncEvent)
+  /// What keeps the network from reaching peers is something else now; none is left where the set is empty.
+  case conditions(Set<TransportCondition>)
 }

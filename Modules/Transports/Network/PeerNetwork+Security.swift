@@ -1,17 +1,31 @@
 import DocStore
 import NIOConcurrencyHelpers
+import SyncProtocol
 
 #if TLS
   extension PeerNetwork {
     /// Takes what this peer proves itself with in the connections that are made from now on; those that there are stay.
     public func prove(with credentials: PeerCredentials) {
-      state.withLockedValue { $0.credentials = credentials }
+      state.withLockedValue { state in
+        state.credentials = credentials
+        state.discovery?.credentialsChanged()
+      }
+      candidateWake.signal()
       gatherPresence()
     }
   }
 #endif
 
 extension PeerNetwork {
+  /// What this peer's neighbours know it by; `nil` where it has yet to prove who it is.
+  func discoverySecret(_ state: borrowing NetworkState) -> DiscoverySecret? {
+    #if TLS
+      if let credentials = state.credentials { return credentials.discoverySecret }
+    #endif
+    guard !options.requiresProof else { return nil }
+    return .unsafeDevelopment(application: setup.configuration.appID)
+  }
+
   /// Who this peer proves to be; `nil` where it proves nothing.
   public var ownIdentity: PeerIdentity? {
     #if TLS

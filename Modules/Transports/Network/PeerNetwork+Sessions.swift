@@ -82,6 +82,7 @@ extension PeerNetwork {
         "Connected to \(peer.name) (\(peer.kind)) over \(connection.endpoint)")
       noteArrival(of: peer)
       announce(.connected(connection))
+      recognize(peer.site)
     } else {
       let note = event.note(of: connection.peer?.name ?? "a peer")
       if let note { write(note.level, .session, connection, note.text) }
@@ -99,6 +100,7 @@ extension PeerNetwork {
       return (session, Array(state.parked.values))
     }
     for latch in parked { latch.signal() }
+    candidateWake.signal()
     guard let session else { return }
     let connection = session.current
     let name = session.saidPeer?.name ?? "a peer that said no hello"

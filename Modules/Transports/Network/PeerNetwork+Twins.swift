@@ -30,6 +30,8 @@ extension PeerNetwork {
     let listener = setup.store.onSiteChange { [weak self] _ in
       guard let self else { return }
       for session in state.withLockedValue({ Array($0.sessions.values) }) { session.driver.close() }
+      // Neighbours are told of an instance that belongs to the new site.
+      candidateWake.signal()
     }
     state.withLockedValue { $0.siteListener = listener }
   }

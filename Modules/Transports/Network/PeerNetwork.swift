@@ -22,6 +22,8 @@ public final class PeerNetwork: Sendable {
     public var requiresProof = false
     /// The delays between attempts to connect.
     public var backoff = Backoff()
+    /// The delays between attempts to connect to one candidate.
+    public var candidateBackoff = Backoff(initial: .seconds(1), longest: .seconds(300))
     /// What other peers are told of this one's device, where they ask.
     public var device = Device()
     /// For how long a peer that has left counts among the neighbours, as it may come back.
@@ -40,6 +42,8 @@ public final class PeerNetwork: Sendable {
   /// Tells this process from another one with the same key.
   let instance = UInt64.random(in: .min ... .max)
   let state: NIOLockedValueBox<NetworkState>
+  /// Wakes the task that dials candidates.
+  let candidateWake = Latch()
 
   /// Makes a network without addresses; nothing happens before `start`.
   public init(setup: SessionDriver.Setup, options: Options = Options()) {
@@ -50,8 +54,7 @@ public final class PeerNetwork: Sendable {
     log = ConnectionLog(options.logger)
     halfOpen = HalfOpenConnections(options.limits)
     let presence = PresenceState(start: StoreOptions.systemMilliseconds())
-    state = NIOLockedValueBox(
-      NetworkState(options.limits, longestDelay: options.backoff.longest, presence: presence))
+    state = NIOLockedValueBox(NetworkState(options, presence: presence))
   }
 
   // MARK: - Life
@@ -70,6 +73,7 @@ public final class PeerNetwork: Sendable {
     guard let addresses else { return }
     do throws(LinkError) {
       for address in addresses { try open(address) }
+      try listenForNeighbours()
     } catch {
       requestStop()
       throw error
@@ -77,6 +81,7 @@ public final class PeerNetwork: Sendable {
     followSite()
     tellPresence()
     for address in state.withLockedValue({ $0.connecting }) { dial(address) }
+    dialCandidates()
   }
 
   /// Stops listening and connecting, ends all sessions in order, and waits until nothing runs any more.
@@ -97,6 +102,7 @@ public final class PeerNetwork: Sendable {
       state.dialers = [:]
       return (listeners, state.sessions.values.map(\.driver), waiting)
     }
+    pauseDiscovery()
     for (_, listener) in listeners { listener.closeBlocking() }
     for task in waiting { task.cancel() }
     // A session ends with a word to its peer, so it is asked to and not cancelled.

@@ -219,5 +219,7 @@
     public var proof: PeerIdentity.Proof { statement.proof }
     /// Until when it may issue.
     public var validUntil: Date { certificate.notValidAfter }
+    /// The key that its signatures are checked with.
+    var publicKey: [UInt8] { Array(certificate.publicKey.subjectPublicKeyInfoBytes) }
   }
 #endif

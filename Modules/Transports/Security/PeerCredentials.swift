@@ -17,6 +17,8 @@
     /// Until when that holds, in milliseconds since 1970.
     let validUntil: Int64
     let check: CertificateCheck
+    /// The key of the codes by which neighbours of the application know each other.
+    private var discoveryKey: SymmetricKey
     /// Who the peer is to others.
     let identity: PeerIdentity?
 
@@ -84,6 +86,7 @@
       self.secret = secret
       self.validUntil = validUntil
       self.check = check
+      discoveryKey = Self.discoveryKey(check.trusted.publicKey)
       self.identity = identity
     }
 
@@ -98,6 +101,25 @@
       let authority = try PeerAuthority(sharedKey: sharedKey, application: application)
       let certificate = try authority.issue(for: key.peerKey, user: nil, validity: PeerAuthority.always)
       try self.init(key: key, certificate: certificate, trusted: authority.trusted)
+      // The authority's public key can be reckoned from a signature; the shared key cannot.
+      discoveryKey = Self.discoveryKey(sharedKey + Array(application.utf8))
+    }
+
+    private static func discoveryKey(_ secret: [UInt8]) -> SymmetricKey {
+      HKDF<SHA256>.deriveKey(
+        inputKeyMaterial: SymmetricKey(data: secret), info: Array("dunlin discovery".utf8),
+        outputByteCount: 32)
+    }
+
+    /// What neighbours of the application know each other by.
+    ///
+    /// For a shared key it follows from that. For certificates it follows from the authority's public key, which whoever has
+    /// seen one of the application's certificates can know.
+    var discoverySecret: DiscoverySecret {
+      DiscoverySecret { [discoveryKey] bytes in
+        Array(
+          HMAC<SHA256>.authenticationCode(for: bytes, using: discoveryKey).prefix(DiscoverySecret.codeBytes))
+      }
     }
 
     /// What the handshake negotiates as protocol.

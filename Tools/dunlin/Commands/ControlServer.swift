@@ -105,6 +105,9 @@ final class ControlServer: Sendable {
     case "listen":
       try dunlin.listen(host: "127.0.0.1", port: 0)
       return [:]
+    case "discover":
+      try dunlin.sync.findNeighbours()
+      return [:]
     case "connect":
       dunlin.connect(host: "127.0.0.1", port: request.number("port"))
       return [:]

@@ -40,6 +40,9 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       "A peer to stay connected to: host:port, or ws:// or wss:// and more.", valueName: "address"))
   var connect: [PeerAddress] = []
+  @Flag(
+    help: "Find peers of the application on the local networks, and be found: listens on all addresses then.")
+  var discover = false
   @Option(help: ArgumentHelp("What to pull: a collection, or SELECT * FROM c WHERE …", valueName: "query"))
   var subscribe: [String] = []
   @Option(
@@ -89,6 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
         try dunlin.listenForWebSockets(host: endpoint.host, port: endpoint.port)
       }
       for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
+      if discover { try dunlin.sync.findNeighbours() }
       try dunlin.startSync()
     } catch {
       try dunlin.close()

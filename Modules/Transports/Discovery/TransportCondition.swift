@@ -1,0 +1,17 @@
+/// Something that keeps a network from reaching peers, for as long as it lasts.
+public enum TransportCondition: Hashable, Sendable, CustomStringConvertible {
+  /// No interface of this machine is up that carries multicast: neighbours are not found by themselves.
+  case noMulticast
+  /// Another program has the port for itself, so that neighbours are not found there.
+  case portTaken(Int)
+  /// The system does not let this process use the local network for discovery, for this reason.
+  case discoveryRefused(String)
+
+  public var description: String {
+    switch self {
+    case .noMulticast: "No network is up that carries multicast: neighbours are not found by themselves"
+    case .portTaken(let port): "Another program has port \(port) for itself"
+    case .discoveryRefused(let reason): "The system does not let this process find neighbours: \(reason)"
+    }
+  }
+}

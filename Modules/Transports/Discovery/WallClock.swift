@@ -1,0 +1,15 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What the system says of the date.
+enum WallClock {
+  private static let secondsPerDay = 86_400
+
+  /// The day in UTC, counted since 1970-01-01.
+  static var day: Int { Int(time(nil)) / secondsPerDay }
+}

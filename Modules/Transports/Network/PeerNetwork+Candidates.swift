@@ -1,0 +1,61 @@
+import CRDTCore
+import Logging
+import NIOConcurrencyHelpers
+
+/// Peers that may be there.
+extension PeerNetwork {
+  /// Takes a peer that may be there, and connects to it while the network runs, until it is withdrawn.
+  ///
+  /// One with the same id takes the place of the former. At most 256 are kept.
+  public func offer(_ candidate: PeerCandidate) {
+    state.withLockedValue { $0.candidates.record(candidate, from: .application, now: setup.clock.now) }
+    candidateWake.signal()
+  }
+
+  /// Takes a candidate of the application's back: it is dialed no more, and a connection with it stays.
+  public func withdraw(candidate id: String) {
+    state.withLockedValue { $0.candidates.withdraw(id, from: .application) }
+    candidateWake.signal()
+  }
+
+  /// Finds out which candidates are a peer that has just been met: two, where it has restarted and said no goodbye.
+  func recognize(_ site: SiteID) {
+    let (secret, unknown) = state.withLockedValue {
+      ($0.discovery?.secret, $0.candidates.unknownInstances)
+    }
+    guard let secret else { return }
+    let own = unknown.filter { secret.isInstance($0, of: site) }
+    guard !own.isEmpty else { return }
+    state.withLockedValue { state in
+      for instance in own { state.candidates.record(instance: instance, of: site) }
+    }
+    candidateWake.signal()
+  }
+
+  /// Dials a candidate and waits for the end of that.
+  func dial(_ attempt: CandidateBook.Attempt) async {
+    let session = await connect(to: attempt.candidate)
+    state.withLockedValue { state in
+      state.candidates.record(
+        endOf: attempt.key, site: session?.site,
+        wasOfUse: session?.wasOfUse(options.candidateBackoff) ?? false,
+        now: setup.clock.now)
+    }
+    candidateWake.signal()
+  }
+
+  /// Connects to a candidate and waits for the end of that.
+  private func connect(to candidate: PeerCandidate) async -> ServedSession? {
+    guard let connector = TCPConnector(candidate, options: options.tcp) else { return nil }
+    do throws(LinkError) {
+      let link = try await connector.connect()
+      guard let (session, task) = serve(link, .outgoing) else { return nil }
+      await task.value
+      return session
+    } catch {
+      // Whoever is on the network can name any address as a candidate, and would fill the log.
+      options.logger.debug("\(error.message)")
+      return nil
+    }
+  }
+}

@@ -1,0 +1,197 @@
+import CRDTCore
+import DocStore
+import Logging
+import NIOConcurrencyHelpers
+
+extension PeerNetwork {
+  /// Advertises this peer to its neighbours and connects to those that are found: at once when the network runs, else from
+  /// `start` on, until `stopDiscovering`.
+  ///
+  /// Neighbours are told of a port on which the network listens for all networks of this machine; there one is opened if need
+  /// be. What they say is a hint: a peer is met when it has proved itself, as over any other connection.
+  /// - Parameters:
+  ///   - discovery: What the system has for that.
+  ///   - group: Only neighbours of the same group find each other; it protects nothing.
+  ///   - host: The address to listen on; `nil` for all of them, by IPv6 and IPv4.
+  ///   - port: The port to listen on; 0 for one on which the network listens already, else any free one.
+  /// - Throws: As `listen`.
+  public func discover(
+    using discovery: any PeerDiscovery = MulticastDiscovery(), group: UInt32 = 0, host: String? = nil,
+    port: Int = 0
+  ) throws(LinkError) {
+    stopDiscovering()
+    state.withLockedValue { state in
+      state.discovery = DiscoveryState(id: state.newID(), discovery, group: group, host: host, port: port)
+    }
+    do throws(LinkError) {
+      try listenForNeighbours()
+    } catch {
+      state.withLockedValue { $0.discovery = nil }
+      throw error
+    }
+    candidateWake.signal()
+  }
+
+  /// Advertises this peer no more, and dials none that was found; connections stay.
+  public func stopDiscovering() {
+    pauseDiscovery()
+    let (discovery, listener) = state.withLockedValue { state in
+      let discovery = state.discovery
+      state.discovery = nil
+      guard let own = discovery?.listener, own.isOwn,
+        let place = state.listeners.firstIndex(where: { $0.listener.port == own.port })
+      else { return (discovery, nil as TCPListener?) }
+      return (discovery, state.listeners.remove(at: place).listener)
+    }
+    guard discovery != nil else { return }
+    listener?.closeBlocking()
+    candidateWake.signal()
+  }
+
+  // MARK: - Conditions
+
+  /// What keeps the network from reaching peers now; `events` tells of changes.
+  public var conditions: Set<TransportCondition> {
+    state.withLockedValue { $0.conditions.values.reduce(into: []) { $0.formUnion($1) } }
+  }
+
+  /// Takes all conditions that one part of the network knows of.
+  func set(_ conditions: Set<TransportCondition>, by source: ConditionSource) {
+    let all = state.withLockedValue { state -> Set<TransportCondition>? in
+      guard state.conditions[source, default: []] != conditions else { return nil }
+      state.conditions[source] = conditions
+      return state.conditions.values.reduce(into: []) { $0.formUnion($1) }
+    }
+    guard let all else { return }
+    for condition in conditions { options.logger.warning("\(condition)") }
+    announce(.conditions(all))
+  }
+
+  // MARK: - Life
+
+  /// Sees to it that neighbours can connect, where they are to be told of this peer.
+  func listenForNeighbours() throws(LinkError) {
+    let (wanted, known) = state.withLockedValue { state in
+      (
+        state.isRunning ? state.discovery : nil,
+        state.listeners.filter { $0.address.carrier == .tcp }.map(\.listener)
+      )
+    }
+    guard let wanted, wanted.listener == nil else { return }
+    let shared = known.first { listener in
+      wanted.port == 0
+        ? wanted.host == nil && ["::", "0.0.0.0"].contains(listener.host)
+        : wanted.port == listener.port && wanted.host ?? listener.host == listener.host
+    }
+    if let shared {
+      return setListener(shared.port, shared.host, isOwn: false)
+    }
+    let host = wanted.host ?? "::"
+    do throws(LinkError) {
+      setListener(try open(.init(host: host, port: wanted.port, carrier: .tcp)), host, isOwn: true)
+    } catch {
+      // A system may have no IPv6.
+      guard wanted.host == nil, ![.portInUse, .permissionDenied, .closed].contains(error.code) else {
+        throw error
+      }
+      let host = "0.0.0.0"
+      setListener(try open(.init(host: host, port: wanted.port, carrier: .tcp)), host, isOwn: true)
+    }
+  }
+
+  private func setListener(_ port: Int, _ host: String, isOwn: Bool) {
+    let listener = DiscoveryState.Listener(port: port, isIPv4Only: !host.utf8.contains(0x3A), isOwn: isOwn)
+    state.withLockedValue { $0.discovery?.listener = listener }
+  }
+
+  /// Has neighbours told that this peer goes, which has happened when this returns.
+  func pauseDiscovery() {
+    let session = state.withLockedValue { state in
+      defer { state.discovery?.session = nil }
+      if !state.isRunning { state.discovery?.listener = nil }
+      return state.discovery?.session
+    }
+    session?.stop()
+  }
+
+  /// Dials candidates in a task of its own, and advertises this peer where that is wanted.
+  func dialCandidates() {
+    spawn(isTimer: true) { await $0.followCandidates() }
+  }
+
+  private func followCandidates() async {
+    let timer = SessionTimer(clock: setup.clock)
+    timer.onDue { [candidateWake] in candidateWake.signal() }
+    await withDiscardingTaskGroup { group in
+      var advertised: Advertised?
+      while !Task.isCancelled {
+        advertised = advertise(insteadOf: advertised)
+        let now = setup.clock.now
+        let (due, next) = state.withLockedValue { state in
+          let connected = state.connectedSites
+          return (state.candidates.takeDue(connected: connected, now: now), state.candidates.next)
+        }
+        for attempt in due { group.addTask { await self.dial(attempt) } }
+        timer.cancel()
+        if let next { timer.wake(after: max(next - now, .milliseconds(1))) }
+        await candidateWake.wait()
+      }
+      if let advertised { end(advertised) }
+    }
+    timer.cancel()
+  }
+
+  // MARK: - Discovery
+
+  private struct Advertised {
+    let terms: DiscoveryState.Terms
+    let session: any DiscoverySession
+  }
+
+  /// Advertises what is to be advertised now.
+  private func advertise(insteadOf old: Advertised?) -> Advertised? {
+    let site = setup.store.site
+    let (wanted, secret) = state.withLockedValue { ($0.isRunning ? $0.discovery : nil, discoverySecret($0)) }
+    let terms = wanted?.terms(site)
+    if let old {
+      if let terms, secret != nil, old.terms == terms { return old }
+      end(old)
+    }
+    guard let wanted, let terms, let secret else { return nil }
+    let instance = secret.instance(of: site, salt: .random(in: .min ... .max))
+    state.withLockedValue { $0.candidates.ownInstance = instance }
+    let advertisement = PeerAdvertisement(
+      instance: instance, port: terms.listener.port, isIPv4Only: terms.listener.isIPv4Only,
+      tag: { secret.tag(ofDay: $0, group: wanted.group) })
+    let session = wanted.discovery.start(advertisement) { [weak self] in self?.take($0, secret) }
+    let isWanted = state.withLockedValue { state in
+      guard state.isRunning, state.discovery?.id == terms.id else { return false }
+      state.discovery?.secret = secret
+      state.discovery?.session = session
+      return true
+    }
+    // Who stopped it meanwhile did not know of it.
+    if !isWanted { session.stop() }
+    return Advertised(terms: terms, session: session)
+  }
+
+  private func end(_ advertised: Advertised) {
+    advertised.session.stop()
+    state.withLockedValue { $0.candidates.withdrawAll(from: .discovery) }
+    set([], by: .discovery)
+  }
+
+  private func take(_ event: DiscoveryEvent, _ secret: DiscoverySecret) {
+    switch event {
+    case .found(let candidate):
+      let connected = state.withLockedValue { $0.connectedSites }
+      let site = connected.first { secret.isInstance(candidate.id, of: $0) }
+      state.withLockedValue {
+        $0.candidates.record(candidate, from: .discovery, site: site, now: setup.clock.now)
+      }
+    case .lost(let instance): state.withLockedValue { $0.candidates.withdraw(instance, from: .discovery) }
+    case .conditions(let conditions): set(conditions, by: .discovery)
+    }
+    candidateWake.signal()
+  }
+}
