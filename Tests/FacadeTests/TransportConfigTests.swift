@@ -135,3 +135,29 @@ import Testing
     #expect(error?.code == .closed)
   }
 }
+
+@Suite(.timeLimit(.minutes(3))) struct TransportConditionTests {
+  @Test func `a peer that has somewhere to connect to says while no big peer is there`() async throws {
+    let (tablet, cloud) = (try Peer("tablet"), try Peer("cloud", kind: .big))
+    var changes = tablet.dunlin.transportConditionChanges.makeAsyncIterator()
+    #expect(await changes.next(isolation: #isolation) == [])
+    try cloud.dunlin.listen()
+    try cloud.dunlin.startSync()
+    let port = try #require(cloud.dunlin.listeningPorts.first)
+    try tablet.dunlin.startSync()
+    #expect(tablet.dunlin.transportConditions.isEmpty)
+    tablet.dunlin.connect(host: "127.0.0.1", port: port)
+    var course: [Set<DunlinTransportCondition>] = []
+    while let next = await changes.next(isolation: #isolation), course.last != [] || course.count < 2 {
+      course.append(next)
+      if next == [] { break }
+    }
+    // Whoever is slow may miss that it was lacking for a moment.
+    #expect(course.last == [])
+    cloud.dunlin.stopSync()
+    #expect(await changes.next(isolation: #isolation) == [.noBigPeer])
+    #expect(tablet.dunlin.transportConditions.map(\.description) == ["No big peer is connected"])
+    tablet.dunlin.stopSync()
+    #expect(await changes.next(isolation: #isolation) == [])
+  }
+}

@@ -37,9 +37,28 @@ final class TransportSettings: Sendable {
 
   private func apply(_ plan: TransportPlan, after old: TransportPlan) throws(DunlinError) {
     try listen(plan.listening, after: old.listening)
+    do {
+      try discover(plan.discoveredGroup, after: old.discoveredGroup)
+    } catch {
+      // All is as it was, but for what somebody else has taken meanwhile.
+      try? listen(old.listening, after: plan.listening)
+      throw error
+    }
     for address in old.dialing.subtracting(plan.dialing) { network.disconnect(from: address) }
     network.longestDelay = plan.longestDelay
     for address in plan.dialing.subtracting(old.dialing) { network.connect(to: address) }
+  }
+
+  /// Finds the members of a new group near by in place of the old one's, or nobody.
+  private func discover(_ new: UInt32?, after old: UInt32?) throws(DunlinError) {
+    guard new != old else { return }
+    guard let new else { return network.stopDiscovering() }
+    do throws(LinkError) {
+      try network.discover(group: new)
+    } catch {
+      if let old { try? network.discover(group: old) }
+      throw DunlinError(error)
+    }
   }
 
   /// Listens on the new addresses in place of the old ones, or goes on with these.

@@ -6,12 +6,15 @@ public enum TransportCondition: Hashable, Sendable, CustomStringConvertible {
   case portTaken(Int)
   /// The system does not let this process use the local network for discovery, for this reason.
   case discoveryRefused(String)
+  /// This peer has addresses to connect to, and no big peer is connected.
+  case noBigPeer
 
   public var description: String {
     switch self {
     case .noMulticast: "No network is up that carries multicast: neighbours are not found by themselves"
     case .portTaken(let port): "Another program has port \(port) for itself"
     case .discoveryRefused(let reason): "The system does not let this process find neighbours: \(reason)"
+    case .noBigPeer: "No big peer is connected"
     }
   }
 }

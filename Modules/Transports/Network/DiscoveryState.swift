@@ -55,4 +55,5 @@ struct DiscoveryState {
 /// Who has set conditions, each of whom knows all its own.
 enum ConditionSource: Hashable, Sendable {
   case discovery
+  case dialing
 }

@@ -2,6 +2,7 @@ import CRDTCore
 import DocStore
 import Logging
 import NIOConcurrencyHelpers
+import SyncProtocol
 
 extension PeerNetwork {
   /// Advertises this peer to its neighbours and connects to those that are found: at once when the network runs, else from
@@ -55,6 +56,15 @@ extension PeerNetwork {
     state.withLockedValue { $0.conditions.values.reduce(into: []) { $0.formUnion($1) } }
   }
 
+  /// Looks whether a big peer is lacking.
+  func noteReach() {
+    let isLacking = state.withLockedValue { state in
+      let own = setup.configuration.kind
+      return state.isRunning && !state.connecting.isEmpty && !state.reachesBigPeer(own)
+    }
+    set(isLacking ? [.noBigPeer] : [], by: .dialing)
+  }
+
   /// Takes all conditions that one part of the network knows of.
   func set(_ conditions: Set<TransportCondition>, by source: ConditionSource) {
     let all = state.withLockedValue { state -> Set<TransportCondition>? in
@@ -63,7 +73,9 @@ extension PeerNetwork {
       return state.conditions.values.reduce(into: []) { $0.formUnion($1) }
     }
     guard let all else { return }
-    for condition in conditions { options.logger.warning("\(condition)") }
+    // Whether a big peer is missed only the application knows.
+    let level = source == .discovery ? Logger.Level.warning : .debug
+    for condition in conditions { options.logger.log(level: level, "\(condition)") }
     announce(.conditions(all))
   }
 

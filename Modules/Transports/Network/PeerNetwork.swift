@@ -82,6 +82,7 @@ public final class PeerNetwork: Sendable {
     tellPresence()
     for address in state.withLockedValue({ $0.connecting }) { dial(address) }
     dialCandidates()
+    noteReach()
   }
 
   /// Stops listening and connecting, ends all sessions in order, and waits until nothing runs any more.
@@ -103,6 +104,7 @@ public final class PeerNetwork: Sendable {
       return (listeners, state.sessions.values.map(\.driver), waiting)
     }
     pauseDiscovery()
+    noteReach()
     for (_, listener) in listeners { listener.closeBlocking() }
     for task in waiting { task.cancel() }
     // A session ends with a word to its peer, so it is asked to and not cancelled.
@@ -177,7 +179,10 @@ public final class PeerNetwork: Sendable {
       state.connecting.append(address)
       return state.isRunning
     }
-    if dials { dial(address) }
+    if dials {
+      dial(address)
+      noteReach()
+    }
   }
 
   /// Forgets an address to connect to and ends the connection to it.
@@ -194,6 +199,7 @@ public final class PeerNetwork: Sendable {
     }
     for driver in drivers { driver.close() }
     task?.cancel()
+    noteReach()
   }
 
   /// Runs a session on a link that was made elsewhere, until it ends or the network stops.

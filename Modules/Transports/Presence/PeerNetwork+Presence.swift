@@ -143,7 +143,10 @@ extension PeerNetwork {
   /// Takes note that a peer is there.
   func noteArrival(of peer: PeerInfo) {
     state.withLockedValue { $0.presence.returned(peer.site) }
-    if peer.kind == .big { gatherPresence() }
+    if peer.kind == .big {
+      gatherPresence()
+      noteReach()
+    }
   }
 
   /// Takes note that a connection to a peer is over: when it was the last one, the peer is waited for for a while.
@@ -156,7 +159,10 @@ extension PeerNetwork {
       state.presence.left(neighbour, in: connection.id)
       return true
     }
-    if peer.kind == .big { gatherPresence() }
+    if peer.kind == .big {
+      gatherPresence()
+      noteReach()
+    }
     guard waits else { return }
     spawn(isTimer: true) { network in
       try? await network.setup.clock.sleep(for: network.options.absence)

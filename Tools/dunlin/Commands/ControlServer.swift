@@ -106,7 +106,7 @@ final class ControlServer: Sendable {
       try dunlin.listen(host: "127.0.0.1", port: 0)
       return [:]
     case "discover":
-      try dunlin.sync.findNeighbours()
+      try dunlin.updateTransportConfig { $0.peerToPeer.lan.isEnabled = true }
       return [:]
     case "connect":
       dunlin.connect(host: "127.0.0.1", port: request.number("port"))

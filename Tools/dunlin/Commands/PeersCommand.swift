@@ -88,7 +88,8 @@ struct PeersCommand: AsyncParsableCommand {
     for peer in peers {
       let connection = peer.connections.first
       table.add([
-        peer.deviceName, "\(peer.kind)", peer.system, peer.version, peer.user ?? "", connection?.kind ?? "gone",
+        peer.deviceName, "\(peer.kind)", peer.system, peer.version, peer.user ?? "",
+        connection?.kind ?? "gone",
         connection?.address ?? "",
       ])
     }

@@ -92,7 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
         try dunlin.listenForWebSockets(host: endpoint.host, port: endpoint.port)
       }
       for endpoint in listen { try dunlin.listen(host: endpoint.host, port: endpoint.port) }
-      if discover { try dunlin.sync.findNeighbours() }
+      try dunlin.updateTransportConfig { $0.peerToPeer.lan.isEnabled = discover }
       try dunlin.startSync()
     } catch {
       try dunlin.close()
