@@ -1,13 +1,3 @@
-/// Where a packet comes from.
-struct DatagramSource: Hashable, Sendable {
-  /// The port of multicast DNS; who asks from another one is a plain resolver.
-  static let multicastPort: UInt16 = 5_353
-
-  /// 4 or 16 bytes.
-  let address: [UInt8]
-  let port: UInt16
-}
-
 /// Answers questions about one service on one interface: what is sent when, and nothing else (RFC 6762, 6 to 8 and 10).
 ///
 /// The instance's label is random, so nobody is asked before it is used.
