@@ -118,10 +118,18 @@ let package = Package(
       resources: [.copy("Golden")]),
     tests("ScopePolicyTests", using: ["CRDTCore", "SyncProtocol", "ScopePolicy"]),
     tests("TestKitTests", using: ["TestKit"]),
+    // A login service, right and wrong.
+    .target(
+      name: "LoginKit",
+      dependencies: [
+        "CRDTCore", "TestKit", "Transports", .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ] + security,
+      path: "Tests/LoginKit", swiftSettings: settings),
     tests(
       "TransportsTests",
       using: [
-        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "LoginKit", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security),
     tests("ToolTests", using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "TestKit"]),
@@ -132,7 +140,8 @@ let package = Package(
     tests(
       "FacadeTests",
       using: [
-        "CRDTCore", "DocStore", "DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log"),
+        "CRDTCore", "DocStore", "DunlinKit", "Facade", "LoginKit", "TestKit", "Transports",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     .target(
       name: "CRDTModel", dependencies: ["CRDTCore", "TestKit"], path: "Tests/CRDTModel",

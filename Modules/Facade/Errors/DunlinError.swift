@@ -139,6 +139,10 @@ extension DunlinError.Code {
 
   /// A key or a certificate is not right, has ended, or does not prove what it must.
   public static let identity = Self(rawValue: "identity")
+  /// The login service refuses the token: the application has to get another one.
+  public static let authentication = Self(rawValue: "authentication")
+  /// A service says that it cannot do its work now; the same call may well succeed later.
+  public static let unavailable = Self(rawValue: "unavailable")
   /// Something else listens on the port already.
   public static let portInUse = Self(rawValue: "portInUse")
   /// An address does not name a host, there is no way to it, or nobody listens there.

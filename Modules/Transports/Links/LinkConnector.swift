@@ -18,14 +18,18 @@ extension LinkConnector {
   /// - Parameters:
   ///   - backoff: The delays between attempts.
   ///   - clock: The time that the delays go by.
+  ///   - ready: Waits until it is of use to connect at all; called before each attempt.
   ///   - failed: Hears of each failed attempt and of the delay that follows.
   ///   - body: Uses the link and closes it; returns whether the connection was of use.
   public func keepConnected(
     backoff: Backoff = Backoff(), clock: TransportClock = .continuous,
+    ready: () async -> Void = {},
     failed: @Sendable (LinkError, Duration) -> Void = { _, _ in }, body: (TCPLink) async -> Bool
   ) async {
     var backoff = backoff
     while !Task.isCancelled {
+      await ready()
+      if Task.isCancelled { return }
       var failure: LinkError?
       do {
         if await body(try await connect()) { backoff.reset() }

@@ -14,6 +14,8 @@
     let presented: [[UInt8]]
     /// The private key of the first.
     private let secret: [UInt8]
+    /// The user that it names.
+    package let user: String?
     /// Until when that holds, in milliseconds since 1970.
     let validUntil: Int64
     let check: CertificateCheck
@@ -65,17 +67,19 @@
       let start = certificate.validFrom
       self.init(
         application: trusted.application, presented: presented, secret: Array(key.key.derRepresentation),
-        validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000),
+        user: certificate.user, validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000),
         check: CertificateCheck(trusted: trusted, now: { max(now(), start) }))
     }
 
     /// Takes whatever a peer shows, right or wrong.
     init(
-      application: String, presented: [[UInt8]], secret: [UInt8], validUntil: Int64, check: CertificateCheck
+      application: String, presented: [[UInt8]], secret: [UInt8], user: String? = nil, validUntil: Int64,
+      check: CertificateCheck
     ) {
       self.application = application
       self.presented = presented
       self.secret = secret
+      self.user = user
       self.validUntil = validUntil
       self.check = check
     }
@@ -91,6 +95,22 @@
       let authority = try PeerAuthority(sharedKey: sharedKey, application: application)
       let certificate = try authority.issue(for: key.peerKey, user: nil, validity: PeerAuthority.always)
       try self.init(key: key, certificate: certificate, trusted: authority.trusted)
+    }
+
+    /// Whether they prove the same as others, perhaps until a later time: the same key and user of the same authority.
+    func isRenewal(of other: PeerCredentials) -> Bool {
+      secret == other.secret && user == other.user && check.trusted.isSame(as: other.check.trusted)
+    }
+
+    /// Checks the own certificates as another peer does.
+    ///
+    /// - Throws: `untrusted` or `expired`, saying why they would not be believed.
+    package func verify() async throws(LinkError) {
+      do {
+        _ = try await check.examine(presented)
+      } catch {
+        throw LinkError(error.code, "This device's certificate would not be believed: \(error.why)")
+      }
     }
 
     /// What the handshake negotiates as protocol.
