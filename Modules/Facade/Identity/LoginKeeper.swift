@@ -191,7 +191,7 @@
     private func expire() {
       let hasEnded = file.withLock { _ in
         let end = state.withLock { $0.grant?.certificate.validUntil }
-        guard let end, end < parts.time.now() else { return false }
+        guard let end, end <= parts.time.now() else { return false }
         forget()
         return true
       }
@@ -251,7 +251,7 @@
 
     var status: DunlinAuthenticationStatus {
       let certificate = state.withLock { $0.grant?.certificate }
-      guard let certificate, parts.time.now() <= certificate.validUntil else {
+      guard let certificate, parts.time.now() < certificate.validUntil else {
         return DunlinAuthenticationStatus(isAuthenticated: false, userID: nil, validUntil: nil)
       }
       return DunlinAuthenticationStatus(

@@ -45,7 +45,7 @@
 
     /// What is to be done now; a question counts as asked.
     package mutating func step(at now: Date) -> Step {
-      if let validity, now > validity.upperBound {
+      if let validity, now >= validity.upperBound {
         self.validity = nil
         next = now
         return .expire
