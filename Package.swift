@@ -132,7 +132,9 @@ let package = Package(
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "LoginKit", "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security),
-    tests("ToolTests", using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "LoginKit", "TestKit", "Transports"]),
+    tests(
+      "ToolTests",
+      using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "LoginKit", "TestKit", "Transports"]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(

@@ -60,7 +60,7 @@
       }
     }
 
-    /// What is signed: eight lines, of which no part can hold the end of a line.
+    /// What is signed: seven lines, of which no part can hold the end of a line.
     private static func statement(
       _ application: String, _ provider: String, _ token: String, _ challenge: String, _ key: PeerKey,
       _ address: HTTPSAddress
