@@ -131,6 +131,38 @@
       for dunlin in [tablet, phone] { try dunlin.close() }
     }
 
+    @Test func `what has ended while the database was closed is not taken`() async throws {
+      let clock = WallClock()
+      service.change { $0.now = { clock.now } }
+      let tablet = try ann.open(service, clock: clock)
+      try await tablet.wait()
+      try tablet.close()
+      try await service.server.stop()
+      clock.advance(by: 3_700)
+      let again = try ann.open(service, clock: clock)
+      #expect(again.auth?.status.isAuthenticated == false)
+      #expect(!ann.log.lines(with: "This device's certificate was valid until").isEmpty)
+      await ann.delegate.next(2)
+      #expect(ann.delegate.questions == [.required, .required])
+      // Sync may be started; it waits for a login, and meets nobody.
+      try again.startSync()
+      #expect(again.isSyncActive)
+      try again.close()
+    }
+
+    @Test func `a device whose clock has lost weeks logs in and syncs by its certificate's start`() async throws {
+      let clock = WallClock(Date(timeIntervalSinceNow: -30 * 86_400))
+      // The service says the time together with its answer.
+      service.change { $0.saysDate = true }
+      let (tablet, phone) = (try ann.open(service, clock: clock), try bob.open(service))
+      try await phone.wait()
+      try await tablet.wait()
+      try phone.connect(to: tablet)
+      await phone.wait(forUsers: ["ann"])
+      await tablet.wait(forUsers: ["bob"])
+      for dunlin in [tablet, phone] { try dunlin.close() }
+    }
+
     // MARK: - Logout and users
 
     @Test func `a logout stops sync, forgets the certificate and keeps the data`() async throws {

@@ -17,6 +17,8 @@
       package var now: @Sendable () -> Date = { Date() }
       /// Whether the service names its authority.
       package var namesAuthority = true
+      /// Whether the head of its answers has the time.
+      package var saysDate = false
       /// Answers in its place, where it returns an answer.
       package var instead: @Sendable (HTTPSServer.Request) -> HTTPSServer.Reply? = { _ in nil }
     }
@@ -75,6 +77,15 @@
         }
       }
 
+      /// A time as HTTP writes it.
+      private static func text(_ date: Date) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = .gmt
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return formatter.string(from: date)
+      }
+
       private func challenge() -> HTTPSServer.Reply {
         let challenge = "\(UUID())"
         state.withLock { _ = $0.challenges.insert(challenge) }
@@ -100,7 +111,7 @@
             "clientInfo": .map(["greeting": .string("hello \(user)")]),
           ]
           if rules.namesAuthority { fields["authority"] = .string(try authority.trusted.pem) }
-          return .json(200, fields)
+          return .json(200, fields, rules.saysDate ? ["Date: \(Self.text(rules.now()))"] : [])
         } catch {
           return .json(400, ["message": .string("\(error)")])
         }
