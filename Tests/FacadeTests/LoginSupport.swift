@@ -54,11 +54,11 @@
 
     private let state: Mutex<State>
     private let asked = Events<Question>()
+    private let told = Events<Bool>()
 
     private struct State {
       var token: String?
       var questions: [Question] = []
-      var changes = 0
     }
 
     init(token: String?) { state = Mutex(State(token: token)) }
@@ -70,11 +70,13 @@
     }
 
     var questions: [Question] { state.withLock { $0.questions } }
-    var changes: Int { state.withLock { $0.changes } }
 
     /// Waits until it has been asked so many times more, and has answered.
     @discardableResult
     func next(_ count: Int = 1) async -> [Question] { await asked.next(count) }
+
+    /// Waits until it has been told of a status, and returns whether somebody was logged in.
+    func nextStatus() async -> Bool? { await told.next(1).first }
 
     private func answer(_ question: Question, _ authenticator: DunlinAuthenticator) async {
       let token = state.withLock { state in
@@ -94,7 +96,7 @@
     }
 
     func authenticationStatusDidChange(authenticator: DunlinAuthenticator) {
-      state.withLock { $0.changes += 1 }
+      told.send(authenticator.status.isAuthenticated)
     }
   }
 

@@ -40,7 +40,7 @@
 
     private let channel: any Channel
     private let directory: TemporaryDirectory
-    private let desk: Desk
+    private let shared: Shared
 
     /// The port on 127.0.0.1 and, by the name localhost, wherever that leads.
     package let port: Int
@@ -80,8 +80,8 @@
         configuration.maximumTLSVersion = latest
         context = try NIOSSLContext(configuration: configuration)
       }
-      let desk = Desk(answer)
-      self.desk = desk
+      let shared = Shared(answer)
+      self.shared = shared
       channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelInitializer { channel in
@@ -89,7 +89,7 @@
             if let context {
               try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
             }
-            try channel.pipeline.syncOperations.addHandler(RequestHandler(desk))
+            try channel.pipeline.syncOperations.addHandler(RequestHandler(shared))
           }
         }
         .bind(host: "127.0.0.1", port: 0).get()
@@ -99,11 +99,11 @@
     deinit { channel.close(promise: nil) }
 
     /// The requests so far.
-    package var requests: [Request] { desk.state.withLock { $0.requests } }
+    package var requests: [Request] { shared.state.withLock { $0.requests } }
 
     /// Answers otherwise from now on.
     package func answer(_ answer: @escaping @Sendable (Request) -> Reply) {
-      desk.state.withLock { $0.answer = answer }
+      shared.state.withLock { $0.answer = answer }
     }
 
     /// Stops listening.
@@ -111,7 +111,7 @@
   }
 
   /// What connections share.
-  private final class Desk: Sendable {
+  private final class Shared: Sendable {
     struct State {
       var answer: @Sendable (HTTPSServer.Request) -> HTTPSServer.Reply
       var requests: [HTTPSServer.Request] = []
@@ -137,16 +137,16 @@
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let desk: Desk
+    private let shared: Shared
     private var received: [UInt8] = []
 
-    init(_ desk: Desk) { self.desk = desk }
+    init(_ shared: Shared) { self.shared = shared }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       received += unwrapInboundIn(data).readableBytesView
       guard let request = request() else { return }
       received = []
-      answer(desk.reply(to: request), context)
+      answer(shared.reply(to: request), context)
     }
 
     private func answer(_ reply: HTTPSServer.Reply, _ context: ChannelHandlerContext) {

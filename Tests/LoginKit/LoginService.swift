@@ -25,7 +25,7 @@
 
     package let server: HTTPSServer
     package let authority: PeerAuthority
-    private let desk: Desk
+    private let responder: Responder
 
     /// Begins to listen.
     package init(_ authority: PeerAuthority? = nil, change: (inout Rules) -> Void = { _ in }) async throws {
@@ -34,12 +34,12 @@
         ?? PeerAuthority(
           application: "tests",
           validity: Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 4_000_000_000))
-      let desk = Desk(authority)
+      let responder = Responder(authority)
       self.authority = authority
-      self.desk = desk
-      desk.state.withLock { change(&$0.rules) }
-      server = try await HTTPSServer { desk.answer($0) }
-      desk.state.withLock { [port = server.port] in $0.port = port }
+      self.responder = responder
+      responder.state.withLock { change(&$0.rules) }
+      server = try await HTTPSServer { responder.answer($0) }
+      responder.state.withLock { [port = server.port] in $0.port = port }
     }
 
     /// What devices are told.
@@ -47,14 +47,14 @@
 
     /// Changes what the service does.
     package func change(_ change: @Sendable (inout Rules) -> Void) {
-      desk.state.withLock { change(&$0.rules) }
+      responder.state.withLock { change(&$0.rules) }
     }
 
     /// What was issued, the oldest first.
-    package var issued: [PeerCertificate] { desk.state.withLock { $0.issued } }
+    package var issued: [PeerCertificate] { responder.state.withLock { $0.issued } }
 
     /// The service's own part.
-    private final class Desk: Sendable {
+    private final class Responder: Sendable {
       struct State {
         var rules = Rules()
         var port = 0

@@ -94,9 +94,11 @@
 
     /// Takes a renewed certificate, once it is found to be right.
     ///
-    /// - Returns: What the peer proves itself with from now on.
+    /// - Parameters:
+    ///   - identity: The certificate.
+    ///   - taken: Hears what the peer proves itself with from now on, in the order in which that is decided.
     /// - Throws: `argument` when it is not a certificate of the same application; `identity`, saying what is wrong with it.
-    func replace(by identity: DunlinIdentity) async throws -> PeerCredentials {
+    func replace(by identity: DunlinIdentity, taken: (PeerCredentials) -> Void) async throws {
       guard case .certificate = identity.proof, case .certificate = proof.withLock({ $0 }) else {
         throw DunlinError(
           .argument,
@@ -109,8 +111,10 @@
       }
       let credentials = try credentials(identity.proof)
       try await credentials.verify()
-      proof.withLock { $0 = identity.proof }
-      return credentials
+      proof.withLock { proof in
+        proof = identity.proof
+        taken(credentials)
+      }
     }
   }
 #endif

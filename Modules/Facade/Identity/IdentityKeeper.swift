@@ -74,7 +74,7 @@
     /// - Throws: `argument` when it is of another kind or application; `identity` when it is not right; the one before stays.
     func update(_ identity: DunlinIdentity) async throws {
       do {
-        network.prove(with: try await device.replace(by: identity))
+        try await device.replace(by: identity) { network.prove(with: $0) }
         state.withLock { $0.failure = nil }
       } catch {
         throw DunlinError.translating(error)

@@ -24,6 +24,8 @@
       var grant: LoginGrant?
       /// Counts logins and logouts: of several that are under way only the newest has an effect.
       var attempt: UInt64 = 0
+      /// Tells the application of each status.
+      var telling: Task<Void, Never>?
       var isClosed = false
       weak var dunlin: Dunlin?
     }
@@ -32,7 +34,7 @@
     private let client: LoginClient
     /// The authority that the application has configured.
     private let configured: TrustedAuthority?
-    private let course: LoginCourse
+    private let scheduler: LoginScheduler
     private let board = LoginStatusBoard()
     private let state = Mutex(State())
     /// Puts changes in order, of what is on disk, of what is known, and of what the network proves; taken before all other locks.
@@ -45,7 +47,7 @@
         try HTTPSAddress(parts.login.url), http: HTTPSClient(authorityFile: parts.webAuthority),
         now: parts.time.now)
       configured = try parts.login.authority.map { try TrustedAuthority(pem: $0) }
-      course = LoginCourse(parts.time)
+      scheduler = LoginScheduler(parts.time)
       file = Mutex(LoginFile(directory: parts.directory))
     }
 
@@ -74,16 +76,25 @@
         // A login that is under way is for the key that the device had before.
         state.withLock { $0.attempt += 1 }
         forget()
-        course.lost(isAsking: true)
+        scheduler.lost(isAsking: true)
       }
       changed()
     }
 
     /// Begins to ask the application, which is handed the database.
     func serve(_ dunlin: Dunlin) {
-      state.withLock { $0.dunlin = dunlin }
       let delegate = parts.login.delegate
-      course.begin { [weak self] question in
+      // The application is called where it may do whatever it likes, and not where something has just changed.
+      let telling = Task { [weak self, known = status, statuses = statuses()] in
+        var known = known
+        for await status in statuses where status != known {
+          known = status
+          guard let self else { return }
+          delegate.authenticationStatusDidChange(authenticator: DunlinAuthenticator(keeper: self))
+        }
+      }
+      state.withLock { ($0.dunlin, $0.telling) = (dunlin, telling) }
+      scheduler.begin { [weak self] question in
         guard let self else { return }
         let authenticator = DunlinAuthenticator(keeper: self)
         switch question {
@@ -98,11 +109,13 @@
     }
 
     func close() {
-      state.withLock { state in
+      let telling = state.withLock { state in
         state.isClosed = true
         state.attempt += 1
+        return state.telling
       }
-      course.close()
+      telling?.cancel()
+      scheduler.close()
       board.close()
     }
 
@@ -110,7 +123,7 @@
     func syncBegins() {
       guard state.withLock({ $0.grant == nil }) else { return }
       parts.reporter.logger.info("Sync waits for a login at \(client.address)")
-      course.require()
+      scheduler.require()
     }
 
     // MARK: - Logging in and out
@@ -164,7 +177,7 @@
     private func take(_ grant: LoginGrant, obtained: Date) {
       state.withLock { $0.grant = grant }
       parts.network.prove(with: grant.credentials)
-      course.granted(at: obtained, until: grant.certificate.validUntil)
+      scheduler.granted(at: obtained, until: grant.certificate.validUntil)
     }
 
     /// Forgets the certificate, inside the lock of `file`.
@@ -180,7 +193,7 @@
         (state.attempt == attempt, state.grant?.certificate.validUntil)
       }
       guard isNewest else { return }
-      let delay = course.failed(isPassing: error?.isPassing ?? false, retryAfter: error?.retryAfter)
+      let delay = scheduler.failed(isPassing: error?.isPassing ?? false, retryAfter: error?.retryAfter)
       let until =
         end.map { "; the certificate from the last login holds until \($0.formatted(.iso8601))" } ?? ""
       parts.reporter.logger.warning(
@@ -213,7 +226,7 @@
       let result = Result {
         try file.withLock { file in
           forget()
-          course.lost(isAsking: false)
+          scheduler.lost(isAsking: false)
           let content = try? file.read()
           guard !forgetsAuthority, let content else { return try file.remove() }
           try file.write(
@@ -260,12 +273,7 @@
 
     func statuses() -> AsyncStream<DunlinAuthenticationStatus> { board.statuses { status } }
 
-    private func changed() {
-      board.publish { status }
-      guard state.withLock({ $0.dunlin != nil && !$0.isClosed }) else { return }
-      parts.login.delegate.authenticationStatusDidChange(
-        authenticator: DunlinAuthenticator(keeper: self))
-    }
+    private func changed() { board.publish { status } }
 
     /// Reports a failure that nobody else hears of.
     func report(_ error: DunlinError) { parts.reporter.fail("logging in", error) }

@@ -73,6 +73,18 @@
       #expect(error?.message.contains("more than 65536 bytes") == true, "\(String(describing: error))")
     }
 
+    @Test func `an answer may come in chunks, to the same limit`() async throws {
+      let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+      let server = try await HTTPSServer { _ in .bytes(head + "2\r\nab\r\n1\r\nc\r\n0\r\n\r\n") }
+      #expect(try await ask(server).body == Array("abc".utf8))
+      let chunk = "4000\r\n" + String(repeating: "x", count: 16 << 10) + "\r\n"
+      server.answer { _ in .bytes(head + String(repeating: chunk, count: 5) + "0\r\n\r\n") }
+      #expect(await failure { try await ask(server) }?.code == .answer)
+      // The end does not come.
+      server.answer { _ in .bytes(head + "2\r\nab\r\n") }
+      #expect(await failure { try await ask(server) } != nil)
+    }
+
     @Test(arguments: [
       "no answer at all\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
       "HTTP/1.1 200 OK\r\nLong: \(String(repeating: "y", count: 20_000))\r\n\r\n",

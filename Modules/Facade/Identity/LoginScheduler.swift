@@ -3,7 +3,7 @@
   import Synchronization
 
   /// Asks the application for logins at the times that the schedule says, one question at a time.
-  final class LoginCourse: Sendable {
+  final class LoginScheduler: Sendable {
     private struct State {
       var schedule = LoginSchedule()
       /// Asks the application; `nil` before there is a database that it could log in.
