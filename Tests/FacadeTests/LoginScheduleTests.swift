@@ -90,8 +90,14 @@
       #expect(schedule.step(at: start + 101) == .ask(.required))
     }
 
-    @Test func `a certificate that has ended when it comes is no reason to stop`() {
+    @Test func `a certificate that ends when it comes makes no circle`() {
       var schedule = schedule()
+      schedule.granted(at: start, until: start + 1)
+      #expect(schedule.step(at: start + 0.9) == .wait(until: start + 1))
+      #expect(schedule.step(at: start + 1) == .expire)
+      #expect(schedule.step(at: start + 1) == .wait(until: start + 5))
+      #expect(schedule.step(at: start + 5) == .ask(.required))
+      schedule.answered()
       schedule.granted(at: start + 10, until: start)
       #expect(schedule.step(at: start + 10) == .expire)
     }

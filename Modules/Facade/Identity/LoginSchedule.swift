@@ -26,6 +26,8 @@
 
     /// Seconds that lie between two questions at least while a certificate holds.
     private static let pause: TimeInterval = 60
+    /// Seconds between a login and the next question at least, however soon the certificate ends that it has given.
+    private static let leastTime: TimeInterval = 5
     /// Seconds before a login is asked for again whose token or answer was wrong.
     private static let refusedPause: TimeInterval = 60
 
@@ -33,6 +35,8 @@
     private var validity: Range<Date>?
     /// When to ask next; `nil` is not at all before something happens.
     private var next: Date?
+    /// Before which nothing is asked, since somebody has just logged in.
+    private var earliest = Date.distantPast
     /// Whether the application is being asked, and has not come back.
     private var isAsking = false
     private var delays: Backoff
@@ -47,7 +51,7 @@
     package mutating func step(at now: Date) -> Step {
       if let validity, now >= validity.upperBound {
         self.validity = nil
-        next = now
+        next = max(now, earliest)
         return .expire
       }
       guard let next, next <= now, !isAsking else {
@@ -76,7 +80,8 @@
       validity = min(time, end)..<end
       // Of many devices that have logged in together, each one renews at a time of its own.
       let jitter = Double(random() >> 11) / Double(1 << 53) - 0.5
-      next = time + max(end.timeIntervalSince(time), 0) * (2.0 / 3 + jitter / 15)
+      earliest = time + Self.leastTime
+      next = max(time + max(end.timeIntervalSince(time), 0) * (2.0 / 3 + jitter / 15), earliest)
       delays.reset()
     }
 
