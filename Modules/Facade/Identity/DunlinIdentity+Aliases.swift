@@ -4,7 +4,7 @@
 
   /// The names that applications of the product know which this one is modelled on.
   extension DunlinIdentity {
-    /// The same as ``online(appID:url:authority:authenticator:)-(_,_,_,DunlinAuthenticationDelegate)``.
+    /// The same as `online(appID:url:authority:authenticator:)` with a delegate.
     ///
     /// - Parameters:
     ///   - appID: The application's id.
