@@ -127,16 +127,27 @@ let package = Package(
       resources: [.copy("Golden")]),
     tests("ScopePolicyTests", using: ["CRDTCore", "SyncProtocol", "ScopePolicy"]),
     tests("TestKitTests", using: ["TestKit"]),
+    // A login service, right and wrong.
+    .target(
+      name: "LoginKit",
+      dependencies: [
+        "CRDTCore", "TestKit", "Transports", .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ] + security,
+      path: "Tests/LoginKit", swiftSettings: settings),
     tests(
       "TransportsTests",
       using: [
-        "CRDTCore", "DocStore", "LinkTesting", "QueryEngine", "SyncProtocol", "Transports", "TestKit",
+        "CRDTCore", "DocStore", "LinkTesting", "QueryEngine", "SyncProtocol", "Transports", "LoginKit",
+        "TestKit",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ] + security),
     tests(
       "ToolTests",
-      using: ["dunlin", "DunlinKit", "DocStore", "CRDTCore", "PeerControl", "Transports", "TestKit"]),
+      using: [
+        "dunlin", "DunlinKit", "DocStore", "CRDTCore", "LoginKit", "PeerControl", "Transports", "TestKit",
+      ]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(
@@ -145,7 +156,8 @@ let package = Package(
     tests(
       "FacadeTests",
       using: [
-        "CRDTCore", "DocStore", "DunlinKit", "TestKit", .product(name: "Logging", package: "swift-log"),
+        "CRDTCore", "DocStore", "DunlinKit", "Facade", "LoginKit", "TestKit", "Transports",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     .target(
       name: "CRDTModel", dependencies: ["CRDTCore", "TestKit"], path: "Tests/CRDTModel",

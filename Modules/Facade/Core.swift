@@ -20,7 +20,8 @@ final class Core: Sendable {
   let presence: PresenceBoard
   let transports: TransportSettings
   #if TLS
-    private let device: DeviceIdentity?
+    /// What this peer proves itself with; `nil` with the development identity.
+    let identity: IdentityKeeper?
   #endif
   private let scopes = SyncScopes()
   private let state = Mutex(State())
@@ -28,10 +29,6 @@ final class Core: Sendable {
   private struct State {
     var isOpen = true
     var isSyncing = false
-    /// Why the peer cannot prove who it is, so that it must not sync.
-    var identityFailure: DunlinError?
-    /// Hears when the store takes a new site.
-    var siteListener: CommitListener?
   }
 
   init(path: String, identity: DunlinIdentity, configuration: DunlinConfiguration) throws {
@@ -90,15 +87,17 @@ final class Core: Sendable {
       network.subscribe(to: $0, evicting: $1)
     }
     #if TLS
-      self.device = device
+      self.identity = try device.map { device in
+        try IdentityKeeper(
+          identity, device, path: path, store: store, network: network, reporter: reporter, configuration)
+      }
     #endif
     tellOfThemselves(network)
     try parameters.govern(store)
     try govern(parameters)
     #if TLS
-      if let device {
-        try device.claimSite(of: store)
-        proveIdentity()
+      if let proof = self.identity {
+        try proof.begin()
         return
       }
     #endif
@@ -108,28 +107,6 @@ final class Core: Sendable {
       Do not ship this.
       """)
   }
-
-  #if TLS
-    /// Has the network prove who this peer is, now and whenever its key is another one.
-    ///
-    /// A certificate that is not right keeps the peer from syncing, and not from its own data.
-    private func proveIdentity() {
-      renewProof()
-      let listener = store.onSiteChange { [weak self] _ in self?.renewProof() }
-      state.withLock { $0.siteListener = listener }
-    }
-
-    private func renewProof() {
-      do {
-        if let device { network.prove(with: try translatingErrors { try device.credentials() }) }
-        state.withLock { $0.identityFailure = nil }
-      } catch {
-        let failure = DunlinError(any: error)
-        state.withLock { $0.identityFailure = failure }
-        reporter.fail("proving who this peer is", failure)
-      }
-    }
-  #endif
 
   /// What virtual collections show of the layers above the engine.
   private func tellOfThemselves(_ network: PeerNetwork) {
@@ -173,7 +150,9 @@ final class Core: Sendable {
   func startSync() throws {
     let mustStart = try state.withLock { state throws(DunlinError) in
       guard state.isOpen else { throw DunlinError(.closed, "the database is closed") }
-      if let failure = state.identityFailure { throw failure }
+      #if TLS
+        try identity?.check()
+      #endif
       defer { state.isSyncing = true }
       return !state.isSyncing
     }
@@ -184,6 +163,9 @@ final class Core: Sendable {
       state.withLock { $0.isSyncing = false }
       throw DunlinError(error)
     }
+    #if TLS
+      identity?.syncBegins()
+    #endif
     // It may have been closed in between, and would go on syncing.
     guard isOpen else {
       stopSync()
@@ -204,6 +186,9 @@ final class Core: Sendable {
   func close() {
     state.withLock { $0.isOpen = false }
     stopSync()
+    #if TLS
+      identity?.close()
+    #endif
     presence.close()
     observers.close()
     subscriptions.close()

@@ -31,6 +31,9 @@ public final class Dunlin: Sendable {
     store = DunlinStore(core: core)
     sync = DunlinSync(core: core)
     presence = DunlinPresence(core: core)
+    #if TLS
+      core.identity?.login?.serve(self)
+    #endif
   }
 
   deinit { core.close() }

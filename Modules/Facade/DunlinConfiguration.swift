@@ -29,13 +29,18 @@ public struct DunlinConfiguration: Sendable {
   public var peerMemoryBytes = 16 << 20
   /// The same for all peers together, half of it for each.
   public var allPeersMemoryBytes = 64 << 20
-  /// A file with the authorities (PEM) that a `wss` server's certificate is verified against; `nil` takes the system's.
+  /// A file with the authorities (PEM) that the certificates of `wss` servers and of the login service are verified against; `nil`
+  /// takes the system's.
   public var webAuthority: String?
   /// The addresses of web proxies before this peer's listeners for WebSockets: what they say in `X-Forwarded-For` of where a connection
   /// comes from is believed, so that limits go by it; of nobody else.
   public var webProxies: Set<String> = []
   /// Keeps the device's private key; `nil` is a file in the database's directory.
   public var keyStore: (any DunlinKeyStore)?
+  #if TLS
+    /// The time that logins go by, for tests.
+    package var loginTime = LoginTime.system
+  #endif
 
   /// Makes a configuration.
   public init(

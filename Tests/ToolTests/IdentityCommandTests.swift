@@ -1,7 +1,10 @@
 #if TLS
+  import DunlinKit
   import Foundation
+  import LoginKit
   import TestKit
   import Testing
+  import Transports
 
   @Suite(.timeLimit(.minutes(3))) struct IdentityCommandTests {
     let directory: TemporaryDirectory
@@ -56,11 +59,52 @@
         ),
         (["serve", directory.file("s"), "--certificate", ca], "--authority"),
         (["serve", directory.file("s"), "--shared-key", ca], "32 random bytes"),
+        (["serve", directory.file("s"), "--login", "https://a", "--shared-key", ca], "take one"),
+        (["serve", directory.file("s"), "--login", "https://a"], "--provider"),
+        (["serve", directory.file("s"), "--token-file", ca], "beside --login"),
+        (["serve", directory.file("s"), "--authority", ca], "--authority stands beside"),
+        (["serve", directory.file("s"), "--login", "https://a", "--provider", "p"], "DUNLIN_TOKEN"),
+        (
+          ["serve", directory.file("s"), "--login", "http://a", "--provider", "p", "--token-file", ca],
+          "no address of a login service"
+        ),
       ] {
         let outcome = try Tool.run(arguments, in: directory.path)
         #expect(outcome.status != 0)
         #expect(outcome.errors.contains(part), "\(arguments): \(outcome.errors)")
       }
+    }
+
+    @Test func `a served store logs in with a token from a file or from the environment`() async throws {
+      let service = try await LoginService()
+      let validity = Date(timeIntervalSinceNow: -60)..<Date(timeIntervalSinceNow: 3_600)
+      let authority = try DunlinAuthority(text: try service.authority.pem)
+      let hub = try Dunlin(
+        path: directory.file("hub"),
+        identity: .certificate(
+          appID: "tests", authority: try authority.certificate,
+          certificate: try authority.issue(
+            deviceKey: try DunlinDevice.publicKey(path: directory.file("hub")), validity: validity)))
+      try hub.listen()
+      try hub.startSync()
+      let port = try #require(hub.listeningPorts.first)
+      try Data("ann's token\n".utf8).write(to: URL(filePath: directory.file("token")))
+      for (user, arguments, environment) in [
+        ("ann", ["--token-file", directory.file("token")], [:]),
+        ("bob", [], ["DUNLIN_TOKEN": "bob's token"]),
+      ] {
+        let server = Tool.process(
+          [
+            "serve", directory.file(user), "--app", "tests", "--login", service.url, "--provider", "tests",
+            "--web-authority", service.server.authorityFile, "--connect", "127.0.0.1:\(port)",
+          ] + arguments, environment: environment)
+        server.standardOutput = FileHandle.nullDevice
+        try server.run()
+        for await graph in hub.presence.graphs where graph.remotePeers.map(\.user) == [user] { break }
+        server.terminate()
+        for await graph in hub.presence.graphs where graph.remotePeers.isEmpty { break }
+      }
+      try hub.close()
     }
 
     @Test func `a shared key is made anew each time`() throws {

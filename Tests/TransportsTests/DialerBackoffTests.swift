@@ -82,16 +82,16 @@ import Testing
   }
 
   @Test func `a session was of use that has moved documents and lasted, or lasted for longer`() {
-    func wasOfUse(_ seconds: Int?, hasMoved: Bool, isSiteRenewed: Bool = false) -> Bool {
+    func wasOfUse(_ seconds: Int?, hasMoved: Bool, isRenewed: Bool = false) -> Bool {
       let session = ServedSession()
       if seconds != nil { session.began(at: .seconds(10)) }
-      session.ended(at: .seconds(10 + (seconds ?? 100)), hasMoved: hasMoved, isSiteRenewed: isSiteRenewed)
+      session.ended(at: .seconds(10 + (seconds ?? 100)), hasMoved: hasMoved, isRenewed: isRenewed)
       return session.wasOfUse(Backoff())
     }
     #expect(!wasOfUse(0, hasMoved: true) && !wasOfUse(4, hasMoved: true) && wasOfUse(5, hasMoved: true))
     #expect(!wasOfUse(5, hasMoved: false) && !wasOfUse(29, hasMoved: false) && wasOfUse(30, hasMoved: false))
     #expect(!wasOfUse(nil, hasMoved: false))
-    #expect(wasOfUse(0, hasMoved: false, isSiteRenewed: true))
+    #expect(wasOfUse(0, hasMoved: false, isRenewed: true))
     #expect(!ServedSession().wasOfUse(Backoff()))
   }
 }

@@ -65,6 +65,22 @@ package struct SecretFile: Sendable {
       _ = unsafe unlink(draft)
       throw error
     }
+    try syncDirectory()
+  }
+
+  /// Removes the file for good; has no effect where there is none.
+  ///
+  /// - Throws: `permission` or `io`.
+  package func remove() throws(StoreError) {
+    // SAFETY: the path is read during the call only.
+    guard unsafe unlink(path) == 0 || errno == ENOENT else {
+      throw StoreError(engine: errno, "unlink", path: path)
+    }
+    try syncDirectory()
+  }
+
+  private func syncDirectory() throws(StoreError) {
+    // SAFETY: the path is read during the call only.
     let folder = unsafe open(directory, O_RDONLY | O_CLOEXEC)
     guard folder >= 0 else { throw StoreError(engine: errno, "open", path: directory) }
     defer { close(folder) }

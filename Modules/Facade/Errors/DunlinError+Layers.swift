@@ -18,8 +18,15 @@ extension DunlinError {
     case let error as LinkError: DunlinError(error)
     case let error as RemoteQueryError: DunlinError(error)
     case let error as ScopeError: DunlinError(error)
-    default: error
+    default: translatingLogin(error)
     }
+  }
+
+  private static func translatingLogin(_ error: any Error) -> any Error {
+    #if TLS
+      if let error = error as? LoginError { return DunlinError(error) }
+    #endif
+    return error
   }
 
   /// The public error for an error of any kind.
@@ -130,6 +137,25 @@ extension DunlinError {
     self.init(code, error.message, underlying: error)
   }
 }
+
+#if TLS
+  extension DunlinError {
+    init(_ error: LoginError) {
+      let code: Code =
+        switch error.code {
+        case .argument: .argument
+        case .refused: .authentication
+        case .unreachable: .unreachable
+        case .timedOut: .timeout
+        case .unavailable: .unavailable
+        case .untrusted, .answer, .certificate: .identity
+        case .cancelled: .cancelled
+        }
+      let wait = error.retryAfter.map { ["retryAfter": "\($0.components.seconds)"] } ?? [:]
+      self.init(code, error.message, context: wait, underlying: error)
+    }
+  }
+#endif
 
 /// Runs `body`; errors of the layers below leave as `DunlinError`, those of an application untouched.
 ///

@@ -141,6 +141,10 @@ extension DunlinError.Code {
   public static let identity = Self(rawValue: "identity")
   /// Sync is not started.
   public static let notSyncing = Self(rawValue: "notSyncing")
+  /// The login service refuses the token: the application has to get another one.
+  public static let authentication = Self(rawValue: "authentication")
+  /// A service says that it cannot do its work now; the same call may well succeed later.
+  public static let unavailable = Self(rawValue: "unavailable")
   /// Something else listens on the port already.
   public static let portInUse = Self(rawValue: "portInUse")
   /// An address does not name a host, there is no way to it, or nobody listens there.

@@ -6,14 +6,16 @@
 
   /// What a database proves itself with: its device key, and what follows from its identity.
   final class DeviceIdentity: Sendable {
-    private let identity: DunlinIdentity
+    private let application: String
+    private let proof: Mutex<DunlinIdentity.Proof>
     private let keys: any DunlinKeyStore
     private let known = Mutex<DeviceKey?>(nil)
 
     /// - Returns: `nil` for an identity that proves nothing.
     init?(_ identity: DunlinIdentity, keys: any DunlinKeyStore) {
       if case .none = identity.proof { return nil }
-      self.identity = identity
+      application = identity.appID
+      proof = Mutex(identity.proof)
       self.keys = keys
     }
 
@@ -52,8 +54,13 @@
       }
     }
 
-    /// Whether the device may take another key by itself: a certificate is for one.
-    private var isFree: Bool { if case .sharedKey = identity.proof { true } else { false } }
+    /// Whether the device may take another key by itself: a certificate of the application's is for one, a login gives another.
+    private var isFree: Bool {
+      switch proof.withLock({ $0 }) {
+      case .none, .sharedKey, .online: true
+      case .certificate: false
+      }
+    }
 
     /// Sees to it that the store's site follows from the device's key.
     func claimSite(of store: Store) throws {
@@ -61,25 +68,52 @@
       try store.renewSite(.key)
     }
 
-    /// What the peer proves itself with.
+    /// What the peer proves itself with, where that does not come from logins.
     ///
     /// - Throws: `identity`, saying what is wrong with key or certificate.
-    func credentials() throws -> PeerCredentials {
+    func credentials() throws -> PeerCredentials { try credentials(proof.withLock { $0 }) }
+
+    private func credentials(_ proof: DunlinIdentity.Proof) throws -> PeerCredentials {
       let key = try key()
-      switch identity.proof {
-      case .none: throw DunlinError(.identity, "the development identity proves nothing")
+      switch proof {
+      case .none, .online: throw DunlinError(.identity, "there is nothing that proves who this peer is")
       case .sharedKey(let sharedKey):
-        return try PeerCredentials(sharedKey: sharedKey.bytes, application: identity.appID, key: key)
+        return try PeerCredentials(sharedKey: sharedKey.bytes, application: application, key: key)
       case .certificate(let authority, let certificate):
         let credentials = try PeerCredentials(
           key: key, certificate: PeerCertificate(pem: certificate), trusted: TrustedAuthority(pem: authority))
-        guard credentials.application == identity.appID else {
+        guard credentials.application == application else {
           throw DunlinError(
             .identity,
-            "the certificate is for the application \(credentials.application), and not for \(identity.appID)"
+            "the certificate is for the application \(credentials.application), and not for \(application)"
           )
         }
         return credentials
+      }
+    }
+
+    /// Takes a renewed certificate, once it is found to be right.
+    ///
+    /// - Parameters:
+    ///   - identity: The certificate.
+    ///   - taken: Hears what the peer proves itself with from now on, in the order in which that is decided.
+    /// - Throws: `argument` when it is not a certificate of the same application; `identity`, saying what is wrong with it.
+    func replace(by identity: DunlinIdentity, taken: (PeerCredentials) -> Void) async throws {
+      guard case .certificate = identity.proof, case .certificate = proof.withLock({ $0 }) else {
+        throw DunlinError(
+          .argument,
+          "an open database takes another certificate in place of its certificate, and nothing else")
+      }
+      guard identity.appID == application else {
+        throw DunlinError(
+          .argument,
+          "the identity is for the application \(identity.appID), and the database for \(application)")
+      }
+      let credentials = try credentials(identity.proof)
+      try await credentials.verify()
+      proof.withLock { proof in
+        proof = identity.proof
+        taken(credentials)
       }
     }
   }

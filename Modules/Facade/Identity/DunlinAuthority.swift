@@ -49,6 +49,15 @@
         try authority.issue(for: PeerKey(hexadecimal: deviceKey), user: user, validity: validity).pem
       }
     }
+
+    /// Issues a certificate that says that it comes from a login.
+    func issueForLogin(deviceKey: String, user: String?, validity: Range<Date>) throws -> String {
+      try translatingErrors {
+        try authority.issue(
+          for: PeerKey(hexadecimal: deviceKey), user: user, validity: validity, proof: .online
+        ).pem
+      }
+    }
   }
 
   /// What a certificate of a peer says.

@@ -7,6 +7,7 @@ public struct DunlinIdentity: Hashable, Sendable {
     #if TLS
       case sharedKey(DunlinSharedKey)
       case certificate(authority: String, certificate: String)
+      case online(OnlineLogin)
     #endif
   }
 
@@ -46,6 +47,47 @@ public struct DunlinIdentity: Hashable, Sendable {
     /// - Returns: The identity; what is wrong with the texts is told when the database is opened.
     public static func certificate(appID: String, authority: String, certificate: String) -> DunlinIdentity {
       DunlinIdentity(appID: appID, proof: .certificate(authority: authority, certificate: certificate))
+    }
+
+    /// Proves who a peer is by a certificate that a login service gives for a token of the application's, and encrypts all that
+    /// peers say.
+    ///
+    /// The certificate is kept: sync goes on without the service until it ends. It meets peers with certificates of the same authority,
+    /// however they came by them.
+    ///
+    /// - Parameters:
+    ///   - appID: The application's id, 1 to 128 bytes.
+    ///   - url: The login service: `https://host/path`. `Documentation/Security.md` has its protocol.
+    ///   - authority: The certificate of the application's authority (PEM), which the device's must be issued by. `nil` takes the one that the
+    ///     service names at the first login, and then no other: that the service is the right one then rests on HTTPS alone.
+    ///   - authenticator: Is asked for a login when one is needed; the database keeps it.
+    /// - Returns: The identity; what is wrong with the address or the authority is told when the database is opened.
+    public static func online(
+      appID: String, url: String, authority: String? = nil,
+      authenticator: any DunlinAuthenticationDelegate
+    ) -> DunlinIdentity {
+      let login = OnlineLogin(url: url, authority: authority, delegate: authenticator)
+      return DunlinIdentity(appID: appID, proof: .online(login))
+    }
+
+    /// As the form with a delegate, with a closure that logs in whenever that is needed.
+    ///
+    /// ```swift
+    /// let identity = DunlinIdentity.online(appID: "garage", url: "https://login.example.com/garage") { authenticator in
+    ///   try await authenticator.login(token: try await session.token(), provider: "garage")
+    /// }
+    /// ```
+    /// - Parameters:
+    ///   - appID: As for the form with a delegate.
+    ///   - url: As for the form with a delegate.
+    ///   - authority: As for the form with a delegate.
+    ///   - authenticator: Logs in; what it throws is reported.
+    /// - Returns: The identity.
+    public static func online(
+      appID: String, url: String, authority: String? = nil,
+      authenticator: @escaping @Sendable (DunlinAuthenticator) async throws -> Void
+    ) -> DunlinIdentity {
+      online(appID: appID, url: url, authority: authority, authenticator: ClosureDelegate(authenticator))
     }
   #endif
 }

@@ -5,6 +5,9 @@
   public struct DunlinSharedKey: Hashable, Sendable, CustomStringConvertible {
     let bytes: [UInt8]
 
+    /// Takes 32 bytes that are random.
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
     /// Makes a new one.
     public init() {
       var generator = SystemRandomNumberGenerator()

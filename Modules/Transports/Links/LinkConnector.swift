@@ -19,15 +19,18 @@ extension LinkConnector {
   ///   - backoff: The delays between attempts.
   ///   - clock: The time that the delays go by.
   ///   - longestDelay: The bound of the delays as it is then, in place of the back-off's own.
+  ///   - ready: Waits until it is of use to connect at all; called before each attempt.
   ///   - failed: Hears of each failed attempt and of the delay that follows.
   ///   - body: Uses the link and closes it; returns whether the connection was of use.
   public func keepConnected(
     backoff: Backoff = Backoff(), clock: TransportClock = .continuous,
-    longestDelay: @Sendable () -> Duration? = { nil },
+    longestDelay: @Sendable () -> Duration? = { nil }, ready: () async -> Void = {},
     failed: @Sendable (LinkError, Duration) -> Void = { _, _ in }, body: (TCPLink) async -> Bool
   ) async {
     var backoff = backoff
     while !Task.isCancelled {
+      await ready()
+      if Task.isCancelled { return }
       var failure: LinkError?
       do {
         if await body(try await connect()) { backoff.reset() }

@@ -9,12 +9,13 @@ public enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
   ///
   /// - Throws: `unreachable`, saying what is wrong.
   public init(tcp text: String) throws(LinkError) {
-    func wrong(_ why: String) -> LinkError {
-      LinkError(.unreachable, "\"\(text)\" is no TCP address: \(why)")
+    do throws(AddressFault) {
+      let parts = try HostAndPort(text[...])
+      guard let port = parts.port else { throw AddressFault("it has no port, as in host:4040") }
+      self = .tcp(host: parts.host, port: port)
+    } catch {
+      throw LinkError(.unreachable, "\"\(text)\" is no TCP address: \(error.reason)")
     }
-    let parts = try HostAndPort(text[...], otherwise: wrong)
-    guard let port = parts.port else { throw wrong("it has no port, as in host:4040") }
-    self = .tcp(host: parts.host, port: port)
   }
 
   public var description: String {
@@ -41,46 +42,5 @@ package struct ListeningAddress: Hashable, Sendable {
 
   package init(host: String, port: Int, carrier: TCPListener.Carrier) {
     (self.host, self.port, self.carrier) = (host, port, carrier)
-  }
-}
-
-/// A host with a port, in text: `host:port`, `[IPv6]:port`, or either without the port.
-struct HostAndPort {
-  /// A name or an address, without brackets.
-  let host: String
-  let port: Int?
-
-  /// - Parameters:
-  ///   - text: What to read.
-  ///   - wrong: Makes the error of what is wrong.
-  /// - Throws: That error.
-  init(_ text: Substring, otherwise wrong: (String) -> LinkError) throws(LinkError) {
-    // What is written into a request, or looked up, has nothing else in it.
-    guard text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }), !text.contains("/") else {
-      throw wrong("it has characters that a host cannot have")
-    }
-    var host = text
-    var digits: Substring?
-    if text.hasPrefix("[") {
-      guard let bracket = text.firstIndex(of: "]") else { throw wrong("a bracket is not closed") }
-      host = text[text.index(after: text.startIndex)..<bracket]
-      let after = text[text.index(after: bracket)...]
-      guard after.isEmpty || after.hasPrefix(":") else { throw wrong("after the bracket comes the port") }
-      digits = after.isEmpty ? nil : after.dropFirst()
-    } else if let colon = text.firstIndex(of: ":") {
-      host = text[..<colon]
-      digits = text[text.index(after: colon)...]
-    }
-    guard !host.isEmpty else { throw wrong("it has no host") }
-    self.host = String(host)
-    guard let digits else {
-      port = nil
-      return
-    }
-    guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = Int(digits), 1...65_535 ~= port
-    else {
-      throw wrong("a port is a number from 1 to 65535")
-    }
-    self.port = port
   }
 }

@@ -33,7 +33,6 @@ struct DiscoveryState {
   var listener: Listener?
   /// What neighbours know each other by, as it is advertised.
   var secret: DiscoverySecret?
-  private var credentials = 0
 
   init(id: UInt64, _ discovery: any PeerDiscovery, group: UInt32, host: String?, port: Int) {
     self.id = id
@@ -43,11 +42,12 @@ struct DiscoveryState {
     self.port = port
   }
 
-  /// Takes that the peer proves itself with something else.
-  mutating func credentialsChanged() { credentials += 1 }
-
   /// What is to be advertised; `nil` while nothing listens.
-  func terms(_ site: SiteID) -> Terms? {
+  ///
+  /// - Parameters:
+  ///   - site: The store's.
+  ///   - credentials: The number of the network's credentials.
+  func terms(_ site: SiteID, credentials: Int) -> Terms? {
     listener.map { Terms(id: id, listener: $0, site: site, credentials: credentials) }
   }
 }

@@ -9,6 +9,8 @@ struct NetworkState {
     /// What this peer proves itself with; without it links are plain.
     var credentials: PeerCredentials?
   #endif
+  /// How often that has changed.
+  var credentialsNumber = 0
 
   /// A session that runs.
   struct Session {
@@ -55,7 +57,7 @@ struct NetworkState {
   var timers: Set<UInt64> = []
   /// The task that keeps the connection to an address.
   var dialers: [PeerAddress: UInt64] = [:]
-  /// The dialers that wait until another connection to their peer is gone.
+  /// The dialers that wait: until another connection to their peer is gone, or until there are credentials.
   var parked: [UInt64: Latch] = [:]
   var observers: [UInt64: AsyncStream<NetworkEvent>.Continuation] = [:]
   /// Hears when the store takes a new site, from the start of the network to its stop.

@@ -163,8 +163,10 @@ extension PeerNetwork {
   /// Advertises what is to be advertised now.
   private func advertise(insteadOf old: Advertised?) -> Advertised? {
     let site = setup.store.site
-    let (wanted, secret) = state.withLockedValue { ($0.isRunning ? $0.discovery : nil, discoverySecret($0)) }
-    let terms = wanted?.terms(site)
+    let (wanted, secret, credentials) = state.withLockedValue { state in
+      (state.isRunning ? state.discovery : nil, discoverySecret(state), state.credentialsNumber)
+    }
+    let terms = wanted?.terms(site, credentials: credentials)
     if let old {
       if let terms, secret != nil, old.terms == terms { return old }
       end(old)

@@ -61,7 +61,7 @@ extension PeerNetwork {
       let course = DialingCourse()
       await connector.keepConnected(
         backoff: network.options.backoff, clock: network.setup.clock,
-        longestDelay: { network.longestDelay }
+        longestDelay: { network.longestDelay }, ready: { await network.waitForCredentials() }
       ) { error, delay in
         network.attemptFailed(connector.address, error, delay, course)
       } body: { link in
@@ -89,15 +89,22 @@ extension PeerNetwork {
   private func waitForOtherConnections(to site: SiteID?) async -> Duration {
     guard let site else { return .zero }
     let start = setup.clock.now
+    await park { [state] latch in
+      while !Task.isCancelled, state.withLockedValue({ $0.isConnected(to: site) }) { await latch.wait() }
+    }
+    return setup.clock.now - start
+  }
+
+  /// Runs `body` with a latch that is signalled when a session has ended, and when there are other credentials.
+  func park(_ body: (Latch) async -> Void) async {
     let latch = Latch()
     let id = state.withLockedValue { state in
       let id = state.newID()
       state.parked[id] = latch
       return id
     }
-    while !Task.isCancelled, state.withLockedValue({ $0.isConnected(to: site) }) { await latch.wait() }
+    await body(latch)
     _ = state.withLockedValue { $0.parked.removeValue(forKey: id) }
-    return setup.clock.now - start
   }
 
   /// Tells everyone who listens.

@@ -4,12 +4,34 @@ import SyncProtocol
 
 #if TLS
   extension PeerNetwork {
-    /// Takes what this peer proves itself with in the connections that are made from now on; those that there are stay.
+    /// Takes what this peer proves itself with in the connections that are made from now on.
+    ///
+    /// Where that is a renewed certificate, sessions that run stay until the certificates end with which they were made. They
+    /// end now where it is for another key, user or authority.
     public func prove(with credentials: PeerCredentials) {
-      state.withLockedValue { state in
-        state.credentials = credentials
-        state.discovery?.credentialsChanged()
+      replaceCredentials { old in
+        defer { old = credentials }
+        return old.map { !credentials.isRenewal(of: $0) } ?? false
       }
+    }
+
+    /// Forgets what this peer proves itself with: sessions end, and none is begun before there is something else.
+    public func proveNothing() {
+      replaceCredentials { old in
+        old = nil
+        return true
+      }
+    }
+
+    /// - Parameter replace: Puts new ones in the place of the old ones, and returns whether sessions end.
+    private func replaceCredentials(_ replace: (inout PeerCredentials?) -> Bool) {
+      let (drivers, parked) = state.withLockedValue { state in
+        let endsSessions = replace(&state.credentials)
+        state.credentialsNumber += 1
+        return (endsSessions ? state.sessions.values.map(\.driver) : [], Array(state.parked.values))
+      }
+      for driver in drivers { driver.close() }
+      for latch in parked { latch.signal() }
       candidateWake.signal()
       gatherPresence()
     }
@@ -32,6 +54,16 @@ extension PeerNetwork {
       state.withLockedValue { $0.credentials?.identity }
     #else
       nil
+    #endif
+  }
+
+  /// Waits until this peer can prove who it is, where it must; returns early where the task is cancelled.
+  func waitForCredentials() async {
+    #if TLS
+      guard options.requiresProof else { return }
+      await park { [state] latch in
+        while !Task.isCancelled, state.withLockedValue({ $0.credentials == nil }) { await latch.wait() }
+      }
     #endif
   }
 

@@ -14,6 +14,7 @@ extension PeerNetwork {
   ) -> (session: ServedSession, task: Task<Void, Never>)? {
     let served = ServedSession()
     let site = setup.store.site
+    let proof = state.withLockedValue { $0.credentialsNumber }
     let driver = register(link, direction, address, served)
     guard let driver,
       let task = spawn({ network in
@@ -22,7 +23,8 @@ extension PeerNetwork {
         if let refusedBy = driver.refusedBy { served.met(refusedBy) }
         served.ended(
           at: network.setup.clock.now, hasMoved: driver.hasMovedDocuments,
-          isSiteRenewed: network.setup.store.site != site)
+          isRenewed: network.setup.store.site != site
+            || network.state.withLockedValue { $0.credentialsNumber } != proof)
         network.ended(driver.id, end)
       })
     else {
@@ -105,7 +107,7 @@ extension PeerNetwork {
     let connection = session.current
     let name = session.saidPeer?.name ?? "a peer that said no hello"
     write(
-      end.isUsual ? .info : .warning, .disconnected, connection,
+      end.isUsual(afterHello: connection.peer != nil) ? .info : .warning, .disconnected, connection,
       "Disconnected from \(name) over \(connection.endpoint): \(end)")
     noteDeparture(connection)
     announce(.disconnected(connection, end))
@@ -120,10 +122,13 @@ extension PeerNetwork {
 
 extension SessionEnd {
   /// Whether this is how sessions end every day, as against a fault that somebody should look at.
-  fileprivate var isUsual: Bool {
+  ///
+  /// A certificate that ends while a session runs is renewed every day; one that has ended before is a fault.
+  fileprivate func isUsual(afterHello: Bool) -> Bool {
     switch self {
     case .session(let error): [.closed, .peerClosed, .denied].contains(error.code)
-    case .link(let error): [.closed, .cancelled, .disconnected].contains(error.code)
+    case .link(let error):
+      [.closed, .cancelled, .disconnected].contains(error.code) || afterHello && error.code == .expired
     }
   }
 }

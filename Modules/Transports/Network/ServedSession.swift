@@ -12,7 +12,7 @@ final class ServedSession: Sendable {
   private struct End {
     let at: Duration
     let hasMoved: Bool
-    let isSiteRenewed: Bool
+    let isRenewed: Bool
   }
 
   private let state = NIOLockedValueBox(State())
@@ -23,12 +23,12 @@ final class ServedSession: Sendable {
   /// Whether the connection did its work, so that the next attempt to connect need not wait long.
   ///
   /// That the peers met is not enough: one that says hello and hangs up, or ends the session, would be dialed in a tight
-  /// circle. Where the store has taken a new site meanwhile, it is to go on with that at once; it takes one each minute at
-  /// most.
+  /// circle. Where the store has taken a new site meanwhile, or this peer other credentials, it is to go on with those at
+  /// once; it takes a site each minute at most.
   func wasOfUse(_ backoff: Backoff) -> Bool {
     state.withLockedValue { state in
       guard let end = state.end else { return false }
-      if end.isSiteRenewed { return true }
+      if end.isRenewed { return true }
       guard let beganAt = state.beganAt else { return false }
       let lasted = end.at - beganAt
       return lasted >= backoff.resetAfter || end.hasMoved && lasted >= backoff.resetAfterDocuments
@@ -41,7 +41,7 @@ final class ServedSession: Sendable {
   /// Takes when the peer was admitted.
   func began(at time: Duration) { state.withLockedValue { $0.beganAt = time } }
 
-  func ended(at time: Duration, hasMoved: Bool, isSiteRenewed: Bool) {
-    state.withLockedValue { $0.end = End(at: time, hasMoved: hasMoved, isSiteRenewed: isSiteRenewed) }
+  func ended(at time: Duration, hasMoved: Bool, isRenewed: Bool) {
+    state.withLockedValue { $0.end = End(at: time, hasMoved: hasMoved, isRenewed: isRenewed) }
   }
 }

@@ -17,6 +17,24 @@
     /// - Returns: Who it is.
     /// - Throws: `untrusted` or `expired`, saying why.
     func check(_ presented: [[UInt8]]) async throws(LinkError) -> PeerIdentity {
+      do {
+        return try await examine(presented)
+      } catch {
+        throw LinkError(
+          error.code, "The peer has not proved that it belongs to the application: \(error.why)")
+      }
+    }
+
+    /// Why certificates are not believed.
+    struct Refusal: Error {
+      /// `untrusted` or `expired`.
+      let code: LinkError.Code
+      /// The reason, without whose they are.
+      let why: String
+    }
+
+    /// Checks certificates, whoever presents them.
+    func examine(_ presented: [[UInt8]]) async throws(Refusal) -> PeerIdentity {
       guard 1...PeerCertificate.chainLimit ~= presented.count else {
         throw Self.refused(
           "it presents \(presented.count) certificates, of at most \(PeerCertificate.chainLimit)")
@@ -46,18 +64,19 @@
         validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000))
     }
 
-    private static func check(_ certificate: Certificate, at now: Date) throws(LinkError) {
+    private static func check(_ certificate: Certificate, at now: Date) throws(Refusal) {
       let (start, end) = (certificate.notValidBefore, certificate.notValidAfter)
       guard now >= start, now <= end else {
-        throw LinkError(
-          now < start ? .untrusted : .expired,
-          "A certificate is valid from \(text(start)) until \(text(end)), and the clock here says \(text(now))"
+        throw Refusal(
+          code: now < start ? .untrusted : .expired,
+          why:
+            "a certificate is valid from \(text(start)) until \(text(end)), and the clock here says \(text(now))"
         )
       }
     }
 
     /// Lets the library build a chain to the authority and check its signatures and rules.
-    private func verify(_ chain: [Certificate], at now: Date) async throws(LinkError) {
+    private func verify(_ chain: [Certificate], at now: Date) async throws(Refusal) {
       var verifier = Verifier(rootCertificates: CertificateStore([trusted.certificate])) {
         RFC5280Policy(fixedExpiryValidationTime: now)
         PeerPolicy()
@@ -65,7 +84,9 @@
       let result = await verifier.validate(leaf: chain[0], intermediates: CertificateStore(chain.dropFirst()))
       guard case .validCertificate = result else {
         guard case .couldNotValidate(let failures) = result, let failure = failures.first else {
-          throw Self.refused("it was not issued by the application's authority")
+          throw Self.refused(
+            "it was not issued by the application's authority, or has a critical extension that is not known here"
+          )
         }
         // What the library says names all that the certificate says.
         let why = "\(failure.policyFailureReason)"
@@ -75,7 +96,7 @@
       }
     }
 
-    private func checkStatement(_ certificate: PeerCertificate) throws(LinkError) {
+    private func checkStatement(_ certificate: PeerCertificate) throws(Refusal) {
       for part in certificate.chain {
         // What cannot be read was refused before.
         guard let statement = try? PeerExtension(part), statement.application == trusted.application else {
@@ -93,9 +114,7 @@
       }
     }
 
-    private static func refused(_ why: String) -> LinkError {
-      LinkError(.untrusted, "The peer has not proved that it belongs to the application: \(why)")
-    }
+    private static func refused(_ why: String) -> Refusal { Refusal(code: .untrusted, why: why) }
 
     private static func text(_ date: Date) -> String {
       date.formatted(.iso8601)

@@ -24,6 +24,12 @@
       }
     }
 
+    /// Reads one in its DER form (PKCS #8 or SEC 1); `nil` of anything else.
+    package init?(der: [UInt8]) {
+      guard let key = try? P256.Signing.PrivateKey(derRepresentation: der) else { return nil }
+      self.key = key
+    }
+
     /// Its 32 bytes, which are secret.
     public var bytes: [UInt8] { Array(key.rawRepresentation) }
 

@@ -80,7 +80,8 @@
       try issue(for: peerKey, user: user, validity: validity, proof: trusted.proof)
     }
 
-    func issue(
+    /// Issues a peer's certificate that says what it rests on.
+    package func issue(
       for peerKey: PeerKey, user: String?, validity: Range<Date>, proof: PeerIdentity.Proof
     ) throws(LinkError) -> PeerCertificate {
       if let user { try Self.check(user, "A user") }
@@ -221,5 +222,16 @@
     public var validUntil: Date { certificate.notValidAfter }
     /// The key that its signatures are checked with.
     var publicKey: [UInt8] { Array(certificate.publicKey.subjectPublicKeyInfoBytes) }
+
+    /// Whether it is the same authority, perhaps with a certificate that was renewed: the same key for the same application.
+    package func isSame(as other: TrustedAuthority) -> Bool {
+      certificate.publicKey == other.certificate.publicKey && statement == other.statement
+    }
+
+    /// Whether it is another authority's certificate, renewed by that itself.
+    func isRenewal(of other: TrustedAuthority) -> Bool {
+      isSame(as: other) && validUntil > other.validUntil
+        && certificate.publicKey.isValidSignature(certificate.signature, for: certificate)
+    }
   }
 #endif

@@ -122,6 +122,25 @@
       }
     }
 
+    /// The user that the certificate names.
+    package var user: String? { identity?.user }
+
+    /// Whether they prove the same as others, perhaps until a later time: the same key and user of the same authority.
+    func isRenewal(of other: PeerCredentials) -> Bool {
+      secret == other.secret && user == other.user && check.trusted.isSame(as: other.check.trusted)
+    }
+
+    /// Checks the own certificates as another peer does.
+    ///
+    /// - Throws: `untrusted` or `expired`, saying why they would not be believed.
+    package func verify() async throws(LinkError) {
+      do {
+        _ = try await check.examine(presented)
+      } catch {
+        throw LinkError(error.code, "This device's certificate would not be believed: \(error.why)")
+      }
+    }
+
     /// What the handshake negotiates as protocol.
     static let protocolName = "dunlin/1"
 

@@ -17,16 +17,40 @@ struct IdentityOptions: ParsableArguments {
   var certificate: String?
   @Option(help: ArgumentHelp("The certificate of the application's authority.", valueName: "file"))
   var authority: String?
+  @Option(
+    help: ArgumentHelp(
+      "Get a certificate from a login service: https://host/path. The token is read anew for each login, from --token-file or from the environment's DUNLIN_TOKEN.",
+      valueName: "url"))
+  var login: String?
+  @Option(help: ArgumentHelp("The file with the token for --login.", valueName: "file"))
+  var tokenFile: String?
+  @Option(help: ArgumentHelp("How the login service verifies the token.", valueName: "name"))
+  var provider: String?
+  @Option(
+    help: ArgumentHelp(
+      "The authorities that a wss:// server or a login service is verified against; the system's when not given.",
+      valueName: "file"))
+  var webAuthority: String?
 
   func validate() throws {
-    guard (certificate == nil) == (authority == nil) else {
+    let proofs = [certificate, sharedKey, login].compactMap(\.self)
+    guard proofs.count <= 1 else {
+      throw ValidationError("--certificate, --shared-key and --login are ways to prove something; take one")
+    }
+    guard certificate == nil || authority != nil else {
       throw ValidationError("--certificate and --authority stand together")
     }
-    guard certificate == nil || sharedKey == nil else {
-      throw ValidationError("--certificate and --shared-key are two ways to prove something; take one")
+    guard authority == nil || certificate != nil || login != nil else {
+      throw ValidationError("--authority stands beside --certificate or --login")
+    }
+    guard login != nil || tokenFile == nil && provider == nil else {
+      throw ValidationError("--token-file and --provider stand beside --login")
+    }
+    guard login == nil || provider != nil else {
+      throw ValidationError("--login needs --provider, the service's name for the kind of token")
     }
     #if !TLS
-      guard certificate == nil, sharedKey == nil else {
+      guard proofs.isEmpty else {
         throw ValidationError("this build has no TLS, and so no way to prove anything")
       }
     #endif
@@ -43,9 +67,28 @@ struct IdentityOptions: ParsableArguments {
           return .certificate(
             appID: app, authority: try TextFile.read(authority), certificate: try TextFile.read(certificate))
         }
+        if let login, let provider {
+          _ = try Token.read(from: tokenFile)
+          return .online(appID: app, url: login, authority: try authority.map(TextFile.read)) {
+            [tokenFile] authenticator in
+            try await authenticator.login(token: try Token.read(from: tokenFile), provider: provider)
+          }
+        }
       #endif
       return .unsafeDevelopment(appID: app)
     }
+  }
+}
+
+/// What a login is made with; never an argument, which other users of the machine could see.
+private enum Token {
+  /// Reads it from a file, or from the environment where none is named.
+  static func read(from file: String?) throws -> String {
+    if let file { return try TextFile.read(file).trimmingCharacters(in: .whitespacesAndNewlines) }
+    guard let token = ProcessInfo.processInfo.environment["DUNLIN_TOKEN"], !token.isEmpty else {
+      throw ToolError("--login needs a token: name its file with --token-file, or set DUNLIN_TOKEN")
+    }
+    return token
   }
 }
 

@@ -9,7 +9,7 @@ struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve", abstract: "Run a peer: it listens, connects, and pulls what it subscribes to.",
     discussion: """
-      With --shared-key or --certificate all that peers say is encrypted, and only members of the application are met. Without, \
+      With --shared-key, --certificate or --login all that peers say is encrypted, and only members of the application are met. Without, \
       nothing is: for development, on networks you trust.
       """)
 
@@ -61,6 +61,7 @@ struct ServeCommand: AsyncParsableCommand {
     var configuration = DunlinConfiguration(
       peerKind: kind == .big ? .big : .small, peerName: name, answersRemoteQueries: answerQueries)
     configuration.webProxies = Set(webProxies)
+    configuration.webAuthority = identity.webAuthority
     let dunlin = try Dunlin(path: store, identity: try identity.identity, configuration: configuration)
     if !scope.isEmpty {
       let scopes = Dictionary(scope.map { ($0.collection, $0.scope) }, uniquingKeysWith: { $1 })

@@ -29,7 +29,7 @@ struct ForwardedAddress {
     if let address = try? SocketAddress(ipAddress: String(element), port: 0) {
       return address.ipAddress.map { ($0, address) }
     }
-    guard let parts = try? HostAndPort(element, otherwise: { LinkError(.unreachable, $0) }),
+    guard let parts = try? HostAndPort(element),
       let address = try? SocketAddress(ipAddress: parts.host, port: 0)
     else { return nil }
     return address.ipAddress.map { ($0, address) }

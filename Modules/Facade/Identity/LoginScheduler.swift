@@ -1,0 +1,137 @@
+#if TLS
+  import Foundation
+  import Synchronization
+
+  /// Asks the application for logins at the times that the schedule says, one question at a time.
+  final class LoginScheduler: Sendable {
+    private struct State {
+      var schedule = LoginSchedule()
+      /// Asks the application; `nil` before there is a database that it could log in.
+      var ask: (@Sendable (LoginSchedule.Question) async -> Void)?
+      /// Hears that the certificate has ended.
+      var expired: (@Sendable () -> Void)?
+      /// Waits for the next thing to do.
+      var waiting: Task<Void, Never>?
+      /// The application that is being asked.
+      var question: Task<Void, Never>?
+      /// Counts what makes a question pointless.
+      var era: UInt64 = 0
+      var isClosed = false
+    }
+
+    private let time: LoginTime
+    private let state = Mutex(State())
+
+    init(_ time: LoginTime) { self.time = time }
+
+    /// Begins.
+    ///
+    /// - Parameters:
+    ///   - ask: Asks the application, and returns when it has come back.
+    ///   - expired: Hears that the certificate has ended.
+    func begin(
+      ask: @escaping @Sendable (LoginSchedule.Question) async -> Void,
+      expired: @escaping @Sendable () -> Void
+    ) {
+      state.withLock { ($0.ask, $0.expired) = (ask, expired) }
+      proceed()
+    }
+
+    /// Ends: nobody is asked any more, and who is being asked is cancelled.
+    func close() {
+      let tasks = state.withLock { state in
+        state.isClosed = true
+        defer { (state.waiting, state.question, state.ask, state.expired) = (nil, nil, nil, nil) }
+        return [state.waiting, state.question]
+      }
+      for task in tasks { task?.cancel() }
+    }
+
+    // MARK: - What happens
+
+    /// A certificate was obtained at a time, and holds until another.
+    func granted(at time: Date, until end: Date) {
+      state.withLock { $0.schedule.granted(at: time, until: end) }
+      proceed()
+    }
+
+    /// There is no certificate any more, and who was being asked for one need not answer.
+    ///
+    /// - Parameter isAsking: Whether to ask for another one.
+    func lost(isAsking: Bool) {
+      let question = state.withLock { state in
+        state.schedule.lost(askingAt: isAsking ? time.now() : nil)
+        state.era += 1
+        return state.question
+      }
+      question?.cancel()
+      proceed()
+    }
+
+    /// Sees to it that the application is asked, where there is no certificate.
+    func require() {
+      state.withLock { $0.schedule.require(at: time.now()) }
+      proceed()
+    }
+
+    /// A login has failed.
+    ///
+    /// - Returns: How long it takes until the application is asked again.
+    func failed(isPassing: Bool, retryAfter: Duration?) -> Duration {
+      let now = time.now()
+      let next = state.withLock {
+        $0.schedule.failed(at: now, isPassing: isPassing, retryAfter: retryAfter)
+      }
+      proceed()
+      return .seconds(next.timeIntervalSince(now))
+    }
+
+    // MARK: - What is done
+
+    /// Goes on with what is to be done now, and waits for what is to be done later.
+    private func proceed() {
+      state.withLock { state in
+        guard !state.isClosed, state.ask != nil else { return }
+        state.waiting?.cancel()
+        state.waiting = Task { [weak self, time] in
+          while !Task.isCancelled, let next = self?.advance() {
+            guard (try? await time.wait(next)) != nil else { return }
+          }
+        }
+      }
+    }
+
+    /// Does what is to be done now.
+    ///
+    /// - Returns: When there is something to do again; `nil` is not before something happens.
+    private func advance() -> Date? {
+      let now = time.now()
+      let (step, expired) = state.withLock { state in
+        let step = state.schedule.step(at: now)
+        if case .ask(let question) = step { begin(question, &state) }
+        return (step, state.expired)
+      }
+      switch step {
+      case .ask: return now
+      case .expire:
+        expired?()
+        return now
+      case .wait(let time): return time
+      }
+    }
+
+    private func begin(_ question: LoginSchedule.Question, _ state: inout State) {
+      guard let ask = state.ask else { return }
+      let era = state.era
+      state.question = Task { [weak self] in
+        await ask(question)
+        self?.answered(in: era)
+      }
+    }
+
+    private func answered(in era: UInt64) {
+      state.withLock { if $0.era == era { $0.schedule.answered() } }
+      proceed()
+    }
+  }
+#endif

@@ -1,0 +1,164 @@
+#if TLS
+  import CRDTCore
+  import Foundation
+  import NIOCore
+  import NIOHTTP1
+  import NIOSSL
+  import NIOTLS
+  import SwiftASN1
+  import X509
+
+  /// One question to a web service and its answer, on a connection of their own.
+  ///
+  /// Nothing is sent before TLS has verified who the service is.
+  final class HTTPSExchange: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    /// Keeps the answer, or why there is none.
+    let promise: EventLoopPromise<HTTPSAnswer>
+    private let body: [UInt8]
+    private let address: HTTPSAddress
+    private let limits: HTTPSClient.Limits
+    private let tls: NIOSSLClientHandler
+    private var phase = Phase.connecting
+    private var alarm: Scheduled<Void>?
+    private var lastAlarm: Scheduled<Void>?
+
+    private enum Phase {
+      /// TCP or TLS is not there yet.
+      case connecting
+      /// The question is sent.
+      case asked
+      /// The answer has come so far.
+      case answering(HTTPSAnswer)
+      case over
+    }
+
+    init(
+      _ body: [UInt8], _ address: HTTPSAddress, _ limits: HTTPSClient.Limits, _ tls: NIOSSLClientHandler,
+      _ promise: EventLoopPromise<HTTPSAnswer>
+    ) {
+      self.body = body
+      self.address = address
+      self.limits = limits
+      self.tls = tls
+      self.promise = promise
+    }
+
+    // MARK: - The course of it
+
+    func channelActive(context: ChannelHandlerContext) {
+      let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+      func expire(_ what: String) -> @Sendable () -> Void {
+        { [address] in
+          let (exchange, context) = bound.value
+          exchange.fail(LoginError(.timedOut, "\(address) \(what)"), context)
+        }
+      }
+      alarm = context.eventLoop.scheduleTask(
+        in: TimeAmount(limits.connecting),
+        expire("has not answered TLS within \(limits.connecting.text)"))
+      lastAlarm = context.eventLoop.scheduleTask(
+        in: TimeAmount(limits.answering), expire("has not answered within \(limits.answering.text)"))
+      context.fireChannelActive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+      if case TLSUserEvent.handshakeCompleted(let negotiated) = event {
+        alarm?.cancel()
+        guard negotiated ?? "http/1.1" == "http/1.1" else {
+          return fail(LoginError(.answer, "\(address) speaks another protocol than HTTP/1.1"), context)
+        }
+        ask(context)
+      }
+      context.fireUserInboundEventTriggered(event)
+    }
+
+    private func ask(_ context: ChannelHandlerContext) {
+      phase = .asked
+      let headers: HTTPHeaders = [
+        "Host": address.authority, "Connection": "close", "Accept": "application/json",
+        "Content-Type": "application/json", "Content-Length": "\(body.count)", "User-Agent": "dunlin",
+      ]
+      let head = HTTPRequestHead(
+        version: .http1_1, method: .POST, uri: address.path.isEmpty ? "/" : address.path, headers: headers)
+      context.write(wrapOutboundOut(.head(head)), promise: nil)
+      context.write(
+        wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: body)))), promise: nil)
+      context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      switch (phase, unwrapInboundIn(data)) {
+      case (.asked, .head(let head)):
+        // Not the answer yet: 100 and the like.
+        guard head.status.code >= 200 else { return }
+        let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+        guard length <= limits.bodyBytes else { return tooLong(context) }
+        phase = .answering(HTTPSAnswer(head))
+      case (.answering(var answer), .body(let buffer)):
+        guard answer.body.count + buffer.readableBytes <= limits.bodyBytes else { return tooLong(context) }
+        answer.body += buffer.readableBytesView
+        phase = .answering(answer)
+      case (.answering(let answer), .end):
+        end(.success(answer), context)
+      case (.asked, .end), (.over, _): break
+      case (.connecting, _), (.asked, .body), (.answering, .head):
+        fail(LoginError(.answer, "\(address) does not answer as HTTP says"), context)
+      }
+    }
+
+    private func tooLong(_ context: ChannelHandlerContext) {
+      fail(LoginError(.answer, "\(address) answers with more than \(limits.bodyBytes) bytes"), context)
+    }
+
+    // MARK: - The end
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { fail(meaning(error), context) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+      let when =
+        switch phase {
+        case .connecting: "before TLS was there"
+        case .asked, .answering, .over: "before its answer was complete"
+        }
+      fail(LoginError(.unreachable, "\(address) ended the connection \(when)"), context)
+      context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+      end(.failure(LoginError(.unreachable, "The connection to \(address) was closed")), context)
+    }
+
+    private func fail(_ error: LoginError, _ context: ChannelHandlerContext) { end(.failure(error), context) }
+
+    private func end(_ result: Result<HTTPSAnswer, any Error>, _ context: ChannelHandlerContext) {
+      if case .over = phase { return }
+      phase = .over
+      alarm?.cancel()
+      lastAlarm?.cancel()
+      promise.completeWith(result)
+      context.close(promise: nil)
+    }
+
+    private func meaning(_ error: any Error) -> LoginError {
+      switch error {
+      case let error as LoginError: return error
+      case is HTTPParserError:
+        return LoginError(.answer, "\(address) does not answer as HTTP says (\(error))")
+      case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+        // An end that TLS has not announced may be anybody's: what has come is not believed.
+        if case NIOSSLError.uncleanShutdown = error {
+          return LoginError(
+            .unreachable, "\(address) broke the connection off before its answer was complete")
+        }
+        let presented = (try? tls.peerCertificate?.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
+        return WebTrustFailure(error, presented: presented).error(at: address)
+      default:
+        let error = LinkError(tcp: error, "Cannot reach \(address)")
+        return LoginError(error.code == .timedOut ? .timedOut : .unreachable, error.message)
+      }
+    }
+  }
+#endif

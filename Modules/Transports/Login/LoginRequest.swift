@@ -1,0 +1,151 @@
+#if TLS
+  import CRDTCore
+  import Crypto
+  import Foundation
+
+  /// What a device sends to a login service: a token of the application's, and the proof that it has the key for which it asks a
+  /// certificate.
+  ///
+  /// The signature covers everything else, so that nobody who sees a request can use it for another key, and no service can use
+  /// it at another one. The form is in `Documentation/Security.md`.
+  package struct LoginRequest: Hashable, Sendable {
+    /// Bytes that a provider's name may have.
+    package static let providerBytes = 128
+    /// Bytes that a token may have.
+    package static let tokenBytes = 16 << 10
+    /// Characters that a challenge may have.
+    package static let challengeBytes = 512
+    static let version: Int64 = 1
+
+    package let application: String
+    /// Which of the service's ways to verify a token this one is for.
+    package let provider: String
+    package let token: String
+    package let deviceKey: PeerKey
+    /// What the service has sent just before.
+    package let challenge: String
+    /// ECDSA with SHA-256, in its DER form.
+    package let signature: [UInt8]
+
+    /// Makes and signs a request.
+    ///
+    /// - Parameters:
+    ///   - application: The application's id.
+    ///   - provider: Which of the service's ways to verify a token this one is for.
+    ///   - token: What proves to the service who the user is.
+    ///   - challenge: What the service has sent just before.
+    ///   - key: The device's key.
+    ///   - address: The service.
+    /// - Throws: `argument` when a text is too long or cannot be signed.
+    package init(
+      application: String, provider: String, token: String, challenge: String, key: DeviceKey,
+      address: HTTPSAddress
+    ) throws(LoginError) {
+      try Self.check(application, "an application's id", PeerExtension.textBytes)
+      try Self.check(provider, "a provider's name", Self.providerBytes)
+      guard 1...Self.tokenBytes ~= token.utf8.count else {
+        throw LoginError(
+          .argument, "A token has 1 to \(Self.tokenBytes) bytes, this one \(token.utf8.count)")
+      }
+      self.application = application
+      self.provider = provider
+      self.token = token
+      self.challenge = challenge
+      deviceKey = key.peerKey
+      let statement = Self.statement(application, provider, token, challenge, key.peerKey, address)
+      do {
+        signature = Array(try key.key.signature(for: statement).derRepresentation)
+      } catch {
+        throw LoginError(.argument, "The device's key cannot sign: \(error)")
+      }
+    }
+
+    /// What is signed: seven lines, of which no part can hold the end of a line.
+    private static func statement(
+      _ application: String, _ provider: String, _ token: String, _ challenge: String, _ key: PeerKey,
+      _ address: HTTPSAddress
+    ) -> [UInt8] {
+      let hash = SHA256.hash(data: Array(token.utf8)).map {
+        String($0 >> 4, radix: 16) + String($0 & 15, radix: 16)
+      }
+      let lines = [
+        "dunlin login 1", "\(address)", application, provider, "\(key)", challenge, hash.joined(),
+      ]
+      return Array((lines.joined(separator: "\n") + "\n").utf8)
+    }
+
+    /// Whether the device with the key has signed it for the service at an address.
+    package func isSigned(for address: HTTPSAddress) -> Bool {
+      guard let key = try? P256.Signing.PublicKey(compressedRepresentation: deviceKey.bytes),
+        let signature = try? P256.Signing.ECDSASignature(derRepresentation: signature)
+      else { return false }
+      let statement = Self.statement(application, provider, token, challenge, deviceKey, address)
+      return key.isValidSignature(signature, for: statement)
+    }
+
+    private static func check(_ text: String, _ what: String, _ limit: Int) throws(LoginError) {
+      guard 1...limit ~= text.utf8.count, !text.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
+        throw LoginError(
+          .argument, "For a login, \(what) has 1 to \(limit) bytes and no control characters")
+      }
+    }
+  }
+
+  extension LoginRequest {
+    /// The JSON text.
+    var json: [UInt8] {
+      var bytes: [UInt8] = []
+      JSON.write(
+        .map([
+          "version": .int(Self.version), "application": .string(application), "provider": .string(provider),
+          "token": .string(token), "deviceKey": .string("\(deviceKey)"), "challenge": .string(challenge),
+          "signature": .string(JSON.base64(signature)),
+        ]), to: &bytes)
+      return bytes
+    }
+
+    /// Reads the JSON text, as a service does; whether it is signed is another question.
+    ///
+    /// - Throws: `argument`, saying what is wrong.
+    package init(json: [UInt8]) throws(LoginError) {
+      guard let fields = JSON.object(json) else {
+        throw LoginError(.argument, "A login is a JSON object")
+      }
+      func text(_ name: TextKey, _ limit: Int) throws(LoginError) -> String {
+        guard case .string(let text)? = fields[name], text.utf8.count <= limit else {
+          throw LoginError(
+            .argument, "A login has the text \"\(name.wrappedValue)\" of at most \(limit) bytes")
+        }
+        return text
+      }
+      guard fields["version"] == .int(Self.version) else {
+        throw LoginError(.argument, "A login has the version \(Self.version)")
+      }
+      application = try text("application", PeerExtension.textBytes)
+      provider = try text("provider", Self.providerBytes)
+      token = try text("token", Self.tokenBytes)
+      challenge = try text("challenge", Self.challengeBytes)
+      guard let signature = Data(base64Encoded: try text("signature", 128)) else {
+        throw LoginError(.argument, "A login's signature is written in Base64")
+      }
+      self.signature = Array(signature)
+      do {
+        deviceKey = try PeerKey(hexadecimal: try text("deviceKey", 2 * PeerKey.byteCount))
+      } catch let error as LinkError {
+        throw LoginError(.argument, error.message)
+      } catch {
+        throw LoginError(.argument, "\(error)")
+      }
+      try Self.check(application, "an application's id", PeerExtension.textBytes)
+      try Self.check(provider, "a provider's name", Self.providerBytes)
+    }
+  }
+
+  extension JSON {
+    /// The fields of an object; `nil` of anything else.
+    static func object(_ bytes: [UInt8]) -> [TextKey: Value]? {
+      guard case .map(let fields)? = try? parse(bytes) else { return nil }
+      return fields
+    }
+  }
+#endif
