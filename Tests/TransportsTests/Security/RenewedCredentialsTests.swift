@@ -92,7 +92,7 @@
         case .connected(let connection):
           #expect(hasEnded)
           #expect(connection.identity?.validUntil == renewed.validUntil)
-        case .attemptFailed, .session: continue
+        case .attemptFailed, .session, .presence, .left, .conditions: continue
         }
         break
       }
