@@ -189,6 +189,7 @@ final class Core: Sendable {
     #if TLS
       identity?.close()
     #endif
+    network.close()
     presence.close()
     observers.close()
     subscriptions.close()

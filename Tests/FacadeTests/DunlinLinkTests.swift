@@ -47,7 +47,7 @@ import Testing
     try await expectSync(tablet, phone, over: first, "a")
     first.0.close(LinkError(.closed, "The application closes it"))
     for dunlin in [tablet, phone] {
-      while !dunlin.presence.graph.remotePeers.isEmpty { await Task.yield() }
+      for await graph in dunlin.presence.graphs where graph.remotePeers.isEmpty { break }
     }
     try await expectSync(tablet, phone, over: MemoryLink.pair(), "b")
     subscription.cancel()

@@ -26,6 +26,33 @@
       #expect(schedule.step(at: start + 6) == .wait(until: nil))
     }
 
+    @Test func `who could not even try is asked again, and a clock that was set back puts nothing off`() {
+      var schedule = schedule()
+      #expect(schedule.step(at: start) == .ask(.required))
+      schedule.gaveUp(at: start)
+      schedule.answered()
+      guard case .wait(let time?) = schedule.step(at: start) else {
+        Issue.record("It is to wait")
+        return
+      }
+      #expect(time > start && time < start + 10)
+      #expect(schedule.step(at: start - 1e9) == .ask(.required))
+      schedule.answered()
+      // While a certificate holds there is a time to ask anyway.
+      schedule.granted(at: start, until: start + 9_000)
+      schedule.gaveUp(at: start)
+      #expect(schedule.step(at: start) == .wait(until: start + 6_000))
+    }
+
+    @Test func `a question that is under way is not asked a second time when the certificate is lost`() {
+      var schedule = schedule()
+      #expect(schedule.step(at: start) == .ask(.required))
+      schedule.lost(askingAt: start + 1)
+      #expect(schedule.step(at: start + 2) == .wait(until: nil))
+      schedule.answered()
+      #expect(schedule.step(at: start + 2) == .ask(.required))
+    }
+
     @Test
     func `a certificate is renewed from two thirds of its time on, then whenever half of the rest is gone`() {
       var schedule = schedule()

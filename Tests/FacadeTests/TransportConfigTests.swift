@@ -60,6 +60,24 @@ import Testing
     await connected(phone, to: ["tablet"])
   }
 
+  @Test func `what is switched off takes nothing away that the application asked for itself`() async throws {
+    try phone.dunlin.listen()
+    try phone.dunlin.startSync()
+    let own = try #require(phone.dunlin.listeningPorts.first)
+    try phone.dunlin.updateTransportConfig { $0.listen.tcp.isEnabled = true }
+    #expect(phone.dunlin.listeningPorts.count == 2)
+    tablet.dunlin.connect(host: "127.0.0.1", port: own)
+    try tablet.dunlin.updateTransportConfig { $0.connect.tcpServers = ["127.0.0.1:\(own)"] }
+    try tablet.dunlin.startSync()
+    await connected(tablet, to: ["phone"])
+    try tablet.dunlin.updateTransportConfig { $0.connect = .init() }
+    try phone.dunlin.updateTransportConfig { $0.listen = .init() }
+    #expect(phone.dunlin.listeningPorts == [own])
+    #expect(tablet.dunlin.presence.graph.remotePeers.first?.connections.count == 1)
+    tablet.dunlin.disconnect(host: "127.0.0.1", port: own)
+    await connected(tablet, to: [])
+  }
+
   @Test func `when one part is wrong nothing changes`() throws {
     try phone.dunlin.listen()
     try phone.dunlin.startSync()
@@ -159,5 +177,8 @@ import Testing
     #expect(tablet.dunlin.transportConditions.map(\.description) == ["No big peer is connected"])
     tablet.dunlin.stopSync()
     #expect(await changes.next(isolation: #isolation) == [])
+    try tablet.dunlin.close()
+    #expect(await changes.next(isolation: #isolation) == nil)
+    for await conditions in tablet.dunlin.transportConditionChanges { #expect(conditions.isEmpty) }
   }
 }

@@ -31,8 +31,10 @@ struct Tool {
   }
 
   /// Runs to the end; output goes through files, so that no pipe can fill up.
-  static func run(_ arguments: [String], in folder: String, input: String = "") throws -> Outcome {
-    let process = process(arguments)
+  static func run(
+    _ arguments: [String], in folder: String, input: String = "", environment: [String: String] = [:]
+  ) throws -> Outcome {
+    let process = process(arguments, environment: environment)
     let (output, errors, source) = (folder + "/output", folder + "/errors", folder + "/input")
     for file in [output, errors] { try Data().write(to: URL(fileURLWithPath: file)) }
     try Data(input.utf8).write(to: URL(fileURLWithPath: source))

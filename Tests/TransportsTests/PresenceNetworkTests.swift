@@ -150,6 +150,32 @@ import Transports
     await peer.end()
   }
 
+  @Test func `a store that takes a new site tells of that`() async throws {
+    let (left, right) = (try peer("left"), try peer("right"))
+    let events = left.network.events()
+    let observation = left.network.observePresence()
+    try connect(left, right)
+    await wait(for: left, events) { $0.first?.presence?.site == right.store.site }
+    let former = right.store.site
+    try await right.store.renewSite(.cloned)
+    await wait(for: left, events) { $0.contains { $0.presence?.site == right.store.site } }
+    #expect(right.store.site != former)
+    try right.network.tell(metadata: ["a": .int(1)])
+    await wait(for: left, events) { $0.contains { $0.presence?.metadata == ["a": .int(1)] } }
+    observation.cancel()
+    await left.end()
+    await right.end()
+  }
+
+  @Test func `what others could not read is refused`() async throws {
+    let peer = try peer("peer")
+    var value = Value.int(1)
+    for _ in 0..<200 { value = .map(["a": value]) }
+    let failure = #expect(throws: SyncError.self) { try peer.network.tell(metadata: ["a": value]) }
+    #expect(failure?.code == .limit)
+    await peer.end()
+  }
+
   // MARK: - Requests
 
   @Test(arguments: [PeerConnection.Direction.incoming, .outgoing])
@@ -187,9 +213,11 @@ import Transports
     let deciding = try TestPeer("deciding", clock: TransportClock(clock))
     let other = try peer("other")
     let (asked, continuation) = AsyncStream.makeStream(of: Void.self)
+    let (ended, end) = AsyncStream.makeStream(of: Void.self)
     deciding.network.decideConnections { _ in
       continuation.yield()
       while !Task.isCancelled { await Task.yield() }
+      end.yield()
       return true
     }
     let events = other.network.events()
@@ -207,6 +235,8 @@ import Transports
       #expect(error.code == .denied)
       break
     }
+    // Nobody waits for an answer any more that came too late.
+    for await _ in ended { break }
     await other.end()
     await deciding.end()
     passing.cancel()

@@ -54,11 +54,13 @@
       }
     }
 
-    /// Whether the device may take another key by itself: a certificate of the application's is for one, a login gives another.
+    /// Whether the device may take another key on a peer's word: with a shared key it costs nothing.
+    ///
+    /// A certificate is for one key, and what a peer says must not cost a device its login.
     private var isFree: Bool {
       switch proof.withLock({ $0 }) {
-      case .none, .sharedKey, .online: true
-      case .certificate: false
+      case .none, .sharedKey: true
+      case .certificate, .online: false
       }
     }
 

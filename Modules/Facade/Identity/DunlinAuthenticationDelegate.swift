@@ -37,12 +37,8 @@
     func authenticationRequired(authenticator: DunlinAuthenticator) async {
       do {
         try await logIn(authenticator)
-      } catch let error as DunlinError {
-        // A login's own failure was reported where it happened.
-        authenticator.report(error)
       } catch {
-        authenticator.report(
-          DunlinError(.authentication, "the application has no token for a login", underlying: error))
+        authenticator.gaveUp(error)
       }
     }
   }

@@ -73,6 +73,6 @@
     public var statuses: AsyncStream<DunlinAuthenticationStatus> { keeper.statuses() }
 
     /// Reports a failure that nobody else hears of.
-    func report(_ error: DunlinError) { keeper.report(error) }
+    func gaveUp(_ error: any Error) { keeper.gaveUp(error) }
   }
 #endif

@@ -81,6 +81,23 @@
       changed()
     }
 
+    /// Takes the certificate of the last login again where it holds after all.
+    private func retake() -> Bool {
+      let isTaken = file.withLock { file in
+        guard state.withLock({ $0.grant == nil }), let content = try? file.read(),
+          let certificate = content.certificate, content.application == parts.application,
+          let device = try? device(pinned: nil),
+          let grant = try? LoginGrant(
+            certificate: certificate, authority: content.authority, for: device,
+            clock: LoginGrant.Clock(now: parts.time.now))
+        else { return false }
+        take(grant, obtained: content.obtained ?? grant.certificate.validFrom)
+        return true
+      }
+      if isTaken { changed() }
+      return isTaken
+    }
+
     /// Begins to ask the application, which is handed the database.
     func serve(_ dunlin: Dunlin) {
       let delegate = parts.login.delegate
@@ -98,6 +115,8 @@
         guard let self else { return }
         let authenticator = DunlinAuthenticator(keeper: self)
         switch question {
+        // The clock may have been set back, and the certificate still holds.
+        case .required where retake(): break
         case .required: await delegate.authenticationRequired(authenticator: authenticator)
         case .expiringSoon(let seconds):
           await delegate.authenticationExpiringSoon(
@@ -218,7 +237,8 @@
     ///
     /// - Returns: The database, as long as the application keeps it.
     func logout(forgetsAuthority: Bool) throws -> Dunlin? {
-      let dunlin = state.withLock { state in
+      let dunlin = try state.withLock { state throws(DunlinError) in
+        guard !state.isClosed else { throw DunlinError(.closed, "the database is closed") }
         state.attempt += 1
         return state.dunlin
       }
@@ -227,7 +247,7 @@
         try file.withLock { file in
           forget()
           scheduler.lost(isAsking: false)
-          let content = try? file.read()
+          let content = try readable(file)
           guard !forgetsAuthority, let content else { return try file.remove() }
           try file.write(
             LoginFile.Content(application: content.application, authority: content.authority))
@@ -243,18 +263,21 @@
 
     /// Who logs in, with the authority that is known of: the configured one, or that of the first login.
     private func known() throws -> LoginClient.Device {
-      let content = try file.withLock { file in
-        do {
-          return try file.read()
-        } catch let error as DunlinError where error.code == .corrupt {
-          return nil
-        }
-      }
+      let content = try file.withLock { file in try readable(file) }
       // One that cannot be read is as good as none, like a file that cannot.
       let pinned = content.flatMap { content in
         content.application == parts.application ? try? TrustedAuthority(pem: content.authority) : nil
       }
       return try device(pinned: pinned)
+    }
+
+    /// What is kept of the last login; one that is damaged is as good as none.
+    private func readable(_ file: borrowing LoginFile) throws -> LoginFile.Content? {
+      do {
+        return try file.read()
+      } catch let error as DunlinError where error.code == .corrupt {
+        return nil
+      }
     }
 
     private func device(pinned: TrustedAuthority?) throws -> LoginClient.Device {
@@ -275,7 +298,14 @@
 
     private func changed() { board.publish { status } }
 
-    /// Reports a failure that nobody else hears of.
-    func report(_ error: DunlinError) { parts.reporter.fail("logging in", error) }
+    /// Takes why the application has come back without a login; a login's own failure was logged where it happened.
+    func gaveUp(_ error: any Error) {
+      scheduler.gaveUp()
+      let isCancelled = error is CancellationError || (error as? DunlinError)?.code == .cancelled
+      guard !isCancelled, !(error is DunlinError) else { return }
+      parts.reporter.fail(
+        "logging in",
+        DunlinError(.authentication, "the application has no token for a login", underlying: error))
+    }
   }
 #endif

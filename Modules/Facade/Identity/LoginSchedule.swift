@@ -28,6 +28,8 @@
     private static let pause: TimeInterval = 60
     /// Seconds between a login and the next question at least, however soon the certificate ends that it has given.
     private static let leastTime: TimeInterval = 5
+    /// Seconds that anything is put off at most where there is no certificate; more comes of a clock that was set back.
+    private static let longestDelay: TimeInterval = 3_700
     /// Seconds before a login is asked for again whose token or answer was wrong.
     private static let refusedPause: TimeInterval = 60
 
@@ -49,6 +51,8 @@
 
     /// What is to be done now; a question counts as asked.
     package mutating func step(at now: Date) -> Step {
+      if validity == nil, let next, next.timeIntervalSince(now) > Self.longestDelay { self.next = now }
+      if earliest.timeIntervalSince(now) > Self.longestDelay { earliest = now }
       if let validity, now >= validity.upperBound {
         self.validity = nil
         next = max(now, earliest)
@@ -91,12 +95,16 @@
     package mutating func lost(askingAt time: Date?) {
       validity = nil
       next = time
-      isAsking = false
       delays.reset()
     }
 
     /// Sees to it that the application is asked, where there is no certificate and no time to ask.
     package mutating func require(at now: Date) { if validity == nil, next == nil { next = now } }
+
+    /// The application could not even try to log in: it is asked again where it would not be otherwise.
+    package mutating func gaveUp(at now: Date) {
+      if validity == nil, next == nil { _ = failed(at: now, isPassing: true, retryAfter: nil) }
+    }
 
     /// A login has failed.
     ///

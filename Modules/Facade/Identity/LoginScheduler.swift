@@ -14,10 +14,11 @@
       var waiting: Task<Void, Never>?
       /// The application that is being asked.
       var question: Task<Void, Never>?
-      /// Counts what makes a question pointless.
-      var era: UInt64 = 0
       var isClosed = false
     }
+
+    /// Whether the current task is one that asks the application.
+    @TaskLocal private static var isAsked = false
 
     private let time: LoginTime
     private let state = Mutex(State())
@@ -61,10 +62,10 @@
     func lost(isAsking: Bool) {
       let question = state.withLock { state in
         state.schedule.lost(askingAt: isAsking ? time.now() : nil)
-        state.era += 1
         return state.question
       }
-      question?.cancel()
+      // Who logs out while it is asked may go on with another login.
+      if !Self.isAsked { question?.cancel() }
       proceed()
     }
 
@@ -84,6 +85,12 @@
       }
       proceed()
       return .seconds(next.timeIntervalSince(now))
+    }
+
+    /// The application could not even try to log in.
+    func gaveUp() {
+      state.withLock { $0.schedule.gaveUp(at: time.now()) }
+      proceed()
     }
 
     // MARK: - What is done
@@ -122,15 +129,14 @@
 
     private func begin(_ question: LoginSchedule.Question, _ state: inout State) {
       guard let ask = state.ask else { return }
-      let era = state.era
       state.question = Task { [weak self] in
-        await ask(question)
-        self?.answered(in: era)
+        if !Task.isCancelled { await Self.$isAsked.withValue(true) { await ask(question) } }
+        self?.answered()
       }
     }
 
-    private func answered(in era: UInt64) {
-      state.withLock { if $0.era == era { $0.schedule.answered() } }
+    private func answered() {
+      state.withLock { $0.schedule.answered() }
       proceed()
     }
   }

@@ -24,7 +24,7 @@ extension DunlinSync {
   /// - Parameters:
   ///   - link: A link that nobody else uses, with no user attached; where this throws, it is closed.
   ///   - direction: Which end has made the connection.
-  /// - Throws: `notSyncing` when sync is not started, `closed` when the database is closed.
+  /// - Throws: `identity` while a login is waited for, `notSyncing` when sync is not started, `closed` when the database is closed.
   public func adopt(_ link: any DunlinLink, direction: DunlinConnectionDirection) throws {
     guard core.isOpen else {
       link.close(LinkError(.closed, "The database is closed"))
@@ -32,6 +32,11 @@ extension DunlinSync {
     }
     // It closes a link that it does not take.
     guard core.network.adopt(link, direction: direction == .incoming ? .incoming : .outgoing) else {
+      guard !core.isSyncActive || !core.network.waitsForCredentials else {
+        throw DunlinError(
+          .identity, "this peer cannot prove who it is yet, so no link can be taken: nobody is logged in",
+          context: ["address": "\(link.endpoint)"])
+      }
       throw DunlinError(
         .notSyncing, "sync is not started, so no link can be taken",
         context: ["address": "\(link.endpoint)"])

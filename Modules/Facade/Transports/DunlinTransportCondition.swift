@@ -40,7 +40,7 @@ extension Dunlin {
 
   /// What keeps this peer from reaching others, now and after each change; whoever is slow gets the newest.
   ///
-  /// It ends when the task is cancelled.
+  /// It ends when the task is cancelled or the database closes.
   public var transportConditionChanges: AsyncStream<Set<DunlinTransportCondition>> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Set<DunlinTransportCondition>.self, bufferingPolicy: .bufferingNewest(1))

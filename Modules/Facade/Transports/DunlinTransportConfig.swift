@@ -41,7 +41,8 @@ public struct DunlinTransportConfig: Hashable, Sendable {
   public struct LAN: Hashable, Sendable {
     /// Whether peers on the local network are found and connected to.
     ///
-    /// This peer then listens on a free port of all networks, where `listen.tcp` names no other.
+    /// This peer then listens for all networks of the machine: on the port of `listen.tcp` where that is for all of them, else on a free
+    /// port beside it.
     public var isEnabled = false
     /// Whether they are found by multicast DNS; without it the local network is of no use to this release.
     public var isMdnsEnabled = true

@@ -56,6 +56,8 @@ struct TransportPlan {
     guard 0...65_535 ~= address.port else {
       throw DunlinError(.argument, "\(what).port is \(address.port), and a port is 0 to 65535")
     }
-    listening.insert(ListeningAddress(host: address.interfaceIP, port: address.port, carrier: carrier))
+    listening.insert(
+      ListeningAddress(
+        host: address.interfaceIP, port: address.port, carrier: carrier, owner: .configuration))
   }
 }

@@ -44,14 +44,18 @@ final class TransportSettings: Sendable {
       try? listen(old.listening, after: plan.listening)
       throw error
     }
-    for address in old.dialing.subtracting(plan.dialing) { network.disconnect(from: address) }
+    for address in old.dialing.subtracting(plan.dialing) { network.disconnect(address, for: .configuration) }
     network.longestDelay = plan.longestDelay
-    for address in plan.dialing.subtracting(old.dialing) { network.connect(to: address) }
+    for address in plan.dialing.subtracting(old.dialing) { network.connect(address, for: .configuration) }
   }
 
   /// Finds the members of a new group near by in place of the old one's, or nobody.
   private func discover(_ new: UInt32?, after old: UInt32?) throws(DunlinError) {
-    guard new != old else { return }
+    guard new != old else {
+      // The port that neighbours were told of may have been closed.
+      do { try network.renewDiscovery() } catch { throw DunlinError(error) }
+      return
+    }
     guard let new else { return network.stopDiscovering() }
     do throws(LinkError) {
       try network.discover(group: new)

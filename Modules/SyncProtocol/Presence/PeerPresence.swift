@@ -69,6 +69,14 @@ public struct PeerPresence: Hashable, Sendable {
     return out.count
   }
 
+  /// Whether others can read an application's metadata, which must not be nested too deep.
+  package static func isReadable(_ metadata: [TextKey: Value]) -> Bool {
+    var out = ByteWriter()
+    ValueCodec.write(.map(metadata), to: &out)
+    var reader = ByteReader(out.bytes.span.bytes)
+    return (try? ValueCodec.read(&reader, depth: 0)) != nil
+  }
+
   package func encode(to out: inout ByteWriter) {
     out.write(site)
     out.writeVarint(version.start)

@@ -52,6 +52,8 @@ struct Browser {
   private static let firstPause = Duration.seconds(1)
   /// The longest time between two questions.
   private static let longestPause = Duration.seconds(3_600)
+  /// Between two times at which something is asked.
+  private static let rest = Duration.seconds(1)
   /// For what is missing of an instance, others have so long before it is asked for.
   private static let missingDelay = Duration.milliseconds(100)
   /// What is said to hold no more is forgotten after so long, in case somebody else says that it holds.
@@ -71,6 +73,9 @@ struct Browser {
   private var changed: Set<String> = []
   private var nextQuestion: Duration
   private var pause = Browser.firstPause
+  /// Before these times nothing of the kind is asked again, whatever others say how often (RFC 6762, 5.2): who is there, and where
+  /// they are.
+  private var (namesRestUntil, othersRestUntil) = (Duration.zero, Duration.zero)
   private let random: @Sendable () -> Double
 
   /// Begins to ask, after a moment.
@@ -91,22 +96,23 @@ struct Browser {
 
   /// When something is to be asked or forgotten next.
   var next: Duration {
-    var first = nextQuestion
+    var (first, others) = (nextQuestion, Duration.seconds(1 << 40))
     for instance in instances.values {
       first = min(first, instance.pointer.next)
-      if let place = instance.place { first = min(first, place.next) }
-      if instance.told == nil { first = min(first, instance.asksAt) }
+      if let place = instance.place { others = min(others, place.next) }
+      if instance.told == nil { others = min(others, instance.asksAt) }
     }
     for host in hosts.values {
-      for address in host.addresses { first = min(first, address.next) }
+      for address in host.addresses { others = min(others, address.next) }
     }
-    return first
+    return min(max(first, namesRestUntil), max(others, othersRestUntil))
   }
 
   /// Asks at once, and often for a while, since the network may be another one.
   mutating func askAgain(now: Duration) {
     nextQuestion = min(nextQuestion, now + Self.firstQuestion.lowerBound)
     pause = Self.firstPause
+    namesRestUntil = .zero
   }
 
   /// Asks for other names from now on; what stands under none of them is forgotten.
@@ -127,14 +133,18 @@ struct Browser {
     guard next <= now else { return ([], []) }
     let events = forget(now) + tell()
     var (asked, rest): (Set<DNSName>, Set<DNSMessage.Question>) = ([], [])
-    if now >= nextQuestion {
+    let (mayAskNames, mayAskOthers) = (namesRestUntil <= now, othersRestUntil <= now)
+    if now >= nextQuestion, mayAskNames {
       asked.formUnion(names)
       nextQuestion = now + pause
       pause = min(pause * 2, Self.longestPause)
     }
     for (label, instance) in instances where instance.isDue(now) {
       guard let name = ServiceNames.service.prefixed(by: label) else { continue }
-      if instances[label]?.pointer.takeRefresh(now) == true { asked.insert(instance.pointer.value) }
+      if mayAskNames, instances[label]?.pointer.takeRefresh(now) == true {
+        asked.insert(instance.pointer.value)
+      }
+      guard mayAskOthers else { continue }
       if instances[label]?.place?.takeRefresh(now) == true { rest.insert(.init(name: name, kind: .srv)) }
       guard instance.told == nil, instance.asksAt <= now else { continue }
       instances[label]?.asksAt = now + instance.askPause
@@ -145,12 +155,14 @@ struct Browser {
         rest.insert(.init(name: name, kind: .srv))
       }
     }
-    for (name, host) in hosts {
+    for (name, host) in hosts where mayAskOthers {
       for (place, held) in host.addresses.enumerated() where held.next <= now {
         guard hosts[name]?.addresses[place].takeRefresh(now) == true else { continue }
         rest.insert(.init(name: name, kind: held.value.count == 4 ? .a : .aaaa))
       }
     }
+    if !asked.isEmpty { namesRestUntil = now + Self.rest }
+    if !rest.isEmpty { othersRestUntil = now + Self.rest }
     return (messages(asked, rest, now), events)
   }
 

@@ -3,6 +3,8 @@ struct Held<Value: Hashable & Sendable> {
   /// At which parts of its life it is asked for again, each a little later by chance (RFC 6762, 5.2).
   private static var refreshes: [Double] { [0.80, 0.85, 0.90, 0.95] }
   private static var jitter: Double { 0.02 }
+  /// The shortest life in which something is asked for again.
+  private static var leastRefreshedLife: Duration { .seconds(10) }
   /// The longest life that is believed, so that sums of times stay in bounds.
   private static var longestLife: Duration { .seconds(86_400) }
 
@@ -16,7 +18,10 @@ struct Held<Value: Hashable & Sendable> {
     self.value = value
     since = now
     until = now + life
-    refreshAt = Self.refreshes.map { now + life * ($0 + Self.jitter * jitter) }
+    // What holds for a moment only is not worth questions.
+    refreshAt =
+      life < Self.leastRefreshedLife
+      ? [] : Self.refreshes.map { now + life * ($0 + Self.jitter * jitter) }
   }
 
   /// When something is to be done about it next.

@@ -113,10 +113,12 @@ struct Responder {
       }
       return waiting.removeAll { $0.records.isEmpty }
     }
-    let matches = message.questions.map { ($0, answers(to: $0).filter { !Self.isKnown($0, message) }) }
-    guard matches.contains(where: { !$0.1.isEmpty }), allowance.take(for: source.address, now: now) else {
-      return
-    }
+    guard message.questions.contains(where: { isOwn($0.name) }),
+      allowance.take(for: source.address, now: now)
+    else { return }
+    let questions = message.questions.prefix(DiscoveryLimits.questions)
+    let matches = questions.map { ($0, answers(to: $0).filter { !Self.isKnown($0, message) }) }
+    guard matches.contains(where: { !$0.1.isEmpty }) else { return }
     let isResolver = source.port != DatagramSource.multicastPort
     var (everybody, alone): ([DNSRecord], [DNSRecord]) = ([], [])
     for (question, records) in matches {
@@ -161,6 +163,9 @@ struct Responder {
     guard !answer.records.isEmpty, waiting.count < DiscoveryLimits.waitingAnswers else { return }
     waiting.append(answer)
   }
+
+  /// Whether there is something to say about a name.
+  private func isOwn(_ name: DNSName) -> Bool { records.contains { $0.name == name } }
 
   private func answers(to question: DNSMessage.Question) -> [DNSRecord] {
     let found = records.filter {

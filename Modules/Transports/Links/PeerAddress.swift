@@ -33,14 +33,25 @@ public enum PeerAddress: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
+/// Who has asked for an address: what one part takes back, another may still want.
+package enum AddressOwner: Hashable, Sendable {
+  /// The application, by a call.
+  case application
+  /// The transport configuration.
+  case configuration
+}
+
 /// Where a network listens.
 package struct ListeningAddress: Hashable, Sendable {
   package let host: String
   /// 0 for any free one.
   package let port: Int
   package let carrier: TCPListener.Carrier
+  package let owner: AddressOwner
 
-  package init(host: String, port: Int, carrier: TCPListener.Carrier) {
-    (self.host, self.port, self.carrier) = (host, port, carrier)
+  package init(
+    host: String, port: Int, carrier: TCPListener.Carrier, owner: AddressOwner = .application
+  ) {
+    (self.host, self.port, self.carrier, self.owner) = (host, port, carrier, owner)
   }
 }

@@ -7,7 +7,8 @@
   struct WebTrustFailure {
     private let report: String
     private let isForAnotherName: Bool
-    private let presented: Certificate?
+    /// From when and until when the service's certificate holds, where it has shown one; the end may lie before the start.
+    private let validity: (start: Date, end: Date)?
     private let now: Date
 
     /// Takes what the TLS library reports.
@@ -17,9 +18,15 @@
     ///   - presented: The service's certificate, where it has shown one.
     ///   - now: The time.
     init(_ error: any Error, presented: Certificate?, now: Date = Date()) {
-      report = "\(error)"
-      isForAnotherName = (error as? NIOSSLExtraError) == .failedToValidateHostname
-      self.presented = presented
+      self.init(
+        report: "\(error)", isForAnotherName: (error as? NIOSSLExtraError) == .failedToValidateHostname,
+        validity: presented.map { ($0.notValidBefore, $0.notValidAfter) }, now: now)
+    }
+
+    init(report: String, isForAnotherName: Bool, validity: (start: Date, end: Date)?, now: Date) {
+      self.report = report
+      self.isForAnotherName = isForAnotherName
+      self.validity = validity
       self.now = now
     }
 
@@ -36,9 +43,9 @@
           : report.contains("PROTOCOL_VERSION")
             ? "it speaks no version of TLS from 1.2 on" : "TLS failed (\(report))"
       }
-      if let presented, !(presented.notValidBefore...presented.notValidAfter).contains(now) {
+      if let validity, now < validity.start || now > validity.end {
         return
-          "its certificate is valid from \(text(presented.notValidBefore)) until \(text(presented.notValidAfter)), and the clock here says \(text(now))"
+          "its certificate is valid from \(text(validity.start)) until \(text(validity.end)), and the clock here says \(text(now))"
       }
       return
         "its certificate was not issued by an authority that is trusted here, or is not valid now; the clock here says \(text(now))"

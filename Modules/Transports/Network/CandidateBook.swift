@@ -84,6 +84,8 @@ struct CandidateBook {
       if known.candidate != candidate, case .waiting(let until) = known.phase {
         known.phase = .waiting(until: min(until, now + backoff.initial))
       }
+      // What was met somewhere else says nothing of the new place.
+      if known.candidate != candidate { known.site = site ?? (source == .application ? known.site : nil) }
       known.candidate = candidate
       known.isGone = false
       entries[key] = known
@@ -94,6 +96,9 @@ struct CandidateBook {
       candidate: candidate, site: site, phase: .waiting(until: now + delay(key)), backoff: backoff,
       order: random())
   }
+
+  /// Whether discovery has named a candidate before.
+  func isKnown(_ id: String) -> Bool { entries[Key(source: .discovery, id: id)] != nil }
 
   /// Takes that a candidate is gone: it is dialed no more, and a connection with it stays.
   mutating func withdraw(_ id: String, from source: Source) {

@@ -19,6 +19,8 @@ public struct ConnectionLimits: Hashable, Sendable {
   public var claimsByPeer = 4
   /// Connections about which the application thinks; further peers are told that there is no room.
   public var undecided = 64
+  /// Such connections of one key, or of one address where nobody proves anything.
+  public var undecidedByOrigin = 8
   /// How long a connected peer has to answer when another connection claims to be of the same peer; four round trips where
   /// these take longer.
   public var signOfLife = Duration.seconds(2)

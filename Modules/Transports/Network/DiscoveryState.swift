@@ -42,11 +42,12 @@ struct DiscoveryState {
     self.port = port
   }
 
-  /// What is to be advertised; `nil` while nothing listens.
+  /// What is to be advertised.
   ///
   /// - Parameters:
   ///   - site: The store's.
   ///   - credentials: The number of the network's credentials.
+  /// - Returns: `nil` while nothing listens.
   func terms(_ site: SiteID, credentials: Int) -> Terms? {
     listener.map { Terms(id: id, listener: $0, site: site, credentials: credentials) }
   }

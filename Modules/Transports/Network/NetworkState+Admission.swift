@@ -179,7 +179,7 @@ extension NetworkState {
 
 extension NetworkState.Session {
   /// What limits go by: the key that the peer has proved to have, and without one its address.
-  fileprivate var provenOrigin: ConnectionOrigin {
+  var provenOrigin: ConnectionOrigin {
     provenPeer.map { ConnectionOrigin(named: $0.identity.key.description) } ?? origin
   }
 

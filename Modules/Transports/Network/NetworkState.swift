@@ -45,9 +45,15 @@ struct NetworkState {
   var requestHandler: ConnectionRequestHandler?
   /// The bound of the delays between attempts to connect.
   var longestDelay: Duration
+  /// Names the task that dials candidates.
+  var candidateRun: UInt64 = 0
   var isRunning = false
+  /// Whether nothing will ever run again.
+  var isClosed = false
   var listening: [ListeningAddress] = []
   var connecting: [PeerAddress] = []
+  /// Who has asked for each of those.
+  var owners: [PeerAddress: Set<AddressOwner>] = [:]
   var subscriptions: [SubscriptionQuery] = []
   var listeners: [(address: ListeningAddress, listener: TCPListener)] = []
   var sessions: [UInt64: Session] = [:]

@@ -33,6 +33,14 @@ extension PeerNetwork {
     candidateWake.signal()
   }
 
+  /// Sees to it that the port of which neighbours are told is one on which the network listens.
+  ///
+  /// - Throws: As `listen`.
+  package func renewDiscovery() throws(LinkError) {
+    try listenForNeighbours()
+    candidateWake.signal()
+  }
+
   /// Advertises this peer no more, and dials none that was found; connections stay.
   public func stopDiscovering() {
     pauseDiscovery()
@@ -67,16 +75,18 @@ extension PeerNetwork {
 
   /// Takes all conditions that one part of the network knows of.
   func set(_ conditions: Set<TransportCondition>, by source: ConditionSource) {
-    let all = state.withLockedValue { state -> Set<TransportCondition>? in
-      guard state.conditions[source, default: []] != conditions else { return nil }
+    // Told under the lock, so that nobody is left with an older set than there is.
+    let isNew = state.withLockedValue { state in
+      guard state.conditions[source, default: []] != conditions else { return false }
       state.conditions[source] = conditions
-      return state.conditions.values.reduce(into: []) { $0.formUnion($1) }
+      let all = state.conditions.values.reduce(into: Set<TransportCondition>()) { $0.formUnion($1) }
+      for observer in state.observers.values { observer.yield(.conditions(all)) }
+      return true
     }
-    guard let all else { return }
+    guard isNew else { return }
     // Whether a big peer is missed only the application knows.
     let level = source == .discovery ? Logger.Level.warning : .debug
     for condition in conditions { options.logger.log(level: level, "\(condition)") }
-    announce(.conditions(all))
   }
 
   // MARK: - Life
@@ -134,6 +144,10 @@ extension PeerNetwork {
   private func followCandidates() async {
     let timer = SessionTimer(clock: setup.clock)
     timer.onDue { [candidateWake] in candidateWake.signal() }
+    let run = state.withLockedValue { state in
+      state.candidateRun = state.newID()
+      return state.candidateRun
+    }
     await withDiscardingTaskGroup { group in
       var advertised: Advertised?
       while !Task.isCancelled {
@@ -148,7 +162,7 @@ extension PeerNetwork {
         if let next { timer.wake(after: max(next - now, .milliseconds(1))) }
         await candidateWake.wait()
       }
-      if let advertised { end(advertised) }
+      if let advertised { end(advertised, isCurrent: state.withLockedValue { $0.candidateRun == run }) }
     }
     timer.cancel()
   }
@@ -189,8 +203,12 @@ extension PeerNetwork {
     return Advertised(terms: terms, session: session)
   }
 
-  private func end(_ advertised: Advertised) {
+  /// - Parameters:
+  ///   - advertised: What ends.
+  ///   - isCurrent: Whether no later run has candidates of its own.
+  private func end(_ advertised: Advertised, isCurrent: Bool = true) {
     advertised.session.stop()
+    guard isCurrent else { return }
     state.withLockedValue { $0.candidates.withdrawAll(from: .discovery) }
     set([], by: .discovery)
   }
@@ -198,7 +216,10 @@ extension PeerNetwork {
   private func take(_ event: DiscoveryEvent, _ secret: DiscoverySecret) {
     switch event {
     case .found(let candidate):
-      let connected = state.withLockedValue { $0.connectedSites }
+      // Whose it is takes a code for each connected site, and is found out once.
+      let connected = state.withLockedValue { state in
+        state.candidates.isKnown(candidate.id) ? [] : state.connectedSites
+      }
       let site = connected.first { secret.isInstance(candidate.id, of: $0) }
       state.withLockedValue {
         $0.candidates.record(candidate, from: .discovery, site: site, now: setup.clock.now)

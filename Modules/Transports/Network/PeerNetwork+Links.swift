@@ -47,6 +47,7 @@ extension PeerNetwork {
       for await link in listener.links { network.serve(link, .incoming) }
     }
     guard accepting != nil else {
+      state.withLockedValue { $0.listeners.removeAll { $0.listener === listener } }
       listener.closeBlocking()
       throw LinkError(.closed, "The network is stopped")
     }

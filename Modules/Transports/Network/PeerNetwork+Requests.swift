@@ -31,9 +31,10 @@ extension PeerNetwork {
       // From now on its connection counts as a session, and waits.
       driver.link.admitted()
       let decision = Decision { [weak self] isAllowed in self?.settle(isAllowed, peer, in: session) }
-      Task { decision.settle(await handler(request)) }
       let clock = setup.clock
-      decision.settleFalse(after: Task { try? await clock.sleep(for: Self.decisionDeadline) })
+      decision.await(
+        Task { decision.settle(await handler(request)) },
+        orAlarm: Task { try? await clock.sleep(for: Self.decisionDeadline) })
     }
     return true
   }
@@ -48,7 +49,7 @@ extension PeerNetwork {
 private final class Decision: Sendable {
   private struct State {
     var onDecision: (@Sendable (Bool) -> Void)?
-    var alarm: Task<Void, Never>?
+    var tasks: [Task<Void, Never>] = []
   }
 
   private let state: NIOLockedValueBox<State>
@@ -57,20 +58,21 @@ private final class Decision: Sendable {
     state = NIOLockedValueBox(State(onDecision: onDecision))
   }
 
+  /// Takes an answer; who is still thinking is cancelled.
   func settle(_ isAllowed: Bool) {
-    let (onDecision, alarm) = state.withLockedValue { state in
+    let (onDecision, tasks) = state.withLockedValue { state in
       defer { state = State() }
-      return (state.onDecision, state.alarm)
+      return (state.onDecision, state.tasks)
     }
-    alarm?.cancel()
+    for task in tasks { task.cancel() }
     onDecision?(isAllowed)
   }
 
-  /// Answers no when a task that waits is over.
-  func settleFalse(after alarm: Task<Void, Never>) {
+  /// Waits for an answer that a task gives, and answers no when another one is over before that.
+  func await(_ answer: Task<Void, Never>, orAlarm alarm: Task<Void, Never>) {
     let isOpen = state.withLockedValue { state in
       guard state.onDecision != nil else { return false }
-      state.alarm = alarm
+      state.tasks = [answer, alarm]
       return true
     }
     guard isOpen else { return alarm.cancel() }
@@ -87,8 +89,10 @@ extension NetworkState {
     guard let requestHandler, let session = sessions[id] else { return .none }
     // What the proof does not bear out is refused without a question.
     if let proven = session.provenPeer, proven.site != peer.site { return .none }
-    let waiting = sessions.values.count { if case .asked = $0.standing { true } else { false } }
-    guard waiting < limits.undecided else { return .full(session.driver) }
+    let waiting = sessions.values.filter { if case .asked = $0.standing { true } else { false } }
+    guard waiting.count < limits.undecided,
+      waiting.count(where: { $0.provenOrigin == session.provenOrigin }) < limits.undecidedByOrigin
+    else { return .full(session.driver) }
     sessions[id]?.standing = .asked(peer)
     let request = ConnectionRequest(
       peer: peer, identity: session.provenPeer?.identity, direction: session.connection.direction,

@@ -28,6 +28,8 @@ import SyncProtocol
       let (drivers, parked) = state.withLockedValue { state in
         let endsSessions = replace(&state.credentials)
         state.credentialsNumber += 1
+        // What was told before is signed otherwise, or not at all.
+        state.presence.own = nil
         return (endsSessions ? state.sessions.values.map(\.driver) : [], Array(state.parked.values))
       }
       for driver in drivers { driver.close() }
@@ -54,6 +56,15 @@ extension PeerNetwork {
       state.withLockedValue { $0.credentials?.identity }
     #else
       nil
+    #endif
+  }
+
+  /// Whether this peer must prove who it is and cannot yet, so that it meets nobody.
+  public var waitsForCredentials: Bool {
+    #if TLS
+      options.requiresProof && state.withLockedValue { $0.credentials == nil }
+    #else
+      options.requiresProof
     #endif
   }
 

@@ -29,7 +29,14 @@ extension PeerNetwork {
   func followSite() {
     let listener = setup.store.onSiteChange { [weak self] _ in
       guard let self else { return }
-      for session in state.withLockedValue({ Array($0.sessions.values) }) { session.driver.close() }
+      let sessions = state.withLockedValue { state in
+        // It tells of the former site.
+        state.presence.own = nil
+        return Array(state.sessions.values)
+      }
+      for session in sessions { session.driver.close() }
+      // Those that are made from now on are told; these have met the former site.
+      tellPresence(inRunningSessions: false)
       // Neighbours are told of an instance that belongs to the new site.
       candidateWake.signal()
     }

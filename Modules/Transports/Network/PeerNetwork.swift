@@ -91,6 +91,18 @@ public final class PeerNetwork: Sendable {
     while let task = state.withLockedValue({ $0.tasks.first?.value }) { await task.value }
   }
 
+  /// Stops for good: whoever hears of events hears the end.
+  public func close() {
+    requestStop()
+    let observers = state.withLockedValue { state in
+      defer { state.observers = [:] }
+      state.requestHandler = nil
+      state.isClosed = true
+      return Array(state.observers.values)
+    }
+    for observer in observers { observer.finish() }
+  }
+
   /// Begins to stop: ports are free when this returns; sessions end soon after.
   public func requestStop() {
     let (listeners, drivers, waiting) = state.withLockedValue { state in
@@ -147,6 +159,10 @@ public final class PeerNetwork: Sendable {
       state.listening.removeAll { $0 == address }
       let closed = state.listeners.filter { $0.address == address }
       state.listeners.removeAll { $0.address == address }
+      // Neighbours are told of another one.
+      if let port = state.discovery?.listener?.port, closed.contains(where: { $0.listener.port == port }) {
+        state.discovery?.listener = nil
+      }
       return closed
     }
     for (_, listener) in closed { listener.closeBlocking() }
@@ -161,20 +177,18 @@ public final class PeerNetwork: Sendable {
   /// Connects to a WebSocket server, as to a TCP address.
   public func connect(to address: WebSocketAddress) { connect(.webSocket(address)) }
 
-  /// The same, whatever carries it.
-  public func connect(to address: PeerAddress) { connect(address) }
-
-  /// Forgets where to connect to, and ends the connection to it.
-  public func disconnect(from address: PeerAddress) { disconnect(address) }
-
   /// The bound of the delays between attempts to connect, from the next attempt on.
   public var longestDelay: Duration {
     get { state.withLockedValue { $0.longestDelay } }
     set { state.withLockedValue { $0.longestDelay = newValue } }
   }
 
-  private func connect(_ address: PeerAddress) {
+  /// The same, whatever carries it.
+  public func connect(to address: PeerAddress) { connect(address) }
+
+  package func connect(_ address: PeerAddress, for owner: AddressOwner = .application) {
     let dials = state.withLockedValue { state in
+      state.owners[address, default: []].insert(owner)
       guard !state.connecting.contains(address) else { return false }
       state.connecting.append(address)
       return state.isRunning
@@ -191,8 +205,16 @@ public final class PeerNetwork: Sendable {
   /// Forgets a WebSocket server and ends the connection to it.
   public func disconnect(from address: WebSocketAddress) { disconnect(.webSocket(address)) }
 
-  private func disconnect(_ address: PeerAddress) {
+  /// The same, whatever carries it.
+  public func disconnect(from address: PeerAddress) { disconnect(address) }
+
+  package func disconnect(_ address: PeerAddress, for owner: AddressOwner = .application) {
     let (task, drivers) = state.withLockedValue { state in
+      state.owners[address]?.remove(owner)
+      guard state.owners[address]?.isEmpty ?? true else {
+        return (nil as Task<Void, Never>?, [SessionDriver]())
+      }
+      state.owners[address] = nil
       state.connecting.removeAll { $0 == address }
       let task = state.dialers.removeValue(forKey: address).flatMap { state.tasks[$0] }
       return (task, state.sessions.values.filter { $0.dialed == address }.map(\.driver))
@@ -245,7 +267,7 @@ public final class PeerNetwork: Sendable {
       of: NetworkEvent.self, bufferingPolicy: .bufferingNewest(1_024))
     let id = state.withLockedValue { state in
       let id = state.newID()
-      state.observers[id] = continuation
+      if state.isClosed { continuation.finish() } else { state.observers[id] = continuation }
       return id
     }
     continuation.onTermination = { [weak self] _ in

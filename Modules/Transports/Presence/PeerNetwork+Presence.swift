@@ -61,6 +61,9 @@ extension PeerNetwork {
         "What other peers are told of this one has \(byteCount) bytes, and may have \(PeerPresence.metadataBytes)"
       )
     }
+    guard PeerPresence.isReadable(metadata) else {
+      throw SyncError(.limit, "What other peers are told of this one is nested too deep")
+    }
     state.withLockedValue { $0.presence.metadata = metadata }
     gatherPresence()
   }
@@ -92,7 +95,9 @@ extension PeerNetwork {
   }
 
   /// Tells all peers that ask what this one says of itself, if that has changed.
-  func tellPresence() {
+  ///
+  /// - Parameter inRunningSessions: Whether those are told that are met already.
+  func tellPresence(inRunningSessions: Bool = true) {
     do {
       try state.withLockedValue { state in
         state.presence.isGathering = false
@@ -101,6 +106,7 @@ extension PeerNetwork {
         state.presence.number += 1
         let own = try SignedPresence(described(in: state)) { try sign($0, state) }
         state.presence.own = own
+        guard inRunningSessions else { return }
         for session in state.sessions.values { session.driver.tellPresence(own) }
       }
     } catch {

@@ -200,4 +200,25 @@ import Testing
     #expect(receive(other, &browser, at: .zero).isEmpty)
     #expect(browser.count == 0)
   }
+
+  @Test func `what others say often and for a moment makes few questions`() {
+    var browser = browser()
+    var (now, messages) = (Duration.zero, 0)
+    for round in 0..<600 {
+      now = .milliseconds(100) * round
+      for number in 0..<20 {
+        var message = told(service("x\(number)", port: UInt16(1_000 + round)))
+        let life: UInt32 = number < 10 ? 1 : 20
+        message.answers = message.answers.map { record in
+          var record = record
+          record.timeToLive = life
+          return record
+        }
+        _ = receive(message, &browser, at: now)
+      }
+      while browser.next <= now { messages += browser.takeDue(now: now).messages.count }
+    }
+    // A minute of it: of each kind one question a second at most.
+    #expect(messages > 5 && messages <= 122, "\(messages)")
+  }
 }

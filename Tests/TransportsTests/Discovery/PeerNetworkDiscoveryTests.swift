@@ -199,4 +199,22 @@ import Testing
       await left.end()
     }
   #endif
+
+  @Test func `a port of which neighbours are told is listened on again when it was closed`()
+    async throws
+  {
+    let peer = try peer("peer")
+    let shared = ListeningAddress(host: "127.0.0.1", port: 0, carrier: .tcp)
+    try peer.network.start()
+    let port = try #require(try peer.network.listen(on: shared))
+    try peer.network.discover(using: board, host: "127.0.0.1", port: port)
+    while board.advertised.isEmpty { await Task.yield() }
+    #expect(peer.network.listeningPorts == [port])
+    peer.network.stopListening(on: shared)
+    #expect(peer.network.listeningPorts.isEmpty)
+    try peer.network.renewDiscovery()
+    while board.advertised.map(\.port) != [port] { await Task.yield() }
+    #expect(peer.network.listeningPorts == [port])
+    await peer.end()
+  }
 }

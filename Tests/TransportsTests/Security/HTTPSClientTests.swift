@@ -150,6 +150,15 @@
       #expect(server.requests.isEmpty)
     }
 
+    @Test func `a certificate that ends before it begins is refused like others`() throws {
+      let (past, future) = (Date(timeIntervalSince1970: 1_000), Date(timeIntervalSince1970: 2_000))
+      let address = try HTTPSAddress("https://example.org/")
+      let failure = WebTrustFailure(
+        report: "CERTIFICATE_VERIFY_FAILED", isForAnotherName: false,
+        validity: (future, past), now: Date())
+      #expect(failure.error(at: address).message.contains("valid from"))
+    }
+
     @Test func `a service without TLS, or with an old one, is refused`() async throws {
       let plain = try await HTTPSServer(.plain) { _ in .answer(200, [], "") }
       // It waits for a request, and sees none that it knows; so it has to be told to speak first.

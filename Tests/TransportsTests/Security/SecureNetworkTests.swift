@@ -153,6 +153,73 @@
       for peer in [first, second, hub] { await peer.end() }
     }
 
+    @Test func `a peer that proves itself after its start tells of itself as its key has signed it`()
+      async throws
+    {
+      let key = DeviceKey()
+      let (left, right) = (try peer("left"), try peer("right", key: key) { _ in nil })
+      let observation = left.network.observePresence()
+      let events = left.network.events()
+      try connect(right, left)
+      try right.network.tell(metadata: ["a": .int(1)])
+      right.network.prove(with: try Self.shared(key))
+      for await event in events {
+        if case .disconnected(_, let end) = event { Issue.record("\(end)") }
+        if case .presence(let connection) = event {
+          #expect(connection.presence?.metadata == ["a": .int(1)])
+          break
+        }
+      }
+      observation.cancel()
+      await left.end()
+      await right.end()
+    }
+
+    /// Passes on what comes over one link to another one.
+    private final class Relay: LinkUser {
+      private let other: any Link
+
+      init(to other: any Link) { self.other = other }
+
+      func received(_ bytes: [UInt8]) { other.write([bytes]) }
+      var hasRoom: Bool { true }
+      func ended(_ direction: LinkDirection, _ error: LinkError?) {
+        other.close(error ?? LinkError(.closed, "the other link has ended"))
+      }
+    }
+
+    @Test
+    func `a member in the middle that passes on what others say is refused for the hello that it passes on`()
+      async throws
+    {
+      let (left, right) = (try peer("left"), try peer("right"))
+      for peer in [left, right] { try peer.network.start() }
+      let key = DeviceKey()
+      let salt = SiteSalt(high: 1, low: 2)
+      let own = SecureLink.Own(
+        credentials: try Self.shared(key), instance: 7, site: key.peerKey.site(salt: salt), salt: salt)
+      let (leftEnd, toLeft) = MemoryLink.pair()
+      let (toRight, rightEnd) = MemoryLink.pair()
+      let (near, far) = (
+        SecureLink(over: toLeft, as: own, isDialing: false),
+        SecureLink(over: toRight, as: own, isDialing: true)
+      )
+      let events = right.network.events()
+      right.network.adopt(rightEnd, direction: .incoming)
+      left.network.adopt(leftEnd, direction: .outgoing)
+      near.attach(Relay(to: far))
+      far.attach(Relay(to: near))
+      // The handshakes are those of the member, so it reads and passes on the hello of the left peer, byte by byte as it was.
+      for await event in events {
+        guard case .disconnected(let connection, let end) = event else { continue }
+        #expect(end.sessionCode == .siteClash && connection.peer == nil, "\(end)")
+        break
+      }
+      #expect(left.network.connections.allSatisfy { $0.peer == nil })
+      await left.end()
+      await right.end()
+    }
+
     @Test func `a handshake that stalls delays nobody else`() async throws {
       let (hub, member) = (try peer("hub"), try peer("member"))
       try await hub.fill("things", 0..<10)

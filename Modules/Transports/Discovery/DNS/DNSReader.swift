@@ -35,7 +35,9 @@ struct DNSReader {
         return DNSName(labels)
       case 1...DNSName.labelBytes:
         total += length + 1
-        guard place + 1 + length <= bytes.count, total <= DNSName.nameBytes else { return nil }
+        guard place + 1 + length <= bytes.count, total <= DNSName.nameBytes,
+          labels.count < DiscoveryLimits.labels
+        else { return nil }
         labels.append(Array(bytes[place + 1..<place + 1 + length]))
         place += 1 + length
       case 0xC0...0xFF:
