@@ -99,8 +99,9 @@ import Testing
     try read("interest") { reader throws(CodecError) in
       let frame = try InterestFrame(from: &reader)
       #expect(frame.generation == 2 && frame.isFirst && frame.isLast && frame.isContinued)
-      #expect(frame.queries.map(\.text) == ["SELECT * FROM cars WHERE color = :c"])
-      #expect(frame.queries.map(\.arguments) == [["c": .string("red")]])
+      let queries = try frame.queries.map { query throws(CodecError) in try query.decoded() }
+      #expect(queries.map(\.text) == ["SELECT * FROM cars WHERE color = :c"])
+      #expect(queries.map(\.arguments) == [["c": .string("red")]])
     }
     try read("fragment") { reader throws(CodecError) in
       #expect(try FragmentHead(from: &reader) == FragmentHead(.stored, plainBytes: 4))

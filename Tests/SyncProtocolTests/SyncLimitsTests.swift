@@ -24,22 +24,12 @@ import Testing
     #expect(try raw.peer.documents().isEmpty)
   }
 
-  /// What a byte of a query becomes is another thing for each: of these, 40 times as much.
+  /// What a byte of a query becomes is another thing for each: of these, ten times as much.
   @Test(arguments: [64, 256])
   func `subscriptions are held to what they take in memory`(count: Int) throws {
-    let raw = try RawPeer()
+    let raw = try RawPeer { $0.peerMemoryBytes = 6 << 20 }
     try raw.open()
-    let queries = (0..<count).map { number in
-      let terms = (0..<220).map { "n = \(-1 - $0 - number * 220)" }.joined(separator: " OR ")
-      return "SELECT * FROM things WHERE \(terms)"
-    }
-    let frames = InterestFrame.frames(
-      generation: 1,
-      try queries.map { query in
-        var out = ByteWriter()
-        try SubscriptionQuery(dql: query).encode(to: &out)
-        return out.bytes
-      }, isContinued: false)
+    let frames = try WideInterest.frames(queries: count)
     let bytes = frames.reduce(0) { $0 + $1.count }
     #expect(bytes < SyncLimits.interestBytes)
     raw.receive(frames: frames.flatMap(\.self))

@@ -67,12 +67,21 @@ extension RecordMatcher {
   }
 
   /// Fills in the answers that do not depend on a value but on its kind alone.
-  private func ask(_ expression: Expression, for node: inout MatcherNode) throws(QueryError) {
+  private mutating func ask(_ expression: Expression, for node: inout MatcherNode) throws(QueryError) {
+    let comparison = ComparisonAnswers(expression)
+    if let comparison, let lastAnswers, lastAnswers.isSame(as: comparison) {
+      node.kinds = lastAnswers.kinds
+      return
+    }
     node.kinds.missing = try expression.truth(of: nil)
     for (kind, sample) in Self.samples { node.kinds[kind] = try expression.truth(of: sample) }
     if node.operation == .bool {
       node.success = try expression.truth(of: .bool(true))
       node.failure = try expression.truth(of: .bool(false))
+    }
+    if var comparison {
+      comparison.kinds = node.kinds
+      lastAnswers = comparison
     }
   }
 
@@ -210,6 +219,28 @@ extension RecordMatcher {
     defer { text += bytes }
     return ConstantRange(start: Int32(text.count), count: Int32(bytes.count))
   }
+}
+
+/// What a comparison of a field with a constant answers for each kind of value: for all but the constant's own the same for
+/// all constants of a kind, so that of many comparisons that follow each other the evaluator is asked once.
+struct ComparisonAnswers: Sendable {
+  private let symbol: BinaryOperator
+  private let kind: ValueRef.Kind
+  var kinds = KindTruths()
+
+  /// - Returns: `nil` for another expression, and for constants whose own kind is not compared in place.
+  init?(_ expression: Expression) {
+    guard case .binary(let symbol, .path, .literal(let constant)) = expression else { return nil }
+    switch constant {
+    case .int: kind = .int
+    case .double: kind = .double
+    case .string: kind = .string
+    case .null, .bool, .counter, .bytes, .array, .map, .attachment, .decimal: return nil
+    }
+    self.symbol = symbol
+  }
+
+  func isSame(as other: Self) -> Bool { symbol == other.symbol && kind == other.kind }
 }
 
 extension Expression {

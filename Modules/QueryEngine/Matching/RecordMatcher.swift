@@ -15,6 +15,8 @@ public struct RecordMatcher: Sendable {
   var programs: [RegularProgram] = []
   var generals: [ScalarProgram] = []
   let context: StatementContext?
+  /// What the evaluator said of the last comparison, while the predicate is compiled.
+  var lastAnswers: ComparisonAnswers?
   private var keys = KeyTable()
   private var isResolved = false
 
@@ -33,16 +35,15 @@ public struct RecordMatcher: Sendable {
     let bound = try predicate.binding(arguments)
     // What is tested in place is not told apart by types.
     if context?.strictTypes == true { compileWhole(bound) } else { compile(bound) }
+    lastAnswers = nil
   }
 
-  /// A matcher that accepts nothing.
-  static var nothing: RecordMatcher {
-    var matcher = RecordMatcher()
-    matcher.nodes = [MatcherNode(operation: .constant, success: .no)]
-    return matcher
+  /// Compiles a predicate that has no parameters, and whose constant parts are values.
+  init(bound predicate: Expression?) {
+    context = nil
+    if let predicate { compile(predicate) }
+    lastAnswers = nil
   }
-
-  private init() { context = nil }
 
   /// Looks up the predicate's keys, once for each version of a collection's key table.
   public mutating func resolve(_ keys: KeyTable) {

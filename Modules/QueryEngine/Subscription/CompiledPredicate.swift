@@ -37,10 +37,7 @@ public struct CompiledPredicate: Hashable, Comparable, Sendable {
   }
 
   /// A matcher of the documents that satisfy it; resolve it against the collection's keys before use.
-  public var matcher: RecordMatcher {
-    // What has been bound before can be bound again.
-    do { return try RecordMatcher(expression) } catch { return .nothing }
-  }
+  public var matcher: RecordMatcher { RecordMatcher(bound: expression) }
 
   public static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
 

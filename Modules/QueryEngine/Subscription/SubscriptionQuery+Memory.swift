@@ -24,6 +24,11 @@ extension CompiledPredicate {
     return 64 + bytes.count + tree + (expression?.matcherBytes ?? 0) + 448
   }
 
+  /// About the bytes of memory of what a ``PredicateUnion`` makes of the predicate, and of its canonical form.
+  ///
+  /// - Complexity: O(*n*) in the bytes of the predicate, and in the states of its regular expressions.
+  package var servedBytes: Int { 64 + bytes.count + (expression?.matcherBytes ?? 0) + 448 }
+
   /// How many steps an evaluation on one document takes at most, but for going through texts and arrays: one for each
   /// node, and one for each state of a regular expression, which each byte of a text may visit.
   ///

@@ -7,6 +7,8 @@ package struct FrameBuffer {
   package init() {}
 
   package var isEmpty: Bool { bytes.isEmpty }
+  /// Whether the frame is complete, and was not removed.
+  package private(set) var isWhole = false
 
   /// Adds bytes from `position` on, up to the end of the frame that is begun.
   ///
@@ -15,7 +17,10 @@ package struct FrameBuffer {
     while true {
       let whole = try FrameCodec.byteCount(of: bytes.span.bytes)
       let missing = whole.map { $0 - bytes.count } ?? 1
-      guard missing > 0 else { return true }
+      guard missing > 0 else {
+        isWhole = true
+        return true
+      }
       guard position < source.byteCount else { return false }
       if let whole { bytes.reserveCapacity(whole) }
       let count = min(missing, source.byteCount - position)
@@ -30,9 +35,6 @@ package struct FrameBuffer {
     copiedBytes += source.byteCount
   }
 
-  /// Hands out what has gathered.
-  package mutating func take() -> [UInt8] {
-    defer { bytes = [] }
-    return bytes
-  }
+  /// Drops what has gathered, for the next frame.
+  package mutating func removeAll() { (bytes, isWhole) = ([], false) }
 }

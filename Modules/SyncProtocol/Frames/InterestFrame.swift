@@ -12,11 +12,28 @@ struct InterestFrame {
   var isFirst: Bool
   var isLast: Bool
   var isContinued: Bool
-  var queries: [SubscriptionQuery]
+  var queries: [EncodedQuery]
   /// Bytes on the wire.
   var byteCount: Int
-  /// About what the queries take in memory.
-  var memoryBytes = 0
+
+  /// A query as it came, to be taken apart when there is time.
+  struct EncodedQuery {
+    let bytes: [UInt8]
+    /// Where in the frame's payload it begins.
+    let offset: Int
+
+    /// - Throws: What is wrong with the query, by its place in the payload.
+    func decoded() throws(CodecError) -> SubscriptionQuery {
+      do throws(CodecError) {
+        var reader = ByteReader(bytes.span.bytes)
+        let query = try SubscriptionQuery(from: &reader)
+        try reader.expectEnd()
+        return query
+      } catch {
+        throw CodecError(error.code, error.message, at: offset + error.offset)
+      }
+    }
+  }
 
   /// Makes the frames that carry encoded queries.
   static func frames(
@@ -55,15 +72,7 @@ struct InterestFrame {
       guard blob.byteCount <= SyncLimits.subscriptionBytes else {
         throw CodecError(.limit, "a subscription is too long", at: start)
       }
-      var inner = ByteReader(blob)
-      do {
-        let query = try SubscriptionQuery(from: &inner)
-        try inner.expectEnd()
-        queries.append(query)
-        memoryBytes += query.memoryBytes
-      } catch {
-        throw CodecError(error.code, error.message, at: start + error.offset)
-      }
+      queries.append(EncodedQuery(bytes: blob.copied, offset: start))
     }
   }
 }

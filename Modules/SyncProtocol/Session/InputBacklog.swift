@@ -35,16 +35,27 @@ enum InputCost {
   private static let plainBytes = 128
   /// The same of the dense coder, which is far slower.
   private static let denseBytes = 4
+  /// Records in the time that a byte of a query takes.
+  private static let recordsPerQueryByte = 2
+  /// The same for a step of its evaluation: a node, or a state of a regular expression.
+  private static let recordsPerQueryStep = 2
 
   /// What a frame costs, before it is looked at.
   static func frame(_ type: UInt8, _ payload: RawSpan) -> Int {
     switch FrameType(rawValue: type) {
     case .fragment?, .chunk?: piece(payload)
-    // Each of them names documents, ranges or queries.
-    case .want?, .have?, .compare?, .answer?, .offer?, .announce?, .interest?: 1 + payload.byteCount / 32
+    // Each of them names documents or ranges.
+    case .want?, .have?, .compare?, .answer?, .offer?, .announce?: 1 + payload.byteCount / 32
+    // An interest's queries are looked at later, and cost more.
     default: 1 + payload.byteCount / plainBytes
     }
   }
+
+  /// What taking apart a query of so many bytes costs, and compiling it, as far as its length tells.
+  static func query(_ byteCount: Int) -> Int { 1 + byteCount * recordsPerQueryByte }
+
+  /// What compiling its conditions costs beside that, which few bytes make many steps of.
+  static func query(steps: Int) -> Int { steps * recordsPerQueryStep }
 
   private static func piece(_ payload: RawSpan) -> Int {
     guard payload.byteCount > 0 else { return 1 }

@@ -4,49 +4,30 @@ import QueryEngine
 
 /// What a peer subscribes to: the union of its queries, collection by collection.
 struct Interest {
-  /// Steps of an evaluation in the time of visiting a record.
-  private static let stepsPerVisit = 128
-
-  let queries: [SubscriptionQuery]
+  /// The queries it was made of; none where these are too long for a ``InterestBuilder`` to keep.
+  fileprivate(set) var queries: [SubscriptionQuery] = []
   /// Names it: the same for the same queries in any order, at every peer.
-  let hash: UInt64
-  private var collections: [TextKey: CollectionInterest] = [:]
-  /// The queries of each collection, by what they select.
-  private let known: [TextKey: Set<CompiledPredicate>]
+  fileprivate(set) var hash: UInt64
+  fileprivate var collections: [TextKey: CollectionInterest] = [:]
+  /// What the queries of each collection select, in the canonical form.
+  fileprivate var known: [TextKey: Set<[UInt8]>] = [:]
   /// What looking at a document of the collection with the dearest conditions costs, in records that could be visited in the
   /// same time.
-  let visitCost: Int
+  fileprivate(set) var visitCost = 1
+  /// About what it takes in memory.
+  fileprivate(set) var memoryBytes = 0
 
-  init() { self.init([]) }
+  init() { self = InterestBuilder().finish() }
 
   /// Takes queries; of those that ask for the same in different words one is asked.
   init(_ queries: [SubscriptionQuery]) {
-    self.queries = queries
-    hash = Self.hash(queries)
-    var known: [TextKey: Set<CompiledPredicate>] = [:]
-    var steps: [TextKey: Int] = [:]
-    for query in queries where known[query.collection, default: []].insert(query.compiled).inserted {
-      collections[query.collection, default: CollectionInterest()].predicates.insert(query.compiled)
-      steps[query.collection, default: 0] += query.compiled.evaluationSteps
-    }
-    self.known = known
-    visitCost = 1 + (steps.values.max() ?? 0) / Self.stepsPerVisit
+    var builder = InterestBuilder()
+    for query in queries { builder.insert(query) }
+    self = builder.finish()
   }
 
-  private static func hash(_ queries: [SubscriptionQuery]) -> UInt64 {
-    let encoded = queries.map { query in
-      var out = ByteWriter()
-      query.encode(to: &out)
-      return out.bytes
-    }
-    var lanes = HashLanes("interest", seed: 1)
-    var previous: [UInt8]?
-    for bytes in encoded.sorted(by: { $0.lexicographicallyPrecedes($1) }) where bytes != previous {
-      lanes = lanes.combined(with: HashLanes(bytes.span.bytes))
-      previous = bytes
-    }
-    return lanes.first
-  }
+  /// The interest of a builder that has yet to be told of any query.
+  fileprivate init(hash: UInt64) { self.hash = hash }
 
   var isEmpty: Bool { collections.isEmpty }
 
@@ -94,5 +75,67 @@ struct CollectionInterest {
 
   func matches(_ id: DocumentID, _ record: Record?) -> Bool {
     record?.withView { matches(id.bytes.span.bytes, $0) } ?? false
+  }
+}
+
+/// Makes an interest of queries, one after the other: what is made of all together is little beside what each becomes.
+struct InterestBuilder {
+  /// Steps of an evaluation in the time of visiting a record.
+  private static let stepsPerVisit = 128
+
+  private var interest = Interest(hash: 0)
+  /// Each query's encoding, and its hash.
+  private var encodings: [(bytes: [UInt8], lanes: HashLanes)] = []
+  private var steps: [TextKey: Int] = [:]
+  /// Bytes of all encodings.
+  private var byteCount = 0
+  private let keptBytes: Int
+
+  /// Begins without queries.
+  ///
+  /// - Parameter bytes: Queries with more bytes on the wire are not kept, as what is made of them takes far less memory.
+  init(keepingAtMost bytes: Int = .max) { keptBytes = bytes }
+
+  /// About what the interest takes in memory as far as it is made.
+  var memoryBytes: Int { interest.memoryBytes + byteCount }
+
+  /// - Returns: How many steps an evaluation of its conditions takes.
+  /// - Complexity: O(*n* log *n*) in the query's bytes.
+  @discardableResult
+  mutating func insert(_ query: SubscriptionQuery) -> Int {
+    var out = ByteWriter()
+    query.encode(to: &out)
+    encodings.append((out.bytes, HashLanes(out.bytes.span.bytes)))
+    byteCount += out.count
+    if byteCount > keptBytes {
+      interest.memoryBytes -= interest.queries.reduce(0) { $0 + $1.memoryBytes }
+      interest.queries = []
+    } else {
+      interest.queries.append(query)
+      interest.memoryBytes += query.memoryBytes
+    }
+    guard interest.known[query.collection, default: []].insert(query.compiled.bytes).inserted else { return 0 }
+    let steps = query.compiled.evaluationSteps
+    interest.collections[query.collection, default: CollectionInterest()].predicates.insert(query.compiled)
+    self.steps[query.collection, default: 0] += steps
+    interest.memoryBytes += query.compiled.servedBytes
+    return steps
+  }
+
+  /// The interest in all that was inserted.
+  ///
+  /// - Complexity: O(*n* log *n*) in the queries.
+  func finish() -> Interest {
+    var interest = interest
+    var lanes = HashLanes("interest", seed: 1)
+    var previous: [UInt8]?
+    for (bytes, own) in encodings.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) })
+    where bytes != previous {
+      lanes = lanes.combined(with: own)
+      previous = bytes
+    }
+    interest.hash = lanes.first
+    interest.visitCost = 1 + (steps.values.max() ?? 0) / Self.stepsPerVisit
+    return interest
   }
 }

@@ -20,6 +20,9 @@ final class InterestCache: Sendable {
     let byteCount: Int
   }
 
+  /// Bytes of the wire beyond which an interest is not kept.
+  static let entryBytes = SyncLimits.knownInterestBytes / 4
+
   private let entries = Mutex<[Entry]>([])
 
   /// Bytes of all that are kept.
@@ -31,7 +34,7 @@ final class InterestCache: Sendable {
       key: Key(site: site, interest: interest.hash), queries: interest.queries, byteCount: byteCount)
     entries.withLock { entries in
       entries.removeAll { $0.key == entry.key }
-      guard byteCount <= SyncLimits.knownInterestBytes / 4 else { return }
+      guard byteCount <= Self.entryBytes else { return }
       entries.append(entry)
       var total = entries.reduce(0) { $0 + $1.byteCount }
       while total > SyncLimits.knownInterestBytes || entries.count > SyncLimits.knownInterests {
@@ -46,14 +49,13 @@ final class InterestCache: Sendable {
   }
 
   /// What a peer subscribed to when it named its interest so.
-  func interest(_ hash: UInt64, of site: SiteID) -> Interest? {
+  func queries(_ hash: UInt64, of site: SiteID) -> [SubscriptionQuery]? {
     let key = Key(site: site, interest: hash)
-    let queries: [SubscriptionQuery]? = entries.withLock { entries in
+    return entries.withLock { entries in
       guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
       let entry = entries.remove(at: index)
       entries.append(entry)
       return entry.queries
     }
-    return queries.map { Interest($0) }
   }
 }

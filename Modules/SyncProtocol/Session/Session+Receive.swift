@@ -3,18 +3,22 @@ import CRDTCore
 extension Session {
   /// Takes bytes that follow those of before, as far as the step has time for them and there is room for what they bring.
   func take(_ bytes: RawSpan) throws(SyncError) {
-    guard backlog.isEmpty else { return backlog.append(bytes) }
+    guard !isBehind else { return backlog.append(bytes) }
     let taken = try takeNow(bytes)
     if taken < bytes.byteCount { backlog.append(bytes.extracting(taken...)) }
   }
 
   /// Goes on with what waits.
   func takeBacklog() throws(SyncError) {
-    if !backlog.isEmpty, !isFull { try backlog.take { (bytes) throws(SyncError) in try takeNow(bytes) } }
+    try takeDraft()
+    if isBehind, !isFull { try backlog.take { (bytes) throws(SyncError) in try takeNow(bytes) } }
   }
 
   /// Whether the peer has to wait before more of its bytes are looked at.
-  package var isHolding: Bool { !backlog.isEmpty || isFull }
+  package var isHolding: Bool { isBehind || isFull }
+
+  /// Whether something has come whole and is not looked at, as there was no time for it.
+  var isBehind: Bool { !backlog.isEmpty || input.isWhole || supply.isDrafting }
 
   /// Whether too much of what it has sent waits to be applied, or the peer is to be admitted first.
   var isFull: Bool {
@@ -29,7 +33,7 @@ extension Session {
   ///
   /// - Returns: How many bytes it took.
   private func takeNow(_ bytes: RawSpan) throws(SyncError) -> Int {
-    guard context.hasTime, !isFull else { return 0 }
+    guard context.hasTime, !isFull, !supply.isDrafting else { return 0 }
     var position = 0
     if !input.isEmpty {
       let isWhole: Bool
@@ -39,8 +43,9 @@ extension Session {
         throw error.moved(by: inputOffset)
       }
       guard isWhole else { return bytes.byteCount }
-      let frame = input.take()
-      _ = try takeFrames(in: frame.span.bytes, from: 0, isBegun: true)
+      let frame = input.bytes
+      guard try !takeFrames(in: frame.span.bytes, from: 0).isPaused else { return position }
+      input.removeAll()
     }
     let (end, isPaused) = try takeFrames(in: bytes, from: position)
     guard !isPaused, end < bytes.byteCount else { return end }
@@ -48,11 +53,11 @@ extension Session {
     return bytes.byteCount
   }
 
-  /// Takes whole frames until there is none, or the others have to wait; one that was begun does not.
+  /// Takes whole frames until there is none, or the others have to wait.
   ///
   /// - Returns: Where the next one begins, and whether it waits although it is whole.
   private func takeFrames(
-    in bytes: RawSpan, from start: Int, isBegun: Bool = false
+    in bytes: RawSpan, from start: Int
   ) throws(SyncError) -> (position: Int, isPaused: Bool) {
     // Where the bytes lie in the peer's stream.
     let base = inputOffset - start
@@ -68,7 +73,7 @@ extension Session {
       guard let frame else { return (position, false) }
       let payload = bytes.extracting(frame.payload)
       let cost = InputCost.frame(frame.type, payload)
-      guard isBegun || context.hasTime(for: cost) && !isFull else { return (position, true) }
+      guard context.hasTime(for: cost), !isFull, !supply.isDrafting else { return (position, true) }
       context.spend(cost)
       context.statistics.framesReceived += 1
       context.didReceiveFrame()
@@ -85,7 +90,28 @@ extension Session {
       }
       position = frame.end
       inputOffset = base + position
+      draftOffset = base + frame.payload.lowerBound
+      try takeDraft()
     }
+  }
+
+  /// Takes apart what has come of an interest, as far as the step has time for it, and serves it when that is all.
+  private func takeDraft() throws(SyncError) {
+    while let byteCount = supply.nextQueryBytes {
+      let cost = InputCost.query(byteCount)
+      guard context.hasTime(for: cost) else { return }
+      context.spend(cost)
+      do throws(CodecError) {
+        context.spend(InputCost.query(steps: try supply.takeNextQuery()))
+      } catch {
+        throw SyncError(error, in: "a frame of type \(FrameType.interest.rawValue)", base: draftOffset)
+      }
+    }
+    // What was sent as data, under the interest before, and is not wanted any more, has told the peer nothing.
+    let isUncertain = supply.generation != nil && !supply.isDrained
+    let (isServed, resumed) = supply.serveDraft()
+    guard isServed else { return }
+    if let resumed { try resume(resumed) } else if isUncertain { intake.renew() }
   }
 
   /// A stranger is told by its first byte, and not waited for.
@@ -189,10 +215,7 @@ extension Session {
     switch type {
     case .interest:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
-      // What was sent as data, under the interest before, and is not wanted any more, has told the peer nothing.
-      let isUncertain = supply.generation != nil && !supply.isDrained
       try run { () throws(SyncError) in try supply.take(frame) }
-      if isUncertain { intake.renew() }
     case .compare:
       let (round, questions) = try whole(&reader) { (reader) throws(CodecError) in
         let round = try reader.readVarint()
@@ -235,12 +258,13 @@ extension Session {
   private func resume(_ frame: ResumeFrame) throws(SyncError) {
     guard let peer = context.peer else { return }
     if supply.generation != frame.generation || supply.interest.hash != frame.interest {
-      guard let known = context.shared.interests.interest(frame.interest, of: peer.site) else {
+      guard let known = context.shared.interests.queries(frame.interest, of: peer.site) else {
         supply.awaitsInterest = true
         let answer = ResumedFrame(generation: frame.generation, verdict: .unknownInterest)
         return context.send(.resumed) { answer.encode(to: &$0) }
       }
-      supply.serve(known, generation: frame.generation)
+      // The rest is done when it is served.
+      return supply.take(known, for: frame)
     }
     let met = frame.lag.flatMap { lag in
       highestTold.map { ResumeFrame.met(lag, behind: $0) }

@@ -34,6 +34,8 @@ public final class Session {
   var backlog = InputBacklog()
   /// Where in the peer's stream the next frame begins.
   var inputOffset = 0
+  /// Where in it the payload of the frame began that was looked at last: that of the interest which is taken apart.
+  var draftOffset = 0
   var sending = StallWatch()
   var pulling = StallWatch()
   var lastReceived: Duration = .zero
@@ -115,6 +117,12 @@ public final class Session {
   public var isClosed: Bool {
     if case .closed = state { true } else { false }
   }
+
+  /// Evaluation of a document that costs more records than this takes too long for a thread that others share.
+  private static let dearVisits = 16
+
+  /// Whether telling the session of a commit takes long, as the peer's conditions are many or dear.
+  package var isDear: Bool { supply.interest.visitCost > Self.dearVisits }
 
   /// How long each call may take.
   package var stepLength: StepLength {
@@ -314,14 +322,12 @@ public final class Session {
   /// Asks to be called again: at once while there is work, else when time matters next.
   private func arm() {
     let next: Duration
+    if isBehind, !isFull, !isClosed { return context.ask(.wake(after: .zero)) }
     switch state {
     case .idle, .met, .closed: return
     case .awaitingHello(let deadline), .doubtingSite(let deadline): next = deadline
     case .open:
-      if intake.hasWork || supply.hasWork || !backlog.isEmpty && !isFull {
-        context.ask(.wake(after: .zero))
-        return
-      }
+      if intake.hasWork || supply.hasWork { return context.ask(.wake(after: .zero)) }
       next =
         [
           intake.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,

@@ -36,7 +36,7 @@ extension Session {
     footprint.waitingBytes = supply.outgoing.streamBytes + supply.outgoing.waitingTransferBytes
     footprint.unappliedBytes = intake.pendingBytes
     footprint.heldBytes = intake.heldBytes
-    footprint.unreadBytes = backlog.byteCount
+    footprint.unreadBytes = backlog.byteCount + (input.isWhole ? input.bytes.count : 0)
     footprint.requests = supply.pendingRequests
     footprint.announcements =
       intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count

@@ -1,7 +1,7 @@
 extension Supply {
   /// Takes note that the peer has sent something else than what it begins with when it is interested in anything.
   func noteTalk() {
-    if generation == nil, partialInterest == nil, !awaitsInterest { asksNothing = true }
+    if generation == nil, !hasDraft, !awaitsInterest { asksNothing = true }
   }
 
   /// Takes note up to which commit the peer has everything that concerns it, when that is certain.

@@ -17,7 +17,8 @@ final class Supply {
   var generation: UInt64?
   /// About what it takes in memory.
   private var interestMemory = 0
-  private(set) var partialInterest: (queries: [SubscriptionQuery], byteCount: Int, memoryBytes: Int)?
+  /// The interest that the peer has begun to send, or goes on from, until it is served.
+  private var draft: InterestDraft?
   /// Whether the peer was asked for the interest that it went on from.
   var awaitsInterest = false
   /// Whether something was owed to the peer before its interest was known: where it would go on from a cursor it is to compare.
@@ -129,29 +130,48 @@ final class Supply {
     batch = GroupBatch(context, outgoing)
   }
 
-  /// Takes a frame of the peer's interest.
+  /// Takes a frame of the peer's interest, whose queries are taken apart later.
   func take(_ frame: InterestFrame) throws(SyncError) {
-    var partial = partialInterest ?? (queries: [], byteCount: 0, memoryBytes: 0)
-    guard frame.isFirst == (partialInterest == nil) else {
+    guard frame.isFirst == (draft == nil) else {
       throw SyncError(.outOfOrder, "An interest's parts are not in order")
     }
-    partial.queries += frame.queries
-    partial.byteCount += frame.byteCount
-    partial.memoryBytes += frame.memoryBytes
-    guard partial.queries.count <= Limits.subscriptionsPerPeer, partial.byteCount <= SyncLimits.interestBytes
-    else {
-      throw SyncError(.limit, "The peer's subscriptions are too many or too long")
+    var changed = draft ?? InterestDraft()
+    draft = nil
+    try changed.add(frame)
+    draft = changed
+  }
+
+  /// Takes up an interest of an earlier session, under which the peer goes on.
+  func take(_ known: [SubscriptionQuery], for resume: ResumeFrame) {
+    draft = InterestDraft(known, for: resume)
+  }
+
+  /// Whether the peer has begun to send an interest that is not served yet.
+  var hasDraft: Bool { draft != nil }
+
+  /// Bytes of the query that is to be taken apart next; `nil` where none waits.
+  var nextQueryBytes: Int? { draft?.nextBytes }
+
+  /// Whether what has come of an interest is to be taken apart before anything else that the peer has sent.
+  var isDrafting: Bool { nextQueryBytes != nil }
+
+  /// Takes one query of the interest apart.
+  ///
+  /// - Returns: How many steps an evaluation of its conditions takes.
+  func takeNextQuery() throws(CodecError) -> Int { try draft?.takeNext() ?? 0 }
+
+  /// Serves the interest that has come, if all of it is taken apart.
+  ///
+  /// - Returns: Whether it is served, and how the peer goes on where it said that.
+  func serveDraft() -> (isServed: Bool, resume: ResumeFrame?) {
+    guard let draft, draft.isWhole, draft.nextBytes == nil else { return (false, nil) }
+    self.draft = nil
+    guard generation == nil || draft.resume != nil || !Probe.defect(.interestKept) else { return (true, nil) }
+    serve(draft.finish(), generation: draft.generation, isContinued: draft.isContinued)
+    if draft.resume == nil, let peer = context.peer {
+      context.shared.interests.insert(interest, byteCount: draft.byteCount, of: peer.site)
     }
-    guard frame.isLast else {
-      partialInterest = partial
-      return
-    }
-    partialInterest = nil
-    if generation == nil || !Probe.defect(.interestKept) {
-      serve(Interest(partial.queries), generation: frame.generation, isContinued: frame.isContinued)
-    }
-    guard let peer = context.peer else { return }
-    context.shared.interests.insert(interest, byteCount: partial.byteCount, of: peer.site)
+    return (true, draft.resume)
   }
 
   /// Serves the peer under an interest from now on.
@@ -160,7 +180,7 @@ final class Supply {
   func serve(_ interest: Interest, generation: UInt64, isContinued: Bool = false) {
     let changed = interest.names(changedFrom: self.interest)
     self.interest = interest
-    interestMemory = interest.queries.reduce(0) { $0 + $1.memoryBytes }
+    interestMemory = interest.memoryBytes
     self.generation = generation
     stopTelling()
     endRound()
@@ -206,7 +226,7 @@ final class Supply {
 
   /// About how many bytes what the peer subscribes to, asks, wants and tells takes in memory.
   var heldBytes: Int {
-    interestMemory + (partialInterest?.memoryBytes ?? 0) + askedCost
+    interestMemory + (draft?.memoryBytes ?? 0) + askedCost
       + (questions.count + answers.count) * 256 + deferred.count * 64 + telling.heldBytes
   }
 

@@ -39,10 +39,14 @@ extension SessionDriver {
     let clock = setup.clock
     var hasStepped = false
     while true {
+      // Commits that take long to match are matched where nobody waits for the thread.
+      if place == .loop, session.isDear, inbox.hasCommits { return continueOnWorker() }
       session.stepLength = place == .loop ? .prompt : SessionWorkers.isBusy ? .shared : .long
       switch inbox.take(keepingTurn: turn.wantsMore, holdingChunks: session.isHolding) {
       case .input(let input):
+        let start = clock.now
         guard feed(input) else { return note(session) }
+        if place == .worker { turn.spent.add(clock.now - start, at: start) }
         if !input.chunks.isEmpty, inbox.hasRoom { link.resumeReading() }
       case .nothing: break
       case .turnGiven: return
@@ -54,7 +58,7 @@ extension SessionDriver {
       if turn.wantsMore, place == .loop || hasStepped {
         note(session)
         // What is left is more than a step: other links of this loop, and other sessions, need not wait for it.
-        return SessionWorkers.execute(after: turn.spent.spent) { [weak self] in self?.takeTurn(.worker) }
+        return continueOnWorker()
       }
       turn.wantsMore = false
       hasStepped = true
@@ -64,6 +68,10 @@ extension SessionDriver {
       note(session)
     }
     note(session)
+  }
+
+  private func continueOnWorker() {
+    SessionWorkers.execute(after: turn.spent.spent) { [weak self] in self?.takeTurn(.worker) }
   }
 
   private func note(_ session: Session) {

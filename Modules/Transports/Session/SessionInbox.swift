@@ -166,6 +166,9 @@ package final class SessionInbox: Sendable {
   /// Bytes of commits that the session has not seen.
   package var commitBytes: Int { state.withLockedValue { $0.commitBytes } }
 
+  /// Whether commits wait that the session has not seen.
+  package var hasCommits: Bool { state.withLockedValue { !$0.input.commits.isEmpty } }
+
   /// Whether more may be received.
   var hasRoom: Bool {
     state.withLockedValue { $0.discards || $0.chunkBytes < DriverLimits.unseenBytes }

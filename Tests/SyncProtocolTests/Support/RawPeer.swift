@@ -97,6 +97,15 @@ final class RawPeer {
     receive(stream)
   }
 
+  /// Numbers a whole frame, and takes it in two pieces of which the first has so many bytes.
+  func receiveInPieces(_ frame: [UInt8], of count: Int) {
+    var frame = frame
+    FrameCodec.number(&frame, as: nextNumber ?? 0)
+    nextNumber = nextNumber.map { $0 + 1 } ?? 0
+    receive(Array(frame[..<count]))
+    receive(Array(frame[count...]))
+  }
+
   /// Subscribes to what the subject has.
   func sendInterest(_ text: String, generation: UInt64 = 1) throws {
     var query = ByteWriter()
