@@ -67,6 +67,11 @@ public struct KeyTable: Sendable {
   /// The id of a name given as a key.
   public func id(of key: TextKey) -> UInt16? { id(of: key.text) }
 
+  /// Whether no record can have this key at its root: it has no id, and would have got one.
+  package func rulesOut(_ key: TextKey) -> Bool {
+    id(of: key) == nil && key.text.utf8.count <= Self.nameBytes && count < Self.capacity
+  }
+
   /// The id of a name given as UTF-8.
   package func id(of name: RawSpan) -> UInt16? { storage.find(name, HashLanes(name)) }
 

@@ -15,6 +15,7 @@ final class Core: Sendable {
   let engine: Engine
   let reporter: Reporter
   let observers: ObserverHub
+  let rowReaders = RowReaders()
   let subscriptions: SubscriptionRegistry
   let network: PeerNetwork
   let presence: PresenceBoard
@@ -38,6 +39,7 @@ final class Core: Sendable {
     var storeOptions = StoreOptions(
       mapBytes: configuration.mapBytes, log: { reporter.log($0, $1) },
       transactionDeadline: configuration.transactionDeadline)
+    storeOptions.readerDeadline = configuration.snapshotDeadline
     if configuration.peerKind == .big {
       // Devices come back to it after any absence, and it has the room.
       storeOptions.tombstoneLifetime = .seconds(30 * 86_400)
@@ -192,6 +194,7 @@ final class Core: Sendable {
     network.close()
     presence.close()
     observers.close()
+    rowReaders.close()
     subscriptions.close()
     store.close()
   }

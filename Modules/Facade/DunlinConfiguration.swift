@@ -20,6 +20,10 @@ public struct DunlinConfiguration: Sendable {
   public var compressionLevel: Int?
   /// How long an asynchronous transaction may be idle before it is rolled back.
   public var transactionDeadline: Duration
+  /// How old a snapshot may get that is read while others write: `rows` of a query and long statements end then.
+  ///
+  /// A longer one lets slow loops finish, and the file grow by what is written meanwhile.
+  public var snapshotDeadline: Duration = .seconds(60)
   /// Whether this peer runs SELECTs for the peers that it is connected to.
   ///
   /// They read whatever is here: sync scopes do not restrict them.

@@ -109,4 +109,63 @@ import Testing
     let back = try #require(try peer.store["bikes"].findByID(id).exec()?.decoded(as: Tandem.self))
     #expect(back.wheels == 3 && back.seats == 2)
   }
+
+  @Test func `whatever encodes itself stands in a dictionary`() throws {
+    let key = try #require(UUID(uuidString: "0E984725-C51C-4BF4-9960-E1C80E27ABA0"))
+    let manual = try #require(URL(string: "https://example.org/manual"))
+    let owner: Frame? = nil
+    let content: [String: Any?] = [
+      "_id": key, "gear": Gear.hub, "manual": manual, "frame": Frame(size: 54, weight: 2.5),
+      "frames": [Frame(size: 1, weight: 2)], "byGear": ["best": Gear.hub], "tags": Set(["fast"]),
+      "owner": owner as Any, "bought": bike.bought, "trips": Trips(count: DunlinCounter(3)),
+    ]
+    let id = try peer.store["bikes"].upsert(content)
+    #expect(id == DunlinDocumentID(stringLiteral: key.uuidString))
+    let found = peer.store["bikes"].find("gear == $args.g", args: ["g": Gear.hub])
+    let document = try #require(try found.first())
+    #expect(document["gear"].stringValue == "hub" && document["byGear"]["best"].stringValue == "hub")
+    #expect(document["manual"].stringValue == manual.absoluteString)
+    #expect(document["frame"]["size"].int == 54 && document["frames"][0]["size"].int == 1)
+    #expect(document["tags"][0].stringValue == "fast")
+    #expect(document["owner"].exists && document["owner"].value == nil)
+    #expect(document["trips"]["count"].counter?.value == 3)
+  }
+
+  struct Trips: Codable { var count: DunlinCounter }
+
+  @Test func `a read counter in a nested structure writes back its own increments alone`() throws {
+    try peer.store["bikes"].upsert(["_id": "b1", "trips": Trips(count: DunlinCounter(3))])
+    struct Tour: Codable {
+      let _id: String
+      var trips: Trips
+    }
+    var tour = try #require(try peer.store["bikes"].findByID("b1").exec(as: Tour.self))
+    tour.trips.count.increment(by: 2)
+    peer.store["bikes"].findByID("b1").update { $0?["trips"]["count"].counter?.increment(by: 10) }
+    try peer.store["bikes"].upsert(["_id": "b1", "trips": tour.trips])
+    #expect(try peer.store["bikes"].findByID("b1").exec()?["trips"]["count"].counter?.value == 15)
+  }
+
+  @Test func `a value of a structure that a document does not hold is named by its whole path`() throws {
+    struct Part: Encodable { var serials: [UInt64] }
+    let error = try #require(throws: DunlinError.self) {
+      try peer.store["bikes"].upsert(["_id": "b1", "parts": ["bell": Part(serials: [1, .max])]])
+    }
+    #expect(error.code == .unsupportedValue)
+    #expect(error.context["path"] == "parts.bell.serials.1")
+    #expect(try peer.store["bikes"].findAll().count() == 0)
+  }
+
+  @Test func `a type whose encoding fails is named, with its error`() throws {
+    struct Broken: Encodable {
+      struct Reason: Error {}
+      func encode(to encoder: any Encoder) throws { throw Reason() }
+    }
+    let error = try #require(throws: DunlinError.self) {
+      try peer.store["bikes"].find("a == $args.a", args: ["a": ["b": Broken()]]).exec()
+    }
+    #expect(error.code == .unsupportedValue && error.context["path"] == "a.b")
+    #expect(error.underlying is Broken.Reason)
+    #expect(throws: Broken.Reason.self) { try peer.store["bikes"].upsert(Broken()) }
+  }
 }

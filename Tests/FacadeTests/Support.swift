@@ -12,16 +12,17 @@ struct Peer {
 
   init(
     _ name: String = "tablet", kind: DunlinPeerKind = .small, appID: String = "tests",
-    answersRemoteQueries: Bool = true
+    answersRemoteQueries: Bool = true, snapshotDeadline: Duration = .seconds(60)
   ) throws {
     directory = try TemporaryDirectory()
     let log = RecordedLog()
     self.log = log
+    var configuration = DunlinConfiguration(
+      peerKind: kind, peerName: name, logger: log.logger, failureHandler: { log.failed($0) },
+      answersRemoteQueries: answersRemoteQueries)
+    configuration.snapshotDeadline = snapshotDeadline
     dunlin = try Dunlin(
-      path: directory.file("db"), identity: .unsafeDevelopment(appID: appID),
-      configuration: DunlinConfiguration(
-        peerKind: kind, peerName: name, logger: log.logger, failureHandler: { log.failed($0) },
-        answersRemoteQueries: answersRemoteQueries))
+      path: directory.file("db"), identity: .unsafeDevelopment(appID: appID), configuration: configuration)
   }
 
   var store: DunlinStore { dunlin.store }

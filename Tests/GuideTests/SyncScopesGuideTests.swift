@@ -14,9 +14,10 @@ import Testing
     var syncScopes = [
       "local_mesh_orders": "SmallPeersOnly"
     ]
-    try await dunlin.store.execute(
+    let set = try await dunlin.store.execute(
       query: "ALTER SYSTEM SET USER_COLLECTION_SYNC_SCOPES = :syncScopes",
       arguments: ["syncScopes": syncScopes])
+    #expect(set.items.first?["user_collection_sync_scopes"]["local_mesh_orders"].string == "SmallPeersOnly")
 
     try dunlin.startSync()
 

@@ -197,6 +197,35 @@ import Testing
     #expect(try dunlin.store["passengers-101"].findAll().exec().count == 20)
   }
 
+  @Test func `a write may be all that a closure of a queue has in it`() async throws {
+    let dunlin = dunlin
+    let thisFlight = "102"
+    let passengers = [["_id": "p1", "seat": 1], ["_id": "p2", "seat": 2]] as [[String: any Sendable]]
+    let live = try dunlin.store.changes(of: "SELECT * FROM `passengers-102`")
+    DispatchQueue.global(qos: .default).async {
+      dunlin.store.write { transaction in
+        let scope = transaction.scoped(toCollectionNamed: "passengers-\(thisFlight)")
+        passengers.forEach {
+          _ = try? scope.upsert($0)
+        }
+      }
+    }
+    for await diff in live where diff.items.count == 2 { break }
+    // In asynchronous code the same text is awaited, and what a body returns or throws still gets out.
+    await dunlin.store.write { transaction in
+      _ = try? transaction["passengers-102"].upsert(["_id": "p3"])
+    }
+    let count = await dunlin.store.write { transaction in
+      (try? transaction["passengers-102"].findAll().count()) ?? 0
+    }
+    #expect(count == 3)
+    await #expect(throws: DunlinError.self) {
+      try await dunlin.store.write { transaction in
+        try transaction["passengers-102"].upsert(["_id": 1.5])
+      }
+    }
+  }
+
   @Test func `a write inside an update or a transaction fails at once, where others wait for ever`() throws {
     let docID = try dunlin.store["guests"].upsert(["_id": "g1", "age": 30])
     let store = dunlin.store

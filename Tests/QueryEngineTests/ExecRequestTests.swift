@@ -78,4 +78,33 @@ import Testing
     #expect(lines.count == 1 && lines[0].contains("SELECT * FROM t"))
     #expect(!lines.joined().contains("secret") && !lines.joined().contains("77"))
   }
+
+  @Test func `a field that no document of its collection has is logged once, with the nearest name`() throws {
+    _ = try engine.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'color': 'red', 'tag': {'deep': 1}})")
+    for text in ["colour = 'red'", "colour = 'red'", "colour = 'blue' AND color = 'red'"] {
+      _ = try engine.execute("SELECT * FROM cars WHERE \(text)")
+      _ = try engine.find(collection: "cars", predicate: DQL.parseExpression(text))
+    }
+    #expect(
+      log.lines.withLock { $0 } == [
+        "a query asks for the field 'colour', which no document of 'cars' has: did you mean 'color'?"
+      ])
+    _ = try engine.execute("SELECT * FROM cars c JOIN cars d USE INDEX '' ON c.color = d.year AND d.zzzz = 1")
+    #expect(log.lines.withLock { $0.dropFirst().map { $0.contains("did you mean") } } == [false, false])
+  }
+
+  @Test func `fields that a document may have are not logged`() throws {
+    _ = try engine.execute("SELECT * FROM nothing WHERE colour = 1")
+    _ = try engine.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'color': 'red'})")
+    let long = String(repeating: "x", count: 65)
+    _ = try engine.execute("INSERT INTO cars DOCUMENTS ({'_id': 2, '\(long)': 1})")
+    for text in ["_id = 1", "color = 'red'", "\(long) = 1"] {
+      _ = try engine.execute("SELECT * FROM cars WHERE \(text)")
+    }
+    _ = try engine.execute("SELECT * FROM system:indexes WHERE colour = 1")
+    // A document that has it now.
+    _ = try engine.execute("INSERT INTO cars DOCUMENTS ({'_id': 3, 'year': 1})")
+    _ = try engine.execute("SELECT * FROM cars WHERE year = 1")
+    #expect(log.lines.withLock { $0 } == [])
+  }
 }

@@ -16,6 +16,11 @@ import Testing
     ("ends_with(make, $args.s)", "ends_with(make, :s)"),
     ("contains(tags, 'city')", "array_contains(tags, 'city')"),
     ("contains($args.ids, _id)", "array_contains(:ids, _id)"),
+    ("contains(['blue','red'], color)", "array_contains(['blue', 'red'], color)"),
+    ("contains(['blue'], color)", "array_contains(['blue'], color)"),
+    ("contains([], color)", "array_contains([], color)"),
+    ("contains(['x y'].b, 1)", "array_contains(`x y`.b, 1)"), ("a == ['b']", "(a == b)"),
+    ("a == [1, $args.b, [true, null]]", "(a == [1, :b, [true, NULL]])"), ("[0] == a", "([0] == a)"),
     ("a == -9223372036854775808", "(a == -9223372036854775808)"),
   ])
   func `predicates are read with the usual precedence`(text: String, expected: String) throws {
@@ -39,7 +44,8 @@ import Testing
     ("$foo", 0), ("a[1st] == 1", 2), ("b[$foo]", 2), ("b[foo$]", 2), ("a[\"foo\"]b", 8), ("", 0), ("a ==", 4),
     ("a = 1", 2),
     ("a == 1 and b == 2", 7), ("a == b == c", 7), ("(a == 1", 7), ("a == 'x", 5), ("a -- b", 2),
-    ("`a == 1", 0), ("[a] == 1", 1), ("['a' == 1", 5), ("[0] == 1", 1),
+    ("`a == 1", 0), ("[a] == 1", 1), ("['a' == 1", 5), ("['a', 'b' == 1", 10),
+    ("[1, a] == 1", 4), ("contains([1,], a)", 12),
     ("a.", 2), ("a[-1]", 2), ("$args", 5), ("$args.1", 6), ("a == 1 &", 7), ("starts_with(a 'b')", 14),
     ("a b", 2),
   ])
@@ -47,6 +53,26 @@ import Testing
     let error = try #require(throws: QueryError.self) { try Builder.parse(text) }
     #expect(error.code == .syntax, "\(error)")
     #expect(error.position?.offset == offset, "\(error)")
+  }
+
+  @Test(arguments: [
+    ("a = 1", 2, "writes '=='"), ("a == 1 AND b == 2", 7, "writes '&&'"),
+    ("a == 1 or b == 2", 7, "writes '||'"),
+    ("NOT a == 1", 4, "writes '!'"), ("a == :a", 5, "writes $args.name"),
+    ("a LIKE 'x'", 2, "starts_with"),
+    ("a IN ['x']", 2, "contains(array, value)"), ("a IS NULL", 2, "== null"), ("a + 1 == 2", 2, "calculate"),
+    ("a BETWEEN 1 AND 2", 2, "'>=' and '<='"), ("(a == 1 AND b == 2)", 8, "writes '&&'"),
+    ("a == 1 ORDER BY b", 7, ".sort"), ("SELECT * FROM c WHERE a = 1", 7, "'execute' takes statements"),
+  ])
+  func `a mistake of DQL is named as such`(text: String, offset: Int, part: String) throws {
+    let error = try #require(throws: QueryError.self) { try Builder.parse(text) }
+    #expect(error.code == .syntax)
+    #expect(error.position?.offset == offset, "\(error)")
+    #expect(error.message.contains(part), "\(error)")
+  }
+
+  @Test func `words of DQL are names of fields all the same`() throws {
+    for text in ["and == 1", "a.like == 'x' && order == 2", "in > limit"] { _ = try Builder.parse(text) }
   }
 
   @Test func `functions are few and take two arguments`() throws {

@@ -92,6 +92,30 @@ import Testing
     #expect(failure(text)?.code == .argument, "\(text)")
   }
 
+  @Test(arguments: [
+    ("SELECT * FROM c WHERE a == 1 && b == 2", 29, "DQL writes AND"),
+    ("SELECT * FROM c WHERE (a == 1 && b == 2)", 30, "DQL writes AND"),
+    ("SELECT * FROM c WHERE !a", 22, "DQL writes NOT"),
+    ("SELECT * FROM c WHERE a == $args.a", 27, "DQL writes :name"),
+    ("SELECT * FROM c WHERE a == 1 || b == 2", 29, "write OR"),
+    ("SELECT * FROM c WHERE a = :a || b.c = 2", 29, "write OR"),
+    ("color == 'red' AND km > 5", 0, "goes to 'find'"),
+  ])
+  func `a mistake of the builder language is named as such`(text: String, offset: Int, part: String) throws {
+    let error = try #require(failure(text))
+    #expect(error.code == .syntax)
+    #expect(error.position?.offset == offset, "\(text): \(error)")
+    #expect(error.message.contains(part), "\(text): \(error)")
+  }
+
+  @Test func `a text that is put together can be compared`() throws {
+    for text in [
+      "a || b = c", "a = b || c", "a = (b || c) = d", "a = concat(b || c) = d", "a = b || c AND d = e",
+    ] {
+      _ = try DQL.parseExpression(text)
+    }
+  }
+
   @Test func `an error shows line, column and a caret`() throws {
     let error = try #require(failure("SELECT 'é', b\nFROM cars\nWHERE a == = 1"))
     #expect(error.position == QueryError.Position(offset: 36, line: 3, column: 12))

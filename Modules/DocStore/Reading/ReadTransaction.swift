@@ -42,6 +42,9 @@ public struct ReadTransaction: ~Copyable {
   /// What tells cursors that outlast a call when the deadline for readers is over.
   var slot: ReaderSlot { reader }
 
+  /// What says whether the snapshot may still be read, for use while it is open.
+  package var deadline: SnapshotDeadline { SnapshotDeadline(reader) }
+
   /// The engine's number of the commit that the snapshot is of.
   var number: UInt64 { stored.access.transactionNumber }
 

@@ -14,6 +14,21 @@ enum ValueDecoding {
     }
   }
 
+  /// One of several rows, which are counted from 0.
+  ///
+  /// - Throws: `decoding` with the row and the path that does not fit.
+  static func decode<T: Decodable>(
+    _ type: T.Type, from fields: [TextKey: Value], row: Int
+  ) throws(DunlinError) -> T {
+    do {
+      return try decode(type, from: .map(fields))
+    } catch {
+      throw DunlinError(
+        error.code, "\(error.message) in row \(row)",
+        context: error.context.merging(["row": "\(row)"]) { $1 }, underlying: error.underlying)
+    }
+  }
+
   fileprivate static func decode<T: Decodable>(
     _ type: T.Type, from value: Value, at path: [any CodingKey]
   ) throws -> T {

@@ -1,29 +1,63 @@
 import CRDTCore
 import Foundation
 
-/// Turns what is `Encodable` into documents.
+/// Turns what is `Encodable` into documents and their values.
 enum ValueEncoding {
   /// The fields of a document.
   ///
   /// - Throws: `unsupportedValue` with the path of what documents do not hold, or when `value` is no map of
   ///   fields; `limit` for too deep a nesting; what the type itself throws.
   static func fields(_ value: some Encodable) throws -> WrittenFields {
-    let state = EncodingState()
+    var counters: ReadCounters? = ReadCounters()
+    let fields = try map(value, as: "a document is a map of fields", depth: 0, &counters)
+    return WrittenFields(fields: fields, readCounters: counters?.found ?? [])
+  }
+
+  /// The arguments of a query, by the names of the fields that `value` encodes.
+  ///
+  /// - Throws: As for the fields of a document.
+  static func arguments(_ value: some Encodable) throws -> [TextKey: Value] {
+    var counters: ReadCounters?
+    return try map(
+      value, as: "the arguments of a query are a map of names to values", depth: Value.argumentDepth,
+      &counters)
+  }
+
+  private static func map(
+    _ value: some Encodable, as wanted: String, depth: Int, _ counters: inout ReadCounters?
+  ) throws -> [TextKey: Value] {
+    do {
+      if case .map(let fields) = try encode(value, depth: depth, &counters) { return fields }
+    } catch let error as UnsupportedValue {
+      throw error.located(below: [])
+    }
+    throw DunlinError(.unsupportedValue, "\(wanted), which \(type(of: value)) does not encode as")
+  }
+
+  /// One value.
+  ///
+  /// - Parameters:
+  ///   - value: What encodes itself.
+  ///   - depth: Containers around the place where it stands.
+  ///   - counters: Gets the counters that were read, below the path where it stands.
+  /// - Returns: What `value` encodes as.
+  /// - Throws: `UnsupportedValue` with the path below the value; what the type itself throws.
+  static func encode(
+    _ value: some Encodable, depth: Int, _ counters: inout ReadCounters?
+  ) throws -> Value {
+    let state = EncodingState(counters: counters, depth: depth)
     let encoded = try encode(value, at: Place(state: state))
     // A container that is too deep cannot throw by itself.
-    guard !state.isTooDeep else { throw EncodingState.tooDeep }
-    guard case .map(let fields) = encoded else {
-      throw DunlinError(
-        .unsupportedValue, "a document is a map of fields, which \(type(of: value)) does not encode as")
-    }
-    return WrittenFields(fields: fields, readCounters: state.counters?.found ?? [])
+    guard !state.isTooDeep else { throw UnsupportedValue(isTooDeep: true) }
+    counters = state.counters
+    return encoded
   }
 
   fileprivate static func encode(_ value: some Encodable, at place: Place) throws -> Value {
     if let known = try known(value, at: place) { return known }
     // A scalar may stand one level below the deepest container.
-    guard place.path.count <= Limits.depth + 1, place.calls <= Place.callLimit else {
-      throw EncodingState.tooDeep
+    guard place.depth <= Limits.depth + 1, place.calls <= Place.callLimit else {
+      throw UnsupportedValue(isTooDeep: true)
     }
     let slot = Slot()
     try value.encode(to: SlotEncoder(slot: slot, place: place.called))
@@ -31,14 +65,20 @@ enum ValueEncoding {
   }
 
   /// Types whose own encoding would hide what they are.
-  private static func known(_ value: some Encodable, at place: Place) throws -> Value? {
+  private static func known(_ value: some Encodable, at place: Place) throws(UnsupportedValue) -> Value? {
     switch value {
-    case let value as URL: return .string(value.absoluteString)
-    case is DunlinCounter, is Date, is Data, is Decimal, is DunlinDocumentID, is [UInt8],
+    case is URL, is DunlinCounter, is Date, is Data, is Decimal, is DunlinDocumentID, is [UInt8],
       is any BinaryInteger:
+      let state = place.state
       let path = place.path.map(\.stringValue)
-      place.state.counters?.path = path.map { TextKey($0) }
-      return try Value.converting(value, at: path, &place.state.counters)
+      let outer = state.counters?.path ?? []
+      state.counters?.path += path.map { TextKey($0) }
+      defer { state.counters?.path = outer }
+      do {
+        return try Value.convert(value, depth: place.depth, &state.counters)
+      } catch {
+        throw path.reversed().reduce(error) { $0.inside($1) }
+      }
     default: return nil
     }
   }
@@ -46,11 +86,14 @@ enum ValueEncoding {
 
 /// What all places of one encoding share.
 private final class EncodingState {
-  var counters: ReadCounters? = ReadCounters()
+  var counters: ReadCounters?
+  /// Containers around the value.
+  let depth: Int
   var isTooDeep = false
 
-  static var tooDeep: DunlinError {
-    DunlinError(.limit, "a value is nested deeper than \(Limits.depth) levels")
+  init(counters: ReadCounters?, depth: Int) {
+    self.counters = counters
+    self.depth = depth
   }
 }
 
@@ -77,10 +120,13 @@ private struct Place {
     return place
   }
 
+  /// Containers around this place.
+  var depth: Int { state.depth + path.count }
+
   /// Whether a map or an array may stand here; else the encoding fails when it ends.
   func allowsContainer() -> Bool {
-    if path.count > Limits.depth { state.isTooDeep = true }
-    return path.count <= Limits.depth
+    if depth > Limits.depth { state.isTooDeep = true }
+    return depth <= Limits.depth
   }
 }
 

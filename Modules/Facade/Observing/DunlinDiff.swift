@@ -17,11 +17,11 @@ public struct DunlinDiff: Sendable {
   /// - Complexity: O(*n*) the first time, unless it was asked for when it was the result.
   public var oldItems: [DunlinQueryResultItem] { oldResult.items }
   /// Indexes in the new items.
-  public let insertions: [Int]
+  public var insertions: [Int] { diff.insertions }
   /// Indexes in the old items.
-  public let deletions: [Int]
+  public var deletions: [Int] { diff.deletions }
   /// Indexes in the new items of those that were there and have changed.
-  public let updates: [Int]
+  public var updates: [Int] { diff.updates }
   /// Items that stand elsewhere among those that stayed.
   public let moves: [DunlinLiveQueryMove]
 
@@ -29,6 +29,7 @@ public struct DunlinDiff: Sendable {
   var documents: [DunlinDocument] { result.documents }
   var oldDocuments: [DunlinDocument] { oldResult.documents }
 
+  let diff: ResultDiff
   private let result: ObservedResult
   private let oldResult: ObservedResult
 
@@ -36,9 +37,7 @@ public struct DunlinDiff: Sendable {
     self.isInitial = isInitial
     self.result = result
     self.oldResult = oldResult
-    insertions = diff.insertions
-    deletions = diff.deletions
-    updates = diff.updates
+    self.diff = diff
     moves = diff.moves.map { DunlinLiveQueryMove(from: $0.from, to: $0.to) }
   }
 }

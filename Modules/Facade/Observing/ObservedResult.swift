@@ -65,16 +65,21 @@ private enum ShownRows<Element: Sendable> {
 
 extension ResultDiff {
   /// What was shown before as it is now; only what came or changed is made anew.
-  fileprivate func applied<Element>(to elements: [Element], _ make: (Row) -> Element) -> [Element] {
-    var result = moving(elements, make)
-    for (index, row) in zip(updates, updatedRows) { result[index] = make(row) }
+  func applied<Element, Failure: Error>(
+    to elements: [Element], _ make: (Row) throws(Failure) -> Element
+  ) throws(Failure) -> [Element] {
+    var result = try moving(elements, make)
+    for (index, row) in zip(updates, updatedRows) { result[index] = try make(row) }
     return result
   }
 
-  private func moving<Element>(_ elements: [Element], _ make: (Row) -> Element) -> [Element] {
+  private func moving<Element, Failure: Error>(
+    _ elements: [Element], _ make: (Row) throws(Failure) -> Element
+  ) throws(Failure) -> [Element] {
     guard !(deletions.isEmpty && moves.isEmpty && insertions.isEmpty) else { return elements }
     let gone = Set(deletions).union(moves.map(\.from))
-    var arriving = zip(insertions, insertedRows).map { (at: $0, element: make($1)) }
+    var arriving: [(at: Int, element: Element)] = []
+    for (index, row) in zip(insertions, insertedRows) { arriving.append((index, try make(row))) }
     arriving += moves.map { (at: $0.to, element: elements[$0.from]) }
     arriving.sort { $0.at < $1.at }
     var next = arriving.startIndex

@@ -70,6 +70,14 @@ public struct DunlinCollection: Sendable {
     DunlinPendingCursorOperation(Finding(collection: name, text: query, arguments: args), core)
   }
 
+  /// The documents that a query of the builder language finds, with the fields that a value encodes as `$args`.
+  ///
+  /// What the value's own encoding throws is thrown where the documents are used.
+  @_disfavoredOverload
+  public func find(_ query: String, args: some Encodable) -> DunlinPendingCursorOperation {
+    DunlinPendingCursorOperation(Finding(collection: name, text: query, arguments: args), core)
+  }
+
   /// All documents, to be read, watched or changed.
   public func findAll() -> DunlinPendingCursorOperation { find("true") }
 

@@ -32,10 +32,8 @@ public struct DunlinPendingCursorOperation: Sendable {
   ///
   /// - Throws: `syntax`, `argument` and the other codes of queries; `closed`, `io`.
   public func exec() throws -> [DunlinDocument] {
-    try translatingErrors {
-      try core.engine.execute(.select(finding.select()), arguments: finding.arguments).rows
-        .map { try DunlinDocument(row: $0) }
-    }
+    let rows = try core.engine.answer(.select(finding.select()), finding.arguments).rows
+    return try translatingErrors { try rows.map { try DunlinDocument(row: $0) } }
   }
 
   /// Lets `body` edit the documents, and writes what it did as one transaction.

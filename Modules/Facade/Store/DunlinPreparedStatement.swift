@@ -7,7 +7,7 @@ import QueryEngine
 /// remembers its plan, and makes another one by itself when indexes or collections come and go.
 public struct DunlinPreparedStatement: Sendable {
   let prepared: PreparedStatement
-  private let engine: Engine
+  let engine: Engine
 
   init(_ text: String, _ engine: Engine) throws(QueryError) {
     prepared = try engine.prepare(text)
@@ -26,12 +26,7 @@ public struct DunlinPreparedStatement: Sendable {
   /// - Throws: As `execute(query:arguments:)` of the store, but for `syntax`.
   @discardableResult
   public func execute(arguments: [String: Any?] = [:]) async throws -> DunlinQueryResult {
-    let values = try Value.fields(arguments)
-    do {
-      return try DunlinQueryResult(await engine.execute(prepared, arguments: values))
-    } catch {
-      throw DunlinError.translating(error)
-    }
+    try DunlinQueryResult(await engine.answering(prepared, Value.fields(arguments)))
   }
 
   /// Executes the statement where nothing can be awaited; the caller waits.
@@ -40,9 +35,7 @@ public struct DunlinPreparedStatement: Sendable {
   ///   transaction to end.
   @discardableResult
   public func execute(arguments: [String: Any?] = [:]) throws -> DunlinQueryResult {
-    try translatingErrors(awaitedForm: "try await execute") {
-      try DunlinQueryResult(engine.execute(prepared, arguments: Value.fields(arguments)))
-    }
+    try DunlinQueryResult(engine.answer(prepared, Value.fields(arguments)))
   }
 }
 

@@ -24,6 +24,18 @@ public struct DunlinQueryResult: Sendable {
     oversizeDocumentIDs = result.commit?.oversize.map { DunlinDocumentID($0.id) } ?? []
   }
 
+  /// The rows as a type of the application's.
+  ///
+  /// - Throws: `decoding` with the row, counted from 0, and the path that does not fit.
+  public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> [T] {
+    var decoded: [T] = []
+    decoded.reserveCapacity(items.count)
+    for (row, item) in items.enumerated() {
+      decoded.append(try ValueDecoding.decode(type, from: item.fields, row: row))
+    }
+    return decoded
+  }
+
   init(items: [DunlinQueryResultItem]) {
     self.items = items
     mutatedDocumentIDs = []

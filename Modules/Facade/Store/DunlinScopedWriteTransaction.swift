@@ -40,6 +40,16 @@ public struct DunlinScopedWriteTransaction {
       finding: Finding(collection: operations.name, text: query, arguments: args))
   }
 
+  /// The documents that a query of the builder language finds, with the fields that a value encodes as `$args`.
+  @_disfavoredOverload
+  public func find(
+    _ query: String, args: some Encodable
+  ) -> DunlinWriteTransactionPendingCursorOperation {
+    DunlinWriteTransactionPendingCursorOperation(
+      owner: owner, operations: operations,
+      finding: Finding(collection: operations.name, text: query, arguments: args))
+  }
+
   /// All documents, to be read or changed.
   public func findAll() -> DunlinWriteTransactionPendingCursorOperation { find("true") }
 
@@ -60,7 +70,7 @@ public struct DunlinWriteTransactionPendingCursorOperation {
   let operations: Operations
   let finding: Finding
 
-  private func with(_ finding: Finding) -> Self {
+  func with(_ finding: Finding) -> Self {
     Self(owner: owner, operations: operations, finding: finding)
   }
 

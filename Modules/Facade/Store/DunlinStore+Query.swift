@@ -16,12 +16,7 @@ extension DunlinStore {
   ///   `nestedWriteTransaction`, `full`, `io`, `poisoned`, `closed`.
   @discardableResult
   public func execute(query: String, arguments: [String: Any?] = [:]) async throws -> DunlinQueryResult {
-    let values = try Value.fields(arguments)
-    do {
-      return try DunlinQueryResult(await core.engine.execute(query, arguments: values))
-    } catch {
-      throw DunlinError.translating(error)
-    }
+    try DunlinQueryResult(await core.engine.answering(query, Value.fields(arguments)))
   }
 
   /// Executes one DQL statement where nothing can be awaited; the caller waits.
@@ -30,9 +25,7 @@ extension DunlinStore {
   ///   transaction to end.
   @discardableResult
   public func execute(query: String, arguments: [String: Any?] = [:]) throws -> DunlinQueryResult {
-    try translatingErrors(awaitedForm: "try await execute") {
-      try DunlinQueryResult(core.engine.execute(query, arguments: Value.fields(arguments)))
-    }
+    try DunlinQueryResult(core.engine.answer(query, Value.fields(arguments)))
   }
 
   /// Runs `body` as one transaction whose statements are awaited one by one.
@@ -82,9 +75,14 @@ extension DunlinStore {
     handlerWithSignalNext handler:
       @escaping @Sendable (_ result: DunlinQueryResult, _ signalNext: @escaping DunlinSignalNext) -> Void
   ) throws -> DunlinStoreObserver {
-    let statement = try parsed(query)
-    let observation = try core.observers.observe(statement, Value.fields(arguments), on: deliverOn) {
-      delivery, next in
+    try observe(query, Value.fields(arguments), on: deliverOn, handler)
+  }
+
+  func observe(
+    _ query: String, _ arguments: [TextKey: Value], on queue: DispatchQueue?,
+    _ handler: @escaping @Sendable (DunlinQueryResult, @escaping DunlinSignalNext) -> Void
+  ) throws -> DunlinStoreObserver {
+    let observation = try core.observers.observe(parsed(query), arguments, on: queue) { delivery, next in
       handler(DunlinQueryResult(items: delivery.diff.items), next)
     }
     return DunlinLiveQuery(observation, what: query, core.reporter)
@@ -94,63 +92,19 @@ extension DunlinStore {
   ///
   /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT.
   public func changes(of query: String, arguments: [String: Any?] = [:]) throws -> DunlinDiffs {
-    let values = try Value.fields(arguments)
+    try diffs(of: query, Value.fields(arguments))
+  }
+
+  func diffs(of query: String, _ arguments: [TextKey: Value]) throws -> DunlinDiffs {
     let statement = try parsed(query)
     try translatingErrors {
-      _ = try LiveQuery(statement, arguments: values)
-      try LiveQuery.check(statement, arguments: values, in: core.store)
+      _ = try LiveQuery(statement, arguments: arguments)
+      try LiveQuery.check(statement, arguments: arguments, in: core.store)
     }
-    return DunlinDiffs(statement, values, core)
+    return DunlinDiffs(statement, arguments, core)
   }
 
   private func parsed(_ query: String) throws -> Statement {
     try translatingErrors { try DQL.parse(query) }
-  }
-}
-
-/// A transaction whose statements are awaited, for use in its body alone.
-public struct DunlinTransaction: Sendable {
-  let transaction: AsyncWriteTransaction
-  let engine: Engine
-
-  /// Executes one DQL statement as a part of the transaction; it sees what the transaction has written.
-  ///
-  /// - Throws: The codes of queries; `deadline`, `closed`, `cancelled`.
-  @discardableResult
-  public func execute(query: String, arguments: [String: Any?] = [:]) async throws -> DunlinQueryResult {
-    do {
-      return try await execute(engine.prepare(query), Value.fields(arguments))
-    } catch {
-      throw DunlinError.translating(error)
-    }
-  }
-
-  /// Executes a prepared statement as a part of the transaction; it sees what the transaction has written.
-  ///
-  /// - Throws: The codes of queries; `deadline`, `closed`, `cancelled`.
-  @discardableResult
-  public func execute(
-    _ statement: DunlinPreparedStatement, arguments: [String: Any?] = [:]
-  ) async throws -> DunlinQueryResult {
-    do {
-      return try await execute(statement.prepared, Value.fields(arguments))
-    } catch {
-      throw DunlinError.translating(error)
-    }
-  }
-
-  /// Cancelling the task ends a statement that has not begun to write; the transaction can go on.
-  private func execute(
-    _ prepared: PreparedStatement, _ values: [TextKey: Value]
-  ) async throws -> DunlinQueryResult {
-    let context = engine.makeContext()
-    return try await withTaskCancellationHandler {
-      try await transaction.run { [engine] transaction in
-        try DunlinQueryResult(
-          engine.execute(prepared, arguments: values, in: transaction, context: context))
-      }
-    } onCancel: {
-      context.cancel()
-    }
   }
 }

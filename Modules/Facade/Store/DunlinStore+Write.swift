@@ -53,6 +53,30 @@ extension DunlinStore {
       return nil
     }
   }
+
+  /// Runs a `body` that cannot fail and returns nothing as one transaction over any collections.
+  ///
+  /// It is the form for a closure with nothing but the write in it, as in `DispatchQueue.global().async { … }`. It does
+  /// not throw: a failure is logged and handed to the configuration's failure handler, and nothing is written.
+  public func write(_ body: (DunlinWriteTransaction) -> Void) {
+    core.reporter.orReport("write", ()) {
+      try core.blockingWrite(as: "write") { try core.run(body, in: $0) }
+    }
+  }
+
+  /// Runs a `body` that cannot fail and returns nothing as one transaction over any collections, without blocking a
+  /// thread.
+  ///
+  /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
+  /// nothing is written. A `body` that throws gets the form that throws.
+  public func write(_ body: sending @escaping (DunlinWriteTransaction) -> Void) async {
+    let core = core
+    do {
+      try await core.awaitedWrite { try core.run(body, in: $0) }
+    } catch {
+      core.reporter.fail("write", error)
+    }
+  }
 }
 
 extension Core {

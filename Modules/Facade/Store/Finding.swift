@@ -15,13 +15,21 @@ struct Finding: Sendable {
   private var failure: DunlinError?
 
   init(collection: String, text: String, arguments: [String: Any?]) {
+    self.init(collection, text) { try Value.fields(arguments) }
+  }
+
+  init(collection: String, text: String, arguments: some Encodable) {
+    self.init(collection, text) { try ValueEncoding.arguments(arguments) }
+  }
+
+  private init(_ collection: String, _ text: String, _ arguments: () throws -> [TextKey: Value]) {
     self.collection = collection
     self.text = text
-    do throws(DunlinError) {
-      self.arguments = try Value.fields(arguments)
+    do {
+      self.arguments = try arguments()
       predicate = try Self.parse(text)
     } catch {
-      failure = error
+      failure = DunlinError(any: error)
     }
   }
 
@@ -83,6 +91,29 @@ struct Finding: Sendable {
       collection: collection, predicate: predicate, order: order, limit: limit.map(Self.literal),
       offset: Self.literal(offset))
   }
+
+  /// The same with no more than its first document.
+  var first: Finding { limited(min(limit ?? 1, 1)) }
+
+  /// A query that counts the documents, without its limit and offset.
+  func counting() throws(DunlinError) -> Select {
+    guard (limit ?? 0) >= 0, offset >= 0 else {
+      throw DunlinError(.argument, "a limit and an offset are not negative")
+    }
+    var all = self
+    (all.order, all.limit, all.offset) = ([], nil, 0)
+    var query = try all.select()
+    query.projection = .countAll(alias: Self.countColumn)
+    return query
+  }
+
+  /// What the row of the counting query says, of which limit and offset leave a part.
+  func count(_ row: Row?) throws -> Int {
+    guard case .int(let number)? = try row?.values()[Self.countColumn] else { return 0 }
+    return min(max(Int(clamping: number) - offset, 0), limit ?? .max)
+  }
+
+  private static let countColumn: TextKey = "count"
 
   func removal() throws(DunlinError) -> Removal {
     try checked()

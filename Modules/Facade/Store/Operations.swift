@@ -32,9 +32,7 @@ struct Operations {
   }
 
   func documents(_ query: Finding) throws -> [DunlinDocument] {
-    let statement = Statement.select(try query.select())
-    return try core.engine.execute(statement, arguments: query.arguments, in: transaction).rows
-      .map { try DunlinDocument(row: $0) }
+    try execute(.select(query.select()), query).rows.map { try DunlinDocument(row: $0) }
   }
 
   func document(_ id: DocumentID) throws -> DunlinDocument? {
@@ -45,13 +43,16 @@ struct Operations {
     return document ?? nil
   }
 
-  func remove(_ query: Finding) throws -> [DunlinDocumentID] { try execute(.delete(query.removal()), query) }
+  func remove(_ query: Finding) throws -> [DunlinDocumentID] { try ids(.delete(query.removal()), query) }
 
-  func evict(_ query: Finding) throws -> [DunlinDocumentID] { try execute(.evict(query.removal()), query) }
+  func evict(_ query: Finding) throws -> [DunlinDocumentID] { try ids(.evict(query.removal()), query) }
 
-  private func execute(_ statement: Statement, _ query: Finding) throws -> [DunlinDocumentID] {
-    try core.engine.execute(statement, arguments: query.arguments, in: transaction).mutatedDocumentIDs
-      .map { DunlinDocumentID($0) }
+  func execute(_ statement: Statement, _ query: Finding) throws -> QueryResult {
+    try core.engine.execute(statement, arguments: query.arguments, in: transaction)
+  }
+
+  private func ids(_ statement: Statement, _ query: Finding) throws -> [DunlinDocumentID] {
+    try execute(statement, query).mutatedDocumentIDs.map { DunlinDocumentID($0) }
   }
 
   func remove(_ id: DocumentID) throws -> Bool { try transaction.remove(id, in: name) }

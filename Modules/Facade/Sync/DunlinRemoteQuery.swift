@@ -69,8 +69,25 @@ extension DunlinSync {
     _ query: String, on peer: DunlinPeer, arguments: [String: Any?] = [:],
     limits: DunlinRemoteQueryLimits = DunlinRemoteQueryLimits()
   ) throws -> DunlinRemoteQuery {
+    try ask(query, peer, Value.fields(arguments), limits)
+  }
+
+  /// Has another peer run a SELECT, with the fields that a value encodes as arguments.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func query(
+    _ query: String, on peer: DunlinPeer, arguments: some Encodable,
+    limits: DunlinRemoteQueryLimits = DunlinRemoteQueryLimits()
+  ) throws -> DunlinRemoteQuery {
+    try ask(query, peer, ValueEncoding.arguments(arguments), limits)
+  }
+
+  private func ask(
+    _ query: String, _ peer: DunlinPeer, _ arguments: [TextKey: Value], _ limits: DunlinRemoteQueryLimits
+  ) throws -> DunlinRemoteQuery {
     try translatingErrors {
-      let question = try QueryQuestion(query, arguments: Value.fields(arguments), limits: limits)
+      let question = try QueryQuestion(query, arguments: arguments, limits: limits)
       return DunlinRemoteQuery(core: core, peer: peer.id, question: question)
     }
   }

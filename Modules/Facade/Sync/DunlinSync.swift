@@ -18,11 +18,26 @@ public struct DunlinSync: Sendable {
   public func registerSubscription(
     query: String, arguments: [String: Any?] = [:], onLeave: DunlinLeavePolicy = .keep
   ) throws -> DunlinSyncSubscription {
+    try register(query, Value.fields(arguments), onLeave)
+  }
+
+  /// Pulls what a query finds, with the fields that a value encodes as arguments.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func registerSubscription(
+    query: String, arguments: some Encodable, onLeave: DunlinLeavePolicy = .keep
+  ) throws -> DunlinSyncSubscription {
+    try register(query, ValueEncoding.arguments(arguments), onLeave)
+  }
+
+  private func register(
+    _ query: String, _ arguments: [TextKey: Value], _ onLeave: DunlinLeavePolicy
+  ) throws -> DunlinSyncSubscription {
     try translatingErrors {
       let isRestricted = try core.engine.parameters.restrictsSubscriptions
       return try core.subscriptions.register(
-        SubscriptionQuery(dql: query, arguments: Value.fields(arguments), isRestricted: isRestricted),
-        onLeave: onLeave)
+        SubscriptionQuery(dql: query, arguments: arguments, isRestricted: isRestricted), onLeave: onLeave)
     }
   }
 

@@ -5,7 +5,8 @@ import Foundation
 ///
 /// Every integer type, `Double`, `Float`, `Bool`, `String`, `[UInt8]` and `Data`, arrays, dictionaries, `nil`
 /// and `NSNull`, `DunlinCounter`, `DunlinDocumentID`, what `JSONSerialization` makes, `Date`, which becomes
-/// a string of ISO 8601 in UTC with milliseconds, and `Decimal`, which becomes its canonical text.
+/// a string of ISO 8601 in UTC with milliseconds, `URL` and `Decimal`, which become their texts, and whatever else is
+/// `Encodable`: enumerations, `UUID`, structures.
 extension Value {
   /// - Throws: `unsupportedValue` that names the path and the type; `limit` for too deep a nesting.
   init(converting any: Any?, at path: [String] = []) throws(DunlinError) {
@@ -31,13 +32,16 @@ extension Value {
     }
   }
 
+  /// Containers around the arguments of a query: the map of a document, and an array of documents, are not counted;
+  /// the engine looks closer.
+  static let argumentDepth = -2
+
   /// The arguments of a query.
   ///
   /// - Throws: `unsupportedValue` that names the path and the type; `limit` for too deep a nesting.
   static func fields(_ dictionary: [String: Any?]) throws(DunlinError) -> [TextKey: Value] {
     var counters: ReadCounters?
-    // The map of a document, and an array of documents, are not counted; the engine looks closer.
-    return try fields(dictionary, depth: -2, &counters)
+    return try fields(dictionary, depth: argumentDepth, &counters)
   }
 
   /// The fields of a document that is written.
@@ -59,7 +63,8 @@ extension Value {
     }
   }
 
-  private static func convert(
+  /// What is handed over, below so many containers.
+  static func convert(
     _ any: Any?, depth: Int, _ counters: inout ReadCounters?
   ) throws(UnsupportedValue) -> Value {
     guard let any else { return .null }
@@ -96,7 +101,24 @@ extension Value {
     }
     if let value = Value(number: any) { return value }
     if let optional = any as? any OptionalValue, optional.isNil { return .null }
-    throw UnsupportedValue(what: "a value of the type \(type(of: any))")
+    return try encode(any, depth: depth, &counters)
+  }
+
+  /// What encodes itself: an enumeration, a structure.
+  private static func encode(
+    _ any: Any, depth: Int, _ counters: inout ReadCounters?
+  ) throws(UnsupportedValue) -> Value {
+    // An integer that is no value by now does not fit, and would say so by itself for ever.
+    guard let encodable = any as? any Encodable, !(any is any BinaryInteger) else {
+      throw UnsupportedValue(what: "a value of the type \(type(of: any))")
+    }
+    do {
+      return try ValueEncoding.encode(encodable, depth: depth, &counters)
+    } catch let error as UnsupportedValue {
+      throw error
+    } catch {
+      throw UnsupportedValue(what: "a \(type(of: any)), whose encoding failed", underlying: error)
+    }
   }
 
   private static func convert(
@@ -159,6 +181,7 @@ extension Value {
     case let data as Data: self = .bytes(Array(data))
     case let decimal as Decimal: self = try Self.decimal(decimal)
     case let date as Date: self = try Self.date(date)
+    case let url as URL: self = .string(url.absoluteString)
     default: return nil
     }
   }
@@ -250,31 +273,6 @@ extension Value {
       fields[key] = fields[key]?.keepingSpellings(of: known[key], given: member)
     }
     return .map(fields)
-  }
-}
-
-/// A value that has no form in a document; its path is gathered on the way out.
-private struct UnsupportedValue: Error {
-  var what = ""
-  /// Said in place of what a document cannot hold.
-  var message: String?
-  var isTooDeep = false
-  /// From the innermost step outwards.
-  var path: [String] = []
-
-  func inside(_ step: String) -> UnsupportedValue {
-    var copy = self
-    copy.path.append(step)
-    return copy
-  }
-
-  func located(below prefix: [String]) -> DunlinError {
-    if isTooDeep { return DunlinError(.limit, "a value is nested deeper than \(Limits.depth) levels") }
-    let place = (prefix + path.reversed()).joined(separator: ".")
-    let message = message ?? "a document cannot hold \(what)"
-    return DunlinError(
-      .unsupportedValue, "\(message)\(place.isEmpty ? "" : " (at \(place))")",
-      context: place.isEmpty ? [:] : ["path": place])
   }
 }
 

@@ -99,9 +99,50 @@ extension Parser {
       try expect(.closeParenthesis)
       return inner
     case .symbol(.dollar): return try parseBuilderArgument()
+    case .symbol(.openBracket) where !bracketsBeginPath: return try parseBuilderArray()
     case .symbol(.openBracket), .quoted: return try node(.path(try parseBuilderPath()))
     case .word(let word): return try parseBuilderWord(word)
     case .symbol, .end: throw unexpected(["an expression"])
+    }
+  }
+
+  /// Whether the bracket here is around the first key of a path, `['x y'].b`, and not around the elements of an array.
+  private var bracketsBeginPath: Bool {
+    guard case .string = peek().kind else { return false }
+    return peek(2).kind == .symbol(.closeBracket)
+  }
+
+  /// `['blue', 'red']`; one text alone is an array as the first operand of `contains`, and elsewhere a path.
+  private mutating func parseBuilderArray() throws(QueryError) -> ParsedExpression {
+    try expect(.openBracket)
+    var elements: [ParsedExpression] = []
+    if !at(.closeBracket) {
+      repeat { elements.append(try parseBuilderElement()) } while accept(.comma)
+    }
+    guard accept(.closeBracket) else { throw unexpected(["','", "']'"]) }
+    return try container(.array(elements.map(\.expression)), of: elements)
+  }
+
+  private mutating func parseBuilderElement() throws(QueryError) -> ParsedExpression {
+    switch current.kind {
+    case .string, .integer, .double, .symbol(.minus), .symbol(.dollar): return try parseBuilderOperand()
+    case .symbol(.openBracket):
+      return try nested { (parser) throws(QueryError) in try parser.parseBuilderArray() }
+    case .word(let word):
+      guard let constant = Self.builderConstant(word) else { break }
+      advance()
+      return try node(constant)
+    case .quoted, .symbol, .end: break
+    }
+    throw unexpected(["a text", "a number", "true", "false", "null", "an argument", "an array"])
+  }
+
+  private static func builderConstant(_ word: String) -> Expression? {
+    switch TextKey(word) {
+    case "true": .literal(.bool(true))
+    case "false": .literal(.bool(false))
+    case "null": .literal(.null)
+    default: nil
     }
   }
 
@@ -142,14 +183,7 @@ extension Parser {
   }
 
   private mutating func parseBuilderWord(_ word: String) throws(QueryError) -> ParsedExpression {
-    let constant: Expression? =
-      switch TextKey(word) {
-      case "true": .literal(.bool(true))
-      case "false": .literal(.bool(false))
-      case "null": .literal(.null)
-      default: nil
-      }
-    if let constant {
+    if let constant = Self.builderConstant(word) {
       advance()
       return try node(constant)
     }
@@ -170,7 +204,8 @@ extension Parser {
     }
     advance()
     try expect(.openParenthesis)
-    let first = try parseBuilderOr()
+    let isList = function == .arrayContains && at(.openBracket) && peek(3).kind == .symbol(.comma)
+    let first = try isList ? parseBuilderArray() : parseBuilderOr()
     guard accept(.comma) else {
       throw at(.closeParenthesis)
         ? failure(.argument, "'\(word)' takes 2 arguments", at: start) : unexpected(["','"])

@@ -16,17 +16,79 @@ extension Engine {
     of statement: Statement, arguments: [TextKey: Value], in transaction: borrowing ReadTransaction,
     context: StatementContext, _ body: (Row) throws -> Bool
   ) throws {
-    if case .select(let select) = statement {
-      let program = SelectProgram(select)
-      if !program.hasQueries,
-        case .documents(let plan) = try program.plan(arguments, settings.hints, for: transaction).form,
-        plan.findsRowsInTurn
-      {
-        return try plan.forEachRow(in: transaction, context, body)
-      }
+    if case .select(let select) = statement,
+      let plan = try streamingPlan(SelectProgram(select), arguments, for: transaction)
+    {
+      return try plan.forEachRow(in: transaction, context, body)
     }
     let result = try execute(statement, arguments: arguments, in: transaction, context: context)
     for row in result.rows { guard try body(row) else { return } }
+  }
+
+  /// Calls `body` with the rows of a prepared query over a snapshot of its own, one by one until it returns `false`.
+  ///
+  /// `body` may take its time. Where the plan does not find its rows in turn, they are gathered, and the snapshot has
+  /// ended when `body` is called first.
+  /// - Parameters:
+  ///   - prepared: SELECT, queries put together, or EXPLAIN.
+  ///   - arguments: The values of its parameters.
+  ///   - context: How long it may go on.
+  ///   - body: Takes a row, and says whether it wants more; gets the deadline of the snapshot while there is one.
+  /// - Throws: As executing the statement; `deadline` for a snapshot that is too old; what `body` throws.
+  package func forEachRow(
+    of prepared: PreparedStatement, arguments: [TextKey: Value], context: StatementContext,
+    _ body: (Row, SnapshotDeadline?) throws -> Bool
+  ) throws {
+    let request = requests.begin(prepared)
+    let context = context.numbered(request)
+    var count = 0
+    do {
+      func take(_ row: Row, _ deadline: SnapshotDeadline?) throws -> Bool {
+        count += 1
+        return try body(row, deadline)
+      }
+      do {
+        try stream(prepared, arguments, context, take)
+      } catch let error as StoreError where error.isOfIndex && count == 0 {
+        try stream(prepared, arguments, context, take)
+      }
+      requests.end(request, rowCount: count, error: nil)
+    } catch {
+      requests.end(request, rowCount: count, error: error)
+      throw prepared.locating(error)
+    }
+  }
+
+  private func stream(
+    _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ context: StatementContext,
+    _ body: (Row, SnapshotDeadline?) throws -> Bool
+  ) throws {
+    let gathered: [Row]? = try store.read { transaction in
+      if let program = prepared.program,
+        let plan = try streamingPlan(program, arguments, for: transaction, notingFields: true)
+      {
+        let deadline = transaction.deadline
+        try plan.forEachRow(in: transaction, context) { try body($0, deadline) }
+        return nil
+      }
+      if let program = prepared.program { return try rows(of: program, arguments, in: transaction, context) }
+      return try execute(prepared.statement, arguments: arguments, in: transaction, context: context).rows
+    }
+    for row in gathered ?? [] { guard try body(row, nil) else { return } }
+  }
+
+  /// The plan of a query that finds its rows in turn; `nil` for others.
+  ///
+  /// Unknown fields are logged where that is asked for: what another peer asks for must not fill the log.
+  private func streamingPlan(
+    _ program: SelectProgram, _ arguments: [TextKey: Value],
+    for source: borrowing some RecordSource & ~Copyable, notingFields: Bool = false
+  ) throws -> Plan? {
+    guard !program.hasQueries else { return nil }
+    let plan = try program.plan(arguments, settings.hints, for: source)
+    if notingFields { fieldHints.note(plan.unknownFields) }
+    guard case .documents(let found) = plan.form, found.findsRowsInTurn else { return nil }
+    return found
   }
 }
 

@@ -12,6 +12,7 @@ public struct Engine: Sendable {
   /// What layers above tell of themselves in virtual collections.
   public let providers = SystemProviders()
   let requests: RequestLog
+  let fieldHints: FieldHints
   let statements = StatementCache()
 
   public init(store: Store, parameters: SystemParameters, environment: EngineEnvironment) {
@@ -20,6 +21,7 @@ public struct Engine: Sendable {
     self.environment = environment
     settings = StatementSettings(parameters)
     requests = RequestLog(parameters, environment)
+    fieldHints = FieldHints(environment)
   }
 
   /// A context for one statement, which has the time that the system parameters give it from now on.

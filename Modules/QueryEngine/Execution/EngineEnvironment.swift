@@ -12,7 +12,8 @@ public struct EngineEnvironment: Sendable {
   public var appID: String?
   /// Told how far CREATE INDEX has come, after each slice of its work.
   public var indexProgress: @Sendable (IndexProgress) -> Void
-  /// Told of statements that took longer than the system parameters say; the text has no values in it.
+  /// Told of statements that took longer than the system parameters say, and once of each field in a condition that
+  /// no document has; the text has no values in it.
   public var log: @Sendable (String) -> Void
 
   public init(

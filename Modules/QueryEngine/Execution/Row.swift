@@ -111,7 +111,7 @@ public struct Row: Sendable {
   }
 
   /// About the bytes of memory that the row takes.
-  var memoryBytes: Int {
+  package var memoryBytes: Int {
     switch content {
     case .record(let record, _): 96 + record.bytes.count
     case .columns(_, let values): values.reduce(96) { $0 + ($1?.memoryBytes ?? 16) }

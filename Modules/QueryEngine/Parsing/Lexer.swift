@@ -69,7 +69,9 @@ struct Lexer {
     }
     guard let symbol = readSymbol() else {
       throw failure(
-        byte == 0 ? "a zero byte stands in the query" : "this character starts no word of a query")
+        byte == 0
+          ? "a zero byte stands in the query"
+          : "this character starts no word of a query" + Self.otherLanguageHint(byte, dialect))
     }
     return .symbol(symbol)
   }

@@ -34,8 +34,14 @@ extension Parser {
   mutating func parseOperators(above minimum: Int) throws(QueryError) -> ParsedExpression {
     try nested { (parser) throws(QueryError) in
       var left = try parser.parsePrefix()
+      var comparison: Int?
       while let (infix, precedence) = parser.infixHere, precedence > minimum {
         let place = parser.current.start
+        let isComparison = precedence == Precedence.comparison
+        if isComparison, let comparison, let join = parser.join(since: comparison) {
+          throw parser.joinedConditions(at: join)
+        }
+        comparison = isComparison ? parser.index : nil
         left = try parser.parseInfix(infix, precedence, left)
         parser.sourceMap.note(.operation(left.expression), at: place)
       }

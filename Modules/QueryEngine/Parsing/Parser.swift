@@ -15,6 +15,7 @@ struct ParsedExpression {
 /// so no input exhausts the stack.
 struct Parser {
   let text: [UInt8]
+  let dialect: Lexer.Dialect
   let tokens: [Token]
   private(set) var index = 0
   private var nesting = 0
@@ -44,6 +45,7 @@ struct Parser {
 
   init(_ text: String, dialect: Lexer.Dialect) throws(QueryError) {
     self.text = Array(text.utf8)
+    self.dialect = dialect
     self.sourceMap = SourceMap(self.text)
     (self.tokens, self.hintComments) = try Lexer.tokens(of: self.text, dialect: dialect)
   }
@@ -101,14 +103,14 @@ struct Parser {
   /// - Parameters:
   ///   - expected: What could stand here.
   ///   - words: Further words that could, and that one which is near to them is probably meant to be.
-  /// - Returns: The error, with the place and the nearest word.
+  /// - Returns: The error, with the place, and what the other language or the nearest word says of it.
   func unexpected(_ expected: [String], near words: [String] = []) -> QueryError {
     let list =
       expected.count > 1
       ? expected.dropLast().joined(separator: ", ") + " or " + (expected.last ?? "") : expected.first ?? ""
     return QueryError(
-      .syntax, "expected \(list), found \(current.shown)" + hint(expected + words), at: current.start,
-      of: text, found: current.shown, expected: expected)
+      .syntax, "expected \(list), found \(current.shown)" + (otherLanguageHint ?? hint(expected + words)),
+      at: current.start, of: text, found: current.shown, expected: expected)
   }
 
   func unsupported(_ feature: String, at token: Token? = nil) -> QueryError {

@@ -80,10 +80,12 @@ final class SelectPlan: Sendable {
   }
 
   let form: Form
+  let unknownFields: [UnknownField]
 
   init(
     _ select: Select, _ arguments: [TextKey: Value], _ catalogue: QueryCatalogue
   ) throws(QueryError) {
+    unknownFields = select.unknownFields(catalogue)
     form =
       select.isStaged
       ? .frames(try Stager.plan(select, arguments, catalogue))

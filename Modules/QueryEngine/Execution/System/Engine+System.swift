@@ -8,8 +8,7 @@ extension Engine {
   ) throws -> QueryResult {
     switch statement {
     case .alterSystem(let change):
-      try execute(change, arguments)
-      return QueryResult()
+      return QueryResult(rows: try execute(change, arguments).map { [Row([$0: $1])] } ?? [])
     case .show(let show): return QueryResult(rows: [Row(try values(show))])
     case .createIndex, .dropIndex, .advise:
       throw QueryError.unsupported("\(statement.verb) inside a transaction")
@@ -18,15 +17,25 @@ extension Engine {
     }
   }
 
-  private func execute(_ change: AlterSystem, _ arguments: [TextKey: Value]) throws {
+  /// Changes parameters.
+  ///
+  /// - Returns: The parameter and its value, where it is one.
+  private func execute(
+    _ change: AlterSystem, _ arguments: [TextKey: Value]
+  ) throws -> (TextKey, Value)? {
     switch change {
     case .set(let name, let expression):
       guard let value = try Evaluator.evaluate(constant: expression, arguments: arguments) else {
         throw QueryError(.argument, "the parameter '\(name.text.lowercased())' cannot be set to MISSING")
       }
       try parameters.set(name.text, to: value)
-    case .reset(let name): try parameters.reset(name.text)
-    case .resetAll: try parameters.resetAll()
+      return (TextKey(name.text.lowercased()), value)
+    case .reset(let name):
+      try parameters.reset(name.text)
+      return (TextKey(name.text.lowercased()), try parameters.value(of: name.text))
+    case .resetAll:
+      try parameters.resetAll()
+      return nil
     }
   }
 

@@ -1,0 +1,51 @@
+import CRDTCore
+public import Dispatch
+
+extension DunlinStore {
+  /// The changes of a SELECT's result, decoded as a type of the application's, for `for try await`.
+  ///
+  /// - Parameters:
+  ///   - query: The statement.
+  ///   - arguments: The values of its parameters.
+  ///   - type: What each row is decoded as.
+  /// - Returns: Newest state, exact diffs; the loop throws `decoding` for a row that does not fit.
+  /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT.
+  public func changes<T: Decodable & Sendable>(
+    of query: String, arguments: [String: Any?] = [:], as type: T.Type
+  ) throws -> DunlinTypedDiffs<T> {
+    DunlinTypedDiffs(try changes(of: query, arguments: arguments))
+  }
+
+  /// The changes of a SELECT's result, with the fields that a value encodes as arguments.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func changes(of query: String, arguments: some Encodable) throws -> DunlinDiffs {
+    try diffs(of: query, ValueEncoding.arguments(arguments))
+  }
+
+  /// The changes of a SELECT's result, decoded as a type of the application's, with the fields that a value encodes as
+  /// arguments.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func changes<T: Decodable & Sendable>(
+    of query: String, arguments: some Encodable, as type: T.Type
+  ) throws -> DunlinTypedDiffs<T> {
+    DunlinTypedDiffs(try changes(of: query, arguments: arguments))
+  }
+
+  /// Calls `handler` with the result of a SELECT, with the fields that a value encodes as arguments.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func registerObserver(
+    query: String, arguments: some Encodable, deliverOn: DispatchQueue? = nil,
+    handler: @escaping @Sendable (_ result: DunlinQueryResult) -> Void
+  ) throws -> DunlinStoreObserver {
+    try observe(query, ValueEncoding.arguments(arguments), on: deliverOn) { result, next in
+      handler(result)
+      next()
+    }
+  }
+}

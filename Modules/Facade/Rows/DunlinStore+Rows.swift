@@ -1,0 +1,64 @@
+import CRDTCore
+import QueryEngine
+
+extension DunlinStore {
+  /// The rows of a SELECT one by one, read from one snapshot as they are taken: for results of any size.
+  ///
+  /// - Parameters:
+  ///   - query: SELECT, or EXPLAIN of one.
+  ///   - arguments: The values of its parameters.
+  /// - Returns: The rows; nothing is read before the first is asked for.
+  /// - Throws: `syntax`; `unsupported` for any other statement; `unsupportedValue`.
+  public func rows(
+    _ query: String, arguments: [String: Any?] = [:]
+  ) throws -> DunlinRows<DunlinQueryResultItem> {
+    try rows(query, Value.fields(arguments))
+  }
+
+  /// The rows of a SELECT one by one, decoded as a type of the application's before they are taken.
+  ///
+  /// - Parameters:
+  ///   - query: SELECT, or EXPLAIN of one.
+  ///   - arguments: The values of its parameters.
+  ///   - type: What each row is decoded as, on a thread of the database's.
+  /// - Returns: The rows; nothing is read before the first is asked for.
+  /// - Throws: As the form for items.
+  public func rows<T: Decodable & Sendable>(
+    _ query: String, arguments: [String: Any?] = [:], as type: T.Type
+  ) throws -> DunlinRows<T> {
+    try rows(query, Value.fields(arguments), as: type)
+  }
+
+  /// The rows of a SELECT one by one, with the fields that a value encodes as arguments.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func rows(
+    _ query: String, arguments: some Encodable
+  ) throws -> DunlinRows<DunlinQueryResultItem> {
+    try rows(query, ValueEncoding.arguments(arguments))
+  }
+
+  /// The rows of a SELECT one by one, decoded as a type of the application's, with the fields that a value encodes as
+  /// arguments.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func rows<T: Decodable & Sendable>(
+    _ query: String, arguments: some Encodable, as type: T.Type
+  ) throws -> DunlinRows<T> {
+    try rows(query, ValueEncoding.arguments(arguments), as: type)
+  }
+
+  private func rows(_ query: String, _ arguments: Arguments) throws -> DunlinRows<DunlinQueryResultItem> {
+    try DunlinRows(core, query, arguments) { row, _ in try DunlinQueryResultItem(row: row) }
+  }
+
+  private func rows<T: Decodable & Sendable>(
+    _ query: String, _ arguments: Arguments, as type: T.Type
+  ) throws -> DunlinRows<T> {
+    try DunlinRows(core, query, arguments) { row, number in
+      try ValueDecoding.decode(type, from: row.values(), row: number)
+    }
+  }
+}

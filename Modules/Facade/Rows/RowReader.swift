@@ -1,0 +1,140 @@
+import Dispatch
+import DocStore
+import QueryEngine
+import Synchronization
+
+/// Reads the rows of one query on a thread of its own, and no further ahead than its one taker leaves room for.
+final class RowReader<Element: Sendable>: Sendable {
+  /// Makes what is handed out of a row and its number, which counts from 0.
+  typealias Make = @Sendable (Row, Int) throws -> Element
+
+  private enum Added {
+    case added(CheckedContinuation<Void, Never>?)
+    case full
+    case stopped
+  }
+
+  private struct State {
+    var rows: [Element] = []
+    /// The memory of these rows, about.
+    var bytes = 0
+    var isOver = false
+    /// Why it ended before the last row; thrown once.
+    var failure: DunlinError?
+    /// Whoever waits for rows.
+    var taker: CheckedContinuation<Void, Never>?
+    /// Whether the thread waits for room.
+    var isFull = false
+  }
+
+  private let state = Mutex(State())
+  private let room = DispatchSemaphore(value: 0)
+  private let context: StatementContext
+
+  init(_ context: StatementContext) { self.context = context }
+
+  // MARK: - For the taker
+
+  /// Waits for rows, and takes all that are there.
+  ///
+  /// - Returns: No rows behind the last ones.
+  /// - Throws: Why there are no more of them; `cancelled` when the task is cancelled.
+  func take() async throws(DunlinError) -> [Element] {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let isThere = state.withLock { state in
+          if state.isOver || !state.rows.isEmpty { return true }
+          state.taker = continuation
+          return false
+        }
+        if isThere { continuation.resume() }
+      }
+    } onCancel: {
+      stop(DunlinError(.cancelled, "the task was cancelled"))
+    }
+    let (rows, failure, wasFull) = state.withLock { state in
+      let (rows, wasFull) = (state.rows, state.isFull)
+      (state.rows, state.bytes, state.isFull) = ([], 0, false)
+      guard rows.isEmpty else { return (rows, DunlinError?.none, wasFull) }
+      defer { state.failure = nil }
+      return (rows, state.failure, wasFull)
+    }
+    if wasFull { room.signal() }
+    if let failure { throw failure }
+    return rows
+  }
+
+  /// Ends the reading soon, from any thread; rows that nobody has taken are dropped.
+  ///
+  /// - Parameter failure: What the taker is told, if it is still there.
+  func stop(_ failure: DunlinError?) {
+    let (taker, wasFull) = state.withLock { state in
+      if !state.isOver || !state.rows.isEmpty { state.failure = failure }
+      (state.rows, state.bytes, state.isOver) = ([], 0, true)
+      defer { (state.taker, state.isFull) = (nil, false) }
+      return (state.taker, state.isFull)
+    }
+    context.cancel()
+    if wasFull { room.signal() }
+    taker?.resume()
+  }
+
+  // MARK: - For the thread
+
+  /// Reads all rows, on the caller's thread.
+  func run(
+    _ prepared: PreparedStatement, _ arguments: Arguments, on engine: Engine, _ make: Make
+  ) {
+    var count = 0
+    var failure: DunlinError?
+    do {
+      try engine.forEachRow(of: prepared, arguments: arguments, context: context) { row, deadline in
+        let element = try make(row, count)
+        count += 1
+        return try add(element, row.memoryBytes, deadline)
+      }
+    } catch {
+      failure = DunlinError(any: error)
+    }
+    let taker = state.withLock { state in
+      if !state.isOver { (state.isOver, state.failure) = (true, failure) }
+      defer { state.taker = nil }
+      return state.taker
+    }
+    taker?.resume()
+  }
+
+  /// Adds a row once there is room for it.
+  ///
+  /// - Returns: Whether more are wanted.
+  /// - Throws: `deadline` for a snapshot that has been kept for too long; `timeout`.
+  private func add(_ element: Element, _ bytes: Int, _ deadline: SnapshotDeadline?) throws -> Bool {
+    while true {
+      switch tryToAdd(element, bytes) {
+      case .stopped: return false
+      case .added(let taker):
+        taker?.resume()
+        return true
+      case .full:
+        _ = room.wait(timeout: .now() + RowReaders.checkInterval)
+        try deadline?.check()
+        try context.poll()
+      }
+    }
+  }
+
+  private func tryToAdd(_ element: Element, _ bytes: Int) -> Added {
+    state.withLock { state in
+      guard !state.isOver else { return .stopped }
+      let hasRoom = state.rows.count < RowReaders.rows && state.bytes + bytes <= RowReaders.rowBytes
+      guard state.rows.isEmpty || hasRoom else {
+        state.isFull = true
+        return .full
+      }
+      state.rows.append(element)
+      state.bytes += bytes
+      defer { state.taker = nil }
+      return .added(state.taker)
+    }
+  }
+}

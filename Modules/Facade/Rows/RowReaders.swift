@@ -1,0 +1,78 @@
+import CRDTCore
+import Dispatch
+import DocStore
+import QueryEngine
+import Synchronization
+
+typealias Arguments = [TextKey: Value]
+
+/// The threads of one database that read rows for whoever takes them.
+final class RowReaders: Sendable {
+  /// Results that are read row by row at once; each has a thread and a snapshot.
+  static let limit = 64
+  /// Rows, and about the bytes of them, that are read ahead; the taker has as many again, which it took at once.
+  static let rows = 256
+  static let rowBytes = 256 << 10
+  /// How often a thread without room looks whether its snapshot is too old.
+  static let checkInterval = DispatchTimeInterval.milliseconds(250)
+  /// How long closing the database waits for the threads to let go of their snapshots.
+  private static let closingTime = DispatchTimeInterval.seconds(1)
+
+  private struct State {
+    var stops: [UInt64: @Sendable (DunlinError) -> Void] = [:]
+    var lastID: UInt64 = 0
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+  private let running = DispatchGroup()
+
+  /// Begins to read a query.
+  ///
+  /// - Throws: `limit` when as many are read as may be; `noMemory` when the system gives no thread; `closed`.
+  func begin<Element>(
+    _ prepared: PreparedStatement, _ arguments: Arguments, on engine: Engine,
+    _ make: @escaping RowReader<Element>.Make
+  ) throws(DunlinError) -> RowReader<Element> {
+    let reader = RowReader<Element>(engine.makeContext())
+    let id = try register { reader.stop($0) }
+    do {
+      try engine.store.runOnThread { [self] in
+        reader.run(prepared, arguments, on: engine, make)
+        leave(id)
+      }
+    } catch {
+      leave(id)
+      throw DunlinError(error)
+    }
+    return reader
+  }
+
+  private func register(_ stop: @escaping @Sendable (DunlinError) -> Void) throws(DunlinError) -> UInt64 {
+    try state.withLock { state throws(DunlinError) in
+      guard !state.isClosed else { throw DunlinError(.closed, "the database is closed") }
+      guard state.stops.count < Self.limit else {
+        throw DunlinError(.limit, "\(Self.limit) results are being read row by row already")
+      }
+      state.lastID += 1
+      state.stops[state.lastID] = stop
+      running.enter()
+      return state.lastID
+    }
+  }
+
+  private func leave(_ id: UInt64) {
+    _ = state.withLock { $0.stops.removeValue(forKey: id) }
+    running.leave()
+  }
+
+  /// Ends all with `closed`, and waits a little for their snapshots to end.
+  func close() {
+    let stops = state.withLock { state in
+      state.isClosed = true
+      return Array(state.stops.values)
+    }
+    for stop in stops { stop(DunlinError(.closed, "the database is closed")) }
+    if !stops.isEmpty { _ = running.wait(timeout: .now() + Self.closingTime) }
+  }
+}

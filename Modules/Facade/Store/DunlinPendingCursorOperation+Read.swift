@@ -1,0 +1,94 @@
+import CRDTCore
+import QueryEngine
+
+extension DunlinPendingCursorOperation {
+  /// Reads the documents as a type of the application's.
+  ///
+  /// - Throws: As `exec()`; `decoding` with the row, counted from 0, and the path that does not fit.
+  public func exec<T: Decodable>(as type: T.Type) throws -> [T] {
+    try core.engine.answer(.select(finding.select()), finding.arguments).decoded(as: type)
+  }
+
+  /// Reads the first document alone.
+  ///
+  /// Without a sort it is any of them.
+  /// - Returns: `nil` when there is none.
+  /// - Throws: As `exec()`.
+  public func first() throws -> DunlinDocument? { try with(finding.first).exec().first }
+
+  /// Reads the first document alone, as a type of the application's.
+  ///
+  /// - Returns: `nil` when there is none.
+  /// - Throws: As `exec(as:)`.
+  public func first<T: Decodable>(as type: T.Type) throws -> T? {
+    try with(finding.first).exec(as: type).first
+  }
+
+  /// Counts the documents, without reading them where an index or the collection knows.
+  ///
+  /// - Returns: As many as `exec()` would read.
+  /// - Throws: As `exec()`.
+  public func count() throws -> Int {
+    let statement = try Statement.select(finding.counting())
+    return try translatingErrors {
+      try finding.count(core.engine.answer(statement, finding.arguments).rows.first)
+    }
+  }
+
+  private func with(_ finding: Finding) -> Self { Self(finding, core) }
+}
+
+extension DunlinWriteTransactionPendingCursorOperation {
+  /// Reads the documents as a type of the application's, with what the transaction has written.
+  ///
+  /// - Throws: The codes of queries; `decoding` with the row, counted from 0, and the path that does not fit.
+  public func exec<T: Decodable>(as type: T.Type) throws -> [T] {
+    try operations.answer(.select(finding.select()), finding).decoded(as: type)
+  }
+
+  /// Reads the first document alone, with what the transaction has written.
+  ///
+  /// - Returns: `nil` when there is none.
+  /// - Throws: The codes of queries.
+  public func first() throws -> DunlinDocument? { try with(finding.first).exec().first }
+
+  /// Reads the first document alone as a type of the application's, with what the transaction has written.
+  ///
+  /// - Returns: `nil` when there is none.
+  /// - Throws: As `exec(as:)`.
+  public func first<T: Decodable>(as type: T.Type) throws -> T? {
+    try with(finding.first).exec(as: type).first
+  }
+
+  /// Counts the documents, with what the transaction has written.
+  ///
+  /// - Returns: As many as `exec()` would read.
+  /// - Throws: The codes of queries.
+  public func count() throws -> Int {
+    let statement = try Statement.select(finding.counting())
+    return try translatingErrors { try finding.count(operations.answer(statement, finding).rows.first) }
+  }
+}
+
+extension DunlinPendingIDSpecificOperation {
+  /// Reads the document as a type of the application's.
+  ///
+  /// - Returns: `nil` when there is none.
+  /// - Throws: As `exec()`; `decoding` with the path that does not fit.
+  public func exec<T: Decodable>(as type: T.Type) throws -> T? { try exec()?.decoded(as: type) }
+}
+
+extension DunlinWriteTransactionPendingIDSpecificOperation {
+  /// Reads the document as a type of the application's, with what the transaction has written.
+  ///
+  /// - Returns: `nil` when there is none.
+  /// - Throws: As `exec()`; `decoding` with the path that does not fit.
+  public func exec<T: Decodable>(as type: T.Type) throws -> T? { try exec()?.decoded(as: type) }
+}
+
+extension Operations {
+  /// Executes a query of the transaction; errors are the public ones.
+  fileprivate func answer(_ statement: Statement, _ query: Finding) throws -> QueryResult {
+    try translatingErrors { try execute(statement, query) }
+  }
+}

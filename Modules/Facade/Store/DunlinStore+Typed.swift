@@ -1,0 +1,70 @@
+import CRDTCore
+import QueryEngine
+
+extension DunlinStore {
+  /// Executes one DQL statement; the rows are what `type` decodes.
+  ///
+  /// No thread waits meanwhile. The rows are decoded off the caller's actor.
+  /// - Parameters:
+  ///   - query: The statement.
+  ///   - arguments: The values of its parameters.
+  ///   - type: What each row is decoded as.
+  /// - Returns: The rows.
+  /// - Throws: As the form that answers with a `DunlinQueryResult`; `decoding` with the row, counted from 0, and the
+  ///   path that does not fit: what the statement wrote is written then.
+  public func execute<T: Decodable & Sendable>(
+    query: String, arguments: [String: Any?] = [:], as type: T.Type
+  ) async throws -> [T] {
+    try await core.engine.answering(query, Value.fields(arguments)).decoding(as: type)
+  }
+
+  /// Executes one DQL statement where nothing can be awaited; the rows are what `type` decodes.
+  ///
+  /// - Throws: As the form that is awaited; `wouldBlock`.
+  public func execute<T: Decodable>(
+    query: String, arguments: [String: Any?] = [:], as type: T.Type
+  ) throws -> [T] {
+    try core.engine.answer(query, Value.fields(arguments)).decoded(as: type)
+  }
+
+  /// Executes one DQL statement with the fields that a value encodes as arguments.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @discardableResult @_disfavoredOverload
+  public func execute(
+    query: String, arguments: some Encodable
+  ) async throws -> DunlinQueryResult {
+    try DunlinQueryResult(await core.engine.answering(query, ValueEncoding.arguments(arguments)))
+  }
+
+  /// Executes one DQL statement with the fields that a value encodes as arguments, where nothing can be awaited.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @discardableResult @_disfavoredOverload
+  public func execute(
+    query: String, arguments: some Encodable
+  ) throws -> DunlinQueryResult {
+    try DunlinQueryResult(core.engine.answer(query, ValueEncoding.arguments(arguments)))
+  }
+
+  /// Executes one DQL statement with the fields that a value encodes as arguments; the rows are what `type` decodes.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func execute<T: Decodable & Sendable>(
+    query: String, arguments: some Encodable, as type: T.Type
+  ) async throws -> [T] {
+    try await core.engine.answering(query, ValueEncoding.arguments(arguments)).decoding(as: type)
+  }
+
+  /// Executes one DQL statement with the fields that a value encodes as arguments, where nothing can be awaited; the rows are
+  /// what `type` decodes.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  public func execute<T: Decodable>(
+    query: String, arguments: some Encodable, as type: T.Type
+  ) throws -> [T] {
+    try core.engine.answer(query, ValueEncoding.arguments(arguments)).decoded(as: type)
+  }
+}

@@ -1,0 +1,52 @@
+import CRDTCore
+import QueryEngine
+
+extension Engine {
+  /// Executes a statement for an application that awaits it; errors are the public ones.
+  func answering(_ query: String, _ arguments: [TextKey: Value]) async throws -> QueryResult {
+    do {
+      return try await execute(query, arguments: arguments)
+    } catch {
+      throw DunlinError.translating(error)
+    }
+  }
+
+  /// Executes a prepared statement for an application that awaits it; errors are the public ones.
+  func answering(_ prepared: PreparedStatement, _ arguments: [TextKey: Value]) async throws -> QueryResult {
+    do {
+      return try await execute(prepared, arguments: arguments)
+    } catch {
+      throw DunlinError.translating(error)
+    }
+  }
+
+  /// Executes a statement for an application that waits; errors are the public ones.
+  func answer(_ query: String, _ arguments: [TextKey: Value]) throws -> QueryResult {
+    try translatingErrors(awaitedForm: "try await execute") { try execute(query, arguments: arguments) }
+  }
+
+  /// Executes a parsed statement for an application that waits; errors are the public ones.
+  func answer(_ statement: Statement, _ arguments: [TextKey: Value]) throws -> QueryResult {
+    try translatingErrors(awaitedForm: "try await execute") { try execute(statement, arguments: arguments) }
+  }
+
+  /// Executes a prepared statement for an application that waits; errors are the public ones.
+  func answer(_ prepared: PreparedStatement, _ arguments: [TextKey: Value]) throws -> QueryResult {
+    try translatingErrors(awaitedForm: "try await execute") { try execute(prepared, arguments: arguments) }
+  }
+}
+
+extension QueryResult {
+  /// The rows as a type of the application's.
+  ///
+  /// - Throws: `decoding` with the row, counted from 0, and the path that does not fit; `io`, `corrupt`.
+  func decoded<T: Decodable>(as type: T.Type) throws -> [T] {
+    try translatingErrors {
+      try rows.enumerated().map { try ValueDecoding.decode(type, from: $1.values(), row: $0) }
+    }
+  }
+
+  /// The rows as a type of the application's, off the caller's actor.
+  @concurrent
+  func decoding<T: Decodable & Sendable>(as type: T.Type) async throws -> [T] { try decoded(as: type) }
+}

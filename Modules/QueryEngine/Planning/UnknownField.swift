@@ -1,0 +1,74 @@
+import CRDTCore
+import DocStore
+import Synchronization
+
+/// A field in the conditions of a query that no document of its collection has or ever had.
+struct UnknownField: Hashable, Sendable {
+  let collection: TextKey
+  let name: TextKey
+  /// A name of the collection that is near to it.
+  let nearest: String?
+
+  fileprivate var message: String {
+    "a query asks for the field '\(name.text.prefix(64))', which no document of '\(collection.text)' has"
+      + (nearest.map { ": did you mean '\($0.prefix(64))'?" } ?? "")
+  }
+}
+
+extension Select {
+  /// The fields in WHERE and ON that the collections' tables of names rule out.
+  ///
+  /// A collection without documents, and names of maps below the root, tell nothing.
+  /// - Complexity: O(*n*) in the nodes of the conditions; in the collection's names for each such field.
+  func unknownFields(_ catalogue: QueryCatalogue) -> [UnknownField] {
+    let sources = [source] + joins.map(\.source)
+    let conditions = (predicate.map { [$0] } ?? []) + joins.map(\.condition)
+    return conditions.flatMap(\.rootFields).compactMap { place, name in
+      guard name != "_id", sources.indices.contains(place),
+        let keys = catalogue[sources[place].collection]?.collection.keys, keys.count > 0, keys.rulesOut(name)
+      else { return nil }
+      return UnknownField(
+        collection: sources[place].$collection, name: name,
+        nearest: NameDistance.nearest(to: name.text, among: keys.names))
+    }
+  }
+}
+
+extension Expression {
+  /// The first keys of the paths that are read, with their source.
+  fileprivate var rootFields: [(source: Int, name: TextKey)] {
+    switch self {
+    case .path(let path): path.first?.key.map { [(0, $0)] } ?? []
+    case .field(let source, let path): path.first?.key.map { [(source, $0)] } ?? []
+    default: children.flatMap(\.rootFields)
+    }
+  }
+}
+
+extension PathComponent {
+  fileprivate var key: TextKey? {
+    switch self {
+    case .key(let key): key
+    case .index: nil
+    }
+  }
+}
+
+/// Logs each unknown field once.
+final class FieldHints: Sendable {
+  /// Fields that are remembered as logged; beyond them there is silence.
+  private static let limit = 1_024
+
+  private let logged = Mutex<Set<UnknownField>>([])
+  private let log: @Sendable (String) -> Void
+
+  init(_ environment: EngineEnvironment) { log = environment.log }
+
+  func note(_ fields: [UnknownField]) {
+    guard !fields.isEmpty else { return }
+    let new = logged.withLock { logged in
+      fields.filter { logged.count < Self.limit && logged.insert($0).inserted }
+    }
+    for field in new { log(field.message) }
+  }
+}

@@ -1,0 +1,163 @@
+import DunlinKit
+import Foundation
+import Testing
+
+/// Results come as types of the application's, and arguments go in as such.
+@Suite struct TypedResultTests {
+  enum Color: String, Codable { case red, blue }
+
+  struct Car: Codable, Equatable {
+    let _id: String
+    var color: Color
+    var mileage: Int
+  }
+
+  struct Wanted: Encodable {
+    var color: Color
+    var least: Int?
+  }
+
+  private let peer: Peer
+  private let cars = [
+    Car(_id: "a", color: .red, mileage: 1), Car(_id: "b", color: .blue, mileage: 2),
+    Car(_id: "c", color: .red, mileage: 3),
+  ]
+  private let red = "SELECT * FROM cars WHERE color = :color ORDER BY _id"
+
+  init() throws {
+    peer = try Peer()
+    for car in cars { try peer.store["cars"].upsert(car) }
+  }
+
+  private var reds: [Car] { cars.filter { $0.color == .red } }
+
+  @Test func `a statement answers with a type, awaited and not`() async throws {
+    #expect(try await peer.store.execute(query: red, arguments: ["color": Color.red], as: Car.self) == reds)
+    #expect(try await peer.store.execute(query: red, arguments: Wanted(color: .red), as: Car.self) == reds)
+    #expect(try await peer.store.execute(query: red, arguments: Wanted(color: .red)).items.count == 2)
+    let result = try await peer.store.execute(query: red, arguments: ["color": "red"])
+    #expect(try result.decoded(as: Car.self) == reds)
+    let statement = try peer.store.prepare(red)
+    #expect(try await statement.execute(arguments: ["color": Color.red], as: Car.self) == reds)
+    #expect(try await statement.execute(arguments: Wanted(color: .red), as: Car.self) == reds)
+    try blocking(statement)
+  }
+
+  private func blocking(_ statement: DunlinPreparedStatement) throws {
+    #expect(try peer.store.execute(query: red, arguments: ["color": Color.red], as: Car.self) == reds)
+    #expect(try peer.store.execute(query: red, arguments: Wanted(color: .red), as: Car.self) == reds)
+    #expect(try peer.store.execute(query: red, arguments: Wanted(color: .red)).items.count == 2)
+    #expect(try statement.execute(arguments: ["color": "red"], as: Car.self) == reds)
+    #expect(try statement.execute(arguments: Wanted(color: .red), as: Car.self) == reds)
+    #expect(try statement.execute(arguments: Wanted(color: .red)).items.count == 2)
+  }
+
+  @Test func `a transaction's statements answer with a type, of what it wrote`() async throws {
+    let new = Car(_id: "d", color: .red, mileage: 4)
+    try await peer.store.transaction { [red, reds] tx in
+      struct Insert: Encodable { var car: Car }
+      try await tx.execute(query: "INSERT INTO cars DOCUMENTS (:car)", arguments: Insert(car: new))
+      #expect(try await tx.execute(query: red, arguments: ["color": Color.red], as: Car.self) == reds + [new])
+      let statement = try peer.store.prepare(red)
+      let found = try await tx.execute(statement, arguments: Wanted(color: .red), as: Car.self)
+      #expect(found == reds + [new])
+    }
+    let (count, first, found, one) = try await peer.store.write { tx in
+      let found = tx["cars"].find("color == $args.color", args: Wanted(color: .red))
+      return (
+        try found.count(), try found.sort("mileage", direction: .descending).first(as: Car.self),
+        try found.sort("_id").exec(as: Car.self), try tx["cars"].findByID("d").exec(as: Car.self)
+      )
+    }
+    #expect(count == 3 && first == new && found == reds + [new] && one == new)
+  }
+
+  @Test func `found documents are read as a type, the first of them, or counted`() throws {
+    let found = peer.store["cars"].find("color == $args.color", args: Wanted(color: .red)).sort("_id")
+    #expect(try found.exec(as: Car.self) == reds)
+    #expect(try found.first()?.id == "a")
+    #expect(try found.first(as: Car.self) == cars[0])
+    #expect(try found.count() == 2)
+    let all = peer.store["cars"].findAll().sort("_id")
+    #expect(try all.offset(1).first(as: Car.self) == cars[1])
+    #expect(try all.limit(0).first() == nil && all.offset(3).first() == nil)
+    #expect(try peer.store["cars"].findByID("b").exec(as: Car.self) == cars[1])
+    #expect(try peer.store["cars"].findByID("z").exec(as: Car.self) == nil)
+    #expect(try peer.store["none"].findAll().first() == nil)
+  }
+
+  @Test(arguments: [(nil, 0), (2, 0), (2, 2), (0, 0), (nil, 4), (5, 1)] as [(Int?, Int)])
+  func `a count is that of the documents read`(limit: Int?, offset: Int) throws {
+    var found = peer.store["cars"].findAll().sort("mileage").offset(offset)
+    if let limit { found = found.limit(limit) }
+    #expect(try found.count() == found.exec().count)
+    let (counted, read) = try peer.store.write { tx in
+      var found = tx["cars"].findAll().offset(offset)
+      if let limit { found = found.limit(limit) }
+      return (try found.count(), try found.exec().count)
+    }
+    #expect(counted == read)
+  }
+
+  @Test func `a count of no collection is none, and a wrong bound or query is told`() throws {
+    #expect(try peer.store["none"].findAll().count() == 0)
+    for wrong in [peer.store["cars"].find("color =="), peer.store["cars"].findAll().limit(-1)] {
+      #expect(throws: DunlinError.self) { try wrong.count() }
+      #expect(throws: DunlinError.self) { try wrong.exec() }
+    }
+  }
+
+  @Test func `a row that does not fit is named by its place`() async throws {
+    try await peer.store["cars"].upsert(["_id": "b", "mileage": "much"])
+    let error = try await #require(throws: DunlinError.self) {
+      try await peer.store.execute(query: "SELECT * FROM cars ORDER BY _id", as: Car.self)
+    }
+    #expect(error.code == .decoding)
+    #expect(error.context["row"] == "1" && error.context["path"] == "mileage")
+  }
+
+  @Test func `arguments are a map of names`() async throws {
+    let error = try await #require(throws: DunlinError.self) {
+      try await peer.store.execute(query: red, arguments: 7)
+    }
+    #expect(error.code == .unsupportedValue)
+  }
+
+  @Test func `changes come as a type, with what changed`() async throws {
+    var changes = try peer.store.changes(of: red, arguments: Wanted(color: .red), as: Car.self)
+      .makeAsyncIterator()
+    let first = try await changes.next()
+    #expect(first?.isInitial == true && first?.items == reds && first?.insertions == [0, 1])
+    try await peer.store["cars"].upsert(["_id": "c", "mileage": 30])
+    let second = try await changes.next()
+    #expect(second?.oldItems == reds && second?.items.map(\.mileage) == [1, 30] && second?.updates == [1])
+    try await peer.store["cars"].findByID("a").remove()
+    let third = try await changes.next()
+    #expect(third?.items.map(\._id) == ["c"] && third?.deletions == [0])
+    try await peer.store["cars"].upsert(["_id": "b", "color": Color.red])
+    #expect(try await changes.next()?.items.map(\._id) == ["b", "c"])
+  }
+
+  @Test func `a change that does not fit ends the loop with its reason`() async throws {
+    var changes = try peer.store.changes(of: red, arguments: ["color": Color.red], as: Car.self)
+      .makeAsyncIterator()
+    _ = try await changes.next()
+    try await peer.store["cars"].upsert(["_id": "c", "mileage": "much"])
+    let error = await #expect(throws: DunlinError.self) { try await changes.next() }
+    #expect(error?.code == .decoding && error?.context["path"] == "mileage")
+    #expect(try await changes.next() == nil)
+  }
+
+  @Test func `observers and subscriptions take a value's fields as arguments`() async throws {
+    let events = Events<Int>()
+    let observer = try peer.store.registerObserver(query: red, arguments: Wanted(color: .red)) {
+      events.send($0.items.count)
+    }
+    #expect(await events.next(1) == [2])
+    observer.cancel()
+    let subscription = try peer.dunlin.sync.registerSubscription(
+      query: "SELECT * FROM cars WHERE color = :color", arguments: Wanted(color: .red))
+    #expect(peer.dunlin.sync.subscriptions.count == 1)
+    subscription.cancel()
+  }
+}
