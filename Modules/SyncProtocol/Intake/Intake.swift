@@ -235,12 +235,9 @@ final class Intake {
   private var isAllCompared: Bool { phase == .done && due == .nothing && tasks.isEmpty }
 
   func sendInterest(isContinued: Bool = false) {
-    let blobs = interest.queries.map { query in
-      var out = ByteWriter()
-      query.encode(to: &out)
-      return out.bytes
-    }
-    for frame in InterestFrame.frames(generation: generation, blobs, isContinued: isContinued) {
+    for frame in InterestFrame.frames(
+      generation: generation, interest.encodings, isContinued: isContinued)
+    {
       context.send(frame)
     }
   }

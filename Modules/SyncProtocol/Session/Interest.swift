@@ -4,8 +4,8 @@ import QueryEngine
 
 /// What a peer subscribes to: the union of its queries, collection by collection.
 struct Interest {
-  /// The queries it was made of; none where these are too long for a ``InterestBuilder`` to keep.
-  fileprivate(set) var queries: [SubscriptionQuery] = []
+  /// The queries it was made of, as they travel: taken apart they take far more memory than what is made of them.
+  fileprivate(set) var encodings: [[UInt8]] = []
   /// Names it: the same for the same queries in any order, at every peer.
   fileprivate(set) var hash: UInt64
   fileprivate var collections: [TextKey: CollectionInterest] = [:]
@@ -84,20 +84,12 @@ struct InterestBuilder {
   private static let stepsPerVisit = 128
 
   private var interest = Interest(hash: 0)
-  /// Each query's encoding, and its hash.
-  private var encodings: [(bytes: [UInt8], lanes: HashLanes)] = []
+  /// The hashes of the encodings.
+  private var lanes: [HashLanes] = []
   private var steps: [TextKey: Int] = [:]
-  /// Bytes of all encodings.
-  private var byteCount = 0
-  private let keptBytes: Int
-
-  /// Begins without queries.
-  ///
-  /// - Parameter bytes: Queries with more bytes on the wire are not kept, as what is made of them takes far less memory.
-  init(keepingAtMost bytes: Int = .max) { keptBytes = bytes }
 
   /// About what the interest takes in memory as far as it is made.
-  var memoryBytes: Int { interest.memoryBytes + byteCount }
+  var memoryBytes: Int { interest.memoryBytes }
 
   /// - Returns: How many steps an evaluation of its conditions takes.
   /// - Complexity: O(*n* log *n*) in the query's bytes.
@@ -105,16 +97,11 @@ struct InterestBuilder {
   mutating func insert(_ query: SubscriptionQuery) -> Int {
     var out = ByteWriter()
     query.encode(to: &out)
-    encodings.append((out.bytes, HashLanes(out.bytes.span.bytes)))
-    byteCount += out.count
-    if byteCount > keptBytes {
-      interest.memoryBytes -= interest.queries.reduce(0) { $0 + $1.memoryBytes }
-      interest.queries = []
-    } else {
-      interest.queries.append(query)
-      interest.memoryBytes += query.memoryBytes
-    }
-    guard interest.known[query.collection, default: []].insert(query.compiled.bytes).inserted else { return 0 }
+    interest.encodings.append(out.bytes)
+    lanes.append(HashLanes(out.bytes.span.bytes))
+    interest.memoryBytes += out.count + 64
+    let isNew = interest.known[query.collection, default: []].insert(query.compiled.bytes).inserted
+    guard isNew else { return 0 }
     let steps = query.compiled.evaluationSteps
     interest.collections[query.collection, default: CollectionInterest()].predicates.insert(query.compiled)
     self.steps[query.collection, default: 0] += steps
@@ -127,14 +114,14 @@ struct InterestBuilder {
   /// - Complexity: O(*n* log *n*) in the queries.
   func finish() -> Interest {
     var interest = interest
-    var lanes = HashLanes("interest", seed: 1)
+    var whole = HashLanes("interest", seed: 1)
     var previous: [UInt8]?
-    for (bytes, own) in encodings.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) })
-    where bytes != previous {
-      lanes = lanes.combined(with: own)
+    let sorted = zip(interest.encodings, lanes).sorted { $0.0.lexicographicallyPrecedes($1.0) }
+    for (bytes, own) in sorted where bytes != previous {
+      whole = whole.combined(with: own)
       previous = bytes
     }
-    interest.hash = lanes.first
+    interest.hash = whole.first
     interest.visitCost = 1 + (steps.values.max() ?? 0) / Self.stepsPerVisit
     return interest
   }

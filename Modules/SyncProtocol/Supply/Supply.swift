@@ -142,7 +142,7 @@ final class Supply {
   }
 
   /// Takes up an interest of an earlier session, under which the peer goes on.
-  func take(_ known: [SubscriptionQuery], for resume: ResumeFrame) {
+  func take(_ known: [[UInt8]], for resume: ResumeFrame) {
     draft = InterestDraft(known, for: resume)
   }
 
