@@ -148,6 +148,22 @@ import Testing
     #expect(try await changes.next() == nil)
   }
 
+  @Test func `what stands at a path, and the documents of a live query, are decoded too`() async throws {
+    let document = try #require(try peer.store["cars"].findByID("b").exec())
+    #expect(try document["color"].decoded(as: Color.self) == .blue)
+    #expect(try document["owner"].decoded(as: Color.self) == nil)
+    let error = #expect(throws: DunlinError.self) { try document["mileage"].decoded(as: Color.self) }
+    #expect(error?.code == .decoding)
+    let events = Events<[Car]?>()
+    let live = peer.store["cars"].findAll().sort("_id").observeLocal { docs, _ in
+      events.send(try? docs.decoded(as: Car.self))
+    }
+    #expect(await events.next(1) == [cars])
+    try await peer.store["cars"].upsert(["_id": "a", "color": "green"])
+    #expect(await events.next(1) == [nil])
+    live.stop()
+  }
+
   @Test func `observers and subscriptions take a value's fields as arguments`() async throws {
     let events = Events<Int>()
     let observer = try peer.store.registerObserver(query: red, arguments: Wanted(color: .red)) {

@@ -33,6 +33,20 @@ public struct DunlinDocument: Sendable, Identifiable {
   public func jsonString() -> String { JSON.text(of: .map(fields)) }
 }
 
+extension Sequence<DunlinDocument> {
+  /// The documents as a type of the application's.
+  ///
+  /// - Throws: `decoding` with the row, counted from 0, and the path that does not fit.
+  public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> [T] {
+    var decoded: [T] = []
+    decoded.reserveCapacity(underestimatedCount)
+    for document in self {
+      decoded.append(try ValueDecoding.decode(type, from: document.fields, row: decoded.count))
+    }
+    return decoded
+  }
+}
+
 extension DunlinDocument: Hashable {
   public static func == (a: DunlinDocument, b: DunlinDocument) -> Bool {
     a.id == b.id && a.fields == b.fields

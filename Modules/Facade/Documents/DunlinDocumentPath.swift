@@ -29,6 +29,15 @@ public struct DunlinDocumentPath: Sendable {
   /// Whether anything stands here; null is something.
   public var exists: Bool { stored != nil }
 
+  /// What stands here as a type of the application's.
+  ///
+  /// - Returns: `nil` where nothing stands.
+  /// - Throws: `decoding` with the path, from here, that does not fit.
+  public func decoded<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T? {
+    guard let stored else { return nil }
+    return try ValueDecoding.decode(type, from: stored)
+  }
+
   public var string: String? { if case .string(let value)? = stored { value } else { nil } }
   public var stringValue: String { string ?? "" }
 
