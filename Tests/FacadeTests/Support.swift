@@ -20,6 +20,8 @@ struct Peer {
     var configuration = DunlinConfiguration(
       peerKind: kind, peerName: name, logger: log.logger, failureHandler: { log.failed($0) },
       answersRemoteQueries: answersRemoteQueries)
+    // Long enough for a machine that has much else to do.
+    configuration.transactionDeadline = .seconds(600)
     configuration.snapshotDeadline = snapshotDeadline
     dunlin = try Dunlin(
       path: directory.file("db"), identity: .unsafeDevelopment(appID: appID), configuration: configuration)

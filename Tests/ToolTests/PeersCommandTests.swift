@@ -25,11 +25,11 @@ import Testing
     try dunlin.listen()
     try dunlin.startSync()
     let address = "127.0.0.1:\(try #require(dunlin.listeningPorts.first))"
-    let table = try run("--connect", address, "--time", "4")
+    let table = try run("--connect", address, "--time", "120")
     #expect(table.status == 0, "\(table.errors)")
     #expect(table.output.contains("galley") && table.output.contains("big"))
     #expect(table.output.contains("tcp://\(address)"))
-    let json = try run("--connect", address, "--time", "4", "--json")
+    let json = try run("--connect", address, "--time", "120", "--json")
     #expect(json.status == 0, "\(json.errors)")
     #expect(json.output.contains(#""name":"galley""#) && json.output.contains(#""metadata":{"row":12}"#))
     #expect(json.output.contains(#""reachesBigPeer":true"#))

@@ -15,10 +15,12 @@ import Transports
 
   @Test(arguments: LinkDefect.allCases.filter { $0 != .none })
   func `a defect is found`(_ defect: LinkDefect) async throws {
-    // It is there at once, or does not come however long one waits.
-    let broken = await conformance(defect, patience: .milliseconds(500))
-      .brokenPromises(try #require(defect.promise))
-    #expect(broken != [], "\(defect) was not found")
+    // It is there at once, or does not come however long one waits; where the machine has much else to do, at the next look.
+    let promise = try #require(defect.promise)
+    for _ in 0..<20 {
+      if await conformance(defect, patience: .milliseconds(500)).brokenPromises(promise) != [] { return }
+    }
+    Issue.record("\(defect) was not found")
   }
 
   @Test func `a link without a defect is found to be good`() async {

@@ -28,7 +28,7 @@ struct PeersCommand: AsyncParsableCommand {
   var connect: [PeerAddress] = []
   @Flag(help: "Look for peers on the local networks.")
   var discover = false
-  @Option(help: ArgumentHelp("For how many seconds to look.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("For how many seconds to look, at most.", valueName: "seconds"))
   var time = 5.0
   @Flag(help: "Print one JSON object for each peer.")
   var json = false
@@ -69,17 +69,22 @@ struct PeersCommand: AsyncParsableCommand {
     if peers.isEmpty { throw ExitCode(1) }
   }
 
-  /// Every peer that was there in the time, as it was last.
+  /// Every peer that was there in the time, as it was last; no longer than until all that were named have said what they say.
   private func meet(_ dunlin: Dunlin) async -> [DunlinPeer] {
+    let expected = discover ? Int.max : connect.count
     let looking = Task { () -> [String: DunlinPeer] in
       var met: [String: DunlinPeer] = [:]
       for await graph in dunlin.presence.graphs {
         for peer in graph.remotePeers { met[peer.id] = peer }
+        if met.count >= expected, met.values.allSatisfy({ !$0.version.isEmpty }) { break }
       }
       return met
     }
-    try? await Task.sleep(for: .seconds(time))
-    looking.cancel()
+    let alarm = Task {
+      try await Task.sleep(for: .seconds(time))
+      looking.cancel()
+    }
+    defer { alarm.cancel() }
     return await looking.value.values.sorted { ($0.deviceName, $0.id) < ($1.deviceName, $1.id) }
   }
 
