@@ -98,7 +98,7 @@ private final class Link {
       case .send(let bytes): sent += bytes
       case .wake(let delay): if delay == .zero { isAwake = true }
       case .close(let error): throw error
-      case .event, .nudge, .admission: break
+      case .event, .nudge, .admission, .presence: break
       case .apply(let batch):
         // No documents come, but how far the other one was followed is kept.
         let outcome = try store.write(origin: .session(1)) { try batch.apply(in: $0) }.0
