@@ -135,7 +135,7 @@ private final class Peer {
       case .wake(let delay) where delay == .zero && ticks > 0:
         ticks -= 1
         take(session.tick(now: .seconds(1)))
-      case .wake, .close, .event, .pack, .nudge, .query, .admission: continue
+      case .wake, .close, .event, .pack, .nudge, .query, .admission, .presence: continue
       }
     }
   }
