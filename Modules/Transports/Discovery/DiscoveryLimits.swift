@@ -14,8 +14,6 @@ package enum DiscoveryLimits {
   static let answersPerSecond = 10.0
   /// Questions of one packet that are looked at.
   static let questions = 32
-  /// Labels of a name; a packet with a longer one is dropped.
-  static let labels = 16
   /// Sources that are told apart; all others count as one.
   static let sources = 256
   /// Answers that wait for their moment on one interface; beyond that askers get none.

@@ -4,6 +4,8 @@
 struct DNSName: Hashable, Sendable, CustomStringConvertible {
   /// Bytes of a label, at most.
   static let labelBytes = 63
+  /// Labels of a name that is read; a packet with a longer one is dropped.
+  static let labelLimit = 16
   /// Bytes of a name with the lengths of its labels and its end, at most.
   static let nameBytes = 255
 

@@ -36,7 +36,7 @@ struct DNSReader {
       case 1...DNSName.labelBytes:
         total += length + 1
         guard place + 1 + length <= bytes.count, total <= DNSName.nameBytes,
-          labels.count < DiscoveryLimits.labels
+          labels.count < DNSName.labelLimit
         else { return nil }
         labels.append(Array(bytes[place + 1..<place + 1 + length]))
         place += 1 + length
