@@ -1,5 +1,6 @@
 import DunlinKit
 import Synchronization
+import TestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct PresenceTests {
@@ -79,6 +80,18 @@ import Testing
     #expect(phone.dunlin.presence.connectionRequestHandler != nil)
     phone.dunlin.presence.connectionRequestHandler = nil
     #expect(phone.dunlin.presence.connectionRequestHandler == nil)
+  }
+
+  @Test func `a closed database is kept by no handler of its own`() throws {
+    let directory = try TemporaryDirectory()
+    weak var closed: Dunlin?
+    do {
+      let dunlin = try Dunlin(path: directory.file("db"), identity: .unsafeDevelopment(appID: "tests"))
+      dunlin.presence.connectionRequestHandler = { _ in dunlin.isSyncActive ? .allow : .deny }
+      try dunlin.close()
+      closed = dunlin
+    }
+    #expect(closed == nil)
   }
 
   @Test func `graphs end with the database`() async throws {

@@ -176,6 +176,17 @@ import Transports
     await peer.end()
   }
 
+  @Test func `a closed network tells of its end and does not start again`() async throws {
+    let peer = try peer("peer")
+    try peer.network.start()
+    let events = peer.network.events()
+    peer.network.close()
+    for await _ in events {}
+    for await _ in peer.network.events() {}
+    #expect(throws: LinkError.self) { try peer.network.start() }
+    await peer.end()
+  }
+
   // MARK: - Requests
 
   @Test(arguments: [PeerConnection.Direction.incoming, .outgoing])

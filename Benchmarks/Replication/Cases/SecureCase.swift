@@ -100,7 +100,7 @@
         let before = try hub.ask(.state(collection: "things")).figure("heldBytes")
         let peers = connections * 2
         try crowd.ask(.join(peers: peers, collection: "things", port: port, count: 1))
-        // After ten seconds sessions ping, and let go of what sending takes.
+        // After ten seconds sessions ping, and free their compressors.
         Thread.sleep(forTimeInterval: 12)
         let after = try hub.ask(.state(collection: "things")).figure("heldBytes")
         report.add("connection at rest, \(name)", max(0, after - before) / Double(peers), .bytes)

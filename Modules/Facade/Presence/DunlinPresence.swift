@@ -29,7 +29,7 @@ public struct DunlinPresence: Sendable {
   /// Calls `handler` with the peers that are there, now and after each change.
   ///
   /// Calls come one after another, on no certain thread; whoever is slow gets the newest graph.
-  /// - Returns: The observer; the handler is called until it is cancelled or let go of.
+  /// - Returns: The observer; the handler is called until it is cancelled or released.
   public func observe(
     _ handler: @escaping @Sendable (DunlinPresenceGraph) -> Void
   ) -> DunlinPresenceObserver {

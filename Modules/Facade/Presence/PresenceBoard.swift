@@ -95,6 +95,8 @@ final class PresenceBoard: Sendable {
     let (listeners, task) = state.withLock { state in
       state.isClosed = true
       state.observation = nil
+      // It may keep the database.
+      state.requestHandler = nil
       let ends = (Array(state.listeners.values), state.task)
       state.listeners = [:]
       state.task = nil

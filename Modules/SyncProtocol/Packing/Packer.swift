@@ -10,7 +10,7 @@ final class Packer {
   static let restedBytes = 4 << 10
   var policy: PackingPolicy
   private var stream: Deflater?
-  /// What the compressor of the stream knew when it was let go of.
+  /// The end of the stream's window when its compressor was freed.
   private var window: [UInt8] = []
   private var bench = PackBench()
   private lazy var dense = DenseCoder()
@@ -28,7 +28,7 @@ final class Packer {
     policy = PackingPolicy(level: level, isLocal: isLocal, patience: patience)
   }
 
-  /// Lets go of the compressors, which take a quarter of a mebibyte each: a session may be at rest for hours.
+  /// Frees the compressors, which take a quarter of a mebibyte each: a session may send nothing for hours.
   func rest() throws(SyncError) {
     bench = PackBench()
     guard let stream else { return }

@@ -54,7 +54,7 @@ final class Outgoing {
   private(set) var taken = Progress()
   var gone = Progress()
   var turns = LinkTurns()
-  /// When something went out last, until what that took is let go of.
+  /// When something was sent last; `nil` once the buffers and compressors for sending are freed.
   var lastPacked: Duration?
   /// What the receiver has of large groups whose links broke.
   var peerStages = PeerStages()
@@ -92,10 +92,12 @@ final class Outgoing {
   /// Whether the receiver has applied all that there was to send.
   var isConfirmed: Bool { isIdle && window.acknowledged.groups == window.sent.groups }
 
-  /// After so long without anything to send what sending takes is let go of.
+  /// After so long without anything to send, the buffers and compressors for sending are freed.
   static let restAfter = Duration.seconds(8)
 
-  /// Lets go of what sending takes where nothing has gone out for long; a session is called now and then for its pings.
+  /// Frees the buffers and compressors for sending when nothing was sent for long.
+  ///
+  /// The session calls it whenever it looks at the time, which it does at least for each ping.
   func rest(_ now: Duration) throws(SyncError) {
     guard let lastPacked, now - lastPacked >= Self.restAfter, isIdle else { return }
     self.lastPacked = nil

@@ -51,9 +51,8 @@ struct NetworkState {
   /// Whether nothing will ever run again.
   var isClosed = false
   var listening: [ListeningAddress] = []
-  var connecting: [PeerAddress] = []
-  /// Who has asked for each of those.
-  var owners: [PeerAddress: Set<AddressOwner>] = [:]
+  /// The addresses that are kept connected, and who has asked for each.
+  var connecting: [PeerAddress: Set<AddressOwner>] = [:]
   var subscriptions: [SubscriptionQuery] = []
   var listeners: [(address: ListeningAddress, listener: TCPListener)] = []
   var sessions: [UInt64: Session] = [:]

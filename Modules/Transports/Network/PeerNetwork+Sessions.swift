@@ -40,7 +40,7 @@ extension PeerNetwork {
     _ served: ServedSession
   ) -> SessionDriver? {
     state.withLockedValue { state in
-      guard state.isRunning, address.map(state.connecting.contains) ?? true else { return nil }
+      guard state.isRunning, address.map({ state.connecting[$0] != nil }) ?? true else { return nil }
       let origin = (link as? TCPLink)?.origin ?? ConnectionOrigin(named: link.endpoint.address)
       guard let link = secured(link, direction, state) else { return nil }
       let id = state.newID()
@@ -107,7 +107,8 @@ extension PeerNetwork {
     let connection = session.current
     let name = session.saidPeer?.name ?? "a peer that said no hello"
     write(
-      end.isUsual(afterHello: connection.peer != nil) ? .info : .warning, .disconnected, connection,
+      end.isUsual(afterHello: connection.peer != nil, isProven: session.provenPeer != nil) ? .info : .warning,
+      .disconnected, connection,
       "Disconnected from \(name) over \(connection.endpoint): \(end)")
     noteDeparture(connection)
     announce(.disconnected(connection, end))
@@ -123,9 +124,11 @@ extension PeerNetwork {
 extension SessionEnd {
   /// Whether this is how sessions end every day, as against a fault that somebody should look at.
   ///
-  /// A certificate that ends while a session runs is renewed every day; one that has ended before is a fault.
-  fileprivate func isUsual(afterHello: Bool) -> Bool {
+  /// A certificate that ends while a session runs is renewed every day; one that has ended before is a fault. A second link of a
+  /// peer that has proved who it is comes of two peers that find each other in several ways.
+  fileprivate func isUsual(afterHello: Bool, isProven: Bool) -> Bool {
     switch self {
+    case .session(let error) where isProven && error.code == .siteClash: true
     case .session(let error): [.closed, .peerClosed, .denied].contains(error.code)
     case .link(let error):
       [.closed, .cancelled, .disconnected].contains(error.code) || afterHello && error.code == .expired

@@ -65,8 +65,9 @@ public final class PeerNetwork: Sendable {
   ///   nothing runs.
   public func start() throws(LinkError) {
     try TCP.checkDescriptors("Cannot begin to sync")
+    guard !state.withLockedValue({ $0.isClosed }) else { throw LinkError(.closed, "The network was closed") }
     let addresses: [ListeningAddress]? = state.withLockedValue { state in
-      guard !state.isRunning else { return nil }
+      guard !state.isRunning, !state.isClosed else { return nil }
       state.isRunning = true
       return state.listening
     }
@@ -80,7 +81,7 @@ public final class PeerNetwork: Sendable {
     }
     followSite()
     tellPresence()
-    for address in state.withLockedValue({ $0.connecting }) { dial(address) }
+    for address in state.withLockedValue({ $0.connecting.keys }) { dial(address) }
     dialCandidates()
     noteReach()
   }
@@ -91,7 +92,7 @@ public final class PeerNetwork: Sendable {
     while let task = state.withLockedValue({ $0.tasks.first?.value }) { await task.value }
   }
 
-  /// Stops for good: whoever hears of events hears the end.
+  /// Stops for good: the streams of events end, and no later `start` has an effect.
   public func close() {
     requestStop()
     let observers = state.withLockedValue { state in
@@ -123,106 +124,7 @@ public final class PeerNetwork: Sendable {
     for driver in drivers { driver.close() }
   }
 
-  // MARK: - Addresses
-
-  /// Listens on one more address: at once when the network runs, else from `start` on.
-  ///
-  /// - Parameters:
-  ///   - host: The name or address: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
-  ///   - port: The port, 0 for any free one.
-  ///   - carrier: What links are carried by there.
-  /// - Returns: The port in use; `nil` before `start`.
-  /// - Throws: `portInUse`, `permissionDenied`, `unreachable` or `system`, naming host and port.
-  @discardableResult
-  public func listen(
-    host: String = "127.0.0.1", port: Int = 0, over carrier: TCPListener.Carrier = .tcp
-  ) throws(LinkError) -> Int? {
-    try listen(on: ListeningAddress(host: host, port: port, carrier: carrier))
-  }
-
-  /// The same, with the parts in one.
-  @discardableResult
-  package func listen(on address: ListeningAddress) throws(LinkError) -> Int? {
-    let runs = state.withLockedValue { state in
-      if !state.isRunning { state.listening.append(address) }
-      return state.isRunning
-    }
-    guard runs else { return nil }
-    let port = try open(address)
-    state.withLockedValue { $0.listening.append(address) }
-    return port
-  }
-
-  /// Listens on an address no more; sessions that came over it stay.
-  package func stopListening(on address: ListeningAddress) {
-    let closed = state.withLockedValue { state in
-      state.listening.removeAll { $0 == address }
-      let closed = state.listeners.filter { $0.address == address }
-      state.listeners.removeAll { $0.address == address }
-      // Neighbours are told of another one.
-      if let port = state.discovery?.listener?.port, closed.contains(where: { $0.listener.port == port }) {
-        state.discovery?.listener = nil
-      }
-      return closed
-    }
-    for (_, listener) in closed { listener.closeBlocking() }
-  }
-
-  /// Where the network listens now, with the ports that were found.
-  public var listeningPorts: [Int] { state.withLockedValue { $0.listeners.map(\.listener.port).sorted() } }
-
-  /// Connects to an address, and again whenever the connection is lost; from `start` on when that is later.
-  public func connect(host: String, port: Int) { connect(.tcp(host: host, port: port)) }
-
-  /// Connects to a WebSocket server, as to a TCP address.
-  public func connect(to address: WebSocketAddress) { connect(.webSocket(address)) }
-
-  /// The bound of the delays between attempts to connect, from the next attempt on.
-  public var longestDelay: Duration {
-    get { state.withLockedValue { $0.longestDelay } }
-    set { state.withLockedValue { $0.longestDelay = newValue } }
-  }
-
-  /// The same, whatever carries it.
-  public func connect(to address: PeerAddress) { connect(address) }
-
-  package func connect(_ address: PeerAddress, for owner: AddressOwner = .application) {
-    let dials = state.withLockedValue { state in
-      state.owners[address, default: []].insert(owner)
-      guard !state.connecting.contains(address) else { return false }
-      state.connecting.append(address)
-      return state.isRunning
-    }
-    if dials {
-      dial(address)
-      noteReach()
-    }
-  }
-
-  /// Forgets an address to connect to and ends the connection to it.
-  public func disconnect(host: String, port: Int) { disconnect(.tcp(host: host, port: port)) }
-
-  /// Forgets a WebSocket server and ends the connection to it.
-  public func disconnect(from address: WebSocketAddress) { disconnect(.webSocket(address)) }
-
-  /// The same, whatever carries it.
-  public func disconnect(from address: PeerAddress) { disconnect(address) }
-
-  package func disconnect(_ address: PeerAddress, for owner: AddressOwner = .application) {
-    let (task, drivers) = state.withLockedValue { state in
-      state.owners[address]?.remove(owner)
-      guard state.owners[address]?.isEmpty ?? true else {
-        return (nil as Task<Void, Never>?, [SessionDriver]())
-      }
-      state.owners[address] = nil
-      state.connecting.removeAll { $0 == address }
-      let task = state.dialers.removeValue(forKey: address).flatMap { state.tasks[$0] }
-      return (task, state.sessions.values.filter { $0.dialed == address }.map(\.driver))
-    }
-    for driver in drivers { driver.close() }
-    task?.cancel()
-    noteReach()
-  }
+  // MARK: - What sessions share
 
   /// Runs a session on a link that was made elsewhere, until it ends or the network stops.
   ///
@@ -231,8 +133,6 @@ public final class PeerNetwork: Sendable {
   public func adopt(_ link: any Link, direction: PeerConnection.Direction) -> Bool {
     serve(link, direction) != nil
   }
-
-  // MARK: - What sessions share
 
   /// Replaces what is pulled from every peer.
   ///

@@ -1,0 +1,104 @@
+import NIOConcurrencyHelpers
+
+/// Where the network listens, and where it connects to.
+extension PeerNetwork {
+  // MARK: - Listening
+
+  /// Listens on one more address: at once when the network runs, else from `start` on.
+  ///
+  /// - Parameters:
+  ///   - host: The name or address: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
+  ///   - port: The port, 0 for any free one.
+  ///   - carrier: What links are carried by there.
+  /// - Returns: The port in use; `nil` before `start`.
+  /// - Throws: `portInUse`, `permissionDenied`, `unreachable` or `system`, naming host and port.
+  @discardableResult
+  public func listen(
+    host: String = "127.0.0.1", port: Int = 0, over carrier: TCPListener.Carrier = .tcp
+  ) throws(LinkError) -> Int? {
+    try listen(on: ListeningAddress(host: host, port: port, carrier: carrier))
+  }
+
+  /// Listens on one more address, as `listen(host:port:over:)`.
+  @discardableResult
+  package func listen(on address: ListeningAddress) throws(LinkError) -> Int? {
+    let runs = state.withLockedValue { state in
+      if !state.isRunning { state.listening.append(address) }
+      return state.isRunning
+    }
+    guard runs else { return nil }
+    let port = try open(address)
+    state.withLockedValue { $0.listening.append(address) }
+    return port
+  }
+
+  /// Listens on an address no more; sessions that came over it stay.
+  package func stopListening(on address: ListeningAddress) {
+    let closed = state.withLockedValue { state in
+      state.listening.removeAll { $0 == address }
+      let closed = state.listeners.filter { $0.address == address }
+      state.listeners.removeAll { $0.address == address }
+      // Neighbours are told of another one.
+      if let port = state.discovery?.listener?.port, closed.contains(where: { $0.listener.port == port }) {
+        state.discovery?.listener = nil
+      }
+      return closed
+    }
+    for (_, listener) in closed { listener.closeBlocking() }
+  }
+
+  /// Where the network listens now, with the ports that were found.
+  public var listeningPorts: [Int] { state.withLockedValue { $0.listeners.map(\.listener.port).sorted() } }
+
+  // MARK: - Connecting
+
+  /// Connects to an address, and again whenever the connection is lost; from `start` on when that is later.
+  public func connect(to address: PeerAddress) { connect(address, for: .application) }
+
+  /// Connects to a TCP port, as to any address.
+  public func connect(host: String, port: Int) { connect(to: .tcp(host: host, port: port)) }
+
+  /// Connects to a WebSocket server, as to any address.
+  public func connect(to address: WebSocketAddress) { connect(to: .webSocket(address)) }
+
+  /// Forgets an address to connect to and ends the connection to it.
+  public func disconnect(from address: PeerAddress) { disconnect(address, for: .application) }
+
+  /// Forgets a TCP port and ends the connection to it.
+  public func disconnect(host: String, port: Int) { disconnect(from: .tcp(host: host, port: port)) }
+
+  /// Forgets a WebSocket server and ends the connection to it.
+  public func disconnect(from address: WebSocketAddress) { disconnect(from: .webSocket(address)) }
+
+  /// Connects to an address on behalf of an owner.
+  package func connect(_ address: PeerAddress, for owner: AddressOwner) {
+    let dials = state.withLockedValue { state in
+      let isNew = state.connecting[address] == nil
+      state.connecting[address, default: []].insert(owner)
+      return isNew && state.isRunning
+    }
+    guard dials else { return }
+    dial(address)
+    noteReach()
+  }
+
+  /// Takes back what an owner has asked for; the connection ends when no other owner wants it.
+  package func disconnect(_ address: PeerAddress, for owner: AddressOwner) {
+    let (task, drivers) = state.withLockedValue { state -> (Task<Void, Never>?, [SessionDriver]) in
+      state.connecting[address]?.remove(owner)
+      guard state.connecting[address]?.isEmpty ?? true else { return (nil, []) }
+      state.connecting[address] = nil
+      let task = state.dialers.removeValue(forKey: address).flatMap { state.tasks[$0] }
+      return (task, state.sessions.values.filter { $0.dialed == address }.map(\.driver))
+    }
+    for driver in drivers { driver.close() }
+    task?.cancel()
+    noteReach()
+  }
+
+  /// The bound of the delays between attempts to connect, from the next attempt on.
+  public var longestDelay: Duration {
+    get { state.withLockedValue { $0.longestDelay } }
+    set { state.withLockedValue { $0.longestDelay = newValue } }
+  }
+}
