@@ -92,6 +92,24 @@ import Transports
     await left.end()
   }
 
+  @Test func `however many peers come and go, one task waits to forget them`() async throws {
+    let clock = ManualClock()
+    let peer = try TestPeer("peer", clock: TransportClock(clock)) { $0.absence = .seconds(5) }
+    try peer.network.start()
+    let events = peer.network.events()
+    for number in 1...40 as ClosedRange<UInt64> {
+      let hand = HandPeer(.outgoing, to: peer.network)
+      try await hand.sayHello(as: SiteID(high: 7, low: number))
+      _ = try await hand.hear(.hello)
+      hand.hangUp()
+    }
+    await wait(for: peer, events) { $0.count == 40 && $0.allSatisfy(\.connections.isEmpty) }
+    try await peer.wait { _ in clock.sleeperCount == 1 }
+    clock.advance(by: .seconds(5))
+    await wait(for: peer, events, until: \.isEmpty)
+    await peer.end()
+  }
+
   @Test func `one that comes back in time never left`() async throws {
     let (left, right) = (try peer("left", absence: .seconds(3_600)), try peer("right"))
     let events = left.network.events()

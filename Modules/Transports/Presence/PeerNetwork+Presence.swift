@@ -162,19 +162,39 @@ extension PeerNetwork {
       guard state.isRunning, options.absence > .zero,
         !state.sessions.values.contains(where: { $0.connection.peer?.site == peer.site })
       else { return false }
-      state.presence.left(neighbour, in: connection.id)
+      state.presence.left(neighbour, until: setup.clock.now + options.absence)
       return true
     }
     if peer.kind == .big {
       gatherPresence()
       noteReach()
     }
-    guard waits else { return }
-    spawn(isTimer: true) { network in
-      try? await network.setup.clock.sleep(for: network.options.absence)
-      let isGone = network.state.withLockedValue { $0.presence.forget(peer.site, from: connection.id) }
-      if isGone { network.announce(.left(peer)) }
+    if waits { forgetDeparted() }
+  }
+
+  /// Forgets peers that left when their time has come: one task does so for all of them, however many come and go.
+  private func forgetDeparted() {
+    let begins = state.withLockedValue { state in
+      guard state.isRunning, !state.presence.isForgetting, state.presence.nextForgotten != nil else {
+        return false
+      }
+      state.presence.isForgetting = true
+      return true
     }
+    guard begins else { return }
+    let task = spawn(isTimer: true) { network in
+      while !Task.isCancelled, let next = network.state.withLockedValue({ $0.presence.nextForgotten }) {
+        try? await network.setup.clock.sleep(until: next)
+        let now = network.setup.clock.now
+        for gone in network.state.withLockedValue({ $0.presence.forget(now: now) }) {
+          network.announce(.left(gone.peer))
+        }
+      }
+      network.state.withLockedValue { $0.presence.isForgetting = false }
+      // Somebody may have left since the last look.
+      network.forgetDeparted()
+    }
+    if task == nil { state.withLockedValue { $0.presence.isForgetting = false } }
   }
 }
 

@@ -15,30 +15,42 @@ struct PresenceState {
   var own: SignedPresence?
   /// Whether a change waits for others to go out with it.
   var isGathering = false
-  /// Those who left a moment ago, with the number of the session that ended.
-  private(set) var departed: [SiteID: (neighbour: Neighbour, session: UInt64)] = [:]
+  /// The peers that left a moment ago.
+  private(set) var departed: [SiteID: Departed] = [:]
+  /// Whether a task waits for the moment at which the first of them is forgotten.
+  var isForgetting = false
+
+  /// A peer that left, and until when it counts among the neighbours.
+  struct Departed {
+    let neighbour: Neighbour
+    let until: Duration
+  }
 
   /// So many of those are kept: who comes and goes as another one each time takes no more room than that.
   static let departedPeers = 256
 
-  mutating func left(_ neighbour: Neighbour, in session: UInt64) {
-    if departed.count >= Self.departedPeers,
-      let oldest = departed.min(by: { $0.value.session < $1.value.session })
+  /// Takes that a peer has left; where too many have, the one that left first is forgotten.
+  mutating func left(_ neighbour: Neighbour, until: Duration) {
+    if departed.count >= Self.departedPeers, let first = departed.min(by: { $0.value.until < $1.value.until })
     {
-      departed[oldest.key] = nil
+      departed[first.key] = nil
     }
-    departed[neighbour.id] = (neighbour.departed, session)
+    departed[neighbour.id] = Departed(neighbour: neighbour.departed, until: until)
   }
 
+  /// Takes that a peer is back.
   mutating func returned(_ site: SiteID) { departed[site] = nil }
 
-  /// Forgets who left in a session, unless it has come back since.
+  /// When the first peer is to be forgotten that has left.
+  var nextForgotten: Duration? { departed.values.map(\.until).min() }
+
+  /// Forgets the peers that have not come back in time.
   ///
-  /// - Returns: Whether it was still waited for.
-  mutating func forget(_ site: SiteID, from session: UInt64) -> Bool {
-    guard departed[site]?.session == session else { return false }
-    departed[site] = nil
-    return true
+  /// - Returns: Who they are.
+  mutating func forget(now: Duration) -> [Neighbour] {
+    let gone = departed.values.filter { $0.until <= now }.map(\.neighbour)
+    for neighbour in gone { departed[neighbour.id] = nil }
+    return gone
   }
 
   mutating func forgetAll() { departed = [:] }
