@@ -46,6 +46,7 @@ let package = Package(
     .library(name: "LinkTesting", targets: ["LinkTesting"]),
     .library(name: "Facade", targets: ["Facade"]),
     .library(name: "DunlinKit", targets: ["DunlinKit"]),
+    .library(name: "DunlinTesting", targets: ["DunlinTesting"]),
     .executable(name: "dunlin", targets: ["dunlin"]),
   ],
   traits: [
@@ -93,6 +94,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol", "Transports"]),
+    layer("DunlinTesting", below: ["DunlinKit", .product(name: "Logging", package: "swift-log")]),
     .executableTarget(
       name: "dunlin",
       dependencies: [
@@ -152,11 +154,14 @@ let package = Package(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(
       "GuideTests",
-      using: ["DunlinKit", "LinkTesting", "TestKit", .product(name: "Logging", package: "swift-log")]),
+      using: [
+        "DunlinKit", "DunlinTesting", "LinkTesting", "TestKit",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     tests(
       "FacadeTests",
       using: [
-        "CRDTCore", "DocStore", "DunlinKit", "Facade", "LoginKit", "TestKit", "Transports",
+        "CRDTCore", "DocStore", "DunlinKit", "DunlinTesting", "Facade", "LoginKit", "TestKit", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
     .target(

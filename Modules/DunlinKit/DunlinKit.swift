@@ -15,5 +15,6 @@
 @_exported public import struct Transports.DatagramOptions
 @_exported public import struct Transports.LinkEndpoint
 @_exported public import struct Transports.LinkError
+@_exported public import struct Transports.LinkProfile
 @_exported public import struct Transports.LinkStatistics
 @_exported public import struct Transports.LoopExecutor

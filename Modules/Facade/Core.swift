@@ -36,8 +36,9 @@ final class Core: Sendable {
     let reporter = Reporter(configuration)
     self.reporter = reporter
     let parameters = SystemParameters()
+    let milliseconds = configuration.clock.map(Self.milliseconds) ?? StoreOptions.systemMilliseconds
     var storeOptions = StoreOptions(
-      mapBytes: configuration.mapBytes, log: { reporter.log($0, $1) },
+      mapBytes: configuration.mapBytes, now: milliseconds, log: { reporter.log($0, $1) },
       transactionDeadline: configuration.transactionDeadline)
     storeOptions.readerDeadline = configuration.snapshotDeadline
     if configuration.peerKind == .big {
@@ -46,7 +47,9 @@ final class Core: Sendable {
       storeOptions.certificateLifetime = nil
     }
     #if TLS
-      let device = DeviceIdentity(identity, keys: configuration.keyStore ?? KeyFile(directory: path))
+      let device = DeviceIdentity(
+        identity, keys: configuration.keyStore ?? KeyFile(directory: path),
+        clock: configuration.now)
       if let device {
         storeOptions.siteOfSalt = { (salt, reason) throws(StoreError) in
           try device.site(salt: salt, for: reason)
@@ -59,7 +62,7 @@ final class Core: Sendable {
       store: store, parameters: parameters,
       environment: EngineEnvironment(
         now: { DispatchTime.now().uptimeNanoseconds },
-        wallClock: { Int64((Date().timeIntervalSince1970 * 1_000).rounded(.down)) },
+        wallClock: { Int64(clamping: milliseconds()) },
         zoneOffset: { zone, milliseconds in
           TimeZone(identifier: zone)?
             .secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
@@ -108,6 +111,14 @@ final class Core: Sendable {
       The database uses the unsafe development identity: peers prove nothing and nothing is encrypted. \
       Do not ship this.
       """)
+  }
+
+  /// A wall clock in milliseconds since 1970; what is before that, or no time, is 0.
+  private static func milliseconds(of clock: @escaping @Sendable () -> Date) -> @Sendable () -> UInt64 {
+    {
+      let seconds = clock().timeIntervalSince1970
+      return seconds > 0 ? UInt64(min(seconds, 1e12) * 1_000) : 0
+    }
   }
 
   /// What virtual collections show of the layers above the engine.

@@ -1,3 +1,4 @@
+public import Foundation
 public import Logging
 public import SyncProtocol
 
@@ -39,12 +40,20 @@ public struct DunlinConfiguration: Sendable {
   /// The addresses of web proxies before this peer's listeners for WebSockets: what they say in `X-Forwarded-For` of where a connection
   /// comes from is believed, so that limits go by it; of nobody else.
   public var webProxies: Set<String> = []
+  /// The wall clock in place of the system's, for tests: writes are stamped by it, `clock()` in queries shows it, and the lifetime of
+  /// deletions, logins and certificates goes by it.
+  ///
+  /// Connections wait, and give up, by the system's timers in any case.
+  public var clock: (@Sendable () -> Date)?
   /// Keeps the device's private key; `nil` is a file in the database's directory.
   public var keyStore: (any DunlinKeyStore)?
   #if TLS
-    /// The time that logins go by, for tests.
-    package var loginTime = LoginTime.system
+    /// Stands in for the time that logins go by, for tests that look at each wait.
+    package var loginTime: LoginTime?
   #endif
+
+  /// The time, from whichever clock.
+  var now: @Sendable () -> Date { clock ?? { Date() } }
 
   /// Makes a configuration.
   public init(

@@ -150,7 +150,7 @@ import Testing
       try await store.transaction { tx in
         _ = try await tx.run { try $0.upsert([:], id: DocumentID("a"), into: "cars") }
         continuation.yield()
-        while !Task.isCancelled { await Task.yield() }
+        while !Task.isCancelled { await pause() }
         _ = try await tx.run { try $0.upsert([:], id: DocumentID("b"), into: "cars") }
       }
     }

@@ -126,5 +126,5 @@ private final class WatchedLink: DunlinLink {
     link.close(reason)
   }
 
-  func waitForClose() async { while !isClosed.withLock({ $0 }) { await Task.yield() } }
+  func waitForClose() async { while !isClosed.withLock({ $0 }) { await pause() } }
 }

@@ -33,7 +33,7 @@ import Testing
   }
 
   private func waitForNoReaders() async throws {
-    while try await readers() > 0 { await Task.yield() }
+    while try await readers() > 0 { await pause() }
   }
 
   @Test func `every row comes once, as items and as a type`() async throws {
@@ -127,7 +127,7 @@ import Testing
       for try await _ in try store.rows("SELECT * FROM parts") {
         count += 1
         if count == 1 { start.yield() }
-        if count == 2 { while !Task.isCancelled { await Task.yield() } }
+        if count == 2 { while !Task.isCancelled { await pause() } }
       }
     }
     for await _ in started { break }

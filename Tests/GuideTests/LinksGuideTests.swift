@@ -40,13 +40,4 @@ import Testing
     subscription.cancel()
     for peer in [tablet, phone] { try peer.dunlin.close() }
   }
-
-  @Test func `the page shows that link, word for word`() throws {
-    let tests = URL(filePath: #filePath).deletingLastPathComponent()
-    let code = try String(contentsOf: tests.appending(path: "SocketLink.swift"), encoding: .utf8)
-    let page = tests.deletingLastPathComponent().deletingLastPathComponent()
-      .appending(path: "Documentation/Links.md")
-    let text = try String(contentsOf: page, encoding: .utf8)
-    #expect(text.contains("```swift\n" + code + "```"), "Copy SocketLink.swift into the page")
-  }
 }

@@ -126,7 +126,7 @@ private final class ManualClock: Sendable {
 
   @Test func `cancelling the task cancels its statement`() async throws {
     let task = Task { [engine] in
-      while !Task.isCancelled { await Task.yield() }
+      while !Task.isCancelled { await pause() }
       return try await engine.execute("SELECT * FROM t").rows.count
     }
     task.cancel()

@@ -19,4 +19,9 @@ struct KeptScript: Sendable, CustomTestStringConvertible {
       KeptScript(name: String($0.dropLast(".json".count)), url: seeds.appendingPathComponent($0))
     }
   }
+
+  /// Every so manieth of them: a debug build takes long over a script, and `Tools/simulate/run` plays all in a release build.
+  static func some(in folder: String, oneIn every: Int) -> [KeptScript] {
+    all(in: folder).enumerated().filter { $0.offset % every == 0 }.map(\.element)
+  }
 }

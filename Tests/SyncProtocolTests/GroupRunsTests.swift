@@ -29,7 +29,7 @@ import Testing
     #expect(try b.documents().count == 1_001)
   }
 
-  @Test(arguments: 1...24 as ClosedRange<UInt64>, [1 << 20, 16])
+  @Test(arguments: 1...10 as ClosedRange<UInt64>, [1 << 20, 16])
   func `transactions that overlap arrive whole, over collections and with what follows`(
     seed: UInt64, limit: Int
   ) throws {

@@ -2,6 +2,7 @@ import CRDTCore
 import DocStore
 import NIOCore
 import SyncProtocol
+import TestKit
 import Testing
 import Transports
 
@@ -113,7 +114,7 @@ import Transports
       try await friend.wait { try friend.documents("things").count == 1 }
     }
     await friend.network.stop()
-    while !network.connections.isEmpty { await Task.yield() }
+    while !network.connections.isEmpty { await pause() }
     if acquaintance == .wroteBeforeRestart || acquaintance == .readBeforeRestart {
       await network.stop()
       network = PeerNetwork(setup: peer.setup, options: options)
@@ -215,7 +216,7 @@ import Transports
     peer.network.adopt(links.0, direction: .incoming)
     reader.network.adopt(links.1, direction: .outgoing)
     try await reader.wait { try reader.documents("things").count == 1 }
-    while peer.network.connections.first?.statistics.documentsSent == 0 { await Task.yield() }
+    while peer.network.connections.first?.statistics.documentsSent == 0 { await pause() }
     let strangers = try await strangers(3, to: peer)
     #expect(strangers.count == 3)
     try await peer.wait { $0.count == 4 }

@@ -1,4 +1,5 @@
 import Synchronization
+import TestKit
 
 /// A clock that stands still until a test moves it.
 final class ManualClock: Clock {
@@ -61,6 +62,6 @@ final class ManualClock: Clock {
 
   /// Waits until `count` tasks sleep.
   func waitForSleepers(_ count: Int = 1) async {
-    while sleeperCount < count { await Task.yield() }
+    while sleeperCount < count { await pause() }
   }
 }

@@ -1,4 +1,5 @@
 import Synchronization
+import TestKit
 import Testing
 import Transports
 
@@ -36,7 +37,7 @@ import Transports
       }
     }
     // The sender runs until it must wait; what it was let to send does not grow from then on.
-    while left.statistics.sentBytes < 4 * 65_536 { await Task.yield() }
+    while left.statistics.sentBytes < 4 * 65_536 { await pause() }
     for _ in 0..<1_000 { await Task.yield() }
     #expect(accepted.withLock { $0 } == 3)
     #expect(left.statistics.sentBytes == 4 * 65_536)
@@ -83,7 +84,7 @@ import Transports
     let (left, right) = MemoryLink.pair()
     let receiver = Task { await linkError { _ = try await right.receive() } }
     let sender = Task { await linkError { while true { try await left.send([pattern(100_000)]) } } }
-    while left.statistics.sentBytes == 0 { await Task.yield() }
+    while left.statistics.sentBytes == 0 { await pause() }
     receiver.cancel()
     sender.cancel()
     _ = await receiver.value

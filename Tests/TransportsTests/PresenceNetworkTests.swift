@@ -2,6 +2,7 @@ import CRDTCore
 import DocStore
 import NIOConcurrencyHelpers
 import SyncProtocol
+import TestKit
 import Testing
 import Transports
 
@@ -245,7 +246,7 @@ import Transports
     let (ended, end) = AsyncStream.makeStream(of: Void.self)
     deciding.network.decideConnections { _ in
       continuation.yield()
-      while !Task.isCancelled { await Task.yield() }
+      while !Task.isCancelled { await pause() }
       end.yield()
       return true
     }
@@ -256,7 +257,7 @@ import Transports
     let passing = Task {
       while !Task.isCancelled {
         clock.advance(by: PeerNetwork.decisionDeadline)
-        await Task.yield()
+        await pause()
       }
     }
     for await event in events {

@@ -2,6 +2,7 @@ import CRDTCore
 import DocStore
 import QueryEngine
 import SyncProtocol
+import TestKit
 import Testing
 import Transports
 
@@ -211,7 +212,7 @@ import Transports
       #expect(await end.sessionCode == .closed)
     }
     // The tasks that used the link end beside the session.
-    while driver != nil || link != nil { await Task.yield() }
+    while driver != nil || link != nil { await pause() }
     await peer.end()
   }
 

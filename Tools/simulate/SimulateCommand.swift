@@ -49,7 +49,7 @@ struct SimulateCommand: ParsableCommand {
   @Flag(help: "Fails when a point was not reached that many seeds together must reach.")
   var points = false
 
-  @Option(help: "Plays the script in this file.")
+  @Option(help: "Plays the script in this file, or all in this folder.")
   var replay: String?
 
   @Flag(help: "Makes the first failure short, and prints it as a script.")
@@ -80,7 +80,7 @@ struct SimulateCommand: ParsableCommand {
     if pairs { return try playPairs() }
     let played: AnySequence<Script>
     if let replay {
-      played = AnySequence([try Script(json: try Data(contentsOf: URL(fileURLWithPath: replay)))])
+      played = AnySequence(try replayed(from: replay))
     } else {
       let size = size
       played = AnySequence((seed..<seed + count).lazy.map { Swarm.script(seed: $0, size: size) })
@@ -105,6 +105,19 @@ struct SimulateCommand: ParsableCommand {
       try JSONEncoder().encode(total).write(to: URL(fileURLWithPath: report))
     }
     try conclude(total)
+  }
+
+  /// The script in a file, or all that a folder has.
+  private func replayed(from place: String) throws -> [Script] {
+    var isFolder: ObjCBool = false
+    let url = URL(fileURLWithPath: place)
+    guard FileManager.default.fileExists(atPath: place, isDirectory: &isFolder), isFolder.boolValue else {
+      return [try Script(json: try Data(contentsOf: url))]
+    }
+    let files = try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil)
+    return try files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }.map {
+      try Script(json: try Data(contentsOf: $0))
+    }
   }
 
   private func addUp() throws {

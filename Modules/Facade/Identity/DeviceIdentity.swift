@@ -1,6 +1,7 @@
 #if TLS
   import CRDTCore
   import DocStore
+  import Foundation
   import Synchronization
   import Transports
 
@@ -9,14 +10,19 @@
     private let application: String
     private let proof: Mutex<DunlinIdentity.Proof>
     private let keys: any DunlinKeyStore
+    /// The time that certificates are judged by.
+    private let clock: @Sendable () -> Date
     private let known = Mutex<DeviceKey?>(nil)
 
     /// - Returns: `nil` for an identity that proves nothing.
-    init?(_ identity: DunlinIdentity, keys: any DunlinKeyStore) {
+    init?(
+      _ identity: DunlinIdentity, keys: any DunlinKeyStore, clock: @escaping @Sendable () -> Date
+    ) {
       if case .none = identity.proof { return nil }
       application = identity.appID
       proof = Mutex(identity.proof)
       self.keys = keys
+      self.clock = clock
     }
 
     /// The device's key, which is made when it is needed for the first time.
@@ -83,7 +89,8 @@
         return try PeerCredentials(sharedKey: sharedKey.bytes, application: application, key: key)
       case .certificate(let authority, let certificate):
         let credentials = try PeerCredentials(
-          key: key, certificate: PeerCertificate(pem: certificate), trusted: TrustedAuthority(pem: authority))
+          key: key, certificate: PeerCertificate(pem: certificate), trusted: TrustedAuthority(pem: authority),
+          now: clock)
         guard credentials.application == application else {
           throw DunlinError(
             .identity,

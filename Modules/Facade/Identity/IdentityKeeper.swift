@@ -36,7 +36,8 @@
       self.login = try LoginKeeper(
         LoginKeeper.Parts(
           login: login, application: identity.appID, device: device, directory: path, network: network,
-          reporter: reporter, webAuthority: configuration.webAuthority, time: configuration.loginTime))
+          reporter: reporter, webAuthority: configuration.webAuthority,
+          time: configuration.loginTime ?? LoginTime(clock: configuration.now)))
     }
 
     /// Has the store's site follow from the device's key, and the network prove that it has the key.

@@ -16,10 +16,13 @@
       self.wait = wait
     }
 
-    /// The system's; it looks at the wall clock each minute, since timers stand still while a device sleeps.
-    static let system = LoginTime(now: { Date() }) { end in
-      let seconds = min(max(end.timeIntervalSinceNow, 0.001), 60)
-      try await TransportClock.continuous.sleep(for: .seconds(seconds))
+    /// That of a wall clock; it is looked at each minute, since timers stand still while a device sleeps.
+    init(clock: @escaping @Sendable () -> Date) {
+      now = clock
+      wait = { end in
+        let seconds = min(max(end.timeIntervalSince(clock()), 0.001), 60)
+        try await TransportClock.continuous.sleep(for: .seconds(seconds))
+      }
     }
   }
 #endif

@@ -68,14 +68,14 @@ public struct DunlinDiffs: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     /// Ends the observation when the iterator is let go of.
     private final class Ending {
-      let observation: Observation
-      init(_ observation: Observation) { self.observation = observation }
+      let observation: QueryObservation
+      init(_ observation: QueryObservation) { self.observation = observation }
       deinit { observation.cancel() }
     }
 
     private let ending: Ending?
 
-    fileprivate init(_ observation: Observation?) { ending = observation.map(Ending.init) }
+    fileprivate init(_ observation: QueryObservation?) { ending = observation.map(Ending.init) }
 
     public mutating func next() async -> DunlinDiff? { await ending?.observation.next()?.diff }
   }

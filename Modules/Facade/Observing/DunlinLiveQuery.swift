@@ -5,11 +5,11 @@ import Synchronization
 ///
 /// One that is let go of without `stop()` or `cancel()` is stopped all the same, with a logged warning.
 public final class DunlinLiveQuery: Sendable {
-  private let observation: Observation?
+  private let observation: QueryObservation?
   private let what: String
   private let reporter: Reporter
 
-  init(_ observation: Observation?, what: String, _ reporter: Reporter) {
+  init(_ observation: QueryObservation?, what: String, _ reporter: Reporter) {
     self.observation = observation
     self.what = what
     self.reporter = reporter

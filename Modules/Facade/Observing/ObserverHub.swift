@@ -20,7 +20,7 @@ final class ObserverHub: Sendable {
 
   private struct State {
     var listener: CommitListener?
-    var observations: [UInt64: (observation: Observation, query: UInt64)] = [:]
+    var observations: [UInt64: (observation: QueryObservation, query: UInt64)] = [:]
     var queries: [UInt64: Query] = [:]
     /// The query that observers of an equal one join.
     var queryByIdentity: [LiveQuery.Identity: UInt64] = [:]
@@ -71,8 +71,8 @@ final class ObserverHub: Sendable {
   /// - Throws: What is wrong with the query; `closed`.
   func observe(
     _ statement: Statement, _ arguments: [TextKey: Value], on queue: DispatchQueue?,
-    _ handler: @escaping Observation.Handler
-  ) throws -> Observation {
+    _ handler: @escaping QueryObservation.Handler
+  ) throws -> QueryObservation {
     try observe(
       statement, arguments,
       .handler(handler) { [lane] call in
@@ -83,15 +83,15 @@ final class ObserverHub: Sendable {
   /// Observes a query, from its result as of now on, for somebody who asks for each change.
   ///
   /// - Throws: What is wrong with the query; `closed`.
-  func observe(_ statement: Statement, _ arguments: [TextKey: Value]) throws -> Observation {
+  func observe(_ statement: Statement, _ arguments: [TextKey: Value]) throws -> QueryObservation {
     try observe(statement, arguments, .iterator)
   }
 
   private func observe(
-    _ statement: Statement, _ arguments: [TextKey: Value], _ sink: Observation.Sink
-  ) throws -> Observation {
+    _ statement: Statement, _ arguments: [TextKey: Value], _ sink: QueryObservation.Sink
+  ) throws -> QueryObservation {
     let live = try translatingErrors { try LiveQuery(statement, arguments: arguments) }
-    let observation = Observation(sink: sink, reporter: reporter)
+    let observation = QueryObservation(sink: sink, reporter: reporter)
     do {
       try add(observation, live)
     } catch {
@@ -103,7 +103,7 @@ final class ObserverHub: Sendable {
 
   // MARK: - Observers come and go
 
-  private func add(_ observation: Observation, _ live: LiveQuery) throws {
+  private func add(_ observation: QueryObservation, _ live: LiveQuery) throws {
     let id = state.withLock { state in
       defer { state.nextID += 1 }
       return state.nextID
@@ -126,7 +126,7 @@ final class ObserverHub: Sendable {
   ///
   /// - Returns: `nil` when there is no such query, or the database is closed.
   private func enter(
-    _ id: UInt64, _ observation: Observation, _ choose: (inout State) -> UInt64?
+    _ id: UInt64, _ observation: QueryObservation, _ choose: (inout State) -> UInt64?
   ) -> SharedLiveQuery? {
     let (shared, abandoned) = state.withLock { state -> (SharedLiveQuery?, UInt64?) in
       guard !state.isClosed, let query = choose(&state) else { return (nil, nil) }

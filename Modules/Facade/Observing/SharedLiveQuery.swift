@@ -13,7 +13,7 @@ final class SharedLiveQuery: Sendable {
   private struct State {
     var live: LiveQuery
     var phase = Phase.new
-    var observations: [UInt64: Observation] = [:]
+    var observations: [UInt64: QueryObservation] = [:]
   }
 
   private let state: Mutex<State>
@@ -22,7 +22,7 @@ final class SharedLiveQuery: Sendable {
 
   /// Reads the first result, on the caller's thread, for the first observation: every commit from now on is
   /// a change of it.
-  func start(_ id: UInt64, _ observation: Observation, _ engine: Engine) throws {
+  func start(_ id: UInt64, _ observation: QueryObservation, _ engine: Engine) throws {
     try state.withLock { state in
       do {
         try state.live.start(engine)
@@ -32,7 +32,7 @@ final class SharedLiveQuery: Sendable {
         throw error
       }
       state.observations[id] = observation
-      observation.enqueue(Observation.Pending(isInitial: true, rows: state.live.rows))
+      observation.enqueue(QueryObservation.Pending(isInitial: true, rows: state.live.rows))
     }
   }
 
@@ -44,11 +44,11 @@ final class SharedLiveQuery: Sendable {
   ///   - sequence: The commit that the observation's first result must include.
   ///   - applied: The last commit that every query has been brought up to date with.
   /// - Returns: False when the query is behind or has failed; another has to be made then.
-  func join(_ id: UInt64, _ observation: Observation, from sequence: UInt64, applied: UInt64) -> Bool {
+  func join(_ id: UInt64, _ observation: QueryObservation, from sequence: UInt64, applied: UInt64) -> Bool {
     state.withLock { state in
       guard state.phase == .running, max(applied, state.live.sequence) >= sequence else { return false }
       state.observations[id] = observation
-      observation.enqueue(Observation.Pending(isInitial: true, rows: state.live.rows))
+      observation.enqueue(QueryObservation.Pending(isInitial: true, rows: state.live.rows))
       return true
     }
   }
@@ -58,7 +58,7 @@ final class SharedLiveQuery: Sendable {
   func apply(_ commit: Commit) {
     change { live in
       guard let diff = try live.apply(commit) else { return nil }
-      return Observation.Pending(isInitial: false, rows: live.rows, diff: diff)
+      return QueryObservation.Pending(isInitial: false, rows: live.rows, diff: diff)
     }
   }
 
@@ -66,18 +66,18 @@ final class SharedLiveQuery: Sendable {
   func refresh() {
     change { live in
       guard let diff = try live.refresh() else { return nil }
-      return Observation.Pending(isInitial: false, rows: live.rows, diff: diff)
+      return QueryObservation.Pending(isInitial: false, rows: live.rows, diff: diff)
     }
   }
 
   /// Runs the query again after commits were missed.
   func restart(_ engine: Engine) {
-    change { live in Observation.Pending(isInitial: false, rows: try live.start(engine)) }
+    change { live in QueryObservation.Pending(isInitial: false, rows: try live.start(engine)) }
   }
 
   /// Tells all observations of a change; a query that failed once has lost its place, and ends with them.
-  private func change(_ body: (inout LiveQuery) throws -> Observation.Pending?) {
-    let failure = state.withLock { state -> (error: any Error, observations: [Observation])? in
+  private func change(_ body: (inout LiveQuery) throws -> QueryObservation.Pending?) {
+    let failure = state.withLock { state -> (error: any Error, observations: [QueryObservation])? in
       guard state.phase == .running else { return nil }
       do {
         if let change = try body(&state.live) {

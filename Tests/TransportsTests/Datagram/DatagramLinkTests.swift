@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import Synchronization
+import TestKit
 import Testing
 
 @testable import Transports
@@ -96,7 +97,7 @@ import Testing
     #expect(radios.0.isClosed)
     let link = DatagramLink(over: radios.1)
     link.close(LinkError(.closed, "done"))
-    while !radios.1.isClosed { await Task.yield() }
+    while !radios.1.isClosed { await pause() }
   }
 
   @Test func `the time-outs go by the clock that is handed in`() async throws {
@@ -126,7 +127,7 @@ private final class EndingUser: LinkUser {
 
   /// Waits for both, and gives the first one's reason.
   func error() async -> LinkError? {
-    while ends.withLock({ $0.count }) < 2 { await Task.yield() }
+    while ends.withLock({ $0.count }) < 2 { await pause() }
     return ends.withLock { $0[0] }
   }
 }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import TestKit
 import Testing
 
 @testable import Transports
@@ -26,7 +27,7 @@ import Testing
       try discover(peer)
       #expect(board.advertised.count == (peer === left ? 0 : 1))
       try peer.network.start()
-      while board.advertised.count < (peer === left ? 1 : 2) { await Task.yield() }
+      while board.advertised.count < (peer === left ? 1 : 2) { await pause() }
     }
     try await right.wait(with: left) { try right.documents("things") == left.documents("things") }
     try await left.wait(forPeers: ["right"])
@@ -45,7 +46,7 @@ import Testing
       try discover(peer)
       try peer.network.start()
     }
-    while board.advertised.count < 2 { await Task.yield() }
+    while board.advertised.count < 2 { await pause() }
     let tags = Set(board.advertised.map { $0.tag(5) })
     #expect(tags.count == 2)
     await left.end()
@@ -62,7 +63,7 @@ import Testing
     }
     try await left.wait(forPeers: ["right"])
     right.network.stopDiscovering()
-    while board.advertised.count > 1 { await Task.yield() }
+    while board.advertised.count > 1 { await pause() }
     try await left.fill("things", 0..<3)
     try await right.wait { try right.documents("things").count == 3 }
     await right.network.stop()
@@ -89,7 +90,7 @@ import Testing
     try await left.wait { $0.isEmpty }
     try right.network.start()
     try await left.wait(forPeers: ["right"])
-    while board.advertised.count < 2 { await Task.yield() }
+    while board.advertised.count < 2 { await pause() }
     #expect(Set(board.advertised.map(\.instance)).intersection(before).count == 1)
     await left.end()
     await right.end()
@@ -99,10 +100,10 @@ import Testing
     let left = try peer("left")
     try discover(left)
     try left.network.start()
-    while board.advertised.isEmpty { await Task.yield() }
+    while board.advertised.isEmpty { await pause() }
     let before = board.advertised.map(\.instance)
     try await left.store.renewSite(.cloned)
-    while board.advertised.map(\.instance) == before || board.advertised.isEmpty { await Task.yield() }
+    while board.advertised.map(\.instance) == before || board.advertised.isEmpty { await pause() }
     let secret = DiscoverySecret.unsafeDevelopment(application: "test")
     #expect(board.advertised.allSatisfy { secret.isInstance($0.instance, of: left.store.site) })
     await left.end()
@@ -115,7 +116,7 @@ import Testing
     await taken.close()
     try discover(left)
     try left.network.start()
-    while board.advertised.isEmpty { await Task.yield() }
+    while board.advertised.isEmpty { await pause() }
     let endpoint = try #require(PeerCandidate.Endpoint(host: "127.0.0.1", port: port))
     for number in 0..<3 {
       board.tellAll(.found(PeerCandidate(id: "zzz\(number)", endpoints: [endpoint])))
@@ -156,7 +157,7 @@ import Testing
     let events = left.network.events()
     try discover(left)
     try left.network.start()
-    while board.advertised.isEmpty { await Task.yield() }
+    while board.advertised.isEmpty { await pause() }
     board.tellAll(.conditions([.noMulticast]))
     #expect(left.network.conditions == [.noMulticast])
     left.network.stopDiscovering()
@@ -179,7 +180,7 @@ import Testing
     }
     #expect(error?.code == .portInUse)
     try discover(left)
-    while board.advertised.isEmpty { await Task.yield() }
+    while board.advertised.isEmpty { await pause() }
     await left.end()
     await taken.close()
   }
@@ -193,7 +194,7 @@ import Testing
       #expect(board.advertised.isEmpty)
       let credentials = try PeerCredentials(sharedKey: key, application: "test", key: DeviceKey())
       left.network.prove(with: credentials)
-      while board.advertised.isEmpty { await Task.yield() }
+      while board.advertised.isEmpty { await pause() }
       let tag = credentials.discoverySecret.tag(ofDay: 5)
       #expect(board.advertised.map { $0.tag(5) } == [tag])
       await left.end()
@@ -208,12 +209,12 @@ import Testing
     try peer.network.start()
     let port = try #require(try peer.network.listen(on: shared))
     try peer.network.discover(using: board, host: "127.0.0.1", port: port)
-    while board.advertised.isEmpty { await Task.yield() }
+    while board.advertised.isEmpty { await pause() }
     #expect(peer.network.listeningPorts == [port])
     peer.network.stopListening(on: shared)
     #expect(peer.network.listeningPorts.isEmpty)
     try peer.network.renewDiscovery()
-    while board.advertised.map(\.port) != [port] { await Task.yield() }
+    while board.advertised.map(\.port) != [port] { await pause() }
     #expect(peer.network.listeningPorts == [port])
     await peer.end()
   }

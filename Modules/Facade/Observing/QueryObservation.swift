@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A handler that is slow gets the changes of up to 16 commits one by one; what is beyond is put together.
 /// An iterator always gets the newest state, with the exact diff from what it got before.
-final class Observation: Sendable {
+final class QueryObservation: Sendable {
   typealias Handler = @Sendable (_ delivery: Delivery, _ next: @escaping DunlinSignalNext) -> Void
 
   /// Has something called soon, on a thread of its choice, one call at a time.

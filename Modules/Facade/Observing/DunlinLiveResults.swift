@@ -1,0 +1,101 @@
+public import Observation
+
+/// The result of a SELECT as it is now, for views: whoever has read it is told when it changes.
+///
+/// ```swift
+/// struct CarList: View {
+///   @State var cars: DunlinLiveResults<Car>
+///   var body: some View { List(cars.items) { Text($0.name) } }
+/// }
+/// ```
+///
+/// Rows are read and decoded off the main actor; what has changed in the meantime is put together, so that a slow view gets the
+/// newest result. It observes for as long as somebody holds it, or until `cancel()`.
+@MainActor @Observable public final class DunlinLiveResults<Item: Decodable & Sendable> {
+  /// The rows of the result, empty until the first one is there; they stay when the observation has ended.
+  public private(set) var items: [Item] = []
+  /// Whether the first result of the query is still to come.
+  public private(set) var isLoading = true
+  /// What has ended the observation; `decoding` for a row that does not fit.
+  public private(set) var error: DunlinError?
+  @ObservationIgnored private let store: DunlinStore
+  @ObservationIgnored private var task: Task<Void, Never>?
+
+  init(_ diffs: DunlinTypedDiffs<Item>, _ store: DunlinStore) {
+    self.store = store
+    follow(diffs)
+  }
+
+  deinit { task?.cancel() }
+
+  /// Shows the result of another query, for example when the user has typed into a search field.
+  ///
+  /// The items stay as they are until its first result is there.
+  ///
+  /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT. The former query goes on then.
+  public func setQuery(_ query: String, arguments: [String: Any?] = [:]) throws {
+    follow(try store.changes(of: query, arguments: arguments, as: Item.self))
+  }
+
+  /// Ends the observation; the items stay.
+  public func cancel() {
+    task?.cancel()
+    isLoading = false
+  }
+
+  private func follow(_ diffs: DunlinTypedDiffs<Item>) {
+    task?.cancel()
+    isLoading = true
+    error = nil
+    task = Task { [weak self] in
+      await Self.follow(diffs) { self?.show($0) }
+    }
+  }
+
+  /// Runs until the task is cancelled, the database is closed, or a row does not fit.
+  @concurrent private static func follow(
+    _ diffs: DunlinTypedDiffs<Item>, _ show: @MainActor (Result<[Item], DunlinError>) -> Void
+  ) async {
+    do throws(DunlinError) {
+      for try await diff in diffs { await show(.success(diff.items)) }
+    } catch {
+      await show(.failure(error))
+    }
+  }
+
+  private func show(_ result: Result<[Item], DunlinError>) {
+    // A result of the query before may have been on its way.
+    guard !Task.isCancelled else { return }
+    isLoading = false
+    switch result {
+    case .success(let items): self.items = items
+    case .failure(let error): self.error = error
+    }
+  }
+}
+
+extension DunlinStore {
+  /// Observes the result of a SELECT for views, decoded as a type of the application's.
+  ///
+  /// - Parameters:
+  ///   - query: The statement.
+  ///   - arguments: The values of its parameters.
+  ///   - type: What each row is decoded as.
+  /// - Returns: The result, empty until the first one has been read.
+  /// - Throws: `syntax`, `argument`; `unsupported` for other statements than SELECT.
+  @MainActor public func liveResults<T: Decodable & Sendable>(
+    of query: String, arguments: [String: Any?] = [:], as type: T.Type
+  ) throws -> DunlinLiveResults<T> {
+    DunlinLiveResults(try changes(of: query, arguments: arguments, as: type), self)
+  }
+
+  /// Observes the result of a SELECT for views, with the fields that a value encodes as arguments.
+  ///
+  /// - Throws: As the form for dictionaries, and what the value's own encoding throws.
+  @_disfavoredOverload
+  @MainActor public func liveResults<T: Decodable & Sendable>(
+    of query: String, arguments: some Encodable, as type: T.Type
+  ) throws -> DunlinLiveResults<T> {
+    DunlinLiveResults(try changes(of: query, arguments: arguments, as: type), self)
+  }
+}
