@@ -114,7 +114,7 @@ import Testing
     #expect(try #require(a.document?.record.count) < small + 40)
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `collecting changes neither what readers see, nor the summary, nor the vector`(block: UInt64) throws {
     var collected = 0
     for seed in block * 25..<block * 25 + 25 {

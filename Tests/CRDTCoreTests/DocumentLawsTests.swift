@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `a delta brings what the whole document brings`(block: UInt64) throws {
     for seed in block * 25..<block * 25 + 25 {
       var random = RandomDocument(seed: seed)
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `record, state and wire form stand for the same document`(block: UInt64) throws {
     for seed in block * 25..<block * 25 + 25 {
       var random = RandomDocument(seed: seed)

@@ -24,7 +24,7 @@ import Testing
     return bytes
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `a mutated wire document is refused, or is canonical and merges`(block: UInt64) throws {
     var accepted = 0
     for seed in block * 40..<block * 40 + 40 {
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `a damaged record is read to an error or to some value`(block: UInt64) throws {
     for seed in block * 25..<block * 25 + 25 {
       var random = RandomDocument(seed: seed)

@@ -134,7 +134,7 @@ import Testing
     return true
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `patching a record and changing its tree come to the same`(block: UInt64) throws {
     var (patches, all) = (0, 0)
     for seed in block * Self.seeds..<(block + 1) * Self.seeds {

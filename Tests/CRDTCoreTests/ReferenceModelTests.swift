@@ -23,7 +23,7 @@ import Testing
 
   @Test(arguments: [ModelControls.noBirth, .floorInLife, .noFloor])
   func `a model without one of its rules loses data or diverges`(control: ModelControls) {
-    let failures = (0..<1_000 as Range<UInt64>).count { seed in
+    let failures = (0..<400 as Range<UInt64>).count { seed in
       var history = History(seed: seed, controls: control, isReal: false)
       do { try history.run() } catch { return error is History.Failure }
       return false
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func `the model with all its rules loses nothing and converges`() throws {
-    for seed in 0..<1_000 as Range<UInt64> {
+    for seed in 0..<400 as Range<UInt64> {
       var history = History(seed: seed, isReal: false)
       #expect(throws: Never.self, "seed \(seed)") { try history.run() }
     }

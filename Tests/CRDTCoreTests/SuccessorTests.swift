@@ -46,7 +46,7 @@ import Testing
     return true
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `a successor comes to what the write came to, from the bytes and over the tree`(block: UInt64) throws {
     var (writes, all, direct, patches) = (0, 0, 0, 0)
     for seed in block * RecordPatchTests.seeds..<(block + 1) * RecordPatchTests.seeds {
@@ -101,7 +101,7 @@ import Testing
   }
 
   /// One store writes, another takes its writes in as parts of runs: from the bytes it must come to what the tree does.
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `a run's write comes to the same from the bytes and over the tree`(block: UInt64) throws {
     var (writes, direct) = (0, 0)
     for seed in block * 60..<(block + 1) * 60 {

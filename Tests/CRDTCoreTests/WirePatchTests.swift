@@ -41,7 +41,7 @@ import Testing
     return true
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
+  @Test(arguments: 0..<4 as Range<UInt64>)
   func `merging a delta on the bytes and over the tree come to the same`(block: UInt64) throws {
     var (patches, writes, all) = (0, 0, 0)
     for seed in block * RecordPatchTests.seeds..<(block + 1) * RecordPatchTests.seeds {

@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<12)
+  @Test(arguments: 0..<4)
   func `no query is overlooked whose documents a commit touches`(seed: UInt64) throws {
     let workload = try LiveWorkload()
     var queries = RandomQueries(seed: seed)

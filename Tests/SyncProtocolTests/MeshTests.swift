@@ -66,7 +66,7 @@ import Testing
   @Test(arguments: [1] as [UInt64])
   func `five peers, each linked to each, bring each other every transaction once`(seed: UInt64) throws {
     var mesh = try Mesh(seed: seed, peers: 5, links: Self.complete(5))
-    for _ in 0..<1_000 {
+    for _ in 0..<500 {
       try mesh.write(documents: 2_000)
       try mesh.timed.run(for: .milliseconds(mesh.random.int(below: 12)))
     }

@@ -91,7 +91,7 @@ import Testing
   }
 
   /// More than is kept of a walk, with and without much that does not match in between.
-  @Test(arguments: [1, 2, 40])
+  @Test(arguments: [1, 40])
   func `differences among more documents than are kept in memory are found`(every: Int) throws {
     let network = TestNetwork()
     network.configure = Self.compareAnew

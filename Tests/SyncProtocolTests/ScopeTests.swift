@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  @Test(arguments: 1...4 as ClosedRange<UInt64>)
   func `a marker never shows on a link that its scope forbids`(seed: UInt64) throws {
     let network = TestNetwork(seed: seed)
     network.configure = { $0.compressionLevel = 0 }
@@ -124,7 +124,7 @@ import Testing
   }
 
   /// Nothing of what a receiver may not send is in what it asks: no fingerprint, no vector, no filter, no id of its own.
-  @Test(arguments: 1...8 as ClosedRange<UInt64>)
+  @Test(arguments: 1...4 as ClosedRange<UInt64>)
   func `what is known of hidden documents does not show in questions`(seed: UInt64) throws {
     let network = TestNetwork(seed: seed)
     network.configure = { $0.compressionLevel = 0 }
