@@ -60,6 +60,16 @@ public enum JSON {
     bytes = writer.bytes
   }
 
+  /// Appends the JSON text of an object whose members stand in the order given.
+  package static func write(
+    members: [(key: TextKey, value: Value)], to bytes: inout [UInt8], options: WriteOptions = .init()
+  ) {
+    var writer = JSONWriter(bytes: bytes, options: options)
+    bytes = []
+    writer.write(ordered: members)
+    bytes = writer.bytes
+  }
+
   /// Binary data as a tag has it: base64 with padding.
   package static func base64(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []

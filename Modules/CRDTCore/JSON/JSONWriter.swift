@@ -54,8 +54,12 @@ struct JSONWriter {
   }
 
   private mutating func write(members map: [TextKey: Value]) {
+    write(ordered: map.sorted { $0.key < $1.key })
+  }
+
+  mutating func write(ordered members: [(key: TextKey, value: Value)]) {
     open(UInt8(ascii: "{"))
-    for (key, value) in map.sorted(by: { $0.key < $1.key }) {
+    for (key, value) in members {
       writeKey(key)
       write(value)
     }

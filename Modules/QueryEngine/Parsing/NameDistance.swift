@@ -1,5 +1,5 @@
 /// Finds the known name that a mistyped one was probably meant to be.
-enum NameDistance {
+package enum NameDistance {
   /// What an error adds when a known name is near: `: did you mean 'upper'?`, else nothing.
   static func hint(for name: String, among known: some Sequence<String>) -> String {
     nearest(to: name, among: known).map { ": did you mean '\($0)'?" } ?? ""
@@ -8,7 +8,9 @@ enum NameDistance {
   /// The nearest of the known names; `nil` when none is near.
   ///
   /// - Complexity: O(*n* · *m*) for each known name.
-  static func nearest(to name: String, among known: some Sequence<String>, reach: Int = 3) -> String? {
+  package static func nearest(
+    to name: String, among known: some Sequence<String>, reach: Int = 3
+  ) -> String? {
     let wanted = Array(name.utf8.prefix(64))
     let reach = min(reach, wanted.count / 2)
     let names = known.map { (name: $0, bytes: Array($0.utf8)) }

@@ -1,101 +1,55 @@
 import ArgumentParser
 import CRDTCore
-import Dispatch
 import DocStore
 import Foundation
 import QueryEngine
-import Synchronization
 
 struct QueryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "query", abstract: "Run one DQL statement, or a prompt that reads them.",
-    discussion: "A script on standard input runs to its end; the status is 1 when a statement of it failed.")
+    discussion: """
+      On a terminal rows are a table that fits it, elsewhere lines of JSON. Rows are written as they are found, with the \
+      columns in the order of the statement.
 
-  @Argument(help: "The store's directory.")
+      A script on standard input runs to its end; the status is 1 when a statement of it failed. Semicolons end its \
+      statements; with one statement on each line it needs none.
+
+      Examples:
+        dunlin query store "SELECT dest, COUNT(*) AS n FROM flights GROUP BY dest ORDER BY n DESC LIMIT 5"
+        dunlin query store "SELECT * FROM flights WHERE dep_delay > :m" --arg m=120 --json
+        dunlin query store < script.dql
+        dunlin query store
+      """)
+
+  @Argument(help: "The store's directory.", completion: .directory)
   var store: String
-  @Argument(help: "A statement; without one, statements are read line by line.")
+  @Argument(help: "A statement; without one, statements are read from standard input.")
   var statement: String?
   @Option(
     help: ArgumentHelp("A parameter's value as JSON, for example --arg min=60.", valueName: "name=json"))
   var arg: [Parameter] = []
+  @Flag(help: "Write rows as lines of JSON, also on a terminal.")
+  var json = false
+  @Flag(help: "Write rows as a table, also into a file or pipe.")
+  var table = false
 
-  private static let bar = IndexProgressBar()
+  func validate() throws {
+    if json, table { throw ValidationError("--json and --table exclude each other") }
+  }
 
   func run() throws {
     let store = try Store.open(existing: store)
     defer { store.close() }
-    let engine = Engine(
-      store: store, parameters: SystemParameters(),
-      environment: EngineEnvironment(
-        now: { DispatchTime.now().uptimeNanoseconds }, indexProgress: { Self.bar.update($0) },
-        log: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }))
     let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
-    guard let statement else { return try prompt(engine, arguments) }
-    try execute(statement, engine, arguments)
-  }
-
-  private func execute(_ statement: String, _ engine: Engine, _ arguments: [TextKey: Value]) throws {
-    let start = ContinuousClock.now
-    let result: QueryResult
-    do {
-      defer { Self.bar.finish() }
-      result = try engine.execute(statement, arguments: arguments)
+    let runner = StatementRunner(store, arguments, format: json ? .json : table ? .table : nil)
+    if let statement { return try runner.run(statement) }
+    if let terminal = Terminal() {
+      var prompt = Prompt(runner, terminal)
+      return try prompt.run()
     }
-    let time = ContinuousClock.now - start
-    var out: [UInt8] = []
-    for row in result.rows {
-      JSON.write(.map(try row.values()), to: &out)
-      out.append(0x0A)
-    }
-    try RawFile.output.write(out)
-    let changed = result.mutatedDocumentIDs.count
-    let what = changed > 0 ? "\(changed.counting("document")) changed" : result.rows.count.counting("row")
-    Output.note("\(what), \(time.text)")
-  }
-
-  /// Executes standard input's lines, one statement each; those after one that fails too.
-  ///
-  /// A terminal shows a prompt. Of a script that a statement failed in, the status says so.
-  private func prompt(_ engine: Engine, _ arguments: [TextKey: Value]) throws {
-    let isTerminal = isatty(0) == 1
-    var (number, failures) = (0, 0)
-    while true {
-      if isTerminal { FileHandle.standardError.write(Data("dql> ".utf8)) }
-      guard let line = readLine() else { break }
-      number += 1
-      let statement = line.trimmingCharacters(in: .whitespaces)
-      if statement.isEmpty { continue }
-      if ["quit", "exit"].contains(statement.lowercased()) { break }
-      do {
-        try execute(statement, engine, arguments)
-      } catch let error as ToolError {
-        // Standard output is gone.
-        throw error
-      } catch {
-        failures += 1
-        Output.note(isTerminal ? "\(error)" : "line \(number): \(error)")
-      }
-    }
-    if failures > 0, !isTerminal { throw ExitCode.failure }
-  }
-}
-
-/// Shows how far CREATE INDEX has come.
-private final class IndexProgressBar: Sendable {
-  private let bar = Mutex<Progress?>(nil)
-
-  func update(_ progress: IndexProgress) {
-    bar.withLock { bar in
-      if bar == nil { bar = Progress("index", total: progress.total) }
-      bar?.update(progress.indexed)
-    }
-  }
-
-  func finish() {
-    bar.withLock { bar in
-      _ = bar?.finish(0)
-      bar = nil
-    }
+    var script = Script(runner)
+    try script.run { readLine() }
+    if script.failures > 0 { throw ExitCode.failure }
   }
 }
 

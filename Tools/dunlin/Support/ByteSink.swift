@@ -1,3 +1,5 @@
+// On Linux `stat` may come from there.
+import CoreFoundation
 import Foundation
 
 /// Where bytes go: a file, packed when its name ends in `.gz`, or standard output.

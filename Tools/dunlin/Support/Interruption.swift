@@ -8,9 +8,16 @@ import Synchronization
 struct Interruption {
   private let watch: SignalWatch
 
-  init(_ cleanUp: @escaping @Sendable () -> Void) {
+  init(_ cleanUp: @escaping @Sendable () -> Void) { self.init(cleanUp, goesOn: false) }
+
+  private init(_ body: @escaping @Sendable () -> Void, goesOn: Bool) {
     watch = SignalWatch.shared
-    watch.begin(cleanUp)
+    watch.begin(body, goesOn: goesOn)
+  }
+
+  /// Calls `body` whenever the user interrupts the program, which goes on.
+  static func survived(_ body: @escaping @Sendable () -> Void) -> Interruption {
+    Interruption(body, goesOn: true)
   }
 
   /// Does not return when an interruption is under way: the clean-up goes on, then ends the program.
@@ -28,7 +35,7 @@ private final class SignalWatch: Sendable {
   static let shared = SignalWatch()
 
   private static let numbers = [SIGINT, SIGTERM, SIGHUP]
-  private let cleanUp = Mutex<(@Sendable () -> Void)?>(nil)
+  private let cleanUp = Mutex<(body: @Sendable () -> Void, goesOn: Bool)?>(nil)
   private let interrupted = Atomic(false)
 
   private init() {
@@ -39,9 +46,12 @@ private final class SignalWatch: Sendable {
 
   var isInterrupted: Bool { interrupted.load(ordering: .sequentiallyConsistent) }
 
-  func begin(_ body: @escaping @Sendable () -> Void) {
-    cleanUp.withLock { $0 = body }
-    for number in Self.numbers { signal(number, noteSignal) }
+  /// Has `body` called when a signal arrives.
+  ///
+  /// With `goesOn` that is the user's interruption alone, and the program goes on behind it.
+  func begin(_ body: @escaping @Sendable () -> Void, goesOn: Bool) {
+    cleanUp.withLock { $0 = (body, goesOn) }
+    for number in goesOn ? [SIGINT] : Self.numbers { signal(number, noteSignal) }
   }
 
   func cancel() {
@@ -53,7 +63,11 @@ private final class SignalWatch: Sendable {
     while true {
       guard sem_wait(arrivals.semaphore) == 0 else { continue }
       let number = arrivals.number.load(ordering: .sequentiallyConsistent)
-      guard let body = cleanUp.withLock({ $0 }) else { continue }
+      guard let (body, goesOn) = cleanUp.withLock({ $0 }) else { continue }
+      guard !goesOn else {
+        body()
+        continue
+      }
       interrupted.store(true, ordering: .sequentiallyConsistent)
       body()
       exit(128 + number)

@@ -60,7 +60,8 @@ final class RawFile {
       if written >= 0 {
         done += written
       } else if errno != EINTR {
-        throw Self.failure(name, "cannot be written", errno)
+        let failure = Self.failure(name, "cannot be written", errno)
+        throw ToolError(failure.description, isAboutOutput: descriptor == STDOUT_FILENO)
       }
     }
   }

@@ -1,0 +1,104 @@
+import Testing
+
+@testable import dunlin
+
+/// The parts of the prompt that know nothing of a terminal.
+@Suite struct PromptPartsTests {
+  private func keys(_ bytes: String...) -> [Key] {
+    var decoder = KeyDecoder()
+    return bytes.flatMap { decoder.decode(Array($0.utf8)) }
+  }
+
+  @Test func `bytes of a terminal are keys, in whatever pieces they come`() {
+    #expect(keys("aé\u{1F600}") == [.text("a"), .text("é"), .text("\u{1F600}")])
+    #expect(keys("\u{1B}[", "A\u{1B}OB\u{1B}[1;5C") == [.up, .down, .wordRight])
+    #expect(
+      keys("\u{1B}[3~\u{1B}[H\u{1B}[4~\u{7F}\u{3}") == [.delete, .home, .end, .backspace, .control("c")])
+    #expect(keys("\u{1B}b\u{1B}[99z") == [.alt("b")])
+    var decoder = KeyDecoder()
+    let pieces = Array("é".utf8)
+    #expect(decoder.decode([pieces[0]]).isEmpty)
+    #expect(decoder.decode([pieces[1]]) == [.text("é")])
+    // What is no UTF-8 is left out, and does not hold up what follows.
+    #expect(decoder.decode([0xFF, 0xC3, 0x28]) == [.text("(")])
+  }
+
+  private func typed(
+    _ keys: [Key], history: [String] = [], complete: @escaping (String) -> [String] = { _ in [] }
+  ) -> LineEditor {
+    var editor = LineEditor(history: history, complete: complete)
+    for key in keys { #expect(editor.press(key) == .goesOn) }
+    return editor
+  }
+
+  private func text(_ text: String) -> [Key] { text.map { .text(String($0)) } }
+
+  @Test func `a line is edited as in a shell`() {
+    #expect(typed(text("SELECT") + [.home, .text("x"), .control("e"), .text("y")]).text == "xSELECTy")
+    #expect(typed(text("one two") + [.control("w")]).text == "one ")
+    #expect(typed(text("one two") + [.control("w"), .home, .control("y")]).text == "twoone ")
+    #expect(typed(text("one two") + [.wordLeft, .control("k")]).text == "one ")
+    #expect(typed(text("one") + [.left, .control("u")]).text == "e")
+    #expect(typed(text("ab") + [.control("t")]).text == "ba")
+    #expect(typed(text("abc") + [.home, .delete, .right, .backspace]).text == "c")
+    // An accent that comes alone joins the letter before the cursor.
+    let joined = typed(text("e") + [.text("\u{301}")])
+    #expect(joined.line.count == 1 && joined.cursor == 1)
+    // Keys at either end do nothing.
+    #expect(
+      typed([.backspace, .delete, .left, .wordLeft, .control("k"), .control("t"), .up, .down]).text == "")
+  }
+
+  @Test func `what was typed stays while earlier lines are looked at`() {
+    let editor = typed(text("new") + [.up, .up, .up, .down, .down, .down], history: ["first", "second"])
+    #expect(editor.text == "new")
+    #expect(typed([.up], history: ["first", "second"]).text == "second")
+    #expect(typed([.up, .up, .text("!")], history: ["first", "second"]).text == "first!")
+  }
+
+  @Test func `a word is completed as far as all candidates agree`() {
+    func candidates(_ word: String) -> [String] {
+      ["cars", "carports", "SELECT"].filter { $0.lowercased().hasPrefix(word.lowercased()) }
+    }
+    #expect(typed(text("c") + [.tab], complete: candidates).text == "car")
+    #expect(typed(text("x FROM cars") + [.tab], complete: candidates).text == "x FROM cars ")
+    #expect(typed(text("sel") + [.tab], complete: candidates).text == "SELECT ")
+    #expect(typed(text("zz") + [.tab], complete: candidates).text == "zz")
+  }
+
+  @Test func `some keys end a line`() {
+    var editor = typed(text("abc"))
+    #expect(editor.press(.enter) == .entered("abc"))
+    #expect(editor.press(.control("c")) == .abandoned)
+    #expect(editor.press(.control("d")) == .goesOn)
+    var empty = typed([])
+    #expect(empty.press(.control("d")) == .ended)
+  }
+
+  @Test(
+    arguments: [
+      (["SELECT 1; SELECT 2;"], ["SELECT 1", " SELECT 2"]),
+      (["SELECT ';' AS a,", "`;` AS b;"], ["SELECT ';' AS a,\n`;` AS b"]),
+      (["SELECT 'it\\';' FROM x;"], ["SELECT 'it\\';' FROM x"]),
+      (["SELECT 1 -- not this;", "FROM x;"], ["SELECT 1 -- not this;\nFROM x"]),
+      (["SELECT /* ; */ 1;;; ;"], ["SELECT /* ; */ 1"]),
+      (["SELECT '", ";", "';"], ["SELECT '\n;\n'"]),
+      (["SELECT 1"], []),
+    ] as [([String], [String])])
+  func `a semicolon ends a statement unless it is quoted`(_ lines: [String], _ expected: [String]) {
+    var text = StatementText()
+    var found: [String] = []
+    for line in lines {
+      text.append(line: line)
+      while let statement = text.takeEnded() { found.append(statement) }
+    }
+    #expect(found == expected)
+  }
+
+  @Test func `width goes by what a terminal shows`() {
+    #expect("abc".columns == 3 && "日本".columns == 4 && "e\u{301}".columns == 1)
+    #expect("abcdef".cut(toColumns: 4) == "abc…")
+    #expect("日本語".cut(toColumns: 4).columns <= 4)
+    #expect("a\u{1B}[2J\nb\u{202E}".printable == "a\\u{1b}[2J\\nb\\u{202e}")
+  }
+}

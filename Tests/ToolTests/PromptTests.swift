@@ -1,0 +1,165 @@
+#if os(Linux)
+  import Foundation
+  import TestKit
+  import Testing
+
+  /// `dunlin query` as a user meets it: at a terminal, and with scripts.
+  @Suite(.timeLimit(.minutes(5))) struct PromptTests {
+    private let directory: TemporaryDirectory
+    private var store: String { directory.file("store") }
+
+    init() throws {
+      directory = try TemporaryDirectory()
+      let cars = (1...3).map { #"{"_id":\#($0),"color":"red","km":\#($0 * 1_000)}"# + "\n" }.joined()
+      _ = try run("import", store, "cars", "-", input: cars)
+    }
+
+    private func run(_ arguments: String..., input: String = "") throws -> Tool.Outcome {
+      try Tool.run(arguments, in: directory.path, input: input)
+    }
+
+    private func prompt(columns: UInt16 = 80) throws -> PseudoTerminal {
+      try PseudoTerminal(
+        ["query", store], columns: columns, environment: ["DUNLIN_HISTORY": directory.file("history")])
+    }
+
+    @Test func `statements of several lines run at their semicolon, and come back from the history`()
+      async throws
+    {
+      do {
+        let terminal = try prompt()
+        try await terminal.wait(for: "dql> ")
+        terminal.type("SELECT km, color\r")
+        try await terminal.wait(for: "...> ")
+        terminal.type("FROM cars WHERE km > 1500;\r")
+        let shown = try await terminal.wait(for: "2 rows")
+        #expect(shown.contains("  km  color\r\n"))
+        #expect(shown.contains("2000  red\r\n"))
+        terminal.type("\u{4}")
+        #expect(await terminal.status() == 0)
+      }
+      let again = try prompt()
+      try await again.wait(for: "dql> ")
+      again.type("\u{1B}[A")
+      try await again.wait(for: "SELECT km, color FROM cars WHERE km > 1500;")
+      again.type("\u{7F} LIMIT 1;\r")
+      try await again.wait(for: "1 row,")
+      again.type("quit\r")
+      #expect(await again.status() == 0)
+      let permissions = try FileManager.default.attributesOfItem(atPath: directory.file("history"))[
+        .posixPermissions]
+      #expect((permissions as? NSNumber)?.intValue == 0o600)
+    }
+
+    @Test func `commands, completion and mistakes`() async throws {
+      let terminal = try prompt()
+      try await terminal.wait(for: "dql> ")
+      terminal.type(".ta\t\r")
+      #expect(try await terminal.wait(for: "3\r\n").contains("cars"))
+      terminal.type(".schema cars\r")
+      let schema = try await terminal.wait(for: "km ")
+      #expect(schema.contains("color  string\r\n"))
+      terminal.type("SELECT * FROM ca\t;\r")
+      try await terminal.wait(for: "3 rows")
+      terminal.type("SELECT * FROM crs;\r")
+      try await terminal.wait(for: "there is no collection 'crs' yet; did you mean 'cars'?")
+      terminal.type("SELECT FROM;\r")
+      try await terminal.wait(for: "expected an expression")
+      terminal.type(".tabels\r")
+      try await terminal.wait(for: "did you mean .tables?")
+      terminal.type("abc\u{3}SELECT COUNT(*) AS n FROM cars;\r")
+      try await terminal.wait(for: "1 row")
+      terminal.type(".quit\r")
+      #expect(await terminal.status() == 0)
+    }
+
+    @Test func `an interruption ends the statement and not the prompt`() async throws {
+      let many = (0..<3_000).map { #"{"_id":\#($0),"n":1}"# + "\n" }.joined()
+      _ = try run("import", store, "things", "-", input: many)
+      let terminal = try prompt()
+      try await terminal.wait(for: "dql> ")
+      terminal.type("CREATE INDEX byN ON things (n);\r")
+      try await terminal.wait(for: "0 rows")
+      terminal.type("SELECT COUNT(*) AS n FROM things a JOIN things b ON a.n = b.n;\r")
+      try await terminal.wait(for: "b.n;")
+      // It may come before the statement has begun, and has no effect then.
+      let ends = Task { [interrupt = terminal.interrupt] in
+        while !Task.isCancelled {
+          try await Task.sleep(for: .milliseconds(200))
+          interrupt()
+        }
+      }
+      try await terminal.wait(for: "interrupted")
+      ends.cancel()
+      try? await ends.value
+      terminal.type("SELECT COUNT(*) AS n FROM cars;\r")
+      try await terminal.wait(for: "1 row")
+      terminal.type("\u{4}")
+      #expect(await terminal.status() == 0)
+    }
+
+    @Test func `a table fits the terminal, and says what it leaves out`() async throws {
+      let wide =
+        #"{"_id":1,"#
+        + (0..<20).map { #""field\#($0 + 10)":"\#(String(repeating: "x", count: 40))""# }.joined(
+          separator: ",") + "}\n"
+      _ = try run("import", store, "wide", "-", input: wide)
+      let terminal = try prompt(columns: 60)
+      try await terminal.wait(for: "dql> ")
+      terminal.type("SELECT * FROM wide;\r")
+      let shown = try await terminal.wait(for: "use --json)")
+      #expect(shown.contains("not shown: field"))
+      let table = shown.split(separator: "\r\n").filter {
+        $0.hasPrefix("_id") || $0.hasPrefix("  1") || $0.hasPrefix("─")
+      }
+      #expect(table.count == 3 && table.allSatisfy { $0.count <= 60 })
+      terminal.type("\u{4}")
+      #expect(await terminal.status() == 0)
+    }
+
+    @Test func `columns stand in the statement's order, in JSON and in a table`() throws {
+      let json = try run("query", store, "SELECT km, _id, color FROM cars WHERE _id = 2")
+      #expect(json.output == #"{"km":2000,"_id":2,"color":"red"}"# + "\n")
+      let table = try run("query", store, "SELECT km, _id, color FROM cars WHERE _id = 2", "--table")
+      #expect(table.output == "  km  _id  color\n────  ───  ─────\n2000    2  red\n")
+      let union = try run(
+        "query", store, "SELECT km AS b, _id AS a FROM cars WHERE _id = 1 UNION SELECT 1, 2 FROM system:dual",
+        "--json")
+      #expect(union.output.contains(#"{"b":1000,"a":1}"#))
+    }
+
+    @Test(
+      arguments: [
+        "SELECT _id FROM cars WHERE _id = 1; SELECT _id FROM cars\nWHERE _id = 2;\n",
+        "SELECT _id FROM cars\nWHERE _id = 1\nSELECT _id FROM cars WHERE _id = 2\n",
+        "SELECT _id FROM cars WHERE _id = 1\n\n\nSELECT _id FROM cars WHERE _id = 2",
+        "SELECT _id\n\nFROM cars WHERE _id = 1;\n.timer off\nSELECT _id FROM cars WHERE _id = 2\nquit\nSELECT oops",
+      ])
+    func `a script's statements end at semicolons, or where the next line begins one`(_ script: String) throws
+    {
+      let outcome = try run("query", store, input: script)
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(outcome.output == "{\"_id\":1}\n{\"_id\":2}\n")
+    }
+
+    @Test func `a statement over two lines that both begin like one is one`() throws {
+      let outcome = try run(
+        "query", store,
+        input:
+          "EXPLAIN\nSELECT _id FROM cars\nINSERT INTO bikes\nDOCUMENTS ({'_id': 7})\nSELECT _id FROM bikes\n")
+      #expect(outcome.status == 0, "\(outcome.errors)")
+      #expect(outcome.output.hasSuffix("{\"_id\":7}\n"))
+    }
+
+    @Test func `a result of any size takes little memory, and ends with its reader`() throws {
+      let many = (0..<20_000).map {
+        #"{"_id":\#($0),"text":"\#(String(repeating: "x", count: 500))"}"# + "\n"
+      }.joined()
+      _ = try run("import", store, "many", "-", input: many)
+      let all = try run("query", store, "SELECT * FROM many", "--json")
+      #expect(all.output.utf8.count > 10_000_000 && all.errors.contains("20,000 rows"))
+      let table = try run("query", store, "SELECT _id FROM many ORDER BY _id", "--table")
+      #expect(table.output.split(separator: "\n").count == 20_002)
+    }
+  }
+#endif

@@ -1,0 +1,79 @@
+import Foundation
+import QueryEngine
+
+/// Runs the statements of standard input, those after one that fails too.
+///
+/// A semicolon ends a statement. So does the end of a line, where the next one begins another statement: scripts with one
+/// statement on each line need no semicolons.
+struct Script {
+  private static let beginnings: Set<String> = [
+    "SELECT", "INSERT", "UPDATE", "DELETE", "EVICT", "TOMBSTONE", "CREATE", "DROP", "ALTER", "SHOW",
+    "EXPLAIN", "PROFILE",
+    "ADVISE", "QUIT", "EXIT",
+  ]
+
+  let runner: StatementRunner
+  private var text = StatementText()
+  private(set) var failures = 0
+
+  init(_ runner: StatementRunner) { self.runner = runner }
+
+  /// Runs to the end of the input, or to `quit`.
+  ///
+  /// - Parameter nextLine: Gives a line without its end; `nil` behind the last one.
+  /// - Throws: `ToolError` when standard output is gone.
+  mutating func run(_ nextLine: () -> String?) throws {
+    while let line = nextLine() {
+      if begins(line), let statement = text.takeAll() { try execute(statement) }
+      if text.isEmpty {
+        let trimmed = line.trimmingCharacters(in: .whitespaces)
+        if ["quit", "exit"].contains(trimmed.lowercased()) { return }
+        if trimmed.hasPrefix(".") {
+          text.append(line: "")
+          guard try telling({ try DotCommand(trimmed).run(with: $0) }) ?? true else { return }
+          continue
+        }
+      }
+      text.append(line: line)
+      while let statement = text.takeEnded() { try execute(statement) }
+    }
+    if let statement = text.takeAll() { try execute(statement) }
+  }
+
+  /// Whether a line begins another statement than the one at hand, which goes on where that alone makes sense of both.
+  private func begins(_ line: String) -> Bool {
+    guard !text.isEmpty else { return false }
+    let trimmed = line.drop(while: \.isWhitespace)
+    let word = trimmed.prefix(while: \.isLetter).uppercased()
+    guard Self.beginnings.contains(word) || trimmed.hasPrefix(".") else { return false }
+    let both = text.text + "\n" + line
+    do {
+      _ = try DQL.parse(text.text)
+      return true
+    } catch {
+      do {
+        _ = try DQL.parse(both)
+        return false
+      } catch {
+        return (error.position?.offset ?? 0) <= text.text.utf8.count + line.utf8.count - trimmed.utf8.count
+          + 1
+      }
+    }
+  }
+
+  private mutating func execute(_ statement: String) throws {
+    _ = try telling { try $0.run(statement) }
+  }
+
+  private mutating func telling<Result>(_ body: (StatementRunner) throws -> Result) throws -> Result? {
+    do {
+      return try body(runner)
+    } catch let error as ToolError where error.isAboutOutput {
+      throw error
+    } catch {
+      failures += 1
+      Output.note("line \(text.firstLine): \(error)")
+      return nil
+    }
+  }
+}
