@@ -32,6 +32,9 @@ struct Withheld: Hashable {
     documents.contains(key) || overfull.contains(key.collection)
   }
 
+  /// Whether there may be more of one of the collections than are told apart.
+  func isOverfull(in collections: Set<UInt32>) -> Bool { !overfull.isDisjoint(with: collections) }
+
   mutating func insert(_ key: DocumentKey, of collection: String) {
     guard !documents.contains(key) else { return }
     names[key.collection] = TextKey(collection)
