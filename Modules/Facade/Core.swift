@@ -24,12 +24,14 @@ final class Core: Sendable {
     /// What this peer proves itself with; `nil` with the development identity.
     let identity: IdentityKeeper?
   #endif
-  private let scopes = SyncScopes()
+  let scopes = SyncScopes()
   private let state = Mutex(State())
 
   private struct State {
     var isOpen = true
     var isSyncing = false
+    /// How often sync was started.
+    var runs: UInt64 = 0
   }
 
   init(path: String, identity: DunlinIdentity, configuration: DunlinConfiguration) throws {
@@ -90,6 +92,8 @@ final class Core: Sendable {
     transports = TransportSettings(network)
     subscriptions = SubscriptionRegistry(store: store, reporter: reporter) {
       network.subscribe(to: $0, evicting: $1)
+    } ended: {
+      network.statusChanged()
     }
     #if TLS
       self.identity = try device.map { device in
@@ -166,8 +170,10 @@ final class Core: Sendable {
       #if TLS
         try identity?.check()
       #endif
-      defer { state.isSyncing = true }
-      return !state.isSyncing
+      guard !state.isSyncing else { return false }
+      state.isSyncing = true
+      state.runs += 1
+      return true
     }
     guard mustStart else { return }
     do {
@@ -183,6 +189,17 @@ final class Core: Sendable {
     guard isOpen else {
       stopSync()
       throw DunlinError(.closed, "the database is closed")
+    }
+  }
+
+  /// The number of the start since which sync runs.
+  ///
+  /// - Throws: `closed`; `notSyncing` while it does not run.
+  func currentRun() throws(DunlinError) -> UInt64 {
+    try state.withLock { state throws(DunlinError) in
+      guard state.isOpen else { throw DunlinError(.closed, "the database is closed") }
+      guard state.isSyncing else { throw DunlinError(.notSyncing, "sync is not started") }
+      return state.runs
     }
   }
 

@@ -234,7 +234,8 @@ import Testing
     subscription = nil
     #expect(peer.dunlin.sync.subscriptions.isEmpty)
     #expect(peer.log.lines(with: "live query 'color == 'red'' was let go of").count == 1)
-    #expect(peer.log.lines(with: "subscription 'color == 'red'' was let go of").count == 1)
+    let statement = "SELECT * FROM bikes WHERE color == 'red'"
+    #expect(peer.log.lines(with: "subscription '\(statement)' was let go of").count == 1)
 
     // One that was cancelled says nothing.
     var cancelled: DunlinSubscription? = bikes.findAll().subscribe()

@@ -24,7 +24,7 @@ import Testing
     try await phone.wait(for: "bikes") { $0.map(\.id) == ["b1", "b2"] }
     #expect(
       phone.dunlin.sync.subscriptions.map(\.queryText) == [
-        "SELECT * FROM bikes WHERE color = :c", "km > $args.m",
+        "SELECT * FROM bikes WHERE color = :c", "SELECT * FROM bikes WHERE km > $args.m",
       ])
 
     // Both edit, apart from each other in time only: counters add up, fields merge.
@@ -48,7 +48,8 @@ import Testing
 
     #expect(phone.store["bikes"].findByID("b1").evict())
     try await phone.wait(for: "bikes") { !$0.isEmpty }
-    try await phone.waitForLine(with: "match the active subscription 'color == 'red''")
+    try await phone.waitForLine(
+      with: "match the active subscription 'SELECT * FROM bikes WHERE color == 'red''")
 
     subscription.cancel()
     await #expect(phone.store["bikes"].findAll().evict() == ["b1"])

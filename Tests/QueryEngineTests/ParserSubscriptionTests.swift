@@ -27,6 +27,15 @@ import Testing
     #expect(error.message.contains(feature))
   }
 
+  @Test func `a query is named as one statement`() throws {
+    let text = "SELECT * FROM c WHERE a = :a"
+    #expect(try SubscriptionQuery(dql: text, arguments: ["a": .int(1)]).statement == text)
+    #expect(try SubscriptionQuery(collection: "c", builder: "true").statement == "SELECT * FROM c")
+    #expect(
+      try SubscriptionQuery(collection: "my cars", builder: "a == 1 && b > 2").statement
+        == "SELECT * FROM `my cars` WHERE a == 1 && b > 2")
+  }
+
   @Test func `a query survives its encoding`() throws {
     let queries = [
       try SubscriptionQuery(dql: "SELECT * FROM c"),

@@ -149,7 +149,7 @@ extension DunlinError.Code {
   public static let portInUse = Self(rawValue: "portInUse")
   /// An address does not name a host, there is no way to it, or nobody listens there.
   public static let unreachable = Self(rawValue: "unreachable")
-  /// The other peer said nothing in time.
+  /// The other peer said nothing in time, or what was waited for has not come in time.
   public static let timeout = Self(rawValue: "timeout")
   /// The two peers have no protocol version in common, belong to different applications, or are copies.
   public static let incompatiblePeer = Self(rawValue: "incompatiblePeer")
@@ -157,7 +157,7 @@ extension DunlinError.Code {
   public static let denied = Self(rawValue: "denied")
   /// What a peer sent is not allowed by the protocol.
   public static let malformed = Self(rawValue: "malformed")
-  /// The task was cancelled.
+  /// The task, or the subscription that is waited for, was cancelled.
   public static let cancelled = Self(rawValue: "cancelled")
   /// A failure that has no code of its own.
   public static let other = Self(rawValue: "other")

@@ -11,7 +11,7 @@ public struct DunlinQueryResult: Sendable {
   public let mutatedDocumentIDs: [DunlinDocumentID]
   /// The commit of a statement that changed something, by its place in this store's log: later ones have greater numbers.
   ///
-  /// A peer has it once `documents.synced_up_to_local_commit_id` in `system:data_sync_info` is no less. `nil` for reads,
+  /// `dunlin.sync.waitUntilArrived(_:at:timeout:)` waits until a peer has it: once `documents.synced_up_to_local_commit_id` in `system:data_sync_info` is no less. `nil` for reads,
   /// and inside a transaction.
   public let commitID: UInt64?
   /// Documents that the statement wrote and that are too large to be sent: they stay on this device.

@@ -16,7 +16,9 @@ public enum DunlinLeavePolicy: Hashable, Sendable {
 ///
 /// Cancel it before you let go of it: one that is let go of is cancelled all the same, with a logged warning.
 public final class DunlinSubscription: Sendable {
-  /// The query's text: a statement of DQL, or a predicate of the builder language.
+  /// The query as one statement: `SELECT * FROM cars WHERE …`.
+  ///
+  /// A predicate of the builder language stands behind WHERE as it was written; the values of arguments are not in it.
   public let queryText: String
   /// The collection that it pulls from; empty for one that was never valid.
   public let collectionName: String

@@ -34,6 +34,8 @@ final class SubscriptionRegistry: Sendable {
   private let store: Store
   private let reporter: Reporter
   private let apply: @Sendable ([SubscriptionQuery], Set<SubscriptionQuery>) -> Void
+  /// Called when a subscription has ended.
+  private let ended: @Sendable () -> Void
   private let state = Mutex(State())
   /// Held from a change until it is applied, so that sets are applied in their order.
   private let changing = Mutex<Void>(())
@@ -41,8 +43,10 @@ final class SubscriptionRegistry: Sendable {
 
   init(
     store: Store, reporter: Reporter,
-    apply: @escaping @Sendable (_ queries: [SubscriptionQuery], _ evicting: Set<SubscriptionQuery>) -> Void
+    apply: @escaping @Sendable (_ queries: [SubscriptionQuery], _ evicting: Set<SubscriptionQuery>) -> Void,
+    ended: @escaping @Sendable () -> Void = {}
   ) {
+    self.ended = ended
     self.store = store
     self.reporter = reporter
     self.apply = apply
@@ -53,6 +57,9 @@ final class SubscriptionRegistry: Sendable {
     state.withLock { $0.entries.sorted { $0.key < $1.key }.compactMap(\.value.subscription) }
   }
 
+  /// What is subscribed to, each query once, in the order of registration.
+  var queries: [SubscriptionQuery] { state.withLock { $0.queries } }
+
   /// - Throws: `limit` when there are as many as a peer answers; `closed`.
   func register(
     _ query: SubscriptionQuery, onLeave: DunlinLeavePolicy
@@ -62,7 +69,7 @@ final class SubscriptionRegistry: Sendable {
       return state.nextID
     }
     let subscription = DunlinSubscription(
-      queryText: query.text, collectionName: query.collection, onLeave: onLeave
+      queryText: query.statement, collectionName: query.collection, onLeave: onLeave
     ) { [weak self] wasLost in self?.end(id, wasLost: wasLost) }
     let failure = change { state -> DunlinError? in
       guard !state.isClosed else { return DunlinError(.closed, "the database is closed") }
@@ -84,16 +91,17 @@ final class SubscriptionRegistry: Sendable {
   }
 
   private func end(_ id: UInt64, wasLost: Bool) {
-    let (ended, listener) = change { state -> (Entry?, CommitListener?) in
-      let ended = state.entries.removeValue(forKey: id)
-      guard state.entries.isEmpty else { return (ended, nil) }
+    let (entry, listener) = change { state -> (Entry?, CommitListener?) in
+      let entry = state.entries.removeValue(forKey: id)
+      guard state.entries.isEmpty else { return (entry, nil) }
       defer { state.listener = nil }
-      return (ended, state.listener)
+      return (entry, state.listener)
     }
     listener?.cancel()
-    guard wasLost, let ended else { return }
+    ended()
+    guard wasLost, let entry else { return }
     reporter.logger.warning(
-      "The subscription '\(ended.query.text)' was let go of without cancel(); it is cancelled")
+      "The subscription '\(entry.query.statement)' was let go of without cancel(); it is cancelled")
   }
 
   /// Forgets all subscriptions; their handles are then cancelled ones.
@@ -136,7 +144,7 @@ final class SubscriptionRegistry: Sendable {
       reporter.logger.warning(
         """
         Evicted documents of the collection '\(query.collection)' match the active subscription \
-        '\(query.text)': they come back. Cancel the subscription before evicting
+        '\(query.statement)': they come back. Cancel the subscription before evicting
         """)
     }
   }

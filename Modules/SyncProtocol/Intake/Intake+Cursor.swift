@@ -186,7 +186,8 @@ extension Intake {
   /// A receiver that always has something open keeps its older one, which is never wrong.
   var cursorCandidate: SyncCursor? {
     guard phase == .done, due == .nothing, !following.isSpoiled, !context.unreadable.isAnywhere,
-      let mark = following.mark, isSettled(mark), let peer = context.peer
+      // The next session has to find it again, and so has to compare or to follow the log from before it.
+      context.withheld.byPeer == 0, let mark = following.mark, isSettled(mark), let peer = context.peer
     else { return nil }
     return SyncCursor(
       epoch: peer.logEpoch, sequence: mark.frame.sequence, commitCheck: mark.frame.commitCheck,

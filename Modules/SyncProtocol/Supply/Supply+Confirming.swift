@@ -1,4 +1,7 @@
 extension Supply {
+  /// The commit up to which the peer has all that concerns it; `nil` while something is kept back.
+  var confirmedSequence: UInt64? { context.withheld.isEmpty ? servedSequence : nil }
+
   /// Takes note that the peer has sent something else than what it begins with when it is interested in anything.
   func noteTalk() {
     if generation == nil, !hasDraft, !awaitsInterest { asksNothing = true }
@@ -15,16 +18,16 @@ extension Supply {
       return
     }
     guard !context.unreadable.isAnywhere else {
-      if confirmedSequence != nil, leaves.isInUse { leaves.note(context.id, confirmed: 0) }
-      return confirmedSequence = nil
+      if servedSequence != nil, leaves.isInUse { leaves.note(context.id, confirmed: 0) }
+      return servedSequence = nil
     }
     // Of what is being applied it may come out that the peer lacks something.
     guard hasSettled, context.isPolicyCurrent, !isApplying, !isRoundActive, settledAfter == nil,
       !isAwaitingRound, requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
     else { return }
     let sequence = max(log.settled, lastCommitted, 1)
+    servedSequence = sequence
     // What is kept back keeps nothing else from being let go of here.
-    confirmedSequence = context.withheld.isEmpty ? sequence : nil
     if leaves.isInUse { leaves.note(context.id, confirmed: sequence) }
   }
 }

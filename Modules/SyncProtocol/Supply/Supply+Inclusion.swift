@@ -56,7 +56,13 @@ extension Supply {
           && !underWay.holds(source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary))
       }
     if !isMatch, case .requested = inclusion { watch.insert(source.key(of: id)) }
-    guard goesOut, let byteCount = source.oversizeBytes(of: id) else { return goesOut }
+    guard goesOut, let byteCount = source.oversizeBytes(of: id) else {
+      // The peer may have got it another way.
+      if case .requested(let request) = inclusion, request.isHeld {
+        context.withheld.remove(source.key(of: id))
+      }
+      return goesOut
+    }
     // Who holds a copy is sent what it lacks.
     if case .requested(let request) = inclusion, request.isHeld || !request.vector.isEmpty,
       byteCount <= SyncLimits.documentBytes

@@ -27,9 +27,9 @@ extension Supply {
         concern = (collection.id, concerns(collection.name) ? interest.matcher(for: collection) : nil)
       }
       guard let matcher = concern?.matcher else { continue }
-      if change.kind == .evict || !change.oversize { context.withheld.remove(change.key) }
       let matched = matcher.matches(change.id, change.before) && !Probe.defect(.leaveNotTold)
       let matches = matcher.matches(change.id, change.after)
+      if change.kind == .evict || !change.oversize || !matches { context.withheld.remove(change.key) }
       // What does not concern the receiver calls for no mark soon.
       if matches || matched || isOwn { log.isMoved = true }
       if !matches, matched || isOwn { watch.insert(change.key) }
@@ -202,7 +202,9 @@ extension Supply {
     log.walk = nil
     stopTelling()
     hasSettled = false
-    confirmedSequence = nil
+    servedSequence = nil
+    // What is kept back is found again by comparing.
+    context.withheld.removeAll()
     context.shared.leaves.note(context.id, confirmed: 0)
     context.send(.renew)
     renewal.tell()

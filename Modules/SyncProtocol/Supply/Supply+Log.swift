@@ -131,6 +131,8 @@ extension Supply {
     guard let mark = log.waiting, outgoing.gone.covers(mark.after) || Probe.defect(.markAhead) else { return }
     // What the policy has withheld since the call began the peer is to compare anew.
     guard context.isPolicyCurrent else { return }
+    // No place in the log that the peer keeps may be beyond what it was not told of.
+    context.tellWithheld()
     log.waiting = nil
     log.isMoved = false
     log.marked = mark

@@ -109,8 +109,9 @@ final class Supply {
   var announcing = Announcing()
   /// Whether all that the interest concerned was sent once, by the rules of now.
   var hasSettled = false
-  /// The commit up to which the peer has all that concerns it, as far as that was ever certain under its interest.
-  var confirmedSequence: UInt64?
+  /// The commit up to which the peer has all that concerns it and can be sent, as far as that was ever certain under its
+  /// interest.
+  var servedSequence: UInt64?
   private var turn = 0
 
   /// Makes the half; `ownInterest` tells what of a collection this peer subscribes to itself, and `ownDigest` what it
@@ -185,16 +186,17 @@ final class Supply {
     stopTelling()
     endRound()
     hasSettled = false
-    confirmedSequence = nil
+    servedSequence = nil
     if !interest.names.contains(where: concerns) { dropLive() }
-    context.withheld.removeAll()
     context.shared.leaves.note(context.id, interest, gatekeeper)
     // What the peer may hold, and up to where it was served, still holds for what has not changed.
     guard !isContinued else {
+      context.withheld.removeAll { changed.contains($0) || !interest.covers($0.text) }
       noteWaiting(in: changed)
       return resetTelling { changed.contains($0) || !interest.covers($0.text) }
     }
     // What waits is of the interest before: the peer compares all that there is by then, or goes on from before it.
+    context.withheld.removeAll()
     dropLive()
     doubt()
     log = LogPlace(asksTaken: log.asksTaken, fellBehindAt: log.fellBehindAt)

@@ -54,6 +54,9 @@ struct NetworkState {
   /// The addresses that are kept connected, and who has asked for each.
   var connecting: [PeerAddress: Set<AddressOwner>] = [:]
   var subscriptions: [SubscriptionQuery] = []
+  /// How often they were replaced.
+  var subscriptionsNumber: UInt64 = 0
+  var departed = DepartedPeers()
   var listeners: [(address: ListeningAddress, listener: TCPListener)] = []
   var sessions: [UInt64: Session] = [:]
   /// Everything that runs; a task takes itself out at its end.

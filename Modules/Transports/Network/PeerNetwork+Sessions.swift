@@ -46,7 +46,7 @@ extension PeerNetwork {
       let id = state.newID()
       let driver = SessionDriver(
         id: id, link: link, setup: setup, subscriptions: state.subscriptions,
-        isIncoming: direction == .incoming, host: self
+        number: state.subscriptionsNumber, isIncoming: direction == .incoming, host: self
       ) { [weak self] event in
         self?.happened(event, in: id, served)
       }
@@ -84,6 +84,7 @@ extension PeerNetwork {
         "Connected to \(peer.name) (\(peer.kind)) over \(connection.endpoint)")
       noteArrival(of: peer)
       announce(.connected(connection))
+      setup.bell.ring()
       recognize(peer.site)
     } else {
       let note = event.note(of: connection.peer?.name ?? "a peer")
@@ -96,6 +97,9 @@ extension PeerNetwork {
   private func ended(_ id: UInt64, _ end: SessionEnd) {
     let (session, parked) = state.withLockedValue { state in
       let session = state.sessions.removeValue(forKey: id)
+      if state.isRunning, let session, let standing = PeerStanding(session) {
+        state.departed.insert(standing)
+      }
       if let session, session.driver.hasMovedDocuments, let peer = session.connection.peer {
         state.knownPeers.insert(peer.site)
       }
@@ -103,6 +107,7 @@ extension PeerNetwork {
     }
     for latch in parked { latch.signal() }
     candidateWake.signal()
+    setup.bell.ring()
     guard let session else { return }
     let connection = session.current
     let name = session.saidPeer?.name ?? "a peer that said no hello"

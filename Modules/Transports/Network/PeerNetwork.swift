@@ -102,6 +102,7 @@ public final class PeerNetwork: Sendable {
       return Array(state.observers.values)
     }
     for observer in observers { observer.finish() }
+    setup.bell.close()
   }
 
   /// Begins to stop: ports are free when this returns; sessions end soon after.
@@ -109,6 +110,7 @@ public final class PeerNetwork: Sendable {
     let (listeners, drivers, waiting) = state.withLockedValue { state in
       state.isRunning = false
       state.presence.forgetAll()
+      state.departed.removeAll()
       state.siteListener = nil
       let listeners = state.listeners
       state.listeners = []
@@ -122,6 +124,7 @@ public final class PeerNetwork: Sendable {
     for task in waiting { task.cancel() }
     // A session ends with a word to its peer, so it is asked to and not cancelled.
     for driver in drivers { driver.close() }
+    setup.bell.ring()
   }
 
   // MARK: - What sessions share
@@ -143,8 +146,11 @@ public final class PeerNetwork: Sendable {
     // Under the lock, so that every session ends with the newest set.
     state.withLockedValue { state in
       state.subscriptions = queries
+      state.subscriptionsNumber += 1
       setup.shared.follow(queries, evicting: evicting, of: setup.store)
-      for session in state.sessions.values { session.driver.subscribe(to: queries) }
+      for session in state.sessions.values {
+        session.driver.subscribe(to: queries, number: state.subscriptionsNumber)
+      }
     }
   }
 

@@ -10,6 +10,8 @@ final class SessionTurn: @unchecked Sendable {
   var wantsMore = false
   /// What its steps on worker threads have used.
   var spent = SpentTime()
+  /// The number of the subscriptions that the session knows.
+  var subscriptionsNumber: UInt64 = 0
 
   init(_ session: Session) { self.session = session }
 }
@@ -75,8 +77,12 @@ extension SessionDriver {
   }
 
   private func note(_ session: Session) {
-    let known = (session.statistics, session.progress)
-    figures.withLockedValue { $0 = known }
+    let (statistics, progress, delivery) = (session.statistics, session.progress, session.delivery)
+    let isNews = figures.withLockedValue { figures in
+      figures.statistics = statistics
+      return figures.take(progress, delivery, turn.subscriptionsNumber)
+    }
+    if isNews { setup.bell.ring() }
   }
 
   /// Tells the session everything in `input`; what the link received before it broke still counts.
@@ -99,6 +105,7 @@ extension SessionDriver {
       guard tell(input.commits[told..<count]), perform(session.subscriptionsChanged(queries, now: clock.now))
       else { return false }
       told = count
+      turn.subscriptionsNumber = input.subscriptionsNumber
     }
     guard tell(input.commits[told...]) else { return false }
     for batch in input.applied {

@@ -24,6 +24,7 @@ public final class SessionDriver: Sendable {
     let clock: TransportClock
     let shared = SessionShared()
     let nudges = SessionNudges()
+    let bell = StatusBell()
     let engine: Engine?
 
     /// Collects what sessions need.
@@ -62,7 +63,7 @@ public final class SessionDriver: Sendable {
 
   let setup: Setup
   let inbox = SessionInbox()
-  let figures = NIOLockedValueBox((statistics: SyncStatistics(), progress: SyncProgress()))
+  let figures = NIOLockedValueBox(SessionFigures())
   let timer: SessionTimer
   /// Used only by whoever has the turn.
   let turn: SessionTurn
@@ -90,8 +91,8 @@ public final class SessionDriver: Sendable {
 
   /// Prepares a session; the peer says hello first where `isIncoming`, and `host` decides about it.
   init(
-    id: UInt64, link: any Link, setup: Setup, subscriptions: [SubscriptionQuery], isIncoming: Bool,
-    host: (any SessionHost)?, onEvent: @escaping @Sendable (SyncEvent) -> Void
+    id: UInt64, link: any Link, setup: Setup, subscriptions: [SubscriptionQuery], number: UInt64 = 0,
+    isIncoming: Bool, host: (any SessionHost)?, onEvent: @escaping @Sendable (SyncEvent) -> Void
   ) {
     self.id = id
     self.link = link
@@ -107,7 +108,7 @@ public final class SessionDriver: Sendable {
       Session(
         id: id, store: setup.store, gate: setup.gate, shared: setup.shared, configuration: configuration))
     // The first turn is the start's, which finds it here.
-    _ = inbox.post { $0.subscribe(to: subscriptions) }
+    _ = inbox.post { $0.subscribe(to: subscriptions, number: number) }
   }
 
   /// What the session has moved so far.
@@ -117,8 +118,11 @@ public final class SessionDriver: Sendable {
   public var progress: SyncProgress { figures.withLockedValue { $0.progress } }
 
   /// Replaces what is pulled from the peer.
-  public func subscribe(to queries: [SubscriptionQuery]) {
-    post { $0.subscribe(to: queries) }
+  public func subscribe(to queries: [SubscriptionQuery]) { subscribe(to: queries, number: 0) }
+
+  /// The same for a set that has a number, which rises with each.
+  func subscribe(to queries: [SubscriptionQuery], number: UInt64) {
+    post { $0.subscribe(to: queries, number: number) }
   }
 
   /// Says that the gate's answers have changed.

@@ -19,6 +19,8 @@ package final class SessionInbox: Sendable {
     /// What is pulled from now on, by how many of the commits were made before: what is evicted between two subscriptions
     /// is not asked for by either.
     package private(set) var subscriptions: [(afterCommits: Int, queries: [SubscriptionQuery])] = []
+    /// The number of the last set.
+    private(set) var subscriptionsNumber: UInt64 = 0
     package var policyChanged = false
     /// What the session waits for at another one has come to something.
     package var nudged = false
@@ -43,7 +45,8 @@ package final class SessionInbox: Sendable {
     package var cancelled = false
 
     /// Takes note of what is pulled from now on; of sets with no commit between them the last one counts.
-    mutating func subscribe(to queries: [SubscriptionQuery]) {
+    mutating func subscribe(to queries: [SubscriptionQuery], number: UInt64 = 0) {
+      subscriptionsNumber = number
       if subscriptions.last?.afterCommits == commits.count { subscriptions.removeLast() }
       subscriptions.append((commits.count, queries))
     }

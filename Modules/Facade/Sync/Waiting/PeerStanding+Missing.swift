@@ -1,0 +1,39 @@
+import SyncProtocol
+import Transports
+
+extension PeerStanding {
+  /// What is missing until all that the peer has for a set of subscriptions is here; `nil` where it is.
+  func missingHere(_ number: UInt64) -> String? {
+    guard caughtUpNumber < number else { return nil }
+    if let damage { return damage }
+    let withheld = connection.progress.documentsWithheldByPeer
+    guard withheld == 0 else {
+      return "\(Self.documents(withheld)) at \(peer.name) cannot be sent, being too large"
+    }
+    let received = Self.documents(Int(clamping: connection.statistics.documentsReceived))
+    return "not all that \(peer.name) has is here, of which \(received) came so far"
+  }
+
+  /// What is missing until the peer has all that it subscribes to of what was written up to a commit.
+  ///
+  /// - Parameters:
+  ///   - sequence: The commit.
+  ///   - withheld: How many of the documents in question are too large to be sent.
+  /// - Returns: `nil` where the peer has it.
+  func missingThere(_ sequence: UInt64, withheld: Int) -> String? {
+    if let damage { return damage }
+    guard let served = delivery.servedSequence else { return "\(peer.name) is still being compared with" }
+    guard served >= sequence else { return "\(peer.name) has all up to commit \(served) of \(sequence)" }
+    guard withheld == 0 else {
+      return "\(Self.documents(withheld)) cannot be sent to \(peer.name), being too large"
+    }
+    return nil
+  }
+
+  private var damage: String? {
+    guard connection.progress.isAnythingUnreadable else { return nil }
+    return "\(peer.name) or this peer cannot read, or take in, all documents"
+  }
+
+  private static func documents(_ count: Int) -> String { count == 1 ? "1 document" : "\(count) documents" }
+}

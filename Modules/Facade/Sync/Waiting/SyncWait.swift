@@ -1,0 +1,60 @@
+import Transports
+
+/// Looks at the status of sync now and after each change of it, until what is waited for has come.
+///
+/// Nothing is polled: the sessions ring when what they know has changed.
+struct SyncWait: Sendable {
+  /// What a look at the status finds.
+  enum Finding: Sendable {
+    case reached
+    /// What is still missing, as the end of a sentence.
+    case missing(String)
+  }
+
+  private let core: Core
+  /// From which start of sync until which end it waits.
+  private let run: UInt64
+
+  /// - Throws: `closed`; `notSyncing` where sync is not started.
+  init(_ core: Core) throws(DunlinError) {
+    self.core = core
+    run = try core.currentRun()
+  }
+
+  /// Waits until a look finds that what is waited for has come.
+  ///
+  /// - Parameters:
+  ///   - timeout: How long to wait at most; `nil` for ever.
+  ///   - look: Looks at the status; quick, and on any thread.
+  /// - Throws: `timeout`, with what is missing; `notSyncing` as soon as sync stops, `closed` as soon as the database
+  ///   closes; `CancellationError`; what `look` throws.
+  func wait(_ timeout: Duration?, until look: @escaping @Sendable () throws -> Finding) async throws {
+    if case .reached = try checked(look) { return }
+    let isReached = try await withThrowingTaskGroup(of: Bool.self) { group in
+      group.addTask { [self] in
+        for await _ in core.network.statusCalls() {
+          if case .reached = try checked(look) { return true }
+        }
+        try Task.checkCancellation()
+        throw DunlinError(.closed, "the database is closed")
+      }
+      if let timeout {
+        group.addTask { [core] in
+          try await core.network.sleep(for: timeout)
+          return false
+        }
+      }
+      defer { group.cancelAll() }
+      return try await group.next() ?? false
+    }
+    guard !isReached, case .missing(let what) = try checked(look) else { return }
+    throw DunlinError(.timeout, "what was waited for has not come within \(timeout ?? .zero): \(what)")
+  }
+
+  private func checked(_ look: () throws -> Finding) throws -> Finding {
+    guard try core.currentRun() == run else {
+      throw DunlinError(.notSyncing, "sync was stopped while something was waited for")
+    }
+    return try translatingErrors { try look() }
+  }
+}

@@ -1,0 +1,58 @@
+package import CRDTCore
+
+extension SubscriptionQuery {
+  /// The query as one statement, as lists and logs name it: `SELECT * FROM cars WHERE …`.
+  ///
+  /// A predicate of the builder language stands behind WHERE as it was written.
+  public var statement: String {
+    switch language {
+    case .dql: text
+    case .builder:
+      "SELECT * FROM " + Printer.name(collection) + (predicate == nil ? "" : " WHERE " + text)
+    }
+  }
+
+  /// What a document must satisfy, condition by condition; none where every document matches.
+  private var conditions: [Expression] {
+    switch predicate {
+    case .and(let terms): terms
+    case .some(let predicate): [predicate]
+    case nil: []
+    }
+  }
+
+  /// The conditions that are not true of a document, each in DQL with its arguments in place; none where it matches.
+  ///
+  /// - Complexity: O(*n*) in the conditions' nodes.
+  package func unmetConditions(
+    of id: DocumentID, _ record: borrowing RecordView, _ keys: KeyTable
+  ) -> [String] {
+    var unmet: [String] = []
+    for condition in conditions {
+      var matcher = RecordMatcher(bound: condition)
+      matcher.resolve(keys)
+      if !matcher.matches(id.bytes.span.bytes, record) { unmet.append(condition.plainText) }
+    }
+    return unmet
+  }
+
+  /// The conditions that no document with an id satisfies, whatever its other fields are.
+  package func unmetConditions(of id: DocumentID) -> [String] {
+    conditions.filter { condition in
+      guard condition.paths.allSatisfy({ $0 == [.key("_id")] }) else { return false }
+      return (try? Evaluator.matches(condition) { _ in id.value }) == false
+    }.map(\.plainText)
+  }
+}
+
+extension Expression {
+  /// The expression without the parentheses around all of it.
+  fileprivate var plainText: String {
+    let text = description
+    switch self {
+    case .binary, .and, .or, .between, .collate, .in, .inQuery, .like, .similar, .isNull, .isMissing:
+      return String(text.dropFirst().dropLast())
+    default: return text
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import CRDTCore
+package import DocStore
+package import QueryEngine
+
+/// What goes from this peer to another, as their session knows it at one moment.
+package struct PeerDelivery: Hashable, Sendable {
+  /// The commit up to which the peer has all that concerns it and can be sent; `nil` while that is not certain, and for a
+  /// peer that pulls nothing.
+  package internal(set) var servedSequence: UInt64?
+  /// What the peer subscribes to, query by query as they travel; `nil` until it has said so.
+  var interest: [[UInt8]]?
+  var withheld = Withheld()
+
+  package init() {}
+
+  /// Whether the peer has said that it pulls nothing.
+  package var pullsNothing: Bool { interest?.isEmpty ?? false }
+
+  /// Whether the peer has said what it subscribes to.
+  package var isInterestKnown: Bool { interest != nil }
+
+  /// How many documents are kept back, since they are too large to be sent.
+  package var withheldDocuments: Int { withheld.count }
+
+  /// What the peer subscribes to; none before it has said so.
+  ///
+  /// - Complexity: O(*n*) in the bytes of its queries, which are parsed.
+  package var queries: [SubscriptionQuery] {
+    (interest ?? []).compactMap { bytes in
+      var reader = ByteReader(bytes.span.bytes)
+      return try? SubscriptionQuery(from: &reader)
+    }
+  }
+
+  /// Whether a document that is too large to be sent is kept back.
+  package func withholds(_ key: DocumentKey) -> Bool { withheld.mayContain(key) }
+
+  /// How many of certain documents are kept back: those for which the answer is `true`, and one more where there are more
+  /// of their collections than are told apart.
+  package func withheldDocuments(
+    of collections: Set<UInt32>, where isMeant: (DocumentKey) throws -> Bool
+  ) rethrows -> Int {
+    try withheld.known.filter(isMeant).count + (withheld.isOverfull(in: collections) ? 1 : 0)
+  }
+}
+
+extension Session {
+  /// What goes to the peer.
+  package var delivery: PeerDelivery {
+    var delivery = PeerDelivery()
+    delivery.servedSequence = supply.servedSequence
+    if supply.generation != nil || supply.asksNothing { delivery.interest = supply.interest.encodings }
+    delivery.withheld = context.withheld
+    return delivery
+  }
+}
