@@ -28,7 +28,9 @@ struct QueryCommand: ParsableCommand {
       store: store, parameters: SystemParameters(),
       environment: EngineEnvironment(
         now: { DispatchTime.now().uptimeNanoseconds }, indexProgress: { Self.bar.update($0) },
-        log: { FileHandle.standardError.write(Data("\($0)\n".utf8)) }))
+        log: { FileHandle.standardError.write(Data("\($0)\n".utf8)) },
+        // Each result brings its own.
+        hint: { _ in }))
     let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
     guard let statement else { return try prompt(engine, arguments) }
     try execute(statement, engine, arguments)
@@ -51,6 +53,7 @@ struct QueryCommand: ParsableCommand {
     let changed = result.mutatedDocumentIDs.count
     let what = changed > 0 ? "\(changed.counting("document")) changed" : result.rows.count.counting("row")
     Output.note("\(what), \(time.text)")
+    for hint in result.hints { Output.note("hint: \(hint)") }
   }
 
   /// Executes standard input's lines, one statement each; those after one that fails too.
