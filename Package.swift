@@ -24,6 +24,11 @@ func tests(_ name: String, using: [Target.Dependency], resources: [Resource] = [
     name: name, dependencies: using, path: "Tests/\(name)", resources: resources, swiftSettings: settings)
 }
 
+/// A program of an application's kind, for tests.
+func program(_ name: String, _ path: String) -> Target {
+  .executableTarget(name: name, dependencies: ["DunlinKit"], path: path, swiftSettings: settings)
+}
+
 /// What links need that are encrypted: left out without the trait.
 let security: [Target.Dependency] = [
   .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"])),
@@ -145,10 +150,14 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
       ] + security),
+    // Programs that are all top level, which the compiler takes for synchronous or asynchronous.
+    program("toplevel-waiting", "Tests/TopLevel/Waiting"),
+    program("toplevel-awaiting", "Tests/TopLevel/Awaiting"),
     tests(
       "ToolTests",
       using: [
-        "dunlin", "DunlinKit", "DocStore", "CRDTCore", "LoginKit", "PeerControl", "Transports", "TestKit",
+        "dunlin", "toplevel-waiting", "toplevel-awaiting", "DunlinKit", "DocStore", "CRDTCore", "LoginKit",
+        "PeerControl", "Transports", "TestKit",
       ]),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),

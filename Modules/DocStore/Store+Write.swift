@@ -3,12 +3,17 @@ extension Store {
   ///
   /// `body` runs while the caller waits: on the caller's thread where nobody else writes and no task runs on it, else on
   /// the store's. When it throws, nothing is written.
+  /// - Parameters:
+  ///   - origin: Who writes.
+  ///   - hint: Names the transaction in log lines and errors, 64 characters of it.
+  ///   - body: Gets the transaction.
+  /// - Returns: What `body` returns, and the commit.
   /// - Throws: `nestedWriteTransaction` at once inside a write transaction of this store; `wouldBlock` on a thread
   ///   that tasks run on, after a second's wait for an asynchronous transaction to end; `closed`, `poisoned`,
   ///   `full`, `io`; what `body` throws.
   @discardableResult
   public func write<R>(
-    origin: Origin = .user, _ body: (WriteTransaction) throws -> R
+    origin: Origin = .user, hint: String? = nil, _ body: (WriteTransaction) throws -> R
   ) throws -> (R, CommitReceipt) {
     try checkMayWrite()
     return try withoutActuallyEscaping(body) { body in
@@ -16,7 +21,7 @@ extension Store {
       let latch = Latch<Job.Outcome>()
       // SAFETY: the caller waits until the job is over, so what `body` captures is used by one thread
       // at a time, and the job lets go of it before the caller goes on.
-      let job = Job(origin, options) {
+      let job = Job(origin, hint: hint, options) {
         result = try body($0)
       } completion: {
         latch.set($0)
@@ -33,11 +38,11 @@ extension Store {
   /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func write<R: Sendable>(
-    origin: Origin = .user, _ body: sending @escaping (WriteTransaction) throws -> R
+    origin: Origin = .user, hint: String? = nil, _ body: sending @escaping (WriteTransaction) throws -> R
   ) async throws -> (R, CommitReceipt) {
     try checkMayWrite()
     let result = Monitor<R?>(nil)
-    let receipt = try await enqueue(origin) { transaction in
+    let receipt = try await enqueue(origin, hint) { transaction in
       let value = try body(transaction)
       result.withLock { $0 = value }
     }
@@ -54,12 +59,12 @@ extension Store {
   /// - Throws: `deadline`; else as the other forms. What `body` throws rolls back.
   @discardableResult
   public func transaction<R: Sendable>(
-    origin: Origin = .user, _ body: (AsyncWriteTransaction) async throws -> R
+    origin: Origin = .user, hint: String? = nil, _ body: (AsyncWriteTransaction) async throws -> R
   ) async throws -> (R, CommitReceipt) {
     precondition(options.drive == .thread, "An asynchronous transaction needs a thread of the store's")
     try checkMayWrite()
     let mailbox = Mailbox(deadline: options.transactionDeadline)
-    let job = mailbox.makeJob(origin, options: options)
+    let job = mailbox.makeJob(origin, hint: hint, options: options)
     let token = TransactionToken(store: ObjectIdentifier(self), outer: TransactionToken.current)
     defer { token.end() }
     return try await withTaskCancellationHandler {
@@ -80,10 +85,10 @@ extension Store {
   }
 
   private func enqueue(
-    _ origin: Origin, _ body: sending @escaping (WriteTransaction) throws -> Void
+    _ origin: Origin, _ hint: String?, _ body: sending @escaping (WriteTransaction) throws -> Void
   ) async throws -> CommitReceipt {
     let outcome = Mailbox.Outcome()
-    let job = Job(origin, options, body: body) { outcome.set($0) }
+    let job = Job(origin, hint: hint, options, body: body) { outcome.set($0) }
     return try await withTaskCancellationHandler {
       writer.submit(job)
       return try await outcome.value()

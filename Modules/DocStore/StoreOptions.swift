@@ -33,7 +33,7 @@ public struct StoreOptions: Sendable {
   package var monotonic: @Sendable () -> Duration = StoreOptions.systemMonotonic
   /// Who carries out what is written.
   package var drive = StoreDrive.thread
-  /// Takes log lines; without it warnings and errors are printed on standard output.
+  /// Takes log lines; without it warnings and errors go to standard error.
   public var log: (@Sendable (StoreLogLevel, String) -> Void)?
   /// Above this many bytes a document draws a warning.
   public var softDocumentBytes: Int
@@ -141,6 +141,13 @@ public struct StoreOptions: Sendable {
   }
 
   func write(_ level: StoreLogLevel, _ line: String) {
-    if let log { log(level, line) } else if level >= .warning { print(line) }
+    if let log { log(level, line) } else if level >= .warning { writeToStandardError(line) }
   }
+}
+
+/// Writes a line beside what the program answers.
+private func writeToStandardError(_ line: String) {
+  let bytes = Array("\(line)\n".utf8)
+  // SAFETY: the call reads the local bytes and keeps no pointer to them.
+  _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }

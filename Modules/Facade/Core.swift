@@ -16,6 +16,8 @@ final class Core: Sendable {
   let reporter: Reporter
   let observers: ObserverHub
   let rowReaders = RowReaders()
+  let transactionDeadline: Duration
+  let kept: KeptParameters
   let subscriptions: SubscriptionRegistry
   let network: PeerNetwork
   let presence: PresenceBoard
@@ -35,8 +37,10 @@ final class Core: Sendable {
   }
 
   init(path: String, identity: DunlinIdentity, configuration: DunlinConfiguration) throws {
-    let reporter = Reporter(configuration)
+    let reporter = Reporter(configuration, path: path)
+    kept = KeptParameters(directory: path)
     self.reporter = reporter
+    transactionDeadline = configuration.transactionDeadline
     let parameters = SystemParameters()
     let milliseconds = configuration.clock.map(Self.milliseconds) ?? StoreOptions.systemMilliseconds
     var storeOptions = StoreOptions(
@@ -102,8 +106,20 @@ final class Core: Sendable {
       }
     #endif
     tellOfThemselves(network)
+    do {
+      try begin(parameters, keeping: configuration.keepsSystemParameters)
+    } catch {
+      // Else whoever has seen to what was wrong would find the files in use.
+      close()
+      throw error
+    }
+  }
+
+  /// Lets parameters rule, and this peer be who it proves to be.
+  private func begin(_ parameters: SystemParameters, keeping isKeeping: Bool) throws {
     try parameters.govern(store)
     try govern(parameters)
+    if isKeeping { try kept.govern(parameters, reporter) } else { kept.warnIfPresent(reporter) }
     #if TLS
       if let proof = self.identity {
         try proof.begin()

@@ -55,7 +55,7 @@ public final class Dunlin: Sendable {
   ///
   /// Inside a write or an observer's handler it cannot wait; a later call elsewhere then does. In a task it gives an
   /// open asynchronous transaction a second and then rolls it back. Calls on a closed database throw `closed`. System parameters and sync scopes
-  /// are not kept: set them again after opening.
+  /// are kept only where `DunlinConfiguration.keepsSystemParameters` asks for it: else set them again after opening.
   public func close() throws { core.close() }
 
   /// Listens on one more TCP address: at once while sync runs, else from `startSync()` on.

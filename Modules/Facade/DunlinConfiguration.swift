@@ -11,7 +11,8 @@ public struct DunlinConfiguration: Sendable {
   public var peerKind: DunlinPeerKind
   /// Names this peer in the presence and the logs of others.
   public var peerName: String
-  /// Takes log lines; `nil` is a logger labelled `dunlin`.
+  /// Takes log lines, whose metadata names the `database`; `nil` is a logger labelled `dunlin`, which writes to standard error
+  /// while the application has set up no logging.
   public var logger: Logger?
   /// Hears of failures of calls that do not throw, after they were logged; called on any thread.
   public var failureHandler: (@Sendable (DunlinError) -> Void)?
@@ -25,6 +26,10 @@ public struct DunlinConfiguration: Sendable {
   ///
   /// A longer one lets slow loops finish, and the file grow by what is written meanwhile.
   public var snapshotDeadline: Duration = .seconds(60)
+  /// Whether what `ALTER SYSTEM` sets, sync scopes among it, is kept over a restart, in the database's directory.
+  ///
+  /// Otherwise it is forgotten when the database closes.
+  public var keepsSystemParameters = false
   /// Whether this peer runs SELECTs for the peers that it is connected to.
   ///
   /// They read whatever is here: sync scopes do not restrict them.

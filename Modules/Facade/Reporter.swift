@@ -4,17 +4,19 @@ import Transports
 
 /// Where log lines and the failures of calls that do not throw go.
 struct Reporter: Sendable {
+  /// Where each line has the database's directory as metadata.
   let logger: Logger
   private let failureHandler: (@Sendable (DunlinError) -> Void)?
-  /// Whether the application has set up logging, or given a logger of its own.
-  private let isLoggingSetUp: Bool
 
-  init(_ configuration: DunlinConfiguration) {
-    let logger = configuration.logger ?? Logger(label: "dunlin")
-    self.logger = logger.plain
+  /// The key of the metadata that names the database.
+  private static let database = "database"
+
+  init(_ configuration: DunlinConfiguration, path: String) {
+    // Without a handler of the application's the logging package writes to standard error.
+    var logger = (configuration.logger ?? Logger(label: "dunlin")).plain
+    logger[metadataKey: Self.database] = "\(PlainText.of(path))"
+    self.logger = logger
     failureHandler = configuration.failureHandler
-    // The logging package offers no other way to ask: this is its handler until an application names one.
-    isLoggingSetUp = configuration.logger != nil || !(logger.handler is StreamLogHandler)
   }
 
   /// Reports a failure of a call that does not throw.
@@ -24,14 +26,8 @@ struct Reporter: Sendable {
     failureHandler?(error)
   }
 
-  /// Takes a line of the store's; warnings are printed where nobody has set up logging.
-  func log(_ level: StoreLogLevel, _ line: String) {
-    guard isLoggingSetUp || level < .warning else {
-      print(PlainText.of(line))
-      return
-    }
-    logger.log(level: Logger.Level(level), "\(line)")
-  }
+  /// Takes a line of the store's.
+  func log(_ level: StoreLogLevel, _ line: String) { logger.log(level: Logger.Level(level), "\(line)") }
 }
 
 extension Logger.Level {

@@ -194,7 +194,7 @@ import Testing
     defer { gate.open() }
     let running = Task { try await store.write(origin: .session(3)) { _ in gate.wait() } }
     try await waitUntil { store.isWriting }
-    let waiting = Task { try await store.write { _ in } }
+    let waiting = Task { try await store.write(hint: "button") { _ in } }
     try await waitUntil { fixture.log.all.count >= 5 }
     gate.open()
     _ = try await running.value
@@ -202,7 +202,8 @@ import Testing
     let lines = fixture.log.all
     #expect(lines.map(\.0).prefix(5) == [.debug, .info, .warning, .error, .error])
     #expect(
-      lines[0].1 == "Waiting for write transaction (elapsed: 0s), originator=User blocked_by=Replication")
+      lines[0].1
+        == "Waiting for write transaction (elapsed: 0s), originator=User 'button' blocked_by=Replication")
   }
 }
 

@@ -166,14 +166,18 @@ import Testing
     #expect(try store["notes"].findAll().exec().count == 40)
   }
 
-  @Test func `a large document is told of on standard output while logging is not set up`() async throws {
-    let result = try await #require(processExitsWith: .success, observing: [\.standardOutputContent]) {
+  @Test func `a large document is told of on standard error while logging is not set up`() async throws {
+    let result = try await #require(
+      processExitsWith: .success, observing: [\.standardOutputContent, \.standardErrorContent]
+    ) {
       let directory = try TemporaryDirectory()
       let dunlin = try Dunlin(path: directory.file("db"), identity: .unsafeDevelopment(appID: "tests"))
       try dunlin.store["files"].upsert(["_id": "large", "body": String(repeating: "x", count: 300_000)])
       try dunlin.close()
     }
-    let output = String(decoding: result.standardOutputContent, as: UTF8.self)
+    let output = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(!String(decoding: result.standardOutputContent, as: UTF8.self).contains("250000"))
+    #expect(output.contains("database="))
     #expect(output.contains(try CRDTCore.DocumentID("large").digest))
     #expect(output.contains("250000"))
     #expect(!output.contains("xxx"))

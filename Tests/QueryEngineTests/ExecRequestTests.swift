@@ -93,6 +93,26 @@ import Testing
     #expect(log.lines.withLock { $0.dropFirst().map { $0.contains("did you mean") } } == [false, false])
   }
 
+  @Test func `a statement tells of such fields each time, in its result and in request_info`() throws {
+    _ = try engine.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'color': 'red'})")
+    let hint = "a query asks for the field 'colour', which no document of 'cars' has: did you mean 'color'?"
+    for _ in 0..<2 {
+      for text in [
+        "SELECT * FROM cars WHERE colour = 'red'", "UPDATE cars SET color = 'blue' WHERE colour = 'red'",
+        "DELETE FROM cars WHERE colour = 'red'", "EVICT FROM cars WHERE colour = 'red'",
+        "SELECT COUNT(*) AS n FROM cars WHERE colour = 'red'",
+      ] {
+        #expect(try engine.execute(text).hints == [hint], "\(text)")
+      }
+    }
+    let info = try engine.execute("SELECT request_info() AS r FROM cars WHERE colour IS MISSING").rows[0]
+      .values()
+    guard case .map(let fields)? = info["r"] else { return #expect(Bool(false)) }
+    #expect(fields["hints"] == .array([.string(hint)]))
+    #expect(try engine.execute("SELECT * FROM cars WHERE color = 'red'").hints == [])
+    #expect(log.lines.withLock { $0 } == [hint])
+  }
+
   @Test func `fields that a document may have are not logged`() throws {
     _ = try engine.execute("SELECT * FROM nothing WHERE colour = 1")
     _ = try engine.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'color': 'red'})")

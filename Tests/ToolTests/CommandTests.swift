@@ -79,6 +79,12 @@ import Testing
     #expect(good.status == 0)
     #expect(good.errors.contains("2 rows, "))
     #expect(good.errors.contains("1 document changed, "))
+    // A hint stands under each result that it concerns.
+    let typo = String(repeating: "SELECT _id FROM cars WHERE kmh = 7\n", count: 2)
+    let hinted = try run("query", store, input: typo)
+    #expect(hinted.status == 0 && hinted.output.isEmpty)
+    #expect(hinted.errors.components(separatedBy: "hint: a query asks for the field 'kmh'").count == 3)
+    #expect(hinted.errors.components(separatedBy: "did you mean 'km'?").count == 3)
   }
 
   @Test(arguments: [

@@ -9,22 +9,27 @@ struct Tool {
   }
 
   /// The program that the build put beside the tests.
-  static var path: String {
+  static var path: String { path(of: "dunlin") }
+
+  /// A program that the build put beside the tests.
+  static func path(of program: String) -> String {
     var folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
     while folder.path != "/" {
-      let candidate = folder.appendingPathComponent("dunlin").path
+      let candidate = folder.appendingPathComponent(program).path
       var isFolder: ObjCBool = false
       if FileManager.default.fileExists(atPath: candidate, isDirectory: &isFolder), !isFolder.boolValue {
         return candidate
       }
       folder.deleteLastPathComponent()
     }
-    return "dunlin"
+    return program
   }
 
-  static func process(_ arguments: [String], environment: [String: String] = [:]) -> Process {
+  static func process(
+    _ arguments: [String], environment: [String: String] = [:], program: String = "dunlin"
+  ) -> Process {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: path)
+    process.executableURL = URL(fileURLWithPath: path(of: program))
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     return process
@@ -32,9 +37,10 @@ struct Tool {
 
   /// Runs to the end; output goes through files, so that no pipe can fill up.
   static func run(
-    _ arguments: [String], in folder: String, input: String = "", environment: [String: String] = [:]
+    _ arguments: [String], in folder: String, input: String = "", environment: [String: String] = [:],
+    program: String = "dunlin"
   ) throws -> Outcome {
-    let process = process(arguments, environment: environment)
+    let process = process(arguments, environment: environment, program: program)
     let (output, errors, source) = (folder + "/output", folder + "/errors", folder + "/input")
     for file in [output, errors] { try Data().write(to: URL(fileURLWithPath: file)) }
     try Data(input.utf8).write(to: URL(fileURLWithPath: source))

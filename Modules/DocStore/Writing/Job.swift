@@ -11,6 +11,8 @@ final class Job: @unchecked Sendable {
   typealias Outcome = Result<CommitReceipt, any Error>
 
   let origin: Origin
+  /// What the caller calls it.
+  let hint: String?
   /// Whether the job runs as long as a task's asynchronous body does, rather than by itself.
   let interaction: Interaction?
   /// By the options' monotonic clock.
@@ -26,10 +28,11 @@ final class Job: @unchecked Sendable {
   var isCancelled = false
 
   init(
-    _ origin: Origin, _ options: StoreOptions, interaction: Interaction? = nil,
+    _ origin: Origin, hint: String? = nil, _ options: StoreOptions, interaction: Interaction? = nil,
     body: @escaping (WriteTransaction) throws -> Void, completion: @escaping (Outcome) -> Void
   ) {
     self.origin = origin
+    self.hint = hint
     self.interaction = interaction
     queuedAt = options.monotonic()
     self.body = body
@@ -44,6 +47,7 @@ final class Job: @unchecked Sendable {
     completion: @escaping (Outcome) -> Void
   ) {
     origin = .user
+    hint = nil
     interaction = nil
     queuedAt = options.monotonic()
     self.maintenance = {
@@ -53,6 +57,16 @@ final class Job: @unchecked Sendable {
     self.completion = completion
     nextWarning = queuedAt + options.waitWarning
   }
+
+  /// Who writes, and what that is called.
+  var title: String { Self.title(origin, hint) }
+
+  static func title(_ origin: Origin, _ hint: String?) -> String {
+    hint.map { "\(origin) '\($0.prefix(hintLimit))'" } ?? origin.description
+  }
+
+  /// Characters of a hint that are shown.
+  static let hintLimit = 64
 
   /// Runs the body, which is released afterwards: its captures are the caller's.
   func run(_ transaction: WriteTransaction) throws {

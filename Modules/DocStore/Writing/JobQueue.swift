@@ -11,7 +11,7 @@ struct JobQueue {
   /// Whether the last batch began with a job of the application's.
   private var wasOwn = false
   /// Whose job runs now.
-  private(set) var running: Origin?
+  private(set) var running: (origin: Origin, hint: String?)?
   /// The asynchronous transaction whose body is open, and since when by the system's clock.
   private(set) var open: (interaction: Interaction, since: Duration)?
   /// Whether a caller carries out its job itself, so that the writer's thread keeps still.
@@ -47,16 +47,16 @@ struct JobQueue {
   mutating func note(_ recordBytes: Int, of origin: Origin) { costs.note(recordBytes, of: origin) }
 
   private mutating func begin(_ job: Job) {
-    running = job.origin
+    running = (job.origin, job.hint)
     open = job.interaction.map { ($0, StoreOptions.systemMonotonic()) }
   }
 
   /// Lets somebody do what else the writer's thread does, where nothing runs or waits.
   ///
   /// - Returns: `false` where that has to be queued.
-  mutating func lend(to origin: Origin) -> Bool {
+  mutating func lend(to origin: Origin, _ hint: String? = nil) -> Bool {
     guard running == nil, isEmpty, !isClosing else { return false }
-    (running, isLent) = (origin, true)
+    (running, isLent) = ((origin, hint), true)
     return true
   }
 

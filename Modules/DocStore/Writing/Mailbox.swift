@@ -55,11 +55,11 @@ final class Mailbox: Sendable {
   init(deadline: Duration) { self.deadline = deadline }
 
   /// The job that holds the writer thread for this transaction.
-  func makeJob(_ origin: Origin, options: StoreOptions) -> Job {
+  func makeJob(_ origin: Origin, hint: String?, options: StoreOptions) -> Job {
     let interaction = Interaction { [weak self] in self?.abort($0) }
-    return Job(origin, options, interaction: interaction) { transaction in
+    return Job(origin, hint: hint, options, interaction: interaction) { transaction in
       self.start.set(.success(CommitReceipt()))
-      try self.serve(transaction)
+      try self.serve(transaction, hint)
     } completion: { outcome in
       // A job that never ran tells those who wait for its start; otherwise nobody waits for that.
       if case .failure = outcome { self.start.set(outcome) }
@@ -68,7 +68,7 @@ final class Mailbox: Sendable {
   }
 
   /// Runs statements until the body ends or falls silent.
-  private func serve(_ transaction: WriteTransaction) throws {
+  private func serve(_ transaction: WriteTransaction, _ hint: String?) throws {
     while true {
       enum Next { case statement(Statement), end(Ending) }
       let next = state.wait(for: deadline) { state -> Next? in
@@ -87,8 +87,10 @@ final class Mailbox: Sendable {
         close(with: error)
         throw error
       case nil:
+        let name = hint.map { " '\($0.prefix(Job.hintLimit))'" } ?? ""
         let error = StoreError(
-          .deadline, "The transaction was idle for \(deadline.text) and was rolled back", operation: "write")
+          .deadline, "The transaction\(name) was idle for \(deadline.text) and was rolled back",
+          operation: "write")
         close(with: error)
         throw error
       }

@@ -55,11 +55,11 @@ final class WaitWatch: Sendable {
       let now = options.monotonic()
       for job in queue.waiting where job.nextWarning <= now {
         let seconds = Int((now - job.queuedAt).components.seconds)
-        let holder = queue.running?.description ?? "None"
+        let holder = queue.running.map { Job.title($0.origin, $0.hint) } ?? "None"
         lines.append(
           (
             Self.level(job.warnings),
-            "Waiting for write transaction (elapsed: \(seconds)s), originator=\(job.origin) blocked_by=\(holder)"
+            "Waiting for write transaction (elapsed: \(seconds)s), originator=\(job.title) blocked_by=\(holder)"
           ))
         job.warnings += 1
         job.nextWarning = now + options.waitRepeat

@@ -193,7 +193,7 @@ final class Writer: @unchecked Sendable {
   /// That saves two changes of thread, which take longer than a commit in memory.
   /// - Returns: `false` where others write or wait to, so that the job has to be queued.
   func carryOutHere(_ job: Job) -> Bool {
-    guard queue.withLock({ $0.lend(to: job.origin) }) else { return false }
+    guard queue.withLock({ $0.lend(to: job.origin, job.hint) }) else { return false }
     borrower.store(StoreThread.current, ordering: .relaxed)
     if let batch = execute(job), commit(batch) { announce(batch) }
     borrower.store(0, ordering: .relaxed)

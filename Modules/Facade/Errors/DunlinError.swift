@@ -1,4 +1,5 @@
 public import Foundation
+import Transports
 
 /// Why the database did not do what it was asked; the state before is kept.
 public struct DunlinError: Error, Sendable {
@@ -38,10 +39,11 @@ public struct DunlinError: Error, Sendable {
 
 extension DunlinError: CustomStringConvertible, LocalizedError {
   public var description: String {
-    // The call that failed is for those who look into the error; to readers of a log it says nothing.
-    let place = context.filter { !["operation", "returned"].contains($0.key) }
+    // The call that failed is for those who look into the error; to readers of a log it says nothing. The excerpt has two
+    // lines, and an error is one.
+    let place = context.filter { !["operation", "returned", "excerpt"].contains($0.key) }
       .sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
-    return place.isEmpty ? "\(message) (\(code))" : "\(message) (\(code); \(place))"
+    return PlainText.of(place.isEmpty ? "\(message) (\(code))" : "\(message) (\(code); \(place))")
   }
 
   public var errorDescription: String? { message }
@@ -86,6 +88,8 @@ extension DunlinError.Code {
   /// A blocking write in a task waited a second for an asynchronous transaction to end, and gave up so that the
   /// transaction's task can go on; the message names the form that is awaited instead.
   public static let wouldBlock = Self(rawValue: "wouldBlock")
+  /// A statement or a call in a read-only transaction writes.
+  public static let readOnlyTransaction = Self(rawValue: "readOnlyTransaction")
   /// One document was removed and upserted in one transaction.
   public static let removedInTransaction = Self(rawValue: "removedInTransaction")
   /// A transaction wrote while one of its own reads was under way.
@@ -134,6 +138,17 @@ extension DunlinError.Code {
   public static let conflict = Self(rawValue: "conflict")
   /// The query failed while it ran.
   public static let runtime = Self(rawValue: "runtime")
+
+  // MARK: Indexes
+
+  /// The collection has an index of that name already.
+  public static let indexExists = Self(rawValue: "indexExists")
+  /// There is no such index.
+  public static let indexNotFound = Self(rawValue: "indexNotFound")
+  /// An index is still being built.
+  public static let indexNotReady = Self(rawValue: "indexNotReady")
+  /// An index has no name or no fields, or fields that cannot be indexed.
+  public static let invalidIndex = Self(rawValue: "invalidIndex")
 
   // MARK: Sync
 

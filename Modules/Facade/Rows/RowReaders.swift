@@ -6,9 +6,9 @@ import Synchronization
 
 typealias Arguments = [TextKey: Value]
 
-/// The threads of one database that read rows for whoever takes them.
+/// The threads of one database that read from a snapshot each, for whoever takes rows or awaits statements.
 final class RowReaders: Sendable {
-  /// Results that are read row by row at once; each has a thread and a snapshot.
+  /// Results that are read row by row, and read-only transactions whose bodies await, at once; each has a thread and a snapshot.
   static let limit = 64
   /// Rows, and about the bytes of them, that are read ahead; the taker has as many again, which it took at once.
   static let rows = 256
@@ -35,24 +35,39 @@ final class RowReaders: Sendable {
     _ make: @escaping RowReader<Element>.Make
   ) throws(DunlinError) -> RowReader<Element> {
     let reader = RowReader<Element>(engine.makeContext())
-    let id = try register { reader.stop($0) }
+    try run(on: engine.store, stop: { reader.stop($0) }) {
+      reader.run(prepared, arguments, on: engine, make)
+    }
+    return reader
+  }
+
+  /// Runs `body`, which reads from a snapshot, on a thread of its own.
+  ///
+  /// - Parameters:
+  ///   - store: Whose thread it is.
+  ///   - stop: Ends `body` soon, from any thread.
+  ///   - body: What to run.
+  /// - Throws: `limit` when as many run as may; `noMemory` when the system gives no thread; `closed`.
+  func run(
+    on store: Store, stop: @escaping @Sendable (DunlinError) -> Void, _ body: @escaping @Sendable () -> Void
+  ) throws(DunlinError) {
+    let id = try register(stop)
     do {
-      try engine.store.runOnThread { [self] in
-        reader.run(prepared, arguments, on: engine, make)
+      try store.runOnThread { [self] in
+        body()
         leave(id)
       }
     } catch {
       leave(id)
       throw DunlinError(error)
     }
-    return reader
   }
 
   private func register(_ stop: @escaping @Sendable (DunlinError) -> Void) throws(DunlinError) -> UInt64 {
     try state.withLock { state throws(DunlinError) in
       guard !state.isClosed else { throw DunlinError(.closed, "the database is closed") }
       guard state.stops.count < Self.limit else {
-        throw DunlinError(.limit, "\(Self.limit) results are being read row by row already")
+        throw DunlinError(.limit, "\(Self.limit) results and read-only transactions are being read already")
       }
       state.lastID += 1
       state.stops[state.lastID] = stop

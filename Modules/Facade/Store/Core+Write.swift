@@ -8,31 +8,79 @@ extension Core {
   ///   - method: What the application called, whose awaited form `wouldBlock` names.
   ///   - body: Gets the collection inside the transaction.
   /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws; the codes of writes.
+  /// - Throws: What `body` throws; the codes of writes. The collection is in the context.
   func write<R>(
     _ collection: String, as method: String, _ body: (Operations) throws -> R
   ) throws -> R {
-    try blockingWrite(as: method) { try body(Operations(collection, self, $0)) }
+    try commit(collection, as: method, body).0
   }
 
   /// Runs `body` on one collection in a transaction of its own; no thread waits.
   func write<R: Sendable>(
     _ collection: String, _ body: sending @escaping (Operations) throws -> R
   ) async throws -> R {
-    try await awaitedWrite { try body(Operations(collection, self, $0)) }
+    try await commit(collection, body).0
+  }
+
+  /// As `write`, and tells of the commit.
+  func commit<R>(
+    _ collection: String, as method: String, _ body: (Operations) throws -> R
+  ) throws -> (R, CommitReceipt) {
+    try locatingErrors(in: collection) {
+      try blockingCommit(as: method) { try body(Operations(collection, self, $0)) }
+    }
+  }
+
+  /// As `write`, and tells of the commit.
+  func commit<R: Sendable>(
+    _ collection: String, _ body: sending @escaping (Operations) throws -> R
+  ) async throws -> (R, CommitReceipt) {
+    do {
+      return try await awaitedCommit { try body(Operations(collection, self, $0)) }
+    } catch {
+      throw DunlinError.locating(error, in: collection)
+    }
   }
 
   /// Runs `body` as a transaction; the caller's thread waits.
-  func blockingWrite<R>(as method: String, _ body: (WriteTransaction) throws -> R) throws -> R {
-    try translatingErrors(awaitedForm: "try await \(method)") { try store.write(body).0 }
+  func blockingCommit<R>(
+    as method: String, hint: String? = nil, _ body: (WriteTransaction) throws -> R
+  ) throws -> (R, CommitReceipt) {
+    try translatingErrors(awaitedForm: "try await \(method)") { try store.write(hint: hint, body) }
   }
 
   /// Runs `body` as a transaction; no thread waits.
-  func awaitedWrite<R: Sendable>(_ body: sending @escaping (WriteTransaction) throws -> R) async throws -> R {
+  func awaitedCommit<R: Sendable>(
+    hint: String? = nil, _ body: sending @escaping (WriteTransaction) throws -> R
+  ) async throws -> (R, CommitReceipt) {
     do {
-      return try await store.write(body).0
+      return try await store.write(hint: hint, body)
     } catch {
       throw DunlinError.translating(error)
     }
   }
+}
+
+extension CommitReceipt {
+  /// The commit's place in the store's log; `nil` when nothing was written.
+  var place: UInt64? { sequence > 0 ? sequence : nil }
+}
+
+extension DunlinError {
+  /// An error of ours with the collection in its context; any other as it is.
+  static func locating(_ error: any Error, in collection: String) -> any Error {
+    (translating(error) as? DunlinError)?.located(in: collection) ?? error
+  }
+
+  /// The error with the collection in its context.
+  func located(in collection: String) -> DunlinError {
+    guard context["collection"] == nil else { return self }
+    return DunlinError(
+      code, message, context: context.merging(["collection": collection]) { $1 }, underlying: underlying)
+  }
+}
+
+/// Runs `body`; errors of ours leave with the collection in their context.
+func locatingErrors<R>(in collection: String, _ body: () throws -> R) throws -> R {
+  do { return try body() } catch { throw DunlinError.locating(error, in: collection) }
 }

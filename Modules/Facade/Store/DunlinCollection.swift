@@ -4,7 +4,7 @@ import DocStore
 /// A collection of documents, by name.
 public struct DunlinCollection: Sendable {
   public let name: String
-  private let core: Core
+  let core: Core
 
   init(name: String, core: Core) {
     self.name = name
@@ -23,7 +23,7 @@ public struct DunlinCollection: Sendable {
   public func upsert(
     _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
   ) throws -> DunlinDocumentID {
-    let written = try Value.written(content)
+    let written = try locatingErrors(in: name) { try Value.written(content) }
     return try core.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
   }
 
@@ -34,7 +34,7 @@ public struct DunlinCollection: Sendable {
   public func upsert(
     _ content: [String: Any?], writeStrategy: DunlinWriteStrategy = .merge
   ) async throws -> DunlinDocumentID {
-    let written = try Value.written(content)
+    let written = try locatingErrors(in: name) { try Value.written(content) }
     return try await core.write(name) { try $0.upsert(written, writeStrategy) }
   }
 
@@ -45,7 +45,7 @@ public struct DunlinCollection: Sendable {
   public func upsert(
     _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
   ) throws -> DunlinDocumentID {
-    let written = try ValueEncoding.fields(content)
+    let written = try locatingErrors(in: name) { try ValueEncoding.fields(content) }
     return try core.write(name, as: "upsert") { try $0.upsert(written, writeStrategy) }
   }
 
@@ -56,7 +56,7 @@ public struct DunlinCollection: Sendable {
   public func upsert(
     _ content: some Encodable & Sendable, writeStrategy: DunlinWriteStrategy = .merge
   ) async throws -> DunlinDocumentID {
-    let written = try ValueEncoding.fields(content)
+    let written = try locatingErrors(in: name) { try ValueEncoding.fields(content) }
     return try await core.write(name) { try $0.upsert(written, writeStrategy) }
   }
 

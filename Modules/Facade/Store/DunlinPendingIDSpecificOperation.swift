@@ -22,13 +22,7 @@ public struct DunlinPendingIDSpecificOperation: Sendable {
   public func exec() throws -> DunlinDocument? {
     try translatingErrors {
       let id = try id.checked()
-      return try core.store.read { snapshot in
-        guard let collection = try snapshot.collection(collection) else { return nil }
-        let document = try snapshot.withRecord(collection, id) { record, _ in
-          try DunlinDocument(id, record, collection.keys)
-        }
-        return document ?? nil
-      }
+      return try core.store.read { try core.document(id, in: collection, $0) }
     }
   }
 

@@ -16,8 +16,11 @@ public struct DunlinQueryResult: Sendable {
   public let commitID: UInt64?
   /// Documents that the statement wrote and that are too large to be sent: they stay on this device.
   public let oversizeDocumentIDs: [DunlinDocumentID]
+  /// What the author of the statement may have got wrong, such as a field that no document of the collection has.
+  public let hints: [String]
 
   init(_ result: QueryResult) throws {
+    hints = result.hints
     items = try result.rows.map { try DunlinQueryResultItem(row: $0) }
     mutatedDocumentIDs = result.mutatedDocumentIDs.map { DunlinDocumentID($0) }
     commitID = result.commit.flatMap { $0.sequence > 0 ? $0.sequence : nil }
@@ -41,6 +44,7 @@ public struct DunlinQueryResult: Sendable {
     mutatedDocumentIDs = []
     commitID = nil
     oversizeDocumentIDs = []
+    hints = []
   }
 }
 

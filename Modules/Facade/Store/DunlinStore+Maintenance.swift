@@ -36,7 +36,8 @@ extension DunlinStore {
 
   /// Copies the database into a new directory, as one consistent state; reads and writes go on.
   ///
-  /// The copy is a database of its own, and another peer. It is there whole or not at all.
+  /// The copy is a database of its own, and another peer. It is there whole or not at all. System parameters that are kept
+  /// go with it.
   /// - Parameters:
   ///   - path: A directory that does not exist, or is empty; its parent must exist.
   ///   - progress: Hears of entries now and then, on another thread.
@@ -47,6 +48,7 @@ extension DunlinStore {
   ) async throws {
     try await besideTasks { [core] check in
       try core.store.backup(to: path) { try check($0, progress) }
+      try core.kept.copy(to: path)
     }
   }
 
@@ -102,7 +104,9 @@ extension Dunlin {
     path: String, to target: String, progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
   ) async throws -> DunlinRescue {
     try await besideTasks { check in
-      try Store.rescue(from: path, to: target) { try check($0, progress) }
+      let report = try Store.rescue(from: path, to: target) { try check($0, progress) }
+      try KeptParameters(directory: path).copy(to: target)
+      return report
     }
   }
 }

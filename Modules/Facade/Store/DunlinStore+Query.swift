@@ -28,25 +28,6 @@ extension DunlinStore {
     try DunlinQueryResult(core.engine.answer(query, Value.fields(arguments)))
   }
 
-  /// Runs `body` as one transaction whose statements are awaited one by one.
-  ///
-  /// Other writers wait as long as `body` takes: it should wait for nothing slow. When no statement comes for
-  /// the length of the configured deadline, all is rolled back. When `body` throws, nothing is written; a
-  /// statement that fails has written nothing, and a body that catches its error can go on.
-  /// - Returns: What `body` returns.
-  /// - Throws: What `body` throws; `nestedWriteTransaction` at once inside another one; `deadline`,
-  ///   `cancelled`, `full`, `io`, `closed`.
-  @discardableResult
-  public func transaction<R: Sendable>(_ body: (DunlinTransaction) async throws -> R) async throws -> R {
-    do {
-      return try await core.store.transaction { transaction in
-        try await body(DunlinTransaction(transaction: transaction, engine: core.engine))
-      }.0
-    } catch {
-      throw DunlinError.translating(error)
-    }
-  }
-
   /// Calls `handler` with the result of a SELECT now, and again whenever a local write or sync changes it.
   ///
   /// - Parameters:

@@ -29,7 +29,7 @@ struct Finding: Sendable {
       self.arguments = try arguments()
       predicate = try Self.parse(text)
     } catch {
-      failure = DunlinError(any: error)
+      failure = DunlinError(any: error).located(in: collection)
     }
   }
 
@@ -46,7 +46,7 @@ struct Finding: Sendable {
     do throws(DunlinError) {
       copy.order.append(SortKey(expression: try Self.parse(path), descending: direction == .descending))
     } catch {
-      copy.failure = failure ?? error
+      copy.failure = failure ?? error.located(in: collection)
     }
     return copy
   }

@@ -31,6 +31,54 @@ struct Operations {
     return DunlinDocumentID(id)
   }
 
+  /// Makes a document equal to what is handed over, and writes only what differs.
+  ///
+  /// - Parameters:
+  ///   - saved: The whole document.
+  ///   - original: What its author began with: what is the same there is not written.
+  /// - Returns: What was written.
+  /// - Throws: `notFound` when there is an original and no document any more; `invalidDocumentID` for an original of
+  ///   another document, or of none.
+  func save(_ saved: SavedFields, from original: SavedFields? = nil) throws -> DunlinSaveResult {
+    guard let named = saved.fields["_id"] else {
+      guard original == nil else { throw Self.isNotOriginal }
+      let id = DunlinDocumentID(try transaction.upsert(saved.written.fields, into: name, strategy: .merge))
+      return saved.result(ofNew: id)
+    }
+    let id = try DocumentID(named)
+    if let original, try original.fields["_id"].map({ try DocumentID($0) }) != id { throw Self.isNotOriginal }
+    guard let standing = try document(id) else {
+      guard original == nil else {
+        throw DunlinError(
+          .notFound,
+          "the document was removed or evicted since it was read: save it without what it was, to make it anew"
+        )
+      }
+      try transaction.upsert(saved.written.fields, into: name, strategy: .merge)
+      return saved.result(ofNew: DunlinDocumentID(id))
+    }
+    let difference = DocumentDifference(
+      saved, from: original, over: standing.fields, id: DunlinDocumentID(id))
+    if !difference.edits.isEmpty { try transaction.update(id, in: name, difference.edits) }
+    return DunlinSaveResult(id: DunlinDocumentID(id), isNew: false, changes: difference.results)
+  }
+
+  /// Saves a document and reads it as it stands then.
+  ///
+  /// - Throws: As `save`; `decoding` when it is no such value.
+  func saveAndRead<T: Decodable>(_ saved: SavedFields, as type: T.Type) throws -> (DunlinSaveResult, T) {
+    let result = try save(saved)
+    guard let standing = try document(result.id.checked()) else {
+      preconditionFailure("A document that was saved is not there")
+    }
+    return (result, try standing.decoded(as: type))
+  }
+
+  private static var isNotOriginal: DunlinError {
+    DunlinError(
+      .invalidDocumentID, "what is saved and what it was have the same _id", context: ["path": "_id"])
+  }
+
   func documents(_ query: Finding) throws -> [DunlinDocument] {
     try execute(.select(query.select()), query).rows.map { try DunlinDocument(row: $0) }
   }
@@ -76,6 +124,13 @@ struct Operations {
       results[DunlinDocumentID(draft.id)] = draft.results
     }
     return results
+  }
+}
+
+extension SavedFields {
+  fileprivate func result(ofNew id: DunlinDocumentID) -> DunlinSaveResult {
+    let paths = fields.keys.sorted().filter { $0 != "_id" }
+    return DunlinSaveResult(id: id, isNew: true, changes: paths.map { .set(docID: id, path: $0.text) })
   }
 }
 

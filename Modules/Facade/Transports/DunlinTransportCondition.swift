@@ -4,7 +4,8 @@ import Transports
 public enum DunlinTransportCondition: Hashable, Sendable, CustomStringConvertible {
   /// No interface of this machine is up that carries multicast: neighbours are not found by themselves.
   case noMulticast
-  /// Another program has the port for itself.
+  /// Another program has the port for itself: that of discovery, or one that this peer was given and listened on before
+  /// sync was stopped, in whose place it has another one now.
   case portTaken(Int)
   /// The system does not let this process find neighbours, for this reason.
   case discoveryRefused(String)

@@ -8,6 +8,8 @@ struct WrittenFields {
     var path: [TextKey]
     /// What was counted since.
     var own: Int64
+    /// The sum, as the application sees it.
+    var sum: Int64
   }
 
   /// The fields; a counter that was read stands for what it has counted since, which it starts with where none stands.
@@ -28,7 +30,7 @@ struct ReadCounters {
   /// What a counter stands for as a value of a document.
   mutating func value(of counter: DunlinCounter) -> Value {
     guard counter.isRead, !isReplacing else { return .counter(Int64(counter.value)) }
-    found.append(.init(path: path, own: Int64(counter.own)))
+    found.append(.init(path: path, own: Int64(counter.own), sum: Int64(counter.value)))
     return .counter(Int64(counter.own))
   }
 }

@@ -17,7 +17,7 @@ extension Engine {
     context: StatementContext, _ body: (Row) throws -> Bool
   ) throws {
     if case .select(let select) = statement,
-      let plan = try streamingPlan(SelectProgram(select), arguments, for: transaction)
+      let plan = try streamingPlan(SelectProgram(select), arguments, for: transaction, noting: nil)
     {
       return try plan.forEachRow(in: transaction, context, body)
     }
@@ -65,7 +65,7 @@ extension Engine {
   ) throws {
     let gathered: [Row]? = try store.read { transaction in
       if let program = prepared.program,
-        let plan = try streamingPlan(program, arguments, for: transaction, notingFields: true)
+        let plan = try streamingPlan(program, arguments, for: transaction, noting: context)
       {
         let deadline = transaction.deadline
         try plan.forEachRow(in: transaction, context) { try body($0, deadline) }
@@ -79,14 +79,14 @@ extension Engine {
 
   /// The plan of a query that finds its rows in turn; `nil` for others.
   ///
-  /// Unknown fields are logged where that is asked for: what another peer asks for must not fill the log.
+  /// Unknown fields are noted where there is a context for that: what another peer asks for must not fill the log.
   private func streamingPlan(
     _ program: SelectProgram, _ arguments: [TextKey: Value],
-    for source: borrowing some RecordSource & ~Copyable, notingFields: Bool = false
+    for source: borrowing some RecordSource & ~Copyable, noting context: StatementContext?
   ) throws -> Plan? {
     guard !program.hasQueries else { return nil }
     let plan = try program.plan(arguments, settings.hints, for: source)
-    if notingFields { fieldHints.note(plan.unknownFields) }
+    if let context { note(plan.unknownFields, context) }
     guard case .documents(let found) = plan.form, found.findsRowsInTurn else { return nil }
     return found
   }
@@ -100,6 +100,15 @@ extension Statement {
     case .explain(let explained): explained.isQuery
     case .insert, .update, .delete, .evict, .createIndex, .dropIndex, .alterSystem, .show, .profile, .advise:
       false
+    }
+  }
+
+  /// Whether it may run in a read-only transaction: it changes neither documents, indexes nor parameters.
+  package var isReadOnly: Bool {
+    switch self {
+    case .select, .compound, .explain, .show, .advise(_, provisioning: false): true
+    case .profile(let profiled): profiled.isReadOnly
+    case .insert, .update, .delete, .evict, .createIndex, .dropIndex, .alterSystem, .advise: false
     }
   }
 

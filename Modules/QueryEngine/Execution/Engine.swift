@@ -89,12 +89,12 @@ public struct Engine: Sendable {
     _ statement: Statement, arguments: [TextKey: Value] = [:], in transaction: borrowing ReadTransaction,
     context: StatementContext? = nil
   ) throws -> QueryResult {
+    let context = context ?? makeContext()
     switch statement {
     case .select(let select):
-      return QueryResult(rows: try rows(of: select, arguments, in: transaction, context ?? makeContext()))
+      return QueryResult(rows: try rows(of: select, arguments, in: transaction, context)).hinted(by: context)
     case .explain(let explained): return try explain(explained, arguments, in: transaction)
     case .profile(let profiled):
-      let context = context ?? makeContext()
       return try profiling(profiled, context) {
         try execute(profiled, arguments: arguments, in: transaction, context: context)
       }
@@ -102,7 +102,8 @@ public struct Engine: Sendable {
     case .insert, .update, .delete, .evict:
       throw QueryError(.unsupported, "a statement that writes cannot run in a read transaction")
     case .compound(let compound):
-      return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context ?? makeContext()))
+      return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context)).hinted(
+        by: context)
     case .createIndex, .dropIndex, .alterSystem, .show, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }
@@ -118,21 +119,24 @@ public struct Engine: Sendable {
     let context = context ?? makeContext()
     switch statement {
     case .select(let select):
-      return QueryResult(rows: try rows(of: select, arguments, in: transaction, context))
+      return QueryResult(rows: try rows(of: select, arguments, in: transaction, context)).hinted(by: context)
     case .explain(let explained): return try explain(explained, arguments, in: transaction)
     case .profile(let profiled):
       return try profiling(profiled, context) {
         try execute(profiled, arguments: arguments, in: transaction, context: context)
       }
     case .advise(let advised, provisioning: false): return try advise(advised, arguments, in: transaction)
-    case .insert(let insert): return try execute(insert, arguments, in: transaction, context)
-    case .update(let update): return try execute(update, arguments, in: transaction, context)
+    case .insert(let insert):
+      return try execute(insert, arguments, in: transaction, context).hinted(by: context)
+    case .update(let update):
+      return try execute(update, arguments, in: transaction, context).hinted(by: context)
     case .delete(let removal):
-      return try execute(removal, arguments, in: transaction, context, as: .delete)
+      return try execute(removal, arguments, in: transaction, context, as: .delete).hinted(by: context)
     case .evict(let removal):
-      return try execute(removal, arguments, in: transaction, context, as: .evict)
+      return try execute(removal, arguments, in: transaction, context, as: .evict).hinted(by: context)
     case .compound(let compound):
-      return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context))
+      return QueryResult(rows: try rows(of: compound, arguments, in: transaction, context)).hinted(
+        by: context)
     case .createIndex, .dropIndex, .alterSystem, .show, .advise:
       return try execute(withoutDocuments: statement, arguments)
     }

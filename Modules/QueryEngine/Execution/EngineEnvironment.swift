@@ -12,21 +12,23 @@ public struct EngineEnvironment: Sendable {
   public var appID: String?
   /// Told how far CREATE INDEX has come, after each slice of its work.
   public var indexProgress: @Sendable (IndexProgress) -> Void
-  /// Told of statements that took longer than the system parameters say, and once of each field in a condition that
-  /// no document has; the text has no values in it.
+  /// Told of statements that took longer than the system parameters say; the text has no values in it.
   public var log: @Sendable (String) -> Void
+  /// Told once of each field in a condition that no document has; `nil`: the log is told.
+  public var hint: (@Sendable (String) -> Void)?
 
   public init(
     now: @escaping @Sendable () -> UInt64, wallClock: @escaping @Sendable () -> Int64 = { 0 },
     zoneOffset: @escaping @Sendable (String, Int64) -> Int? = { _, _ in nil }, appID: String? = nil,
     indexProgress: @escaping @Sendable (IndexProgress) -> Void = { _ in },
-    log: @escaping @Sendable (String) -> Void = { _ in }
+    log: @escaping @Sendable (String) -> Void = { _ in }, hint: (@Sendable (String) -> Void)? = nil
   ) {
     self.now = now
     self.wallClock = wallClock
     self.zoneOffset = zoneOffset
     self.appID = appID
     self.log = log
+    self.hint = hint
     self.indexProgress = indexProgress
   }
 }

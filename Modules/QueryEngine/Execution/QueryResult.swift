@@ -9,10 +9,19 @@ public struct QueryResult: Sendable {
   /// The commit of a statement that ran in a transaction of its own; `nil` for reads, and inside a
   /// transaction, which commits later.
   public internal(set) var commit: CommitReceipt?
+  /// What the author of the statement may have got wrong, such as a field that no document has; a sentence each, 16 at most.
+  public internal(set) var hints: [String] = []
 
   init(rows: [Row] = [], mutatedDocumentIDs: [DocumentID] = [], commit: CommitReceipt? = nil) {
     self.rows = rows
     self.mutatedDocumentIDs = mutatedDocumentIDs
     self.commit = commit
+  }
+
+  /// The result with the hints that its statement was given.
+  func hinted(by context: StatementContext) -> QueryResult {
+    var result = self
+    result.hints = context.hints
+    return result
   }
 }

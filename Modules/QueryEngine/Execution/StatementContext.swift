@@ -16,6 +16,7 @@ public final class StatementContext: Sendable {
   let strictTypes: Bool
   private let request = Atomic<UInt64>(0)
   private let profiling = Mutex<StatementProfile?>(nil)
+  private let noted = Mutex<[UnknownField]>([])
   private let isCancelled = Atomic(false)
   private let remainingSteps: Atomic<Int>
   private let remainingBytes: Atomic<Int>
@@ -75,6 +76,19 @@ public final class StatementContext: Sendable {
   func numbered(_ number: UInt64) -> StatementContext {
     request.store(number, ordering: .relaxed)
     return self
+  }
+
+  /// Hints that one statement gives at most.
+  static let hintLimit = 16
+
+  /// What the author of the statement may have got wrong, a sentence each.
+  var hints: [String] { noted.withLock { $0.map(\.message) } }
+
+  /// Takes in fields that no document has, each once.
+  func note(_ fields: [UnknownField]) {
+    noted.withLock { noted in
+      for field in fields where noted.count < Self.hintLimit && !noted.contains(field) { noted.append(field) }
+    }
   }
 
   /// Where operators note what they do; `nil` for statements that are not profiled.

@@ -92,13 +92,15 @@ extension Evaluator {
     return DateFormat(text).map { .string($0.text(of: instant)) }
   }
 
-  /// `request_info()`: the statement that asks, and when it began.
+  /// `request_info()`: the statement that asks, when it began, and what may be wrong with it.
   func requestInfo() throws(QueryError) -> Value {
     guard let context = scope.context, let time = context.wallClock else {
       throw .unsupported("the function request_info here")
     }
     var info: [TextKey: Value] = ["request_id": .int(Int64(clamping: context.requestNumber))]
     if let appID = context.appID { info["app_id"] = .string(appID) }
+    let hints = context.hints
+    if !hints.isEmpty { info["hints"] = .array(hints.map { .string($0) }) }
     info["start_time"] = Instant(milliseconds: time).map { .string(DateText.text(of: $0)) }
     return .map(info)
   }

@@ -16,7 +16,7 @@ extension Select {
 
 extension Statement {
   /// The words that the statement begins with.
-  var verb: String {
+  package var verb: String {
     switch self {
     case .select: "SELECT"
     case .compound: "combining queries"

@@ -9,7 +9,7 @@ struct UnknownField: Hashable, Sendable {
   /// A name of the collection that is near to it.
   let nearest: String?
 
-  fileprivate var message: String {
+  var message: String {
     "a query asks for the field '\(name.text.prefix(64))', which no document of '\(collection.text)' has"
       + (nearest.map { ": did you mean '\($0.prefix(64))'?" } ?? "")
   }
@@ -21,9 +21,17 @@ extension Select {
   /// A collection without documents, and names of maps below the root, tell nothing.
   /// - Complexity: O(*n*) in the nodes of the conditions; in the collection's names for each such field.
   func unknownFields(_ catalogue: QueryCatalogue) -> [UnknownField] {
-    let sources = [source] + joins.map(\.source)
     let conditions = (predicate.map { [$0] } ?? []) + joins.map(\.condition)
-    return conditions.flatMap(\.rootFields).compactMap { place, name in
+    return UnknownField.all(in: conditions, of: [source] + joins.map(\.source), catalogue)
+  }
+}
+
+extension UnknownField {
+  /// The fields in conditions on some sources that the collections' tables of names rule out.
+  static func all(
+    in conditions: [Expression], of sources: [Source], _ catalogue: QueryCatalogue
+  ) -> [UnknownField] {
+    conditions.flatMap(\.rootFields).compactMap { place, name in
       guard name != "_id", sources.indices.contains(place),
         let keys = catalogue[sources[place].collection]?.collection.keys, keys.count > 0, keys.rulesOut(name)
       else { return nil }
@@ -54,6 +62,15 @@ extension PathComponent {
   }
 }
 
+extension Engine {
+  /// Tells of fields that the collections rule out: the statement, and once the log.
+  func note(_ fields: [UnknownField], _ context: StatementContext) {
+    guard !fields.isEmpty else { return }
+    context.note(fields)
+    fieldHints.note(fields)
+  }
+}
+
 /// Logs each unknown field once.
 final class FieldHints: Sendable {
   /// Fields that are remembered as logged; beyond them there is silence.
@@ -62,7 +79,7 @@ final class FieldHints: Sendable {
   private let logged = Mutex<Set<UnknownField>>([])
   private let log: @Sendable (String) -> Void
 
-  init(_ environment: EngineEnvironment) { log = environment.log }
+  init(_ environment: EngineEnvironment) { log = environment.hint ?? environment.log }
 
   func note(_ fields: [UnknownField]) {
     guard !fields.isEmpty else { return }

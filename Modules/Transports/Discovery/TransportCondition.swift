@@ -2,7 +2,7 @@
 public enum TransportCondition: Hashable, Sendable, CustomStringConvertible {
   /// No interface of this machine is up that carries multicast: neighbours are not found by themselves.
   case noMulticast
-  /// Another program has the port for itself, so that neighbours are not found there.
+  /// Another program has the port for itself: neighbours are not found there, or this peer had it and listens on another one.
   case portTaken(Int)
   /// The system does not let this process use the local network for discovery, for this reason.
   case discoveryRefused(String)

@@ -57,4 +57,5 @@ struct DiscoveryState {
 enum ConditionSource: Hashable, Sendable {
   case discovery
   case dialing
+  case listening
 }

@@ -50,7 +50,15 @@ struct NetworkState {
   var isRunning = false
   /// Whether nothing will ever run again.
   var isClosed = false
-  var listening: [ListeningAddress] = []
+  /// An address to listen on.
+  struct Listening {
+    let id: UInt64
+    let address: ListeningAddress
+    /// The port that it has, or had before the network stopped; `nil` before it listened.
+    var port: Int?
+  }
+
+  var listening: [Listening] = []
   /// The addresses that are kept connected, and who has asked for each.
   var connecting: [PeerAddress: Set<AddressOwner>] = [:]
   var subscriptions: [SubscriptionQuery] = []

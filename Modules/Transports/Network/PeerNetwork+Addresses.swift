@@ -6,6 +6,8 @@ extension PeerNetwork {
 
   /// Listens on one more address: at once when the network runs, else from `start` on.
   ///
+  /// A free port that was found once is kept over `stop` and `start`. Where another program has taken it meanwhile, another
+  /// one is found, and the condition `portTaken` says so.
   /// - Parameters:
   ///   - host: The name or address: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
   ///   - port: The port, 0 for any free one.
@@ -23,19 +25,19 @@ extension PeerNetwork {
   @discardableResult
   package func listen(on address: ListeningAddress) throws(LinkError) -> Int? {
     let runs = state.withLockedValue { state in
-      if !state.isRunning { state.listening.append(address) }
+      if !state.isRunning { state.listening.append(.init(id: state.newID(), address: address)) }
       return state.isRunning
     }
     guard runs else { return nil }
     let port = try open(address)
-    state.withLockedValue { $0.listening.append(address) }
+    state.withLockedValue { $0.listening.append(.init(id: $0.newID(), address: address, port: port)) }
     return port
   }
 
   /// Listens on an address no more; sessions that came over it stay.
   package func stopListening(on address: ListeningAddress) {
     let closed = state.withLockedValue { state in
-      state.listening.removeAll { $0 == address }
+      state.listening.removeAll { $0.address == address }
       let closed = state.listeners.filter { $0.address == address }
       state.listeners.removeAll { $0.address == address }
       // Neighbours are told of another one.

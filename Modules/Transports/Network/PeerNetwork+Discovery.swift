@@ -85,7 +85,7 @@ extension PeerNetwork {
     }
     guard isNew else { return }
     // Whether a big peer is missed only the application knows.
-    let level = source == .discovery ? Logger.Level.warning : .debug
+    let level = source == .dialing ? Logger.Level.debug : .warning
     for condition in conditions { options.logger.log(level: level, "\(condition)") }
   }
 

@@ -29,11 +29,39 @@ extension PeerNetwork {
     }
   }
 
+  /// Listens on all addresses, on the ports that they had before the network was stopped.
+  ///
+  /// Where another program has taken such a port, any free one takes its place, and a condition says so.
+  func open(_ addresses: [NetworkState.Listening]) throws(LinkError) {
+    var taken: Set<TransportCondition> = []
+    for listening in addresses {
+      let port: Int
+      do throws(LinkError) {
+        port = try open(listening.address, port: listening.port)
+      } catch {
+        guard error.code == .portInUse, listening.address.port == 0, let former = listening.port else {
+          throw error
+        }
+        port = try open(listening.address)
+        taken.insert(.portTaken(former))
+      }
+      state.withLockedValue { state in
+        guard let place = state.listening.firstIndex(where: { $0.id == listening.id }) else { return }
+        state.listening[place].port = port
+      }
+    }
+    set(taken, by: .listening)
+  }
+
   /// Listens on an address and serves who comes.
   ///
+  /// - Parameters:
+  ///   - address: The address.
+  ///   - port: The port; `nil` for that of the address.
   /// - Returns: The port in use.
+  /// - Throws: As `listen`.
   @discardableResult
-  func open(_ address: ListeningAddress) throws(LinkError) -> Int {
+  func open(_ address: ListeningAddress, port: Int? = nil) throws(LinkError) -> Int {
     var tcp = options.tcp
     let course = DialingCourse()
     tcp.acceptFailed = { [logger = options.logger] error in
@@ -41,7 +69,7 @@ extension PeerNetwork {
       logger.log(level: course.isNews(error) ? .warning : .debug, "\(error.message); trying again soon")
     }
     let listener = try TCPListener.bindBlocking(
-      host: address.host, port: address.port, over: address.carrier, options: tcp, halfOpen: halfOpen)
+      host: address.host, port: port ?? address.port, over: address.carrier, options: tcp, halfOpen: halfOpen)
     state.withLockedValue { $0.listeners.append((address, listener)) }
     let accepting = spawn { network in
       for await link in listener.links { network.serve(link, .incoming) }

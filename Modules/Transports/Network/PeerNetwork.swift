@@ -66,14 +66,14 @@ public final class PeerNetwork: Sendable {
   public func start() throws(LinkError) {
     try TCP.checkDescriptors("Cannot begin to sync")
     guard !state.withLockedValue({ $0.isClosed }) else { throw LinkError(.closed, "The network was closed") }
-    let addresses: [ListeningAddress]? = state.withLockedValue { state in
+    let addresses: [NetworkState.Listening]? = state.withLockedValue { state in
       guard !state.isRunning, !state.isClosed else { return nil }
       state.isRunning = true
       return state.listening
     }
     guard let addresses else { return }
     do throws(LinkError) {
-      for address in addresses { try open(address) }
+      try open(addresses)
       try listenForNeighbours()
     } catch {
       requestStop()
@@ -120,6 +120,7 @@ public final class PeerNetwork: Sendable {
     }
     pauseDiscovery()
     noteReach()
+    set([], by: .listening)
     for (_, listener) in listeners { listener.closeBlocking() }
     for task in waiting { task.cancel() }
     // A session ends with a word to its peer, so it is asked to and not cancelled.

@@ -37,7 +37,9 @@ final class StatementRunner {
         zoneOffset: { zone, milliseconds in
           TimeZone(identifier: zone)?
             .secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
-        }, indexProgress: { bar.update($0) }, log: { Output.note($0) }))
+        }, indexProgress: { bar.update($0) }, log: { Output.note($0) },
+        // Each result brings its own.
+        hint: { _ in }))
   }
 
   var store: Store { engine.store }
@@ -56,6 +58,7 @@ final class StatementRunner {
     let prepared = try engine.prepare(text)
     let summary = try prepared.statement.isQuery ? rows(of: prepared, context) : answer(to: prepared, context)
     Output.note(tellsTime ? "\(summary), \((ContinuousClock.now - start).text)" : summary)
+    for hint in context.hints { Output.note("hint: \(hint)") }
   }
 
   private func rows(of prepared: PreparedStatement, _ context: StatementContext) throws -> String {

@@ -84,6 +84,7 @@ extension Engine {
       let result: QueryResult
       if let program = prepared.program {
         result = QueryResult(rows: try rows(of: program, arguments, in: transaction, context))
+          .hinted(by: context)
       } else {
         result = try execute(prepared.statement, arguments: arguments, in: transaction, context: context)
       }
@@ -110,7 +111,7 @@ extension Engine {
   private func rows(
     of program: SelectProgram, _ arguments: [TextKey: Value], _ context: StatementContext
   ) throws -> QueryResult {
-    QueryResult(rows: try reading { try rows(of: program, arguments, in: $0, context) })
+    QueryResult(rows: try reading { try rows(of: program, arguments, in: $0, context) }).hinted(by: context)
   }
 
   /// Runs `body`, which executes a statement, among the requests.

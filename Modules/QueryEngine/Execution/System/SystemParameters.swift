@@ -1,7 +1,7 @@
 public import CRDTCore
 import Synchronization
 
-/// The settings that ALTER SYSTEM changes: typed, validated, kept in memory only.
+/// The settings that ALTER SYSTEM changes: typed, validated, kept in memory unless somebody keeps them elsewhere.
 ///
 /// Names do not depend on case and are answered in lower case.
 public final class SystemParameters: Sendable {
@@ -9,6 +9,12 @@ public final class SystemParameters: Sendable {
   public typealias Validation = @Sendable (Value) throws -> Void
   /// Told of a new value, before the statement that set it returns.
   public typealias ChangeHandler = @Sendable (Value) -> Void
+
+  /// Keeps values beyond this run.
+  ///
+  /// It gets all that are going to differ from their defaults, before the change takes effect. What it throws refuses the
+  /// change.
+  public typealias Keeper = @Sendable (_ changed: [TextKey: Value]) throws -> Void
 
   private struct Parameter {
     var defaultValue: Value
@@ -21,6 +27,7 @@ public final class SystemParameters: Sendable {
   /// Held from validation to the last handler, so that handlers see changes in the order in which they took
   /// effect; a handler must therefore not change a parameter.
   private let changing = Mutex<Void>(())
+  private let keeper = Mutex<Keeper?>(nil)
 
   /// Makes a registry with the parameters of this layer at their defaults.
   public init() {
@@ -91,6 +98,9 @@ public final class SystemParameters: Sendable {
     parameters.withLock { $0.filter { $1.value != $1.defaultValue }.mapValues(\.value) }
   }
 
+  /// Has all later changes kept by somebody.
+  public func keep(by keeper: @escaping Keeper) { self.keeper.withLock { $0 = keeper } }
+
   /// Sets a parameter; a map is replaced as a whole.
   ///
   /// - Throws: `unknownParameter`, `argument` for a value of the wrong type or out of range, and what a
@@ -117,7 +127,13 @@ public final class SystemParameters: Sendable {
   }
 
   private func apply(_ name: String, _ value: Value) throws {
-    try parameter(name).validate(value)
+    let parameter = try parameter(name)
+    try parameter.validate(value)
+    if let keeper = keeper.withLock({ $0 }) {
+      var changed = changedValues
+      changed[name.lowercased()] = value == parameter.defaultValue ? nil : value
+      try keeper(changed)
+    }
     let handlers = parameters.withLock { parameters in
       parameters[name.lowercased()]?.value = value
       return parameters[name.lowercased()]?.handlers ?? []

@@ -1,16 +1,17 @@
-import DocStore
-
 extension DunlinStore {
   /// Runs `body` as one transaction over any collections: it takes effect as a whole, here and at other peers.
   ///
   /// One write transaction runs at a time; others wait. `body` runs on the database's own thread while the
   /// caller waits, and must not start another one. When it throws, nothing is written.
-  /// - Returns: What `body` returns.
+  /// - Parameters:
+  ///   - hint: Names the transaction in log lines and errors.
+  ///   - body: Gets the transaction.
+  /// - Returns: What `body` returns; ``commit(hint:_:)`` tells of the commit, too.
   /// - Throws: What `body` throws; `nestedWriteTransaction` at once inside another write; `wouldBlock` in a task,
   ///   after a second's wait for an asynchronous transaction to end; `full`, `io`, `poisoned`, `closed`.
   @discardableResult
-  public func write<R>(_ body: (DunlinWriteTransaction) throws -> R) throws -> R {
-    try core.blockingWrite(as: "write") { try core.run(body, in: $0) }
+  public func write<R>(hint: String? = nil, _ body: (DunlinWriteTransaction) throws -> R) throws -> R {
+    try core.carryOut(body, as: "write", hint: hint).0
   }
 
   /// Runs `body` as one transaction over any collections, without blocking a thread.
@@ -20,10 +21,10 @@ extension DunlinStore {
   /// - Throws: As the form that blocks, but for `wouldBlock`; and `CancellationError`.
   @discardableResult
   public func write<R: Sendable>(
-    _ body: sending @escaping (DunlinWriteTransaction) throws -> R
+    hint: String? = nil, _ body: sending @escaping (DunlinWriteTransaction) throws -> R
   ) async throws -> R {
     let core = core
-    return try await core.awaitedWrite { try core.run(body, in: $0) }
+    return try await core.carryOut(body, hint: hint).0
   }
 
   /// Runs a `body` that cannot fail as one transaction over any collections.
@@ -32,9 +33,9 @@ extension DunlinStore {
   /// nothing is written. A `body` that throws gets the form that throws.
   /// - Returns: What `body` returns; `nil` after a failure.
   @discardableResult
-  public func write<R>(_ body: (DunlinWriteTransaction) -> R) -> R? {
+  public func write<R>(hint: String? = nil, _ body: (DunlinWriteTransaction) -> R) -> R? {
     core.reporter.orReport("write", nil) {
-      try core.blockingWrite(as: "write") { try core.run(body, in: $0) }
+      try core.carryOut(body, as: "write", hint: hint).0
     }
   }
 
@@ -44,10 +45,12 @@ extension DunlinStore {
   /// nothing is written. A `body` that throws gets the form that throws.
   /// - Returns: What `body` returns; `nil` after a failure.
   @discardableResult
-  public func write<R: Sendable>(_ body: sending @escaping (DunlinWriteTransaction) -> R) async -> R? {
+  public func write<R: Sendable>(
+    hint: String? = nil, _ body: sending @escaping (DunlinWriteTransaction) -> R
+  ) async -> R? {
     let core = core
     do {
-      return try await core.awaitedWrite { try core.run(body, in: $0) }
+      return try await core.carryOut(body, hint: hint).0
     } catch {
       core.reporter.fail("write", error)
       return nil
@@ -58,9 +61,9 @@ extension DunlinStore {
   ///
   /// It is the form for a closure with nothing but the write in it, as in `DispatchQueue.global().async { … }`. It does
   /// not throw: a failure is logged and handed to the configuration's failure handler, and nothing is written.
-  public func write(_ body: (DunlinWriteTransaction) -> Void) {
+  public func write(hint: String? = nil, _ body: (DunlinWriteTransaction) -> Void) {
     core.reporter.orReport("write", ()) {
-      try core.blockingWrite(as: "write") { try core.run(body, in: $0) }
+      _ = try core.carryOut(body, as: "write", hint: hint)
     }
   }
 
@@ -69,49 +72,14 @@ extension DunlinStore {
   ///
   /// This form does not throw: a failure is logged and handed to the configuration's failure handler, and
   /// nothing is written. A `body` that throws gets the form that throws.
-  public func write(_ body: sending @escaping (DunlinWriteTransaction) -> Void) async {
+  public func write(
+    hint: String? = nil, _ body: sending @escaping (DunlinWriteTransaction) -> Void
+  ) async {
     let core = core
     do {
-      try await core.awaitedWrite { try core.run(body, in: $0) }
+      _ = try await core.carryOut(body, hint: hint)
     } catch {
       core.reporter.fail("write", error)
     }
   }
-}
-
-extension Core {
-  /// Runs an application's `body` inside a transaction, which fails with what calls in it kept to themselves.
-  fileprivate func run<R>(
-    _ body: (DunlinWriteTransaction) throws -> R, in transaction: WriteTransaction
-  ) throws -> R {
-    let transaction = DunlinWriteTransaction(transaction, self)
-    let result = try body(transaction)
-    try transaction.finish()
-    return result
-  }
-}
-
-/// A write transaction, for use in its body alone.
-public final class DunlinWriteTransaction {
-  private let transaction: WriteTransaction
-  private let core: Core
-  private var failure: (any Error)?
-
-  init(_ transaction: WriteTransaction, _ core: Core) {
-    self.transaction = transaction
-    self.core = core
-  }
-
-  /// The part of the transaction that concerns one collection.
-  public func scoped(toCollectionNamed name: String) -> DunlinScopedWriteTransaction {
-    DunlinScopedWriteTransaction(owner: self, operations: Operations(name, core, transaction))
-  }
-
-  /// The part of the transaction that concerns one collection.
-  public subscript(name: String) -> DunlinScopedWriteTransaction { scoped(toCollectionNamed: name) }
-
-  /// Keeps the failure of a call that does not throw: the transaction then fails as a whole.
-  func fail(_ error: any Error) { failure = failure ?? error }
-
-  func finish() throws { if let failure { throw failure } }
 }

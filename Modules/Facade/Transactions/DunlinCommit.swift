@@ -1,0 +1,31 @@
+import DocStore
+
+/// How the body of a transaction ends it, where it has no value to return.
+public enum DunlinTransactionCompletionAction: Hashable, Sendable {
+  /// What was written takes effect.
+  case commit
+  /// Nothing is written.
+  case rollback
+}
+
+/// A transaction that took effect.
+public struct DunlinCommit<Value> {
+  /// What its body returned.
+  public let value: Value
+  /// The commit's place in this store's log; `nil` when nothing was written.
+  ///
+  /// Later ones have greater numbers. A peer has it once `documents.synced_up_to_local_commit_id` in `system:data_sync_info` is no less.
+  public let id: UInt64?
+  /// Documents that it wrote and that are too large to be sent: they stay on this device.
+  public let oversizeDocumentIDs: [DunlinDocumentID]
+
+  init(_ value: Value, _ receipt: CommitReceipt) {
+    self.value = value
+    id = receipt.place
+    oversizeDocumentIDs = receipt.oversize.map { DunlinDocumentID($0.id) }
+  }
+}
+
+extension DunlinCommit: Sendable where Value: Sendable {}
+
+extension DunlinCommit: Equatable where Value: Equatable {}

@@ -1,0 +1,116 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+
+extension DunlinStore {
+  /// Runs `body` over one snapshot: all that it reads is of one moment, whatever is written meanwhile.
+  ///
+  /// It waits for no writer, and keeps none waiting. A statement that writes is the error `readOnlyTransaction`. A snapshot
+  /// keeps the space of what others write meanwhile from being used again, so `body` should be short: when it is older than
+  /// `DunlinConfiguration.snapshotDeadline` and somebody writes, the next read throws `deadline`.
+  /// - Parameters:
+  ///   - hint: Names the transaction in errors.
+  ///   - body: Gets the transaction, for use in it alone.
+  /// - Returns: What `body` returns.
+  /// - Throws: What `body` throws; `deadline`, `tooManyReaders`, `io`, `closed`.
+  public func read<R>(hint: String? = nil, _ body: (DunlinReadTransaction) throws -> R) throws -> R {
+    try core.read(hint, body)
+  }
+
+  /// Runs `body` over one snapshot, off the caller's actor.
+  ///
+  /// - Throws: As the other form.
+  @concurrent
+  public func read<R: Sendable>(
+    hint: String? = nil, _ body: sending @escaping (DunlinReadTransaction) throws -> R
+  ) async throws -> R {
+    try Task.checkCancellation()
+    return try core.read(hint, body)
+  }
+}
+
+extension Core {
+  fileprivate func read<R>(_ hint: String?, _ body: (DunlinReadTransaction) throws -> R) throws -> R {
+    try translatingErrors {
+      try store.read { snapshot in
+        try withUnsafePointer(to: snapshot) { snapshot in
+          let opened = OpenSnapshot(snapshot, hint)
+          // What escapes of the transaction finds nothing any more.
+          defer { opened.end() }
+          return try body(DunlinReadTransaction(opened, self))
+        }
+      }
+    }
+  }
+}
+
+/// The snapshot of a read transaction, as long as its body runs.
+final class OpenSnapshot {
+  // SAFETY: it points at the snapshot for as long as the body of its transaction runs, and is forgotten then.
+  private var snapshot: UnsafePointer<ReadTransaction>?
+  private let hint: String?
+
+  init(_ snapshot: UnsafePointer<ReadTransaction>, _ hint: String?) {
+    self.snapshot = snapshot
+    self.hint = hint
+  }
+
+  func end() { snapshot = nil }
+
+  /// Reads from the snapshot.
+  ///
+  /// - Throws: `closed` when the body is over; what `body` throws, by its public name.
+  func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+    guard let snapshot else { throw DunlinError(.closed, "the read transaction is over") }
+    return try translatingErrors { try body(snapshot.pointee) }
+  }
+
+  /// Executes a statement on the snapshot.
+  ///
+  /// - Throws: `readOnlyTransaction` for one that writes; the codes of queries.
+  func execute(_ prepared: PreparedStatement, _ arguments: Arguments, on engine: Engine) throws -> QueryResult
+  {
+    try prepared.checkReadOnly(hint)
+    return try read { try engine.execute(prepared, arguments: arguments, in: $0) }
+  }
+}
+
+extension PreparedStatement {
+  /// - Throws: `readOnlyTransaction` for a statement that writes.
+  func checkReadOnly(_ hint: String?) throws(DunlinError) {
+    guard !statement.isReadOnly else { return }
+    throw .readOnlyTransaction("\(statement.verb) writes", hint)
+  }
+}
+
+extension DunlinError {
+  /// What a read transaction answers who writes in it.
+  static func readOnlyTransaction(_ what: String, _ hint: String?) -> DunlinError {
+    DunlinError(
+      .readOnlyTransaction, "\(what), and the transaction is read-only: use write or transaction",
+      context: hint.map { ["transaction": String($0.prefix(64))] } ?? [:])
+  }
+}
+
+extension Core {
+  /// What a query of the builder language finds on a snapshot.
+  func documents(_ query: Finding, in snapshot: borrowing ReadTransaction) throws -> [DunlinDocument] {
+    try answer(.select(query.select()), query, in: snapshot).rows.map { try DunlinDocument(row: $0) }
+  }
+
+  func answer(
+    _ statement: Statement, _ query: Finding, in snapshot: borrowing ReadTransaction
+  ) throws -> QueryResult {
+    try engine.execute(statement, arguments: query.arguments, in: snapshot)
+  }
+
+  func document(
+    _ id: DocumentID, in collection: String, _ snapshot: borrowing ReadTransaction
+  ) throws -> DunlinDocument? {
+    guard let collection = try snapshot.collection(collection) else { return nil }
+    let document = try snapshot.withRecord(collection, id) { record, _ in
+      try DunlinDocument(id, record, collection.keys)
+    }
+    return document ?? nil
+  }
+}

@@ -1,0 +1,75 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+
+/// A transaction whose calls are awaited, for use in its body alone.
+public struct DunlinTransaction: Sendable {
+  enum Access: Sendable {
+    case writing(AsyncWriteTransaction)
+    case reading(SnapshotThread)
+  }
+
+  let access: Access
+  let hint: String?
+  let core: Core
+
+  init(_ access: Access, _ hint: String?, _ core: Core) {
+    self.access = access
+    self.hint = hint
+    self.core = core
+  }
+
+  /// The part of the transaction that concerns one collection.
+  public func scoped(toCollectionNamed name: String) -> DunlinScopedTransaction {
+    DunlinScopedTransaction(collectionName: name, transaction: self)
+  }
+
+  /// The part of the transaction that concerns one collection.
+  public subscript(name: String) -> DunlinScopedTransaction { scoped(toCollectionNamed: name) }
+
+  /// Executes one DQL statement as a part of the transaction; it sees what the transaction has written.
+  ///
+  /// - Throws: The codes of queries; `readOnlyTransaction`, `deadline`, `closed`, `cancelled`.
+  @discardableResult
+  public func execute(query: String, arguments: [String: Any?] = [:]) async throws -> DunlinQueryResult {
+    try await DunlinQueryResult(answering(query, Value.fields(arguments)))
+  }
+
+  /// Executes a prepared statement as a part of the transaction; it sees what the transaction has written.
+  ///
+  /// - Throws: The codes of queries; `readOnlyTransaction`, `deadline`, `closed`, `cancelled`.
+  @discardableResult
+  public func execute(
+    _ statement: DunlinPreparedStatement, arguments: [String: Any?] = [:]
+  ) async throws -> DunlinQueryResult {
+    try await DunlinQueryResult(answering(statement.prepared, Value.fields(arguments)))
+  }
+
+  func answering(_ query: String, _ arguments: [TextKey: Value]) async throws -> QueryResult {
+    try await answering(translatingErrors { try core.engine.prepare(query) }, arguments)
+  }
+
+  /// Cancelling the task ends a statement that has not begun to write; the transaction can go on.
+  func answering(_ prepared: PreparedStatement, _ arguments: [TextKey: Value]) async throws -> QueryResult {
+    if case .reading = access { try prepared.checkReadOnly(hint) }
+    let (engine, context) = (core.engine, core.engine.makeContext())
+    do {
+      return try await withTaskCancellationHandler {
+        switch access {
+        case .writing(let transaction):
+          try await transaction.run {
+            try engine.execute(prepared, arguments: arguments, in: $0, context: context)
+          }
+        case .reading(let snapshot):
+          try await snapshot.read {
+            try engine.execute(prepared, arguments: arguments, in: $0, context: context)
+          }
+        }
+      } onCancel: {
+        context.cancel()
+      }
+    } catch {
+      throw DunlinError.translating(error)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+
+/// A write transaction, for use in its body alone: it sees what it has written.
+public final class DunlinWriteTransaction: DunlinBlockingTransaction {
+  private let transaction: WriteTransaction
+  private let core: Core
+  private var failure: (any Error)?
+
+  init(_ transaction: WriteTransaction, _ core: Core) {
+    self.transaction = transaction
+    self.core = core
+  }
+
+  /// The part of the transaction that concerns one collection.
+  public func scoped(toCollectionNamed name: String) -> DunlinScopedWriteTransaction {
+    DunlinScopedWriteTransaction(owner: self, operations: Operations(name, core, transaction))
+  }
+
+  /// The part of the transaction that concerns one collection.
+  public subscript(name: String) -> DunlinScopedWriteTransaction { scoped(toCollectionNamed: name) }
+
+  override func answer(_ prepared: PreparedStatement, _ arguments: Arguments) throws -> QueryResult {
+    try core.engine.execute(prepared, arguments: arguments, in: transaction)
+  }
+
+  override func prepare(_ query: String) throws -> PreparedStatement { try core.engine.prepare(query) }
+
+  /// Keeps the failure of a call that does not throw: the transaction then fails as a whole.
+  func fail(_ error: any Error) { failure = failure ?? error }
+
+  func finish() throws { if let failure { throw failure } }
+}
