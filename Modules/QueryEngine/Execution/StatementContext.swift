@@ -82,7 +82,7 @@ public final class StatementContext: Sendable {
   static let hintLimit = 16
 
   /// What the author of the statement may have got wrong, a sentence each.
-  var hints: [String] { noted.withLock { $0.map(\.message) } }
+  package var hints: [String] { noted.withLock { $0.map(\.message) } }
 
   /// Takes in fields that no document has, each once.
   func note(_ fields: [UnknownField]) {
