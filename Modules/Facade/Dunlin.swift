@@ -20,12 +20,16 @@ public final class Dunlin: Sendable {
   ///   - path: A directory of the database's own; one process uses it at a time.
   ///   - identity: Which application the peer belongs to.
   ///   - configuration: The peer's kind and name, and limits.
-  /// - Throws: `alreadyOpen`, `permission`, `unsupportedVersion`, `corrupt`, `full` or `io`.
+  /// - Throws: `alreadyOpen`, `permission`, `unsupportedVersion`, `corrupt`, `full` or `io`, with the path in the context.
   public init(
     path: String, identity: DunlinIdentity, configuration: DunlinConfiguration = DunlinConfiguration()
   ) throws {
-    let core = try translatingErrors {
-      try Core(path: path, identity: identity, configuration: configuration)
+    let core: Core
+    do {
+      core = try Core(path: path, identity: identity, configuration: configuration)
+    } catch {
+      let error = DunlinError.translating(error)
+      throw (error as? DunlinError)?.located("database", path) ?? error
     }
     self.core = core
     store = DunlinStore(core: core)

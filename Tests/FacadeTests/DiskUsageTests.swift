@@ -11,9 +11,7 @@ import Testing
     let files = try #require(usage.children)
     #expect(files.map(\.name).contains("data.mdb"))
     #expect(usage.byteCount == files.reduce(0) { $0 + $1.byteCount })
-    #expect(
-      usage.storedByteCount >= 100_000 && usage.storedByteCount == files.reduce(0) { $0 + $1.storedByteCount }
-    )
+    #expect(usage.byteCount >= 100_000)
     #expect(files.allSatisfy { $0.children == nil })
     try peer.dunlin.close()
     #expect(throws: DunlinError.self) { try peer.dunlin.diskUsage() }

@@ -21,12 +21,13 @@ import Testing
   }
 
   @Test func `a database that is open cannot be opened again`() {
-    #expect(
-      code {
-        _ = try Dunlin(
-          path: peer.directory.file("db"), identity: .unsafeDevelopment(appID: "tests"),
-          configuration: DunlinConfiguration(logger: peer.log.logger))
-      } == .alreadyOpen)
+    let error = #expect(throws: DunlinError.self) {
+      try Dunlin(
+        path: peer.directory.file("db"), identity: .unsafeDevelopment(appID: "tests"),
+        configuration: DunlinConfiguration(logger: peer.log.logger))
+    }
+    #expect(error?.code == .alreadyOpen)
+    #expect("\(error as Any)".contains("database: \(peer.directory.file("db"))"))
   }
 
   @Test func `a bad statement names the place and what was expected`() throws {

@@ -22,6 +22,10 @@ import Testing
   ) async throws {
     try tablet.sync.adopt(links.0, direction: .outgoing)
     try phone.sync.adopt(links.1, direction: .incoming)
+    try await expectDocument(id, from: tablet, at: phone)
+  }
+
+  private func expectDocument(_ id: String, from tablet: Dunlin, at phone: Dunlin) async throws {
     try await tablet.store["cars"].upsert(["_id": id, "color": "red"])
     for await diff in try phone.store.changes(of: "SELECT * FROM cars WHERE _id = '\(id)'")
     where !diff.items.isEmpty { break }
@@ -43,13 +47,15 @@ import Testing
     let (tablet, phone) = (try open("tablet", identity), try open("phone", identity))
     let subscription = try phone.sync.registerSubscription(query: "SELECT * FROM cars")
     for dunlin in [tablet, phone] { try dunlin.startSync() }
-    let first = MemoryLink.pair()
-    try await expectSync(tablet, phone, over: first, "a")
-    first.0.close(LinkError(.closed, "The application closes it"))
-    for dunlin in [tablet, phone] {
-      for await graph in dunlin.presence.graphs where graph.remotePeers.isEmpty { break }
+    let links = MadeLinks()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await links.connect(tablet, phone) }
+      try await expectDocument("a", from: tablet, at: phone)
+      links.newest?.close(LinkError(.closed, "The application closes it"))
+      try await expectDocument("b", from: tablet, at: phone)
+      group.cancelAll()
     }
-    try await expectSync(tablet, phone, over: MemoryLink.pair(), "b")
+    #expect(links.count >= 2)
     subscription.cancel()
     for dunlin in [tablet, phone] { try dunlin.close() }
   }
@@ -105,6 +111,26 @@ import Testing
   }
 }
 
+/// Links between two databases, of which the next one is made when one has ended, as an application does it.
+private final class MadeLinks: Sendable {
+  private let all = Mutex<[WatchedLink]>([])
+
+  var newest: WatchedLink? { all.withLock { $0.last } }
+  var count: Int { all.withLock { $0.count } }
+
+  /// Goes on until the task is cancelled.
+  func connect(_ dialing: Dunlin, _ listening: Dunlin) async throws {
+    while !Task.isCancelled {
+      let (near, far) = MemoryLink.pair()
+      let link = WatchedLink(near)
+      all.withLock { $0.append(link) }
+      try dialing.sync.adopt(link, direction: .outgoing)
+      try listening.sync.adopt(far, direction: .incoming)
+      await link.waitForClose()
+    }
+  }
+}
+
 /// A link of an application's that tells when it is closed.
 private final class WatchedLink: DunlinLink {
   private let link: any DunlinLink
@@ -126,5 +152,6 @@ private final class WatchedLink: DunlinLink {
     link.close(reason)
   }
 
-  func waitForClose() async { while !isClosed.withLock({ $0 }) { await pause() } }
+  /// Waits until it is closed, or the task is cancelled.
+  func waitForClose() async { while !isClosed.withLock({ $0 }), !Task.isCancelled { await pause() } }
 }

@@ -129,6 +129,20 @@ import Testing
     #expect(try run("query", store, "SELECT _id FROM things").output == "{\"_id\":\"d7\"}\n")
   }
 
+  @Test(arguments: ["backup", "rescue"])
+  func `system parameters that are kept go along`(command: String) throws {
+    let kept = #"{"user_collection_sync_scopes":{"things":"LocalPeerOnly"}}"#
+    let (file, copy) = (store + "/parameters", directory.file("copy"))
+    try Data(kept.utf8).write(to: URL(fileURLWithPath: file))
+    // Others could read it: nothing is made.
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
+    #expect(try run(command, store, copy).status != 0)
+    #expect(!FileManager.default.fileExists(atPath: copy))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+    #expect(try run(command, store, copy).status == 0)
+    #expect(try String(contentsOfFile: copy + "/parameters", encoding: .utf8) == kept)
+  }
+
   @Test(arguments: ["verify", "rescue", "backup", "compact", "stats", "evict", "export"])
   func `a store that is not there is an error, and is not made`(command: String) throws {
     let more =

@@ -9,13 +9,20 @@ struct DirectoryDraft {
   let path: String
   /// Where it is made.
   let draft: String
+  /// Small files of a layer above that go along.
+  private let carried: [String]
 
   var files: StoreFiles { StoreFiles(existing: draft) }
 
   /// Makes the draft's directory, which an interrupted attempt may have left.
   ///
+  /// - Parameters:
+  ///   - given: The path that the directory gets.
+  ///   - carried: The names of small files that go along from the old directory, where it has them.
+  ///   - operation: For errors.
   /// - Throws: `exists` when there is anything at the path; `notFound`, `permission`, `io`.
-  init(of given: String, operation: String) throws(StoreError) {
+  init(of given: String, carrying carried: [String], operation: String) throws(StoreError) {
+    self.carried = carried
     var path = given
     while path.utf8.count > 1, path.utf8.last == UInt8(ascii: "/") {
       path = String(path.utf8.dropLast()) ?? ""
@@ -50,6 +57,23 @@ struct DirectoryDraft {
     return count < 3
   }
 
+  /// The most bytes of a file that goes along.
+  private static let carriedBytes = 1 << 20
+
+  /// Takes files of a layer above along.
+  ///
+  /// - Throws: `permission` for a file that others can read; `limit` for one above 1 MiB; `full`, `io`.
+  func carry(from directory: String) throws(StoreError) {
+    for name in carried {
+      guard let bytes = try SecretFile(name, in: directory).read(atMost: Self.carriedBytes) else { continue }
+      guard bytes.count <= Self.carriedBytes else {
+        throw StoreError(
+          .limit, "\(directory)/\(name) has more than \(Self.carriedBytes) bytes", operation: "copy")
+      }
+      try SecretFile(name, in: draft).replace(by: bytes)
+    }
+  }
+
   /// Gives the directory its name, which fails where something is there by now.
   func complete(_ options: StoreOptions) throws(StoreError) {
     try StoreFiles.sync(draft)
@@ -63,6 +87,7 @@ struct DirectoryDraft {
   func clear() {
     StoreCopy.remove(files.data)
     _ = unsafe unlink(files.instance)
+    for name in carried { _ = unsafe unlink(draft + "/" + name) }
     files.removeLeftovers()
   }
 

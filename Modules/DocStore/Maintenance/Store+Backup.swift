@@ -5,14 +5,17 @@ extension Store {
   /// whole or not at all, also when power fails meanwhile. It has no free pages.
   /// - Parameters:
   ///   - path: A directory that does not exist, or is empty; its parent must exist.
+  ///   - carried: The names of small files of the store's directory that go along, where they exist: at most 1 MiB each, and
+  ///     readable by their owner alone.
   ///   - progress: Hears of entries now and then; what it throws ends the work, and there is no backup.
   /// - Throws: `exists` when there is anything at the path; `alreadyOpen` while another backup writes there;
   ///   `full`, `permission`, `io`, `closed`; what `progress` throws.
   public func backup(
-    to path: String, progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
+    to path: String, carrying carried: [String] = [],
+    progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
   ) throws {
     let environment = try openEnvironment("backup")
-    let target = try DirectoryDraft(of: path, operation: "backup")
+    let target = try DirectoryDraft(of: path, carrying: carried, operation: "backup")
     // What an interrupted backup left is written anew; one that is under way has the lock.
     let lock = try StoreLock(directory: target.draft)
     defer { withExtendedLifetime(lock) {} }
@@ -23,6 +26,7 @@ extension Store {
       identity.nonce = StoreIdentity.noNonce
       try StoreCopy(source: reader.access, tables: environment.tables).write(
         to: target.files.data, mapBytes: environment.mapBytes, identity: identity, progress)
+      try target.carry(from: self.path)
       try options.reach(.backupCopied)
       try target.complete(options)
     } catch {

@@ -7,13 +7,14 @@ extension Store {
   /// - Parameters:
   ///   - path: The damaged store's directory.
   ///   - target: A directory that does not exist, or is empty; its parent must exist.
+  ///   - carried: The names of small files of the directory that go along, as with a backup.
   ///   - options: For the new store, while it is filled.
   ///   - progress: Hears of documents now and then; what it throws ends the work, and there is no new store.
   /// - Returns: What was rescued, and what is damaged.
   /// - Throws: `notFound`, `alreadyOpen`, `permission`, `io`; `exists` when there is anything at the target; `full`;
   ///   `corrupt` when the file does not even say where its tables are; what `progress` throws.
   public static func rescue(
-    from path: String, to target: String, options: StoreOptions = .init(),
+    from path: String, to target: String, carrying carried: [String] = [], options: StoreOptions = .init(),
     progress: @escaping (MaintenanceProgress) throws -> Void = { _ in }
   ) throws -> RescueReport {
     let descriptor = try StoreFiles(existing: path).openData()
@@ -24,11 +25,12 @@ extension Store {
       guard let file = PageFile(descriptor, damaged: { found.append($0) }) else {
         throw StoreError(.corrupt, "The file does not say where its tables are", operation: "rescue")
       }
-      let draft = try DirectoryDraft(of: target, operation: "rescue")
+      let draft = try DirectoryDraft(of: target, carrying: carried, operation: "rescue")
       do {
         // Whoever works there now has the lock; what an interrupted attempt left is of no use.
         try withExtendedLifetime(StoreLock(directory: draft.draft)) { draft.clear() }
         let report = try fill(draft.draft, from: file, found, options, progress)
+        try draft.carry(from: path)
         try draft.complete(options)
         return report
       } catch {

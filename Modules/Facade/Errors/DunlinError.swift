@@ -15,7 +15,7 @@ public struct DunlinError: Error, Sendable {
   public let code: Code
   /// One sentence, in English, without a trailing full stop; never a document's contents.
   public let message: String
-  /// Where it happened, by name: `operation`, `path`, `line`, `column`, `expected`, `excerpt`, `address`.
+  /// Where it happened, by name: `database`, `collection`, `path`, `line`, `column`, `expected`, `excerpt`, `operation`.
   public let context: [String: String]
   /// The error of the layer below, where it came from there.
   public let underlying: (any Error)?

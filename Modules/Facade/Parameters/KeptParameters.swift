@@ -54,14 +54,6 @@ final class KeptParameters: Sendable {
       """)
   }
 
-  /// Takes the file along into a copy of the database.
-  ///
-  /// - Throws: `corrupt`, `permission`, `full` or `io`.
-  func copy(to directory: String) throws {
-    guard let bytes = try file.read(atMost: Self.byteLimit) else { return }
-    try SecretFile(Self.name, in: directory).replace(by: bytes)
-  }
-
   private func read() throws -> [TextKey: Value] {
     guard let bytes = try file.read(atMost: Self.byteLimit) else { return [:] }
     guard bytes.count <= Self.byteLimit, case .map(let values)? = try? JSON.parse(bytes) else {
@@ -80,4 +72,9 @@ final class KeptParameters: Sendable {
     }
     try file.replace(by: bytes)
   }
+}
+
+extension Dunlin {
+  /// The files of a database's directory that go along with its data into a copy.
+  package static var carriedFiles: [String] { [KeptParameters.name] }
 }

@@ -73,10 +73,13 @@ extension DunlinError {
   }
 
   /// The error with the collection in its context.
-  func located(in collection: String) -> DunlinError {
-    guard context["collection"] == nil else { return self }
+  func located(in collection: String) -> DunlinError { located("collection", collection) }
+
+  /// The error with a place in its context, unless it has one of that name.
+  func located(_ name: String, _ place: String) -> DunlinError {
+    guard context[name] == nil else { return self }
     return DunlinError(
-      code, message, context: context.merging(["collection": collection]) { $1 }, underlying: underlying)
+      code, message, context: context.merging([name: place]) { $1 }, underlying: underlying)
   }
 }
 

@@ -1,43 +1,29 @@
 import DocStore
 import Foundation
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
 /// What a database, or one file or directory of it, takes on disk.
 public struct DunlinDiskUsage: Hashable, Sendable {
   /// The file's or directory's name.
   public let name: String
   /// The length; of a directory the sum of what is in it.
   public let byteCount: Int
-  /// Bytes of the disk that are taken: a file may have holes.
-  public let storedByteCount: Int
   /// What is in a directory, by name; `nil` for a file.
   public let children: [DunlinDiskUsage]?
 
   /// Looks at a path, to any depth; what goes meanwhile is left out.
   init?(path: String, name: String) {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return nil }
+    guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
     self.name = name
-    guard status.st_mode & S_IFMT == S_IFDIR else {
-      byteCount = Int(status.st_size)
-      storedByteCount = Int(status.st_blocks) * Self.blockBytes
+    guard attributes[.type] as? FileAttributeType == .typeDirectory else {
+      byteCount = (attributes[.size] as? NSNumber)?.intValue ?? 0
       children = nil
       return
     }
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     let found = names.sorted().compactMap { DunlinDiskUsage(path: path + "/" + $0, name: $0) }
     byteCount = found.reduce(0) { $0 + $1.byteCount }
-    storedByteCount = found.reduce(0) { $0 + $1.storedByteCount }
     children = found
   }
-
-  /// What the system counts blocks in.
-  private static let blockBytes = 512
 }
 
 extension Dunlin {
@@ -48,7 +34,7 @@ extension Dunlin {
     guard core.isOpen else { throw DunlinError(.closed, "the database is closed") }
     let path = core.store.path
     guard let usage = DunlinDiskUsage(path: path, name: (path as NSString).lastPathComponent) else {
-      throw DunlinError(.notFound, "there is no directory at \(path)", context: ["path": path])
+      throw DunlinError(.notFound, "there is no directory at \(path)", context: ["database": path])
     }
     return usage
   }

@@ -47,8 +47,7 @@ extension DunlinStore {
     to path: String, progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
   ) async throws {
     try await besideTasks { [core] check in
-      try core.store.backup(to: path) { try check($0, progress) }
-      try core.kept.copy(to: path)
+      try core.store.backup(to: path, carrying: Dunlin.carriedFiles) { try check($0, progress) }
     }
   }
 
@@ -104,9 +103,7 @@ extension Dunlin {
     path: String, to target: String, progress: @escaping @Sendable (DunlinProgress) -> Void = { _ in }
   ) async throws -> DunlinRescue {
     try await besideTasks { check in
-      let report = try Store.rescue(from: path, to: target) { try check($0, progress) }
-      try KeptParameters(directory: path).copy(to: target)
-      return report
+      try Store.rescue(from: path, to: target, carrying: carriedFiles) { try check($0, progress) }
     }
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import DocStore
+import Facade
 
 struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -18,7 +19,7 @@ struct BackupCommand: ParsableCommand {
   func run() throws {
     let store = try Store.open(existing: store)
     defer { store.close() }
-    try LongWork("Copying").run { try store.backup(to: target, progress: $0) }
+    try LongWork("Copying").run { try store.backup(to: target, carrying: Dunlin.carriedFiles, progress: $0) }
     print("\(target): \(try store.statistics().documentCount.counting("document"))")
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import DocStore
+import Facade
 import Foundation
 
 struct RescueCommand: ParsableCommand {
@@ -18,7 +19,9 @@ struct RescueCommand: ParsableCommand {
   var target: String
 
   func run() throws {
-    let report = try LongWork("Rescuing").run { try Store.rescue(from: store, to: target, progress: $0) }
+    let report = try LongWork("Rescuing").run {
+      try Store.rescue(from: store, to: target, carrying: Dunlin.carriedFiles, progress: $0)
+    }
     report.damage.printAll()
     print("\(target): \(report.documentCount.counting("document"))")
     print("\(report.strayCount.groupedDigits) of them from pages that were damaged or out of reach")
