@@ -34,10 +34,10 @@ public struct DunlinConfiguration: Sendable {
   ///
   /// They read whatever is here: sync scopes do not restrict them.
   public var answersRemoteQueries: Bool
-  /// Bytes in memory that one peer may take: half of it with what it has sent and is not applied, beside one transaction, after
-  /// which it waits; all of it with what it subscribes to and asks for, after which its connection is ended.
+  /// Bytes in memory that one peer may take: three eighths of it with what it has sent and is not applied, beside one transaction,
+  /// after which it waits; all of it with what it subscribes to and asks for, after which its connection is ended.
   public var peerMemoryBytes = 16 << 20
-  /// The same for all peers together, half of it for each.
+  /// The same for all peers together: three eighths with what they have sent, half with what they ask for.
   public var allPeersMemoryBytes = 64 << 20
   /// A file with the authorities (PEM) that the certificates of `wss` servers and of the login service are verified against; `nil`
   /// takes the system's.

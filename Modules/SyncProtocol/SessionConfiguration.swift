@@ -22,10 +22,10 @@ public struct SessionConfiguration: Sendable {
   public var liveQueueBytes: Int
   /// Bytes in flight when nothing is known of the link yet.
   public var initialWindowBytes: Int
-  /// Bytes in memory that a session may hold for its peer: half of it for what the peer has sent and is not applied, beside
-  /// one group, after which the peer waits; all of it for what it subscribes to and asks for, after which it is ended.
+  /// Bytes in memory that a session may hold for its peer: three eighths of it for what the peer has sent and is not applied,
+  /// beside one group, after which the peer waits; all of it for what it subscribes to and asks for, after which it is ended.
   public var peerMemoryBytes = 16 << 20
-  /// The same for all sessions of a store together, half of it for each.
+  /// The same for all sessions of a store together: three eighths for what peers have sent, half for what they ask for.
   public var allPeersMemoryBytes = 64 << 20
   /// Random bits; the session uses them where two sessions must not coincide.
   public var random: @Sendable () -> UInt64
@@ -34,6 +34,13 @@ public struct SessionConfiguration: Sendable {
   public var answersRemoteQueries = false
   /// How much a statement that it runs for another may take.
   public var remoteQueryLimits = RemoteQueryLimits()
+
+  /// What a session may hold of what its peer has sent and is not applied, and what all may.
+  ///
+  /// No more, since a transaction holds its records once more for those who listen to it and once in pages, and one group is
+  /// taken whatever all others hold.
+  package var arrivedBytes: Int { peerMemoryBytes / 8 * 3 }
+  package var allArrivedBytes: Int { allPeersMemoryBytes / 8 * 3 }
 
   /// Whether both ends of the link are on one machine.
   package var isLocal = false

@@ -81,6 +81,11 @@ package enum SyncLimits {
   package static let splitParts = 16
   /// Statements that are run for one peer at a time.
   package static let remoteQueries = 4
+  /// Bytes of the text of such a statement and of its arguments, and of the code and the message of the error that answers it.
+  package static let statementBytes = 16 << 10
+  package static let statementArgumentBytes = 64 << 10
+  package static let errorCodeBytes = 64
+  package static let errorMessageBytes = 4_096
   /// Bytes of their answers that wait until the peer takes them, and what one of them may take to find its rows.
   package static let unreadAnswerBytes = 16 << 20
   package static let remoteQueryMemoryBytes = 16 << 20
@@ -92,6 +97,12 @@ package enum SyncLimits {
   package static let visitsOfRecord = 32
   /// So many certificates of a collection are counted; where there are more, those of all collections stand for them.
   package static let countedCertificates = 4_096
+  /// Bytes of a filter of ids, about three million of them, and of each piece in which it comes.
+  package static let filterBytes = 4 << 20
+  package static let filterPieceBytes = 64 << 10
+  /// Bytes of the filters of one role that a session holds, and of one into which it folds ids that are told one by one.
+  package static let roleFilterBytes = 4 << 20
+  package static let foldedFilterBytes = 16 << 10
   /// Records that a session visits at once for filters that its peer asks for, and then in a second, of each role.
   package static let filterVisits = 1 << 22
   package static let filterVisitsPerSecond = 1 << 15

@@ -17,7 +17,7 @@ package struct SyncTuning: Hashable, Sendable {
   /// Documents that one transaction of a receiver applies, beside one group.
   package var applyDocuments = 4_000
   /// Bytes of records that one transaction of a receiver reads and writes, beside one group.
-  package var applyRecordBytes = 4 << 20
+  package var applyRecordBytes = 2 << 20
   /// Documents whose eviction is answered one by one; more are found by reconciliation.
   package var evictedDocuments = 1_000
   /// Bytes of encoded large groups that wait for their turn, beside one.

@@ -23,9 +23,8 @@ import Testing
     init(_ store: Store) { drafter = RecordDrafter(store) }
 
     func draft(_ wire: [UInt8], in collection: String = "cars") -> RecordDraft? {
-      guard case .vectors(_, let vector, _) = try? WireDocument.basis(wire.span.bytes) else { return nil }
       drafter.refresh()
-      return drafter.draft(wire.span.bytes, in: collection, vector)
+      return drafter.draft(wire.span.bytes, in: collection)
     }
   }
 

@@ -233,12 +233,7 @@ import Testing
     for number in 0..<2 { try store.crowd(number, sites: number..<number + 1) }
     var drafter = RecordDrafter(store)
     let wire = CrowdedDocument.wire(0..<1, at: 1_750_000_000_000)
-    let vector = VersionVector([
-      .init(
-        writer: Writer(site: CrowdedDocument.site(0), birth: ClockReading(milliseconds: 1_750_000_000_000)),
-        reading: ClockReading(milliseconds: 1_750_000_000_000))
-    ])
-    let draft = drafter.draft(wire.span.bytes, in: "cars", vector)
+    let draft = drafter.draft(wire.span.bytes, in: "cars")
     #expect(draft != nil)
     for number in 10..<16 { try store.crowd(number) }
     try Self.evict(0..<2, in: store)

@@ -56,6 +56,23 @@ import Testing
     #expect(seen.areHeld == [false, false, false])
   }
 
+  /// Freeing a few long records costs few locks, however short the commit: their memory is worth more.
+  @Test(arguments: [(20_000, 1, true), (100_000, 3, false), (300, 500, true), (40_000, 20, false)])
+  func `of commits of less, those of long records are not kept`(bytes: Int, count: Int64, isKept: Bool) throws
+  {
+    let fixture = try StoreFixture { $0.drive = .manual }
+    let seen = Seen()
+    let listener = fixture.store.onCommit { seen.note($0) }
+    defer { listener.cancel() }
+    let text = String(repeating: "x", count: bytes)
+    try fixture.store.write { tx in
+      for number in 0..<count {
+        try tx.upsert(["text": .string(text)], id: DocumentID(.int(number)), into: "cars")
+      }
+    }
+    #expect(seen.areHeld == [Bool](repeating: isKept, count: Int(count)))
+  }
+
   /// Also where the first commit was written on its caller's thread while the writer's slept.
   @Test func `a commit is let go of when nothing is to be done`() async throws {
     let fixture = try StoreFixture()

@@ -44,6 +44,42 @@ import Testing
     #expect(accepted > 10 && refused > 10)
   }
 
+  @Test func `constants take few bytes each, and predicates that share one are all asked`() throws {
+    let workload = try LiveWorkload()
+    let (lists, each, overlap) = (40, 100, 30)
+    var union = PredicateUnion()
+    var matchers: [RecordMatcher] = []
+    for list in 0..<lists {
+      let numbers = (0..<each).map { "\(list * (each - overlap) + $0)" }.joined(separator: ",")
+      let predicate = try CompiledPredicate(DQL.parseExpression("n IN (\(numbers))"))
+      union.insert(predicate)
+      matchers.append(predicate.matcher)
+    }
+    // Ten to fifteen bytes for each constant, and twelve for each place of those that two lists share.
+    let constants = lists * (each - overlap) + overlap
+    #expect(union.constantBytes <= constants * 16 + 2 * lists * overlap * 24)
+    _ = try workload.store.write { transaction in
+      for n in -5..<Int64(constants) + 5 {
+        try transaction.upsert(["_id": .int(n), "n": .int(n)], into: "t")
+      }
+    }
+    try workload.store.read { transaction in
+      let collection = try #require(try transaction.collection("t"))
+      union.resolve(collection.keys)
+      for index in matchers.indices { matchers[index].resolve(collection.keys) }
+      let (together, alone) = (union, matchers)
+      var accepted = 0
+      try transaction.forEachRecord(in: collection) { id, _, record in
+        let accepting = alone.indices.filter { alone[$0].matches(id, record) }
+        #expect(Set(together.candidates(id, record)).isSuperset(of: accepting))
+        #expect(together.accepts(id, record) == !accepting.isEmpty)
+        accepted += accepting.isEmpty ? 0 : 1
+        return true
+      }
+      #expect(accepted == constants)
+    }
+  }
+
   private static let words = [
     "alpha", "ALPHA", "beta", "Übermut", "übermut", "\u{212A}elvin", "kelvin", "naïve", "straße", "λόγος",
     "ΛΌΓΟΣ",

@@ -22,8 +22,10 @@ import Testing
   }
 
   /// Small documents, each a group of its own, in one stored piece.
-  private static func tinyGroups(_ numbers: Range<Int>) throws -> [UInt8] {
-    let wire = try GoldenMessages.wireDocument(["n": .int(1)])
+  private static func tinyGroups(
+    _ numbers: Range<Int>, _ fields: [TextKey: Value] = ["n": .int(1)]
+  ) throws -> [UInt8] {
+    let wire = try GoldenMessages.wireDocument(fields)
     var stream = ByteWriter()
     for number in numbers {
       var group = ByteWriter()
@@ -46,8 +48,8 @@ import Testing
   }
 
   @Test func `tiny documents beyond the window wait unread, and all of them arrive`() throws {
-    let bound = 256 << 10
-    let raw = try Self.subject(memory: 2 * bound)
+    let raw = try Self.subject(memory: 640 << 10)
+    let bound = 240 << 10
     // Many times what may be held, by what they become: 600 bytes for each 40 on the wire.
     let (pieces, each) = (30, 400)
     var most = 0
@@ -72,6 +74,27 @@ import Testing
     #expect(raw.session.footprint.heldBytes == 0)
     #expect(raw.session.footprint.unreadBytes == 0)
     #expect(raw.peer.shared.heldBytes == 0)
+  }
+
+  @Test func `records that are made before their transaction count in full`() throws {
+    let raw = try Self.subject(memory: 16 << 20)
+    // Ten bytes in a record for each four on the wire.
+    let fields = Dictionary(
+      uniqueKeysWithValues: (UInt8(ascii: "a")...UInt8(ascii: "z")).map {
+        (TextKey(String(decoding: [$0], as: UTF8.self)), Value.int(1))
+      })
+    let count = 200
+    Self.send(try Self.tinyGroups(0..<count, fields), to: raw)
+    let withoutRecords = raw.session.footprint.heldBytes
+    while !raw.batches.isEmpty { try raw.apply() }
+    #expect(raw.session.footprint.heldBytes == 0)
+    // Now that the store knows the names, records are made of what comes.
+    Self.send(try Self.tinyGroups(count..<2 * count, fields), to: raw)
+    let wire = try GoldenMessages.wireDocument(fields)
+    #expect(raw.session.footprint.heldBytes - withoutRecords > count * wire.count / 2)
+    while !raw.batches.isEmpty { try raw.apply() }
+    #expect(try raw.peer.documents().count == 2 * count)
+    #expect(raw.session.footprint.heldBytes == 0)
   }
 
   @Test func `a group above all bounds is taken by itself`() throws {

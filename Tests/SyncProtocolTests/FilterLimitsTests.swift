@@ -45,7 +45,7 @@ import Testing
   @Test func `a filter that comes counts as memory of what its peer asks for`() throws {
     let raw = try asking()
     let before = raw.peer.shared.askedBytes
-    raw.sendFilter(totalBytes: 1 << 20, partBytes: FilterFrame.partBytes)
+    raw.sendFilter(totalBytes: 1 << 20, partBytes: SyncLimits.filterPieceBytes)
     #expect(raw.session.filterBytes == 1 << 20)
     #expect(raw.peer.shared.askedBytes >= before + 1 << 20)
     raw.perform(raw.session.close(now: raw.now))
@@ -59,7 +59,7 @@ import Testing
       { $0.peerMemoryBytes = 2 * most - 2 }, { $0.allPeersMemoryBytes = 2 * most - 2 },
     ] as [(inout SessionConfiguration) -> Void] {
       let raw = try asking(configure)
-      raw.sendFilter(totalBytes: most, partBytes: FilterFrame.partBytes)
+      raw.sendFilter(totalBytes: most, partBytes: SyncLimits.filterPieceBytes)
       #expect(raw.closed == nil)
       #expect(raw.session.filterBytes == 0)
       // What is new is told as before.

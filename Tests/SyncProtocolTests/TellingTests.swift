@@ -93,7 +93,7 @@ import Testing
   {
     var half = try checking()
     for number in 0..<4 * 4_097 { half.receive(told: IDFilter.hash(try id(1_000 + number))) }
-    #expect(half.filterBytes <= ToldDocuments.foldedBytes + 1_024)
+    #expect(half.filterBytes <= SyncLimits.foldedFilterBytes + 1_024)
     #expect(half.receive(event: try id(1_500)).tells)
     #expect(half.isAsking)
   }
@@ -239,7 +239,7 @@ import Testing
       let room = tellings.room
       _ = tellings[name].receive(count: million, number: 1, room: room)
     }
-    #expect(tellings.filterBytes <= Tellings.filterBytes)
+    #expect(tellings.filterBytes <= SyncLimits.roleFilterBytes)
     #expect(tellings["a"].isLeading && tellings["b"].isLeading && !tellings["c"].isLeading)
   }
 

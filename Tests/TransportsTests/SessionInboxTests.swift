@@ -117,8 +117,36 @@ import Testing
       #expect(input.chunks.isEmpty && input.isAdmitted == isAdmitted)
       #expect(!inbox.hasRoom)
     }
-    #expect(inbox.take(keepingTurn: true, holdingChunks: false).input?.chunks.count == 1)
+    let chunks = try #require(inbox.take(keepingTurn: true, holdingChunks: false).input).chunks
+    #expect(chunks.count == 1)
+    // What was taken out may be put back, and counts until the session has seen it.
+    #expect(!inbox.hasRoom)
+    inbox.sawChunks(allBut: [])
     #expect(inbox.hasRoom)
+  }
+
+  @Test func `what is put back, again and again, leaves no room for more`() throws {
+    let inbox = SessionInbox()
+    let chunk = [UInt8](repeating: 1, count: 64 << 10)
+    var received = 0
+    func fill() {
+      while inbox.hasRoom {
+        _ = inbox.post(chunk: chunk)
+        received += chunk.count
+      }
+    }
+    fill()
+    var seen = 0
+    for _ in 0..<40 {
+      let chunks = try #require(inbox.take(keepingTurn: true).input).chunks
+      // The link goes on while the session takes one piece of what there is.
+      fill()
+      seen += chunk.count
+      inbox.sawChunks(allBut: chunks.dropFirst())
+      fill()
+      #expect(received - seen <= DriverLimits.unseenBytes)
+    }
+    #expect(seen > 2 * DriverLimits.unseenBytes)
   }
 
   @Test func `one thread at a time has the turn, however many put something in`() async {

@@ -1,10 +1,14 @@
 /// Writes a record's header, nodes, slots and heap; what goes where is the encoders' part.
 struct RecordBuilder {
+  /// Bytes of memory that a finished record may leave unused, beside a quarter of its length.
+  private static let spareBytes = 64
+
   var bytes: [UInt8]
 
-  init() {
+  /// Begins a record that will have about so many bytes.
+  init(expecting byteCount: Int = 480) {
     bytes = []
-    bytes.reserveCapacity(512)
+    bytes.reserveCapacity(byteCount)
     bytes.append(contentsOf: repeatElement(0, count: RecordLayout.headerBytes))
   }
 
@@ -103,7 +107,7 @@ struct RecordBuilder {
     bytes.append(contentsOf: metadata)
     let checksum = RecordChecksum.of(bytes.span.bytes)
     store(checksum, at: RecordLayout.checksumOffset)
-    return bytes
+    return tightBytes
   }
 
   /// Closes a record that differs from another in where its values lie, and in nothing else.
@@ -116,7 +120,13 @@ struct RecordBuilder {
     store(other.baseReading.rawValue, at: RecordLayout.baseReadingOffset)
     store(other.baseSite, at: RecordLayout.baseSiteOffset)
     store(RecordChecksum.of(bytes.span.bytes), at: RecordLayout.checksumOffset)
-    return bytes
+    return tightBytes
+  }
+
+  /// The bytes in memory of about their own size: a record may wait long for its transaction, and for who listens to that.
+  private var tightBytes: [UInt8] {
+    guard bytes.capacity - bytes.count > bytes.count / 4 + Self.spareBytes else { return bytes }
+    return unsafe bytes.withUnsafeBytes { unsafe Array($0) }
   }
 
   private mutating func append(_ value: some FixedWidthInteger) {

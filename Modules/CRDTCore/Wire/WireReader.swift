@@ -129,8 +129,10 @@ struct WireReader: ~Escapable {
   }
 
   private mutating func readVector(_ sites: [SiteID]) throws(CodecError) -> VersionVector {
+    let count = try reader.readWriterCount(minimumBytes: 3)
     var elements: [VersionVector.Element] = []
-    for _ in 0..<(try reader.readWriterCount(minimumBytes: 3)) {
+    elements.reserveCapacity(count)
+    for _ in 0..<count {
       let index = try reader.readIndex(through: max(sites.count - 1, 0))
       guard index < sites.count else { throw reader.failure(.malformed, "a writer has no site") }
       let birth = try readReading(from: state.life.reading)
@@ -141,7 +143,7 @@ struct WireReader: ~Escapable {
       }
       elements.append(.init(writer: writer, reading: reading))
     }
-    return VersionVector(elements)
+    return VersionVector(ascending: elements)
   }
 
   private mutating func readWriter() throws(CodecError) -> Writer {

@@ -69,7 +69,7 @@ enum WireTranscoder {
     guard wire.byteCount > 0, wire.byte(at: 0) & WireWriter.uniformFlag != 0 else { return nil }
     var reader = ByteReader(wire)
     let stamp = try WireReader.readUniformHead(&reader)
-    var assembler = UniformAssembler(stamp: stamp, tables: tables)
+    var assembler = UniformAssembler(stamp: stamp, tables: tables, expecting: wire.byteCount)
     guard let root = try assembler.map(&reader, path: StateHash.root, depth: 0) else { return nil }
     guard reader.isAtEnd else { throw reader.failure(.malformed, "a document has bytes left over") }
     let document = assembler.finish(root: root)
@@ -86,8 +86,9 @@ private struct UniformAssembler {
   private let stamp: Stamp
   private let stampHash: HashLanes
 
-  init(stamp: Stamp, tables: RecordTables) {
-    builder = RecordBuilder()
+  /// Begins the record of a document of so many bytes on the wire: names become numbers, and slots take their place.
+  init(stamp: Stamp, tables: RecordTables, expecting wireBytes: Int) {
+    builder = RecordBuilder(expecting: wireBytes + 64)
     self.tables = tables
     self.stamp = stamp
     stampHash = StateHash.stamp(stamp)

@@ -1,9 +1,11 @@
-package import CRDTCore
+import CRDTCore
 
 /// The record of a peer's document, made before its write transaction: right where the document is new.
 package struct RecordDraft: Sendable {
   let document: EncodedDocument
-  let times: MergeTimes
+
+  /// Bytes of the record.
+  package var byteCount: Int { document.record.count }
 
   /// Whether the site that it names is in memory still: another one may be collected.
   func isCurrent(_ sites: SiteTable) -> Bool {
@@ -51,11 +53,8 @@ package struct RecordDrafter {
   /// - Parameters:
   ///   - wire: A wire document.
   ///   - collection: Its collection's name.
-  ///   - vector: What it includes, as it says itself.
   /// - Returns: `nil` where the writer has to make it, for whatever reason.
-  package mutating func draft(
-    _ wire: RawSpan, in collection: String, _ vector: VersionVector
-  ) -> RecordDraft? {
+  package mutating func draft(_ wire: RawSpan, in collection: String) -> RecordDraft? {
     guard wire.byteCount <= Self.maximumBytes, WireDocument.isUniform(wire) else { return nil }
     if active?.collection.isSame(as: collection) != true { activate(collection) }
     guard let names = active?.tables?.names else { return nil }
@@ -65,7 +64,7 @@ package struct RecordDrafter {
         active?.tables = nil
         return nil
       }
-      return RecordDraft(document: document, times: MergeTimes(ofUniform: vector))
+      return RecordDraft(document: document)
     } catch {
       // What the writer makes of it, it says.
       if active?.tables?.names != names { active?.tables = nil }

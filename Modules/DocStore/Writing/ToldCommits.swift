@@ -7,7 +7,11 @@ import CRDTCore
 /// commit, and both would wait for each other. By the time they are let go of here, listeners are done with them.
 struct ToldCommits {
   /// Larger ones are not kept, so that a busy store does not hold their memory for longer than it must.
-  private static let byteLimit = 8 << 20
+  private static let byteLimit = 4 << 20
+  /// Neither are those of large records, which are few pieces of much memory, beyond so many bytes.
+  private static let recordBytes = 256 << 10
+  /// Bytes of the records of a change up to which they are small.
+  private static let smallRecordBytes = 1 << 10
   /// What a change takes beside its records, about.
   private static let changeBytes = 256
 
@@ -19,14 +23,15 @@ struct ToldCommits {
   mutating func keep(_ latest: [Commit]) { commits = Self.areSmall(latest) ? latest : [] }
 
   private static func areSmall(_ commits: [Commit]) -> Bool {
-    var room = byteLimit
+    let changes = commits.reduce(0) { $0 + $1.changes.count }
+    guard changes <= byteLimit / changeBytes else { return false }
+    var room = min(byteLimit - changes * changeBytes, recordBytes + changes * smallRecordBytes)
     for commit in commits {
-      room -= commit.changes.count * changeBytes
-      guard room >= 0 else { return false }
       for change in commit.changes {
         room -= (change.before?.bytes.count ?? 0) + (change.after?.bytes.count ?? 0)
       }
+      guard room >= 0 else { return false }
     }
-    return room >= 0
+    return true
   }
 }

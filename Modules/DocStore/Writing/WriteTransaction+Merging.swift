@@ -83,7 +83,7 @@ extension WriteTransaction {
     choosing choose: MergeChoice = { _, _ in .join }
   ) throws -> MergeResult {
     try withCodecErrors {
-      var times = try draft?.times ?? MergeTimes(basis ?? WireDocument.basis(wire))
+      var times = try MergeTimes(basis ?? WireDocument.basis(wire))
       guard isAccepted(times.latest) else {
         try look(at: id, in: collection, choose)
         return .unchanged

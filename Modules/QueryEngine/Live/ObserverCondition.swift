@@ -124,6 +124,9 @@ struct ValueHash: Hashable, Sendable {
 
   private let bits: Int
 
+  /// 32 bits of it.
+  var short: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
+
   /// - Returns: `nil` for null and for values with values inside.
   init?(_ value: Value) {
     switch value {

@@ -5,6 +5,9 @@ struct PlaceLists: Sendable {
 
   private var links: [(place: Int32, next: Head?)] = []
 
+  /// Bytes of memory that they take.
+  var byteCount: Int { links.capacity * MemoryLayout<(place: Int32, next: Head?)>.stride }
+
   /// Puts a place in front of a list.
   ///
   /// - Returns: The longer list.

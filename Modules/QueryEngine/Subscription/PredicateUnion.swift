@@ -9,20 +9,19 @@ package struct PredicateUnion: Sendable {
   /// Predicates that compare one field with constants.
   private struct Field: Sendable {
     var path: ResolvedField
-    private var heads: [ValueHash: PlaceLists.Head] = [:]
-    private var places = PlaceLists()
+    private var constants = ConstantTable()
 
     init(path: ResolvedField) { self.path = path }
 
+    var constantBytes: Int { constants.byteCount }
+
     mutating func add(_ place: Int, under values: some Sequence<Value>) {
-      for hash in Set(values.compactMap { ValueHash($0) }) {
-        heads[hash] = places.adding(place, to: heads[hash])
-      }
+      for hash in Set(values.compactMap { ValueHash($0) }) { constants.add(place, under: hash) }
     }
 
     func contains(_ value: borrowing ValueRef, where accepts: (Int) -> Bool) -> Bool {
       guard let hash = ValueHash(value) else { return false }
-      return places.contains(in: heads[hash], where: accepts)
+      return constants.contains(hash, where: accepts)
     }
   }
 
@@ -46,6 +45,9 @@ package struct PredicateUnion: Sendable {
   package private(set) var acceptsAll = false
 
   package init() {}
+
+  /// Bytes of memory of the tables in which constants are looked up.
+  package var constantBytes: Int { fields.values.reduce(0) { $0 + $1.constantBytes } }
 
   /// - Complexity: O(*v*) for *v* constants and the bytes of its texts.
   package mutating func insert(_ predicate: CompiledPredicate) {

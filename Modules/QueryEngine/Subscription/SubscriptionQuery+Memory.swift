@@ -124,7 +124,7 @@ extension Value {
     case .bytes(let bytes): 32 + bytes.count
     case .array(let elements):
       // Each stands in a list and in a table of those that are asked for.
-      elements.reduce(32) { $0 + 48 + $1.constantBytes }
+      elements.reduce(32) { $0 + 32 + $1.constantBytes }
     case .map, .attachment, .decimal: heapBytes
     }
   }

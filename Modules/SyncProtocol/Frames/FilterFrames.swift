@@ -44,8 +44,6 @@ struct FilterAsk: Hashable, Sendable {
 
 /// A piece of a filter on its way, or the refusal to make one.
 struct FilterFrame: Hashable, Sendable {
-  static let partBytes = 64 << 10
-
   /// A piece of a filter.
   struct Part: Hashable, Sendable {
     var totalBytes: Int
@@ -78,10 +76,10 @@ struct FilterFrame: Hashable, Sendable {
   ) -> [FilterFrame] {
     let collection = cleared.collection
     let bytes = filter.bytes
-    return stride(from: 0, to: bytes.count, by: partBytes).map { offset in
+    return stride(from: 0, to: bytes.count, by: SyncLimits.filterPieceBytes).map { offset in
       let part = Part(
         totalBytes: bytes.count, offset: offset,
-        bytes: Array(bytes[offset..<min(offset + partBytes, bytes.count)]))
+        bytes: Array(bytes[offset..<min(offset + SyncLimits.filterPieceBytes, bytes.count)]))
       return FilterFrame(role, number: number, collection, .part(part))
     }
   }
@@ -130,8 +128,8 @@ struct FilterFrame: Hashable, Sendable {
     }
     let total = try reader.readVarint()
     let offset = try reader.readVarint()
-    let bytes = try reader.readBytesArray(limit: Self.partBytes)
-    guard total >= 1, total <= UInt64(IDFilter.maximumBytes), offset < total, !bytes.isEmpty,
+    let bytes = try reader.readBytesArray(limit: SyncLimits.filterPieceBytes)
+    guard total >= 1, total <= UInt64(SyncLimits.filterBytes), offset < total, !bytes.isEmpty,
       UInt64(bytes.count) <= total - offset
     else { throw reader.failure(.limit, "a filter's part lies outside it") }
     body = .part(Part(totalBytes: Int(total), offset: Int(offset), bytes: bytes))

@@ -21,5 +21,11 @@ struct ArrivedGroup {
     return Self.cost(documents: Int(clamping: min(count, UInt64(byteCount))), byteCount)
   }
 
-  static func cost(documents: Int, _ byteCount: Int) -> Int { documents * 512 + byteCount }
+  /// What a group takes by itself, and each of its documents beside what it says.
+  private static let groupBytes = 192
+  private static let documentBytes = 448
+
+  static func cost(documents: Int, _ byteCount: Int) -> Int {
+    groupBytes + documents * documentBytes + byteCount
+  }
 }

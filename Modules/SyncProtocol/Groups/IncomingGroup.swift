@@ -37,8 +37,13 @@ struct IncomingGroup: Sendable {
 
   var byteCount: Int { range.count }
 
+  /// Bytes of the version vectors of documents that many have written to.
+  private let vectorBytes: Int
+  /// Bytes of the records that were made of its documents, which may be many times what came.
+  private var draftBytes = 0
+
   /// About how many bytes it takes beside its block.
-  var cost: Int { ArrivedGroup.cost(documents: documentCount, byteCount) }
+  var cost: Int { ArrivedGroup.cost(documents: documentCount, max(byteCount, draftBytes) + vectorBytes) }
 
   /// Documents, those in runs among them.
   var documentCount: Int { runs.reduce(documents.count) { $0 + $1.ids.count } }
@@ -93,6 +98,7 @@ struct IncomingGroup: Sendable {
     documents.reserveCapacity(count)
     var previous: String?
     var hasDependents = false
+    var vectorBytes = 0
     var accepted: (collection: String, isAccepted: Bool)?
     var contents = reader
     // The heads of a part's documents stand before all that they say.
@@ -118,6 +124,7 @@ struct IncomingGroup: Sendable {
         throw CodecError(error.code, error.message, at: end - wire.byteCount + error.offset)
       }
       if !basis.isSelfContained { hasDependents = true }
+      vectorBytes += basis.vectorBytes
       if part != nil, case .state = basis {
         throw reader.failure(.malformed, "a part of a group has a successor")
       }
@@ -133,6 +140,7 @@ struct IncomingGroup: Sendable {
     self.documents = documents
     self.runs = runs
     self.hasDependents = hasDependents
+    self.vectorBytes = vectorBytes
     self.range = range
     self.part = part
   }
@@ -147,9 +155,10 @@ struct IncomingGroup: Sendable {
     let block = block
     drafter.refresh()
     for index in documents.indices {
-      guard case .vectors(_, let vector, _) = documents[index].basis else { continue }
-      documents[index].draft = drafter.draft(
-        block.span.bytes.extracting(documents[index].wire), in: documents[index].collection, vector)
+      let draft = drafter.draft(
+        block.span.bytes.extracting(documents[index].wire), in: documents[index].collection)
+      draftBytes += draft?.byteCount ?? 0
+      documents[index].draft = draft
     }
   }
 
@@ -166,5 +175,14 @@ struct IncomingGroup: Sendable {
       runs.append(run)
     }
     return runs
+  }
+}
+
+extension WireBasis {
+  /// Bytes of memory of its vectors, where they are longer than those of most documents.
+  fileprivate var vectorBytes: Int {
+    guard case .vectors(let base, let vector, _) = self else { return 0 }
+    let count = base.elements.count + vector.elements.count
+    return count > 2 ? count * MemoryLayout<VersionVector.Element>.stride : 0
   }
 }

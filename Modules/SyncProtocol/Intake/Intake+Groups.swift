@@ -164,8 +164,8 @@ extension Intake {
   /// Whether so many bytes more may be held for the peer; what is `needed` so that anything goes on may be more than its
   /// part.
   private func mayHold(_ more: Int, isNeeded: Bool) -> Bool {
-    (isNeeded || heldBytes + more <= context.configuration.peerMemoryBytes / 2)
-      && context.shared.memory.mayTake(more, context.id, limit: context.configuration.allPeersMemoryBytes / 2)
+    (isNeeded || heldBytes + more <= context.configuration.arrivedBytes)
+      && context.shared.memory.mayTake(more, context.id, limit: context.configuration.allArrivedBytes)
   }
 
   /// Whether nothing more is to be taken from the peer for now: what it has sent is applied first, or what others have.
@@ -177,7 +177,7 @@ extension Intake {
   /// Ends a session that stops within a group while others wait for the memory that it holds.
   func checkHold() throws(SyncError) {
     guard heldBytes > 0, !hasUnapplied, context.now - progressedAt > SyncLimits.holdSpan,
-      context.shared.memory.arrivedBytes > context.configuration.allPeersMemoryBytes / 2
+      context.shared.memory.arrivedBytes > context.configuration.allArrivedBytes
     else { return }
     throw SyncError(
       .limit, "The peer does not go on with a group, and others wait for the memory that it takes")

@@ -8,8 +8,6 @@ import CRDTCore
 /// double hashing after Kirsch and Mitzenmacher, "Less Hashing, Same Performance", 2006.
 struct IDFilter: Hashable {
   static let probes = 7
-  /// Bytes of the largest filter: about three million ids.
-  static let maximumBytes = 4 << 20
   private(set) var bytes: [UInt8]
 
   /// Makes an empty filter.
@@ -67,6 +65,6 @@ struct FilterSize: Hashable {
     let doublings = UInt64(UInt64.bitWidth - (1 + min(others, .max - 1) / count).leadingZeroBitCount)
     let bits = min(tuning.filterBits, max(Self.leastBits + 2 * doublings, Self.exactBits / count))
     let bytes = count.multiplied(by: bits) / 8 + 1
-    byteCount = Int(min(bytes, UInt64(IDFilter.maximumBytes)))
+    byteCount = Int(min(bytes, UInt64(SyncLimits.filterBytes)))
   }
 }

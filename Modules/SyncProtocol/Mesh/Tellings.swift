@@ -2,8 +2,6 @@ import CRDTCore
 
 /// The halves of one role in a session, one for each collection that the interest covers.
 struct Tellings {
-  /// Bytes of the filters of one role: half of what a session may hold.
-  static let filterBytes = 4 << 20
   private let role: Telling.Role
   private let tuning: SyncTuning
   private var halves: [TextKey: Telling] = [:]
@@ -40,7 +38,7 @@ struct Tellings {
   var waitingCount: Int { halves.values.reduce(0) { $0 + $1.waitingCount } }
 
   /// Bytes that one more filter may take.
-  var room: Int { max(Self.filterBytes - filterBytes, 0) }
+  var room: Int { max(SyncLimits.roleFilterBytes - filterBytes, 0) }
 
   /// Whether a filter of so many records may be made now because the peer asks for it; then they count as visited, once
   /// to count what goes in, and once to put it in.

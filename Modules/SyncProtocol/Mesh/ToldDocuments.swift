@@ -2,8 +2,6 @@ import CRDTCore
 
 /// What the other side has told of: a filter, then ids; beyond a bound these are folded into a second filter.
 struct ToldDocuments {
-  /// Bytes of the filter into which ids are folded.
-  static let foldedBytes = 16 << 10
   private let tuning: SyncTuning
   private var ids: Set<UInt64> = []
   private var folded: IDFilter?
@@ -24,7 +22,7 @@ struct ToldDocuments {
   mutating func insert(_ hash: UInt64) {
     ids.insert(hash)
     guard ids.count > tuning.exactNotices else { return }
-    var filter = folded ?? IDFilter(byteCount: Self.foldedBytes)
+    var filter = folded ?? IDFilter(byteCount: SyncLimits.foldedFilterBytes)
     folded = nil
     if !Probe.defect(.noticesForgotten) { for hash in ids { filter.insert(hash) } }
     folded = filter

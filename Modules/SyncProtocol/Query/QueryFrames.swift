@@ -29,10 +29,6 @@ package struct QueryQuestion: Hashable, Sendable {
   package let arguments: [TextKey: Value]
   package private(set) var limits: RemoteQueryLimits
 
-  /// Bytes of the text and of the arguments that one frame holds.
-  package static let textBytes = 16 << 10
-  package static let argumentBytes = 64 << 10
-
   /// Makes a question.
   ///
   /// - Throws: `limit` for more than a frame holds.
@@ -43,14 +39,15 @@ package struct QueryQuestion: Hashable, Sendable {
     self.arguments = arguments
     self.limits = RemoteQueryLimits(
       time: max(limits.time, .zero), rows: max(limits.rows, 0), bytes: max(limits.bytes, 0))
-    guard text.utf8.count <= Self.textBytes else {
-      throw RemoteQueryError(.limit, "a statement for another peer has at most \(Self.textBytes) bytes")
+    guard text.utf8.count <= SyncLimits.statementBytes else {
+      throw RemoteQueryError(
+        .limit, "a statement for another peer has at most \(SyncLimits.statementBytes) bytes")
     }
     var out = ByteWriter()
     encodeArguments(to: &out)
-    guard out.count <= Self.argumentBytes else {
+    guard out.count <= SyncLimits.statementArgumentBytes else {
       throw RemoteQueryError(
-        .limit, "the arguments for another peer take more than \(Self.argumentBytes) bytes")
+        .limit, "the arguments for another peer take more than \(SyncLimits.statementArgumentBytes) bytes")
     }
   }
 
@@ -78,7 +75,7 @@ package struct QueryQuestion: Hashable, Sendable {
   }
 
   package init(from reader: inout ByteReader) throws(CodecError) {
-    text = try reader.readString(limit: Self.textBytes)
+    text = try reader.readString(limit: SyncLimits.statementBytes)
     let start = reader.offset
     var arguments: [TextKey: Value] = [:]
     var previous: String?
@@ -90,7 +87,7 @@ package struct QueryQuestion: Hashable, Sendable {
       previous = name
       arguments[name] = try ValueCodec.read(&reader, depth: -1)
     }
-    guard reader.offset - start <= Self.argumentBytes else {
+    guard reader.offset - start <= SyncLimits.statementArgumentBytes else {
       throw CodecError(.limit, "the arguments of a statement are too long", at: start)
     }
     self.arguments = arguments
@@ -145,9 +142,6 @@ public struct QueryEnd: Hashable, Sendable {
     self.time = time
   }
 
-  static let codeBytes = 64
-  static let messageBytes = 4_096
-
   package func encode(to out: inout ByteWriter) {
     out.writeString(error?.code.rawValue ?? "")
     out.writeString(error?.message ?? "")
@@ -156,8 +150,8 @@ public struct QueryEnd: Hashable, Sendable {
   }
 
   package init(from reader: inout ByteReader) throws(CodecError) {
-    let code = try reader.readString(limit: Self.codeBytes)
-    let message = try reader.readString(limit: Self.messageBytes)
+    let code = try reader.readString(limit: SyncLimits.errorCodeBytes)
+    let message = try reader.readString(limit: SyncLimits.errorMessageBytes)
     error = code.isEmpty ? nil : RemoteQueryError(RemoteQueryError.Code(rawValue: code), message)
     rows = Int(clamping: try reader.readVarint())
     time = .milliseconds(Int64(clamping: min(try reader.readVarint(), 1 << 40)))

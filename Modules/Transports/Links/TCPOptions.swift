@@ -3,7 +3,7 @@ public struct TCPOptions: Sendable {
   /// How long one attempt to connect may take.
   public var connectTimeout: Duration = .seconds(10)
   /// Bytes that have arrived and wait to be received, above which the socket is not read.
-  public var inboundBytes = 1 << 20
+  public var inboundBytes = 256 << 10
   /// Bytes that wait to be sent, above which a sender waits.
   public var outboundBytes = 512 << 10
   /// A file with the authorities (PEM) that a `wss` server's certificate is verified against; `nil` takes the system's.

@@ -121,13 +121,7 @@ extension SessionDriver {
     if input.nudged {
       guard perform(session.nudged(now: clock.now)) else { return false }
     }
-    for (index, chunk) in input.chunks.enumerated() {
-      guard !session.isHolding else {
-        inbox.putBack(input.chunks[index...])
-        break
-      }
-      guard perform(session.receive(chunk, now: clock.now)) else { return false }
-    }
+    guard feed(input.chunks) else { return false }
     for question in input.questions {
       guard perform(tell(question)) else { return false }
     }
@@ -148,6 +142,20 @@ extension SessionDriver {
       end(.link(error))
       return false
     }
+    return true
+  }
+
+  /// Hands the session what the link received, as far as it takes that now.
+  ///
+  /// - Returns: Whether the session goes on.
+  private func feed(_ chunks: [[UInt8]]) -> Bool {
+    guard !chunks.isEmpty else { return true }
+    let session = turn.session
+    var rest = chunks[...]
+    while !session.isHolding, let chunk = rest.popFirst() {
+      guard perform(session.receive(chunk, now: setup.clock.now)) else { return false }
+    }
+    inbox.sawChunks(allBut: rest)
     return true
   }
 

@@ -274,7 +274,7 @@ extension SessionDriver: LinkUser {
 /// Bounds of what one driver keeps.
 enum DriverLimits {
   /// Bytes received that the session has not seen.
-  static let unseenBytes = 1 << 20
+  static let unseenBytes = 512 << 10
   /// Bytes of commits that the session has not seen, beside one commit.
   static let unseenCommitBytes = 16 << 20
   /// Changes in commits that a session is told of at once.

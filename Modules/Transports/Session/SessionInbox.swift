@@ -65,6 +65,7 @@ package final class SessionInbox: Sendable {
     var input = Input()
     var isEmpty = true
     var isTaken = false
+    /// Bytes that the link received and the session has not seen, those that were taken out included.
     var chunkBytes = 0
     var commitBytes = 0
     var discards = false
@@ -131,7 +132,8 @@ package final class SessionInbox: Sendable {
     case turnGiven
   }
 
-  /// Takes everything out; for whoever has the turn.
+  /// Takes everything out; for whoever has the turn, who tells with ``sawChunks(allBut:)`` what the session has seen of
+  /// what the link received.
   ///
   /// - Parameters:
   ///   - keepingTurn: Whether the turn is kept when there is nothing.
@@ -139,29 +141,28 @@ package final class SessionInbox: Sendable {
   /// - Returns: What there was.
   package func take(keepingTurn: Bool, holdingChunks: Bool = false) -> Taken {
     state.withLockedValue { state in
-      guard !state.isEmpty || !holdingChunks && state.chunkBytes > 0 else {
+      guard !state.isEmpty || !holdingChunks && !state.input.chunks.isEmpty else {
         if keepingTurn { return .nothing }
         state.isTaken = false
         return .turnGiven
       }
       var input = state.input
       state.input = Input()
-      if holdingChunks {
-        swap(&state.input.chunks, &input.chunks)
-      } else {
-        state.chunkBytes = 0
-      }
+      if holdingChunks { swap(&state.input.chunks, &input.chunks) }
       state.isEmpty = true
       state.commitBytes = 0
       return .input(input)
     }
   }
 
-  /// Puts back what the link received before all that has come since; for whoever has the turn.
-  func putBack(_ chunks: ArraySlice<[UInt8]>) {
+  /// Takes that the session has seen what the link received and was taken out, all but `rest`, which is put back before
+  /// all that has come since; for whoever has the turn.
+  ///
+  /// Until then it counts, so that the link does not fill the room of what may yet be put back.
+  package func sawChunks(allBut rest: ArraySlice<[UInt8]>) {
     state.withLockedValue { state in
       guard !state.discards else { return }
-      state.input.chunks = chunks + state.input.chunks
+      state.input.chunks = rest + state.input.chunks
       state.chunkBytes = state.input.chunks.reduce(0) { $0 + $1.count }
     }
   }

@@ -122,12 +122,12 @@ extension Bound {
       $0.isAlive()
     },
     Bound("the bytes of a statement") { raw, more in
-      raw.sendStatement(textBytes: QueryQuestion.textBytes + more, argumentBytes: 0)
+      raw.sendStatement(textBytes: SyncLimits.statementBytes + more, argumentBytes: 0)
     } isTaken: {
       $0.isAlive()
     },
     Bound("the bytes of a statement's arguments") { raw, more in
-      raw.sendStatement(textBytes: 10, argumentBytes: QueryQuestion.argumentBytes + more)
+      raw.sendStatement(textBytes: 10, argumentBytes: SyncLimits.statementArgumentBytes + more)
     } isTaken: {
       $0.isAlive()
     },

@@ -17,12 +17,12 @@ extension Bound {
       $0.isAlive()
     },
     Bound("the bytes of a filter") { raw, more in
-      raw.sendFilter(totalBytes: IDFilter.maximumBytes + more, partBytes: 1)
+      raw.sendFilter(totalBytes: SyncLimits.filterBytes + more, partBytes: 1)
     } isTaken: {
       $0.isAlive()
     },
     Bound("the bytes of a filter's part") { raw, more in
-      raw.sendFilter(totalBytes: IDFilter.maximumBytes, partBytes: FilterFrame.partBytes + more)
+      raw.sendFilter(totalBytes: SyncLimits.filterBytes, partBytes: SyncLimits.filterPieceBytes + more)
     } isTaken: {
       $0.isAlive()
     },
@@ -73,12 +73,12 @@ extension Bound {
       $0.session.statistics.groupsReceived == 1
     },
     Bound("the code of an answer's end") { raw, more in
-      raw.sendEnd(codeBytes: QueryEnd.codeBytes + more, messageBytes: 1)
+      raw.sendEnd(codeBytes: SyncLimits.errorCodeBytes + more, messageBytes: 1)
     } isTaken: {
       $0.isAlive()
     },
     Bound("the message of an answer's end") { raw, more in
-      raw.sendEnd(codeBytes: 1, messageBytes: QueryEnd.messageBytes + more)
+      raw.sendEnd(codeBytes: 1, messageBytes: SyncLimits.errorMessageBytes + more)
     } isTaken: {
       $0.isAlive()
     },

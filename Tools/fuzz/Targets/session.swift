@@ -116,7 +116,7 @@ private final class Peer {
   func receive(_ bytes: [UInt8]) {
     take(session.receive(bytes, now: .seconds(1)))
     // Whatever the bytes unfold to: what a session may hold, and one small group, which takes 86 times its bytes at most.
-    let most = SessionConfiguration(kind: .small).peerMemoryBytes / 2 + 86 * SyncLimits.smallGroupBytes
+    let most = SessionConfiguration(kind: .small).arrivedBytes + 86 * SyncLimits.smallGroupBytes
     precondition(session.footprint.heldBytes <= most, "\(session.footprint.heldBytes) bytes are held")
     // What is put off goes on with each call, until it is looked at or waits for what is applied.
     precondition(session.isClosed || session.isHolding || session.footprint.unreadBytes == 0)

@@ -6,7 +6,7 @@ import SyncProtocol
 enum ManyDocuments {
   /// Tiny documents in deflated fragments, with no regard to what the receiver says that it has room for.
   static let beyondTheWindow = Row.raw(
-    "beyond-the-window", "a million tiny documents in deflated fragments, none acknowledged"
+    "beyond-the-window", "a million tiny documents in deflated fragments, none acknowledged", aims: .filling
   ) {
     let reading = ClockReading(milliseconds: RawDocument.now())
     let document = RawDocument.fresh(at: reading)
@@ -43,7 +43,7 @@ enum ManyDocuments {
     return send(frames)
   }
 
-  static let tombstones = Row.raw("tombstones", "400,000 deleted documents") {
+  static let tombstones = Row.raw("tombstones", "400,000 deleted documents", aims: .filling) {
     let document = RawDocument.tombstone(at: ClockReading(milliseconds: RawDocument.now()))
     return send(
       RawGroup.fragments(

@@ -16,6 +16,11 @@ struct Aims: Sendable {
   static let usual = Aims()
   /// Those of many connections at once, from four with large groups to 256: what all peers may hold together.
   static let crowd = Aims(memoryWhile: 64 << 20)
+  /// Those of one peer that leaves several 100,000 documents behind: what the store itself keeps for these stays.
+  ///
+  /// Its cache of numbers takes 2 MiB, as any store of so many documents has it, and the marks of its pages 32 bytes each.
+  static let filling = Aims(memoryWhile: (16 << 20) + storeBytes, memoryAfter: (4 << 20) + storeBytes)
+  private static let storeBytes = 3 << 20
   /// Those of one peer whose documents are as large as documents may be.
   static let large = Aims(memoryWhile: 32 << 20)
 
