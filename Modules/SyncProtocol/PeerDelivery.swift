@@ -45,6 +45,9 @@ package struct PeerDelivery: Hashable, Sendable {
 }
 
 extension Session {
+  /// Whether all that the peer had for the subscriptions of now is here, whatever is kept back from the peer.
+  package var hasAllOfPeer: Bool { intake.hasAll }
+
   /// What goes to the peer.
   package var delivery: PeerDelivery {
     var delivery = PeerDelivery()

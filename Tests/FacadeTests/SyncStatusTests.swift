@@ -106,6 +106,33 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func `beside a document that is too large neither peer counts as synced, also when they meet again`()
+    async throws
+  {
+    try await tablet.store.execute(query: "ALTER SYSTEM SET document_size_hard_limit_bytes = 1000")
+    try await tablet.store["files"].upsert(["_id": "large", "body": String(repeating: "x", count: 2_000)])
+    let small = try await tablet.commit("INSERT INTO files DOCUMENTS ({'_id': 'small'})")
+    let subscription = phone.store["files"].findAll().subscribe()
+    try phone.connect(to: tablet)
+    for _ in 0..<2 {
+      try await tablet.dunlin.sync.waitUntilArrived(UInt64(small))
+      for peer in [phone, tablet] {
+        try await peer.waitForStatus { $0["has_withheld_documents"].bool == true }
+        #expect(try await peer.status()?["is_caught_up"].bool == false)
+      }
+      #expect(try await tablet.status()?["synced_up_to_local_commit_id"].value == nil)
+      phone.dunlin.stopSync()
+      while try await tablet.status() != nil { try await Task.sleep(for: .milliseconds(5)) }
+      try phone.dunlin.startSync()
+      try await phone.waitForStatus { $0["sync_session_status"].string == "Connected" }
+    }
+    try await tablet.store.execute(query: "UPDATE files UNSET body WHERE _id = 'large'")
+    try await tablet.dunlin.sync.waitUntilArrived()
+    try await phone.waitForStatus { $0["is_caught_up"].bool == true }
+    #expect(try phone.store["files"].findAll().count() == 2)
+    subscription.cancel()
+  }
+
   private var milliseconds: Int { Int(Date().timeIntervalSince1970 * 1_000) }
 }
 

@@ -120,6 +120,12 @@ import Testing
     }
     let here = await failure { try await phone.dunlin.sync.waitUntilHere(subscription, timeout: .zero) }
     #expect(here?.code == .timeout && here?.message.contains("too large") == true)
+    // What is kept back in one direction keeps nobody waiting in the other.
+    let back = tablet.store["notes"].findAll().subscribe()
+    try await phone.store["notes"].upsert(["_id": "n1"])
+    try await sync.waitUntilHere(back)
+    #expect(try tablet.store["notes"].findAll().count() == 1)
+    back.cancel()
     // Made small, it comes, and both waits end.
     async let arrival: Void = sync.waitUntilArrived()
     async let presence: Void = phone.dunlin.sync.waitUntilHere(subscription)

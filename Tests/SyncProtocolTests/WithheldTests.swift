@@ -40,6 +40,24 @@ import Testing
     }
   }
 
+  @Test func `what the peer has beside it is known, document by document`() throws {
+    let (network, source, peer, link) = try Self.pair()
+    let delivery = link.session.delivery
+    #expect(delivery.servedSequence == (try source.store.read { $0.sequence }))
+    #expect(delivery.queries == peer.queries && delivery.isInterestKnown && !delivery.pullsNothing)
+    let keys = try source.store.read { transaction in
+      let things = try #require(try transaction.collection("things"))
+      return try ["small", "large"].map { DocumentKey(collection: things.id, id: try DocumentID($0)) }
+    }
+    #expect(keys.map(delivery.withholds) == [false, true] && delivery.withheldDocuments == 1)
+    // All that the source asks for is there, and the peer's is not.
+    #expect(link.session.hasAllOfPeer && link.other?.session.hasAllOfPeer == false)
+    try peer.subscribe([])
+    try network.settle()
+    #expect(link.session.delivery.pullsNothing && link.session.delivery.servedSequence == nil)
+    #expect(link.other?.session.hasAllOfPeer == true)
+  }
+
   @Test func `what was kept back is kept back also when the two meet again`() throws {
     var (network, source, peer, link) = try Self.pair()
     try Self.expect(1, at: link)

@@ -50,7 +50,7 @@ extension Expression {
   fileprivate var plainText: String {
     let text = description
     switch self {
-    case .binary, .and, .or, .between, .collate, .in, .inQuery, .like, .similar, .isNull, .isMissing:
+    case .unary, .binary, .and, .or, .between, .collate, .in, .inQuery, .like, .similar, .isNull, .isMissing:
       return String(text.dropFirst().dropLast())
     default: return text
     }

@@ -187,6 +187,12 @@ final class Intake {
       && !context.withheld.isAnywhere
   }
 
+  /// Whether all that the sender had for the present interest is here, whatever is kept back in the other direction.
+  var hasAll: Bool {
+    generation > 0 && due == .nothing && (phase == .done || !isCaughtUpDue)
+      && !context.unreadable.isAnywhere && context.withheld.byPeer == 0
+  }
+
   /// Whether all is yet to be compared, or found in this store's log, before anything is told.
   var isBeginning: Bool {
     switch phase {

@@ -11,6 +11,8 @@ package struct PeerStanding: Sendable {
   package fileprivate(set) var isConnected = true
   /// What goes to the peer.
   package let delivery: PeerDelivery
+  /// Whether all that the peer had for the subscriptions is here, and nothing is kept back there.
+  package let hasAll: Bool
   /// The newest set of subscriptions for which all that the peer had is here, by its number.
   package let caughtUpNumber: UInt64
 
@@ -24,6 +26,7 @@ package struct PeerStanding: Sendable {
     self.connection = connection
     self.peer = peer
     delivery = figures.delivery
+    hasAll = figures.hasAll
     caughtUpNumber = figures.caughtUpNumber
   }
 

@@ -78,9 +78,10 @@ extension SessionDriver {
 
   private func note(_ session: Session) {
     let (statistics, progress, delivery) = (session.statistics, session.progress, session.delivery)
+    let hasAll = session.hasAllOfPeer
     let isNews = figures.withLockedValue { figures in
       figures.statistics = statistics
-      return figures.take(progress, delivery, turn.subscriptionsNumber)
+      return figures.take(progress, delivery, turn.subscriptionsNumber, hasAll: hasAll)
     }
     if isNews { setup.bell.ring() }
   }

@@ -88,8 +88,9 @@ struct SyncExplainer {
     guard unmet.contains(where: \.conditions.isEmpty) else { return .noMatch(unmet) }
     guard let standing = standings.last(where: \.isConnected) else { return .notConnected }
     guard !standing.connection.progress.isAnythingUnreadable else { return .uncertain }
-    guard standing.caughtUpNumber >= core.network.subscriptionsNumber, standing.connection.progress.isCaughtUp
-    else { return .waiting(nil) }
+    guard standing.caughtUpNumber >= core.network.subscriptionsNumber, standing.hasAll else {
+      return .waiting(nil)
+    }
     return .notBrought
   }
 

@@ -4,12 +4,12 @@ import Transports
 extension PeerStanding {
   /// What is missing until all that the peer has for a set of subscriptions is here; `nil` where it is.
   func missingHere(_ number: UInt64) -> String? {
-    guard caughtUpNumber < number else { return nil }
     if let damage { return damage }
     let withheld = connection.progress.documentsWithheldByPeer
     guard withheld == 0 else {
       return "\(Self.documents(withheld)) at \(peer.name) cannot be sent, being too large"
     }
+    guard caughtUpNumber < number else { return nil }
     let received = Self.documents(Int(clamping: connection.statistics.documentsReceived))
     return "not all that \(peer.name) has is here, of which \(received) came so far"
   }
