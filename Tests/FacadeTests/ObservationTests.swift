@@ -40,7 +40,7 @@ import Testing
       // What never matches marks the end of the round.
       try await bikes.upsert(["_id": "end", "km": -1, "round": round])
       while let diff = await iterator.next() {
-        #expect(diff.oldItems.map(\.value.description) == previous.map(\.value.description))
+        #expect(diff.oldItems.map { $0.jsonString() } == previous.map { $0.jsonString() })
         #expect(diff.isInitial == !hasBegun)
         hasBegun = true
         #expect(try applying(diff) == diff.items.map(\.id))

@@ -80,18 +80,22 @@
       try await terminal.wait(for: "dql> ")
       terminal.type("CREATE INDEX byN ON things (n);\r")
       try await terminal.wait(for: "0 rows")
-      terminal.type("SELECT COUNT(*) AS n FROM things a JOIN things b ON a.n = b.n;\r")
-      try await terminal.wait(for: "b.n;")
-      // It may come before the statement has begun, and has no effect then.
-      let ends = Task { [interrupt = terminal.interrupt] in
-        while !Task.isCancelled {
-          try await Task.sleep(for: .milliseconds(200))
-          interrupt()
+      // No machine comes to its end.
+      let long = "FROM things a JOIN things b ON a.n = b.n JOIN things c ON b.n = c.n"
+      terminal.type("SELECT COUNT(*) AS n \(long);\r")
+      try await terminal.wait(for: "c.n;")
+      // One may come before the statement has begun, and has no effect then.
+      try await withThrowingTaskGroup { group in
+        group.addTask { [interrupt = terminal.interrupt] in
+          while !Task.isCancelled {
+            interrupt()
+            try await Task.sleep(for: .milliseconds(100))
+          }
         }
+        try await terminal.wait(for: "interrupted")
+        group.cancelAll()
+        try? await group.waitForAll()
       }
-      try await terminal.wait(for: "interrupted")
-      ends.cancel()
-      try? await ends.value
       terminal.type("SELECT COUNT(*) AS n FROM cars;\r")
       try await terminal.wait(for: "1 row")
       terminal.type("\u{4}")

@@ -31,10 +31,12 @@ extension PeerNetwork {
 
   /// Listens on all addresses, on the ports that they had before the network was stopped.
   ///
-  /// Where another program has taken such a port, any free one takes its place, and a condition says so.
+  /// Where such a port is taken, by another program or by an address that names it, any free one takes its place, and a
+  /// condition says so.
   func open(_ addresses: [NetworkState.Listening]) throws(LinkError) {
     var taken: Set<TransportCondition> = []
-    for listening in addresses {
+    let (free, named) = (addresses.filter { $0.address.port == 0 }, addresses.filter { $0.address.port != 0 })
+    for listening in named + free {
       let port: Int
       do throws(LinkError) {
         port = try open(listening.address, port: listening.port)

@@ -1,3 +1,5 @@
+// On Linux `stat` may come from there.
+import CoreFoundation
 import Foundation
 
 /// A file or standard input, read in pieces and unpacked on the way when it is gzip.

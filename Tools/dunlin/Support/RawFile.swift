@@ -1,3 +1,5 @@
+// On Linux `stat` may come from there.
+import CoreFoundation
 import Foundation
 
 /// An open file, read and written by the system's own calls, so that errors say what the system said.
