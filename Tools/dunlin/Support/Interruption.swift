@@ -51,7 +51,13 @@ private final class SignalWatch: Sendable {
   /// With `goesOn` that is the user's interruption alone, and the program goes on behind it.
   func begin(_ body: @escaping @Sendable () -> Void, goesOn: Bool) {
     cleanUp.withLock { $0 = (body, goesOn) }
-    for number in goesOn ? [SIGINT] : Self.numbers { signal(number, noteSignal) }
+    let met = goesOn ? [SIGINT] : Self.numbers
+    for number in met { signal(number, noteSignal) }
+    // Whoever started the program may have kept them from arriving.
+    var arriving = sigset_t()
+    sigemptyset(&arriving)
+    for number in met { sigaddset(&arriving, number) }
+    pthread_sigmask(SIG_UNBLOCK, &arriving, nil)
   }
 
   func cancel() {
