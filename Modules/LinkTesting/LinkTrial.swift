@@ -120,7 +120,9 @@ final class LinkTrial: Sendable {
     if let near, let far {
       for user in [near, far] { user.setRoom(.max) }
       for link in [pair.near, pair.far] { link.resumeReading() }
-      await wait(for: "The end of both directions at both closed ends") { near.hasEnded && far.hasEnded }
+      for (user, name) in [(near, "near"), (far, "far")] {
+        await wait(for: "The end of both directions at the closed \(name) end") { user.hasEnded }
+      }
       await settle()
       holdings.withLock { $0.problems += near.current.problems + far.current.problems }
     }

@@ -166,14 +166,19 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    let reason = LinkError(.disconnected, "The connection to \(name) was closed")
     // When this direction has ended before, the end of the other closes the socket with no event of its own.
     if endsOutput {
       inbound.finish()
       if user != nil { handWaiting() }
-      // A user without room takes what came before it later, and then hears the end.
-      if user != nil, !inbound.isEmpty { return context.fireChannelInactive() }
+      // A user without room takes what came before it later, and then hears the end of that direction.
+      if user != nil, !inbound.isEmpty {
+        outbound.fail(reason)
+        tell(.outbound, reason)
+        return context.fireChannelInactive()
+      }
     }
-    end(LinkError(.disconnected, "The connection to \(name) was closed"))
+    end(reason)
     if !endsOutput { ending?.fail(ChannelError.ioOnClosedChannel) }
     context.fireChannelInactive()
   }
