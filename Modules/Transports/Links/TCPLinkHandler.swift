@@ -42,7 +42,11 @@ final class TCPLinkHandler: ChannelDuplexHandler {
 
   func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
-  func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+  func handlerRemoved(context: ChannelHandlerContext) {
+    self.context = nil
+    // A channel that is closed before it was active has no other event.
+    connectionHasGone()
+  }
 
   // MARK: - For a user
 
@@ -166,21 +170,25 @@ final class TCPLinkHandler: ChannelDuplexHandler {
   }
 
   func channelInactive(context: ChannelHandlerContext) {
+    connectionHasGone()
+    context.fireChannelInactive()
+  }
+
+  private func connectionHasGone() {
+    guard gone == nil else { return }
     let reason = LinkError(.disconnected, "The connection to \(name) was closed")
     // When this direction has ended before, the end of the other closes the socket with no event of its own.
     if endsOutput {
       inbound.finish()
       if user != nil { handWaiting() }
-      // A user without room takes what came before it later, and then hears the end of that direction.
+      // A user without room takes what came before the end later, and then hears of it.
       if user != nil, !inbound.isEmpty {
         outbound.fail(reason)
-        tell(.outbound, reason)
-        return context.fireChannelInactive()
+        return tell(.outbound, reason)
       }
     }
     end(reason)
     if !endsOutput { ending?.fail(ChannelError.ioOnClosedChannel) }
-    context.fireChannelInactive()
   }
 
   private func end(_ reason: LinkError) {
