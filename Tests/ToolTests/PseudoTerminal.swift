@@ -52,7 +52,8 @@
     }
 
     deinit {
-      if process.isRunning { process.terminate() }
+      // It may not hear of anything milder.
+      if process.isRunning { kill(process.processIdentifier, SIGKILL) }
       close(master)
     }
 
