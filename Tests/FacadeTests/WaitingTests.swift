@@ -121,8 +121,8 @@ import Testing
     let here = await failure { try await phone.dunlin.sync.waitUntilHere(subscription, timeout: .zero) }
     #expect(here?.code == .timeout && here?.message.contains("too large") == true)
     // What is kept back in one direction keeps nobody waiting in the other.
-    let back = tablet.store["notes"].findAll().subscribe()
     try await phone.store["notes"].upsert(["_id": "n1"])
+    let back = tablet.store["notes"].findAll().subscribe()
     try await sync.waitUntilHere(back)
     #expect(try tablet.store["notes"].findAll().count() == 1)
     back.cancel()
@@ -132,6 +132,8 @@ import Testing
     try await tablet.store.execute(query: "UPDATE bikes UNSET text WHERE _id = 'large'")
     try await arrival
     try await presence
+    // They count what was written when they began, which may have been before the update.
+    try await sync.waitUntilArrived()
     #expect(try phone.store["bikes"].findAll().count() == 2)
     subscription.cancel()
   }

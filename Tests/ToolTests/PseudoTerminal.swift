@@ -52,8 +52,7 @@
     }
 
     deinit {
-      // It may not hear of anything milder.
-      if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+      process.end()
       close(master)
     }
 

@@ -310,7 +310,7 @@
       server.standardInput = Pipe()
       (server.standardOutput, server.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
       try server.run()
-      defer { server.terminate() }
+      defer { server.end() }
       let member = try peer("member")
       let events = member.network.events()
       member.network.connect(host: "127.0.0.1", port: trial.port)
