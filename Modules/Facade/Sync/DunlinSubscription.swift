@@ -14,7 +14,7 @@ public enum DunlinLeavePolicy: Hashable, Sendable {
 
 /// A query whose results this peer pulls from others; keep it as long as they are wanted.
 ///
-/// Cancel it before you let go of it: one that is let go of is cancelled all the same, with a logged warning.
+/// Cancel it when it is no longer needed: one that nobody holds any more is cancelled all the same, with a logged warning.
 public final class DunlinSubscription: Sendable {
   /// The query as one statement: `SELECT * FROM cars WHERE …`.
   ///

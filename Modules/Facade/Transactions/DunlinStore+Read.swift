@@ -5,8 +5,8 @@ import QueryEngine
 extension DunlinStore {
   /// Runs `body` over one snapshot: all that it reads is of one moment, whatever is written meanwhile.
   ///
-  /// It waits for no writer, and keeps none waiting. A statement that writes is the error `readOnlyTransaction`. A snapshot
-  /// keeps the space of what others write meanwhile from being used again, so `body` should be short: when it is older than
+  /// It waits for no writer, and keeps none waiting. A statement that writes is the error `readOnlyTransaction`. While
+  /// `body` runs, the store cannot reuse the space of older versions, so it should be short: when the snapshot is older than
   /// `DunlinConfiguration.snapshotDeadline` and somebody writes, the next read throws `deadline`.
   /// - Parameters:
   ///   - hint: Names the transaction in errors.

@@ -1,8 +1,8 @@
 import NIOConcurrencyHelpers
 
-/// Wakes those who wait for what sync comes to, whenever its status may have changed.
+/// Wakes its listeners whenever the status of sync may have changed.
 ///
-/// Who is woken looks at the status itself: however often it rings meanwhile, it is one call.
+/// A listener that is woken reads the status itself, so several changes before it does so wake it once.
 final class StatusBell: Sendable {
   private struct State {
     var listeners: [UInt64: AsyncStream<Void>.Continuation] = [:]
@@ -12,7 +12,7 @@ final class StatusBell: Sendable {
 
   private let state = NIOLockedValueBox(State())
 
-  /// A call at once and one after each change; it ends when nothing will ever change again.
+  /// One element at once and one after each change; the stream ends when the network is closed.
   func calls() -> AsyncStream<Void> {
     let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     continuation.yield()

@@ -14,7 +14,7 @@ extension PeerStanding {
     return "not all that \(peer.name) has is here, of which \(received) came so far"
   }
 
-  /// What is missing until the peer has all that it subscribes to of what was written up to a commit.
+  /// What the peer still lacks of the commits up to one, as far as it subscribes to them.
   ///
   /// - Parameters:
   ///   - sequence: The commit.
