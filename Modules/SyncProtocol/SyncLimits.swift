@@ -119,4 +119,19 @@ package enum SyncLimits {
   package static let wantedWhileAnswering = 4 << 20
   /// Bytes of those that wait for others that go out with them, beyond which further ones go out alone.
   package static let gatheredBytes = 6 << 20
+  /// What is held of one range that is compared: documents, and bytes of their ids, beside one.
+  package static let digestDocuments = 16_384
+  package static let digestIDBytes = 1 << 20
+  /// Announced changes that all sessions of a store together wait for before they ask for them.
+  package static let awaitedChanges = 65_536
+  /// Names of pieces of a group that a peer is told, so that they are not sent again: six bytes each, in one frame.
+  package static let stagedNames = 1 << 13
+  /// Bytes of a transfer that the store is given at once to put aside: they are in memory twice until it has them.
+  package static let stagedAtOnceBytes = 1 << 20
+  /// Groups in parts, left unfinished by sessions that are over, whose parts are kept for the next session.
+  package static let leftGroups = 16
+  /// Damaged records, and documents that are too large to be merged, that a session tells apart.
+  package static let tellableRecords = 1_024
+  /// Ranges of what cannot be read that a session tells apart; further ones count as their whole collections.
+  package static let unreadableRanges = 64
 }

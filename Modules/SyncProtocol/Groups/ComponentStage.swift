@@ -13,7 +13,6 @@ final class ComponentStage: Sendable {
     var lastName: UInt64 = 0
   }
 
-  private static let leftLimit = 16
   private let state = Mutex(State())
 
   /// A new name, which this process has not given before, nor found in the store.
@@ -38,7 +37,7 @@ final class ComponentStage: Sendable {
       state.torn.remove(id)
       guard state.used.remove(id) != nil else { return }
       // Older ones the store forgets by itself.
-      if state.left.count == Self.leftLimit { state.left.removeFirst() }
+      if state.left.count == SyncLimits.leftGroups { state.left.removeFirst() }
       state.left.append(id)
     }
   }

@@ -40,8 +40,6 @@ final class PullDesk: Sendable {
   static let holds: ClosedRange<Duration> = .milliseconds(20) ... .seconds(1)
   /// How long changes are waited for while others have some that are not applied yet.
   static let patience = Duration.seconds(5)
-  /// Changes that all sessions together may wait for.
-  static let pendingLimit = 65_536
 
   fileprivate struct Member {
     /// `nil` while it is not known.
@@ -108,7 +106,9 @@ final class PullDesk: Sendable {
   /// Makes room for changes to wait for; `false` when there is none.
   func admit(_ count: Int, of session: UInt64) -> Bool {
     state.withLock { state in
-      guard state.pending + count <= Self.pendingLimit, state.members[session] != nil else { return false }
+      guard state.pending + count <= SyncLimits.awaitedChanges, state.members[session] != nil else {
+        return false
+      }
       state.pending += count
       state.members[session]?.pending += count
       return true

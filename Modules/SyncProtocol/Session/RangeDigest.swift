@@ -6,11 +6,6 @@ import DocStore
 /// It holds all that was seen while that is little, then what matches, then matches at even distances, which will do
 /// to cut a range. It is filled in any order, and asked when the walk is over.
 final class RangeDigest {
-  /// Documents that it holds at most.
-  static let documents = 16_384
-  /// Bytes of ids that it holds at most, beside one.
-  static let idBytes = 1 << 20
-
   private struct Entry {
     var start: UInt32
     let byteCount: UInt16
@@ -62,7 +57,9 @@ final class RangeDigest {
         start: UInt32(ids.count), byteCount: UInt16(id.byteCount), isMatch: isMatch, hash: hash,
         number: number))
     unsafe id.withUnsafeBytes { unsafe ids.append(contentsOf: $0) }
-    while entries.count > Self.documents || ids.count > Self.idBytes && entries.count > 1 { thin() }
+    while entries.count > SyncLimits.digestDocuments
+      || ids.count > SyncLimits.digestIDBytes && entries.count > 1
+    { thin() }
   }
 
   /// Lets go of what does not match, or else of each second match.
@@ -190,7 +187,7 @@ struct RangeDigests {
   mutating func keep(_ digest: RangeDigest) {
     kept.removeAll { digest.range.contains($0.range) }
     guard digest.isComplete || digest.range.isWhole,
-      heldCount + digest.heldCount <= RangeDigest.documents
+      heldCount + digest.heldCount <= SyncLimits.digestDocuments
     else { return }
     kept.append(digest)
   }

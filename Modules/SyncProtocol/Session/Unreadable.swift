@@ -6,11 +6,6 @@ import DocStore
 /// A peer can neither send nor merge documents that it cannot read, nor merge two that are more together than a document
 /// may be. So neither end counts as caught up for the rest of the session.
 struct Unreadable {
-  /// So many ranges are told apart; further ones count as their whole collections.
-  private static let limit = 64
-  /// So many damaged records are told apart; further ones are not told of.
-  private static let recordLimit = 1_024
-
   private(set) var ranges: [UnreadableRange] = []
   /// Damaged documents on pages that are whole.
   private(set) var documents: Set<DamagedRecord> = []
@@ -30,21 +25,21 @@ struct Unreadable {
   ///
   /// - Returns: Whether it was not known.
   mutating func insert(_ record: DamagedRecord) -> Bool {
-    documents.count < Self.recordLimit && documents.insert(record).inserted
+    documents.count < SyncLimits.tellableRecords && documents.insert(record).inserted
   }
 
   /// Adds a document that cannot be merged; beyond so many further ones are not told apart.
   mutating func insert(_ document: DocumentName) {
-    if exceeding.count < Self.recordLimit { exceeding.insert(document) }
+    if exceeding.count < SyncLimits.tellableRecords { exceeding.insert(document) }
   }
 
   /// Takes note of documents that cannot be reached.
   ///
   /// - Returns: Between which ids they are, the first time; `nil` where none is missed.
   mutating func insert(_ record: DamagedRecord, _ span: DocumentSpan, in store: Store) -> UnreadableRange? {
-    guard met.count < Self.recordLimit, met.insert(record).inserted else { return nil }
+    guard met.count < SyncLimits.tellableRecords, met.insert(record).inserted else { return nil }
     var range = UnreadableRange(collection: record.collection)
-    if met.count <= Self.limit {
+    if met.count <= SyncLimits.unreadableRanges {
       guard let found = Self.range(record.collection, span, in: store) else { return nil }
       range = found
     }
@@ -71,7 +66,9 @@ struct Unreadable {
   /// Takes note of a part of the log.
   ///
   /// - Returns: Whether it was not known.
-  mutating func insert(_ log: DamagedLog) -> Bool { metLog.count < Self.limit && metLog.insert(log).inserted }
+  mutating func insert(_ log: DamagedLog) -> Bool {
+    metLog.count < SyncLimits.unreadableRanges && metLog.insert(log).inserted
+  }
 }
 
 extension SessionContext {

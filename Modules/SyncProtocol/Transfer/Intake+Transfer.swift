@@ -75,9 +75,6 @@ extension Intake {
     for transfer in staged where transfer.isParts { context.shared.stage.remove(transfer.number) }
   }
 
-  /// Bytes of pieces that are given to the store at once, and are in memory twice until it has them.
-  private static let putAsideBytes = 1 << 20
-
   /// Bytes of the pieces that wait to be put aside.
   var pieceBytes: Int { pieces.reduce(0) { $0 + $1.bytes.count } }
 
@@ -97,7 +94,7 @@ extension Intake {
       site.write(peer.site)
       pieces.append(StagedPiece(id: id, part: 0, bytes: site.bytes))
     }
-    while transfer.keptBytes < transfer.bytes.count, pieceBytes < Self.putAsideBytes {
+    while transfer.keptBytes < transfer.bytes.count, pieceBytes < SyncLimits.stagedAtOnceBytes {
       let end = min(transfer.keptBytes + WriteTransaction.stagedPartBytes, transfer.bytes.count)
       transfer.keptParts += 1
       pieces.append(

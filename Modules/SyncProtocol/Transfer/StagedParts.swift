@@ -5,9 +5,6 @@ import DocStore
 ///
 /// The store forgets them when nobody refers to them any more: no stage, and no session that told its peer of them.
 final class StagedParts: Sendable {
-  /// Names that a peer is told, at most: six bytes each, in one frame.
-  private static let nameLimit = 1 << 13
-
   let id: StagingID
   /// The parts' numbers, and where they lie in all bytes together.
   private let places: [(part: UInt64, range: Range<Int>)]
@@ -37,7 +34,7 @@ final class StagedParts: Sendable {
         var next = outline ?? StagedOutline(from: site, grain: StagedOutline.partsGrain)
         let start = next.byteCount
         guard next.site == site, next.append(group, isWhole: true), next.byteCount <= roomBytes / 2,
-          next.names.count <= nameLimit
+          next.names.count <= SyncLimits.stagedNames
         else {
           garbage.add(id, from: part)
           return false
