@@ -25,6 +25,7 @@ import Transports
   @Test func `a network keeps as many connections as it says`() {
     let limits = ConnectionLimits()
     #expect(limits.halfOpenByAddress == 16 && limits.halfOpen == 512)
+    #expect(limits.arrivalsByAddress == 512 && limits.arrivalsByAddressPerSecond == 128)
     #expect(limits.sessions == 256 && limits.strangers == 192)
     #expect(ConnectionLimits(sessions: 1).strangers == 1)
   }

@@ -33,6 +33,7 @@ package final class HalfOpenConnections: Sendable {
   private struct State {
     var all = 0
     var byOrigin: [ConnectionOrigin: Int] = [:]
+    var arrivals: ArrivalRates
 
     mutating func add(_ count: Int, _ origin: ConnectionOrigin?) {
       all += count
@@ -43,27 +44,35 @@ package final class HalfOpenConnections: Sendable {
   }
 
   private let limits: ConnectionLimits
-  private let state = NIOLockedValueBox(State())
+  private let state: NIOLockedValueBox<State>
 
-  package init(_ limits: ConnectionLimits) { self.limits = limits }
+  package init(_ limits: ConnectionLimits) {
+    self.limits = limits
+    state = NIOLockedValueBox(
+      State(
+        arrivals: ArrivalRates(atOnce: limits.arrivalsByAddress, perSecond: limits.arrivalsByAddressPerSecond)
+      ))
+  }
 
   /// How many there are.
   package var count: Int { state.withLockedValue { $0.all } }
 
   /// Counts a connection that has just come.
   ///
-  /// - Parameter origin: `nil` where a proxy has yet to say where it comes from.
-  /// - Returns: `nil` when there are too many.
-  package func enter(from origin: ConnectionOrigin?) -> HalfOpenPlace? {
+  /// - Parameters:
+  ///   - origin: `nil` where a proxy has yet to say where it comes from.
+  ///   - now: When it came.
+  /// - Returns: `nil` when there are too many, or they come too fast.
+  package func enter(from origin: ConnectionOrigin?, at now: NIODeadline = .now()) -> HalfOpenPlace? {
     state.withLockedValue { state in
-      guard state.all < limits.halfOpen, origin.map({ isRoom(for: $0, state) }) ?? true else { return nil }
+      guard state.all < limits.halfOpen, origin.map({ admit($0, &state, now) }) ?? true else { return nil }
       state.add(1, origin)
       return HalfOpenPlace(self, origin)
     }
   }
 
-  private func isRoom(for origin: ConnectionOrigin, _ state: State) -> Bool {
-    state.byOrigin[origin, default: 0] < limits.halfOpenByAddress
+  private func admit(_ origin: ConnectionOrigin, _ state: inout State, _ now: NIODeadline) -> Bool {
+    state.byOrigin[origin, default: 0] < limits.halfOpenByAddress && state.arrivals.admit(origin, at: now)
   }
 
   /// Counts a connection where it comes from, which was not known.
@@ -71,7 +80,7 @@ package final class HalfOpenConnections: Sendable {
   /// - Returns: Whether it may stay.
   fileprivate func settle(_ origin: ConnectionOrigin) -> Bool {
     state.withLockedValue { state in
-      guard isRoom(for: origin, state) else { return false }
+      guard admit(origin, &state, .now()) else { return false }
       state.add(-1, nil)
       state.add(1, origin)
       return true

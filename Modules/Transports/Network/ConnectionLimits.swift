@@ -7,6 +7,9 @@ public struct ConnectionLimits: Hashable, Sendable {
   public var halfOpenByAddress = 16
   /// Such connections from all addresses.
   public var halfOpen = 512
+  /// Connections that may come from one address at once, and then in each second; one that comes sooner is closed as it arrives.
+  public var arrivalsByAddress = 512
+  public var arrivalsByAddressPerSecond = 128
   /// Sessions with peers; those that this peer has dialed count too, and are never refused.
   public var sessions: Int
   /// Sessions with strangers among them: peers that were not known when they came, and have moved no document since.
