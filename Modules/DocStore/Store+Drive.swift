@@ -5,25 +5,6 @@ extension Store {
   /// - Returns: Whether all were looked at since the last time that it returned so.
   package func scrub() throws -> Bool { try housekeeping.scrub() }
 
-  /// Queues a transaction and returns at once; no task and no thread waits for it.
-  ///
-  /// - Parameters:
-  ///   - origin: Who writes.
-  ///   - body: Runs as that of ``write(origin:hint:_:)``.
-  ///   - completion: Hears how it went, where the body ran, after listeners have heard of the commit; at once
-  ///     where the store is closed. A store that crashes calls it no more.
-  package func enqueue(
-    origin: Origin = .user, _ body: @escaping @Sendable (WriteTransaction) throws -> Void,
-    completion: @escaping @Sendable (Result<CommitReceipt, any Error>) -> Void
-  ) {
-    do throws(StoreError) {
-      _ = try openEnvironment("write")
-    } catch {
-      return completion(.failure(error))
-    }
-    writer.enqueue(Job(origin, options, body: body, completion: completion))
-  }
-
   /// Carries what is queued on to `stage`, in a store that is driven by hand: the batch of transactions that is
   /// under way, else the next one, which is all that waits.
   ///

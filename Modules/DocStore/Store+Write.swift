@@ -52,6 +52,25 @@ extension Store {
     return (value, receipt)
   }
 
+  /// Queues a transaction and returns at once; no task and no thread waits for it, so an event loop may call it.
+  ///
+  /// - Parameters:
+  ///   - origin: Who writes.
+  ///   - body: Runs as that of ``write(origin:hint:_:)``.
+  ///   - completion: Hears how it went, where the body ran, after listeners have heard of the commit; at once
+  ///     where the store is closed. A store that crashes calls it no more.
+  public func enqueue(
+    origin: Origin = .user, _ body: @escaping @Sendable (WriteTransaction) throws -> Void,
+    completion: @escaping @Sendable (Result<CommitReceipt, any Error>) -> Void
+  ) {
+    do throws(StoreError) {
+      _ = try openEnvironment("write")
+    } catch {
+      return completion(.failure(error))
+    }
+    writer.enqueue(Job(origin, options, body: body, completion: completion))
+  }
+
   /// Runs an asynchronous `body` as the only writer; its statements reach the writer thread one by one.
   ///
   /// Other writers wait as long as `body` takes, so it should not wait for anything slow: when no

@@ -1,11 +1,12 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// A package outside the library's own, whose targets each depend on one product and import one module.
-func consumer(of product: String) -> Target {
+/// A package outside the library's own, whose targets each depend on one product, and on those whose types its interface takes.
+func consumer(of product: String, with others: String...) -> Target {
   .executableTarget(
-    name: "Only\(product)", dependencies: [.product(name: product, package: "dunlin")],
-    path: "Only\(product)"
+    name: "Only\(product)", dependencies: ([product] + others).map { .product(name: $0, package: "dunlin") },
+    path: "Only\(product)",
+    swiftSettings: [.enableUpcomingFeature("MemberImportVisibility")]
   )
 }
 
@@ -13,5 +14,8 @@ let package = Package(
   name: "consumers",
   platforms: [.macOS(.v26)],
   dependencies: [.package(name: "dunlin", path: "../..", traits: [])],
-  targets: [consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "DunlinKit")]
+  targets: [
+    consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "QueryEngine", with: "DocStore"),
+    consumer(of: "Transports", with: "DocStore", "QueryEngine", "SyncProtocol"), consumer(of: "DunlinKit"),
+  ]
 )

@@ -31,6 +31,50 @@ let fields = try store.read { transaction in
   return try record.withView { try $0.fields(flights.keys) }
 }
 precondition(fields == ["origin": .string("EWR"), "delay": .int(2), "seen": .counter(1)])
+
+// A second store follows the first by means of the program's own.
+let follower = try Store.open(at: directory + "/follower")
+var followed: UInt64 = 0
+
+func follow() throws {
+  let (written, end) = try store.read { transaction in
+    var written: [(name: String, id: DocumentID)] = []
+    let isWhole = try transaction.forEachWritten(after: followed) { _, document in
+      if let collection = try transaction.collection(number: document.collection) {
+        written.append((collection.name, document.id))
+      }
+      return true
+    }
+    precondition(isWhole, "the log goes back to the beginning")
+    return (written, transaction.sequence)
+  }
+  for (name, id) in written {
+    let vector = try follower.read { transaction in
+      try transaction.collection(name).flatMap { try transaction.vector(of: id, in: $0) }
+    }
+    let delta = try store.read { transaction in
+      try transaction.collection(name).flatMap {
+        try transaction.delta(of: id, in: $0, since: vector ?? VersionVector())
+      }
+    }
+    guard let delta else { continue }
+    let result = try follower.write { try $0.merge(delta, id: id, into: name) }.0
+    precondition(result == .changed)
+  }
+  followed = end
+}
+
+try follow()
+_ = try store.write { try $0.update(id, in: "flights", [.set(["delay"], .int(5))]) }
+_ = try follower.write { try $0.update(id, in: "flights", [.increment(["seen"], 1)]) }
+try follow()
+let merged = try follower.read { transaction in
+  guard let flights = try transaction.collection("flights"), let record = try transaction.record(flights, id)
+  else { fatalError("the document has not come") }
+  return try record.withView { try $0.fields(flights.keys) }
+}
+precondition(merged == ["origin": .string("EWR"), "delay": .int(5), "seen": .counter(2)])
+follower.close()
 store.close()
 
 print("DocStore alone: ok")
