@@ -19,6 +19,7 @@ let package = Package(
   name: "dunlin-benchmarks",
   platforms: [.macOS(.v26)],
   products: [
+    .executable(name: "instructions", targets: ["Instructions"]),
     .executable(name: "layers", targets: ["Layers"]),
     .executable(name: "observers", targets: ["Observers"]),
     .executable(name: "queries", targets: ["Queries"]),
@@ -56,6 +57,14 @@ let package = Package(
         .product(name: "GRDB", package: "GRDB.swift"),
       ],
       path: "Queries", swiftSettings: settings),
+    .executableTarget(
+      name: "Instructions",
+      dependencies: [
+        "BenchmarkSupport", dunlin("CRDTCore"), dunlin("DocStore"), dunlin("QueryEngine"),
+        dunlin("ScopePolicy"), dunlin("SyncProtocol"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      path: "Instructions", exclude: ["recorded.json"], swiftSettings: settings),
     .executableTarget(
       name: "Layers",
       dependencies: [

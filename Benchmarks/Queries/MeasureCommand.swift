@@ -17,6 +17,8 @@ struct MeasureCommand: ParsableCommand {
   var contenders: [QueryContenderName] = []
   @Option(help: "Flights as JSON lines, plain or gzip; the airlines stand beside them.")
   var flights = "Tools/dunlin/Sample/flights.jsonl.gz"
+  @Option(help: "A directory for charts, as SVG and JSON.")
+  var charts: String?
   @Flag(help: "Small counts and one round: for a check, not for figures.")
   var short = false
   @Flag(help: "Print every sample as JSON.")
@@ -25,6 +27,10 @@ struct MeasureCommand: ParsableCommand {
   func run() throws {
     var comparison = Comparison<QueryContenderName>(of: .prepared, to: [.lmdb, .sqlite, .dunlin])
     try Scratch.with(in: directory) { try measure($0, &comparison) }
+    if let charts {
+      try comparison.chart("Queries over \(count.grouped) documents: seconds, less is better") { $0 }
+        .write("queries", into: URL(filePath: charts))
+    }
     print(json ? try comparison.json() : comparison.table)
   }
 

@@ -13,7 +13,8 @@ struct MeasureCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(commandName: "measure", abstract: "Run the measurements.")
 
   enum Case: String, ExpressibleByArgument, CaseIterable {
-    case orders, flights, meeting, merge, crowd, narrow, latency, thresholds, slow, constrained, secure
+    case orders, flights, meeting, merge, crowd, narrow, latency, thresholds, slow, constrained, counts,
+      sizes, secure
 
     /// Those that run when none is named.
     static var usual: [Case] {
@@ -27,7 +28,7 @@ struct MeasureCommand: AsyncParsableCommand {
 
   @Option(help: "Documents of the bulk cases.")
   var count = 100_000
-  @Option(help: "Runs of each case but narrow, slow and constrained; the median counts.")
+  @Option(help: "Runs of each case but narrow, slow, constrained, counts and sizes; the median counts.")
   var runs = 3
   @Option(help: "Where the stores lie; by default a memory file system where there is one.")
   var directory: String?
@@ -36,6 +37,8 @@ struct MeasureCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("case"), help: "Which cases to run; all by default: \(Case.allCases.map(\.rawValue))")
   var cases: [Case] = []
+  @Option(help: "A directory for charts of counts and sizes, as SVG and JSON.")
+  var charts: String?
   @Flag(help: "Small counts and no five megabytes over the slow link: for a check, not for figures.")
   var short = false
   @Flag(help: "Print every sample as JSON.")
@@ -62,6 +65,10 @@ struct MeasureCommand: AsyncParsableCommand {
     var report = Report()
     for name in cases.isEmpty ? Case.usual : cases { try await run(name, &report, in: scratch) }
     print(json ? try report.json() : report.table)
+  }
+
+  private func write(_ chart: some Chart, _ name: String) throws {
+    if let charts { try chart.write(name, into: URL(filePath: charts)) }
   }
 
   private func runSecure(_ count: Int, _ report: inout Report, in scratch: URL) async throws {
@@ -107,9 +114,11 @@ struct MeasureCommand: AsyncParsableCommand {
         BulkCase(
           corpus: try .flights(count, from: flights, in: scratch), field: "dep_delay",
           predicate: "origin == 'JFK' && dep_delay > 60", updates: updates)
-      case .meeting, .merge, .crowd, .narrow, .latency, .thresholds, .slow, .constrained, .secure: nil
+      default: nil
       }
-    for round in 1...(short || [.narrow, .slow, .constrained].contains(name) ? 1 : max(runs, 1)) {
+    for round
+      in 1...(short || [.narrow, .slow, .constrained, .counts, .sizes].contains(name) ? 1 : max(runs, 1))
+    {
       try? FileHandle.standardError.write(contentsOf: Data("\(name.rawValue), run \(round)\n".utf8))
       switch name {
       case .orders, .flights: try bulk?.run(&report, in: scratch)
@@ -121,6 +130,13 @@ struct MeasureCommand: AsyncParsableCommand {
       case .thresholds: try ThresholdCase(slow: false, includesLarge: true).run(&report, in: scratch)
       case .slow: try ThresholdCase(slow: true, includesLarge: !short).run(&report, in: scratch)
       case .constrained: try await ConstrainedCase(short: short).run(&report, in: scratch)
+      case .counts:
+        let all = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000]
+        let lines = try CountsCase(counts: short ? Array(all.prefix(2)) : all).run(&report, in: scratch)
+        try write(CountsCase.chart(lines), "replication-counts")
+      case .sizes:
+        let lines = try SizesCase(includesLarge: !short).run(&report, in: scratch)
+        try write(SizesCase.chart(lines), "document-sizes")
       case .secure: try await runSecure(count, &report, in: scratch)
       }
     }

@@ -29,6 +29,8 @@ struct MeasureCommand: AsyncParsableCommand {
   var flights = "Tools/dunlin/Sample/flights.jsonl.gz"
   @Option(help: "Documents of the store whose opening is measured.")
   var openCount = 1_000_000
+  @Option(help: "A directory for charts, as SVG and JSON.")
+  var charts: String?
   @Flag(help: "Small counts and one round: for a check, not for figures.")
   var short = false
   @Flag(help: "Print every sample as JSON.")
@@ -43,6 +45,11 @@ struct MeasureCommand: AsyncParsableCommand {
         continue
       }
       try Scratch.with(in: parent) { try measure(place, $0, &comparison) }
+    }
+    if let charts {
+      for place in places.isEmpty ? Place.allCases : places {
+        try StoreCharts.write(comparison, of: place.rawValue, into: URL(filePath: charts))
+      }
     }
     print(json ? try comparison.json() : comparison.table)
   }

@@ -53,6 +53,13 @@ package struct Comparison<Name: ContenderTitle> {
     return String(decoding: try encoder.encode(rows), as: UTF8.self)
   }
 
+  /// The median of each row, by contender; `nil` where there is no sample.
+  var medians: [(name: String, values: [Double?], unit: Report.Unit)] {
+    rows.map { row in
+      (row.name, Name.allCases.map { row.samples[$0.rawValue].flatMap(Self.median) }, row.unit)
+    }
+  }
+
   /// Ratios of the same round first, then the medians, each with the lowest and highest.
   package var table: String {
     let head = [""] + others.map { "\(ours.title) / \($0.title)" } + Name.allCases.map(\.title)
@@ -78,8 +85,13 @@ package struct Comparison<Name: ContenderTitle> {
 
   private func summary(_ samples: [Double], _ text: (Double) -> String) -> String {
     guard let lowest = samples.min(), let highest = samples.max() else { return "" }
-    let sorted = samples.sorted()
-    let median = (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+    let median = Self.median(samples) ?? lowest
     return samples.count > 1 ? "\(text(median)) (\(text(lowest)) … \(text(highest)))" : text(median)
+  }
+
+  private static func median(_ samples: [Double]) -> Double? {
+    guard !samples.isEmpty else { return nil }
+    let sorted = samples.sorted()
+    return (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
   }
 }

@@ -7,8 +7,8 @@ struct ThresholdCase {
   /// Whether five megabytes are sent, which takes minutes over the slow link.
   let includesLarge: Bool
 
-  private static let soft = 250_000
-  private static let hard = 5_000_000
+  static let soft = 250_000
+  static let hard = 5_000_000
 
   func run(_ report: inout Report, in directory: URL) throws {
     let link = slow ? "20 KB/s link" : "TCP"

@@ -39,6 +39,8 @@ enum Request: Codable, Sendable {
 enum Route: String, Codable, Sendable {
   case tcp
   case webSocket
+  /// A link of 1 MB a second, 5 ms away: a middling Wi-Fi.
+  case wireless
   /// A link as `LinkProfile.constrained` has it.
   case slow
 }

@@ -69,10 +69,14 @@ final class Peer: Sendable {
     switch route {
     case .tcp: network.connect(host: "127.0.0.1", port: port)
     case .webSocket: network.connect(to: try WebSocketAddress("ws://127.0.0.1:\(port)"))
-    case .slow:
-      let link = try await TCPConnector(host: "127.0.0.1", port: port).connect()
-      network.adopt(ThrottledLink(link, profile: .constrained), direction: .outgoing)
+    case .wireless: try await connect(port: port, through: .wireless)
+    case .slow: try await connect(port: port, through: .constrained)
     }
+  }
+
+  private func connect(port: Int, through profile: LinkProfile) async throws {
+    let link = try await TCPConnector(host: "127.0.0.1", port: port).connect()
+    network.adopt(ThrottledLink(link, profile: profile), direction: .outgoing)
   }
 
   /// Where the peer stands, and what it has moved.
@@ -107,4 +111,14 @@ final class Peer: Sendable {
     reply.words["oversize"] = notes.oversize.withLock { $0.joined(separator: " ") }
     return reply
   }
+}
+
+extension LinkProfile {
+  /// A middling Wi-Fi.
+  static let wireless: LinkProfile = {
+    var profile = LinkProfile()
+    profile.bytesPerSecond = 1_000_000
+    profile.latency = .milliseconds(5)
+    return profile
+  }()
 }

@@ -1,0 +1,69 @@
+import BenchmarkSupport
+import DocStore
+import QueryEngine
+import ScopePolicy
+import SyncProtocol
+
+/// Two sessions that hand their frames to each other in this thread, at a time that stands still.
+final class SessionPair {
+  private let sender: End
+  private let receiver: End
+
+  init(_ sender: Store, _ receiver: Store) {
+    self.sender = End(sender)
+    self.receiver = End(receiver)
+  }
+
+  /// Has the receiver pull what a query matches, to the end.
+  func sync(_ query: String) throws {
+    let queries = [try SubscriptionQuery(dql: query)]
+    try receiver.perform(receiver.session.subscriptionsChanged(queries, now: .zero))
+    try sender.perform(sender.session.start(now: .zero))
+    try receiver.perform(receiver.session.start(now: .zero))
+    while try sender.step(receiver) || receiver.step(sender) {}
+  }
+}
+
+/// A store's end of the conversation.
+private final class End {
+  let session: Session
+  private let store: Store
+  private let bench = PackBench()
+  private var sent: [UInt8] = []
+  private var isAwake = false
+
+  init(_ store: Store) {
+    self.store = store
+    session = Session(
+      id: 1, store: store, gate: SyncScopes(), configuration: SessionConfiguration(kind: .big))
+  }
+
+  func perform(_ actions: [Action]) throws {
+    for action in actions {
+      switch action {
+      case .send(let bytes): sent += bytes
+      case .wake(let delay): if delay == .zero { isAwake = true }
+      case .close(let error): throw error
+      case .event, .nudge, .admission, .presence: break
+      case .pack(let job): try perform(session.packed(job.run(with: bench), now: .zero))
+      case .apply(let batch):
+        let outcome = try store.write(origin: .session(1)) { try batch.apply(in: $0) }.0
+        try perform(session.applied(batch.ticket, .success(outcome), now: .zero))
+      case .query: throw BenchmarkError("no statement was sent")
+      }
+    }
+  }
+
+  /// Takes what the other end has sent, and goes on.
+  ///
+  /// - Returns: Whether there was anything to do.
+  func step(_ other: End) throws -> Bool {
+    let bytes = other.sent
+    other.sent = []
+    if !bytes.isEmpty { try perform(session.receive(bytes, now: .zero)) }
+    guard isAwake else { return !bytes.isEmpty }
+    isAwake = false
+    try perform(session.tick(now: .zero))
+    return true
+  }
+}
