@@ -34,7 +34,12 @@ struct Page: Sendable, CustomTestStringConvertible {
   }
 
   /// The name of the file without its ending, for example `Queries`.
-  var name: String { URL(filePath: path).deletingPathExtension().lastPathComponent }
+  var name: String { Self.name(ofPath: path) }
+
+  /// The name of a page's file without its ending.
+  static func name(ofPath path: String) -> String {
+    URL(filePath: path).deletingPathExtension().lastPathComponent
+  }
 
   var testDescription: String { path }
 
@@ -100,7 +105,7 @@ struct CodeBlock: Sendable {
 
   /// The first line of the block that `code` lacks where it comes closest; `nil` where `code` has all.
   ///
-  /// The lines must follow each other. The block may be indented differently, by one amount. Blank lines are equal.
+  /// The lines must follow each other. The block may be indented differently, by one amount. Blank lines match.
   func firstMissingLine(in code: [String]) -> String? {
     let indentation = lines.filter { !Self.isBlank($0) }.map { $0.prefix { $0 == " " }.count }.min() ?? 0
     let wanted = lines.map { Self.isBlank($0) ? "" : String($0.dropFirst(indentation)) }
