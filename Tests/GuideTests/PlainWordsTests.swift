@@ -7,8 +7,8 @@ import Testing
   private static let limits = (sentence: 35, paragraph: 80)
 
   private static let articles = [
-    "Eviction", "GettingStarted", "Glossary", "LiveQueries", "Maintenance", "Modelling", "Modules", "Queries",
-    "Scopes", "Syncing", "Writing",
+    "Eviction", "Forms", "GettingStarted", "Glossary", "LiveQueries", "Maintenance", "Modelling", "Modules",
+    "Observers", "Queries", "Scopes", "Syncing", "Writing",
   ]
 
   @Test(arguments: articles)
