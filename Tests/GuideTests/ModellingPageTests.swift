@@ -69,7 +69,7 @@ import Testing
 
     try await orders.upsert(["_id": "o1", "priceCents": 1250, "currency": "EUR"])
 
-    try await orders.upsert(["_id": "o2", "price": try #require(Decimal(string: "12.50"))])
+    try await orders.upsert(["_id": "o2", "price": Decimal(string: "12.50")])
     let order = try orders.findByID("o2").exec()
     #expect(order?["price"].string == "12.5" && order?["price"].decimal == Decimal(string: "12.5"))
   }
