@@ -164,7 +164,7 @@ let package = Package(
     tests(
       "GuideTests",
       using: [
-        "DunlinKit", "DunlinTesting", "LinkTesting", "TestKit",
+        "CRDTCore", "DunlinKit", "DunlinTesting", "LinkTesting", "TestKit",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

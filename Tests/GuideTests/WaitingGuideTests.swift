@@ -1,7 +1,9 @@
 import DunlinKit
 import Testing
 
-/// What `Documentation/Guide.md` says under "Waiting" and "Why is it not syncing?", on meal orders in an aircraft.
+/// Waiting for sync, and why a document does not arrive, on meal orders in an aircraft.
+///
+/// `Documentation/Syncing.md` and `Documentation/DebuggingSync.md` say it.
 @Suite(.timeLimit(.minutes(5))) struct WaitingGuideTests {
   let peer: Peer
   var dunlin: Dunlin { peer.dunlin }

@@ -36,7 +36,10 @@ precondition(fields == ["origin": .string("EWR"), "delay": .int(2), "seen": .cou
 let follower = try Store.open(at: directory + "/follower")
 var followed: UInt64 = 0
 
-func follow() throws {
+/// Brings what was written at a store after a commit to one that follows it.
+///
+/// - Returns: Where to go on.
+func bring(_ store: Store, to follower: Store, after followed: UInt64) throws -> UInt64 {
   let (written, end) = try store.read { transaction in
     var written: [(name: String, id: DocumentID)] = []
     let isWhole = try transaction.forEachWritten(after: followed) { _, document in
@@ -61,13 +64,13 @@ func follow() throws {
     let result = try follower.write { try $0.merge(delta, id: id, into: name) }.0
     precondition(result == .changed)
   }
-  followed = end
+  return end
 }
 
-try follow()
+followed = try bring(store, to: follower, after: followed)
 _ = try store.write { try $0.update(id, in: "flights", [.set(["delay"], .int(5))]) }
 _ = try follower.write { try $0.update(id, in: "flights", [.increment(["seen"], 1)]) }
-try follow()
+followed = try bring(store, to: follower, after: followed)
 let merged = try follower.read { transaction in
   guard let flights = try transaction.collection("flights"), let record = try transaction.record(flights, id)
   else { fatalError("the document has not come") }
