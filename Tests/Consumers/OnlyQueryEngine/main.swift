@@ -26,7 +26,8 @@ let late = try engine.prepare(
 let rows = try engine.execute(late, arguments: ["origin": .string("JFK")]).rows.map { try $0.values() }
 precondition(rows == [["_id": .string("AA1141"), "delay": .int(33)]])
 
-let counts = try engine.execute("SELECT origin, COUNT(*) AS n FROM flights GROUP BY origin ORDER BY origin").rows
+let counts = try engine.execute("SELECT origin, COUNT(*) AS n FROM flights GROUP BY origin ORDER BY origin")
+  .rows
 let numbers = try counts.map { try $0.values()["n"] }
 precondition(numbers == [.int(1), .int(2)])
 
