@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// Figures that can be drawn and kept: `NAME.svg` for people and `NAME.json` for programs.
 package protocol Chart: Encodable {
