@@ -100,11 +100,12 @@ import Testing
     let results = await phone["orders"].findByID("o1").update { #expect($0 == nil) }
     #expect(results.isEmpty)
 
-    // The phone knows of the delete. So this is a new order, without a meal:
+    // The phone knows of the delete. So this is a new order, in which only the later edit (cake) is left:
     try await phone["orders"].upsert(["_id": "o1", "seat": "12A"])
     try await devices.meet()
     #expect(try order()?["seat"].string == "12A")
-    #expect(try order()?["meal"].exists == false)
+    #expect(try order()?["meal"].string == "cake")
+    #expect(try order()?["served"].exists == false)
     devices.end()
   }
 

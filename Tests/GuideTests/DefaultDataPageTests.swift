@@ -1,4 +1,5 @@
 import DunlinKit
+import DunlinTesting
 import Testing
 
 /// The code of the page on default data, and what it says of it.

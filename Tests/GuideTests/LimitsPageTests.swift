@@ -26,11 +26,11 @@ import Testing
   }
 
   /// The sources of the modules, by file.
-  private func sources() throws -> [String] {
+  private func sources() throws -> [Data] {
     let modules = Self.root.appending(path: "Modules")
     let files = try #require(FileManager.default.enumerator(at: modules, includingPropertiesForKeys: nil))
     return try files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }
-      .map { try String(contentsOf: $0, encoding: .utf8) }
+      .map { try Data(contentsOf: $0) }
   }
 
   /// A number with its unit, in bytes or seconds: `64 KiB`, `5,000,000 bytes`, `30 s`, `7 days`.
@@ -62,13 +62,30 @@ import Testing
     return product.output.split(separator: " * ").compactMap { Double($0) }.reduce(unit, *)
   }
 
+  /// What a line assigns to a member: of `let name: Type = expression` the expression.
+  private func expression(in line: Substring, of member: String) -> Substring? {
+    var rest = line
+    while let place = rest.range(of: member) {
+      let before = line[..<place.lowerBound].last
+      rest = rest[place.upperBound...]
+      guard before.map({ $0.isLetter || $0.isNumber || $0 == "_" }) != true,
+        let equals = rest.range(of: " = ")
+      else { continue }
+      let type = rest[..<equals.lowerBound]
+      if type.isEmpty || type.hasPrefix(": ") && !type.contains(",") { return rest[equals.upperBound...] }
+    }
+    return nil
+  }
+
   /// The values that a member of a type has in the source.
-  private func values(_ type: String, _ member: String, _ sources: [String]) throws -> [Double] {
-    let declaration = try Regex("(enum|struct|class|extension) \(type)\\b")
-    let assignment = try Regex(
-      "\\b\(member)(?:: [A-Za-z0-9?]+)? = ([^\\n]*)", as: (Substring, Substring).self)
-    return sources.filter { $0.contains(declaration) }
-      .flatMap { $0.matches(of: assignment).compactMap { result(of: String($0.output.1)) } }
+  private func values(_ type: String, _ member: String, _ sources: [Data]) -> [Double] {
+    let ends = [" ", ":", "<", "+"].map { type + $0 }
+    let declarations = ["enum", "struct", "class", "extension"].flatMap { kind in
+      ends.map { Data("\(kind) \($0)".utf8) }
+    }
+    let files = sources.filter { source in declarations.contains { source.range(of: $0) != nil } }
+    return files.flatMap { String(decoding: $0, as: UTF8.self).split(separator: "\n") }
+      .compactMap { expression(in: $0, of: member).flatMap { result(of: String($0)) } }
   }
 
   @Test func `the values of the page are those of the source`() throws {
@@ -78,7 +95,7 @@ import Testing
       guard let constant = row.constant else { continue }
       let name = constant.split(separator: ".").map(String.init)
       try #require(name.count == 2, "\(constant)")
-      var found = try values(name[0], name[1], sources)
+      var found = values(name[0], name[1], sources)
       // It is said in milliseconds.
       if name[1] == "maximumDocumentLead" { found = found.map { $0 / 1_000 } }
       let stated = try amount(row.value)
