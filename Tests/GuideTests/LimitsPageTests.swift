@@ -77,25 +77,29 @@ import Testing
     return nil
   }
 
-  /// The values that a member of a type has in the source.
-  private func values(_ type: String, _ member: String, _ sources: [Data]) -> [Double] {
-    let ends = [" ", ":", "<", "+"].map { type + $0 }
+  /// The lines of the files in which a type is declared or extended.
+  private func lines(of type: String, _ sources: [Data]) -> [Substring] {
     let declarations = ["enum", "struct", "class", "extension"].flatMap { kind in
-      ends.map { Data("\(kind) \($0)".utf8) }
+      [" ", ":", "<"].map { Data("\(kind) \(type)\($0)".utf8) }
     }
-    let files = sources.filter { source in declarations.contains { source.range(of: $0) != nil } }
-    return files.flatMap { String(decoding: $0, as: UTF8.self).split(separator: "\n") }
-      .compactMap { expression(in: $0, of: member).flatMap { result(of: String($0)) } }
+    let name = Data(type.utf8)
+    return sources.filter { source in
+      source.range(of: name) != nil && declarations.contains { source.range(of: $0) != nil }
+    }.flatMap { String(decoding: $0, as: UTF8.self).split(separator: "\n") }
   }
 
   @Test func `the values of the page are those of the source`() throws {
     let (rows, sources) = (try rows(), try sources())
     #expect(rows.count > 60)
+    var lines: [String: [Substring]] = [:]
     for row in rows {
       guard let constant = row.constant else { continue }
       let name = constant.split(separator: ".").map(String.init)
       try #require(name.count == 2, "\(constant)")
-      var found = values(name[0], name[1], sources)
+      let known = lines[name[0]] ?? self.lines(of: name[0], sources)
+      lines[name[0]] = known
+      var found = known.filter { $0.contains(name[1]) }
+        .compactMap { expression(in: $0, of: name[1]).flatMap { result(of: String($0)) } }
       // It is said in milliseconds.
       if name[1] == "maximumDocumentLead" { found = found.map { $0 / 1_000 } }
       let stated = try amount(row.value)
