@@ -8,7 +8,7 @@ package protocol StoredSites: AnyObject, Sendable {
 
 /// The sites a store has met and their ordinals: append-only; ordinal 0 is the site of default data.
 ///
-/// A value. Copies share the segments, which never change, so that adding a site copies at most ``recentLimit`` of them.
+/// A value. Copies share the segments, which never change, so that adding a site copies at most 512 of them.
 /// A store that has met very many keeps the newest ones here and has the others looked up on disk, by ordinal alone: a
 /// site that is not here gets another ordinal when it comes again, and may so have several.
 public struct SiteTable: Sendable {

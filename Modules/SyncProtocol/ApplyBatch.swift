@@ -47,7 +47,7 @@ public struct ApplyBatch: Sendable {
 
   /// Merges the groups, each whole or not at all, as far as one transaction goes.
   ///
-  /// Few bytes may change large documents often: when ``SyncTuning/applyRecordBytes`` bytes of records were read and
+  /// Few bytes may change large documents often: when `SyncTuning.applyRecordBytes` bytes of records were read and
   /// written, the other groups are left for the next batch, and the outcome says so. A group that builds on what is not
   /// here is left out, and the outcome says that too. A document whose record is damaged here is passed over.
   ///

@@ -1,7 +1,7 @@
 public import CRDTCore
 
 extension Store {
-  /// This store instance's writer lineage; it may change, see ``renewSite(_:)``.
+  /// This store instance's writer lineage; it may change, see `renewSite(_:)`.
   public var site: SiteID { writer.identity.withLock { $0.current.site } }
 
   /// What the site follows from, with the key that ``StoreOptions/siteOfSalt`` knows; zero where it follows from none.

@@ -10,7 +10,7 @@ extension Store {
   ///   - progress: Called after each slice; when it throws, the index is dropped.
   /// - Returns: The number of the index, which is ready.
   /// - Throws: `indexExists`, `invalidIndex`, `invalidCollectionName`; `corrupt` for a damaged document; what
-  ///   `progress` throws; else as ``write(origin:hint:_:)``. After any of them there is no such index.
+  ///   `progress` throws; else as `write(origin:hint:_:)`. After any of them there is no such index.
   @discardableResult
   public func createIndex(
     _ definition: IndexDefinition, progress: (IndexProgress) throws -> Void = { _ in }
@@ -51,7 +51,7 @@ extension Store {
 
   /// Drops an index: it is gone at once, and its rows are removed in slices before this returns.
   ///
-  /// - Throws: `indexNotFound`; else as ``write(origin:hint:_:)``.
+  /// - Throws: `indexNotFound`; else as `write(origin:hint:_:)`.
   public func dropIndex(_ name: String, on collection: String) throws {
     let number = try write { try $0.dropIndex({ $0.definition.name.isSame(as: name) }, in: collection) }.0
     guard let number else { throw Self.noIndex(name, collection) }

@@ -3,7 +3,7 @@ extension Store {
   ///
   /// A store does so of its own accord when an index is built, and again when a fifth of its rows has changed.
   /// - Parameter name: The collection whose indexes are meant; `nil` for all collections.
-  /// - Throws: `corrupt` for a damaged row; else as ``write(origin:hint:_:)``.
+  /// - Throws: `corrupt` for a damaged row; else as `write(origin:hint:_:)`.
   /// - Complexity: O(*n*) in the rows; in slices, between which others read and write.
   public func updateStatistics(of name: String? = nil) throws {
     let indexes = try read { transaction in

@@ -2,7 +2,7 @@ public import CRDTCore
 
 /// A snapshot of the store: what was committed when it began, unmoved by what is written meanwhile.
 ///
-/// It lives inside ``Store/read(_:)``, on the caller's thread; it blocks no writer, but keeps the pages
+/// It lives inside `Store.read(_:)`, on the caller's thread; it blocks no writer, but keeps the pages
 /// of its snapshot from being used again.
 public struct ReadTransaction: ~Copyable {
   private let environment: Environment

@@ -1,12 +1,12 @@
 extension DunlinStore {
   /// Runs `body` as one transaction, and tells of its commit, for who wants to wait until other peers have it.
   ///
-  /// It is ``write(hint:_:)`` for all else.
+  /// It is `write(hint:_:)` for all else.
   /// - Parameters:
   ///   - hint: Names the transaction in log lines and errors.
   ///   - body: Gets the transaction; when it throws, nothing is written.
   /// - Returns: What `body` returns, and the commit.
-  /// - Throws: As ``write(hint:_:)``.
+  /// - Throws: As `write(hint:_:)`.
   @discardableResult
   public func commit<R>(
     hint: String? = nil, _ body: (DunlinWriteTransaction) throws -> R

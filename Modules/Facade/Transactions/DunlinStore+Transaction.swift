@@ -41,7 +41,7 @@ extension DunlinStore {
   /// peers have it.
   ///
   /// - Returns: What `body` returns, and the commit.
-  /// - Throws: As ``transaction(hint:isReadOnly:_:)``.
+  /// - Throws: As `transaction(hint:isReadOnly:_:)`.
   @discardableResult
   public func commitTransaction<R: Sendable>(
     hint: String? = nil, _ body: (DunlinTransaction) async throws -> R

@@ -6,7 +6,7 @@ extension DunlinStore {
   /// - Parameters:
   ///   - hint: Names the transaction in log lines and errors.
   ///   - body: Gets the transaction.
-  /// - Returns: What `body` returns; ``commit(hint:_:)`` tells of the commit, too.
+  /// - Returns: What `body` returns; `commit(hint:_:)` tells of the commit, too.
   /// - Throws: What `body` throws; `nestedWriteTransaction` at once inside another write; `wouldBlock` in a task,
   ///   after a second's wait for an asynchronous transaction to end; `full`, `io`, `poisoned`, `closed`.
   @discardableResult

@@ -7,7 +7,7 @@ public import QueryEngine
 /// It reads the store it is handed, and nothing else: no clock, no socket, no task. Each call returns what is
 /// to be done outside, in order. One caller at a time; it is not `Sendable`, so that an actor or a task owns it.
 ///
-/// The two directions are independent: the ``Intake`` pulls what this peer subscribes to, the ``Supply`` answers
+/// The two directions are independent: the `Intake` pulls what this peer subscribes to, the `Supply` answers
 /// the other peer.
 public final class Session {
   /// Where the conversation stands.

@@ -15,7 +15,7 @@ extension PeerNetwork {
     /// The version of the library or application that the peer runs.
     public var release: String
 
-    /// Each text is cut to ``PeerPresence/textBytes``.
+    /// Each text is cut to `PeerPresence.textBytes`.
     public init(name: String = "", system: String = "", release: String = "") {
       (self.name, self.system, self.release) = (name, system, release)
     }
@@ -52,7 +52,7 @@ extension PeerNetwork {
 
   /// Replaces what the application wants others to know of this peer.
   ///
-  /// - Throws: `limit` when it has more than ``PeerPresence/metadataBytes``; then what it was before stays.
+  /// - Throws: `limit` when it has more than `PeerPresence.metadataBytes`; then what it was before stays.
   public func tell(metadata: [TextKey: Value]) throws(SyncError) {
     let byteCount = PeerPresence.byteCount(of: metadata)
     guard byteCount <= PeerPresence.metadataBytes else {
