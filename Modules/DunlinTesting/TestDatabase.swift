@@ -37,6 +37,7 @@ public final class TestDatabase: Sendable {
     if configuration.logger == nil {
       configuration.logger = Logger(label: "dunlin.\(name)") { _ in SwiftLogNoOpLogHandler() }
     }
+    configuration.waitsForPeers = true
     let directory = try TestDirectory()
     path = directory.path + "/database"
     current = Mutex(try Dunlin(path: path, identity: identity, configuration: configuration))

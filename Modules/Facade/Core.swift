@@ -85,6 +85,11 @@ final class Core: Sendable {
     var session = SessionConfiguration(
       kind: configuration.peerKind, peerName: configuration.peerName, appID: identity.appID,
       compressionLevel: configuration.compressionLevel)
+    if configuration.waitsForPeers {
+      (session.helloDeadline, session.silence, session.stall) = (
+        .seconds(3_600), .seconds(3_600), .seconds(3_600)
+      )
+    }
     session.answersRemoteQueries = configuration.answersRemoteQueries
     session.peerMemoryBytes = configuration.peerMemoryBytes
     session.allPeersMemoryBytes = configuration.allPeersMemoryBytes

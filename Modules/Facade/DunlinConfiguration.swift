@@ -57,6 +57,9 @@ public struct DunlinConfiguration: Sendable {
     package var loginTime: LoginTime?
   #endif
 
+  /// Gives a peer up only when its link is gone, however long it says nothing: a process that tests keep busy may be silent for long.
+  package var waitsForPeers = false
+
   /// The time, from whichever clock.
   var now: @Sendable () -> Date { clock ?? { Date() } }
 
