@@ -78,7 +78,7 @@ import Testing
     #expect(!verified.output.contains("number"))
     let file = directory.file("raw")
     for name in ["hex:\(id)", "d321"] {
-      #expect(try run("export", store, "things", file, "--raw", name).status == 0)
+      #expect(try run("export", store, "things", file, "--force", "--raw", name).status == 0)
       let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
       #expect(bytes.range(of: Data("he number 321 in it".utf8)) != nil)
     }
