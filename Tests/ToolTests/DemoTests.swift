@@ -41,4 +41,23 @@ import Testing
     let left = try processes(naming: directory.path)
     #expect(left == [])
   }
+
+  @Test(.timeLimit(.minutes(5)))
+  func `it tells its story in 80 columns, and ends with a table and what to try next`() throws {
+    let outcome = try Tool.run(["demo"], in: directory.path)
+    #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")
+    let lines = outcome.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    // Paths of this machine are as long as they are.
+    for line in lines where !line.contains("/") || line.contains("/s") {
+      #expect(line.count <= 80, "\(line)")
+    }
+    let table = try #require(lines.firstIndex { $0.contains("peer") && $0.contains("documents/s") })
+    for (offset, peer) in ["tablet", "cloud", "phone"].enumerated() {
+      #expect(lines[table + 2 + offset].hasPrefix("  \(peer)"))
+    }
+    let verdict = try #require(lines.firstIndex { $0.contains("checks came out as expected") })
+    #expect(verdict > table && !outcome.output.contains("✗") && !outcome.output.contains("\u{1B}"))
+    #expect(lines[verdict...].contains("    dunlin bench"))
+    #expect(lines[verdict...].contains { $0.contains("flights.jsonl.gz") })
+  }
 }

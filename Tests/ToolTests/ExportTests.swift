@@ -97,8 +97,11 @@ import Testing
     try Data("kept\n".utf8).write(to: URL(fileURLWithPath: file))
     try fill([.string("a"): ["n": .int(1)]])
     for arguments in [
-      ["export", store, "nothing", file], ["export", directory.file("no-store"), "things", file],
-      ["export", store, "things", file, "--raw", "nobody"],
+      ["export", store, "nothing", file, "--force"],
+      ["export", directory.file("no-store"), "things", file, "--force"],
+      ["export", store, "things", file, "--force", "--raw", "nobody"],
+      // Without --force what is there stays.
+      ["export", store, "things", file], ["export", store, "things", file, "--raw", "a"],
     ] {
       let outcome = try Tool.run(arguments, in: directory.path)
       #expect(outcome.status == 1)
@@ -112,7 +115,7 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
     let link = directory.file("link.jsonl")
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
-    #expect(try run("export", store, "things", link).status == 0)
+    #expect(try run("export", store, "things", link, "--force").status == 0)
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "{\"_id\":\"a\",\"n\":1}\n")
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == file)

@@ -32,7 +32,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "demo", "serve", "import", "export", "query", "inspect", "stats", "verify", "rescue", "backup", "compact",
+    "demo", "bench", "serve", "import", "export", "query", "inspect", "stats", "verify", "rescue", "backup",
+    "compact",
     "evict",
   ])
   func `every command explains itself, and makes nothing`(command: String) throws {
@@ -42,6 +43,12 @@ import Testing
       #expect(outcome.status == 0)
       #expect(outcome.output.contains("USAGE: dunlin \(command)"))
       #expect(outcome.output.contains("OVERVIEW"))
+      #expect(outcome.output.contains("Example"), "\(command) has no example")
+      // An example is one line, also where the terminal has 80 columns.
+      let lines = outcome.output.components(separatedBy: "\n")
+      for (line, next) in zip(lines, lines.dropFirst()) where line.contains("  dunlin ") {
+        #expect(next.isEmpty || next.hasPrefix("  "), "\(line)")
+      }
     }
     let unknown = try Tool.run([command, "--no-such-option"], in: directory.path)
     #expect(unknown.status == 64)
@@ -78,7 +85,7 @@ import Testing
     #expect(!verified.output.contains("number"))
     let file = directory.file("raw")
     for name in ["hex:\(id)", "d321"] {
-      #expect(try run("export", store, "things", file, "--raw", name).status == 0)
+      #expect(try run("export", store, "things", file, "--force", "--raw", name).status == 0)
       let bytes = try Data(contentsOf: URL(fileURLWithPath: file))
       #expect(bytes.range(of: Data("he number 321 in it".utf8)) != nil)
     }

@@ -5,8 +5,19 @@ import Foundation
 struct DunlinCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "dunlin", abstract: "An offline-first, peer-to-peer document database.",
+    discussion: """
+      Examples:
+        dunlin demo
+        dunlin import store flights flights.jsonl.gz
+        dunlin query store "SELECT * FROM flights LIMIT 3"
+        dunlin serve store --listen 0.0.0.0:4040 --subscribe flights
+
+      Status: 0 done, 1 not done, 3 something is damaged, 4 done but for records left out, 64 a command line that cannot be \
+      understood, 128 and a signal's number. --generate-completion-script makes completions for bash, zsh and fish.
+      """, version: VersionText.text,
     subcommands: [
-      DemoCommand.self, ServeCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self,
+      DemoCommand.self, BenchCommand.self, ServeCommand.self, ImportCommand.self, ExportCommand.self,
+      QueryCommand.self,
       InspectCommand.self, StatsCommand.self, VerifyCommand.self, RescueCommand.self, BackupCommand.self,
       CompactCommand.self, EvictCommand.self, PeersCommand.self,
     ] + keyCommands)

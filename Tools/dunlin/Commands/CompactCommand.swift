@@ -1,4 +1,5 @@
 import ArgumentParser
+import CRDTCore
 import DocStore
 
 struct CompactCommand: ParsableCommand {
@@ -7,16 +8,24 @@ struct CompactCommand: ParsableCommand {
     discussion: """
       The data file is written anew beside the old one, which needs room for both, and then takes its place. \
       Interrupted at any moment, there is the old file or the new one, with the same contents.
+
+      Example: dunlin compact store
       """)
 
-  @Argument(help: "The store's directory; nobody may have it open.")
+  @Argument(help: "The store's directory; nobody may have it open.", completion: .directory)
   var store: String
+  @Flag(help: "Print one JSON object.")
+  var json = false
 
   func run() throws {
     let store = try Store.open(existing: store)
     defer { store.close() }
     let before = try store.statistics().fileBytes
     try LongWork("Compacting").run { try store.compact(progress: $0) }
-    print("\(before.asBytes) before, \(try store.statistics().fileBytes.asBytes) now")
+    let after = try store.statistics().fileBytes
+    if json {
+      return try Output.print(json: ["bytesBefore": .int(Int64(before)), "bytes": .int(Int64(after))])
+    }
+    print("\(before.asBytes) before, \(after.asBytes) now")
   }
 }

@@ -126,13 +126,13 @@ final class ControlServer: Sendable {
   private func importLines(_ request: [TextKey: Value]) async throws -> [TextKey: Value] {
     var last = ContinuousClock.now
     let store = dunlin.store.database
-    let importer = Importer(open: { store }, collection: request.text("collection"))
-    let count = try await importer.run(path: request.text("file")) { count, _ in
+    let importer = Importer(open: { StoreSink(store: store) }, collection: request.text("collection"))
+    let outcome = try await importer.run(path: request.text("file")) { count, _ in
       guard ContinuousClock.now - last > .milliseconds(80) else { return }
       last = .now
       Self.send(["event": .string("progress"), "count": .int(Int64(count))])
     }
-    return ["count": .int(Int64(count))]
+    return ["count": .int(Int64(outcome.written))]
   }
 
   /// Observes a query of the builder language and reports its diffs by document id.

@@ -8,28 +8,31 @@ struct IdentityOptions: ParsableArguments {
   var app = "dunlin-tool"
   @Option(
     help: ArgumentHelp(
-      "Prove membership with the shared key in a file, as dunlin key makes it.", valueName: "file"))
+      "Prove membership with the shared key in a file, as dunlin key makes it.", valueName: "file"),
+    completion: .file())
   var sharedKey: String?
   @Option(
     help: ArgumentHelp(
       "Prove who this peer is with the certificate in a file; --authority stands beside it.",
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var certificate: String?
-  @Option(help: ArgumentHelp("The certificate of the application's authority.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("The certificate of the application's authority.", valueName: "file"),
+    completion: .file())
   var authority: String?
   @Option(
     help: ArgumentHelp(
       "Get a certificate from a login service: https://host/path. The token is read anew for each login, from --token-file or from the environment's DUNLIN_TOKEN.",
       valueName: "url"))
   var login: String?
-  @Option(help: ArgumentHelp("The file with the token for --login.", valueName: "file"))
+  @Option(help: ArgumentHelp("The file with the token for --login.", valueName: "file"), completion: .file())
   var tokenFile: String?
   @Option(help: ArgumentHelp("How the login service verifies the token.", valueName: "name"))
   var provider: String?
   @Option(
     help: ArgumentHelp(
       "The authorities that a wss:// server or a login service is verified against; the system's when not given.",
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var webAuthority: String?
 
   func validate() throws {

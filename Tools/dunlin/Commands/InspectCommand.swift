@@ -6,14 +6,22 @@ import QueryEngine
 
 struct InspectCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "inspect", abstract: "Show what a store holds, check every record, or show one document.")
+    commandName: "inspect", abstract: "Show what a store holds, check every record, or show one document.",
+    discussion: """
+      Examples:
+        dunlin inspect store
+        dunlin inspect store flights --json
+        dunlin inspect store flights UA1545
+      """)
 
-  @Argument(help: "The store's directory.")
+  @Argument(help: "The store's directory.", completion: .directory)
   var store: String
   @Argument(help: "A collection: its documents are counted, measured and checked.")
   var collection: String?
   @Argument(help: "The id of one document, as JSON, or as plain text for a string.")
   var id: String?
+  @Flag(help: "Print one JSON object.")
+  var json = false
 
   func run() throws {
     let store = try Store.open(existing: store)
@@ -24,6 +32,7 @@ struct InspectCommand: ParsableCommand {
   }
 
   private func showStore(_ store: Store) throws {
+    if json { return try Output.print(json: Self.values(store)) }
     print("site      \(store.site)")
     try store.read { transaction in
       print("sequence  \(transaction.sequence)")
@@ -39,14 +48,18 @@ struct InspectCommand: ParsableCommand {
   private func showCollection(_ store: Store, _ name: String) throws {
     try store.read { transaction in
       let figures = try Figures(name, in: transaction)
-      print(
-        """
-        documents   \(figures.documents.groupedDigits)
-        tombstones  \(figures.tombstones.groupedDigits)
-        records     \(figures.recordBytes.asBytes)
-        damaged     \(figures.damaged.groupedDigits)
-        digest      \(figures.digest)
-        """)
+      if json {
+        try Output.print(json: figures.values)
+      } else {
+        print(
+          """
+          documents   \(figures.documents.groupedDigits)
+          tombstones  \(figures.tombstones.groupedDigits)
+          records     \(figures.recordBytes.asBytes)
+          damaged     \(figures.damaged.groupedDigits)
+          digest      \(figures.digest)
+          """)
+      }
       if figures.damaged > 0 { throw ToolError("\(figures.damaged) records of \(name) are damaged") }
     }
   }
@@ -58,12 +71,45 @@ struct InspectCommand: ParsableCommand {
         let record = try transaction.record(collection, id)
       else { throw ToolError("\(name) has no document \(text)") }
       let (isAlive, fields) = try record.withView { ($0.isAlive, try $0.fields(collection.keys)) }
+      if json {
+        return try Output.print(json: [
+          "collection": .string(name), "_id": id.value, "isAlive": .bool(isAlive),
+          "recordBytes": .int(Int64(record.bytes.count)), "document": .map(fields),
+        ])
+      }
       let state = isAlive ? "alive" : "deleted: a tombstone"
       print(
         "\(state), \(record.bytes.count.groupedDigits) bytes as a record, \(JSON.text(of: .map(fields)).utf8.count.groupedDigits) as JSON"
       )
       print(JSON.text(of: .map(fields), options: .init(isPretty: true)))
     }
+  }
+}
+
+extension InspectCommand {
+  /// What the command prints of a whole store as JSON.
+  private static func values(_ store: Store) throws -> [TextKey: Value] {
+    try store.read { transaction in
+      var collections: [TextKey: Value] = [:]
+      for info in try transaction.collections() {
+        collections[TextKey(info.name)] = .map(try Figures(info.name, in: transaction).values)
+      }
+      return [
+        "site": .string(store.site.description), "sequence": .int(Int64(clamping: transaction.sequence)),
+        "collections": .map(collections),
+      ]
+    }
+  }
+}
+
+extension Figures {
+  /// What commands print of them as JSON.
+  var values: [TextKey: Value] {
+    [
+      "documents": .int(Int64(documents)), "tombstones": .int(Int64(tombstones)),
+      "damaged": .int(Int64(damaged)),
+      "recordBytes": .int(Int64(recordBytes)), "digest": .string(digest),
+    ]
   }
 }
 

@@ -1,11 +1,17 @@
 #if TLS
   import ArgumentParser
+  import CRDTCore
   import Facade
   import Foundation
 
   struct KeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "key", abstract: "Make a shared key, or show a device's key.",
+      discussion: """
+        Examples:
+          dunlin key --out key.txt
+          dunlin key show store
+        """,
       subcommands: [Make.self, Show.self], defaultSubcommand: Make.self)
 
     struct Make: ParsableCommand {
@@ -16,10 +22,18 @@
 
       @Option(
         help: ArgumentHelp(
-          "Where to; only its owner can read the file. Standard output when not given.", valueName: "file"))
+          "Where to; only its owner can read the file. Standard output when not given.", valueName: "file"),
+        completion: .file())
       var out: String?
+      @Flag(help: "Print one JSON object: the key, or the file that has it.")
+      var json = false
 
-      func run() throws { try TextFile.put(DunlinSharedKey().text + "\n", to: out, isSecret: true) }
+      func run() throws {
+        let key = DunlinSharedKey().text
+        guard json else { return try TextFile.put(key + "\n", to: out, isSecret: true) }
+        if let out { try TextFile.write(key + "\n", to: out, isSecret: true) }
+        try Output.print(json: out.map { ["file": .string($0)] } ?? ["key": .string(key)])
+      }
     }
 
     struct Show: ParsableCommand {
@@ -27,16 +41,27 @@
         commandName: "show", abstract: "Show the public key of a device, for which certificates are issued.",
         discussion: "Where the database has no key yet, it is made.")
 
-      @Argument(help: "The database's directory; made when there is none.")
+      @Argument(help: "The database's directory; made when there is none.", completion: .directory)
       var store: String
+      @Flag(help: "Print one JSON object.")
+      var json = false
 
-      func run() throws { print(try DunlinDevice.publicKey(path: store)) }
+      func run() throws {
+        let key = try DunlinDevice.publicKey(path: store)
+        guard json else { return print(key) }
+        try Output.print(json: ["deviceKey": .string(key)])
+      }
     }
   }
 
   struct AuthorityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "ca", abstract: "Make or show an application's certificate authority.",
+      discussion: """
+        Examples:
+          dunlin ca make --app com.example.orders --out ca.pem
+          dunlin ca show ca.pem > ca-certificate.pem
+        """,
       subcommands: [Make.self, Show.self])
 
     struct Make: ParsableCommand {
@@ -50,14 +75,24 @@
       var app: String
       @Option(help: ArgumentHelp("For how long it may issue, from now on.", valueName: "days"))
       var days = 3_650
-      @Option(help: ArgumentHelp("Where to; only its owner can read the file.", valueName: "file"))
+      @Option(
+        help: ArgumentHelp("Where to; only its owner can read the file.", valueName: "file"),
+        completion: .file())
       var out: String
+      @Flag(help: "Print one JSON object.")
+      var json = false
 
       func validate() throws { try Validity.check(days) }
 
       func run() throws {
         let authority = try DunlinAuthority(appID: app, validity: Validity.fromNow(days))
         try TextFile.write(try authority.text, to: out, isSecret: true)
+        if json {
+          return try Output.print(json: [
+            "application": .string(app), "file": .string(out),
+            "validUntil": .string(authority.validUntil.formatted(.iso8601)),
+          ])
+        }
         print(
           "The authority of \(app) is in \(out), and valid until \(authority.validUntil.formatted(.iso8601))")
       }
@@ -67,11 +102,15 @@
       static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Print an authority's certificate, which all peers are given.")
 
-      @Argument(help: "The authority's file.")
+      @Argument(help: "The authority's file.", completion: .file())
       var file: String
+      @Flag(help: "Print one JSON object.")
+      var json = false
 
       func run() throws {
-        print(try DunlinAuthority(text: try TextFile.read(file)).certificate, terminator: "")
+        let certificate = try DunlinAuthority(text: try TextFile.read(file)).certificate
+        guard json else { return print(certificate, terminator: "") }
+        try Output.print(json: ["certificate": .string(certificate)])
       }
     }
   }
@@ -79,6 +118,12 @@
   struct CertificateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "cert", abstract: "Issue, show or renew a device's certificate.",
+      discussion: """
+        Examples:
+          dunlin cert issue --ca ca.pem --key "$(dunlin key show store)" --user ann
+          dunlin cert show ann.pem --json
+          dunlin cert renew --ca ca.pem ann.pem --out ann-next.pem
+        """,
       subcommands: [Issue.self, Show.self, Renew.self])
 
     struct Issue: ParsableCommand {
@@ -98,11 +143,14 @@
       static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Print what a certificate says.")
 
-      @Argument(help: "The certificate's file.")
+      @Argument(help: "The certificate's file.", completion: .file())
       var file: String
+      @Flag(help: "Print one JSON object.")
+      var json = false
 
       func run() throws {
         let certificate = try DunlinCertificate(text: try TextFile.read(file))
+        if json { return try Output.print(json: certificate.values) }
         print("application  \(certificate.appID)")
         print("user         \(certificate.user ?? "none")")
         print("device key   \(certificate.deviceKey)")
@@ -117,7 +165,7 @@
         discussion: "The former one holds until its end.")
 
       @OptionGroup var options: IssueOptions
-      @Argument(help: "The former certificate's file.")
+      @Argument(help: "The former certificate's file.", completion: .file())
       var file: String
 
       func run() throws {
@@ -134,12 +182,18 @@
 
   /// What every certificate is issued with.
   struct IssueOptions: ParsableArguments {
-    @Option(name: .customLong("ca"), help: ArgumentHelp("The authority's file.", valueName: "file"))
+    @Option(
+      name: .customLong("ca"), help: ArgumentHelp("The authority's file.", valueName: "file"),
+      completion: .file())
     var authority: String
     @Option(help: ArgumentHelp("For how long it holds, from now on.", valueName: "days"))
     var days = 60
-    @Option(help: ArgumentHelp("Where to; standard output when not given.", valueName: "file"))
+    @Option(
+      help: ArgumentHelp("Where to; standard output when not given.", valueName: "file"),
+      completion: .file())
     var out: String?
+    @Flag(help: "Print one JSON object: what the certificate says, and it or its file.")
+    var json = false
 
     func validate() throws { try Validity.check(days) }
 
@@ -147,7 +201,22 @@
 
     func issue(by authority: DunlinAuthority, for deviceKey: String, user: String?) throws {
       let text = try authority.issue(deviceKey: deviceKey, user: user, validity: Validity.fromNow(days))
-      try TextFile.put(text, to: out, isSecret: false)
+      guard json else { return try TextFile.put(text, to: out, isSecret: false) }
+      if let out { try TextFile.write(text, to: out, isSecret: false) }
+      var values = try DunlinCertificate(text: text).values
+      if let out { values["file"] = .string(out) } else { values["certificate"] = .string(text) }
+      try Output.print(json: values)
+    }
+  }
+
+  extension DunlinCertificate {
+    /// What commands print of it as JSON.
+    fileprivate var values: [TextKey: Value] {
+      [
+        "application": .string(appID), "user": user.map { .string($0) } ?? .null,
+        "deviceKey": .string(deviceKey), "validFrom": .string(validFrom.formatted(.iso8601)),
+        "validUntil": .string(validUntil.formatted(.iso8601)),
+      ]
     }
   }
 

@@ -17,7 +17,7 @@ struct PeersCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "The store whose key a certificate is for; nobody may have it open. Without, one is made and removed.",
-      valueName: "directory"))
+      valueName: "directory"), completion: .directory)
   var store: String?
   @Option(help: "What this peer calls itself meanwhile.")
   var name = "dunlin peers"

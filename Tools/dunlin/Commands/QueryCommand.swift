@@ -15,8 +15,8 @@ struct QueryCommand: ParsableCommand {
       statements; with one statement on each line it needs none.
 
       Examples:
-        dunlin query store "SELECT dest, COUNT(*) AS n FROM flights GROUP BY dest ORDER BY n DESC LIMIT 5"
-        dunlin query store "SELECT * FROM flights WHERE dep_delay > :m" --arg m=120 --json
+        dunlin query store "SELECT dest, COUNT(*) AS n FROM flights GROUP BY dest"
+        dunlin query store "SELECT * FROM c WHERE n > :m" --arg m=120 --json
         dunlin query store < script.dql
         dunlin query store
       """)

@@ -11,16 +11,27 @@ struct RescueCommand: ParsableCommand {
       The damaged store need not be whole enough to open, and is not changed. Deletions and indexes are taken along; \
       the new store is another site. Each thing that is damaged in the old one is a line of standard output. The \
       status is 0 when there is a new store.
+
+      Example: dunlin rescue store store-rescued
       """)
 
-  @Argument(help: "The damaged store's directory; nobody may have it open.")
+  @Argument(help: "The damaged store's directory; nobody may have it open.", completion: .directory)
   var store: String
-  @Argument(help: "The new directory: it must not exist, or be empty.")
+  @Argument(help: "The new directory: it must not exist, or be empty.", completion: .directory)
   var target: String
+  @Flag(help: "Print one JSON object.")
+  var json = false
 
   func run() throws {
     let report = try LongWork("Rescuing").run {
       try Store.rescue(from: store, to: target, carrying: Dunlin.carriedFiles, progress: $0)
+    }
+    if json {
+      return try Output.print(json: [
+        "target": .string(target), "documents": .int(Int64(report.documentCount)),
+        "strays": .int(Int64(report.strayCount)), "indexes": .int(Int64(report.indexCount)),
+        "certificates": .int(Int64(report.certificateCount)), "damage": .map(report.damage.values),
+      ])
     }
     report.damage.printAll()
     print("\(target): \(report.documentCount.counting("document"))")

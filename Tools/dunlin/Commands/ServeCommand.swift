@@ -11,9 +11,14 @@ struct ServeCommand: AsyncParsableCommand {
     discussion: """
       With --shared-key, --certificate or --login all that peers say is encrypted, and only members of the application are met. Without, \
       nothing is: for development, on networks you trust.
+
+      Examples:
+        dunlin serve store --listen 0.0.0.0:4040 --subscribe flights
+        dunlin serve store --connect 192.168.1.20:4040 --shared-key key.txt
+        dunlin serve store --discover --subscribe "SELECT * FROM c WHERE n > 5"
       """)
 
-  @Argument(help: "The store's directory; made when there is none.")
+  @Argument(help: "The store's directory; made when there is none.", completion: .directory)
   var store: String
   @Option(help: "small (a device) or big (the cloud peer).")
   var kind = PeerRole.small

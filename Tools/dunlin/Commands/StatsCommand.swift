@@ -5,9 +5,13 @@ import DocStore
 struct StatsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stats", abstract: "Show how a store stands: documents, bytes, free pages, log, sites.",
-    discussion: "It takes as long as a few reads, however large the store is.")
+    discussion: """
+      It takes as long as a few reads, however large the store is.
 
-  @Argument(help: "The store's directory; nobody may have it open.")
+      Example: dunlin stats store --json
+      """)
+
+  @Argument(help: "The store's directory; nobody may have it open.", completion: .directory)
   var store: String
   @Flag(help: "Print one JSON object.")
   var json = false

@@ -6,8 +6,10 @@ import Synchronization
 /// Step 1: import and multi-hop replication; step 2: live updates.
 extension Demo {
   func fillUp() async throws {
-    title(1, "The tablet imports the flights. The cloud subscribed to everything, the phone to")
-    say("\(Self.interest): late departures from Kennedy. The phone gets them through the cloud.")
+    title(
+      1,
+      "The tablet imports the flights. The cloud subscribed to everything, the phone to \(Self.interest): late departures from Kennedy. The phone gets them through the cloud."
+    )
     let start = ContinuousClock.now
     var expected: [String: Int] = [:]
     var isLate = 0
@@ -35,7 +37,7 @@ extension Demo {
     let seconds = (ContinuousClock.now - start).seconds
     let late = (ContinuousClock.now - imported).seconds
     report.addFirstSync(
-      "tablet, import", documents: expected.values.reduce(0, +), seconds: (imported - start).seconds)
+      "tablet", documents: expected.values.reduce(0, +), seconds: (imported - start).seconds)
     report.addFirstSync("cloud", documents: expected.values.reduce(0, +), seconds: seconds)
     report.addFirstSync("phone", documents: isLate, seconds: seconds)
     say(
@@ -114,8 +116,9 @@ extension Demo {
     _ = try await tablet.execute("UPDATE flights SET dep_delay = 333 WHERE _id = :id", ["id": later])
     let updated = try await nextDiff("updates", later)
     let time = (ContinuousClock.now - start).seconds
-    say("\(later.text) is delayed to 333 minutes at the tablet: an update in the phone's diff,")
-    say(String(format: "%.0f ms after the command, through the cloud.", time * 1000))
+    say(
+      "\(later.text) is delayed to 333 minutes at the tablet: an update in the phone's diff, "
+        + String(format: "%.0f ms after the command, through the cloud.", time * 1000))
     _ = try await tablet.execute("UPDATE flights SET dep_delay = 5 WHERE _id = :id", ["id": early])
     let left = try await nextDiff("deletions", early)
     say("\(early.text) makes up its delay: it leaves the query's result, and the phone's diff says so.")

@@ -55,9 +55,9 @@ extension Demo {
       "phone", "late flights, as at the tablet", expected: late,
       found: try await digest(phone, "flights", Self.interest))
     say("\(shared.text), the same at all three:")
-    say("  gate B22 and status boarding   the tablet set one, the phone the other: fields merge one by one")
-    say("  remark \"crew is here\"          both set it: the later write wins, by clocks that never run back")
-    say("  bags 7                         a counter: 3 from the tablet and 4 from the phone add up")
+    say("  gate B22, status boarding  one set by each: fields merge one by one")
+    say("  remark \"crew is here\"      set by both: the later write wins")
+    say("  bags 7                     a counter: 3 and 4 add up")
     say(
       "\(doomed.text) is gone: the tablet deleted it, and a delete beats an update that did not know of it.")
   }

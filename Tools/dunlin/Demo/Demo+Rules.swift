@@ -85,8 +85,8 @@ extension Demo {
   func sizes() async throws {
     title(6, "Sizes: above 250 KB a warning, above 5 MB a document stays at home.")
     try await insert(tablet, "manuals", ["_id": .string("short"), "text": .string("Read me first.")])
-    try await insert(tablet, "manuals", ["_id": .string("long"), "text": .string(prose(300_000))])
-    try await insert(tablet, "manuals", ["_id": .string("endless"), "text": .string(prose(5_100_000))])
+    try await insert(tablet, "manuals", ["_id": .string("long"), "text": .string(Prose.text(300_000))])
+    try await insert(tablet, "manuals", ["_id": .string("endless"), "text": .string(Prose.text(5_100_000))])
     try await insert(tablet, "manuals", ["_id": .string("last"), "text": .string("Still syncing.")])
     for peer in [cloud, phone] {
       _ = try await eventually { try await count(peer, "manuals") >= 3 }
@@ -99,21 +99,6 @@ extension Demo {
     let oversize = try await tablet.ask("oversize").list("documents").map { $0["_id"]?.text ?? "" }
     report.check("tablet", "reported as too large to send", expected: ["endless"], found: oversize)
     for warning in warnings { say("tablet says: \(warning)") }
-    say("The others have the manuals of 14 bytes and 300 KB; the one of 5.1 MB is only at the tablet.")
-  }
-
-  /// Text that compresses about as well as real text.
-  private func prose(_ count: Int) -> String {
-    let words = [
-      "check", "the", "left", "engine", "before", "door", "valve", "pressure", "and", "close", "cabin",
-      "fuel",
-    ]
-    var text = ""
-    var seed: UInt64 = 7
-    while text.utf8.count < count {
-      seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      text += words[Int(seed >> 33) % words.count] + " "
-    }
-    return text
+    say("The others have the manuals of 14 bytes and 300 KB; that of 5.1 MB is only at the tablet.")
   }
 }

@@ -23,10 +23,11 @@ struct Demo {
 
       Dunlin: three peers, three processes, three stores on this disk.
 
-        tablet ── cloud ── phone      (TCP on this machine; the phone knows only the cloud)
+        tablet ── cloud ── phone      over TCP; the phone knows only the cloud
 
         tablet and phone are small peers: devices. cloud is the big peer: a server.
-        Every peer reads and writes its own store. Each pulls from its neighbours what it subscribed to.
+        Every peer reads and writes its own store, and pulls from its neighbours
+        what it subscribed to.
       """)
     cloud = try workspace.start("cloud", kind: "big")
     tablet = try workspace.start("tablet", kind: "small")
@@ -122,7 +123,9 @@ struct Demo {
     _ = try await peer.execute("INSERT INTO \(collection) DOCUMENTS (:d)", ["d": .map(fields)])
   }
 
-  func title(_ number: Int, _ text: String) { show("\n  \(number). \(text)") }
+  func title(_ number: Int, _ text: String) {
+    show("\n" + Paragraph.text("\(number). \(text)", indent: 2, hanging: 3))
+  }
 
-  func say(_ text: String) { show("     \(text)") }
+  func say(_ text: String) { show(Paragraph.text(text, indent: 5)) }
 }

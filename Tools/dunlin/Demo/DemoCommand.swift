@@ -6,16 +6,22 @@ import Synchronization
 struct DemoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "Three peers, each a process with its own store, sync real flights and show what happens.")
+    abstract: "Three peers, each a process with its own store, sync real flights and show what happens.",
+    discussion: """
+      It takes some seconds and keeps nothing. The status is 1 when something did not come out as expected.
+
+      Example: dunlin demo
+      """)
 
   @Option(
     help: ArgumentHelp(
-      "A folder with the whole nycflights data set, instead of the sample.", valueName: "dir"))
+      "A folder with the whole nycflights data set, instead of the sample.", valueName: "dir"),
+    completion: .directory)
   var full: String?
 
   func run() async throws {
     let data = try DemoData(full: full)
-    let workspace = try Workspace()
+    let workspace = try Workspace(purpose: "demo")
     let interruption = Interruption { workspace.remove() }
     defer {
       workspace.remove()
@@ -31,7 +37,8 @@ struct DemoCommand: AsyncParsableCommand {
       report.failed("the demo came to its end", "\(error)")
     }
     await interruption.yieldToCleanUp()
-    show(report.text)
+    show(report.text(Style.output))
+    if report.isGood { show(NextSteps.text) }
     workspace.remove()
     if !report.isGood { throw ExitCode.failure }
   }
@@ -57,14 +64,16 @@ struct DemoData {
   func file(_ collection: String) -> String { "\(folder)/\(collection).jsonl.gz" }
 }
 
-/// The folder of the three stores and the processes that use them; nothing of it outlives the demo.
+/// The folder of some stores and the processes that use them; nothing of it outlives the command.
 final class Workspace: Sendable {
   let path: String
   private let peers = Mutex<[ChildPeer]>([])
 
-  init() throws {
+  /// Makes a folder whose name says what it is for.
+  init(purpose: String) throws {
     path =
-      FileManager.default.temporaryDirectory.appendingPathComponent("dunlin-demo-\(UUID().uuidString)").path
+      FileManager.default.temporaryDirectory.appendingPathComponent("dunlin-\(purpose)-\(UUID().uuidString)")
+      .path
     guard mkdir(path, 0o700) == 0 else { throw RawFile.failure(path, "cannot be made", errno) }
   }
 

@@ -70,27 +70,30 @@ final class Report: Sendable {
 
   var isGood: Bool { state.withLock { $0.rows.allSatisfy(\.isGood) } }
 
-  var text: String {
+  /// What each peer did and moved, in at most 80 columns, and what did not come out as expected.
+  func text(_ style: Style) -> String {
     let (rows, traffic, firstSync) = state.withLock { ($0.rows, $0.traffic, $0.firstSync) }
-    var table = TextTable(["", "peer", "what", "expected", "found"])
-    for row in rows { table.add([row.isGood ? "✓" : "✗", row.peer, row.what, row.expected, row.found]) }
-    var wire = TextTable(
-      ["peer", "sent, plain", "on the wire", "received, plain", "on the wire", "documents received"],
-      rightAligned: [1, 2, 3, 4, 5])
-    for (peer, moved) in traffic {
-      wire.add([
-        peer, moved.plainSent.asBytes, moved.sent.asBytes, moved.plainReceived.asBytes,
-        moved.received.asBytes,
-        moved.documents.groupedDigits,
-      ])
+    var table = TextTable(
+      ["peer", "documents", "time", "documents/s", "sent", "received", "packed to"],
+      rightAligned: [1, 2, 3, 4, 5, 6])
+    for sync in firstSync {
+      let moved = traffic.first { $0.peer == sync[0] }?.traffic ?? Traffic()
+      let plain = moved.plainSent + moved.plainReceived
+      let share = plain > 0 ? "\((moved.sent + moved.received) * 100 / plain)%" : ""
+      table.add(sync + [moved.sent.asBytes, moved.received.asBytes, share])
     }
-    var times = TextTable(["peer", "documents", "time", "documents/s"], rightAligned: [1, 2, 3])
-    for row in firstSync { times.add(row) }
-    let bad = rows.count { !$0.isGood }
-    let verdict =
-      bad == 0
-      ? "All \(rows.count) checks came out as expected."
-      : "\(bad) of \(rows.count) checks did not come out as expected."
-    return "\n\(table.text)\n\nFilling up:\n\(times.text)\n\nAll traffic:\n\(wire.text)\n\n\(verdict)"
+    let bad = rows.filter { !$0.isGood }
+    var parts = ["", "  What each peer took to fill up, and what went over the network:", ""]
+    parts += table.text.split(separator: "\n").map { "  " + $0 } + [""]
+    for row in bad {
+      let who = row.peer.isEmpty ? "" : "\(row.peer), "
+      let line = "✗ \(who)\(row.what): expected \(row.expected), found \(row.found)"
+      parts.append(style(.red, Paragraph.text(line, indent: 2, hanging: 2)))
+    }
+    parts.append(
+      bad.isEmpty
+        ? style(.green, "  ✓ All \(rows.count) checks came out as expected.")
+        : style(.red, "  ✗ \(bad.count) of \(rows.count) checks did not come out as expected."))
+    return parts.joined(separator: "\n")
   }
 }

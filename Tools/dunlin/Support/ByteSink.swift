@@ -13,7 +13,16 @@ final class ByteSink {
   private let draft: (path: String, target: String)?
   private var isWhole = false
 
-  init(path: String) throws {
+  /// Whether a file that is there is replaced.
+  private let replaces: Bool
+
+  /// - Parameters:
+  ///   - path: A file, or `-` for standard output.
+  ///   - replaces: Whether a file that is there already is replaced; else it is an error.
+  ///   - willMake: Called with the name of the file that is made beside the place, before it is there.
+  /// - Throws: A `ToolError` that names the file.
+  init(path: String, replaces: Bool, willMake: (String) -> Void = { _ in }) throws {
+    self.replaces = replaces
     guard path != "-" else {
       (file, gzip, draft) = (.output, nil, nil)
       return
@@ -30,11 +39,13 @@ final class ByteSink {
       (file, draft) = (try Self.open(path, O_WRONLY, path), nil)
       return
     }
+    guard !exists || replaces else { throw Self.exists(path) }
     guard !exists || access(path, W_OK) == 0 else {
       throw RawFile.failure(path, "cannot be opened for writing", errno)
     }
     let place = target ?? path
     let name = "\(place).\(getpid()).partial"
+    willMake(name)
     file = try Self.open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, path)
     draft = (name, place)
     if exists { fchmod(file.descriptor, status.st_mode & 0o7777) }
@@ -48,9 +59,6 @@ final class ByteSink {
 
   deinit { if !isWhole, let draft { unlink(draft.path) } }
 
-  /// The name of a file that is of no use if the program ends now.
-  var leftover: String? { draft?.path }
-
   func write(_ bytes: [UInt8]) throws {
     try file.write(gzip?.pack(bytes, finish: false) ?? bytes)
   }
@@ -60,11 +68,28 @@ final class ByteSink {
     if let gzip { try file.write(gzip.pack([], finish: true)) }
     guard let draft else { return }
     try file.sync()
-    guard rename(draft.path, draft.target) == 0 else {
-      throw RawFile.failure(draft.target, "cannot be replaced", errno)
-    }
+    try put(draft.path, draft.target)
     isWhole = true
     try Self.syncFolder(of: draft.target)
+  }
+
+  /// Gives the file its name.
+  private func put(_ path: String, _ target: String) throws {
+    if !replaces {
+      // A link, unlike a rename, does not replace what has come meanwhile.
+      if link(path, target) == 0 {
+        unlink(path)
+        return
+      }
+      if errno == EEXIST { throw Self.exists(target) }
+      // A file system without links, such as those of memory cards, is looked at instead.
+      if access(target, F_OK) == 0 { throw Self.exists(target) }
+    }
+    guard rename(path, target) == 0 else { throw RawFile.failure(target, "cannot be replaced", errno) }
+  }
+
+  private static func exists(_ path: String) -> ToolError {
+    ToolError("\(path): there is a file already; --force replaces it")
   }
 
   private static func syncFolder(of path: String) throws {

@@ -1,9 +1,13 @@
+import CRDTCore
 import Foundation
 
 /// What commands print: at once, so that a reader behind a pipe follows too, and with an error when it cannot be.
 enum Output {
   /// Prints a line on standard output.
   static func print(_ line: String) throws { try RawFile.output.write(Array((line + "\n").utf8)) }
+
+  /// Prints an object as one line of JSON on standard output, for programs.
+  static func print(json fields: [TextKey: Value]) throws { try print(JSON.text(of: .map(fields))) }
 
   /// Prints a line on standard error, which nobody may read.
   static func note(_ line: String) {
