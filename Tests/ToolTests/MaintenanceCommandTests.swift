@@ -33,7 +33,7 @@ import Testing
 
   @Test(arguments: [
     "demo", "serve", "import", "export", "query", "inspect", "stats", "verify", "rescue", "backup", "compact",
-    "evict",
+    "evict", "status", "top", "why",
   ])
   func `every command explains itself, and makes nothing`(command: String) throws {
     let before = try directory.contents()

@@ -8,7 +8,8 @@ struct DunlinCommand: AsyncParsableCommand {
     subcommands: [
       DemoCommand.self, ServeCommand.self, ImportCommand.self, ExportCommand.self, QueryCommand.self,
       InspectCommand.self, StatsCommand.self, VerifyCommand.self, RescueCommand.self, BackupCommand.self,
-      CompactCommand.self, EvictCommand.self, PeersCommand.self,
+      CompactCommand.self, EvictCommand.self, PeersCommand.self, StatusCommand.self, TopCommand.self,
+      WhyCommand.self,
     ] + keyCommands)
 
   private static var keyCommands: [any ParsableCommand.Type] {

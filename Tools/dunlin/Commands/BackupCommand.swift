@@ -1,25 +1,24 @@
 import ArgumentParser
 import CRDTCore
 import DocStore
-import Facade
 
 struct BackupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Copy a store into a new directory, as one consistent state.",
     discussion: """
       The copy is a store of its own: it takes another site when it is first opened, so both can go on. It is there \
-      whole or not at all. An application backs up a store that it has open by the library's backup(to:).
+      whole or not at all. A peer may have the store open, and goes on.
       """)
 
-  @Argument(help: "The store's directory; nobody may have it open.")
+  @Argument(help: "The store's directory.")
   var store: String
   @Argument(help: "The new directory: it must not exist, or be empty.")
   var target: String
 
   func run() throws {
-    let store = try Store.open(existing: store)
-    defer { store.close() }
-    try LongWork("Copying").run { try store.backup(to: target, carrying: Dunlin.carriedFiles, progress: $0) }
-    print("\(target): \(try store.statistics().documentCount.counting("document"))")
+    let access = try StoreAccess.open(store)
+    defer { access.close() }
+    let count = try LongWork("Copying").run { try access.backup(to: target, progress: $0) }
+    try Output.print("\(target): \(count.counting("document"))")
   }
 }

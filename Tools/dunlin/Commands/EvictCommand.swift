@@ -1,16 +1,14 @@
 import ArgumentParser
-import CRDTCore
-import DocStore
 
 struct EvictCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "evict", abstract: "Remove one document from this store alone, whole or damaged.",
     discussion: """
       Other peers keep it, and it comes back by sync from a peer that has it, to a subscription that asks for it. \
-      This is how a damaged document is replaced by a whole one.
+      This is how a damaged document is replaced by a whole one. A peer may have the store open.
       """)
 
-  @Argument(help: "The store's directory; nobody may have it open.")
+  @Argument(help: "The store's directory.")
   var store: String
   @Argument(help: "The collection's name.")
   var collection: String
@@ -19,12 +17,9 @@ struct EvictCommand: ParsableCommand {
   var id: String
 
   func run() throws {
-    let document = try DocumentID(argument: id)
-    let store = try Store.open(existing: store)
-    defer { store.close() }
-    guard try store.write({ try $0.evict(document, in: collection) }).0 else {
-      throw ToolError("\(collection) has no document \(id)")
-    }
-    print("\(id) is evicted from \(collection)")
+    let access = try StoreAccess.open(store)
+    defer { access.close() }
+    try access.evict(id, in: collection)
+    try Output.print("\(id) is evicted from \(collection)")
   }
 }

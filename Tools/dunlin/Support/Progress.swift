@@ -34,7 +34,8 @@ struct Progress {
     return line(count)
   }
 
-  private func line(_ count: Int) -> String {
+  /// What is shown for so many.
+  func line(_ count: Int) -> String {
     let seconds = max((ContinuousClock.now - start).seconds, 0.001)
     let rate = "\(Int(Double(count) / seconds).groupedDigits)/s"
     guard let total, total > 0 else { return "\(label)  \(count.counting(unit.one, unit.many))  \(rate)" }

@@ -1,0 +1,43 @@
+import CRDTCore
+package import DocStore
+package import QueryEngine
+
+/// What a walk over a collection tells.
+package struct CollectionFigures {
+  package private(set) var documents = 0
+  package private(set) var tombstones = 0
+  package private(set) var damaged = 0
+  package private(set) var recordBytes = 0
+  private var sum = Summary.zero
+
+  /// Walks a collection, or those of its documents that match; one that was never written has none.
+  package init(
+    _ name: String, in transaction: borrowing ReadTransaction, matching matcher: RecordMatcher? = nil
+  ) throws {
+    guard let collection = try transaction.collection(name) else { return }
+    var matcher = matcher
+    matcher?.resolve(collection.keys)
+    var (documents, tombstones, damaged, bytes, sum) = (0, 0, 0, 0, Summary.zero)
+    try transaction.forEachStoredRecord(in: collection) { _, id, summary, record in
+      if let matcher, !matcher.matches(id, record) { return true }
+      if record.isAlive {
+        documents += 1
+        sum = sum &+ summary
+      } else {
+        tombstones += 1
+      }
+      if !record.verify() { damaged += 1 }
+      bytes += record.byteCount
+      return true
+    }
+    (self.documents, self.tombstones, self.damaged, recordBytes, self.sum) = (
+      documents, tombstones, damaged, bytes, sum
+    )
+  }
+
+  /// The sum of the documents' summaries: equal at two peers that hold the same.
+  package var digest: String {
+    let digits = String(sum.high ^ sum.low, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}
