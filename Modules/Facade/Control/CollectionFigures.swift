@@ -10,15 +10,28 @@ package struct CollectionFigures {
   package private(set) var recordBytes = 0
   private var sum = Summary.zero
 
+  /// How many records are walked over between two looks whether to go on.
+  private static let pace = 512
+
   /// Walks a collection, or those of its documents that match; one that was never written has none.
+  ///
+  /// - Parameters:
+  ///   - name: The collection.
+  ///   - transaction: What is read.
+  ///   - matcher: Which documents; `nil` for all.
+  ///   - check: Asked now and then; what it throws ends the walk.
   package init(
-    _ name: String, in transaction: borrowing ReadTransaction, matching matcher: RecordMatcher? = nil
+    _ name: String, in transaction: borrowing ReadTransaction, matching matcher: RecordMatcher? = nil,
+    check: () throws -> Void = {}
   ) throws {
     guard let collection = try transaction.collection(name) else { return }
     var matcher = matcher
     matcher?.resolve(collection.keys)
     var (documents, tombstones, damaged, bytes, sum) = (0, 0, 0, 0, Summary.zero)
+    var visited = 0
     try transaction.forEachStoredRecord(in: collection) { _, id, summary, record in
+      visited += 1
+      if visited % Self.pace == 0 { try check() }
       if let matcher, !matcher.matches(id, record) { return true }
       if record.isAlive {
         documents += 1

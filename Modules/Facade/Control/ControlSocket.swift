@@ -18,6 +18,8 @@ final class ControlSocket: Sendable {
   }
 
   private let state = Mutex(State())
+  /// Held while the socket is made, so that it is made once.
+  private let opening = Mutex(())
   private let running = DispatchGroup()
   /// How long closing waits for clients to be told.
   private static let closingTime = DispatchTimeInterval.seconds(1)
@@ -27,30 +29,42 @@ final class ControlSocket: Sendable {
   /// - Returns: The socket's path.
   /// - Throws: `closed`, `permission`, `exists`, `unreachable`, `tooManyFiles`, `io`.
   func open(_ core: Core) throws -> String {
+    try opening.withLock { _ in
+      let (isClosed, isOpen) = state.withLock { ($0.isClosed, $0.listener != nil) }
+      guard !isClosed else { throw DunlinError(.closed, "the database is closed") }
+      if !isOpen { try listen(core) }
+    }
+    return ControlProtocol.socket(in: core.store.path).path
+  }
+
+  private func listen(_ core: Core) throws(DunlinError) {
     let socket = ControlProtocol.socket(in: core.store.path)
-    try state.withLock { state in
-      guard !state.isClosed else { throw DunlinError(.closed, "the database is closed") }
-      guard state.listener == nil else { return }
-      let listener: LocalListener
-      do throws(LinkError) {
-        listener = try LocalListener.bind(socket, lineBytes: ControlProtocol.lineBytes) {
-          [reporter = core.reporter] in reporter.logger.warning("The control socket: \($0)")
-        }
-      } catch {
-        // A port is not what is in use.
-        let code: DunlinError.Code? = error.code == .portInUse ? .exists : nil
-        throw DunlinError(
-          code ?? DunlinError(error).code, error.message, context: ["path": socket.path], underlying: error)
+    let listener: LocalListener
+    do throws(LinkError) {
+      listener = try LocalListener.bind(socket, lineBytes: ControlProtocol.lineBytes) {
+        [reporter = core.reporter] in reporter.logger.warning("The control socket: \($0)")
       }
-      state.listener = listener
-      state.accepting = Task { [weak self, weak core] in
-        for await connection in listener.connections {
-          guard let self, let core else { return connection.close() }
-          self.serve(connection, core)
-        }
+    } catch {
+      // A port is not what is in use.
+      let code: DunlinError.Code? = error.code == .portInUse ? .exists : nil
+      throw DunlinError(
+        code ?? DunlinError(error).code, error.message, context: ["path": socket.path], underlying: error)
+    }
+    let accepting = Task { [weak self, weak core] in
+      for await connection in listener.connections {
+        guard let self, let core else { return connection.close() }
+        self.serve(connection, core)
       }
     }
-    return socket.path
+    let isClosed = state.withLock { state in
+      guard !state.isClosed else { return true }
+      (state.listener, state.accepting) = (listener, accepting)
+      return false
+    }
+    // The database may have been closed in between.
+    guard isClosed else { return }
+    listener.closeBlocking()
+    throw DunlinError(.closed, "the database is closed")
   }
 
   /// Stops listening, and tells clients that their requests have ended.
@@ -74,28 +88,28 @@ final class ControlSocket: Sendable {
 
   private func serve(_ connection: LocalConnection, _ core: Core) {
     running.enter()
-    let (id, session) = state.withLock { state -> (UInt64, ControlSession?) in
+    let (id, session, refusal) = state.withLock { state -> (UInt64, ControlSession?, ControlError?) in
       defer { state.nextID += 1 }
-      guard state.listener != nil, state.sessions.count < ControlProtocol.clients else {
-        return (state.nextID, nil)
+      guard !state.isClosed else {
+        return (state.nextID, nil, ControlError(.closed, "the database is closed"))
+      }
+      guard state.sessions.count < ControlProtocol.clients else {
+        let words = "\(ControlProtocol.clients) clients are connected already"
+        return (state.nextID, nil, ControlError(.limit, words))
       }
       let session = ControlSession(connection, ControlActions(core: core, control: self))
       state.sessions[state.nextID] = session
-      return (state.nextID, session)
+      return (state.nextID, session, nil)
     }
     Task {
-      if let session {
-        await session.run()
-      } else {
-        await Self.refuse(connection)
-      }
+      if let session { await session.run() }
+      if let refusal { await Self.refuse(connection, refusal) }
       _ = self.state.withLock { $0.sessions.removeValue(forKey: id) }
       self.running.leave()
     }
   }
 
-  private static func refuse(_ connection: LocalConnection) async {
-    let error = ControlError(.limit, "\(ControlProtocol.clients) clients are connected already")
+  private static func refuse(_ connection: LocalConnection, _ error: ControlError) async {
     await connection.serve { _ in
       try? await connection.send(ControlProtocol.line(["error": .map(error.values)]))
     }

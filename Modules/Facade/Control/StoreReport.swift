@@ -57,15 +57,16 @@ package enum StoreReport {
   ///   - store: The store.
   ///   - collection: A collection, whose records are checked.
   ///   - document: The id of one document, as users write it.
+  ///   - check: Asked now and then; what it throws ends the work.
   /// - Returns: What is to be shown.
   /// - Throws: `notFound` for a document that is not there; what the store throws.
   package static func inspect(
-    _ store: Store, _ collection: String?, _ document: String?
+    _ store: Store, _ collection: String?, _ document: String?, check: () throws -> Void = {}
   ) throws -> [TextKey: Value] {
-    guard let collection else { return try inspect(store) }
+    guard let collection else { return try inspect(store, check) }
     guard let document else {
       return try store.read { transaction in
-        let figures = try CollectionFigures(collection, in: transaction)
+        let figures = try CollectionFigures(collection, in: transaction, check: check)
         return [
           "documents": .count(figures.documents), "tombstones": .count(figures.tombstones),
           "recordBytes": .count(figures.recordBytes), "damaged": .count(figures.damaged),
@@ -76,10 +77,10 @@ package enum StoreReport {
     return try inspect(store, collection, DocumentID(written: document), document)
   }
 
-  private static func inspect(_ store: Store) throws -> [TextKey: Value] {
+  private static func inspect(_ store: Store, _ check: () throws -> Void) throws -> [TextKey: Value] {
     try store.read { transaction in
       let collections = try transaction.collections().map { info -> Value in
-        let figures = try CollectionFigures(info.name, in: transaction)
+        let figures = try CollectionFigures(info.name, in: transaction, check: check)
         return .map([
           "name": .string(info.name), "documents": .count(figures.documents),
           "digest": .string(figures.digest),

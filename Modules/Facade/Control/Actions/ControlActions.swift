@@ -27,20 +27,38 @@ struct ControlActions: Sendable {
     case "watch": return try await watch(request, send)
     case "insert": return try await insert(request, documents)
     case "evict": return try await evict(request)
-    case "statistics": return try StoreReport.statistics(of: core.store)
-    case "collections": return try StoreReport.collections(of: core.store)
-    case "schema":
-      return try StoreReport.schema(
-        of: core.store, request.fields.string("collection"),
-        documents: request.fields.integer("documents") ?? StoreReport.schemaDocuments)
-    case "inspect":
-      return try StoreReport.inspect(
-        core.store, request.fields.string("collection"), request.fields.string("document"))
+    case "statistics", "collections", "schema", "inspect":
+      return try await besideTasks { check in
+        try report(request) { try check(MaintenanceProgress(done: 0, total: 0)) { _ in } }
+      }
     case "verify": return try await verify(send)
     case "backup": return try await backup(request, send)
     case "status": return try status()
     case "why": return try why(request)
     case let other: throw ControlError(.argument, "there is no action \"\(other)\"")
+    }
+  }
+
+  // MARK: - Reading
+
+  /// What commands show of the store.
+  ///
+  /// - Parameters:
+  ///   - request: What is asked.
+  ///   - check: Throws when the client wants it no more.
+  /// - Returns: The end of the answer.
+  private func report(_ request: ControlRequest, check: () throws -> Void) throws -> [TextKey: Value] {
+    let collection = request.fields.string("collection")
+    switch request.action {
+    case "collections": return try StoreReport.collections(of: core.store)
+    case "schema":
+      return try StoreReport.schema(
+        of: core.store, collection,
+        documents: request.fields.integer("documents") ?? StoreReport.schemaDocuments)
+    case "inspect":
+      return try StoreReport.inspect(
+        core.store, collection, request.fields.string("document"), check: check)
+    default: return try StoreReport.statistics(of: core.store)
     }
   }
 
