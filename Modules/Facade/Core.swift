@@ -44,7 +44,7 @@ final class Core: Sendable {
 
   init(path: String, identity: DunlinIdentity, configuration: DunlinConfiguration) throws {
     let reporter = Reporter(configuration, path: path)
-    let control = ControlSocket()
+    let control = ControlSocket(idleTime: configuration.controlIdleTime)
     self.control = control
     membership = (identity.appID, identity.proof.name)
     kept = KeptParameters(directory: path)

@@ -20,6 +20,7 @@ package struct CollectionFigures {
   ///   - transaction: What is read.
   ///   - matcher: Which documents; `nil` for all.
   ///   - check: Asked now and then; what it throws ends the walk.
+  /// - Throws: What the store reports; what `check` throws.
   package init(
     _ name: String, in transaction: borrowing ReadTransaction, matching matcher: RecordMatcher? = nil,
     check: () throws -> Void = {}

@@ -22,20 +22,21 @@ final class ControlSession: Sendable {
     var isEnding = false
 
     /// Whether the client has been silent for too long.
-    func isIdle(_ now: ContinuousClock.Instant) -> Bool {
+    func isIdle(_ now: ContinuousClock.Instant, _ idleTime: Duration) -> Bool {
       guard requests.values.allSatisfy(\.isGathering) || sendings > 0 else { return false }
-      return now - lastSign > ControlProtocol.idleTime
+      return now - lastSign > idleTime
     }
   }
 
   private let connection: LocalConnection
   private let actions: ControlActions
+  private let idleTime: Duration
   private let state = Mutex(State())
-  /// How often it is looked whether the client is idle.
-  private static let checkInterval = Duration.seconds(15)
+  /// How often in that time it is looked whether the client is idle.
+  private static let checks = 20
 
-  init(_ connection: LocalConnection, _ actions: ControlActions) {
-    (self.connection, self.actions) = (connection, actions)
+  init(_ connection: LocalConnection, _ actions: ControlActions, idleTime: Duration) {
+    (self.connection, self.actions, self.idleTime) = (connection, actions, idleTime)
   }
 
   // MARK: - The course of it
@@ -89,8 +90,8 @@ final class ControlSession: Sendable {
 
   private func closeWhenIdle() async {
     while true {
-      do { try await Task.sleep(for: Self.checkInterval) } catch { return }
-      if state.withLock({ $0.isIdle(.now) }) { return connection.close() }
+      do { try await Task.sleep(for: idleTime / Self.checks) } catch { return }
+      if state.withLock({ $0.isIdle(.now, idleTime) }) { return connection.close() }
     }
   }
 

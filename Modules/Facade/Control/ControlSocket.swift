@@ -17,12 +17,16 @@ final class ControlSocket: Sendable {
     var indexes: [UInt64: @Sendable (IndexProgress) -> Void] = [:]
   }
 
+  private let idleTime: Duration
   private let state = Mutex(State())
   /// Held while the socket is made, so that it is made once.
   private let opening = Mutex(())
   private let running = DispatchGroup()
   /// How long closing waits for clients to be told.
   private static let closingTime = DispatchTimeInterval.seconds(1)
+
+  /// - Parameter idleTime: How long a client may ask for nothing, or take nothing.
+  init(idleTime: Duration) { self.idleTime = idleTime }
 
   /// Begins to listen, unless it does.
   ///
@@ -97,7 +101,8 @@ final class ControlSocket: Sendable {
         let words = "\(ControlProtocol.clients) clients are connected already"
         return (state.nextID, nil, ControlError(.limit, words))
       }
-      let session = ControlSession(connection, ControlActions(core: core, control: self))
+      let session = ControlSession(
+        connection, ControlActions(core: core, control: self), idleTime: idleTime)
       state.sessions[state.nextID] = session
       return (state.nextID, session, nil)
     }

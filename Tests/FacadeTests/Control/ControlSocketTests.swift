@@ -154,6 +154,35 @@ import Transports
     #expect(await polite.ask(#"{"id":1,"do":"statistics"}"#).result != nil)
   }
 
+  @Test func `who asks for nothing, or takes nothing, is disconnected, and who waits is not`() async throws {
+    // Long enough for a machine that has much else to do to hear of a request.
+    let patient = try Peer(controlIdleTime: .seconds(5))
+    let path = try patient.dunlin.openControlSocket()
+    try fill(patient, 20_000)
+    let watching = try await ControlClient(path)
+    watching.send(#"{"id":1,"do":"watch","query":"SELECT * FROM notes"}"#)
+    while try #require(await watching.next())["state"] == nil {}
+    let stalled = try await ControlClient(path)
+    stalled.send(#"{"id":1,"do":"query","query":"SELECT * FROM things"}"#)
+    let idle = try await ControlClient(path)
+    #expect(await idle.next() == nil)
+    // What was sent before it stopped to take anything is still there.
+    while try patient.store.statistics().readerCount > 1 { await pause() }
+    let rest = await stalled.answer()
+    #expect(rest.result == nil && rest.rows.count < 20_000)
+    try await patient.store["notes"].upsert(["_id": 1])
+    while try #require(await watching.next())["state"] == nil {}
+    try patient.dunlin.close()
+  }
+
+  private func fill(_ peer: Peer, _ count: Int) throws {
+    let text = String(repeating: "x", count: 400)
+    try peer.store.write { transaction in
+      let things = transaction.scoped(toCollectionNamed: "things")
+      for number in 0..<count { try things.upsert(["_id": number, "text": text]) }
+    }
+  }
+
   @Test func `a client has a bounded number of requests, and there is a bounded number of clients`()
     async throws
   {

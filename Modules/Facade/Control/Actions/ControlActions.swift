@@ -47,6 +47,7 @@ struct ControlActions: Sendable {
   ///   - request: What is asked.
   ///   - check: Throws when the client wants it no more.
   /// - Returns: The end of the answer.
+  /// - Throws: What is wrong with the request, or the store; what `check` throws.
   private func report(_ request: ControlRequest, check: () throws -> Void) throws -> [TextKey: Value] {
     let collection = request.fields.string("collection")
     switch request.action {
