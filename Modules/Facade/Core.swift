@@ -22,6 +22,12 @@ final class Core: Sendable {
   let network: PeerNetwork
   let presence: PresenceBoard
   let transports: TransportSettings
+  /// Answers other processes of the user, when it is asked to.
+  let control: ControlSocket
+  /// When the database was opened, for those who ask how long ago that was.
+  let opening = ContinuousClock.now
+  /// The application, and what this peer proves itself with.
+  let membership: (appID: String, proof: String)
   #if TLS
     /// What this peer proves itself with; `nil` with the development identity.
     let identity: IdentityKeeper?
@@ -38,6 +44,9 @@ final class Core: Sendable {
 
   init(path: String, identity: DunlinIdentity, configuration: DunlinConfiguration) throws {
     let reporter = Reporter(configuration, path: path)
+    let control = ControlSocket(idleTime: configuration.controlIdleTime)
+    self.control = control
+    membership = (identity.appID, identity.proof.name)
     kept = KeptParameters(directory: path)
     self.reporter = reporter
     transactionDeadline = configuration.transactionDeadline
@@ -72,7 +81,7 @@ final class Core: Sendable {
         zoneOffset: { zone, milliseconds in
           TimeZone(identifier: zone)?
             .secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
-        }, appID: identity.appID, log: { reporter.log(.warning, $0) }))
+        }, appID: identity.appID, indexProgress: { control.report($0) }, log: { reporter.log(.warning, $0) }))
     observers = ObserverHub(engine: engine, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
@@ -240,6 +249,7 @@ final class Core: Sendable {
     #if TLS
       identity?.close()
     #endif
+    control.close()
     network.close()
     presence.close()
     observers.close()

@@ -52,6 +52,8 @@ public struct DunlinConfiguration: Sendable {
   public var clock: (@Sendable () -> Date)?
   /// Keeps the device's private key; `nil` is a file in the database's directory.
   public var keyStore: (any DunlinKeyStore)?
+  /// How long a client of the control socket may ask for nothing, or take nothing of what it has asked for, for tests.
+  package var controlIdleTime = ControlProtocol.idleTime
   #if TLS
     /// Stands in for the time that logins go by, for tests that look at each wait.
     package var loginTime: LoginTime?

@@ -1,4 +1,5 @@
 import DunlinKit
+import Facade
 import Logging
 import Synchronization
 import TestKit
@@ -12,7 +13,8 @@ struct Peer {
 
   init(
     _ name: String = "tablet", kind: DunlinPeerKind = .small, appID: String = "tests",
-    answersRemoteQueries: Bool = true, snapshotDeadline: Duration = .seconds(60)
+    answersRemoteQueries: Bool = true, snapshotDeadline: Duration = .seconds(60),
+    controlIdleTime: Duration = .seconds(600)
   ) throws {
     directory = try TemporaryDirectory()
     let log = RecordedLog()
@@ -23,6 +25,7 @@ struct Peer {
     // Long enough for a machine that has much else to do.
     configuration.transactionDeadline = .seconds(600)
     configuration.snapshotDeadline = snapshotDeadline
+    configuration.controlIdleTime = controlIdleTime
     dunlin = try Dunlin(
       path: directory.file("db"), identity: .unsafeDevelopment(appID: appID), configuration: configuration)
   }

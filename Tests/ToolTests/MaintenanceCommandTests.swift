@@ -33,8 +33,7 @@ import Testing
 
   @Test(arguments: [
     "demo", "bench", "serve", "import", "export", "query", "inspect", "stats", "verify", "rescue", "backup",
-    "compact",
-    "evict",
+    "compact", "evict", "status", "top", "why",
   ])
   func `every command explains itself, and makes nothing`(command: String) throws {
     let before = try directory.contents()

@@ -9,6 +9,18 @@ public struct DunlinIdentity: Hashable, Sendable {
       case certificate(authority: String, certificate: String)
       case online(OnlineLogin)
     #endif
+
+    /// What users call it.
+    var name: String {
+      switch self {
+      case .none: "development"
+      #if TLS
+        case .sharedKey: "shared key"
+        case .certificate: "certificate"
+        case .online: "login"
+      #endif
+      }
+    }
   }
 
   let appID: String

@@ -25,6 +25,9 @@ public struct DunlinDiff: Sendable {
   /// Items that stand elsewhere among those that stayed.
   public let moves: [DunlinLiveQueryMove]
 
+  /// The same as the engine has them.
+  var rows: RowList<Row> { result.rows }
+
   /// The same as documents, of a query for whole ones.
   var documents: [DunlinDocument] { result.documents }
   var oldDocuments: [DunlinDocument] { oldResult.documents }

@@ -33,6 +33,9 @@ final class RowReader<Element: Sendable>: Sendable {
 
   init(_ context: StatementContext) { self.context = context }
 
+  /// What the author of the statement may have got wrong, a sentence each.
+  var hints: [String] { context.hints }
+
   // MARK: - For the taker
 
   /// Waits for rows, and takes all that are there.

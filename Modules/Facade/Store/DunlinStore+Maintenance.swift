@@ -109,7 +109,7 @@ extension Dunlin {
 }
 
 /// Passes progress on, unless the task was cancelled.
-private typealias ProgressCheck =
+typealias ProgressCheck =
   @Sendable (MaintenanceProgress, (MaintenanceProgress) -> Void) throws -> Void
 
 /// Whether a task was cancelled, for work on another thread.
@@ -125,7 +125,7 @@ private final class Cancellation: Sendable {
 }
 
 /// Runs long work on a thread that no task waits for.
-private func besideTasks<R: Sendable>(
+func besideTasks<R: Sendable>(
   _ body: @escaping @Sendable (@escaping ProgressCheck) throws -> R
 ) async throws -> R {
   let cancellation = Cancellation()

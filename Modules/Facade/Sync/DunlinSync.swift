@@ -57,4 +57,7 @@ public struct DunlinSync: Sendable {
 extension DunlinSync {
   /// The connections and their figures, for the project's own tools.
   package var connections: [PeerConnection] { core.network.connections }
+
+  /// What happens to connections from now on, for the project's own tools.
+  package var networkEvents: AsyncStream<NetworkEvent> { core.network.events() }
 }

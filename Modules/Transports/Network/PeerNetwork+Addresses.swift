@@ -52,6 +52,15 @@ extension PeerNetwork {
   /// Where the network listens now, with the ports that were found.
   public var listeningPorts: [Int] { state.withLockedValue { $0.listeners.map(\.listener.port).sorted() } }
 
+  /// The same with what carries the bytes: `tcp://127.0.0.1:4040`, `ws://…`.
+  package var listeningAddresses: [String] {
+    state.withLockedValue { state in
+      state.listeners.map { address, listener in
+        "\(address.carrier == .webSocket ? "ws" : "tcp")://\(listener.address)"
+      }
+    }
+  }
+
   // MARK: - Connecting
 
   /// Connects to an address, and again whenever the connection is lost; from `start` on when that is later.

@@ -178,7 +178,7 @@ final class ControlServer: Sendable {
     try dunlin.store.database.read { transaction in
       var answer: [TextKey: Value] = [:]
       for info in try transaction.collections() {
-        let figures = try Figures(info.name, in: transaction)
+        let figures = try CollectionFigures(info.name, in: transaction)
         answer[info.name] = .map([
           "documents": .int(Int64(figures.documents)), "digest": .string(figures.digest),
         ])
@@ -200,7 +200,7 @@ final class ControlServer: Sendable {
   private func digest(_ request: [TextKey: Value]) throws -> [TextKey: Value] {
     let matcher = try RecordMatcher(Builder.parse(request.text("query")))
     return try dunlin.store.database.read { transaction in
-      let figures = try Figures(request.text("collection"), in: transaction, matching: matcher)
+      let figures = try CollectionFigures(request.text("collection"), in: transaction, matching: matcher)
       return ["documents": .int(Int64(figures.documents)), "digest": .string(figures.digest)]
     }
   }

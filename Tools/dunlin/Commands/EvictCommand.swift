@@ -1,18 +1,16 @@
 import ArgumentParser
-import CRDTCore
-import DocStore
 
 struct EvictCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "evict", abstract: "Remove one document from this store alone, whole or damaged.",
     discussion: """
       Other peers keep it, and it comes back by sync from a peer that has it, to a subscription that asks for it. \
-      This is how a damaged document is replaced by a whole one.
+      This is how a damaged document is replaced by a whole one. A peer may have the store open.
 
       Example: dunlin evict store flights hex:0363617231
       """)
 
-  @Argument(help: "The store's directory; nobody may have it open.", completion: .directory)
+  @Argument(help: "The store's directory.", completion: .directory)
   var store: String
   @Argument(help: "The collection's name.")
   var collection: String
@@ -23,15 +21,13 @@ struct EvictCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let document = try DocumentID(argument: id)
-    let store = try Store.open(existing: store)
-    defer { store.close() }
-    guard try store.write({ try $0.evict(document, in: collection) }).0 else {
-      throw ToolError("\(collection) has no document \(id)")
-    }
+    let access = try StoreAccess.open(store)
+    defer { access.close() }
+    try access.evict(id, in: collection)
     if json {
+      let document = try DocumentID(written: id)
       return try Output.print(json: ["collection": .string(collection), "_id": document.value])
     }
-    print("\(id) is evicted from \(collection)")
+    try Output.print("\(id) is evicted from \(collection)")
   }
 }

@@ -166,7 +166,7 @@ struct ImportCommand: AsyncParsableCommand {
   private func importer(_ opened: OpenedSink, _ stop: StopFlag) throws -> Importer {
     var importer = Importer(
       open: { [store] in
-        try opened.open { StoreSink(store: try Store.open(at: store, options: .tool)) }
+        try opened.open { try StoreAccess.sink(store) }
       }, collection: collection, reading: reading, batchCount: batch,
       strategy: initial ? .insertDefaultIfAbsent : .merge, skipsBad: skipBad, badLines: badLines, stop: stop)
     if let idField { importer.idRule = .field(ColumnName(idField)) }

@@ -8,12 +8,18 @@ struct PeersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "peers", abstract: "Show which peers there are, and what they say of themselves.",
     discussion: """
-      It connects for some seconds as a peer of its own that pulls nothing, then prints who was there. Examples:
+      With a store it asks the peer that has it open, at once. Without, it connects for some seconds as a peer of its own that pulls \
+      nothing, then prints who was there. Examples:
 
+        dunlin peers store
         dunlin peers --app com.example.orders --shared-key key.txt --discover
         dunlin peers --app com.example.orders --connect 192.168.1.20:4040 --json
       """)
 
+  @Argument(
+    help: ArgumentHelp("The directory of a store that a peer has open.", valueName: "running-store"),
+    completion: .directory)
+  var running: String?
   @Option(
     help: ArgumentHelp(
       "The store whose key a certificate is for; nobody may have it open. Without, one is made and removed.",
@@ -34,13 +40,21 @@ struct PeersCommand: AsyncParsableCommand {
   var json = false
 
   func validate() throws {
-    guard !connect.isEmpty || discover else {
-      throw ValidationError("say where peers are: --connect with an address, or --discover")
+    guard running == nil || (connect.isEmpty && !discover) else {
+      throw ValidationError("a running peer knows its peers: --connect and --discover go without a store")
+    }
+    guard running != nil || !connect.isEmpty || discover else {
+      throw ValidationError(
+        "say where peers are: a running peer's store, --connect with an address, or --discover")
     }
     guard time > 0, time <= 3_600 else { throw ValidationError("--time is above 0 and at most 3600") }
   }
 
   func run() async throws {
+    if let running {
+      return try show(
+        StoreAccess.peer(of: running).ask("status").objects("peers"), whereNone: "no peer is there")
+    }
     LoggingSystem.bootstrap { StandardErrorLog(label: $0) }
     let path = try store ?? TemporaryStore.make()
     defer { if store == nil { TemporaryStore.remove(path) } }
@@ -58,11 +72,7 @@ struct PeersCommand: AsyncParsableCommand {
     }
     try dunlin.startSync()
     let peers = await meet(dunlin)
-    if json {
-      for peer in peers { try Output.print(JSON.text(of: .map(peer.values))) }
-    } else {
-      try Output.print(peers.isEmpty ? "no peer was met in \(time) s" : Self.table(peers))
-    }
+    try show(peers.map(\.values), whereNone: "no peer was met in \(time) s")
     for condition in dunlin.transportConditions.map(\.description).sorted() where peers.isEmpty {
       Output.note(condition)
     }
@@ -88,15 +98,22 @@ struct PeersCommand: AsyncParsableCommand {
     return await looking.value.values.sorted { ($0.deviceName, $0.id) < ($1.deviceName, $1.id) }
   }
 
-  private static func table(_ peers: [DunlinPeer]) -> String {
+  private func show(_ peers: [[TextKey: Value]], whereNone words: String) throws {
+    if json {
+      for peer in peers { try Output.print(JSON.text(of: .map(peer))) }
+    } else {
+      try Output.print(peers.isEmpty ? words : Self.table(peers))
+    }
+  }
+
+  private static func table(_ peers: [[TextKey: Value]]) -> String {
     var table = TextTable(["name", "kind", "system", "version", "user", "over", "address"])
     for peer in peers {
-      let connection = peer.connections.first
-      table.add([
-        peer.deviceName, "\(peer.kind)", peer.system, peer.version, peer.user ?? "",
-        connection?.kind ?? "gone",
-        connection?.address ?? "",
-      ])
+      let connection = peer.objects("connections").first
+      let words = ["name", "kind", "system", "version", "user"].map { peer.string(TextKey($0)) ?? "" }
+      table.add(
+        (words + [connection?.string("kind") ?? "gone", connection?.string("address") ?? ""])
+          .map(\.printable))
     }
     return table.text
   }
@@ -123,19 +140,5 @@ private enum TemporaryStore {
 extension Dunlin {
   fileprivate func closeQuietly() {
     do { try close() } catch { Output.note("\(error)") }
-  }
-}
-
-extension DunlinPeer {
-  /// What the command prints of it as JSON.
-  fileprivate var values: [TextKey: Value] {
-    [
-      "id": .string(id), "name": .string(deviceName), "kind": .string("\(kind)"), "system": .string(system),
-      "version": .string(version), "user": user.map { .string($0) } ?? .null,
-      "key": peerKey.map { .string($0) } ?? .null, "reachesBigPeer": .bool(isConnectedToBigPeer),
-      "connections": .array(
-        connections.map { .map(["kind": .string($0.kind), "address": .string($0.address)]) }),
-      "metadata": .map(exactMetadata),
-    ]
   }
 }

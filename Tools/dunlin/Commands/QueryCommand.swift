@@ -1,8 +1,6 @@
 import ArgumentParser
 import CRDTCore
-import DocStore
 import Foundation
-import QueryEngine
 
 struct QueryCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -10,6 +8,8 @@ struct QueryCommand: ParsableCommand {
     discussion: """
       On a terminal rows are a table that fits it, elsewhere lines of JSON. Rows are written as they are found, with the \
       columns in the order of the statement.
+
+      A store that a running peer has open is asked through that peer: its commits show at once, and it goes on syncing.
 
       A script on standard input runs to its end; the status is 1 when a statement of it failed. Semicolons end its \
       statements; with one statement on each line it needs none.
@@ -38,10 +38,10 @@ struct QueryCommand: ParsableCommand {
   }
 
   func run() throws {
-    let store = try Store.open(existing: store)
-    defer { store.close() }
+    let access = try StoreAccess.open(store)
+    defer { access.close() }
     let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
-    let runner = StatementRunner(store, arguments, format: json ? .json : table ? .table : nil)
+    let runner = StatementRunner(access, arguments, format: json ? .json : table ? .table : nil)
     if let statement { return try runner.run(statement) }
     if let terminal = Terminal() {
       var prompt = Prompt(runner, terminal)

@@ -12,10 +12,21 @@ struct ServeCommand: AsyncParsableCommand {
       With --shared-key, --certificate or --login all that peers say is encrypted, and only members of the application are met. Without, \
       nothing is: for development, on networks you trust.
 
-      Examples:
-        dunlin serve store --listen 0.0.0.0:4040 --subscribe flights
-        dunlin serve store --connect 192.168.1.20:4040 --shared-key key.txt
-        dunlin serve store --discover --subscribe "SELECT * FROM c WHERE n > 5"
+      While it runs, the other commands work on its store: dunlin status, top, peers, why, query, import, stats, backup, verify, inspect \
+      and evict ask it through the socket control.sock in the store's directory, which only you can use.
+
+      Two peers on one machine, the second of which pulls what the first has:
+        dunlin serve depot --app com.example.orders --listen 127.0.0.1:4040
+        dunlin serve copy --app com.example.orders --connect 127.0.0.1:4040 --subscribe orders
+
+      A peer that finds others on the local network, with a key that all of them have (dunlin key makes one):
+        dunlin serve depot --app com.example.orders --shared-key key.txt --discover --subscribe orders
+
+      A peer behind a web proxy that adds the outer TLS and passes /sync on to port 8080 of its machine:
+        dunlin serve cloud --kind big --app com.example.orders --shared-key key.txt \
+          --listen-websocket 127.0.0.1:8080 --web-proxy 127.0.0.1
+        dunlin serve tablet --app com.example.orders --shared-key key.txt \
+          --connect wss://sync.example.com/sync --subscribe orders
       """)
 
   @Argument(help: "The store's directory; made when there is none.", completion: .directory)
@@ -56,6 +67,10 @@ struct ServeCommand: AsyncParsableCommand {
   var scope: [ScopeSetting] = []
   @Flag(help: "Run queries for other peers, which read whatever is here.")
   var answerQueries = false
+  @Flag(help: "Keep what ALTER SYSTEM sets, sync scopes among it, over a restart.")
+  var keepParameters = false
+  @Flag(help: "Answer no other commands while it runs.")
+  var noControlSocket = false
   @Flag(help: .hidden)
   var control = false
 
@@ -67,6 +82,7 @@ struct ServeCommand: AsyncParsableCommand {
       peerKind: kind == .big ? .big : .small, peerName: name, answersRemoteQueries: answerQueries)
     configuration.webProxies = Set(webProxies)
     configuration.webAuthority = identity.webAuthority
+    configuration.keepsSystemParameters = keepParameters
     let dunlin = try Dunlin(path: store, identity: try identity.identity, configuration: configuration)
     if !scope.isEmpty {
       let scopes = Dictionary(scope.map { ($0.collection, $0.scope) }, uniquingKeysWith: { $1 })
@@ -83,7 +99,9 @@ struct ServeCommand: AsyncParsableCommand {
       }
     }
     var subscriptions: [DunlinSyncSubscription] = []
+    let visitors = ServedConnections(dunlin)
     do {
+      if !noControlSocket { openControlSocket(dunlin) }
       for query in subscribe {
         let statement = query.contains(" ") ? query : "SELECT * FROM `\(query)`"
         subscriptions.append(try dunlin.sync.registerSubscription(query: statement))
@@ -105,20 +123,20 @@ struct ServeCommand: AsyncParsableCommand {
       throw error
     }
     for port in dunlin.listeningPorts { show("listening on port \(port)") }
-    await watchPeers(dunlin)
+    let filling = subscriptions.isEmpty ? nil : FillProgress(dunlin).start()
+    // Until the database is closed.
+    await visitors.show()
+    filling?.cancel()
     withExtendedLifetime(subscriptions) {}
     await interruption.yieldToCleanUp()
   }
 
-  /// Prints who comes and goes until the database is closed.
-  private func watchPeers(_ dunlin: Dunlin) async {
-    var known: Set<String> = []
-    for await graph in dunlin.presence.graphs {
-      let present = graph.remotePeers.filter { !$0.connections.isEmpty }
-      let peers = Set(present.map { "\($0.deviceName) (\($0.kind))" })
-      for peer in peers.subtracting(known).sorted() { show("connected to \(peer)") }
-      for peer in known.subtracting(peers).sorted() { show("lost \(peer)") }
-      known = peers
+  /// Lets other commands ask this peer; one that cannot be asked serves others all the same.
+  private func openControlSocket(_ dunlin: Dunlin) {
+    do {
+      try dunlin.openControlSocket()
+    } catch {
+      Output.note("warning: no other command can ask this peer: \(error)")
     }
   }
 }

@@ -1,66 +1,48 @@
 import ArgumentParser
 import CRDTCore
-import DocStore
+import Facade
 
 struct StatsCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "stats", abstract: "Show how a store stands: documents, bytes, free pages, log, sites.",
     discussion: """
-      It takes as long as a few reads, however large the store is.
+      It takes as long as a few reads, however large the store is. A peer may have it open.
 
       Example: dunlin stats store --json
       """)
 
-  @Argument(help: "The store's directory; nobody may have it open.", completion: .directory)
+  @Argument(help: "The store's directory.", completion: .directory)
   var store: String
   @Flag(help: "Print one JSON object.")
   var json = false
 
   func run() throws {
-    let store = try Store.open(existing: store)
-    defer { store.close() }
-    let statistics = try store.statistics()
-    print(json ? JSON.text(of: .map(Self.values(statistics))) : Self.text(statistics))
+    let access = try StoreAccess.open(store)
+    defer { access.close() }
+    let statistics = try access.statistics()
+    try Output.print(json ? JSON.text(of: .map(statistics)) : Self.text(statistics))
   }
 
-  private static func text(_ statistics: StoreStatistics) -> String {
+  private static func text(_ statistics: [TextKey: Value]) -> String {
+    func number(_ name: TextKey) -> Int { statistics.integer(name) ?? 0 }
     var table = TextTable(["collection", "documents", "tombstones"], rightAligned: [1, 2])
-    for collection in statistics.collections {
+    for (name, counts) in (statistics.members("collections") ?? [:]).sorted(by: { $0.key < $1.key }) {
+      guard case .map(let counts) = counts else { continue }
       table.add([
-        collection.name, collection.documentCount.groupedDigits, collection.tombstoneCount.groupedDigits,
+        name.text.printable, (counts.integer("documents") ?? 0).groupedDigits,
+        (counts.integer("tombstones") ?? 0).groupedDigits,
       ])
     }
-    let free = statistics.freePages * statistics.pageBytes
-    let change = statistics.identityChange.map { ", new since this open: \($0.reason)" } ?? ""
+    let change = statistics.string("identityChange").map { ", new since this open: \($0)" }
     return """
-      site        \(statistics.site)\(change)
-      sequence    \(statistics.sequence)
-      sites       \(statistics.siteCount.groupedDigits) that wrote what is here
-      documents   \(statistics.documentCount.groupedDigits), \(statistics.oversizeCount.groupedDigits) too large to be sent
-      tombstones  \(statistics.tombstoneCount.groupedDigits)
-      file        \(statistics.fileBytes.asBytes): \(statistics.usedBytes.asBytes) used, \(free.asBytes) free
-      limit       \(statistics.mapBytes.asBytes)
+      site        \(statistics.string("site") ?? "")\(change ?? "")
+      sequence    \(number("sequence"))
+      sites       \(number("sites").groupedDigits) that wrote what is here
+      documents   \(number("documents").groupedDigits), \(number("oversize").groupedDigits) too large to be sent
+      tombstones  \(number("tombstones").groupedDigits)
+      file        \(number("fileBytes").asBytes): \(number("usedBytes").asBytes) used, \(number("freeBytes").asBytes) free
+      limit       \(number("mapBytes").asBytes)
       \(table.text)
       """
-  }
-
-  private static func values(_ statistics: StoreStatistics) -> [TextKey: Value] {
-    func int(_ number: Int) -> Value { .int(Int64(number)) }
-    return [
-      "site": .string(statistics.site.description), "sequence": .int(Int64(clamping: statistics.sequence)),
-      "identityChange": statistics.identityChange.map { .string($0.reason.rawValue) } ?? .null,
-      "sites": int(statistics.siteCount), "documents": int(statistics.documentCount),
-      "tombstones": int(statistics.tombstoneCount), "oversize": int(statistics.oversizeCount),
-      "fileBytes": int(statistics.fileBytes), "usedBytes": int(statistics.usedBytes),
-      "freeBytes": int(statistics.freePages * statistics.pageBytes), "mapBytes": int(statistics.mapBytes),
-      "collections": .map(
-        Dictionary(
-          statistics.collections.map {
-            (
-              TextKey($0.name),
-              .map(["documents": int($0.documentCount), "tombstones": int($0.tombstoneCount)])
-            )
-          }, uniquingKeysWith: { $1 })),
-    ]
   }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import DocStore
+import Facade
 import Foundation
 
 struct VerifyCommand: ParsableCommand {
@@ -9,7 +10,7 @@ struct VerifyCommand: ParsableCommand {
     discussion: """
       Every page, checksum, record, count and index row. Nothing is changed, and the store need not be whole \
       enough to open. Each thing that is wrong is a line of standard output. The status is 0 when nothing is, 3 \
-      when something is, 1 when the store cannot be read at all.
+      when something is, 1 when the store cannot be read at all. A peer may have the store open, and goes on.
 
       Example: dunlin verify store --json
       """)
@@ -17,27 +18,40 @@ struct VerifyCommand: ParsableCommand {
   /// What tells scripts that there is damage, apart from a failure to look.
   static let damageStatus = ExitStatus.damaged
 
-  @Argument(help: "The store's directory; nobody may have it open.", completion: .directory)
+  @Argument(help: "The store's directory.", completion: .directory)
   var store: String
   @Flag(help: "Print one JSON object.")
   var json = false
 
   func run() throws {
-    let report = try LongWork("Verifying").run { try Store.verify(at: store, progress: $0) }
+    let report = try LongWork("Verifying").run { try verify($0) }
     if json {
-      try Output.print(json: report.values)
-      if !report.isIntact { throw ExitCode(Self.damageStatus) }
+      try Output.print(json: report)
+      if report.boolean("isIntact") != true { throw ExitCode(Self.damageStatus) }
       return
     }
-    report.printAll()
+    for damage in report.strings("damages") { try Output.print(damage) }
+    let more = (report.integer("damageCount") ?? 0) - report.strings("damages").count
+    if more > 0 { try Output.print("and \(more.groupedDigits) more") }
+    func number(_ name: TextKey) -> Int { report.integer(name) ?? 0 }
     let read =
-      "\(report.documentCount.counting("document")), \(report.entryCount.counting("entry", "entries")), "
-      + report.pageCount.counting("page")
-    guard report.isIntact else {
+      "\(number("documents").counting("document")), \(number("entries").counting("entry", "entries")), "
+      + number("pages").counting("page")
+    guard report.boolean("isIntact") ?? false else {
       FileHandle.standardError.write(Data("\(store): damaged; could read \(read)\n".utf8))
       throw ExitCode(Self.damageStatus)
     }
-    print("Nothing is damaged: \(read)")
+    try Output.print("Nothing is damaged: \(read)")
+  }
+
+  /// What is damaged, by the peer that has the store open, or without opening it.
+  private func verify(_ progress: @escaping (MaintenanceProgress) throws -> Void) throws -> [TextKey: Value] {
+    guard let peer = try RunningPeer.of(store: store) else {
+      return StoreReport.values(of: try Store.verify(at: store, progress: progress))
+    }
+    return try peer.ask("verify") {
+      try $0.passProgress { try progress(MaintenanceProgress(done: $0, total: $1)) }
+    }
   }
 }
 

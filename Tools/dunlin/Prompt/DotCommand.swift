@@ -1,5 +1,5 @@
 import CRDTCore
-import DocStore
+import Facade
 import Foundation
 import QueryEngine
 
@@ -9,16 +9,24 @@ enum DotCommand {
   case tables
   case schema(String?)
   case explain(String)
+  case watch(String)
   case timer(Bool)
   case mode(StatementRunner.Format)
   case quit
 
-  static let names = [".explain", ".help", ".mode", ".quit", ".schema", ".tables", ".timer"]
+  static let names = [
+    ".explain", ".help", ".mode", ".quit", ".schema", ".tables", ".timer",
+    ".watch",
+  ]
+
+  /// What may stand behind a statement that is a line.
+  private static let ends = CharacterSet(charactersIn: "; ")
 
   private static let helpText = """
     .tables              the collections, with how many documents each has
     .schema [collection] its fields with their types, of up to 1,000 documents, and its indexes
     .explain STATEMENT   how a statement would run
+    .watch STATEMENT     the rows of a query, and again whenever they change, until Control-C
     .mode table|json     how rows are shown
     .timer on|off        whether the time of each statement is told
     .quit                ends the prompt, as Control-D does
@@ -35,6 +43,7 @@ enum DotCommand {
     case (".tables", ""): self = .tables
     case (".schema", _): self = .schema(rest.isEmpty ? nil : rest)
     case (".explain", _) where !rest.isEmpty: self = .explain(rest)
+    case (".watch", _) where !rest.isEmpty: self = .watch(rest.trimmingCharacters(in: Self.ends))
     case (".timer", "on"), (".timer", "off"): self = .timer(rest == "on")
     case (".mode", _):
       guard let format = StatementRunner.Format(rawValue: rest) else {
@@ -56,9 +65,10 @@ enum DotCommand {
   func run(with runner: StatementRunner) throws -> Bool {
     switch self {
     case .help: try Output.print(Self.helpText)
-    case .tables: try Self.showTables(of: runner.store)
-    case .schema(let collection): try Self.showSchema(of: runner.store, collection)
+    case .tables: try Self.showTables(of: runner.source)
+    case .schema(let collection): try Self.showSchema(of: runner.source, collection)
     case .explain(let statement): try runner.run("EXPLAIN " + statement)
+    case .watch(let statement): try runner.watch(statement)
     case .timer(let tells): runner.tellsTime = tells
     case .mode(let format): runner.format = format
     case .quit: return false
@@ -66,83 +76,39 @@ enum DotCommand {
     return true
   }
 
-  private static func showTables(of store: Store) throws {
-    let collections = try store.read { try $0.collections() }
+  private static func showTables(of source: any StatementSource) throws {
+    let collections = try source.collections().objects("collections")
     guard !collections.isEmpty else { return Output.note("there are no collections") }
     var table = TextTable(["collection", "documents"], rightAligned: [1])
     for collection in collections {
-      table.add([collection.name.printable, collection.documentCount.groupedDigits])
+      table.add([
+        (collection.string("name") ?? "").printable, (collection.integer("documents") ?? 0).groupedDigits,
+      ])
     }
     try Output.print(table.text)
   }
 
-  private static func showSchema(of store: Store, _ name: String?) throws {
-    try store.read { transaction in
-      let names = try transaction.collections().map(\.name)
-      if let name, !names.contains(name) {
-        let near = NameDistance.nearest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
-        throw ToolError("there is no collection '\(name.printable)'\(near)")
-      }
-      for name in name.map({ [$0] }) ?? names {
-        guard let collection = try transaction.collection(name) else { continue }
-        let sample = try FieldSample(of: collection, in: transaction)
-        try Output.print("\(name.printable)\n" + sample.text)
-        for index in try transaction.indexes(of: collection) {
-          try Output.print("  index \(index.definition.name)\(index.state == .ready ? "" : ", being built")")
-        }
+  private static func showSchema(of source: any StatementSource, _ name: String?) throws {
+    let schema = try source.schema(of: name, documents: StoreReport.schemaDocuments)
+    for collection in schema.objects("collections") {
+      try Output.print((collection.string("name") ?? "").printable + "\n" + fieldsText(collection))
+      for index in collection.objects("indexes") {
+        let isReady = index.boolean("isReady") ?? true
+        try Output.print("  index \(index.string("name") ?? "")\(isReady ? "" : ", being built")")
       }
     }
   }
-}
 
-/// The fields of some documents of a collection, with the types of their values.
-private struct FieldSample {
-  /// So many documents are looked at.
-  static let documents = 1_000
-
-  private var types: [TextKey: [String: Int]] = [:]
-  private var count = 0
-
-  init(of collection: DocStore.Collection, in transaction: borrowing ReadTransaction) throws {
-    var (types, count) = ([TextKey: [String: Int]](), 0)
-    try transaction.forEachRecord(in: collection) { _, _, record in
-      guard record.isAlive else { return true }
-      for (name, value) in try record.fields(collection.keys) {
-        types[name, default: [:]][value.typeName, default: 0] += 1
-      }
-      count += 1
-      return count < Self.documents
-    }
-    (self.types, self.count) = (types, count)
-  }
-
-  var text: String {
-    guard !types.isEmpty else { return "  no fields" }
-    let width = types.keys.map { $0.text.printable.columns }.max() ?? 0
-    return types.sorted { $0.key < $1.key }.map { name, types in
-      let listed = types.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key).joined(separator: ", ")
-      let share = types.values.reduce(0, +)
+  private static func fieldsText(_ collection: [TextKey: Value]) -> String {
+    let (fields, count) = (collection.objects("fields"), collection.integer("documents") ?? 0)
+    guard !fields.isEmpty else { return "  no fields" }
+    func name(_ field: [TextKey: Value]) -> String { (field.string("name") ?? "").printable }
+    let width = fields.map { name($0).columns }.max() ?? 0
+    return fields.map { field in
+      let share = field.integer("documents") ?? 0
       let part = share < count ? "  in \(share.groupedDigits) of \(count.groupedDigits)" : ""
-      return "  \(name.text.printable.padded(toColumns: width))  \(listed)\(part)"
+      let types = field.strings("types").joined(separator: ", ")
+      return "  \(name(field).padded(toColumns: width))  \(types)\(part)"
     }.joined(separator: "\n")
-  }
-}
-
-extension Value {
-  /// What users call the type of a value.
-  fileprivate var typeName: String {
-    switch self {
-    case .null: "null"
-    case .bool: "boolean"
-    case .int: "integer"
-    case .double: "double"
-    case .string: "string"
-    case .decimal: "decimal"
-    case .bytes: "bytes"
-    case .array: "array"
-    case .map: "map"
-    case .counter: "counter"
-    case .attachment: "attachment"
-    }
   }
 }

@@ -1,7 +1,6 @@
 import CRDTCore
-import DocStore
+import Facade
 import Foundation
-import QueryEngine
 
 /// Reads statements that a user types into a terminal, and runs each.
 struct Prompt {
@@ -69,7 +68,7 @@ struct Prompt {
   private func telling<Result>(_ body: (StatementRunner) throws -> Result) throws -> Result? {
     do {
       return try body(runner)
-    } catch let error as QueryError where error.code == .cancelled {
+    } catch let error where error.isInterruption {
       Output.note("interrupted")
     } catch let error as ToolError where error.isAboutOutput {
       throw error
@@ -82,17 +81,9 @@ struct Prompt {
   /// What Tab completes: words of the language, commands, collections and their fields.
   private func names() throws -> [String] {
     var names = Set(Self.words + DotCommand.names)
-    try runner.store.read { transaction in
-      for info in try transaction.collections() {
-        names.insert(info.name)
-        guard let collection = try transaction.collection(info.name) else { continue }
-        var count = 0
-        try transaction.forEachRecord(in: collection) { _, _, record in
-          if record.isAlive { names.formUnion(try record.fields(collection.keys).keys.map(\.text)) }
-          count += 1
-          return count < 50
-        }
-      }
+    for collection in try runner.source.schema(of: nil, documents: 50).objects("collections") {
+      if let name = collection.string("name") { names.insert(name) }
+      names.formUnion(collection.objects("fields").compactMap { $0.string("name") })
     }
     return names.sorted()
   }

@@ -1,9 +1,8 @@
 import CRDTCore
-import QueryEngine
 
 /// Takes the rows of one result as they come, and writes them.
 protocol RowWriter {
-  mutating func add(_ row: Row) throws
+  mutating func add(_ values: [TextKey: Value]) throws
 
   /// The last row has come.
   mutating func finish() throws
@@ -22,8 +21,7 @@ struct JSONRowWriter: RowWriter {
     (self.columns, self.write) = (columns, write)
   }
 
-  mutating func add(_ row: Row) throws {
-    let values = try row.values()
+  mutating func add(_ values: [TextKey: Value]) throws {
     if let columns {
       JSON.write(
         members: columns.compactMap { name in values[name].map { (name, $0) } }, to: &out)
@@ -75,8 +73,7 @@ struct TableRowWriter: RowWriter {
     (self.names, self.terminalWidth, self.write) = (names, terminalWidth, write)
   }
 
-  mutating func add(_ row: Row) throws {
-    let values = try row.values()
+  mutating func add(_ values: [TextKey: Value]) throws {
     if columns != nil {
       note(values)
       return try show([values])

@@ -24,6 +24,13 @@ final class Terminal {
     return Int(size.ws_col)
   }
 
+  /// The lines of the terminal on a descriptor; 24 where it does not say.
+  static func height(of descriptor: Int32) -> Int {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return 24 }
+    return Int(size.ws_row)
+  }
+
   /// Reads a line, key by key.
   ///
   /// - Returns: What the line came to; `.ended` at the end of the input.

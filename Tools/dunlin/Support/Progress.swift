@@ -67,7 +67,8 @@ struct Progress {
   /// How long it has taken.
   var seconds: Double { max((ContinuousClock.now - start).seconds, 0.001) }
 
-  private func line(_ count: Int, _ part: Double?) -> String {
+  /// What is shown for so many.
+  func line(_ count: Int, _ part: Double? = nil) -> String {
     let seconds = seconds
     let rate = "\(Int(Double(count) / seconds).groupedDigits)/s"
     guard let share = total.map({ $0 > 0 ? Double(count) / Double($0) : nil }) ?? part else {

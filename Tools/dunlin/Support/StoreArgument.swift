@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Facade
 import Foundation
 
 extension Store {
@@ -22,22 +23,6 @@ extension StoreOptions {
 }
 
 extension DocumentID {
-  private static let hexPrefix = "hex:"
-
   /// Reads an id as users write it: JSON, plain text for a string, or `hex:` and the digits that `verify` prints.
-  init(argument text: String) throws {
-    guard text.hasPrefix(Self.hexPrefix) else {
-      try self.init((try? JSON.parse(text)) ?? .string(text))
-      return
-    }
-    let digits = Array(text.dropFirst(Self.hexPrefix.count).utf8)
-    let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap { place in
-      UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16)
-    }
-    guard !bytes.isEmpty, bytes.count * 2 == digits.count else {
-      throw ToolError("\(text): after hex: come pairs of hexadecimal digits")
-    }
-    // Not validated, for it may be the id that is damaged.
-    self.init(trusted: bytes)
-  }
+  init(argument text: String) throws { try self.init(written: text) }
 }

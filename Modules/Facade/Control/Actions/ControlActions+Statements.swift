@@ -1,0 +1,136 @@
+import CRDTCore
+import DocStore
+import QueryEngine
+
+/// Statements, and documents that come in batches.
+extension ControlActions {
+  /// Runs a statement: rows go as fast as the client reads them, so that a result of any size takes little memory.
+  func query(_ request: ControlRequest, _ send: @escaping Send) async throws -> [TextKey: Value] {
+    let prepared = try core.engine.prepare(try request.text("query"))
+    let arguments = request.fields.members("arguments") ?? [:]
+    return try await prepared.statement.isQuery
+      ? rows(of: prepared, arguments, send) : answer(to: prepared, arguments, send)
+  }
+
+  private func rows(
+    of prepared: PreparedStatement, _ arguments: [TextKey: Value], _ send: @escaping Send
+  ) async throws -> [TextKey: Value] {
+    let reader = try core.rowReaders.begin(prepared, arguments, on: core.engine) { row, _ in
+      try row.values()
+    }
+    defer { reader.stop(nil) }
+    try await sendColumns(prepared.statement, send)
+    var count = 0
+    while true {
+      let rows = try await reader.take()
+      guard !rows.isEmpty else { break }
+      try await Self.sendRows(rows, send)
+      count += rows.count
+    }
+    return ["rows": .count(count), "hints": .array(reader.hints.map { .string($0) })]
+  }
+
+  private func answer(
+    to prepared: PreparedStatement, _ arguments: [TextKey: Value], _ send: @escaping Send
+  ) async throws -> [TextKey: Value] {
+    let result = try await reporting(send) { report in
+      try await control.hearing {
+        report(MaintenanceProgress(done: $0.indexed, total: $0.total))
+      } _: {
+        try await core.engine.execute(prepared, arguments: arguments)
+      }
+    }
+    try await Self.sendRows(result.rows.map { try $0.values() }, send)
+    return [
+      "rows": .count(result.rows.count), "changed": .count(result.mutatedDocumentIDs.count),
+      "hints": .array(result.hints.map { .string($0) }),
+    ]
+  }
+
+  private func sendColumns(_ statement: Statement, _ send: Send) async throws {
+    let columns = statement.columnNames.map { Value.array($0.map { .string($0.text) }) }
+    try await send(["columns": columns ?? .null])
+  }
+
+  /// Sends rows, many to a line.
+  private static func sendRows(_ rows: [[TextKey: Value]], _ send: Send) async throws {
+    for start in stride(from: 0, to: rows.count, by: RowReaders.rows) {
+      let some = rows[start..<min(start + RowReaders.rows, rows.count)]
+      try await send(["rows": .array(some.map { .map($0) })])
+    }
+  }
+
+  // MARK: - Watching
+
+  /// Sends a query's first rows now and whenever they may have changed, until the request is cancelled; a slow client gets the newest.
+  func watch(_ request: ControlRequest, _ send: @escaping Send) async throws -> [TextKey: Value] {
+    let prepared = try core.engine.prepare(try request.text("query"))
+    let limit = max(0, request.fields.integer("limit") ?? 1_000)
+    let observation = try core.observers.observe(
+      prepared.statement, request.fields.members("arguments") ?? [:])
+    defer { observation.cancel() }
+    while let delivery = await observation.next() {
+      try await sendColumns(prepared.statement, send)
+      let rows = try delivery.diff.rows.prefix(limit).map { try $0.values() }
+      try await Self.sendRows(rows, send)
+      try await send(["state": .map(["rows": .count(delivery.diff.rows.count)])])
+    }
+    guard Task.isCancelled || core.isOpen else { throw ControlError(.closed, "the database was closed") }
+    throw CancellationError()
+  }
+
+  // MARK: - Documents
+
+  /// Writes documents in one transaction: all of them, or none.
+  func insert(_ request: ControlRequest, _ documents: [Value]) async throws -> [TextKey: Value] {
+    let collection = try request.text("collection")
+    let strategy = try WriteStrategy(named: request.fields.string("strategy") ?? "merge")
+    let fields = try documents.enumerated().map { index, document throws(ControlError) in
+      guard case .map(let fields) = document else {
+        throw ControlError(.argument, "a document must be a JSON object", document: index)
+      }
+      return fields
+    }
+    guard !fields.isEmpty else { return ["documents": .count(0)] }
+    let (count, receipt) = try await core.store.write { transaction in
+      for (index, fields) in fields.enumerated() {
+        do {
+          try transaction.upsert(fields, into: collection, strategy: strategy)
+        } catch {
+          throw ControlError(inserting: error, index)
+        }
+      }
+      return fields.count
+    }
+    return ["documents": .count(count), "commit": .count(receipt.sequence)]
+  }
+}
+
+extension ControlError {
+  /// What keeps a batch from being written: one of its documents, or the state of the store.
+  fileprivate init(inserting error: any Error, _ index: Int) {
+    guard let error = error as? StoreError else {
+      self.init(any: error, document: index)
+      return
+    }
+    let isOfDocument = [.document, .limit, .removedInTransaction].contains(error.code)
+    self.init(
+      DunlinError(error).code, isOfDocument ? error.message : "\(error)", document: isOfDocument ? index : nil
+    )
+  }
+}
+
+extension WriteStrategy {
+  /// A strategy by its name in a request.
+  ///
+  /// - Throws: `argument` for another one.
+  fileprivate init(named name: String) throws(ControlError) {
+    switch name {
+    case "merge": self = .merge
+    case "insertIfAbsent": self = .insertIfAbsent
+    case "insertDefaultIfAbsent": self = .insertDefaultIfAbsent
+    case "updateDifferentValues": self = .updateDifferentValues
+    default: throw ControlError(.argument, "there is no strategy \"\(name)\"")
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import CRDTCore
+import Synchronization
+import Transports
+
+/// One client of a control socket: its requests run beside one another, and its answers go as fast as it reads.
+final class ControlSession: Sendable {
+  /// A request that has not been answered to its end.
+  fileprivate enum Course {
+    /// Its documents still come.
+    case gathering(ControlRequest, [Value], bytes: Int)
+    case running(Task<[TextKey: Value], any Error>)
+  }
+
+  private struct State {
+    var requests: [Int: Course] = [:]
+    /// When the client last asked for something, or took something.
+    var lastSign = ContinuousClock.now
+    var sendings = 0
+    /// Requests whose last answer is on its way.
+    var endings = 0
+    /// Whether no request is taken any more.
+    var isEnding = false
+
+    /// Whether the client has been silent for too long.
+    func isIdle(_ now: ContinuousClock.Instant, _ idleTime: Duration) -> Bool {
+      guard requests.values.allSatisfy(\.isGathering) || sendings > 0 else { return false }
+      return now - lastSign > idleTime
+    }
+  }
+
+  private let connection: LocalConnection
+  private let actions: ControlActions
+  private let idleTime: Duration
+  private let state = Mutex(State())
+  /// How often in that time it is looked whether the client is idle.
+  private static let checks = 20
+
+  init(_ connection: LocalConnection, _ actions: ControlActions, idleTime: Duration) {
+    (self.connection, self.actions, self.idleTime) = (connection, actions, idleTime)
+  }
+
+  // MARK: - The course of it
+
+  /// Serves the client until it goes, or is idle for too long, or the socket closes.
+  func run() async {
+    await connection.serve { lines in
+      await withDiscardingTaskGroup { group in
+        group.addTask { await self.closeWhenIdle() }
+        do {
+          try await self.send([
+            "dunlin": .string(Dunlin.version), "protocol": .count(ControlProtocol.version),
+          ])
+          try await lines.forEach { line in
+            guard let (request, documents) = await self.take(line) else { return }
+            self.begin(request, documents, &group)
+          }
+        } catch let error as LineTooLong {
+          await self.complain(
+            ControlError(.limit, "a line has more than \(error.limit) bytes: the connection is closed"))
+        } catch {
+          // The connection is over.
+        }
+        self.cancelAll()
+        group.cancelAll()
+      }
+    }
+  }
+
+  /// Begins no request any more; those that run are cancelled, and answered to that effect.
+  func end() {
+    state.withLock { $0.isEnding = true }
+    cancelAll()
+    closeIfDone()
+  }
+
+  /// Ends the connection at once.
+  func close() { connection.close() }
+
+  private func closeIfDone() {
+    if state.withLock({ $0.isEnding && $0.requests.isEmpty && $0.endings == 0 }) { connection.close() }
+  }
+
+  private func cancelAll() {
+    let running = state.withLock { state in
+      state.requests = state.requests.filter { !$0.value.isGathering }
+      return Array(state.requests.values)
+    }
+    for course in running { course.cancel() }
+  }
+
+  private func closeWhenIdle() async {
+    while true {
+      do { try await Task.sleep(for: idleTime / Self.checks) } catch { return }
+      if state.withLock({ $0.isIdle(.now, idleTime) }) { return connection.close() }
+    }
+  }
+
+  // MARK: - Requests
+
+  /// Takes a line.
+  ///
+  /// - Returns: The request that can begin, and its documents.
+  private func take(_ line: [UInt8]) async -> (ControlRequest, [Value])? {
+    state.withLock { $0.lastSign = .now }
+    var id: Int?
+    do throws(ControlError) {
+      let message = try ControlProtocol.message(line)
+      id = message.integer("id")
+      switch try ControlLine(message) {
+      case .cancel(let id):
+        cancel(id)
+        return nil
+      case .request(let request): return try admit(request, bytes: line.count)
+      case .documents(let id, let documents, let isLast):
+        return try add(documents, to: id, bytes: line.count, isLast: isLast)
+      }
+    } catch {
+      await complain(error, about: id)
+      return nil
+    }
+  }
+
+  private func admit(_ request: ControlRequest, bytes: Int) throws(ControlError) -> (ControlRequest, [Value])?
+  {
+    let documents = request.fields.elements("documents") ?? []
+    let isGathering = request.fields.boolean("more") ?? false
+    try state.withLock { state throws(ControlError) in
+      guard !state.isEnding else { throw ControlError(.closed, "the database is closed") }
+      guard state.requests[request.id] == nil else {
+        throw ControlError(.argument, "the request \(request.id) is not answered yet")
+      }
+      guard state.requests.count < ControlProtocol.requests else {
+        throw ControlError(.limit, "\(ControlProtocol.requests) requests are not answered yet")
+      }
+      guard !isGathering || !state.requests.values.contains(where: \.isGathering) else {
+        throw ControlError(.limit, "the documents of another request still come")
+      }
+      if isGathering { state.requests[request.id] = .gathering(request, documents, bytes: bytes) }
+    }
+    return isGathering ? nil : (request, documents)
+  }
+
+  private func add(
+    _ more: [Value], to id: Int, bytes: Int, isLast: Bool
+  ) throws(ControlError) -> (ControlRequest, [Value])? {
+    try state.withLock { state throws(ControlError) in
+      // Taken out, so that the documents have one owner and are not copied.
+      guard case .gathering(let request, var documents, let sum)? = state.requests.removeValue(forKey: id)
+      else {
+        throw ControlError(.argument, "the request \(id) waits for no documents")
+      }
+      guard sum + bytes <= ControlProtocol.batchBytes else {
+        throw ControlError(
+          .limit,
+          "the documents of one transaction have more than \(ControlProtocol.batchBytes) bytes as JSON: send fewer"
+        )
+      }
+      documents += more
+      if isLast { return (request, documents) }
+      state.requests[id] = .gathering(request, documents, bytes: sum + bytes)
+      return nil
+    }
+  }
+
+  /// Runs a request beside the others, and answers it.
+  private func begin(
+    _ request: ControlRequest, _ documents: [Value], _ group: inout DiscardingTaskGroup
+  ) {
+    let work = Task { [actions] in
+      try await actions.perform(request, documents) { try await self.send($0, about: request.id) }
+    }
+    let isEnding = state.withLock { state in
+      state.requests[request.id] = .running(work)
+      return state.isEnding
+    }
+    if isEnding { work.cancel() }
+    group.addTask {
+      let answer: [TextKey: Value]
+      do {
+        answer = ["result": .map(try await work.value)]
+      } catch {
+        answer = ["error": .map(self.meaning(error).values)]
+      }
+      // Before the answer, so that whoever has it may use the number again.
+      self.state.withLock { state in
+        state.requests[request.id] = nil
+        state.endings += 1
+      }
+      try? await self.send(answer, about: request.id)
+      self.state.withLock { $0.endings -= 1 }
+      self.closeIfDone()
+    }
+  }
+
+  private func meaning(_ error: any Error) -> ControlError {
+    let error = ControlError(any: error)
+    guard error.code == .cancelled, state.withLock({ $0.isEnding }) else { return error }
+    return ControlError(.closed, "the database was closed")
+  }
+
+  private func cancel(_ id: Int) {
+    let course = state.withLock { state -> Course? in
+      guard let course = state.requests[id] else { return nil }
+      if course.isGathering { state.requests[id] = nil }
+      return course
+    }
+    course?.cancel()
+  }
+
+  // MARK: - Answers
+
+  /// Tells the client what is wrong with what it has sent; whether it still listens does not matter.
+  private func complain(_ error: ControlError, about id: Int? = nil) async {
+    try? await send(["error": .map(error.values)], about: id)
+  }
+
+  private func send(_ message: [TextKey: Value], about id: Int? = nil) async throws {
+    var message = message
+    if let id { message["id"] = .count(id) }
+    state.withLock { state in
+      if state.sendings == 0 { state.lastSign = .now }
+      state.sendings += 1
+    }
+    defer {
+      state.withLock { state in
+        state.sendings -= 1
+        state.lastSign = .now
+      }
+    }
+    try await connection.send(ControlProtocol.line(message))
+  }
+}
+
+extension ControlSession.Course {
+  fileprivate var isGathering: Bool { if case .gathering = self { true } else { false } }
+
+  fileprivate func cancel() { if case .running(let task) = self { task.cancel() } }
+}

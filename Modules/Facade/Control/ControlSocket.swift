@@ -1,0 +1,142 @@
+import CRDTCore
+import DocStore
+import Dispatch
+import Logging
+import Synchronization
+import Transports
+
+/// Answers other processes of the same user over a socket in the database's directory, while that is asked for.
+final class ControlSocket: Sendable {
+  private struct State {
+    var listener: LocalListener?
+    var accepting: Task<Void, Never>?
+    var sessions: [UInt64: ControlSession] = [:]
+    var nextID: UInt64 = 1
+    var isClosed = false
+    /// Who hears how far indexes have come that are being built.
+    var indexes: [UInt64: @Sendable (IndexProgress) -> Void] = [:]
+  }
+
+  private let idleTime: Duration
+  private let state = Mutex(State())
+  /// Held while the socket is made, so that it is made once.
+  private let opening = Mutex(())
+  private let running = DispatchGroup()
+  /// How long closing waits for clients to be told.
+  private static let closingTime = DispatchTimeInterval.seconds(1)
+
+  /// - Parameter idleTime: How long a client may ask for nothing, or take nothing.
+  init(idleTime: Duration) { self.idleTime = idleTime }
+
+  /// Begins to listen, unless it does.
+  ///
+  /// - Returns: The socket's path.
+  /// - Throws: `closed`, `permission`, `exists`, `unreachable`, `tooManyFiles`, `io`.
+  func open(_ core: Core) throws -> String {
+    try opening.withLock { _ in
+      let (isClosed, isOpen) = state.withLock { ($0.isClosed, $0.listener != nil) }
+      guard !isClosed else { throw DunlinError(.closed, "the database is closed") }
+      if !isOpen { try listen(core) }
+    }
+    return ControlProtocol.socket(in: core.store.path).path
+  }
+
+  private func listen(_ core: Core) throws(DunlinError) {
+    let socket = ControlProtocol.socket(in: core.store.path)
+    let listener: LocalListener
+    do throws(LinkError) {
+      listener = try LocalListener.bind(socket, lineBytes: ControlProtocol.lineBytes) {
+        [reporter = core.reporter] in reporter.logger.warning("The control socket: \($0)")
+      }
+    } catch {
+      // A port is not what is in use.
+      let code: DunlinError.Code? = error.code == .portInUse ? .exists : nil
+      throw DunlinError(
+        code ?? DunlinError(error).code, error.message, context: ["path": socket.path], underlying: error)
+    }
+    let accepting = Task { [weak self, weak core] in
+      for await connection in listener.connections {
+        guard let self, let core else { return connection.close() }
+        self.serve(connection, core)
+      }
+    }
+    let isClosed = state.withLock { state in
+      guard !state.isClosed else { return true }
+      (state.listener, state.accepting) = (listener, accepting)
+      return false
+    }
+    // The database may have been closed in between.
+    guard isClosed else { return }
+    listener.closeBlocking()
+    throw DunlinError(.closed, "the database is closed")
+  }
+
+  /// Stops listening, and tells clients that their requests have ended.
+  func stop() {
+    let (listener, accepting, sessions) = state.withLock { state in
+      defer { (state.listener, state.accepting) = (nil, nil) }
+      return (state.listener, state.accepting, Array(state.sessions.values))
+    }
+    listener?.closeBlocking()
+    accepting?.cancel()
+    for session in sessions { session.end() }
+    if !sessions.isEmpty { _ = running.wait(timeout: .now() + Self.closingTime) }
+    for session in sessions { session.close() }
+  }
+
+  /// Stops for good.
+  func close() {
+    state.withLock { $0.isClosed = true }
+    stop()
+  }
+
+  private func serve(_ connection: LocalConnection, _ core: Core) {
+    running.enter()
+    let (id, session, refusal) = state.withLock { state -> (UInt64, ControlSession?, ControlError?) in
+      defer { state.nextID += 1 }
+      guard !state.isClosed else {
+        return (state.nextID, nil, ControlError(.closed, "the database is closed"))
+      }
+      guard state.sessions.count < ControlProtocol.clients else {
+        let words = "\(ControlProtocol.clients) clients are connected already"
+        return (state.nextID, nil, ControlError(.limit, words))
+      }
+      let session = ControlSession(
+        connection, ControlActions(core: core, control: self), idleTime: idleTime)
+      state.sessions[state.nextID] = session
+      return (state.nextID, session, nil)
+    }
+    Task {
+      if let session { await session.run() }
+      if let refusal { await Self.refuse(connection, refusal) }
+      _ = self.state.withLock { $0.sessions.removeValue(forKey: id) }
+      self.running.leave()
+    }
+  }
+
+  private static func refuse(_ connection: LocalConnection, _ error: ControlError) async {
+    await connection.serve { _ in
+      try? await connection.send(ControlProtocol.line(["error": .map(error.values)]))
+    }
+  }
+
+  // MARK: - Indexes that are being built
+
+  /// Tells requests that run how far an index has come.
+  func report(_ progress: IndexProgress) {
+    for body in state.withLock({ Array($0.indexes.values) }) { body(progress) }
+  }
+
+  /// Has `report` called while `body` runs.
+  func hearing<R>(
+    _ report: @escaping @Sendable (IndexProgress) -> Void, _ body: () async throws -> R
+  ) async throws -> R {
+    let id = state.withLock { state in
+      defer { state.nextID += 1 }
+      state.indexes[state.nextID] = report
+      return state.nextID
+    }
+    defer { _ = state.withLock { $0.indexes.removeValue(forKey: id) } }
+    return try await body()
+  }
+}

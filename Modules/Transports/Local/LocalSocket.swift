@@ -1,0 +1,176 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A UNIX domain socket in a directory, which processes of one user on one machine talk through.
+///
+/// An address holds few bytes. On Linux a directory whose path is longer is reached through a descriptor of it.
+package struct LocalSocket: Hashable, Sendable {
+  /// The bytes of a path that an address holds.
+  package static let pathBytes = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+  package let directory: String
+  package let name: String
+
+  package init(directory: String, name: String) { (self.directory, self.name) = (directory, name) }
+
+  package var path: String { directory + "/" + name }
+
+  /// What stands at the path.
+  enum Occupant: Equatable {
+    case nothing
+    /// A socket, by its file's numbers.
+    case socket(FileNumber)
+    case symbolicLink
+    case other
+  }
+
+  /// Tells one file from all others that there are at the time.
+  struct FileNumber: Equatable, Sendable {
+    let device: UInt64
+    let file: UInt64
+  }
+
+  /// Looks at the path, and follows no symbolic link there.
+  func occupant() throws(LinkError) -> Occupant {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return .nothing }
+      throw failure("cannot be looked at", errno)
+    }
+    switch status.st_mode & S_IFMT {
+    case S_IFSOCK:
+      return .socket(
+        FileNumber(
+          device: UInt64(truncatingIfNeeded: status.st_dev), file: UInt64(truncatingIfNeeded: status.st_ino)))
+    case S_IFLNK: return .symbolicLink
+    default: return .other
+    }
+  }
+
+  /// Why the socket is of no use, with the system's number.
+  func failure(_ what: String, _ number: Int32) -> LinkError {
+    let code: LinkError.Code =
+      switch number {
+      case EACCES, EPERM, EROFS: .permissionDenied
+      case ECONNREFUSED, ENOENT: .refused
+      default: .system
+      }
+    return LinkError(
+      code, "The socket \(path) \(what): \(String(cString: strerror(number)))", underlying: number)
+  }
+
+  // MARK: - Descriptors
+
+  /// A socket that belongs to no path yet.
+  func makeDescriptor() throws(LinkError) -> Int32 {
+    #if canImport(Glibc)
+      let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    #elseif canImport(Musl)
+      let descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)
+    #else
+      let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
+      if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    #endif
+    guard descriptor >= 0 else { throw failure("cannot be made", errno) }
+    return descriptor
+  }
+
+  /// Connects to whoever listens there.
+  ///
+  /// - Returns: A descriptor that the caller closes, in blocking mode; `nil` where nobody listens.
+  /// - Throws: `permissionDenied` for a symbolic link, and for another user's socket; `unreachable` for a path that is too long;
+  ///   `system`.
+  package func connect() throws(LinkError) -> Int32? {
+    switch try occupant() {
+    case .nothing, .other: return nil
+    case .symbolicLink: throw symbolicLink
+    case .socket: break
+    }
+    let descriptor = try makeDescriptor()
+    do throws(LinkError) {
+      let number = try withAddress { address, length -> Int32 in
+        while systemConnect(descriptor, address, length) != 0 {
+          if errno != EINTR { return errno }
+        }
+        return 0
+      }
+      guard number == 0 else {
+        guard number == ECONNREFUSED || number == ENOENT else {
+          throw failure("cannot be connected to", number)
+        }
+        close(descriptor)
+        return nil
+      }
+      try checkOwner(of: descriptor)
+      return descriptor
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  /// What a symbolic link at the path is answered with.
+  var symbolicLink: LinkError {
+    LinkError(.permissionDenied, "\(path) is a symbolic link, which is not followed: remove it")
+  }
+
+  private func checkOwner(of descriptor: Int32) throws(LinkError) {
+    guard let user = PeerUser.of(descriptor) else { throw failure("does not tell whose it is", errno) }
+    guard user.isTrusted() else {
+      throw LinkError(
+        .permissionDenied, "\(path) is the socket of a process of the user \(user.id), who is another one")
+    }
+  }
+
+  /// Calls `body` with the socket's address.
+  ///
+  /// - Throws: `unreachable` when the path is too long for one.
+  func withAddress<R>(
+    _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
+  ) throws(LinkError) -> R {
+    if path.utf8.count <= Self.pathBytes { return Self.withAddress(of: path, body) }
+    #if os(Linux)
+      let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      guard folder >= 0 else { throw failure("cannot be reached", errno) }
+      defer { close(folder) }
+      let short = "/proc/self/fd/\(folder)/\(name)"
+      if short.utf8.count <= Self.pathBytes { return Self.withAddress(of: short, body) }
+    #endif
+    throw LinkError(
+      .unreachable,
+      "The path \(path) has \(path.utf8.count) bytes, and that of a socket at most \(Self.pathBytes): use a shorter one"
+    )
+  }
+
+  private static func withAddress<R>(
+    of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
+  ) -> R {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { room in
+      for (index, byte) in path.utf8.prefix(pathBytes).enumerated() { room[index] = byte }
+    }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+  }
+}
+
+private func systemConnect(
+  _ descriptor: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
+) -> Int32 {
+  #if canImport(Glibc)
+    Glibc.connect(descriptor, address, length)
+  #elseif canImport(Musl)
+    Musl.connect(descriptor, address, length)
+  #else
+    Darwin.connect(descriptor, address, length)
+  #endif
+}

@@ -1,0 +1,47 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The user whose process is at the other end of a UNIX domain socket, as the system says.
+package struct PeerUser: Hashable, Sendable {
+  /// The user's number.
+  package let id: UInt32
+
+  package init(id: UInt32) { self.id = id }
+
+  /// Whether it is the user of this process, or the system's own, whom nothing can be kept from.
+  ///
+  /// - Parameter own: The user of this process; `nil` asks the system.
+  /// - Returns: Whether the other process may be talked to.
+  package func isTrusted(by own: UInt32? = nil) -> Bool { id == own ?? geteuid() || id == 0 }
+
+  #if canImport(Darwin)
+    /// Asks the system about a connected socket; `nil` when it does not say.
+    package static func of(_ descriptor: Int32) -> PeerUser? {
+      var (user, group) = (uid_t(0), gid_t(0))
+      guard getpeereid(descriptor, &user, &group) == 0 else { return nil }
+      return PeerUser(id: user)
+    }
+  #else
+    /// The system's record of a process: `ucred` of unix(7).
+    struct Credentials: Sendable {
+      var process: Int32 = 0
+      var user: UInt32 = 0
+      var group: UInt32 = 0
+    }
+
+    /// Asks the system about a connected socket; `nil` when it does not say.
+    package static func of(_ descriptor: Int32) -> PeerUser? {
+      var credentials = Credentials()
+      var length = socklen_t(MemoryLayout<Credentials>.size)
+      guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0,
+        length == MemoryLayout<Credentials>.size
+      else { return nil }
+      return PeerUser(id: credentials.user)
+    }
+  #endif
+}

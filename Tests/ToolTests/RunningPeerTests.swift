@@ -1,0 +1,199 @@
+import CRDTCore
+import DunlinKit
+import Facade
+import Foundation
+import TestKit
+import Testing
+
+@testable import dunlin
+
+/// Commands on a store that another process has open.
+@Suite(.timeLimit(.minutes(10))) struct RunningPeerTests {
+  private let directory: TemporaryDirectory
+
+  init() throws { directory = try TemporaryDirectory() }
+
+  /// What a command prints, but for how long it took.
+  private func same(_ outcome: Tool.Outcome) -> [String] {
+    [
+      "\(outcome.status)", outcome.output,
+      outcome.errors.replacing(/, [0-9.]+ (ns|µs|ms|s)\n/, with: ", some time\n"),
+    ]
+  }
+
+  @Test func `commands print the same, whether the store is open elsewhere or not`() async throws {
+    let served = try await ServedStore(directory, documents: 500)
+    let commands = [
+      ["query", served.store, "SELECT n, COUNT(*) AS c FROM things GROUP BY n ORDER BY n"],
+      ["query", served.store, "SELECT * FROM things WHERE _id < 3", "--table"],
+      ["query", served.store, "SELECT * FROM things WHERE _id < :m", "--arg", "m=2", "--json"],
+      ["query", served.store, "SELECT * FROM thinks"],
+      ["query", served.store, "SELECT * FROM things WHERE m = 1"],
+      ["query", served.store, "SELECT FROM"],
+      ["query", served.store, "SELECT * FROM things WHERE n = :missing"],
+      ["query", served.store, "EXPLAIN SELECT * FROM things WHERE n = 1"],
+      ["inspect", served.store], ["inspect", served.store, "things"],
+      ["inspect", served.store, "things", "7"],
+      ["inspect", served.store, "things", "nobody"], ["verify", served.store],
+      ["evict", served.store, "things", "nobody"],
+      ["evict", served.store, "things", "hex:zz"],
+    ]
+    let open = try commands.map { same(try Tool.run($0, in: directory.path)) }
+    let script = "SELECT _id FROM things WHERE _id < 2;\n.tables\n.schema things\n.schema no\nSELECT oops"
+    let openScript = try served.run("query", served.store, input: script)
+    await served.stop()
+    #expect(!FileManager.default.fileExists(atPath: served.socket))
+    for (command, expected) in zip(commands, open) {
+      #expect(same(try Tool.run(command, in: directory.path)) == expected, "\(command)")
+    }
+    #expect(same(openScript) == same(try served.run("query", served.store, input: script)))
+    #expect(open[0][1].split(separator: "\n").count == 7)
+    #expect(open[13][0] == "1" && open[13][2].contains("no document nobody"))
+  }
+
+  @Test func `the socket is for its owner alone, and what changes it is seen by all`() async throws {
+    let served = try await ServedStore(directory, documents: 20)
+    let mode = try FileManager.default.attributesOfItem(atPath: served.socket)[.posixPermissions]
+    #expect((mode as? NSNumber)?.intValue == 0o600)
+    let updated = try served.run("query", served.store, "UPDATE things SET n = 99 WHERE _id = 3")
+    #expect(updated.status == 0 && updated.errors.contains("1 document changed"))
+    #expect(try served.run("evict", served.store, "things", "4").output.contains("is evicted"))
+    #expect(try served.run("stats", served.store).output.contains("documents   19"))
+    #expect(try served.run("stats", served.store, "--json").output.contains(#""documents":19"#))
+    let copy = directory.file("copy")
+    let copied = try served.run("backup", served.store, copy)
+    #expect(copied.status == 0 && copied.output.contains("19 documents"), "\(copied.errors)")
+    #expect(!(try FileManager.default.contentsOfDirectory(atPath: copy)).contains("control.sock"))
+    #expect(try served.run("query", copy, "SELECT n FROM things WHERE _id = 3").output == "{\"n\":99}\n")
+    let exists = try served.run("backup", served.store, copy)
+    #expect(exists.status == 1 && exists.errors.contains("something at the path"))
+  }
+
+  @Test func `documents go in by batches, whole or not at all`() async throws {
+    let served = try await ServedStore(directory)
+    let peer = try #require(try RunningPeer.of(store: served.store))
+    let large = String(repeating: "x", count: 300_000)
+    let batch = (0..<20).map { number -> [TextKey: Value] in
+      ["_id": .int(Int64(number)), "n": .counter(2), "text": .string(large)]
+    }
+    let inserted = try await peer.insert(batch, into: "things")
+    #expect(inserted.documents == 20 && inserted.commit > 0)
+    let bad = await #expect(throws: ControlError.self) {
+      try await peer.insert([["_id": .int(21)], ["_id": .null], ["_id": .int(22)]], into: "things")
+    }
+    #expect(bad?.document == 1)
+    #expect(try await peer.insert([], into: "things").documents == 0)
+    let tooMuch = await #expect(throws: ControlError.self) {
+      try await peer.insert(
+        (0..<300).map { ["_id": .int(Int64($0)), "text": .string(large)] }, into: "things")
+    }
+    #expect(tooMuch?.code == .limit)
+    let exact = try served.run("query", served.store, "SELECT COUNT(*) AS c, SUM(n) AS s FROM things")
+    #expect(exact.output == "{\"c\":20,\"s\":40}\n", "\(exact.errors)")
+    let absent = try await peer.insert(
+      [["_id": .int(1), "n": .int(5)]], into: "things", strategy: .insertIfAbsent)
+    #expect(absent.documents == 1 && absent.commit == 0)
+  }
+
+  @Test func `a peer tells how it stands and who is there`() async throws {
+    let served = try await ServedStore(directory, documents: 30)
+    let port = try #require(served.port)
+    let dunlin = try Dunlin(
+      path: directory.file("other"), identity: .unsafeDevelopment(appID: "tests"),
+      configuration: DunlinConfiguration(peerName: "tablet"))
+    dunlin.connect(host: "127.0.0.1", port: port)
+    let subscription = try dunlin.sync.registerSubscription(query: "SELECT * FROM things WHERE n = 1")
+    try dunlin.startSync()
+    try await served.wait(for: "connected to tablet (small) over tcp://127.0.0.1")
+    try await dunlin.sync.waitUntilHere(subscription)
+    let status = try served.run("status", served.store)
+    #expect(status.status == 0, "\(status.errors)")
+    for words in [
+      "depot (small), up for", "development in tests", "127.0.0.1:\(port)", "tablet", "subscriptions  none",
+    ] {
+      #expect(status.output.contains(words), "\(words): \(status.output)")
+    }
+    #expect(try served.run("status", served.store, "--json").output.contains(#""name":"depot""#))
+    let top = try served.run("top", served.store, "--once", "--interval", "0.2")
+    #expect(
+      top.status == 0 && top.output.contains("tablet") && top.output.contains("30 documents (0/s)"), "\(top)")
+    let peers = try served.run("peers", served.store)
+    #expect(peers.status == 0 && peers.output.contains("tablet") && peers.output.contains("tcp"))
+    #expect(try served.run("peers", served.store, "--json").output.contains(#""name":"tablet""#))
+    while try served.run("why", served.store, "things", "1", "--at", "tablet").status != 0 { await pause() }
+    let why = try served.run("why", served.store, "things", "1", "--at", "tablet")
+    #expect(why.output.contains("tablet has the document of 'things'"))
+    let not = try served.run("why", served.store, "things", "2", "--at", "tablet")
+    #expect(not.status == 2 && not.output.contains("subscribes to others"), "\(not)")
+    #expect(try served.run("why", served.store, "things", "2", "--from", "tablet").status == 0)
+    let unknown = try served.run("why", served.store, "things", "2", "--at", "nobody")
+    #expect(unknown.status == 1 && unknown.errors.contains("no peer 'nobody' is there; there are tablet"))
+    #expect(try served.run("why", served.store, "things", "2").status == 64)
+    try dunlin.close()
+    try await served.wait(for: "lost tablet (small) over tcp://127.0.0.1")
+  }
+
+  @Test func `what is about a running peer says that none runs`() throws {
+    for command in [["status"], ["top", "--once"], ["peers"]] {
+      var arguments = command
+      arguments.insert(directory.file("nothing"), at: 1)
+      let outcome = try Tool.run(arguments, in: directory.path)
+      #expect(outcome.status == 1 && outcome.errors.contains("there is no store"), "\(outcome)")
+    }
+    let store = directory.file("store")
+    _ = try Tool.run(["import", store, "c", "-"], in: directory.path, input: "{}\n")
+    let outcome = try Tool.run(["status", store], in: directory.path)
+    #expect(outcome.status == 1 && outcome.errors.contains("no peer answers"))
+  }
+
+  @Test func `the socket of a peer that was killed hinders nobody`() async throws {
+    let served = try await ServedStore(directory, documents: 5)
+    served.process.end()
+    #expect(FileManager.default.fileExists(atPath: served.socket))
+    #expect(
+      try served.run("query", served.store, "SELECT _id FROM things WHERE _id = 1").output == "{\"_id\":1}\n")
+    #expect(try served.run("verify", served.store).status == 0)
+    let again = try await ServedStore(directory)
+    #expect(try again.run("status", again.store).output.contains("5"))
+  }
+
+  @Test func `a peer that ends during a statement is told of`() async throws {
+    let served = try await ServedStore(directory, documents: 20_000, bytes: 500)
+    let asker = Tool.process(["query", served.store, "SELECT * FROM things", "--json"])
+    let (output, errors) = (Pipe(), Pipe())
+    (asker.standardOutput, asker.standardError) = (output, errors)
+    try asker.run()
+    defer { asker.end() }
+    // More than that is not read before the peer has ended.
+    #expect(!(try #require(try output.fileHandleForReading.read(upToCount: 100))).isEmpty)
+    kill(served.process.processIdentifier, SIGKILL)
+    while served.process.isRunning { await pause() }
+    let rest = try #require(try output.fileHandleForReading.readToEnd())
+    #expect(rest.count < 11_000_000)
+    let words = String(decoding: try #require(try errors.fileHandleForReading.readToEnd()), as: UTF8.self)
+    asker.waitUntilExit()
+    #expect(asker.terminationStatus == 1 && words.contains("has ended the connection"), "\(words)")
+  }
+
+  @Test func `a served peer tells how it fills, and keeps parameters when it is asked to`() async throws {
+    let source = try await ServedStore(try TemporaryDirectory(), documents: 3_000)
+    let port = try #require(source.port)
+    let more = ["--connect", "127.0.0.1:\(port)", "--subscribe", "things", "--keep-parameters"]
+    let served = try await ServedStore(directory, more: more)
+    try await served.wait(for: "all that the peers had is here")
+    #expect(served.printed.contains("Filling  3,000 documents"), "\(served.printed)")
+    #expect(try served.run("status", served.store).output.contains("SELECT * FROM `things`"))
+    let set = "ALTER SYSTEM SET DQL_STRICT_TYPES = true"
+    let changed = try served.run("query", served.store, set)
+    #expect(changed.status == 0, "\(changed.errors)")
+    await served.stop()
+    #expect(FileManager.default.fileExists(atPath: served.store + "/parameters"))
+  }
+
+  @Test func `a peer that is asked to answers no commands`() async throws {
+    let served = try await ServedStore(directory, more: ["--no-control-socket"])
+    #expect(!FileManager.default.fileExists(atPath: served.socket))
+    let refused = try served.run("stats", served.store)
+    #expect(refused.status == 1 && refused.errors.contains("open in another process"))
+  }
+}

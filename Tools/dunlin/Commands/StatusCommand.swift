@@ -1,0 +1,20 @@
+import ArgumentParser
+import CRDTCore
+import Facade
+
+struct StatusCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Show how a running peer stands, on one screen.",
+    discussion: "Who it is, where it listens, its peers, what it subscribes to, and what keeps it from peers."
+  )
+
+  @Argument(help: "The directory of a store that a peer has open.", completion: .directory)
+  var store: String
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func run() throws {
+    let status = try StoreAccess.peer(of: store).ask("status")
+    try Output.print(json ? JSON.text(of: .map(status)) : PeerStatus(status).text)
+  }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import CRDTCore
+import Facade
+
+struct WhyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "why", abstract: "Say why a document is, or is not, at another peer.",
+    discussion: """
+      The peer that has the store open says what it knows by itself; it asks nobody. The status is 0 when the document has arrived, and 2 \
+      when it has not. Examples:
+
+        dunlin why store cars c1 --at tablet
+        dunlin why store cars c1 --from depot
+      """)
+
+  /// What tells scripts that the document is not there, apart from a failure to ask.
+  static let absentStatus: Int32 = 2
+
+  @Argument(help: "The directory of a store that a peer has open.", completion: .directory)
+  var store: String
+  @Argument(help: "The collection's name.")
+  var collection: String
+  @Argument(help: "The document's id: JSON, or plain text for a string.")
+  var id: String
+  @Option(help: ArgumentHelp("The peer that should have it: its name or its id.", valueName: "peer"))
+  var at: String?
+  @Option(help: ArgumentHelp("The peer that it should have come from.", valueName: "peer"))
+  var from: String?
+
+  func validate() throws {
+    guard (at == nil) != (from == nil) else {
+      throw ValidationError("say one peer: --at that should have it, or --from that should send it")
+    }
+  }
+
+  func run() throws {
+    let answer = try StoreAccess.peer(of: store).ask(
+      "why",
+      [
+        "collection": .string(collection), "document": .string(id), "peer": .string(at ?? from ?? ""),
+        "isIncoming": .bool(from != nil),
+      ])
+    try Output.print((answer.string("text") ?? "").printable)
+    guard answer.boolean("isThere") ?? false else { throw ExitCode(Self.absentStatus) }
+  }
+}

@@ -1,0 +1,68 @@
+import CRDTCore
+import Facade
+import Foundation
+import SyncProtocol
+import Transports
+
+/// Tells how a served peer fills: how many documents have come and how fast, and when it has all that its peers had.
+///
+/// How much is left is not known before it has come: peers find out what differs as they go.
+struct FillProgress {
+  private let dunlin: Dunlin
+  private let isTerminal = isatty(STDERR_FILENO) == 1
+  /// How often a terminal is told; others hear of every tenth time.
+  private static let interval = Duration.milliseconds(500)
+  private static let quietTimes = 10
+
+  init(_ dunlin: Dunlin) { self.dunlin = dunlin }
+
+  /// Begins to tell, beside everything else.
+  func start() -> Task<Void, Never> {
+    Task {
+      var course = Course()
+      while !Task.isCancelled {
+        do { try await Task.sleep(for: Self.interval) } catch { return }
+        step(&course)
+      }
+    }
+  }
+
+  private struct Course {
+    /// Connections that have been seen.
+    var known: Set<UInt64> = []
+    /// There while documents come that the peers had before.
+    var run: Run?
+  }
+
+  /// A time during which documents come.
+  private struct Run {
+    /// Documents that had come before.
+    let before: Int
+    var bar = Progress("Filling")
+    var times = 0
+  }
+
+  private func step(_ course: inout Course) {
+    let connections = dunlin.sync.connections.filter { $0.peer != nil }
+    func received(_ some: [PeerConnection]) -> Int {
+      some.reduce(0) { $0 + Int(clamping: $1.statistics.documentsReceived) }
+    }
+    let new = connections.filter { !course.known.contains($0.id) }
+    let isFilling = connections.contains { !$0.progress.isCaughtUp }
+    course.known = Set(connections.map(\.id))
+    guard isFilling || !new.isEmpty || course.run != nil else { return }
+    var run = course.run ?? Run(before: received(connections) - received(new))
+    // A connection that has ended took its figures along.
+    let count = max(0, received(connections) - run.before)
+    guard isFilling else {
+      course.run = nil
+      let summary = run.bar.finish(count)
+      if count > 0 { show("\(summary); all that the peers had is here") }
+      return
+    }
+    run.times += 1
+    run.bar.update(count)
+    if !isTerminal, run.times % Self.quietTimes == 0 { show(run.bar.line(count)) }
+    course.run = run
+  }
+}

@@ -1,0 +1,109 @@
+import CRDTCore
+import DocStore
+import Facade
+import Foundation
+
+/// How a command reaches a store: it opens it, or asks the peer that has it open.
+enum StoreAccess {
+  case own(Store)
+  case peer(RunningPeer)
+
+  /// How often a peer is looked for that has the store open and does not answer yet.
+  private static let attempts = 20
+  private static let attemptInterval = 0.1
+
+  /// Reaches the store in a directory, which must be there.
+  ///
+  /// - Throws: `ToolError` when there is no store, or the process that has it open does not answer; what opening throws.
+  static func open(_ path: String) throws -> StoreAccess {
+    if let peer = try RunningPeer.of(store: path) { return .peer(peer) }
+    for attempt in 1... {
+      do {
+        return .own(try Store.open(existing: path))
+      } catch let error as StoreError where error.code == .alreadyOpen {
+        // It may have begun, or have come to its end, this moment.
+        if let peer = try RunningPeer.of(store: path) { return .peer(peer) }
+        guard attempt < attempts else {
+          throw ToolError(
+            "\(path): the store is open in another process, which answers no commands: 'dunlin serve' does, and an application that calls openControlSocket()"
+          )
+        }
+        Thread.sleep(forTimeInterval: attemptInterval)
+      }
+    }
+    throw ToolError("\(path): the store is open")
+  }
+
+  /// Lets go of the store.
+  func close() {
+    if case .own(let store) = self { store.close() }
+  }
+
+  /// The peer that runs.
+  ///
+  /// - Throws: `ToolError` when there is none, since the command is about one.
+  static func peer(of path: String) throws -> RunningPeer {
+    if let peer = try RunningPeer.of(store: path) { return peer }
+    guard FileManager.default.fileExists(atPath: path + "/data.mdb") else {
+      throw ToolError("\(path): there is no store")
+    }
+    throw ToolError(
+      "\(path): no peer answers for this store: 'dunlin serve' does, and an application that calls openControlSocket()"
+    )
+  }
+
+  // MARK: - What commands ask for
+
+  func statistics() throws -> [TextKey: Value] {
+    switch self {
+    case .own(let store): try StoreReport.statistics(of: store)
+    case .peer(let peer): try peer.ask("statistics")
+    }
+  }
+
+  func inspect(_ collection: String?, _ document: String?) throws -> [TextKey: Value] {
+    switch self {
+    case .own(let store): try StoreReport.inspect(store, collection, document)
+    case .peer(let peer):
+      try peer.ask(
+        "inspect",
+        [
+          "collection": collection.map { .string($0) } ?? .null,
+          "document": document.map { .string($0) } ?? .null,
+        ])
+    }
+  }
+
+  /// Removes a document from this store alone.
+  func evict(_ document: String, in collection: String) throws {
+    switch self {
+    case .own(let store):
+      let id = try DocumentID(written: document)
+      guard try store.write({ try $0.evict(id, in: collection) }).0 else {
+        throw ToolError("\(collection) has no document \(document)")
+      }
+    case .peer(let peer):
+      try peer.ask("evict", ["collection": .string(collection), "document": .string(document)])
+    }
+  }
+
+  /// Copies the store.
+  ///
+  /// - Returns: How many documents it has.
+  func backup(
+    to target: String, progress: @escaping (MaintenanceProgress) throws -> Void
+  ) throws -> Int {
+    switch self {
+    case .own(let store):
+      try store.backup(to: target, carrying: Dunlin.carriedFiles, progress: progress)
+      return try store.statistics().documentCount
+    case .peer(let peer):
+      // The other process may be in another directory.
+      let path = target.isEmpty ? "" : URL(fileURLWithPath: target).path
+      let result = try peer.ask("backup", ["target": .string(path)]) {
+        try $0.passProgress { try progress(MaintenanceProgress(done: $0, total: $1)) }
+      }
+      return result.integer("documents") ?? 0
+    }
+  }
+}
