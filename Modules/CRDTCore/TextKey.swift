@@ -62,11 +62,13 @@ extension TextKey: Codable, CodingKeyRepresentable {
 
 extension String {
   /// Whether both have the same UTF-8; Swift's `==` also takes other spellings of a letter for the same.
-  public func isSame(as other: String) -> Bool { utf8.span.bytes.isEqual(to: other.utf8.span.bytes) }
+  public func isSame(as other: String) -> Bool {
+    withUTF8Bytes { bytes in other.withUTF8Bytes { bytes.isEqual(to: $0) } }
+  }
 
   /// Adds the UTF-8 to a hash, and an end, so that "a" and "b" together are not "ab".
   func hashBytes(into hasher: inout Hasher) {
-    utf8.span.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    withUTF8Bytes { bytes in bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) } }
     hasher.combine(0xFF as UInt8)
   }
 }

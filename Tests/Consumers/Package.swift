@@ -11,7 +11,7 @@ func consumer(of product: String) -> Target {
 
 let package = Package(
   name: "consumers",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "dunlin", path: "../..", traits: [])],
   targets: [consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "DunlinKit")]
 )

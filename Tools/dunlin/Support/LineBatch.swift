@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// Lines in one piece of memory, as they are handed to a transaction.
 struct LineBatch: Sendable {
   private var bytes: [UInt8] = []
