@@ -40,7 +40,7 @@ let security: [Target.Dependency] = [
 
 let package = Package(
   name: "dunlin",
-  platforms: [.macOS(.v26), .iOS(.v26)],
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "CRDTCore", targets: ["CRDTCore"]),
     .library(name: "DocStore", targets: ["DocStore"]),

@@ -17,7 +17,7 @@ func dunlin(_ product: String) -> Target.Dependency { .product(name: product, pa
 // A package of its own, so that whoever uses the library neither fetches nor builds it.
 let package = Package(
   name: "dunlin-benchmarks",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   products: [
     .executable(name: "instructions", targets: ["Instructions"]),
     .executable(name: "layers", targets: ["Layers"]),

@@ -95,7 +95,7 @@ public struct KeyTable: Sendable {
   private mutating func findAndKeep(
     _ name: String, _ bits: RecentName.Bits, at place: Int
   ) -> (id: UInt16, hash: HashLanes)? {
-    guard let (id, hash) = find(name.utf8.span.bytes) else { return nil }
+    guard let (id, hash) = name.withUTF8Bytes({ find($0) }) else { return nil }
     // Of longer names only equal ones in the same memory have the same bits, which is rare.
     guard RecentName.isUsable, name.utf8.count <= RecentName.nameBytes else { return (id, hash) }
     let known = RecentName(name: name, bits: bits, id: id, hash: hash)

@@ -1,5 +1,5 @@
 /// One writer lineage: the 128-bit random id of a store instance.
-public struct SiteID: Hashable, Sendable, Comparable {
+public struct SiteID: Hashable, Sendable, Comparable, BitwiseCopyable {
   public var high: UInt64
   public var low: UInt64
 

@@ -1,7 +1,7 @@
 /// A hybrid logical clock reading: 48 bits of wall milliseconds, then a 16-bit counter.
 ///
 /// Source: Kulkarni et al., "Logical Physical Clocks and Consistent Snapshots", OPODIS 2014.
-public struct ClockReading: Hashable, Sendable, Comparable {
+public struct ClockReading: Hashable, Sendable, Comparable, BitwiseCopyable {
   public var rawValue: UInt64
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }

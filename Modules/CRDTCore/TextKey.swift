@@ -62,11 +62,23 @@ extension TextKey: Codable, CodingKeyRepresentable {
 
 extension String {
   /// Whether both have the same UTF-8; Swift's `==` also takes other spellings of a letter for the same.
-  public func isSame(as other: String) -> Bool { utf8.span.bytes.isEqual(to: other.utf8.span.bytes) }
+  public func isSame(as other: String) -> Bool {
+    // Not by `withUTF8Bytes`, whose errors would cost something here, where keys of dictionaries are looked up.
+    let isSame = utf8.withContiguousStorageIfAvailable { bytes in
+      other.utf8.withContiguousStorageIfAvailable { others in
+        unsafe RawSpan(_unsafeElements: bytes).isEqual(to: RawSpan(_unsafeElements: others))
+      }
+    }
+    if let isSame, let isSame { return isSame }
+    return utf8.elementsEqual(other.utf8)
+  }
 
   /// Adds the UTF-8 to a hash, and an end, so that "a" and "b" together are not "ab".
   func hashBytes(into hasher: inout Hasher) {
-    utf8.span.bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
+    let isDone: Void? = utf8.withContiguousStorageIfAvailable { bytes in
+      unsafe hasher.combine(bytes: UnsafeRawBufferPointer(bytes))
+    }
+    if isDone == nil { withUTF8Bytes { bytes in bytes.withUnsafeBytes { unsafe hasher.combine(bytes: $0) } } }
     hasher.combine(0xFF as UInt8)
   }
 }

@@ -119,7 +119,7 @@ import Testing
     for first in defaults {
       for second in defaults {
         for third in defaults {
-          let peers = try [first, second, third].enumerated().map { index, value in
+          let peers = try Array([first, second, third].enumerated()).map { index, value in
             var peer = Peer(index + 1)
             try peer.upsert(value.map { ["c": $0] } ?? ["o": .null], .insertDefaultIfAbsent)
             if value == nil { try peer.update([.increment(["c"], 1)]) }

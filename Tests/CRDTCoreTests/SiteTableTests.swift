@@ -34,7 +34,7 @@ import Testing
       _ = next.intern(Self.site(number))
       if number % 100 == 0 { tables.append(next) } else { tables[tables.count - 1] = next }
     }
-    for (index, table) in tables.enumerated().dropFirst() {
+    for (index, table) in Array(tables.enumerated()).dropFirst() {
       #expect(table.count == min(index * 100, 3_000) + 1)
       #expect(table.ordinal(of: Self.site(table.count - 1)) == nil)
       #expect(table.ordinal(of: Self.site(table.count - 2)) == UInt32(table.count - 1))

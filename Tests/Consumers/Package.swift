@@ -12,7 +12,7 @@ func consumer(of product: String, with others: String...) -> Target {
 
 let package = Package(
   name: "consumers",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "dunlin", path: "../..", traits: [])],
   targets: [
     consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "QueryEngine", with: "DocStore"),

@@ -1,3 +1,4 @@
+import CRDTCore
 import DocStore
 import TestKit
 import Testing

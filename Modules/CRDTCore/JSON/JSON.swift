@@ -49,7 +49,7 @@ public enum JSON {
   ///
   /// - Throws: ``JSONError``, which says where and what was expected.
   public static func parse(_ text: String, options: ReadOptions = .init()) throws(JSONError) -> Value {
-    try parse(text.utf8Span.span.bytes, options: options)
+    try text.withUTF8Bytes { (bytes) throws(JSONError) in try parse(bytes, options: options) }
   }
 
   /// Appends the JSON text of `value`: keys sorted by their bytes, doubles in their shortest exact form.

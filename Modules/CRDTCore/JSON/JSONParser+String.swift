@@ -67,13 +67,9 @@ extension JSONParser {
   /// The bytes from `start` up to `offset` as text.
   @inline(__always)
   private func text(from start: Int) throws(JSONError) -> String {
-    do {
-      let characters = Span<UInt8>(_bytes: bytes.extracting(start..<offset))
-      return String(copying: try UTF8Span(validating: characters))
-    } catch {
-      throw JSONError(
-        .invalidText, "expected valid UTF-8", at: start + error.byteOffsets.lowerBound)
-    }
+    let characters = bytes.extracting(start..<offset)
+    if let text = characters.text { return text }
+    throw JSONError(.invalidText, "expected valid UTF-8", at: start + characters.utf8Count)
   }
 
   /// The character that the escape after the backslash at `offset - 1` stands for.

@@ -36,7 +36,7 @@ extension RecordView {
     var walk = EntryWalk(self)
     for depth in path.indices {
       if depth > 0, !walk.descend() { return nil }
-      guard walk.step(to: path[depth].utf8.span.bytes, keys) else { return nil }
+      guard path[depth].text.withUTF8Bytes({ walk.step(to: $0, keys) }) else { return nil }
     }
     return path.isEmpty ? nil : walk.location
   }

@@ -18,7 +18,7 @@ struct FieldPatch: ~Escapable {
   var reader: ByteReader
   private(set) var parts: RecordMetadata.Parts = []
   /// The writers as they stand in the record, by place from 1.
-  private(set) var writers = InlineArray<9, Element>(repeating: Element())
+  private(set) var writers: ScratchArray<Element>
   private(set) var count = 0
   private var base = 0
   private(set) var own = 0
@@ -35,7 +35,7 @@ struct FieldPatch: ~Escapable {
     of edits: [Edit], _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables,
     in room: inout [UInt8]
   ) -> EncodedDocument? {
-    let edits = edits.span
+    let edits = edits.spanOfValues
     // In place: a copy of an edit would cost as much as the search for its field.
     switch edits[0] {
     case .set(let path, .string(var text)), .replace(let path, .string(var text)):
@@ -92,10 +92,11 @@ struct FieldPatch: ~Escapable {
     _ old: borrowing ValueRef, to content: borrowing SlotContent, _ location: EntryLocation, heapBytes: Int,
     _ stored: StoredDocument, _ stamping: Stamping, _ tables: inout RecordTables, _ room: inout [UInt8]
   ) -> EncodedDocument? {
-    var patch = FieldPatch(RecordView(stored.record))
-    guard patch.readWriters() else { return nil }
-    return patch.change(
-      old, to: content, location, nil, heapBytes: heapBytes, stored.summary, stamping, &tables.sites, &room)
+    with(RecordView(stored.record)) { patch in
+      guard patch.readWriters() else { return nil }
+      return patch.change(
+        old, to: content, location, nil, heapBytes: heapBytes, stored.summary, stamping, &tables.sites, &room)
+    }
   }
 
   @inline(never)
@@ -110,17 +111,29 @@ struct FieldPatch: ~Escapable {
     // A sum at the edge may have been cut to it.
     guard old.kind == .counter || old.kind == .int, value > .min, value < .max else { return nil }
     let (sum, isCut) = value.addingReportingOverflow(amount)
-    var patch = FieldPatch(view)
-    guard !isCut, patch.readWriters() else { return nil }
-    return patch.change(
-      old, to: SlotContent(counter: sum, hash: location.path), location,
-      Addition(entry: location.entry, amount: amount, base: value), heapBytes: 8, stored.summary, stamping,
-      &tables.sites, &room)
+    return with(view) { patch in
+      guard !isCut, patch.readWriters() else { return nil }
+      return patch.change(
+        old, to: SlotContent(counter: sum, hash: location.path), location,
+        Addition(entry: location.entry, amount: amount, base: value), heapBytes: 8, stored.summary, stamping,
+        &tables.sites, &room)
+    }
+  }
+
+  @inline(__always)
+  private static func with(
+    _ view: borrowing RecordView, _ body: (inout FieldPatch) -> EncodedDocument?
+  ) -> EncodedDocument? {
+    ScratchArray.with(limit + 1, of: limit + 1, repeating: Element()) { writers in
+      var patch = FieldPatch(view, writers)
+      return body(&patch)
+    }
   }
 
   @_lifetime(copy view)
-  private init(_ view: borrowing RecordView) {
+  private init(_ view: borrowing RecordView, _ writers: ScratchArray<Element>) {
     self.view = RecordView(view.bytes)
+    self.writers = writers
     reader = ByteReader(view.metadata)
   }
 

@@ -68,21 +68,23 @@ extension RecordPatch {
 /// What a patch changes in the list of counters, by entry.
 struct PatchCounters {
   struct Change {
-    var entry: Int
+    var entry = 0
     /// Whether the record lists the counter already.
-    var isListed: Bool
+    var isListed = false
     var isDropped = false
+    /// The contribution that is new or changed: its writer's place, in few bytes, and what it is now.
+    var place: Int32 = 0
     var base: Int64 = 0
-    /// The contribution that is new or changed: its writer's place, and what it is now.
-    var place = 0
     var reading = ClockReading.zero
     var amount: Int64 = 0
   }
 
-  private var changes = InlineArray<24, Change>(repeating: Change(entry: 0, isListed: false))
+  private let changes: ScratchArray<Change>
   private(set) var count = 0
   /// By how many counters the list grows.
   private(set) var difference = 0
+
+  init(_ changes: ScratchArray<Change>) { self.changes = changes }
 
   subscript(index: Int) -> Change { changes[index] }
 

@@ -77,7 +77,7 @@ extension RecordPatch {
   }
 
   private mutating func writeContribution(_ change: PatchCounters.Change) {
-    let mark = PatchMark(entry: 0, place: change.place, reading: change.reading)
+    let mark = PatchMark(entry: 0, place: Int(change.place), reading: change.reading)
     sink.append(varint: mark.place)
     writers.write(age: mark, to: &sink)
     sink.append(zigzag: change.amount)
@@ -90,12 +90,13 @@ extension RecordPatch {
     sink.append(zigzag: try reader.readSignedVarint())
     let count = try reader.readCount(minimumBytes: 3)
     var pending = change
-    if let change {
+    let place = Int(change?.place ?? 0)
+    if change != nil {
       // The count comes first, so whether the writer has contributed before must be known now.
       var ahead = ByteReader(reader.bytes, offset: reader.offset)
       var isKnown = false
       for _ in 0..<count {
-        if try writers.readMark(&ahead).place == change.place { isKnown = true }
+        if try writers.readMark(&ahead).place == place { isKnown = true }
         _ = try ahead.readVarint()
       }
       sink.append(varint: isKnown ? count : count + 1)
@@ -105,10 +106,10 @@ extension RecordPatch {
     for _ in 0..<count {
       let mark = try writers.readMark(&reader)
       let amount = try reader.readSignedVarint()
-      if let change = pending, mark.place >= change.place {
+      if let change = pending, mark.place >= place {
         writeContribution(change)
         pending = nil
-        if mark.place == change.place { continue }
+        if mark.place == place { continue }
       }
       sink.append(varint: mark.place)
       writers.write(age: mark, to: &sink)
@@ -178,9 +179,9 @@ extension RecordPatch {
       let reference = try reader.readIndex(through: KeyTable.capacity)
       if reference == 0 { _ = try reader.readBlob() }
       guard depth == 0 else { continue }
-      for index in 0..<changeCount
-      where rootKeys[index] == ResolvedPath.missing || Int(rootKeys[index]) + 1 == reference {
-        isChanged = true
+      for index in 0..<changeCount {
+        let rootKey = changes[index].rootKey
+        if rootKey == ResolvedPath.missing || Int(rootKey) + 1 == reference { isChanged = true }
       }
     }
     return (count, isChanged)

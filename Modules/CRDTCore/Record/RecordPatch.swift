@@ -17,11 +17,17 @@ struct RecordPatch: ~Escapable {
   /// Counters, hidden registers and floors, as they stand in the record.
   private(set) var lists: RawSpan
   var dead: Int
-  var counters = PatchCounters()
-  /// The root keys under which something changed, and how many.
-  var rootKeys = InlineArray<24, UInt16>(repeating: 0)
-  private var entries = InlineArray<24, Int>(repeating: -1)
+  var counters: PatchCounters
+  /// The entries that changed, and how many.
+  let changes: ScratchArray<Change>
   var changeCount = 0
+
+  /// An entry that changed.
+  struct Change {
+    var entry = -1
+    /// The root key under which it is.
+    var rootKey: UInt16 = 0
+  }
 
   /// Prepares a patch, has `body` make the changes, and closes the record.
   ///
@@ -51,11 +57,16 @@ struct RecordPatch: ~Escapable {
     return unsafe withUnsafeTemporaryAllocation(of: PatchMark.self, capacity: count + changes) { room in
       let record = RecordSink.record(capacity: end + heapBytes + metadataBytes) { sink in
         sink.append(view.bytes.extracting(0..<end))
-        var patch = unsafe RecordPatch(view, writers, sink, summary, room, reader)
-        guard patch.readMarks(count), body(&patch), patch.finish() else { return false }
-        sink = patch.sink
-        result = patch.summary
-        return true
+        return ScratchArray.with(changes, of: limit, repeating: Change()) { changed in
+          ScratchArray.with(changes, of: limit, repeating: PatchCounters.Change()) { counters in
+            var patch = unsafe RecordPatch(
+              view, writers, sink, summary, room, changed, PatchCounters(counters), reader)
+            guard patch.readMarks(count), body(&patch), patch.finish() else { return false }
+            sink = patch.sink
+            result = patch.summary
+            return true
+          }
+        }
       }
       guard let record else { return nil }
       let patched = RecordView(record.span.bytes)
@@ -70,13 +81,16 @@ struct RecordPatch: ~Escapable {
   @_lifetime(copy view, copy reader)
   private init(
     _ view: borrowing RecordView, _ writers: PatchWriters, _ sink: RecordSink, _ summary: Summary,
-    _ room: UnsafeMutableBufferPointer<PatchMark>, _ reader: borrowing ByteReader
+    _ room: UnsafeMutableBufferPointer<PatchMark>, _ changes: ScratchArray<Change>, _ counters: PatchCounters,
+    _ reader: borrowing ByteReader
   ) {
     self.view = RecordView(view.bytes)
     self.writers = writers
     self.sink = sink
     self.summary = summary
     unsafe marks = room
+    self.changes = changes
+    self.counters = counters
     dead = view.deadBytes
     lists = reader.bytes.extracting(reader.offset..<reader.bytes.byteCount)
   }
@@ -107,10 +121,9 @@ struct RecordPatch: ~Escapable {
 
   /// Takes note that an entry changes; `false` where the tree must do it.
   mutating func begin(_ location: EntryLocation) -> Bool {
-    guard changeCount < Self.limit else { return false }
-    for index in 0..<changeCount where entries[index] == location.entry { return false }
-    entries[changeCount] = location.entry
-    rootKeys[changeCount] = location.rootKey
+    guard changeCount < changes.count else { return false }
+    for index in 0..<changeCount where changes[index].entry == location.entry { return false }
+    changes[changeCount] = Change(entry: location.entry, rootKey: location.rootKey)
     changeCount += 1
     return true
   }
@@ -225,7 +238,7 @@ struct RecordPatch: ~Escapable {
     summary.add(location.path.combined(with: StateHash.contribution(new)))
     counters.add(
       .init(
-        entry: location.entry, isListed: counter.isListed, base: counter.base, place: change.place,
+        entry: location.entry, isListed: counter.isListed, place: Int32(change.place), base: counter.base,
         reading: change.reading, amount: total))
     let content = SlotContent(counter: Int64(clamping: sum + Int128(total)), hash: location.path)
     sink.put(content, over: old, at: location.slotOffset, &dead)

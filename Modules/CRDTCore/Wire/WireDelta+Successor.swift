@@ -9,10 +9,7 @@ extension WireDelta {
     guard record.isAlive else { return false }
     let length = out.count
     let isWritten = PatchWriters.with(record, adding: 0, own: .zero, tables.sites) { writers, reader in
-      do throws(CodecError) {
-        guard writers.count <= limit,
-          var delta = try WireDelta(record, writers, base, tables.keys, &reader, only: succession)
-        else { return false }
+      with(record, writers, base, tables.keys, &reader, only: succession) { (delta) throws(CodecError) in
         let writer = succession.writer
         let (place, _) = writers.find(writer.site, writer.birth)
         let isLife = writers.life.place == place && writers.life.reading == succession.reading
@@ -21,9 +18,6 @@ extension WireDelta {
           reading: succession.reading, after: latest
         ).write(to: &out)
         try delta.writeChildren(of: record.root, first: 0, depth: 0, to: &out)
-        return true
-      } catch {
-        return false
       }
     }
     if isWritten == true { return true }

@@ -2,6 +2,8 @@
 struct WireDelta: ~Escapable {
   /// Writers of a document, and sites of a delta, that are handled without the tree.
   static let limit = 16
+  /// Sites of a delta's head: those of all writers, of the peer's, and of the floor.
+  private static let siteLimit = 2 * limit + 1
 
   private struct Counter {
     var entry: Int
@@ -14,7 +16,7 @@ struct WireDelta: ~Escapable {
   let writers: PatchWriters
   private let keys: KeyTable
   /// What the peer has of each of the record's writers, by place.
-  private var seen = InlineArray<17, ClockReading>(repeating: .zero)
+  private let seen: ScratchArray<ClockReading>
   private var marks: [PatchMark] = []
   /// Counters to which somebody contributed what the peer lacks.
   private var counters: [Counter] = []
@@ -34,15 +36,9 @@ struct WireDelta: ~Escapable {
     guard record.isAlive, base.elements.count <= limit else { return false }
     let length = out.count
     let isWritten = PatchWriters.with(record, adding: 0, own: .zero, tables.sites) { writers, reader in
-      do throws(CodecError) {
-        guard writers.count <= limit,
-          var delta = try WireDelta(record, writers, base, tables.keys, &reader)
-        else { return false }
+      with(record, writers, base, tables.keys, &reader) { (delta) throws(CodecError) in
         try delta.writeHead(base, to: &out)
         try delta.writeChildren(of: record.root, first: 0, depth: 0, to: &out)
-        return true
-      } catch {
-        return false
       }
     }
     if isWritten == true { return true }
@@ -50,12 +46,35 @@ struct WireDelta: ~Escapable {
     return false
   }
 
-  /// Finds what the peer lacks; `nil` where that is more than marked entries and counted counters.
-  @_lifetime(copy view)
-  init?(
+  /// Finds what the peer lacks, and has `body` write it.
+  ///
+  /// - Returns: `false` where that is more than marked entries and counted counters, or `body` throws.
+  @inline(__always)
+  static func with(
     _ view: borrowing RecordView, _ writers: PatchWriters, _ base: VersionVector, _ keys: KeyTable,
-    _ reader: inout ByteReader, only succession: Succession? = nil
+    _ reader: inout ByteReader, only succession: Succession? = nil,
+    _ body: (inout WireDelta) throws(CodecError) -> Void
+  ) -> Bool {
+    guard writers.count <= limit else { return false }
+    return ScratchArray.with(limit + 1, of: limit + 1, repeating: .zero) { seen in
+      do throws(CodecError) {
+        guard var delta = try WireDelta(view, writers, base, keys, &reader, only: succession, seen) else {
+          return false
+        }
+        try body(&delta)
+        return true
+      } catch {
+        return false
+      }
+    }
+  }
+
+  @_lifetime(copy view)
+  private init?(
+    _ view: borrowing RecordView, _ writers: PatchWriters, _ base: VersionVector, _ keys: KeyTable,
+    _ reader: inout ByteReader, only succession: Succession?, _ seen: ScratchArray<ClockReading>
   ) throws(CodecError) {
+    self.seen = seen
     only = succession.map { ($0.writer, $0.reading) }
     self.view = RecordView(view.bytes)
     self.writers = writers
@@ -151,7 +170,16 @@ struct WireDelta: ~Escapable {
     let hasFloor = writers.floor > .zero
     out.write(WireWriter.aliveFlag | WireWriter.baseFlag | (hasFloor ? WireWriter.floorFlag : 0))
     out.writeFixed(writers.life.reading.rawValue)
-    var sites = InlineArray<33, SiteID>(repeating: .zero)
+    try ScratchArray.with(Self.siteLimit, of: Self.siteLimit, repeating: .zero) {
+      (sites) throws(CodecError) in
+      try writeHead(base, sites, hasFloor: hasFloor, to: &out)
+    }
+  }
+
+  @inline(__always)
+  private func writeHead(
+    _ base: VersionVector, _ sites: ScratchArray<SiteID>, hasFloor: Bool, to out: inout ByteWriter
+  ) throws(CodecError) {
     var count = 0
     func add(_ site: SiteID) {
       var index = count

@@ -18,9 +18,9 @@ struct WirePatch: ~Escapable {
   let flags: UInt8
   /// The stamp of entries without one of their own, by its reading: the life's, or a successor's.
   var life: ClockReading
-  private var sites = InlineArray<8, SiteID>(repeating: .zero)
+  private let sites: ScratchArray<SiteID>
   private var siteCount = 0
-  var elements = InlineArray<8, Element>(repeating: Element())
+  let elements: ScratchArray<Element>
   var elementCount = 0
   private var floor = Stamp.zero
   /// The life's writer, by its place in the delta from 1.
@@ -31,33 +31,51 @@ struct WirePatch: ~Escapable {
   static func merge(
     _ wire: RawSpan, into stored: StoredDocument, own site: SiteID, _ tables: inout RecordTables
   ) -> RecordPatch.Outcome {
-    do throws(CodecError) {
-      let view = RecordView(stored.record)
-      if SuccessorHead.announces(wire) {
-        var patch = WirePatch(successor: wire)
-        return try patch.mergeSuccessor(into: view, stored.summary, own: site, &tables)
+    ScratchArray.with(limit, of: limit, repeating: .zero) { sites in
+      ScratchArray.with(limit, of: limit, repeating: Element()) { elements in
+        do throws(CodecError) {
+          return try merge(wire, into: stored, own: site, &tables, sites, elements)
+        } catch {
+          return .tooMuch
+        }
       }
-      var patch = try WirePatch(wire)
-      if patch.flags == WireWriter.aliveFlag | WireWriter.uniformFlag {
-        return try patch.isUniformKnown(to: view, tables.sites) ? .unchanged : .tooMuch
-      }
-      let known = WireWriter.aliveFlag | WireWriter.baseFlag
-      guard patch.flags & ~WireWriter.floorFlag == known, view.isAlive else { return .tooMuch }
-      return try patch.merge(into: view, stored.summary, own: site, &tables)
-    } catch {
-      return .tooMuch
     }
   }
 
+  @inline(__always)
+  private static func merge(
+    _ wire: RawSpan, into stored: StoredDocument, own site: SiteID, _ tables: inout RecordTables,
+    _ sites: ScratchArray<SiteID>, _ elements: ScratchArray<Element>
+  ) throws(CodecError) -> RecordPatch.Outcome {
+    let view = RecordView(stored.record)
+    if SuccessorHead.announces(wire) {
+      var patch = WirePatch(successor: wire, sites, elements)
+      return try patch.mergeSuccessor(into: view, stored.summary, own: site, &tables)
+    }
+    var patch = try WirePatch(wire, sites, elements)
+    if patch.flags == WireWriter.aliveFlag | WireWriter.uniformFlag {
+      return try patch.isUniformKnown(to: view, tables.sites) ? .unchanged : .tooMuch
+    }
+    let known = WireWriter.aliveFlag | WireWriter.baseFlag
+    guard patch.flags & ~WireWriter.floorFlag == known, view.isAlive else { return .tooMuch }
+    return try patch.merge(into: view, stored.summary, own: site, &tables)
+  }
+
   @_lifetime(copy wire)
-  private init(_ wire: RawSpan) throws(CodecError) {
+  private init(_ wire: RawSpan, _ sites: ScratchArray<SiteID>, _ elements: ScratchArray<Element>)
+    throws(CodecError)
+  {
+    self.sites = sites
+    self.elements = elements
     reader = ByteReader(wire)
     flags = try reader.readByte()
     life = try reader.accept(ClockReading(rawValue: try reader.readFixed()))
   }
 
   @_lifetime(copy wire)
-  private init(successor wire: RawSpan) {
+  private init(successor wire: RawSpan, _ sites: ScratchArray<SiteID>, _ elements: ScratchArray<Element>) {
+    self.sites = sites
+    self.elements = elements
     reader = ByteReader(wire)
     flags = WireWriter.successorFlag
     life = .zero

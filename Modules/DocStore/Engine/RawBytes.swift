@@ -1,3 +1,5 @@
+import CRDTCore
+
 extension Array where Element == UInt8 {
   /// The array's bytes, in place.
   var rawBytes: RawSpan {

@@ -58,7 +58,7 @@ struct Tables: Sendable {
   }
 
   /// The same without their names.
-  private var handles: [17 of MDB_dbi] {
+  private var handles: [MDB_dbi] {
     [
       meta, collections, keys, sites, siteRuns, ids, recent, documents, log, oversize, indexes, rows,
       expiry, certificates, cursors, staging, leaving,

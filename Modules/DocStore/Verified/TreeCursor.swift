@@ -7,8 +7,8 @@
   private let readsEntries: Bool
   private let root: TreeRoot
   /// From the root to the leaf: pages, and the entries in them.
-  private var numbers: [12 of Int]
-  private var indices: [12 of Int]
+  private var numbers = TreeLevels()
+  private var indices = TreeLevels()
   /// Levels of which the page is there.
   private var levels = 0
   private var leaf: MappedPage
@@ -27,8 +27,6 @@
     unsafe owned = Unmanaged.passUnretained(snapshot)
     self.table = table
     root = snapshot.roots[table]
-    numbers = InlineArray(repeating: 0)
-    indices = InlineArray(repeating: 0)
     unsafe leaf = MappedPage(snapshot.base)
   }
 
@@ -42,7 +40,7 @@
   var isAtEnd: Bool { index < 0 || index >= count }
 
   /// The leaf page.
-  var page: Int { levels == 0 ? -1 : numbers[levels - 1] }
+  var page: Int { mutating get { levels == 0 ? -1 : numbers[levels - 1] } }
 
   var keyBytes: KeyBytes { @inline(__always) get { leaf.key(index) } }
 
@@ -308,9 +306,11 @@
 
   /// After a move that failed on a damaged page: the keys that stand below it.
   var missedKeys: (from: [UInt8]?, to: [UInt8]?) {
-    guard levels > 0 else { return (nil, nil) }
-    let bounds = bounds(levels - 1, indices[levels - 1])
-    return (bounds.from.map(\.copied), bounds.to.map(\.copied))
+    mutating get {
+      guard levels > 0 else { return (nil, nil) }
+      let bounds = bounds(levels - 1, indices[levels - 1])
+      return (bounds.from.map(\.copied), bounds.to.map(\.copied))
+    }
   }
 
   /// After a move forward that failed on a damaged page: goes on behind it.
@@ -347,15 +347,17 @@
   }
 
   /// The page that it has come to on a level.
-  func page(at level: Int) -> Int { numbers[level] }
+  mutating func page(at level: Int) -> Int { numbers[level] }
 
   /// The keys that the leaf may hold.
   var leafBounds: MappedPage.Bounds {
-    root.depth < 2 ? MappedPage.Bounds() : bounds(root.depth - 2, indices[root.depth - 2])
+    mutating get {
+      root.depth < 2 ? MappedPage.Bounds() : bounds(root.depth - 2, indices[root.depth - 2])
+    }
   }
 
   /// The keys that stand below an entry, as the pages above say.
-  func bounds(_ level: Int, _ index: Int) -> MappedPage.Bounds {
+  mutating func bounds(_ level: Int, _ index: Int) -> MappedPage.Bounds {
     var bounds = MappedPage.Bounds()
     for upper in (0...max(level, 0)).reversed() where upper <= level {
       let page = snapshot.page(numbers[upper])

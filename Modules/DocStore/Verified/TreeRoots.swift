@@ -11,7 +11,7 @@ struct TreeRoot: Sendable {
 
   static let none = TreeRoot(page: -1, depth: 0, entries: 0, pages: 0)
   /// No tree of a file that fits a disk is deeper.
-  static let maximumDepth = 12
+  static let maximumDepth = TreeLevels.count
 
   var isEmpty: Bool { page < 0 }
 
@@ -37,9 +37,9 @@ final class TreeRoots: Sendable {
   let number: UInt64
   /// Pages that it may refer to.
   let pageCount: Int
-  private let trees: [19 of TreeRoot]
+  private let trees: ContiguousArray<TreeRoot>
 
-  init(number: UInt64, pageCount: Int, _ trees: [19 of TreeRoot]) {
+  private init(number: UInt64, pageCount: Int, _ trees: ContiguousArray<TreeRoot>) {
     (self.number, self.pageCount, self.trees) = (number, pageCount, trees)
   }
 
@@ -49,7 +49,7 @@ final class TreeRoots: Sendable {
     else {
       return nil
     }
-    var trees = [19 of TreeRoot](repeating: .none)
+    var trees = Self.empty
     trees[StoreTable.list.rawValue] = list
     trees[StoreTable.freeList.rawValue] = free
     self.init(number: meta.transaction, pageCount: meta.lastPage + 1, trees)
@@ -60,14 +60,16 @@ final class TreeRoots: Sendable {
   /// - Parameter fill: Sets them.
   /// - Returns: The trees of the commit.
   /// - Throws: What `fill` throws.
-  func adding<E: Error>(_ fill: (inout [19 of TreeRoot]) throws(E) -> Void) throws(E) -> TreeRoots {
+  func adding<E: Error>(_ fill: (inout ContiguousArray<TreeRoot>) throws(E) -> Void) throws(E) -> TreeRoots {
     var trees = trees
     try fill(&trees)
     return TreeRoots(number: number, pageCount: pageCount, trees)
   }
 
   /// Before the first commit is known.
-  static let none = TreeRoots(number: 0, pageCount: 0, InlineArray(repeating: TreeRoot.none))
+  static let none = TreeRoots(number: 0, pageCount: 0, empty)
+
+  private static let empty = ContiguousArray(repeating: TreeRoot.none, count: StoreTable.count)
 
   subscript(table: StoreTable) -> TreeRoot {
     @inline(__always) get { trees[table.rawValue] }

@@ -36,12 +36,22 @@ enum WriteUse {
 /// Pages that are nearly empty do not count as neighbours, nor do those on which the transaction replaced values, by
 /// smaller ones maybe. For a page that the engine made of several can reach beyond them, but not beyond one that is a
 /// third full, unless the transaction removes from that one as well, and then its own neighbours are verified.
-final class WritePreparation {
+// SAFETY: it owns the memory that it points to, and looks at no place of it that there is not.
+@safe final class WritePreparation {
   private var tables: [PreparedTable?] = Array(repeating: nil, count: StoreTable.count)
   /// The tables that the transaction has written to, or was about to.
   private var changed: UInt32 = 0
   /// By table, the page of the commit on which the key that was asked for last stands, or would.
-  private var pages: [19 of Int] = InlineArray(repeating: -1)
+  ///
+  /// In memory of its own and not in an array, for which each change would ask whether somebody else has it, too.
+  private let pages: UnsafeMutablePointer<Int>
+
+  init() {
+    unsafe pages = .allocate(capacity: StoreTable.count)
+    unsafe pages.initialize(repeating: -1, count: StoreTable.count)
+  }
+
+  deinit { unsafe pages.deallocate() }
 
   /// Whether what the commit says of a table may no longer be all that the transaction should see.
   @inline(__always)
@@ -57,7 +67,7 @@ final class WritePreparation {
     let prepared = prepared(snapshot, table)
     if use.changes { changed |= 1 << UInt32(table.rawValue) }
     let isSuspect = try prepared.prepare(key, for: use)
-    pages[table.rawValue] = prepared.page
+    note(prepared.page, of: table)
     return isSuspect
   }
 
@@ -77,11 +87,18 @@ final class WritePreparation {
 
   /// Notes where a key was looked up in the commit itself.
   @inline(__always)
-  func note(_ page: Int, of table: StoreTable) { pages[table.rawValue] = page }
+  func note(_ page: Int, of table: StoreTable) { unsafe pages[Self.checked(table)] = page }
 
   /// The page of the commit on which the key that was asked for last stands, or would; -1 where none of the table's
   /// pages needs another look.
-  func page(_ table: StoreTable) -> Int { pages[table.rawValue] }
+  func page(_ table: StoreTable) -> Int { unsafe pages[Self.checked(table)] }
+
+  @inline(__always)
+  private static func checked(_ table: StoreTable) -> Int {
+    precondition(
+      UInt(bitPattern: table.rawValue) < UInt(bitPattern: StoreTable.count), "there is no such table")
+    return table.rawValue
+  }
 }
 
 /// The same for one table.

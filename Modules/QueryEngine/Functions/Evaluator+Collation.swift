@@ -45,6 +45,6 @@ extension Collation {
 
   /// The text with its letters small, scalar by scalar as ILIKE compares them.
   static func folded(_ text: String) -> String {
-    String(decoding: CaseFolding.folded(text.utf8Span.span.bytes), as: UTF8.self)
+    String(decoding: text.withUTF8Bytes { CaseFolding.folded($0) }, as: UTF8.self)
   }
 }

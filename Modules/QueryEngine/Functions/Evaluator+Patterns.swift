@@ -45,9 +45,10 @@ extension Evaluator {
   }
 
   private mutating func matches(_ program: RegularProgram, _ text: String) throws(QueryError) -> Bool {
-    let bytes = text.utf8Span.span.bytes
-    return scope.isReference
-      ? try program.followsAllStates(bytes, &matching) : try program.matches(bytes, &matching)
+    try text.withUTF8Bytes { (bytes) throws(QueryError) in
+      scope.isReference
+        ? try program.followsAllStates(bytes, &matching) : try program.matches(bytes, &matching)
+    }
   }
 
   /// A test whose operands are strings: MISSING with one missing or of another type, NULL with a null.

@@ -74,7 +74,7 @@ package struct LikePattern: Sendable {
     }
   }
 
-  package func matches(_ text: String) -> Bool { matches(text.utf8Span.span.bytes) }
+  package func matches(_ text: String) -> Bool { text.withUTF8Bytes { matches($0) } }
 
   /// Whether all of a text, given as UTF-8, fits the pattern.
   ///

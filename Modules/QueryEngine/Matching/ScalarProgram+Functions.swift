@@ -100,7 +100,7 @@ extension ScalarProgram {
         try scratch.charge(changed.utf8.count)
         return scratch.scalar(of: .string(changed))
       }
-      scratch.append(lowercased: text.utf8Span.span.bytes)
+      text.withUTF8Bytes { scratch.append(lowercased: $0) }
       try scratch.charge(scratch.bytes.count - start)
       return scratch.string(from: start)
     }

@@ -6,7 +6,7 @@ import CRDTCore
 /// program, and for the calls that have no form in place. It answers what ``Evaluator`` does on values.
 struct ScalarProgram: Sendable {
   let expression: Expression
-  var nodes: [ScalarNode] = []
+  var nodes: ContiguousArray<ScalarNode> = []
   var fields: [ResolvedField] = []
   /// What is navigated in variables.
   var variablePaths: [FieldPath] = []

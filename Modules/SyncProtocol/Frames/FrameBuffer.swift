@@ -1,3 +1,5 @@
+import CRDTCore
+
 /// The beginning of a frame whose rest has not arrived; frames that arrive whole never come here.
 package struct FrameBuffer {
   package private(set) var bytes: [UInt8] = []

@@ -40,7 +40,7 @@ struct GroupMerge {
       return outcome.missing.append(try versions(steps, &outcome))
     }
     for merges in runs {
-      let merges = merges.span
+      let merges = merges.spanOfValues
       for index in merges.indices {
         guard try transaction.store(merges[index]) else {
           throw SyncError(.malformed, "a group names a document twice")

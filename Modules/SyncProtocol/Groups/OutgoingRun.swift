@@ -52,7 +52,7 @@ struct OutgoingRun {
     chosen.reserveCapacity(documents.count)
     var values: [Range<Int>] = []
     // Each is looked at in place, for it holds much that would be counted in a copy.
-    let span = documents.span
+    let span = documents.spanOfValues
     for index in span.indices {
       values.removeAll(keepingCapacity: true)
       guard isEligible(span[index]), let successor = span[index].successor,

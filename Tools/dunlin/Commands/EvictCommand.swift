@@ -1,4 +1,6 @@
 import ArgumentParser
+import CRDTCore
+import Facade
 
 struct EvictCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -84,7 +84,7 @@ final class ConstantList: Sendable {
     case .bool(let flag): contains(flag)
     case .int(let number), .counter(let number): contains(number)
     case .double(let number): contains(number)
-    case .string(let text): contains(text: text.utf8Span.span.bytes)
+    case .string(let text): text.withUTF8Bytes { contains(text: $0) }
     case .bytes, .array, .map, .attachment, .decimal: others.contains(ValueKey(value))
     }
   }
