@@ -153,10 +153,13 @@ let package = Package(
     // Programs that are all top level, which the compiler takes for synchronous or asynchronous.
     program("toplevel-waiting", "Tests/TopLevel/Waiting"),
     program("toplevel-awaiting", "Tests/TopLevel/Awaiting"),
+    program("meal-orders", "Examples/MealOrders"),
+    program("sensor-logger", "Examples/SensorLogger"),
     tests(
       "ToolTests",
       using: [
-        "dunlin", "toplevel-waiting", "toplevel-awaiting", "DunlinKit", "DocStore", "CRDTCore", "LoginKit",
+        "dunlin", "toplevel-waiting", "toplevel-awaiting", "meal-orders", "sensor-logger", "DunlinKit",
+        "DocStore", "CRDTCore", "LoginKit",
         "PeerControl", "Transports", "TestKit",
       ]),
     tests(

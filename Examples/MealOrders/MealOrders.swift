@@ -19,7 +19,8 @@ struct MealOrders {
   }
 
   static func main() async throws {
-    let directory = CommandLine.arguments.dropFirst().first ?? NSTemporaryDirectory() + "/meal-orders-\(UUID())"
+    let directory =
+      CommandLine.arguments.dropFirst().first ?? NSTemporaryDirectory() + "/meal-orders-\(UUID())"
     defer { if CommandLine.arguments.count < 2 { try? FileManager.default.removeItem(atPath: directory) } }
     let galley = try Tablet("galley", in: directory)
     let forward = try Tablet("forward", in: directory)
@@ -30,7 +31,8 @@ struct MealOrders {
     try await forward.orders.upsert(Order(_id: "12A", seat: "12A", meal: "pasta"))
     try await forward.orders.upsert(Order(_id: "14C", seat: "14C", meal: "fish"))
     try await aft.orders.upsert(Order(_id: "30F", seat: "30F", meal: "pasta"))
-    print("apart:    forward has \(try forward.count) orders, aft \(try aft.count), galley \(try galley.count)")
+    print(
+      "apart:    forward has \(try forward.count) orders, aft \(try aft.count), galley \(try galley.count)")
 
     // The galley listens, and the tablets connect to it. Tablets on one network may find each other instead:
     // `try dunlin.updateTransportConfig { $0.peerToPeer.lan.isEnabled = true }`.
@@ -40,18 +42,19 @@ struct MealOrders {
       tablet.dunlin.connect(host: "127.0.0.1", port: galley.dunlin.listeningPorts[0])
       try tablet.dunlin.startSync()
     }
-    for tablet in [galley, forward, aft] { try await tablet.wait { $0.count == 3 } }
+    for tablet in [galley, forward, aft] { try await tablet.wait { try $0.findAll().count() == 3 } }
     print("together: each of the three has \(try aft.count) orders")
 
     // The galley cooks: the order's state and the stock change together, at every tablet.
     for order in try galley.orders.find("meal == 'pasta'").exec(as: Order.self) {
-      try await galley.dunlin.store.write { transaction in
-        try transaction["orders"].findByID(order._id).update { $0?["status"].set("cooking") }
-        try transaction["stock"].findByID("pasta").update { $0?["left"].counter?.increment(by: -1) }
+      await galley.dunlin.store.write { transaction in
+        transaction["orders"].findByID(order._id).update { $0?["status"].set("cooking") }
+        transaction["stock"].findByID("pasta").update { $0?["left"].counter?.increment(by: -1) }
       }
     }
     try await aft.wait { try $0.find("status == 'cooking'").count() == 2 }
-    print("cooking:  aft sees \(try aft.orders.find("status == 'cooking'").count()) pasta orders on their way")
+    print(
+      "cooking:  aft sees \(try aft.orders.find("status == 'cooking'").count()) pasta orders on their way")
 
     // Two attendants change one order at the same time: both changes are kept.
     async let changed: Void = forward.update("14C") { $0["meal"].set("curry") }
@@ -67,8 +70,9 @@ struct MealOrders {
         order["status"].set("served")
       }
     }
-    for tablet in [forward, aft] { try await tablet.wait { $0.count == 1 } }
-    print("served:   the attendants have \(try forward.count) order left, the galley has all \(try galley.count)")
+    for tablet in [forward, aft] { try await tablet.wait { try $0.findAll().count() == 1 } }
+    print(
+      "served:   the attendants have \(try forward.count) order left, the galley has all \(try galley.count)")
 
     for tablet in [forward, aft, galley] { try tablet.close() }
   }
@@ -76,6 +80,8 @@ struct MealOrders {
 
 /// A tablet with its database.
 struct Tablet {
+  struct OrderIsGone: Error {}
+
   let dunlin: Dunlin
   private let subscriptions: [DunlinSubscription]
 
@@ -86,10 +92,9 @@ struct Tablet {
   /// are not served yet.
   init(_ name: String, in directory: String) throws {
     // A product uses `.sharedKey` or certificates: see Documentation/Security.md.
-    var configuration = DunlinConfiguration(peerName: name)
-    configuration.logger = .init(label: name) { _ in QuietLog() }
     dunlin = try Dunlin(
-      path: "\(directory)/\(name)", identity: .unsafeDevelopment(appID: "meals"), configuration: configuration)
+      path: "\(directory)/\(name)", identity: .unsafeDevelopment(appID: "meals"),
+      configuration: DunlinConfiguration(peerName: name))
     let orders = dunlin.store["orders"]
     subscriptions = [
       name == "galley"
@@ -97,5 +102,25 @@ struct Tablet {
         : orders.find("flight == 'DL101' && status != 'served'").subscribe(onLeave: .evict),
       dunlin.store["stock"].findAll().subscribe(),
     ]
+  }
+
+  /// Changes one order.
+  func update(_ id: String, _ body: @escaping @Sendable (DunlinMutableDocument) -> Void) async throws {
+    try await orders.findByID(id).update { order in
+      guard let order else { throw OrderIsGone() }
+      body(order)
+    }
+  }
+
+  /// Waits until the tablet holds what is waited for; a view would observe the query instead.
+  func wait(until isHere: (DunlinCollection) throws -> Bool) async throws {
+    for try await _ in try dunlin.store.changes(of: "SELECT * FROM orders") where try isHere(orders) {
+      return
+    }
+  }
+
+  func close() throws {
+    for subscription in subscriptions { subscription.cancel() }
+    try dunlin.close()
   }
 }
