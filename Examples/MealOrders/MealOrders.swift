@@ -8,7 +8,9 @@ import Foundation
 /// databases: `swift run meal-orders /tmp/flight`.
 @main
 struct MealOrders {
-  /// What a passenger wants to eat. `served` counts portions, so two attendants who serve at the same time add up.
+  /// What a passenger wants to eat.
+  ///
+  /// `served` counts portions, so two attendants who serve at the same time add up.
   struct Order: Codable, Sendable {
     var _id: String
     var flight = "DL101"

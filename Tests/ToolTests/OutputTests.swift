@@ -56,10 +56,11 @@ import Testing
     }
     #expect(try object(scene.run("verify", scene.store, "--json"))["isIntact"] as? Bool == true)
     let whole = try object(scene.run("inspect", scene.store, "--json"))
-    let things = try #require((whole["collections"] as? [String: [String: Any]])?["things"])
+    let collections = whole["collections"] as? [[String: Any]] ?? []
+    let things = try #require(collections.first { $0["name"] as? String == "things" })
     #expect(things["documents"] as? Int == 200 && (things["digest"] as? String)?.count == 16)
     let one = try object(scene.run("inspect", scene.store, "things", "d7", "--json"))
-    #expect((one["document"] as? [String: String])?["note"]?.contains("number 7") == true)
+    #expect((one["fields"] as? [String: String])?["note"]?.contains("number 7") == true)
     #expect(one["isAlive"] as? Bool == true)
     let evicted = try object(scene.run("evict", scene.store, "things", "d7", "--json"))
     #expect(evicted["_id"] as? String == "d7")

@@ -1,9 +1,23 @@
 import LinkTesting
 import Testing
 
-/// Every kind of link that is built in keeps every promise; one at a time, so that none waits for the processor.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct LinkConformanceTests {
-  @Test(arguments: LinkKind.allCases) func `keeps its promises`(_ kind: LinkKind) async {
+/// Every kind of link that is built in keeps every promise: two at a time, so that none waits for the processor.
+@Suite(.timeLimit(.minutes(10))) struct LinkConformanceTests {
+  @Suite(.serialized) struct Streams {
+    @Test(arguments: LinkKind.allCases.filter { !$0.hasPackets })
+    func `keeps its promises`(_ kind: LinkKind) async {
+      await LinkConformanceTests.expectPromises(of: kind)
+    }
+  }
+
+  @Suite(.serialized) struct Packets {
+    @Test(arguments: LinkKind.allCases.filter(\.hasPackets))
+    func `keeps its promises`(_ kind: LinkKind) async {
+      await LinkConformanceTests.expectPromises(of: kind)
+    }
+  }
+
+  fileprivate static func expectPromises(of kind: LinkKind) async {
     let broken = await LinkConformance(kind.options) { try await kind.pair() }.brokenPromises()
     #expect(broken == [])
   }

@@ -16,10 +16,21 @@ enum LinkKind: String, CaseIterable, CustomTestStringConvertible {
 
   var testDescription: String { rawValue }
 
+  /// Whether packets carry it, which take far more calls for the same bytes.
+  var hasPackets: Bool {
+    switch self {
+    case .smallPackets, .largePackets, .roughAir, .udp: return true
+    #if TLS
+      case .secureSmallPackets: return true
+    #endif
+    default: return false
+    }
+  }
+
   /// How much suits it.
   var options: LinkConformanceOptions {
     var options = LinkConformanceOptions()
-    options.patience = .seconds(60)
+    options.patience = .seconds(180)
     options.volume = 128 << 10
     // What any of them lets wait, and what the system takes besides.
     options.unsentBytes = 48 << 20

@@ -15,18 +15,16 @@ struct ServeCommand: AsyncParsableCommand {
       While it runs, the other commands work on its store: dunlin status, top, peers, why, query, import, stats, backup, verify, inspect \
       and evict ask it through the socket control.sock in the store's directory, which only you can use.
 
-      Two peers on one machine, the second of which pulls what the first has:
-        dunlin serve depot --app com.example.orders --listen 127.0.0.1:4040
-        dunlin serve copy --app com.example.orders --connect 127.0.0.1:4040 --subscribe orders
+      Example: two peers on one machine, the second of which pulls what the first has.
+        dunlin serve depot --listen 127.0.0.1:4040
+        dunlin serve copy --connect 127.0.0.1:4040 --subscribe orders
 
-      A peer that finds others on the local network, with a key that all of them have (dunlin key makes one):
-        dunlin serve depot --app com.example.orders --shared-key key.txt --discover --subscribe orders
+      Example: a peer that finds others on the local network by a key that all have.
+        dunlin serve depot --shared-key key.txt --discover --subscribe orders
 
-      A peer behind a web proxy that adds the outer TLS and passes /sync on to port 8080 of its machine:
-        dunlin serve cloud --kind big --app com.example.orders --shared-key key.txt \
-          --listen-websocket 127.0.0.1:8080 --web-proxy 127.0.0.1
-        dunlin serve tablet --app com.example.orders --shared-key key.txt \
-          --connect wss://sync.example.com/sync --subscribe orders
+      Example: a peer behind a web proxy, and one that reaches it through the proxy.
+        dunlin serve hub --shared-key key.txt --listen-websocket 127.0.0.1:8080
+        dunlin serve till --shared-key key.txt --connect wss://example.org/sync
       """)
 
   @Argument(help: "The store's directory; made when there is none.", completion: .directory)

@@ -5,7 +5,11 @@ import Facade
 struct StatusCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Show how a running peer stands, on one screen.",
-    discussion: "Who it is, where it listens, its peers, what it subscribes to, and what keeps it from peers."
+    discussion: """
+      Who it is, where it listens, its peers, what it subscribes to, and what keeps it from peers.
+
+      Example: dunlin status store --json
+      """
   )
 
   @Argument(help: "The directory of a store that a peer has open.", completion: .directory)

@@ -7,7 +7,11 @@ struct TopCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "top",
     abstract: "Watch a running peer: its peers, how far behind they are, and how fast its links are.",
-    discussion: "It shows a new screen every second until Control-C.")
+    discussion: """
+      It shows a new screen every second until Control-C.
+
+      Example: dunlin top store --once
+      """)
 
   @Argument(help: "The directory of a store that a peer has open.", completion: .directory)
   var store: String

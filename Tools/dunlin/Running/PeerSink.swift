@@ -39,7 +39,7 @@ extension StoreAccess {
     if let peer = try RunningPeer.of(store: path) { return PeerSink(peer: peer) }
     do {
       return StoreSink(store: try Store.open(at: path, options: .tool))
-    } catch where error.code == .alreadyOpen {
+    } catch  where error.code == .alreadyOpen {
       switch try open(path) {
       case .own(let store): return StoreSink(store: store)
       case .peer(let peer): return PeerSink(peer: peer)
