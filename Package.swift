@@ -167,7 +167,8 @@ let package = Package(
     tests(
       "GuideTests",
       using: [
-        "CRDTCore", "DunlinKit", "DunlinTesting", "LinkTesting", "TestKit",
+        "CRDTCore", "DocStore", "DunlinKit", "DunlinTesting", "LinkTesting", "QueryEngine", "SyncProtocol",
+        "TestKit", "Transports",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

@@ -1,5 +1,18 @@
 import CRDTCore
+import DocStore
+import Foundation
+import QueryEngine
+import SyncProtocol
+import TestKit
 import Testing
+import Transports
+
+struct OpenGate: SyncGate {
+  let epoch: UInt64 = 0
+  func maySend(collection: String, to peer: PeerKind) -> Bool { true }
+  func mayAccept(collection: String, from peer: PeerKind) -> Bool { true }
+  func fingerprint(toward peer: PeerKind) -> UInt64 { 0 }
+}
 
 /// The code of `Documentation/Modules.md`.
 @Suite struct ModulesPageTests {
@@ -34,5 +47,58 @@ import Testing
     #expect(throws: CodecError.self) { try phone.merge([0xFF, 1], into: &copy, now: milliseconds) }
     let after = try phone.fields(of: copy)
     #expect(after == both.0)
+  }
+
+  @Test func `a store alone, queries over it, and its connections`() throws {
+    let folder = try TemporaryDirectory()
+    let directory = folder.path
+
+    let store = try Store.open(at: directory + "/aircraft")
+    let (id, receipt) = try store.write { transaction in
+      try transaction.upsert(["_id": .string("12A"), "meal": .string("pasta")], into: "orders")
+    }
+    let fields = try store.read { transaction in
+      guard let orders = try transaction.collection("orders") else { return nil as [TextKey: Value]? }
+      return try transaction.record(orders, id)?.withView { try $0.fields(orders.keys) }
+    }
+
+    defer { store.close() }
+    #expect(receipt.sequence > 0 && fields == ["meal": .string("pasta")])
+    let (lastSequence, theirVector) = (UInt64(0), VersionVector())
+
+    let written = try store.read { transaction in
+      var written: [DocumentKey] = []
+      let isWhole = try transaction.forEachWritten(after: lastSequence) { _, document in
+        written.append(document)
+        return true
+      }
+      return isWhole ? written : nil
+    }
+    let delta = try store.read { transaction in
+      guard let orders = try transaction.collection("orders") else { return nil as [UInt8]? }
+      return try transaction.delta(of: id, in: orders, since: theirVector)
+    }
+
+    #expect(written?.map(\.id) == [id] && delta != nil)
+
+    let engine = Engine(
+      store: store, parameters: SystemParameters(),
+      environment: EngineEnvironment(now: { DispatchTime.now().uptimeNanoseconds }))
+    let result = try engine.execute(
+      "SELECT meal, COUNT(*) AS n FROM orders GROUP BY meal", arguments: [:])
+    let rows = try result.rows.map { try $0.values() }
+
+    #expect(rows == [["meal": .string("pasta"), "n": .int(1)]])
+
+    let network = PeerNetwork(
+      setup: SessionDriver.Setup(
+        store: store, gate: OpenGate(),
+        configuration: SessionConfiguration(kind: .small, peerName: "galley", appID: "meals")))
+    network.subscribe(to: [try SubscriptionQuery(dql: "SELECT * FROM orders")])
+    try network.start()
+    let port = try network.listen(host: "127.0.0.1", port: 0)
+
+    #expect(port.map { network.listeningPorts == [$0] } == true)
+    network.close()
   }
 }
