@@ -2,11 +2,11 @@
 public struct DocumentError: Error, Hashable, Sendable {
   public enum Code: String, Sendable {
     case invalidID, depth, size, invalidPath, notACounter, isACounter, notFound, corrupt
-    /// The document would have more writers than ``Limits/sitesPerDocument``.
+    /// The document would have more writers than `Limits.sitesPerDocument`.
     case tooManySites
-    /// A map of the document would have more keys than ``Limits/keysPerMap``.
+    /// A map of the document would have more keys than `Limits.keysPerMap`.
     case tooManyKeys
-    /// A merge would come to more than ``Limits/mergedDocumentBytes``.
+    /// A merge would come to more than `Limits.mergedDocumentBytes`.
     case tooLarge
   }
 

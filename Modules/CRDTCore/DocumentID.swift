@@ -3,7 +3,7 @@
 /// Integers order by value and strings by their UTF-8 bytes; types order as boolean, integer,
 /// string, bytes, array, map.
 public struct DocumentID: Hashable, Sendable, Comparable {
-  /// At most ``Limits/documentIDBytes``.
+  /// At most `Limits.documentIDBytes`.
   public let bytes: [UInt8]
 
   private enum Tag: UInt8 {
@@ -21,7 +21,7 @@ public struct DocumentID: Hashable, Sendable, Comparable {
   /// Encodes an id.
   ///
   /// - Throws: `invalidID` for null, a double, a counter or an attachment anywhere in it, and for more
-  ///   than ``Limits/documentIDBytes`` encoded bytes.
+  ///   than `Limits.documentIDBytes` encoded bytes.
   public init(_ value: Value) throws(DocumentError) {
     var writer = ByteWriter(capacity: 40)
     switch value {

@@ -56,7 +56,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - origin: Who writes.
-  ///   - body: Runs as that of ``write(origin:hint:_:)``.
+  ///   - body: Runs as that of `write`.
   ///   - completion: Hears how it went, where the body ran, after listeners have heard of the commit; at once
   ///     where the store is closed. A store that crashes calls it no more.
   public func enqueue(
