@@ -42,7 +42,7 @@ extension QueryResult {
   /// - Throws: `decoding` with the row, counted from 0, and the path that does not fit; `io`, `corrupt`.
   func decoded<T: Decodable>(as type: T.Type) throws -> [T] {
     try translatingErrors {
-      try rows.enumerated().map { try ValueDecoding.decode(type, from: $1.values(), row: $0) }
+      try zip(0..., rows).map { try ValueDecoding.decode(type, from: $1.values(), row: $0) }
     }
   }
 

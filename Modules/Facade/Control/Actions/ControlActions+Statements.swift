@@ -85,7 +85,7 @@ extension ControlActions {
   func insert(_ request: ControlRequest, _ documents: [Value]) async throws -> [TextKey: Value] {
     let collection = try request.text("collection")
     let strategy = try WriteStrategy(named: request.fields.string("strategy") ?? "merge")
-    let fields = try documents.enumerated().map { index, document throws(ControlError) in
+    let fields = try zip(0..., documents).map { index, document throws(ControlError) in
       guard case .map(let fields) = document else {
         throw ControlError(.argument, "a document must be a JSON object", document: index)
       }
