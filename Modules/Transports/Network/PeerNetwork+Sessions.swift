@@ -81,18 +81,21 @@ extension PeerNetwork {
       served.began(at: setup.clock.now)
       write(
         .info, .connected, connection,
-        "Connected to \(peer.name) (\(peer.kind)) over \(connection.endpoint)")
+        "Connected to \(Self.title(peer.name)) (\(peer.kind)) over \(connection.endpoint)")
       noteArrival(of: peer)
       announce(.connected(connection))
       setup.bell.ring()
       recognize(peer.site)
     } else {
-      let note = event.note(of: connection.peer?.name ?? "a peer")
+      let note = event.note(of: connection.peer.map { Self.title($0.name) } ?? "a peer")
       if let note { write(note.level, .session, connection, note.text) }
       for line in event.digestLines { write(.debug, .session, connection, line) }
       announce(.session(connection, event))
     }
   }
+
+  /// What log lines call a peer.
+  private static func title(_ name: String) -> String { name.isEmpty ? "a peer without a name" : name }
 
   private func ended(_ id: UInt64, _ end: SessionEnd) {
     let (session, parked) = state.withLockedValue { state in
@@ -110,7 +113,7 @@ extension PeerNetwork {
     setup.bell.ring()
     guard let session else { return }
     let connection = session.current
-    let name = session.saidPeer?.name ?? "a peer that said no hello"
+    let name = session.saidPeer.map { Self.title($0.name) } ?? "a peer that said no hello"
     write(
       end.isUsual(afterHello: connection.peer != nil, isProven: session.provenPeer != nil) ? .info : .warning,
       .disconnected, connection,
