@@ -38,17 +38,22 @@ private final class End {
       id: 1, store: store, gate: SyncScopes(), configuration: SessionConfiguration(kind: .big))
   }
 
+  /// Carries actions out in their order, and then those that come of them.
   func perform(_ actions: [Action]) throws {
-    for action in actions {
+    var actions = actions
+    var place = 0
+    while place < actions.count {
+      let action = actions[place]
+      place += 1
       switch action {
       case .send(let bytes): sent += bytes
       case .wake(let delay): if delay == .zero { isAwake = true }
       case .close(let error): throw error
       case .event, .nudge, .admission, .presence: break
-      case .pack(let job): try perform(session.packed(job.run(with: bench), now: .zero))
+      case .pack(let job): actions += session.packed(job.run(with: bench), now: .zero)
       case .apply(let batch):
         let outcome = try store.write(origin: .session(1)) { try batch.apply(in: $0) }.0
-        try perform(session.applied(batch.ticket, .success(outcome), now: .zero))
+        actions += session.applied(batch.ticket, .success(outcome), now: .zero)
       case .query: throw BenchmarkError("no statement was sent")
       }
     }
