@@ -52,9 +52,14 @@ extension ReadTransaction {
     var goesOn = true
     try changes(after: sequence) { entry in
       let written = entry.sequence
-      try entry.forEachMember { collection, _, id, _, _ in
+      var damage: DamagedRecord?
+      try entry.forEachMember(damaged: { damage = damage ?? $0 }) { collection, _, id, _, _ in
         goesOn = try body(written, DocumentKey(collection: collection, id: DocumentID(trusted: id.copied)))
         return goesOn
+      }
+      // Who goes on behind a document that cannot be read would never send it.
+      if let damage {
+        throw StoreError(.corrupt, "A document of \(damage.collection) is damaged", operation: "read")
       }
       return goesOn
     }
