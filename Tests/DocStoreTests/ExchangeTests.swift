@@ -119,6 +119,33 @@ import Testing
     #expect(try b.store.fields("x", in: Self.collection) == nil)
   }
 
+  @Test func `a damaged document is told of, and not passed over`() throws {
+    let fixture = try StoreFixture()
+    for name in ["intact", "damaged"] {
+      try fixture.store.write {
+        _ = try $0.upsert(
+          ["text": .string("text of \(name)")], id: try DocumentID(name), into: Self.collection)
+      }
+    }
+    try fixture.reopen {
+      let count = try FileDamage.replace(
+        Array("text of damaged".utf8), by: Array("text of DAMAGED".utf8), at: fixture.dataPath)
+      #expect(count > 0)
+    }
+    var seen: [DocumentID] = []
+    let error = #expect(throws: StoreError.self) {
+      try fixture.store.read { transaction in
+        _ = try transaction.forEachWritten(after: 0) { _, document in
+          seen.append(document.id)
+          return true
+        }
+      }
+    }
+    #expect(error?.code == .corrupt)
+    let intact = try DocumentID("intact")
+    #expect(!seen.contains { $0 != intact })
+  }
+
   @Test func `what is unknown has neither vector nor bytes, and what was deleted has both`() throws {
     let fixture = try StoreFixture()
     let id = try DocumentID("x")
