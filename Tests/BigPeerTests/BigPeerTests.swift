@@ -19,7 +19,7 @@
       var configuration = RunningBigPeer.configuration(in: folder)
       configuration.applications[0].subscriptions = ["orders"]
       let device = try TemporaryDirectory()
-      try await RunningBigPeer.with(configuration) { running in
+      try await RunningBigPeer.with(configuration) { [configuration] running in
         let address = try #require(running.addresses.devices["default"]?.first)
         let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
         let dunlin = try Dunlin(
