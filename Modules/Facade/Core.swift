@@ -91,6 +91,7 @@ final class Core: Sendable {
     feeds = FeedHub(store: store)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
+    if let sessions = configuration.sessions { options.limits = ConnectionLimits(sessions: sessions) }
     options.tcp.webAuthority = configuration.webAuthority
     options.tcp.proxies = configuration.webProxies
     options.device = PeerNetwork.Device(name: configuration.peerName)
