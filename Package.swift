@@ -125,7 +125,7 @@ let package = Package(
       below: [
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),
     layer("DunlinTesting", below: ["DunlinKit", .product(name: "Logging", package: "swift-log")]),
     .executableTarget(
@@ -206,7 +206,7 @@ let package = Package(
       using: [
         "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "Facade", "LoginKit", "TestKit", "Transports",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),

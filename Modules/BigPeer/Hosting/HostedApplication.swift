@@ -15,6 +15,8 @@
     package let dunlin: Dunlin
     /// Names the application in each line.
     package let logger: Logger
+    /// Its change feed.
+    package let feed: ApplicationFeed
     private let interest: ApplicationInterest
 
     /// The directory of the store in an application's directory.
@@ -41,6 +43,7 @@
           configuration: Self.dunlinConfiguration(configuration, logger))
         self.dunlin = dunlin
         interest = ApplicationInterest(dunlin, configuration, logger)
+        feed = try ApplicationFeed(dunlin.store, configuration.feed, logger: logger)
       } catch {
         throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)
       }
@@ -69,6 +72,7 @@
         for address in configuration.webSockets {
           try dunlin.listenForWebSockets(host: address.host, port: address.port)
         }
+        try feed.start()
         try dunlin.startSync()
       } catch {
         throw BigPeerError("the application \(id): \(error)", underlying: error)
@@ -80,6 +84,7 @@
 
     /// Ends sessions, waits for writes in flight, and closes the store; no task waits on the caller's thread meanwhile.
     package func close() async {
+      await feed.stop()
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async { [self] in
           interest.end()

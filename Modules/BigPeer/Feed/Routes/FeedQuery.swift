@@ -1,0 +1,84 @@
+#if Server
+  import CRDTCore
+  import Facade
+  import HTTPTypes
+  import Hummingbird
+
+  /// Which changes a stream is to bring, and from where on.
+  struct FeedQuery {
+    let filter: FeedFilter
+    /// `nil` is now.
+    let start: Start?
+
+    enum Start: Hashable {
+      case beginning
+      case position(FeedPosition)
+
+      /// Reads a token, or the word `beginning`.
+      ///
+      /// - Throws: `argument`.
+      init(_ text: String) throws(DunlinError) {
+        self = text == "beginning" ? .beginning : .position(try FeedPosition(token: text))
+      }
+
+      /// The position in a database.
+      func position(in store: DunlinStore) -> FeedPosition {
+        switch self {
+        case .beginning: store.firstFeedPosition
+        case .position(let position): position
+        }
+      }
+    }
+
+    /// Reads the query of an address: `query` once or several times, `args` and `after`.
+    ///
+    /// - Throws: `Problem`, `DunlinError`.
+    init(_ request: Request) throws {
+      let parameters = request.uri.queryParameters
+      for (name, _) in parameters where !["query", "args", "after"].contains(name) {
+        throw Problem(.badRequest, "argument", "there is no parameter \"\(name)\" here")
+      }
+      let statements = parameters[values: "query"].map(String.init)
+      guard !statements.isEmpty else {
+        throw Problem(
+          .badRequest, "argument", "the parameter \"query\" is missing: SELECT * FROM collection WHERE …")
+      }
+      var arguments: [TextKey: Value] = [:]
+      if let text = parameters["args"] {
+        guard case .map(let members)? = try? JSON.parse(String(text)) else {
+          throw Problem(.badRequest, "argument", "the parameter \"args\" must be a JSON object")
+        }
+        arguments = members
+      }
+      filter = try FeedFilter(dql: statements, arguments: arguments)
+      start = try Self.start(request, parameters["after"].map(String.init))
+    }
+
+    /// Reads the body of a request: `statement` or `statements`, `args` and `after`.
+    ///
+    /// - Throws: `Problem`, `DunlinError`.
+    init(_ body: FeedBody, _ request: Request) throws {
+      var body = body
+      let statements = try body.statements()
+      let arguments = try body.object("args") ?? [:]
+      let after = try body.text("after")
+      try body.finish()
+      filter = try FeedFilter(dql: statements, arguments: arguments)
+      start = try Self.start(request, after)
+    }
+
+    /// A client that comes back says by a header what it has; the address is that of its first request.
+    private static func start(_ request: Request, _ after: String?) throws(DunlinError) -> Start? {
+      if let last = request.headers[.lastEventID], !last.isEmpty { return try Start(last) }
+      return try after.map { text throws(DunlinError) in try Start(text) }
+    }
+  }
+
+  extension HTTPField.Name {
+    /// The position of the last event that a client of server-sent events has.
+    fileprivate static var lastEventID: HTTPField.Name {
+      guard let name = HTTPField.Name("Last-Event-ID") else { preconditionFailure("This is a field's name") }
+      return name
+    }
+  }
+#endif
