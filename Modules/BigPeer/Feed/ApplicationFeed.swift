@@ -74,6 +74,14 @@
       history.close()
     }
 
+    /// An event as clients read it, with the transaction named as in all answers.
+    func json(_ event: FeedEvent) -> [UInt8] { Self.json(event, store) }
+
+    static func json(_ event: FeedEvent, _ store: DunlinStore) -> [UInt8] {
+      let log = TransactionWatch.log(of: store.database)
+      return event.json { TransactionToken(log: log, sequence: $0.sequence).description }
+    }
+
     // MARK: - Streams
 
     /// Begins a stream of changes, unless there are too many.
@@ -111,7 +119,10 @@
       self.feed = feed
     }
 
-    var settings: FeedSettings { feed.settings }
+    var heartbeat: Duration { feed.settings.heartbeat }
+
+    /// An event as clients read it.
+    func json(_ event: FeedEvent) -> [UInt8] { feed.json(event) }
 
     deinit { feed.endStream() }
   }

@@ -8,7 +8,6 @@
       let times = Duration.milliseconds(100)...Duration.seconds(3_600)
       streams = try object.integer("streams", in: 1...100_000) ?? streams
       heartbeat = try object.duration("heartbeat", in: .seconds(1) ... .seconds(600)) ?? heartbeat
-      stallTime = try object.duration("stallTime", in: times) ?? stallTime
       webhooks = try object.integer("webhooks", in: 0...1_000) ?? webhooks
       allowsPrivateAddresses = try object.flag("allowPrivateAddresses") ?? allowsPrivateAddresses
       webhookAuthorities = try object.existingFile("webhookAuthorities")

@@ -5,8 +5,6 @@
     public var streams = 1_024
     /// How often a stream without changes says that it is there, and where it stands.
     public var heartbeat = Duration.seconds(15)
-    /// How long a client may take nothing of a stream until it is ended.
-    public var stallTime = Duration.seconds(60)
     /// Webhooks that may be registered.
     public var webhooks = 64
     /// Whether webhooks may be at addresses of this machine and of private networks, there also without TLS.

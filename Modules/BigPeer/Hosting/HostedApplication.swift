@@ -17,6 +17,10 @@
     package let logger: Logger
     /// Its change feed.
     package let feed: ApplicationFeed
+    /// The keys of its web back ends.
+    package let keys: APIKeys
+    /// Its transactions, for those who demand one that they have seen.
+    package let transactions: TransactionWatch
     private let interest: ApplicationInterest
 
     /// The directory of the store in an application's directory.
@@ -42,6 +46,8 @@
           path: "\(configuration.folder)/\(Self.storeFolder)", identity: try configuration.dunlinIdentity(),
           configuration: Self.dunlinConfiguration(configuration, logger))
         self.dunlin = dunlin
+        keys = try APIKeys(dunlin.store.database) { [logger] in logger.error("\($0)") }
+        transactions = try TransactionWatch(dunlin.store.database)
         interest = ApplicationInterest(dunlin, configuration, logger)
         feed = try ApplicationFeed(dunlin.store, configuration.feed, logger: logger)
       } catch {
@@ -88,6 +94,7 @@
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async { [self] in
           interest.end()
+          transactions.end()
           do {
             try dunlin.close()
           } catch {

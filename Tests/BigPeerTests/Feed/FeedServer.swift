@@ -2,7 +2,7 @@
   import BigPeer
   import CRDTCore
   import Facade
-  import HTTPTypes
+  import Foundation
   import Hummingbird
   import Logging
   import NIOCore
@@ -13,15 +13,17 @@
   import TestKit
   import Testing
 
-  /// A database with a change feed behind HTTP, on a free port of loopback for as long as a test's body runs.
+  /// An application with a change feed behind HTTP, on a free port of loopback for as long as a test's body runs.
   struct FeedServer: Sendable {
-    let dunlin: Dunlin
-    let feed: ApplicationFeed
+    let application: HostedApplication
+    /// A key that may write.
+    let key: (id: String, token: String)
     let port: Int
     /// Stops the server as a signal would.
     let stop: @Sendable () async -> Void
 
-    var store: DunlinStore { dunlin.store }
+    var feed: ApplicationFeed { application.feed }
+    var store: DunlinStore { application.dunlin.store }
 
     /// Runs `body` beside a server, which is stopped gracefully at the end.
     static func with(
@@ -30,25 +32,21 @@
     ) async throws {
       let folder = try TemporaryDirectory()
       defer { withExtendedLifetime(folder) {} }
-      let dunlin = try Dunlin(
-        path: path ?? folder.file("db"), identity: .unsafeDevelopment(appID: "tests"),
-        configuration: DunlinConfiguration(peerKind: .big, logger: quietLogger, mapBytes: 1 << 30))
-      let feed = try ApplicationFeed(dunlin.store, settings, logger: quietLogger)
-      try feed.start()
+      var configuration = BigPeerConfiguration.Application(id: "tests", folder: path ?? folder.file("app"))
+      configuration.devices = []
+      configuration.limits.mapBytes = 1 << 30
+      configuration.feed = settings
+      let applications = try await HostedApplications.open([configuration], logger: quietLogger)
+      let application = try #require(applications.all.first)
+      let made = try await application.keys.make(name: "tests", right: .write, now: 0, expires: nil)
+      let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
       let router = Router(context: ServerContext.self)
-      FeedRoutes { request, _, access in
-        let name = HTTPField.Name("X-May")
-        let may = name.flatMap { request.headers[$0] } ?? "write"
-        guard may == "write" || access == .read else {
-          throw Problem(.forbidden, "denied", "the key only reads")
-        }
-        return feed
-      }.add(to: router)
+      FeedRoutes(gate: APIGate(applications, BigPeerConfiguration.HTTP(), now: now)).add(to: router)
       let (starts, start) = AsyncStream.makeStream(of: Int.self)
-      let application = Application(
+      let server = Application(
         router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
         onServerRunning: { start.yield($0.localAddress?.port ?? 0) }, logger: quietLogger)
-      let group = ServiceGroup(services: [application], logger: quietLogger)
+      let group = ServiceGroup(services: [server], logger: quietLogger)
       try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask {
           defer { start.finish() }
@@ -57,7 +55,7 @@
         tasks.addTask {
           var iterator = starts.makeAsyncIterator()
           guard let port = await iterator.next() else { return }
-          let server = FeedServer(dunlin: dunlin, feed: feed, port: port) {
+          let server = FeedServer(application: application, key: (made.key.id, made.token), port: port) {
             await group.triggerGracefulShutdown()
           }
           do {
@@ -70,11 +68,16 @@
         }
         try await tasks.waitForAll()
       }
-      await feed.stop()
-      try dunlin.close()
+      await applications.close()
     }
 
     // MARK: - Requests
+
+    /// The header of a new key that only reads.
+    func readingKey() async throws -> (String, String) {
+      let made = try await application.keys.make(name: "reader", right: .read, now: 0, expires: nil)
+      return ("Authorization", "Bearer \(made.token)")
+    }
 
     struct Answer: Sendable {
       let status: Int
@@ -116,8 +119,9 @@
       return try await channel.executeThenClose { inbound, outbound in
         var fields: HTTPHeaders = [
           "Host": "127.0.0.1", "Content-Length": "\(body?.utf8.count ?? 0)", "Connection": "close",
+          "Content-Type": "application/json", "Authorization": "Bearer \(key.token)",
         ]
-        for (name, value) in headers { fields.add(name: name, value: value) }
+        for (name, value) in headers { fields.replaceOrAdd(name: name, value: value) }
         try await outbound.write(
           .head(
             HTTPRequestHead(

@@ -16,9 +16,17 @@
 
       /// Reads a token, or the word `beginning`.
       ///
-      /// - Throws: `argument`.
-      init(_ text: String) throws(DunlinError) {
-        self = text == "beginning" ? .beginning : .position(try FeedPosition(token: text))
+      /// - Throws: `request`.
+      init(_ text: String) throws(Problem) {
+        guard text != "beginning" else {
+          self = .beginning
+          return
+        }
+        do {
+          self = .position(try FeedPosition(token: text))
+        } catch {
+          throw Problem.request("after is no position of a change feed")
+        }
       }
 
       /// The position in a database.
@@ -32,21 +40,21 @@
 
     /// Reads the query of an address: `query` once or several times, `args` and `after`.
     ///
-    /// - Throws: `Problem`, `DunlinError`.
+    /// - Throws: `request`; the codes of queries.
     init(_ request: Request) throws {
       let parameters = request.uri.queryParameters
       for (name, _) in parameters where !["query", "args", "after"].contains(name) {
-        throw Problem(.badRequest, "argument", "there is no parameter \"\(name)\" here")
+        throw Problem.request("there is no parameter \(name) here")
       }
       let statements = parameters[values: "query"].map(String.init)
       guard !statements.isEmpty else {
-        throw Problem(
-          .badRequest, "argument", "the parameter \"query\" is missing: SELECT * FROM collection WHERE …")
+        throw Problem.request("the parameter query is missing: SELECT * FROM collection WHERE …")
       }
       var arguments: [TextKey: Value] = [:]
       if let text = parameters["args"] {
-        guard case .map(let members)? = try? JSON.parse(String(text)) else {
-          throw Problem(.badRequest, "argument", "the parameter \"args\" must be a JSON object")
+        let options = JSON.ReadOptions(interpretsTags: true)
+        guard case .map(let members)? = try? JSON.parse(String(text), options: options) else {
+          throw Problem.request("the parameter args must be a JSON object")
         }
         arguments = members
       }
@@ -56,28 +64,27 @@
 
     /// Reads the body of a request: `statement` or `statements`, `args` and `after`.
     ///
-    /// - Throws: `Problem`, `DunlinError`.
-    init(_ body: FeedBody, _ request: Request) throws {
-      var body = body
-      let statements = try body.statements()
-      let arguments = try body.object("args") ?? [:]
-      let after = try body.text("after")
-      try body.finish()
+    /// - Throws: `request`; the codes of queries.
+    init(_ fields: inout RequestFields, _ request: Request) throws {
+      let statements = try fields.statements()
+      let arguments = try fields.map("args") ?? [:]
+      let after = try fields.text("after")
+      try fields.finish()
       filter = try FeedFilter(dql: statements, arguments: arguments)
       start = try Self.start(request, after)
     }
 
     /// A client that comes back says by a header what it has; the address is that of its first request.
-    private static func start(_ request: Request, _ after: String?) throws(DunlinError) -> Start? {
+    private static func start(_ request: Request, _ after: String?) throws(Problem) -> Start? {
       if let last = request.headers[.lastEventID], !last.isEmpty { return try Start(last) }
-      return try after.map { text throws(DunlinError) in try Start(text) }
+      return try after.map { text throws(Problem) in try Start(text) }
     }
   }
 
   extension HTTPField.Name {
     /// The position of the last event that a client of server-sent events has.
     fileprivate static var lastEventID: HTTPField.Name {
-      guard let name = HTTPField.Name("Last-Event-ID") else { preconditionFailure("This is a field's name") }
+      guard let name = HTTPField.Name("Last-Event-ID") else { preconditionFailure("a header has no name") }
       return name
     }
   }

@@ -6,44 +6,37 @@
 
   /// The change feed's part of the HTTP API: streams of changes, webhooks and history.
   package struct FeedRoutes: ServerRoute {
-    /// What a client wants to do.
-    package enum Access: Sendable { case read, write }
+    let gate: APIGate
 
-    /// Finds the application that a request is for, and whether the client may.
-    ///
-    /// It throws a `Problem` where it may not.
-    package typealias Authorize =
-      @Sendable (_ request: Request, _ context: ServerContext, _ access: Access) async throws ->
-      ApplicationFeed
-
-    let authorize: Authorize
-
-    package init(authorize: @escaping Authorize) { self.authorize = authorize }
+    package init(gate: APIGate) { self.gate = gate }
 
     package func add(to router: Router<ServerContext>) {
       let group = router.group("/api/v4")
       group.get("changes") { request, context in
-        let feed = try await authorize(request, context, .read)
-        return try await translating { try stream(feed, FeedQuery(request), request) }
+        try await answer(request, context, needing: .read) { admission in
+          try stream(admission, FeedQuery(request), request)
+        }
       }
       group.post("changes") { request, context in
-        let feed = try await authorize(request, context, .read)
-        return try await translating {
-          var request = request
-          let body = try await FeedBody(&request)
-          return try stream(feed, FeedQuery(body, request), request)
+        try await answer(request, context, needing: .read) { admission in
+          var fields = try RequestFields(try await request.json(admission).value)
+          return try stream(admission, FeedQuery(&fields, request), request)
         }
       }
       addWebhooks(to: group)
       addHistory(to: group)
     }
 
-    /// Runs what answers a request; errors of the layers below become problems.
-    func translating(_ body: () async throws -> Response) async throws -> Response {
+    /// Answers a request with a key that may; errors of the layers below become problems.
+    func answer(
+      _ request: Request, _ context: ServerContext, needing right: APIKey.Right,
+      _ body: (Admission) async throws -> Response
+    ) async throws -> Response {
+      let admission = try gate.admit(request, context, needing: right)
       do {
-        return try await body()
-      } catch let error as DunlinError {
-        throw Problem(feed: error)
+        return try await body(admission)
+      } catch {
+        throw Problem(any: error)
       }
     }
 
@@ -60,25 +53,23 @@
     }
   }
 
-  extension Problem {
-    /// What an error of the database means for a client of the change feed.
-    init(feed error: DunlinError) {
-      let status: HTTPResponse.Status =
-        switch error.code {
-        case .syntax, .unsupported, .unknownFunction, .argument, .limit, .invalidCollectionName,
-          .invalidDocumentID:
-          .badRequest
-        case .closed, .unavailable, .tooManyReaders: .serviceUnavailable
-        case .full: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
-        default: .internalServerError
-        }
-      var members: [TextKey: Value] = [:]
-      for name in ["line", "column"] {
-        if let text = error.context[name], let number = Int64(text) { members[TextKey(name)] = .int(number) }
+  extension RequestFields {
+    /// Reads the statements: one as `statement`, or several as `statements`.
+    mutating func statements() throws(Problem) -> [String] {
+      let one = try text("statement")
+      guard let list = try list("statements", count: 1...FeedFilter.queryLimit) else {
+        guard let one else { throw Problem.request("statement is missing: SELECT * FROM collection WHERE …") }
+        return [one]
       }
-      self.init(status, error.code.rawValue, error.message, members: members)
+      guard one == nil else { throw Problem.request("statement and statements are the same: give one") }
+      var statements: [String] = []
+      for (index, element) in list.enumerated() {
+        guard case .string(let text) = element else {
+          throw Problem.request("statements[\(index)] must be a text")
+        }
+        statements.append(text)
+      }
+      return statements
     }
-
-    static func notFound(_ what: String) -> Problem { Problem(.notFound, "notFound", "there is no \(what)") }
   }
 #endif

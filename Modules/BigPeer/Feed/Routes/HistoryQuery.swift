@@ -34,15 +34,15 @@
           }
           limit = number
         case "cursor": break
-        default: throw Problem(.badRequest, "argument", "there is no parameter \"\(name)\" here")
+        default: throw Problem.request("there is no parameter \(name) here")
         }
       }
       if let text = request.uri.queryParameters["cursor"] { place = try Self.place(String(text)) }
-      if moment != nil, id == nil { throw Self.wrong("at", "needs an \"id\"") }
+      if moment != nil, id == nil { throw Self.wrong("at", "needs an id") }
     }
 
     private static func wrong(_ name: Substring, _ what: String) -> Problem {
-      Problem(.badRequest, "argument", "the parameter \"\(name)\" \(what)")
+      Problem.request("the parameter \(name) \(what)")
     }
 
     /// A JSON value, or else a string.

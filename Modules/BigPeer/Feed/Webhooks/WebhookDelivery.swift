@@ -18,12 +18,14 @@
     }
 
     /// Divides a batch: each delivery has as many events as fit, and at least one.
-    static func deliveries(of batch: FeedBatch, for webhook: Webhook) -> [WebhookDelivery] {
+    static func deliveries(
+      of batch: FeedBatch, for webhook: Webhook, json: (FeedEvent) -> [UInt8]
+    ) -> [WebhookDelivery] {
       var deliveries: [WebhookDelivery] = []
       var events: [[UInt8]] = []
       var byteCount = 0
       for (index, item) in batch.items.enumerated() {
-        let event = item.event.json
+        let event = json(item.event)
         if events.count == Limit.events || !events.isEmpty && byteCount + event.count > Limit.bytes {
           deliveries.append(WebhookDelivery(events, webhook, batch.items[index - 1].position, index))
           (events, byteCount) = ([], 0)

@@ -103,7 +103,7 @@
       let reader = try store.changeFeed(filter, after: progress.position)
       var kept = ContinuousClock.now
       while let batch = try await reader.next(waiting: Self.idleTime) {
-        for delivery in WebhookDelivery.deliveries(of: batch, for: webhook) {
+        for delivery in deliveries(of: batch) {
           guard try await deliver(delivery) else { return false }
           kept = .now
         }
@@ -114,6 +114,10 @@
         kept = .now
       }
       return false
+    }
+
+    private func deliveries(of batch: FeedBatch) -> [WebhookDelivery] {
+      WebhookDelivery.deliveries(of: batch, for: webhook) { ApplicationFeed.json($0, store) }
     }
 
     /// Delivers until that is acknowledged.
