@@ -8,10 +8,9 @@ import Testing
 
   private static let articles = [
     "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "Forms", "GettingStarted", "Glossary",
-    "LiveQueries",
-    "Maintenance", "Modelling", "Modules", "MovingFromDitto", "Observers", "Performance", "Queries", "Scopes",
-    "Syncing",
-    "Testing", "Transactions", "Values", "Writing",
+    "LiveQueries", "Maintenance", "Merging", "Modelling", "Modules", "MovingFromDitto", "Observers",
+    "Performance", "Queries", "Reliability", "Scopes", "Store", "Sync", "Syncing", "Testing", "Transactions",
+    "Values", "Writing",
   ]
 
   @Test(arguments: articles)
