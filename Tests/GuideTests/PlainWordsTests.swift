@@ -7,10 +7,10 @@ import Testing
   private static let limits = (sentence: 35, paragraph: 80)
 
   private static let articles = [
-    "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "Forms", "GettingStarted", "Glossary",
-    "LiveQueries", "Maintenance", "Merging", "Modelling", "Modules", "MovingFromDitto", "Observers",
-    "Performance", "Queries", "Reliability", "Scopes", "Store", "Sync", "Syncing", "Testing", "Transactions",
-    "Values", "Writing",
+    "Architecture", "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "Forms", "GettingStarted",
+    "Glossary", "LiveQueries", "Maintenance", "Merging", "Modelling", "Modules", "MovingFromDitto",
+    "Observers", "Performance", "Queries", "Reliability", "Scopes", "Store", "Sync", "Syncing", "Testing",
+    "Transactions", "Values", "Writing",
   ]
 
   @Test(arguments: articles)
