@@ -10,7 +10,7 @@ import Testing
     "Architecture", "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "Forms", "GettingStarted",
     "Glossary", "LiveQueries", "Maintenance", "Merging", "Modelling", "Modules", "MovingFromDitto",
     "Observers", "Performance", "Queries", "Reliability", "Scopes", "Store", "Sync", "Syncing", "Testing",
-    "Transactions", "Values", "Writing",
+    "Transactions", "Values", "WireFormat", "Writing",
   ]
 
   @Test(arguments: articles)
