@@ -7,11 +7,9 @@ import Testing
   private static let limits = (sentence: 35, paragraph: 80)
 
   private static let articles = [
-    "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "Forms", "GettingStarted", "Glossary",
-    "LiveQueries",
-    "Maintenance", "Modelling", "Modules", "MovingFromDitto", "Observers", "Performance", "Queries", "Scopes",
-    "Syncing",
-    "Testing", "Transactions", "Values", "Writing",
+    "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "FileFormat", "Forms", "GettingStarted",
+    "Glossary", "LiveQueries", "Maintenance", "Modelling", "Modules", "MovingFromDitto", "Observers",
+    "Performance", "Queries", "Scopes", "Syncing", "Testing", "Transactions", "Values", "Writing",
   ]
 
   @Test(arguments: articles)
