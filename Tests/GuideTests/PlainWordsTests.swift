@@ -7,9 +7,10 @@ import Testing
   private static let limits = (sentence: 35, paragraph: 80)
 
   private static let articles = [
-    "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "FileFormat", "Forms", "GettingStarted",
-    "Glossary", "LiveQueries", "Maintenance", "Modelling", "Modules", "MovingFromDitto", "Observers",
-    "Performance", "Queries", "Scopes", "Syncing", "Testing", "Transactions", "Values", "Writing",
+    "CommandLine", "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "FileFormat", "Forms",
+    "Functions", "GettingStarted", "Glossary", "Links", "LiveQueries", "Maintenance", "Modelling", "Modules",
+    "MovingFromDitto", "Observers", "Performance", "Queries", "QueryLanguage", "Scopes", "Security",
+    "Syncing", "Testing", "Transactions", "Transports", "Values", "Writing",
   ]
 
   @Test(arguments: articles)

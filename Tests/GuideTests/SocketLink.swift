@@ -127,7 +127,7 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
     }
   }
 
-  /// Drops the bytes that were sent. Reads again if reading had stopped because too much waited to be sent.
+  /// Drops the bytes that were sent, and reads again if reading had stopped because too much waited.
   private func dropSent(_ count: Int) {
     let wasFull = unsent.count - sent >= Self.unsentBytes
     sent += count
