@@ -104,7 +104,7 @@
     private func routes(_ applications: HostedApplications, _ gate: APIGate) -> [any ServerRoute] {
       [
         DescriptionRoute(), StatementRoute(gate: gate, now: now), DocumentRoutes(gate: gate),
-        WriteRoute(gate: gate, now: now), RemoteRoute(gate: gate),
+        WriteRoute(gate: gate, now: now), RemoteRoute(gate: gate), FeedRoutes(gate: gate),
       ]
     }
 

@@ -58,6 +58,8 @@
       public var pullsKnownCollections = true
       /// Bounds of what it takes.
       public var limits = ApplicationLimits()
+      /// Bounds of its change feed.
+      public var feed = FeedSettings()
 
       /// Makes an application with the default settings.
       public init(id: String, folder: String) {

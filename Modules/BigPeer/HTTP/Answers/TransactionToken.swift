@@ -78,8 +78,11 @@
 
     /// The token of a transaction of this store.
     package func token(_ sequence: UInt64) -> TransactionToken {
-      TransactionToken(log: store.site.high, sequence: sequence)
+      TransactionToken(log: Self.log(of: store), sequence: sequence)
     }
+
+    /// What tells the log of a store from that of another.
+    static func log(of store: Store) -> UInt64 { store.site.high }
 
     private func record(_ sequence: UInt64) {
       let ready = state.withLock { state in
@@ -108,7 +111,7 @@
     }
 
     private func wait(for token: TransactionToken?) async throws {
-      guard let token, token.log == store.site.high else {
+      guard let token, token.log == Self.log(of: store) else {
         throw Problem(
           .conflict, "unknownTransaction",
           "the transaction demanded is of another store, or of this one before it was restored from a backup")
