@@ -19,6 +19,8 @@ struct Tables: Sendable {
   let cursors: MDB_dbi
   let staging: MDB_dbi
   let leaving: MDB_dbi
+  /// What modules above keep; the engine knows it once something was written there.
+  let side: MDB_dbi
 
   /// Room for tables of later releases beside the ones there are.
   static let maximumCount: UInt32 = 32
@@ -26,10 +28,20 @@ struct Tables: Sendable {
   /// The names, those first that entries of others refer to.
   static let names = [
     "meta", "collections", "keys", "sites", "siteRuns", "ids", "recent", "documents", "log", "oversize",
-    "indexes", "rows", "expiry", "certificates", "cursors", "staging", "leaving",
+    "indexes", "rows", "expiry", "certificates", "cursors", "staging", "leaving", sideName,
   ]
 
-  init(_ access: PageAccess, create: Bool) throws(StoreError) {
+  /// The one table that a store may lack.
+  static let sideName = "side"
+
+  /// Opens the tables.
+  ///
+  /// - Parameters:
+  ///   - access: The transaction.
+  ///   - create: Whether they are made.
+  ///   - withSide: Whether the table `side` is made as well.
+  /// - Throws: `corrupt` for a table that is not there, `io`.
+  init(_ access: PageAccess, create: Bool, withSide: Bool = false) throws(StoreError) {
     meta = try access.open("meta", create: create)
     collections = try access.open("collections", create: create)
     keys = try access.open("keys", create: create)
@@ -47,9 +59,11 @@ struct Tables: Sendable {
     cursors = try access.open("cursors", create: create)
     staging = try access.open("staging", create: create)
     leaving = try access.open("leaving", create: create)
+    side = StoreTable.side.handle
+    if !create || withSide { try access.openSide(create: create) }
   }
 
-  /// All of them by name, in the order in which copies are written.
+  /// All of them by name, in the order in which copies are written; `side` as well, where there is none.
   ///
   /// They are not kept: a value that holds nothing to be counted is copied for each document at no cost.
   var all: [(name: String, table: MDB_dbi)] {
@@ -61,7 +75,7 @@ struct Tables: Sendable {
   private var handles: [MDB_dbi] {
     [
       meta, collections, keys, sites, siteRuns, ids, recent, documents, log, oversize, indexes, rows,
-      expiry, certificates, cursors, staging, leaving,
+      expiry, certificates, cursors, staging, leaving, side,
     ]
   }
 

@@ -50,7 +50,8 @@ struct StoreCopy {
     _ progress: @escaping (MaintenanceProgress) throws -> Void
   ) throws {
     let listOfTables: MDB_dbi = 1
-    let all = tables.all
+    let hasSide = source.hasSide
+    let all = hasSide ? tables.all : Array(tables.all.dropLast())
     guard try source.entryCount(listOfTables) == all.count else {
       throw StoreError(.unsupportedVersion, "The store has tables of another release", operation: "copy")
     }
@@ -62,7 +63,7 @@ struct StoreCopy {
       path, upTo: max(mapBytes, 1), contents: contents, flags: MDB_NOSYNC)
     defer { unsafe mdb_env_close(engine.handle) }
     let first = try unsafe LMDBTransaction(draft: engine.handle)
-    let targets = try Tables(first.access, create: true)
+    let targets = try Tables(first.access, create: true, withSide: hasSide)
     try first.commit()
     let live = try liveIndexes()
     for (table, target) in zip(all, targets.all) {

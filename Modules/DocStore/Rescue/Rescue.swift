@@ -2,17 +2,17 @@ import CRDTCore
 
 /// Takes what can be read out of a store's file into another store.
 struct Rescue {
-  private let target: Store
+  let target: Store
   private let names: RescuedNames
-  private var walk: TreeWalk
-  private let trees: [TextKey: PageFile.Tree]
-  private var report = RescueReport()
+  var walk: TreeWalk
+  let trees: [TextKey: PageFile.Tree]
+  var report = RescueReport()
   private var meter: ProgressMeter
   private var pending: [RescuedDocument] = []
   private var pendingBytes = 0
 
   /// So much is written in one transaction.
-  private enum Batch {
+  enum Batch {
     static let documents = 1_000
     static let bytes = 8 << 20
   }
@@ -50,6 +50,7 @@ struct Rescue {
     try takeCertificates()
     try takeDocuments()
     try flush(areStrays: false)
+    try takeSideEntries()
     try makeIndexes()
     try meter.finish()
     return report

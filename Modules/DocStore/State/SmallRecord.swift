@@ -4,7 +4,7 @@ import CRDTCore
 /// Values of the small tables: every one ends in four bytes that detect damage, also a value that
 /// stands under another's key.
 enum SmallRecord {
-  private static let checkBytes = 4
+  static let checkBytes = 4
 
   static func put(_ value: [UInt8], at key: [UInt8], in table: MDB_dbi, _ access: PageAccess)
     throws(StoreError)

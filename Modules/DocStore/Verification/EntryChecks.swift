@@ -67,6 +67,8 @@ struct EntryChecks {
     case "cursors", "staging":
       _ = try reader.readFixed(as: UInt64.self)
       guard key.count == (table == "cursors" ? 16 : 20) else { throw CodecError(.malformed, "no key") }
+    case "side":
+      guard SideTable.isKey(key.rawBytes) else { throw CodecError(.malformed, "no key of a side table") }
     case "expiry": try checkExpiry(&name, &reader)
     case "certificates": _ = try Certificate(&reader, knownSites())
     case "indexes":

@@ -37,6 +37,7 @@ struct Verification {
     let known = Tables.names.map { TextKey($0) }
     for name in known + trees.keys.filter({ !known.contains($0) }).sorted() {
       guard let tree = trees[name] else {
+        if name == TextKey(Tables.sideName) { continue }
         checks.report.note(.page, "The table \(name) is missing")
         damagedTables.insert(name)
         continue

@@ -3,17 +3,21 @@ import CRDTCore
 
 /// Where a tree begins, and what the engine counts in it.
 struct TreeRoot: Sendable {
-  /// The topmost page; negative for an empty tree.
+  /// The topmost page; negative for an empty tree, and for one that there is not.
   let page: Int
   let depth: Int
   let entries: Int
   let pages: Int
 
-  static let none = TreeRoot(page: -1, depth: 0, entries: 0, pages: 0)
+  /// Of a table that the file does not have.
+  static let none = TreeRoot(page: -2, depth: 0, entries: 0, pages: 0)
   /// No tree of a file that fits a disk is deeper.
   static let maximumDepth = TreeLevels.count
 
   var isEmpty: Bool { page < 0 }
+
+  /// Whether there is no such table.
+  var isMissing: Bool { page == Self.none.page }
 
   private init(page: Int, depth: Int, entries: Int, pages: Int) {
     (self.page, self.depth, self.entries, self.pages) = (page, depth, entries, pages)
@@ -80,10 +84,10 @@ final class TreeRoots: Sendable {
 struct StoreTable: Hashable, Sendable {
   let rawValue: Int
 
-  static let count = 19
+  static let count = 20
   /// The list of named tables.
-  static let list = StoreTable(rawValue: 17)
-  static let freeList = StoreTable(rawValue: 18)
+  static let list = StoreTable(rawValue: 18)
+  static let freeList = StoreTable(rawValue: 19)
 
   /// Tables that the engine numbers before the named ones.
   private static let first: MDB_dbi = 2
@@ -94,7 +98,7 @@ struct StoreTable: Hashable, Sendable {
   @inline(__always)
   init(_ handle: MDB_dbi) {
     // The list of free pages is 0, that of tables 1.
-    rawValue = handle >= Self.first ? Int(handle &- Self.first) : 18 &- Int(handle)
+    rawValue = handle >= Self.first ? Int(handle &- Self.first) : 19 &- Int(handle)
   }
 
   /// A named table; `nil` for one of another release.
@@ -159,4 +163,5 @@ struct StoreTable: Hashable, Sendable {
   static let documents = StoreTable(rawValue: 7)
   static let log = StoreTable(rawValue: 8)
   static let rows = StoreTable(rawValue: 11)
+  static let side = StoreTable(rawValue: 17)
 }

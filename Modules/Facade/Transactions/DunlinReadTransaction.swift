@@ -4,7 +4,7 @@ import QueryEngine
 
 /// A read-only transaction over one snapshot, for use in its body alone.
 public final class DunlinReadTransaction: DunlinBlockingTransaction {
-  private let snapshot: OpenSnapshot
+  let snapshot: OpenSnapshot
   private let core: Core
 
   init(_ snapshot: OpenSnapshot, _ core: Core) {

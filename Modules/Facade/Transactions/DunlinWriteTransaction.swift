@@ -4,7 +4,7 @@ import QueryEngine
 
 /// A write transaction, for use in its body alone: it sees what it has written.
 public final class DunlinWriteTransaction: DunlinBlockingTransaction {
-  private let transaction: WriteTransaction
+  let transaction: WriteTransaction
   private let core: Core
   private var failure: (any Error)?
 
