@@ -38,6 +38,17 @@ let security: [Target.Dependency] = [
   .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["TLS"])),
 ]
 
+/// What the big peer needs beside the database: left out without the trait.
+let server: [Target.Dependency] = [
+  .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Server"])),
+  .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Server"])),
+  .product(name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["Server"])),
+  .product(name: "HTTPTypes", package: "swift-http-types", condition: .when(traits: ["Server"])),
+  .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: .when(traits: ["Server"])),
+  .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),
+]
+
 let package = Package(
   name: "dunlin",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -52,13 +63,18 @@ let package = Package(
     .library(name: "Facade", targets: ["Facade"]),
     .library(name: "DunlinKit", targets: ["DunlinKit"]),
     .library(name: "DunlinTesting", targets: ["DunlinTesting"]),
+    .library(name: "BigPeer", targets: ["BigPeer"]),
     .executable(name: "dunlin", targets: ["dunlin"]),
+    .executable(name: "bigpeer", targets: ["BigPeerProgram"]),
   ],
   traits: [
     .default(enabledTraits: ["TLS"]),
     .trait(
       name: "TLS",
       description: "Encrypts links and has peers prove who they are, which all identities but one need."),
+    .trait(
+      name: "Server", description: "Builds the big peer: a server for many devices and for web back ends.",
+      enabledTraits: ["TLS"]),
     .trait(name: "Simulation", description: "Lets the simulator plant defects in a release build."),
   ],
   dependencies: [
@@ -69,6 +85,11 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    // For the big peer alone: not even resolved without the trait.
+    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
   ],
   targets: [
     .systemLibrary(
@@ -99,6 +120,13 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ]),
     layer("DunlinKit", below: ["CRDTCore", "DocStore", "Facade", "SyncProtocol", "Transports"]),
+    layer(
+      "BigPeer",
+      below: [
+        "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade",
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Logging", package: "swift-log"),
+      ] + security + server),
     layer("DunlinTesting", below: ["DunlinKit", .product(name: "Logging", package: "swift-log")]),
     .executableTarget(
       name: "dunlin",
@@ -108,6 +136,17 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tools/dunlin", resources: [.copy("Sample")], swiftSettings: settings),
+    .executableTarget(
+      name: "BigPeerProgram",
+      dependencies: [
+        "BigPeer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(
+          name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),
+        .product(
+          name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),
+      ],
+      path: "Tools/bigpeer", swiftSettings: settings),
     .target(
       name: "PeerControl", dependencies: ["CRDTCore"], path: "Tools/PeerControl", swiftSettings: settings),
     .executableTarget(
@@ -162,6 +201,13 @@ let package = Package(
         "DocStore", "CRDTCore", "LoginKit",
         "PeerControl", "Transports", "TestKit",
       ]),
+    tests(
+      "BigPeerTests",
+      using: [
+        "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "Facade", "LoginKit", "TestKit", "Transports",
+        .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Logging", package: "swift-log"),
+      ] + security + server),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),
     tests(

@@ -85,6 +85,7 @@ final class Core: Sendable {
     observers = ObserverHub(engine: engine, reporter: reporter)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
+    if let sessions = configuration.sessions { options.limits = ConnectionLimits(sessions: sessions) }
     options.tcp.webAuthority = configuration.webAuthority
     options.tcp.proxies = configuration.webProxies
     options.device = PeerNetwork.Device(name: configuration.peerName)

@@ -59,6 +59,8 @@ public struct DunlinConfiguration: Sendable {
     package var loginTime: LoginTime?
   #endif
 
+  /// Sessions with peers at once, for the big peer; `nil` takes the network's default.
+  package var sessions: Int?
   /// Gives a peer up only when its link is gone, however long it says nothing: a process that tests keep busy may be silent for long.
   package var waitsForPeers = false
 

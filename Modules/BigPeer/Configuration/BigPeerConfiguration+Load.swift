@@ -1,0 +1,163 @@
+#if Server
+  import Foundation
+  import Logging
+
+  extension BigPeerConfiguration {
+    /// Bytes that a configuration file may have.
+    private static let fileBytes = 1 << 20
+
+    /// Reads the configuration: defaults, over them the file, over it the environment, over all the flags.
+    ///
+    /// Without a file that is named, `bigpeer.json` in the data's directory is read where it is there.
+    /// - Parameter settings: What flags and environment say.
+    /// - Returns: The configuration, checked.
+    /// - Throws: The first mistake, with the file and the line, the flag or the variable.
+    public static func load(_ settings: BigPeerSettings) throws(ConfigurationError) -> BigPeerConfiguration {
+      let data = settings[.data].map { absolute($0.text) }
+      var configuration: BigPeerConfiguration
+      if let config = settings[.config] {
+        configuration = try read(absolute(config.text), data: data) { config.fault("\(config.text): \($0)") }
+      } else if let data, FileManager.default.fileExists(atPath: "\(data)/bigpeer.json") {
+        let file = "\(data)/bigpeer.json"
+        configuration = try read(file, data: data) { ConfigurationError(file, $0) }
+      } else if let data {
+        configuration = BigPeerConfiguration(data: data)
+      } else {
+        throw ConfigurationError(
+          "\(BigPeerSettings.Name.data.flag)",
+          "name the directory with all that the big peer keeps, or a configuration with \(BigPeerSettings.Name.config.flag)"
+        )
+      }
+      try configuration.apply(settings)
+      try configuration.check()
+      return configuration
+    }
+
+    private static func absolute(_ path: String) -> String {
+      URL(filePath: path).absoluteURL.path(percentEncoded: false)
+    }
+
+    private static func read(
+      _ file: String, data: String?, _ fault: (String) -> ConfigurationError
+    ) throws(ConfigurationError) -> BigPeerConfiguration {
+      let text: Data
+      do {
+        let handle = try FileHandle(forReadingFrom: URL(filePath: file))
+        text = try handle.read(upToCount: fileBytes + 1) ?? Data()
+      } catch {
+        throw fault("the file cannot be read: \(error.localizedDescription)")
+      }
+      guard text.count <= fileBytes else { throw fault("the file has more than \(fileBytes) bytes") }
+      return try BigPeerConfiguration(try ConfigurationObject(text: Array(text), file: file), data: data)
+    }
+
+    // MARK: - Flags and environment
+
+    private mutating func apply(_ settings: BigPeerSettings) throws(ConfigurationError) {
+      if let setting = settings[.application] {
+        let application = try only(setting)
+        guard let folder = Application.folder(of: setting.text, in: data), setting.text.utf8.count <= 128
+        else {
+          throw setting.fault(
+            "an application's id of 1 to 128 letters, digits, '-', '_' and '.' is expected; name others in a configuration"
+          )
+        }
+        applications[application].id = setting.text
+        applications[application].folder = folder
+      }
+      if let setting = settings[.devices] {
+        applications[try only(setting)].devices = try Self.addresses(setting)
+      }
+      if let setting = settings[.webSocket] {
+        applications[try only(setting)].webSockets = try Self.addresses(setting)
+      }
+      if let certificate = settings[.certificate] {
+        guard let key = settings[.key] else {
+          throw certificate.fault("a certificate needs \(BigPeerSettings.Name.key.flag), its private key")
+        }
+        http.tls = TLS(certificate: try Self.file(certificate), key: try Self.file(key))
+      } else if let key = settings[.key] {
+        throw key.fault("a key needs \(BigPeerSettings.Name.certificate.flag), its certificate")
+      }
+      if let setting = settings[.http] {
+        http.listen = try Self.address(setting)
+        if let listen = http.listen, !listen.isLoopback, http.tls == nil {
+          throw setting.fault(HTTP.plainExpectation(listen))
+        }
+      }
+      if let setting = settings[.admin] {
+        admin.listen = try Self.address(setting)
+        guard admin.listen?.isLoopback ?? true else {
+          throw setting.fault("must be loopback, such as 127.0.0.1:8081, and not \(setting.text)")
+        }
+      }
+      if let setting = settings[.logLevel] {
+        guard let level = Logger.Level(rawValue: setting.text) else {
+          throw setting.fault(Self.levelExpectation)
+        }
+        logLevel = level
+      }
+    }
+
+    /// The place of the one application that there is.
+    private func only(_ setting: BigPeerSettings.Setting) throws(ConfigurationError) -> Int {
+      guard applications.count == 1 else {
+        throw setting.fault(
+          "there are \(applications.count) applications: say it in the configuration of each")
+      }
+      return 0
+    }
+
+    private static func address(_ setting: BigPeerSettings.Setting) throws(ConfigurationError)
+      -> ListenAddress?
+    {
+      if setting.text == "off" { return nil }
+      guard let address = ListenAddress(setting.text) else {
+        throw setting.fault("\(setting.text): \(ListenAddress.expectation), or off")
+      }
+      return address
+    }
+
+    private static func addresses(
+      _ setting: BigPeerSettings.Setting
+    ) throws(ConfigurationError) -> [ListenAddress] {
+      if setting.text == "off" { return [] }
+      var addresses: [ListenAddress] = []
+      for text in setting.text.split(separator: ",") {
+        guard let address = ListenAddress(String(text)) else {
+          throw setting.fault("\(text): \(ListenAddress.expectation); several are separated by commas")
+        }
+        addresses.append(address)
+      }
+      return addresses
+    }
+
+    private static func file(_ setting: BigPeerSettings.Setting) throws(ConfigurationError) -> String {
+      let path = absolute(setting.text)
+      guard FileManager.default.isReadableFile(atPath: path) else {
+        throw setting.fault("the file \(path) is not there, or cannot be read")
+      }
+      return path
+    }
+
+    // MARK: - What belongs together
+
+    /// Sees to it that no address is used twice.
+    private func check() throws(ConfigurationError) {
+      var users: [ListenAddress: String] = [:]
+      func claim(_ address: ListenAddress, for user: String) throws(ConfigurationError) {
+        guard address.port != 0 else { return }
+        if let other = users.updateValue(user, forKey: address) {
+          throw ConfigurationError(user, "\(address) is the address of \(other) too")
+        }
+      }
+      for application in applications {
+        let devices = "the devices of \(application.id)"
+        for address in application.devices { try claim(address, for: devices) }
+        for address in application.webSockets { try claim(address, for: "\(devices) by WebSocket") }
+      }
+      if let address = http.listen { try claim(address, for: "http") }
+      if let address = admin.listen { try claim(address, for: "admin") }
+    }
+  }
+#endif

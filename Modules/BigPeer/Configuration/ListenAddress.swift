@@ -1,0 +1,49 @@
+#if Server
+  /// An address to listen on.
+  public struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The address of an interface, without brackets: 127.0.0.1 is this machine only, 0.0.0.0 every network of it.
+    public let host: String
+    /// The port; 0 is any free one.
+    public let port: Int
+
+    /// Makes an address.
+    public init(host: String, port: Int) {
+      // The name means this machine, whatever a resolver may say.
+      self.host = host == "localhost" ? "127.0.0.1" : host
+      self.port = port
+    }
+
+    /// What a text must be.
+    static let expectation =
+      "must be host:port with a port from 0 to 65535; an IPv6 address stands in brackets"
+
+    /// Reads `host:port`; an IPv6 address stands in brackets.
+    ///
+    /// - Returns: `nil` for any other text.
+    public init?(_ text: String) {
+      guard text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) }), !text.contains("/"),
+        let colon = text.lastIndex(of: ":")
+      else { return nil }
+      let digits = text[text.index(after: colon)...]
+      var host = text[..<colon]
+      if host.hasPrefix("["), host.hasSuffix("]") {
+        host = host.dropFirst().dropLast()
+      } else if host.contains(":") {
+        return nil
+      }
+      guard !host.isEmpty, !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+        let port = Int(digits), 0...65_535 ~= port
+      else { return nil }
+      self.init(host: String(host), port: port)
+    }
+
+    /// Whether only this machine can connect to it.
+    public var isLoopback: Bool {
+      if host == "::1" { return true }
+      let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+      return parts.count == 4 && parts.first == "127" && parts.allSatisfy { UInt8($0) != nil }
+    }
+
+    public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  }
+#endif

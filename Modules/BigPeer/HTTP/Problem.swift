@@ -1,0 +1,54 @@
+#if Server
+  package import CRDTCore
+  package import HTTPTypes
+  package import Hummingbird
+
+  /// Why a request was not answered as it wished, as clients read it: `application/problem+json` (RFC 9457).
+  package struct Problem: Error, Sendable, HTTPResponseError {
+    package let status: HTTPResponse.Status
+    /// What went wrong, to branch on: a word such as `syntax` or `rateLimit`.
+    package let code: String
+    /// One sentence for people, without a document's contents and without a full stop.
+    package let detail: String
+    /// Further members, such as the line and the column of a mistake.
+    package var members: [TextKey: Value]
+    /// Headers of the answer, such as `Retry-After`.
+    package var headers: HTTPFields
+
+    /// Makes a problem.
+    package init(
+      _ status: HTTPResponse.Status, _ code: String, _ detail: String, members: [TextKey: Value] = [:],
+      headers: HTTPFields = [:]
+    ) {
+      self.status = status
+      self.code = code
+      self.detail = detail
+      self.members = members
+      self.headers = headers
+    }
+
+    /// The bytes of the body.
+    package var body: [UInt8] {
+      var fields = members
+      fields["type"] = .string("urn:dunlin:problem:\(code)")
+      fields["title"] = .string(status.reasonPhrase)
+      fields["status"] = .int(Int64(status.code))
+      fields["code"] = .string(code)
+      fields["detail"] = .string(detail)
+      var bytes: [UInt8] = []
+      JSON.write(.map(fields), to: &bytes)
+      return bytes
+    }
+
+    /// The answer.
+    package var response: Response {
+      var headers = headers
+      headers[.contentType] = "application/problem+json"
+      headers[.cacheControl] = "no-store"
+      return Response(
+        status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+
+    package func response(from request: Request, context: some RequestContext) -> Response { response }
+  }
+#endif

@@ -1,0 +1,96 @@
+#if Server
+  import DocStore
+  package import Facade
+  import Foundation
+  package import Logging
+  import SyncProtocol
+
+  /// One application of a big peer: its store, its identity, and what belongs to it.
+  package final class HostedApplication: Sendable {
+    /// What its peers call it.
+    package let id: String
+    /// What it was opened with.
+    package let configuration: BigPeerConfiguration.Application
+    /// Its database, which is a big peer.
+    package let dunlin: Dunlin
+    /// Names the application in each line.
+    package let logger: Logger
+    private let interest: ApplicationInterest
+
+    /// The directory of the store in an application's directory.
+    private static let storeFolder = "store"
+
+    /// Opens the application's store; devices can connect from ``start()`` on.
+    ///
+    /// - Parameters:
+    ///   - configuration: The application.
+    ///   - logger: Takes log lines.
+    /// - Throws: What keeps the store from being opened, with the application's id; then nothing is open.
+    package init(_ configuration: BigPeerConfiguration.Application, logger: Logger) throws {
+      id = configuration.id
+      self.configuration = configuration
+      var logger = logger
+      logger[metadataKey: "application"] = "\(configuration.id)"
+      self.logger = logger
+      do {
+        try FileManager.default.createDirectory(
+          atPath: configuration.folder, withIntermediateDirectories: true,
+          attributes: [.posixPermissions: 0o700])
+        let dunlin = try Dunlin(
+          path: "\(configuration.folder)/\(Self.storeFolder)", identity: try configuration.dunlinIdentity(),
+          configuration: Self.dunlinConfiguration(configuration, logger))
+        self.dunlin = dunlin
+        interest = ApplicationInterest(dunlin, configuration, logger)
+      } catch {
+        throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)
+      }
+    }
+
+    private static func dunlinConfiguration(
+      _ configuration: BigPeerConfiguration.Application, _ logger: Logger
+    ) -> DunlinConfiguration {
+      var options = DunlinConfiguration(
+        peerKind: .big, peerName: configuration.name, logger: logger, mapBytes: configuration.limits.mapBytes)
+      options.keepsSystemParameters = true
+      options.webProxies = configuration.webProxies
+      options.peerMemoryBytes = configuration.limits.deviceMemoryBytes
+      options.allPeersMemoryBytes = configuration.limits.allDevicesMemoryBytes
+      options.sessions = configuration.limits.sessions
+      return options
+    }
+
+    /// Subscribes to what the configuration says, and lets devices connect.
+    ///
+    /// - Throws: A subscription that is no query, or an address that cannot be listened on, with the application's id.
+    package func start() throws {
+      do {
+        try interest.begin()
+        for address in configuration.devices { try dunlin.listen(host: address.host, port: address.port) }
+        for address in configuration.webSockets {
+          try dunlin.listenForWebSockets(host: address.host, port: address.port)
+        }
+        try dunlin.startSync()
+      } catch {
+        throw BigPeerError("the application \(id): \(error)", underlying: error)
+      }
+    }
+
+    /// Where devices connect to now, such as `tcp://127.0.0.1:4040`.
+    package var deviceAddresses: [String] { dunlin.listeningAddresses.sorted() }
+
+    /// Ends sessions, waits for writes in flight, and closes the store; no task waits on the caller's thread meanwhile.
+    package func close() async {
+      await withCheckedContinuation { continuation in
+        DispatchQueue.global().async { [self] in
+          interest.end()
+          do {
+            try dunlin.close()
+          } catch {
+            logger.error("Closing the store failed: \(error)")
+          }
+          continuation.resume()
+        }
+      }
+    }
+  }
+#endif

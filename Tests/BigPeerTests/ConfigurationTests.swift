@@ -1,0 +1,213 @@
+#if Server
+  import BigPeer
+  import Foundation
+  import Logging
+  import TestKit
+  import Testing
+
+  @Suite struct ConfigurationTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private var file: String { folder.file("bigpeer.json") }
+
+    private func load(
+      _ text: String, _ change: (inout BigPeerSettings) -> Void = { _ in }
+    ) throws -> BigPeerConfiguration {
+      try text.write(toFile: file, atomically: true, encoding: .utf8)
+      var settings = BigPeerSettings()
+      settings.set(.config, flag: file)
+      change(&settings)
+      return try BigPeerConfiguration.load(settings)
+    }
+
+    private func mistake(
+      _ text: String, _ change: (inout BigPeerSettings) -> Void = { _ in }
+    ) -> String? {
+      do {
+        _ = try load(text, change)
+        return nil
+      } catch {
+        return "\(error)".replacing(file, with: "FILE")
+      }
+    }
+
+    @Test func `a data directory alone is a configuration of one application on loopback`() throws {
+      var settings = BigPeerSettings()
+      settings.set(.data, flag: folder.path)
+      let configuration = try BigPeerConfiguration.load(settings)
+      #expect(configuration.applications.map(\.id) == ["default"])
+      #expect(configuration.applications[0].folder == folder.file("applications/default"))
+      #expect(configuration.applications[0].identity == .sharedKey(file: nil))
+      #expect(configuration.applications[0].devices.filter { !$0.isLoopback }.isEmpty)
+      #expect(configuration.http.listen?.isLoopback == true)
+      #expect(configuration.admin.listen?.isLoopback == true)
+    }
+
+    @Test func `each setting of a file is read, and paths are relative to the file`() throws {
+      for name in ["tls.pem", "tls.key", "shop.key", "authority.pem", "own.pem"] {
+        try "x".write(toFile: folder.file(name), atomically: true, encoding: .utf8)
+      }
+      let configuration = try load(
+        """
+        {
+          "data": "data", "logLevel": "warning", "stopTime": "2s",
+          "applications": [
+            { "id": "shop", "name": "hub", "identity": { "kind": "sharedKey", "key": "shop.key" },
+              "devices": { "listen": ["0.0.0.0:4040", "[::1]:4041"], "webSocket": ["127.0.0.1:4042"],
+                           "webProxies": ["127.0.0.1"] },
+              "subscribe": ["orders"], "pullKnownCollections": false,
+              "limits": { "sessions": 10, "deviceMemory": "2 MiB", "allDevicesMemory": 8388608, "dataBytes": "1 GiB" } },
+            { "id": "a/b", "folder": "other",
+              "identity": { "kind": "certificate", "authority": "authority.pem", "certificate": "own.pem" },
+              "devices": { "listen": [] } }
+          ],
+          "http": { "listen": "0.0.0.0:443", "tls": { "certificate": "tls.pem", "key": "tls.key" },
+                    "origins": ["https://example.org"], "proxies": ["10.0.0.1"],
+                    "limits": { "body": "1 MiB", "rows": 5, "statementTime": "250ms", "idleTime": 7 } },
+          "admin": { "on": false }
+        }
+        """)
+      #expect(configuration.data == folder.file("data"))
+      #expect(configuration.logLevel == .warning)
+      #expect(configuration.stopTime == .seconds(2))
+      let shop = configuration.applications[0]
+      #expect(shop.name == "hub")
+      #expect(shop.folder == folder.file("data/applications/shop"))
+      #expect(shop.identity == .sharedKey(file: folder.file("shop.key")))
+      #expect(
+        shop.devices == [
+          ListenAddress(host: "0.0.0.0", port: 4_040), ListenAddress(host: "::1", port: 4_041),
+        ])
+      #expect(shop.webSockets == [ListenAddress(host: "127.0.0.1", port: 4_042)])
+      #expect(shop.webProxies == ["127.0.0.1"])
+      #expect(shop.subscriptions == ["orders"])
+      #expect(!shop.pullsKnownCollections)
+      #expect(shop.limits.sessions == 10)
+      #expect(shop.limits.deviceMemoryBytes == 2 << 20)
+      #expect(shop.limits.allDevicesMemoryBytes == 8 << 20)
+      #expect(shop.limits.mapBytes == 1 << 30)
+      let other = configuration.applications[1]
+      #expect(other.folder == folder.file("other"))
+      #expect(
+        other.identity
+          == .certificate(authority: folder.file("authority.pem"), certificate: folder.file("own.pem")))
+      #expect(other.devices.isEmpty)
+      #expect(configuration.http.listen == ListenAddress(host: "0.0.0.0", port: 443))
+      #expect(configuration.http.tls?.certificate == folder.file("tls.pem"))
+      #expect(configuration.http.origins == ["https://example.org"])
+      #expect(configuration.http.limits.bodyBytes == 1 << 20)
+      #expect(configuration.http.limits.rows == 5)
+      #expect(configuration.http.limits.statementTime == .milliseconds(250))
+      #expect(configuration.http.limits.idleTime == .seconds(7))
+      #expect(configuration.admin.listen == nil)
+    }
+
+    @Test(arguments: [
+      ("{\n \"data\": \"d\",\n}", "FILE:3: this is not JSON"),
+      ("[1]", "FILE:1: the configuration must be an object"),
+      ("{}", "FILE:1: data: is missing"),
+      ("{\"data\": \"d\",\n\n\"htp\": {}}", "FILE:3: htp: there is no such setting; there are admin"),
+      ("{\"data\": 7}", "FILE:1: data: must be a text"),
+      ("{\"data\": \"d\", \"logLevel\": \"loud\"}", "FILE:1: logLevel: must be one of trace"),
+      ("{\"data\": \"d\",\n\"applications\": []}", "FILE:2: applications: must name at least one"),
+      ("{\"data\": \"d\",\n\"applications\": [\n{}]}", "FILE:3: applications[0].id: is missing"),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\"},\n{\"id\":\n\"a\"}]}",
+        "FILE:3: applications[1].id: another application has the id a"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a b\"}]}",
+        "FILE:1: applications[0].folder: is missing"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\",\n\"identity\": {\"kind\": \"magic\"}}]}",
+        "FILE:2: applications[0].identity.kind: must be one of"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\",\n\"identity\": {\"kind\": \"sharedKey\", \"key\": \"none\"}}]}",
+        "FILE:2: applications[0].identity.key: the file"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\", \"identity\": {\"kind\": \"development\"},\n\"devices\": {\"listen\": [\"0.0.0.0:1\"]}}]}",
+        "FILE:2: applications[0].devices: without an identity nothing is encrypted"
+      ),
+      (
+        "{\"data\": \"d\",\"http\": {\n\"listen\": \"0.0.0.0:80\"}}",
+        "FILE:2: http.listen: without a certificate"
+      ),
+      ("{\"data\": \"d\",\"http\": {\n\"listen\": \"here\"}}", "FILE:2: http.listen: must be host:port"),
+      ("{\"data\": \"d\",\"http\": {\n\"origins\": [\"*\"]}}", "FILE:2: http.origins: * is no origin"),
+      (
+        "{\"data\": \"d\",\"http\": {\"limits\": {\n\"rows\": 0}}}",
+        "FILE:2: http.limits.rows: must be a whole number from 1"
+      ),
+      (
+        "{\"data\": \"d\",\"http\": {\"limits\": {\n\"idleTime\": \"5 y\"}}}",
+        "FILE:2: http.limits.idleTime: must be"
+      ),
+      (
+        "{\"data\": \"d\",\"http\": {\"limits\": {\n\"body\": \"5 MB\"}}}",
+        "FILE:2: http.limits.body: must be a number"
+      ),
+      (
+        "{\"data\": \"d\",\"admin\": {\n\"listen\": \"10.0.0.1:1\"}}",
+        "FILE:2: admin.listen: must be loopback"
+      ),
+      (
+        "{\"data\": \"d\",\"http\": {\"listen\": \"127.0.0.1:8081\"}}",
+        "admin: 127.0.0.1:8081 is the address of http too"
+      ),
+    ])
+    func `a mistake is named with file, line and setting`(text: String, expected: String) {
+      let message = mistake(text)
+      #expect(message?.hasPrefix(expected) == true, "\(message ?? "no mistake")")
+    }
+
+    @Test func `flags come before the environment, and that before the file`() throws {
+      let text =
+        "{\"data\": \"d\", \"http\": {\"listen\": \"127.0.0.1:1\"}, \"admin\": {\"listen\": \"127.0.0.1:2\"}}"
+      try text.write(toFile: file, atomically: true, encoding: .utf8)
+      var settings = BigPeerSettings(environment: [
+        "BIGPEER_CONFIG": file, "BIGPEER_HTTP": "127.0.0.1:3", "BIGPEER_ADMIN": "127.0.0.1:4",
+        "BIGPEER_LOG_LEVEL": "error", "BIGPEER_SERVICE_HOST": "10.0.0.1",
+      ])
+      settings.set(.admin, flag: "off")
+      settings.set(.devices, flag: "127.0.0.1:5,[::1]:6")
+      let configuration = try BigPeerConfiguration.load(settings)
+      #expect(configuration.http.listen == ListenAddress(host: "127.0.0.1", port: 3))
+      #expect(configuration.admin.listen == nil)
+      #expect(configuration.applications[0].devices.map(\.port) == [5, 6])
+      #expect(configuration.logLevel == .error)
+    }
+
+    @Test(arguments: [
+      (BigPeerSettings.Name.http, "0.0.0.0:80", "--http: without a certificate"),
+      (.http, "x", "--http: x: must be host:port"), (.admin, "0.0.0.0:80", "--admin: must be loopback"),
+      (.devices, "127.0.0.1:1,x", "--devices: x: must be"),
+      (.certificate, "c", "--certificate: a certificate needs"),
+      (.key, "c", "--key: a key needs"), (.logLevel, "loud", "--log-level: must be"),
+      (.application, "a/b", "--application: an application's id"),
+    ])
+    func `a mistake of a flag is named with the flag`(
+      name: BigPeerSettings.Name, text: String, expected: String
+    ) {
+      let message = mistake("{\"data\": \"d\"}") { $0.set(name, flag: text) }
+      #expect(message?.hasPrefix(expected) == true, "\(message ?? "no mistake")")
+    }
+
+    @Test func `what is said of one application is refused where there are several`() {
+      let text =
+        "{\"data\": \"d\", \"applications\": [{\"id\": \"a\"}, {\"id\": \"b\", \"devices\": {\"listen\": []}}]}"
+      #expect(mistake(text) { $0.set(.devices, flag: "off") }?.hasPrefix("--devices: there are 2") == true)
+    }
+
+    @Test func `a file that is not there is named with the flag`() {
+      var settings = BigPeerSettings()
+      settings.set(.config, flag: folder.file("none.json"))
+      #expect(throws: ConfigurationError.self) { try BigPeerConfiguration.load(settings) }
+      #expect(throws: ConfigurationError.self) { try BigPeerConfiguration.load(BigPeerSettings()) }
+    }
+  }
+#endif

@@ -1,0 +1,61 @@
+#if Server
+  import BigPeer
+  import Logging
+  import ServiceLifecycle
+  import TestKit
+  import Testing
+
+  /// A big peer that runs on free ports of loopback for as long as a test's body does.
+  struct RunningBigPeer: Sendable {
+    let configuration: BigPeerConfiguration
+    let addresses: BigPeerAddresses
+
+    /// A configuration with free ports, in a directory of the test's.
+    static func configuration(in folder: TemporaryDirectory) -> BigPeerConfiguration {
+      var configuration = BigPeerConfiguration(data: folder.path)
+      configuration.applications[0].devices = [ListenAddress(host: "127.0.0.1", port: 0)]
+      configuration.applications[0].limits.mapBytes = 1 << 30
+      configuration.http.listen = ListenAddress(host: "127.0.0.1", port: 0)
+      configuration.admin.listen = ListenAddress(host: "127.0.0.1", port: 0)
+      return configuration
+    }
+
+    /// Runs `body` beside a big peer, which is stopped gracefully at the end.
+    static func with<R: Sendable>(
+      _ configuration: BigPeerConfiguration, _ body: @escaping @Sendable (RunningBigPeer) async throws -> R
+    ) async throws -> R {
+      let (starts, start) = AsyncStream.makeStream(of: BigPeerAddresses.self)
+      let bigPeer = BigPeer(configuration, logger: quietLogger) {
+        start.yield($0)
+        start.finish()
+      }
+      let group = ServiceGroup(services: [bigPeer], logger: quietLogger)
+      return try await withThrowingTaskGroup(of: R?.self) { tasks in
+        tasks.addTask {
+          defer { start.finish() }
+          try await group.run()
+          return nil
+        }
+        tasks.addTask {
+          var iterator = starts.makeAsyncIterator()
+          guard let addresses = await iterator.next() else { return nil }
+          let result: R
+          do {
+            result = try await body(RunningBigPeer(configuration: configuration, addresses: addresses))
+          } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+          }
+          await group.triggerGracefulShutdown()
+          return result
+        }
+        var result: R?
+        while let next = try await tasks.next() { result = next ?? result }
+        return try #require(result)
+      }
+    }
+  }
+
+  /// Takes no log lines.
+  let quietLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+#endif

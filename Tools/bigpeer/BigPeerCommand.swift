@@ -1,0 +1,134 @@
+import ArgumentParser
+
+#if Server
+  import BigPeer
+  import Foundation
+  import Logging
+  import ServiceLifecycle
+  import UnixSignals
+
+  @main
+  struct BigPeerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "bigpeer",
+      abstract: "A server for many devices and for web back ends, with embedded stores.",
+      discussion: """
+        Examples:
+          bigpeer run --data /var/lib/bigpeer
+          bigpeer run --config bigpeer.json
+          bigpeer check --config bigpeer.json
+
+        Settings come from flags, then from the environment (BIGPEER_DATA, BIGPEER_HTTP and so on), then from the configuration.
+        """, subcommands: [RunCommand.self, CheckCommand.self])
+
+    static func main() async {
+      do {
+        var command = try parseAsRoot()
+        if var command = command as? any AsyncParsableCommand {
+          try await command.run()
+        } else {
+          try command.run()
+        }
+      } catch {
+        exit(withError: error)
+      }
+    }
+  }
+
+  /// Where settings come from.
+  struct SettingsOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The configuration.", valueName: "file"), completion: .file())
+    var config: String?
+    @Option(
+      help: ArgumentHelp("The directory with all that the big peer keeps.", valueName: "directory"),
+      completion: .directory)
+    var data: String?
+    @Option(help: ArgumentHelp("The application's id; default where nothing says another.", valueName: "id"))
+    var application: String?
+    @Option(help: ArgumentHelp("Where devices connect to by TCP, or off.", valueName: "host:port,…"))
+    var devices: String?
+    @Option(
+      help: ArgumentHelp(
+        "Where devices connect to by WebSocket, behind a web proxy.", valueName: "host:port,…"))
+    var websocket: String?
+    @Option(help: ArgumentHelp("Where the HTTP API listens, or off.", valueName: "host:port"))
+    var http: String?
+    @Option(
+      help: ArgumentHelp("The certificate of the HTTP API (PEM).", valueName: "file"), completion: .file())
+    var certificate: String?
+    @Option(
+      help: ArgumentHelp("The certificate's private key (PEM).", valueName: "file"), completion: .file())
+    var key: String?
+    @Option(help: ArgumentHelp("Where the admin listens, which is loopback, or off.", valueName: "host:port"))
+    var admin: String?
+    @Option(help: "Log lines below this level are not written.")
+    var logLevel: String?
+
+    var configuration: BigPeerConfiguration {
+      get throws {
+        var settings = BigPeerSettings(environment: ProcessInfo.processInfo.environment)
+        settings.set(.config, flag: config)
+        settings.set(.data, flag: data)
+        settings.set(.application, flag: application)
+        settings.set(.devices, flag: devices)
+        settings.set(.webSocket, flag: websocket)
+        settings.set(.http, flag: http)
+        settings.set(.certificate, flag: certificate)
+        settings.set(.key, flag: key)
+        settings.set(.admin, flag: admin)
+        settings.set(.logLevel, flag: logLevel)
+        return try BigPeerConfiguration.load(settings)
+      }
+    }
+  }
+
+  struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "run", abstract: "Run the server until it is told to stop (SIGTERM or SIGINT).")
+
+    @OptionGroup
+    var settings: SettingsOptions
+
+    func run() async throws {
+      let configuration = try settings.configuration
+      LoggingSystem.bootstrap { ServerLog(label: $0) }
+      var logger = Logger(label: "bigpeer")
+      logger.logLevel = configuration.logLevel
+      let bigPeer = BigPeer(configuration, logger: logger) { addresses in
+        for application in configuration.applications {
+          guard case .sharedKey(nil) = application.identity else { continue }
+          print("shared key of \(application.id) in \(application.sharedKeyPath)")
+        }
+        print(addresses)
+        print("serving")
+        fflush(nil)
+      }
+      let services = ServiceGroupConfiguration(
+        services: [bigPeer], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+      try await ServiceGroup(configuration: services).run()
+    }
+  }
+
+  struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+      commandName: "check",
+      abstract: "Read the configuration and say what is wrong with it; nothing is started.")
+
+    @OptionGroup
+    var settings: SettingsOptions
+
+    func run() throws {
+      let configuration = try settings.configuration
+      print("the configuration is right: \(configuration.applications.map(\.id).joined(separator: ", "))")
+    }
+  }
+#else
+  @main
+  struct BigPeerCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "bigpeer")
+
+    func run() throws {
+      throw ValidationError("this build has no big peer: build it with --traits Server")
+    }
+  }
+#endif
