@@ -14,6 +14,10 @@
     private let configuration: BigPeerConfiguration
     private let logger: Logger
     private let started: @Sendable (BigPeerAddresses) -> Void
+    private let running = Mutex<HostedApplications?>(nil)
+
+    /// The applications while it runs, for the project's own tools.
+    package var applications: HostedApplications? { running.withLock { $0 } }
 
     /// Makes a big peer; nothing is opened before it runs.
     ///
@@ -36,6 +40,8 @@
     /// - Throws: `BigPeerError` that names what keeps it from serving; then nothing is left open.
     public func run() async throws {
       let applications = try await HostedApplications.open(configuration.applications, logger: logger)
+      running.withLock { $0 = applications }
+      defer { running.withLock { $0 = nil } }
       do {
         try await serve(applications)
       } catch {
@@ -82,7 +88,12 @@
     }
 
     /// What the HTTP listener answers: each part of the big peer adds its routes here.
-    private func routes(_ applications: HostedApplications) -> [any ServerRoute] { [] }
+    private func routes(_ applications: HostedApplications) -> [any ServerRoute] {
+      [
+        LoginRoute(
+          endpoints: applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies)
+      ]
+    }
 
     /// What the listener for who runs the server answers.
     private func adminRoutes(_ applications: HostedApplications) -> [any ServerRoute] { [] }

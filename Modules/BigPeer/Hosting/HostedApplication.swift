@@ -15,6 +15,8 @@
     package let dunlin: Dunlin
     /// Names the application in each line.
     package let logger: Logger
+    /// Who logs in, and who may not.
+    package let logins: ApplicationLogins
     private let interest: ApplicationInterest
 
     /// The directory of the store in an application's directory.
@@ -36,10 +38,15 @@
         try FileManager.default.createDirectory(
           atPath: configuration.folder, withIntermediateDirectories: true,
           attributes: [.posixPermissions: 0o700])
+        let issuer = try configuration.login.map {
+          try LoginIssuer($0.authority, application: configuration.id)
+        }
+        let path = "\(configuration.folder)/\(Self.storeFolder)"
         let dunlin = try Dunlin(
-          path: "\(configuration.folder)/\(Self.storeFolder)", identity: try configuration.dunlinIdentity(),
+          path: path, identity: try configuration.dunlinIdentity(issuer: issuer, store: path),
           configuration: Self.dunlinConfiguration(configuration, logger))
         self.dunlin = dunlin
+        logins = try ApplicationLogins(dunlin, configuration, issuer: issuer, logger: logger)
         interest = ApplicationInterest(dunlin, configuration, logger)
       } catch {
         throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)
@@ -57,6 +64,17 @@
       options.allPeersMemoryBytes = configuration.limits.allDevicesMemoryBytes
       options.sessions = configuration.limits.sessions
       return options
+    }
+
+    /// Looks at what can be looked at only with time, before devices can connect.
+    ///
+    /// - Throws: An intermediate authority that devices would not believe, with the application's id.
+    package func check() async throws {
+      do {
+        try await logins.verify()
+      } catch {
+        throw BigPeerError("the application \(id): \(error)", underlying: error)
+      }
     }
 
     /// Subscribes to what the configuration says, and lets devices connect.
