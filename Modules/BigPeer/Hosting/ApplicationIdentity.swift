@@ -18,6 +18,7 @@
     /// - Parameters:
     ///   - issuer: The intermediate authority, where the application has a login endpoint.
     ///   - store: The directory of the store, which has the device key.
+    /// - Returns: The identity.
     /// - Throws: `BigPeerError` that names the file.
     func dunlinIdentity(issuer: LoginIssuer?, store: String) throws -> DunlinIdentity {
       switch identity {

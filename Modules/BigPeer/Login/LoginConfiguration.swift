@@ -12,7 +12,7 @@
         case command([String])
       }
 
-      /// What devices are told: `https://host/path`. Their signatures are for it, and its path is where the HTTP listener answers.
+      /// What devices are told, such as `https://host/path`; their signatures are for it, and the HTTP listener answers at its path.
       public var url: String
       /// Where the application verifies tokens: `https://…`, or `http://127.0.0.1:…` on this machine.
       public var webhook: String

@@ -74,6 +74,7 @@
     /// - Parameters:
     ///   - body: The request's body.
     ///   - origin: The address that the request is from, for limits and the audit log.
+    /// - Returns: The answer.
     package func challenge(_ body: [UInt8], from origin: LoginOrigin) async -> LoginAnswer {
       if let answer = await flood(origin) { return answer }
       guard body.count <= Self.requestBytes, case .map(let fields)? = try? JSON.parse(body) else {
@@ -97,6 +98,7 @@
     /// - Parameters:
     ///   - body: The request's body.
     ///   - origin: The address that the request is from, for limits and the audit log.
+    /// - Returns: The answer.
     package func login(_ body: [UInt8], from origin: LoginOrigin) async -> LoginAnswer {
       if let answer = await flood(origin) { return answer }
       let request: LoginRequest

@@ -103,6 +103,7 @@
     ///   - seconds: For how long it holds from now on; it ends with the intermediate authority at the latest.
     ///   - information: What all peers are told of the device.
     ///   - now: The time.
+    /// - Returns: The certificate, and that of the intermediate authority.
     /// - Throws: `credentials` where nothing is left of the intermediate authority's time.
     package func issue(
       to deviceKey: PeerKey, user: String?, seconds: TimeInterval, information: [TextKey: Value], now: Date

@@ -35,6 +35,7 @@
     /// - Parameters:
     ///   - request: The login, whose signature was verified.
     ///   - application: The application's id.
+    /// - Returns: What the webhook says; `faulty` for anything that is no answer of the right form, in time.
     package func ask(about request: LoginRequest, of application: String) async -> LoginVerdict {
       guard begin() else {
         return .faulty(
