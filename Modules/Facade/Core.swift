@@ -15,8 +15,12 @@ final class Core: Sendable {
   let engine: Engine
   let reporter: Reporter
   let observers: ObserverHub
+  /// Those who read the changes one by one.
+  let feeds: FeedHub
   let rowReaders = RowReaders()
   let transactionDeadline: Duration
+  /// Milliseconds since 1970.
+  let wallClock: @Sendable () -> UInt64
   let kept: KeptParameters
   let subscriptions: SubscriptionRegistry
   let network: PeerNetwork
@@ -52,6 +56,7 @@ final class Core: Sendable {
     transactionDeadline = configuration.transactionDeadline
     let parameters = SystemParameters()
     let milliseconds = configuration.clock.map(Self.milliseconds) ?? StoreOptions.systemMilliseconds
+    wallClock = milliseconds
     var storeOptions = StoreOptions(
       mapBytes: configuration.mapBytes, now: milliseconds, log: { reporter.log($0, $1) },
       transactionDeadline: configuration.transactionDeadline)
@@ -83,6 +88,7 @@ final class Core: Sendable {
             .secondsFromGMT(for: Date(timeIntervalSince1970: Double(milliseconds) / 1_000))
         }, appID: identity.appID, indexProgress: { control.report($0) }, log: { reporter.log(.warning, $0) }))
     observers = ObserverHub(engine: engine, reporter: reporter)
+    feeds = FeedHub(store: store)
     var options = PeerNetwork.Options()
     options.logger = reporter.logger
     if let sessions = configuration.sessions { options.limits = ConnectionLimits(sessions: sessions) }
@@ -254,6 +260,7 @@ final class Core: Sendable {
     network.close()
     presence.close()
     observers.close()
+    feeds.close()
     rowReaders.close()
     subscriptions.close()
     store.close()

@@ -17,6 +17,10 @@
     package let logger: Logger
     /// Who logs in, and who may not.
     package let logins: ApplicationLogins
+    /// The keys of its web back ends.
+    package let keys: APIKeys
+    /// Its transactions, for those who demand one that they have seen.
+    package let transactions: TransactionWatch
     private let interest: ApplicationInterest
 
     /// The directory of the store in an application's directory.
@@ -47,6 +51,8 @@
           configuration: Self.dunlinConfiguration(configuration, logger))
         self.dunlin = dunlin
         logins = try ApplicationLogins(dunlin, configuration, issuer: issuer, logger: logger)
+        keys = try APIKeys(dunlin.store.database) { [logger] in logger.error("\($0)") }
+        transactions = try TransactionWatch(dunlin.store.database)
         interest = ApplicationInterest(dunlin, configuration, logger)
       } catch {
         throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)
@@ -101,6 +107,7 @@
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async { [self] in
           interest.end()
+          transactions.end()
           do {
             try dunlin.close()
           } catch {

@@ -17,12 +17,16 @@
         let path = endpoint.address.path
         router.post("\(path)/challenge") { [proxies] request, context in
           try await Self.answer(request) { body in
-            await endpoint.challenge(body, from: LoginOrigin(request, context, proxies: proxies))
+            await endpoint.challenge(
+              body, from: LoginOrigin(ClientAddress(context.remoteAddress, request.headers, proxies: proxies))
+            )
           }
         }
         router.post("\(path)/login") { [proxies] request, context in
           try await Self.answer(request) { body in
-            await endpoint.login(body, from: LoginOrigin(request, context, proxies: proxies))
+            await endpoint.login(
+              body, from: LoginOrigin(ClientAddress(context.remoteAddress, request.headers, proxies: proxies))
+            )
           }
         }
       }

@@ -23,7 +23,7 @@ package struct ConnectionOrigin: Hashable, Sendable {
 
 extension ConnectionOrigin {
   /// The origin of a link that is no socket.
-  package init(named name: String) { bytes = Array(name.utf8) }
+  init(named name: String) { bytes = Array(name.utf8) }
 }
 
 /// The connections that others have made and that are no sessions: their peer has not said hello, or they wait for their end.

@@ -111,7 +111,18 @@
         try await hub.collection("orders").upsert(["_id": "from the hub"])
         try await wait(ann, forOrders: 2)
 
-        #expect(try await application.logins.revocations.revoke(annsKey, source: "test", reason: "stolen"))
+        let admin = try running.admin()
+        let path = "/admin/applications/default"
+        for (body, status) in [
+          ("{\"deviceKey\": \"\(annsKey)\", \"reason\": \"stolen\"}", 201),
+          ("{\"deviceKey\": \"\(annsKey)\"}", 200), ("{}", 400), ("{\"deviceKey\": \"00\"}", 400),
+          ("{\"deviceKey\": \"\(annsKey)\", \"why\": 1}", 400),
+        ] {
+          #expect(try await admin.send("POST", "\(path)/revocations", body).status == status, "\(body)")
+        }
+        let listed = try JSON.parse(try await admin.send("GET", "\(path)/revocations").body)
+        #expect(listed["revocations"]?.list?.count == 1)
+        #expect(listed["revocations"]?.list?.first?["reason"]?.text == "stolen")
         await wait(hub, forUsers: ["bob"])
         await #expect(throws: DunlinError.self) {
           try await ann.auth?.login(token: "ann's token", provider: "tests")
@@ -131,6 +142,21 @@
           try application.logins.audit.events(.refusals, after: nil, count: 100)
         ).events
         #expect(refusals.contains { $0.reason == "this device's key is revoked" && $0.source == "127.0.0.1" })
+        let audit = try JSON.parse(try await admin.send("GET", "\(path)/audit?count=2").body)
+        #expect(audit["events"]?.list?.count == 2)
+        #expect(audit["events"]?.list?.last?["event"]?.text == "revoked")
+        let next = try #require(audit["next"]?.text)
+        let rest = try JSON.parse(try await admin.send("GET", "\(path)/audit?after=\(next)").body)
+        #expect(rest["events"]?.list?.isEmpty == true)
+        let refused = try JSON.parse(try await admin.send("GET", "\(path)/audit?list=refusals").body)
+        #expect(refused["events"]?.list?.first?["event"]?.text == "refused")
+        for query in ["list=all", "count=0", "count=1001", "count=x", "after=%20"] {
+          #expect(try await admin.send("GET", "\(path)/audit?\(query)").status == 400, "\(query)")
+        }
+        let nobody = try APIClient(running.addresses.admin, token: "wrong")
+        for what in ["audit", "revocations"] {
+          #expect(try await nobody.send("GET", "\(path)/\(what)").status == 401)
+        }
       }
       try await RunningBigPeer.with(configuration) { [self] running in
         let application = try #require(running.bigPeer.applications?["default"])

@@ -95,15 +95,17 @@
       let rig = try await LoginRig()
       let key = DeviceKey()
       let body = try rig.request(key, challenge: try await rig.challenge(key))
-      #expect(await rig.endpoint.login(body, from: LoginOrigin("a")).status == 200)
-      for _ in 0..<3 { #expect(await rig.endpoint.login(body, from: LoginOrigin("b")).status == 409) }
+      #expect(await rig.endpoint.login(body, from: LoginOrigin("10.0.0.1")).status == 200)
+      for _ in 0..<3 { #expect(await rig.endpoint.login(body, from: LoginOrigin("10.0.0.2")).status == 409) }
       #expect(rig.webhook.requests.count == 1)
       #expect(
         try rig.refusals().map(\.reason) == Array(repeating: "the challenge was answered before", count: 3))
       // Of many at once, one is good.
       let second = try rig.request(key, challenge: try await rig.challenge(key))
       let statuses = await withTaskGroup(of: Int.self) { tasks in
-        for _ in 0..<8 { tasks.addTask { await rig.endpoint.login(second, from: LoginOrigin("c")).status } }
+        for _ in 0..<8 {
+          tasks.addTask { await rig.endpoint.login(second, from: LoginOrigin("10.0.0.3")).status }
+        }
         return await tasks.reduce(into: []) { $0.append($1) }
       }
       #expect(statuses.sorted() == [200] + Array(repeating: 409, count: 7))
@@ -122,11 +124,12 @@
         (challenge.replacing(/^./, with: challenge.first == "0" ? "1" : "0"), key),
       ] {
         let body = try rig.request(key, challenge: challenge)
-        #expect(await rig.endpoint.login(body, from: LoginOrigin("a")).status == 409, "\(challenge)")
+        #expect(await rig.endpoint.login(body, from: LoginOrigin("10.0.0.1")).status == 409, "\(challenge)")
       }
       #expect(rig.webhook.requests.isEmpty)
       #expect(
-        await rig.endpoint.login(try rig.request(key, challenge: challenge), from: LoginOrigin("a")).status
+        await rig.endpoint.login(try rig.request(key, challenge: challenge), from: LoginOrigin("10.0.0.1"))
+          .status
           == 200)
     }
 
@@ -164,10 +167,10 @@
       let rig = try await LoginRig()
       for body in ["", "{", "[]", "{\"version\": 2}", String(repeating: "[", count: 70_000)] {
         #expect(
-          await rig.endpoint.login(Array(body.utf8), from: LoginOrigin("a")).status == 400,
+          await rig.endpoint.login(Array(body.utf8), from: LoginOrigin("10.0.0.1")).status == 400,
           "\(body.prefix(20))")
         #expect(
-          await rig.endpoint.challenge(Array(body.utf8), from: LoginOrigin("a")).status == 400,
+          await rig.endpoint.challenge(Array(body.utf8), from: LoginOrigin("10.0.0.1")).status == 400,
           "\(body.prefix(20))")
       }
       let key = "\(DeviceKey().peerKey)"
@@ -181,7 +184,7 @@
         (["version": .string("1"), "application": .string("garage"), "deviceKey": .string(key)], "version"),
       ] as [([TextKey: Value], String)] {
         let answer = await rig.endpoint.challenge(
-          Array(JSON.text(of: .map(fields)).utf8), from: LoginOrigin("a"))
+          Array(JSON.text(of: .map(fields)).utf8), from: LoginOrigin("10.0.0.1"))
         #expect(answer.status == 400)
         #expect(answer.text("message")?.contains(part) == true)
       }
@@ -195,21 +198,21 @@
           $0.requestsByAddress = 4
           $0.requestsPerSecondByAddress = 1
         })
-      for _ in 0..<2 { #expect(try await rig.logIn(from: "a").status == 200) }
+      for _ in 0..<2 { #expect(try await rig.logIn(from: "10.0.0.1").status == 200) }
       for _ in 0..<5 {
-        let answer = await rig.endpoint.challenge([], from: LoginOrigin("a"))
+        let answer = await rig.endpoint.challenge([], from: LoginOrigin("10.0.0.1"))
         #expect(answer.status == 429)
         #expect(answer.retrySeconds == 1)
       }
-      #expect(await rig.endpoint.login([], from: LoginOrigin("a")).status == 429)
-      #expect(try await rig.logIn(from: "b").status == 200)
+      #expect(await rig.endpoint.login([], from: LoginOrigin("10.0.0.1")).status == 429)
+      #expect(try await rig.logIn(from: "10.0.0.2").status == 200)
       // One entry a minute, however often it asks.
-      #expect(try rig.refusals().map(\.source) == ["a"])
+      #expect(try rig.refusals().map(\.source) == ["10.0.0.1"])
       rig.advance(by: .seconds(2))
-      #expect(try await rig.logIn(from: "a").status == 200)
-      #expect(await rig.endpoint.challenge([], from: LoginOrigin("a")).status == 429)
+      #expect(try await rig.logIn(from: "10.0.0.1").status == 200)
+      #expect(await rig.endpoint.challenge([], from: LoginOrigin("10.0.0.1")).status == 429)
       rig.advance(by: .seconds(60))
-      for _ in 0..<5 { _ = await rig.endpoint.challenge([], from: LoginOrigin("a")) }
+      for _ in 0..<5 { _ = await rig.endpoint.challenge([], from: LoginOrigin("10.0.0.1")) }
       #expect(try rig.refusals().count == 2)
     }
 
@@ -219,8 +222,8 @@
           $0.loginsByUser = 3
           $0.loginsPerHourByUser = 60
         })
-      for place in 0..<3 { #expect(try await rig.logIn(from: "\(place)").status == 200) }
-      let answer = try await rig.logIn(from: "another")
+      for place in 0..<3 { #expect(try await rig.logIn(from: "10.0.1.\(place)").status == 200) }
+      let answer = try await rig.logIn(from: "10.0.0.4")
       #expect(answer.status == 429)
       #expect(answer.retrySeconds == 60)
       #expect(try rig.refusals().map(\.user) == ["ann"])
@@ -243,7 +246,7 @@
       let rig = try await LoginRig(webhookTime: .seconds(60), limits: .changed { $0.questions = 2 }) { _ in
         .later { held.send($0) }
       }
-      let logins = (0..<2).map { place in Task { try await rig.logIn(from: "\(place)") } }
+      let logins = (0..<2).map { place in Task { try await rig.logIn(from: "10.0.1.\(place)") } }
       let answers = await held.next(2)
       let refused = try await rig.logIn()
       #expect(refused.status == 503)
@@ -261,7 +264,7 @@
       let key = DeviceKey()
       let body = try rig.request(key, challenge: try await rig.challenge(key))
       rig.storage.fails = true
-      let answer = await rig.endpoint.login(body, from: LoginOrigin("a"))
+      let answer = await rig.endpoint.login(body, from: LoginOrigin("10.0.0.1"))
       #expect(answer.status == 503)
       #expect(answer.fields == ["message": .string("the login service cannot answer now")])
       #expect(rig.log.lines.contains { $0.contains("audit log") })

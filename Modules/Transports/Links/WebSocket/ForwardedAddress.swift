@@ -1,28 +1,20 @@
-package import NIOCore
+import NIOCore
 import NIOHTTP1
 
-/// Where a connection or a request comes from that a web proxy has passed on.
-package struct ForwardedAddress {
+/// Where a connection comes from that a web proxy has passed on.
+struct ForwardedAddress {
   /// The address, without a port.
-  package let text: String
-  package let origin: ConnectionOrigin
+  let text: String
+  let origin: ConnectionOrigin
 
   /// Reads what the proxies before this peer say: the last address in `X-Forwarded-For` that is none of them, since what stands before
   /// it may be anybody's word.
   ///
   /// - Returns: `nil` where the other end of the channel is no proxy of the options, or says nothing.
   init?(_ head: HTTPRequestHead, over channel: any Channel, _ options: TCPOptions) {
-    self.init(
-      head.headers[canonicalForm: "X-Forwarded-For"], from: channel.remoteAddress, proxies: options.proxies)
-  }
-
-  /// Reads the elements of `X-Forwarded-For`, in their order.
-  ///
-  /// - Returns: `nil` where the other end is none of the proxies, or says nothing.
-  package init?(_ elements: [Substring], from remote: SocketAddress?, proxies: Set<String>) {
-    guard remote?.ipAddress.map(proxies.contains) ?? false else { return nil }
-    let addresses = elements.compactMap { Self.address($0) }
-    guard let last = addresses.last(where: { !proxies.contains($0.text) }) else { return nil }
+    guard Self.isProxy(channel, options) else { return nil }
+    let addresses = head.headers[canonicalForm: "X-Forwarded-For"].compactMap { Self.address($0) }
+    guard let last = addresses.last(where: { !options.proxies.contains($0.text) }) else { return nil }
     text = last.text
     origin = ConnectionOrigin(last.address)
   }

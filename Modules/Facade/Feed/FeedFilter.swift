@@ -1,0 +1,83 @@
+package import CRDTCore
+import DocStore
+package import QueryEngine
+
+/// Which documents concern a reader of changes: those that match any of its queries.
+package struct FeedFilter: Sendable {
+  /// So many queries.
+  package static let queryLimit = 16
+
+  package let queries: [SubscriptionQuery]
+
+  /// Takes queries, each of one collection.
+  ///
+  /// - Throws: `argument` for none, `limit` for too many.
+  package init(_ queries: [SubscriptionQuery]) throws(DunlinError) {
+    guard !queries.isEmpty else { throw DunlinError(.argument, "a change feed needs a query") }
+    guard queries.count <= Self.queryLimit else {
+      throw DunlinError(
+        .limit, "a change feed takes at most \(Self.queryLimit) queries, and \(queries.count) are given")
+    }
+    self.queries = queries
+  }
+
+  /// Takes statements of DQL, as a subscription has them: `SELECT * FROM cars WHERE …`.
+  ///
+  /// - Throws: The codes of queries; `argument`, `limit`.
+  package init(dql statements: [String], arguments: [TextKey: Value] = [:]) throws {
+    try self.init(
+      statements.map { statement in
+        try translatingErrors { try SubscriptionQuery(dql: statement, arguments: arguments) }
+      })
+  }
+}
+
+/// Asks documents whether they match, collection by collection.
+struct FeedMatcher {
+  /// What a reader wants of one collection.
+  struct Part {
+    let name: String
+    fileprivate let queries: [SubscriptionQuery]
+    fileprivate var matchers: [RecordMatcher]
+    fileprivate(set) var keys: KeyTable
+
+    /// The fields of a record that matches; `nil` of others.
+    func fields(_ id: DocumentID, _ record: borrowing RecordView) throws -> [TextKey: Value]? {
+      guard record.isAlive else { return nil }
+      guard isMatch(id, record) else { return nil }
+      var fields = try record.fields(keys)
+      fields["_id"] = id.value
+      return fields
+    }
+
+    private func isMatch(_ id: DocumentID, _ record: borrowing RecordView) -> Bool {
+      for matcher in matchers where matcher.matches(id.bytes.span.bytes, record) { return true }
+      return false
+    }
+
+    /// Whether a document with an id can match at all, whatever its other fields are.
+    func admits(_ id: DocumentID) -> Bool { queries.contains { $0.unmetConditions(of: id).isEmpty } }
+  }
+
+  private let queries: [TextKey: [SubscriptionQuery]]
+  /// By the collection's number; `nil` for one that nobody asks for.
+  private var parts: [UInt32: Part?] = [:]
+
+  init(_ filter: FeedFilter) { queries = Dictionary(grouping: filter.queries) { TextKey($0.collection) } }
+
+  /// What is wanted of a collection; `nil` when that is nothing.
+  mutating func part(of collection: Collection) -> Part? {
+    if let known = parts[collection.id], known?.keys.count ?? collection.keys.count == collection.keys.count {
+      return known
+    }
+    guard let wanted = queries[TextKey(collection.name)] else {
+      parts[collection.id] = .some(nil)
+      return nil
+    }
+    var matchers = wanted.map(\.matcher)
+    for index in matchers.indices { matchers[index].resolve(collection.keys) }
+    let part = Part(name: collection.name, queries: wanted, matchers: matchers, keys: collection.keys)
+    parts[collection.id] = part
+    return part
+  }
+}

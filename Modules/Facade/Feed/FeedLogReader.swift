@@ -1,0 +1,244 @@
+import CRDTCore
+import DocStore
+
+/// Reads what changed after a position from the store's log, some at a time, each time from the newest snapshot.
+///
+/// A document that changed several times comes once, with its last change.
+struct FeedLogReader {
+  /// How far the log has been read.
+  struct Progress {
+    /// The commits up to this one are done.
+    var sequence: UInt64
+    var check: UInt32
+    /// What is done of the commit behind.
+    fileprivate var rest: Rest?
+    /// The greatest sequence of which something was met.
+    fileprivate var met: UInt64
+
+    init(sequence: UInt64, check: UInt32) {
+      (self.sequence, self.check, met) = (sequence, check, sequence)
+    }
+  }
+
+  /// A part of a commit's entries that is done: all up to a member, or so many of the evicted documents.
+  fileprivate struct Rest {
+    let sequence: UInt64
+    let kind: LogKind
+    var member: (collection: UInt32, number: UInt64)?
+    var evicted = 0
+  }
+
+  /// What one look at the log came to.
+  enum Outcome {
+    /// There is more.
+    case more(FeedBatch)
+    /// All is read up to the snapshot's last commit.
+    case end(FeedBatch)
+
+    var batch: FeedBatch {
+      switch self {
+      case .more(let batch), .end(let batch): batch
+      }
+    }
+  }
+
+  private(set) var progress: Progress
+  private let epoch: UInt64
+
+  init(_ progress: Progress, epoch: UInt64) {
+    self.progress = progress
+    self.epoch = epoch
+  }
+
+  /// Whether a position is one of this log that it still goes back to.
+  ///
+  /// - Returns: Why not; `nil` if it is.
+  static func gap(
+    _ position: FeedPosition, epoch: UInt64, _ transaction: borrowing ReadTransaction
+  ) throws -> FeedGap? {
+    guard position.epoch == epoch, position.sequence <= transaction.sequence else { return .otherLog }
+    guard position.sequence >= transaction.logStart else { return .truncated }
+    // Of the commit where the log starts it no longer knows the id.
+    if position.sequence == transaction.logStart, position.sequence < transaction.sequence { return nil }
+    return try transaction.commitCheck(at: position.sequence) == position.check ? nil : .otherLog
+  }
+
+  private func position(_ sequence: UInt64, _ check: UInt32) -> FeedPosition {
+    FeedPosition(epoch: epoch, sequence: sequence, check: check)
+  }
+
+  private var here: FeedPosition { position(progress.sequence, progress.check) }
+
+  /// Reads some more.
+  ///
+  /// - Throws: What reading a record throws, but for damage, which is an event.
+  mutating func read(_ matcher: inout FeedMatcher, _ transaction: borrowing ReadTransaction) throws -> Outcome
+  {
+    guard progress.sequence >= transaction.logStart else { return requery(.truncated, transaction) }
+    var page = Page(matcher: matcher)
+    defer { matcher = page.matcher }
+    do {
+      var (entries, isFull) = (0, false)
+      try transaction.changes(after: progress.sequence) { entry in
+        if entry.sequence > progress.met { finishCommit(&page) }
+        entries += 1
+        guard page.hasRoom, entries <= FeedLimits.logEntries else {
+          isFull = true
+          return false
+        }
+        let isDone = try read(entry, &page, transaction)
+        progress.met = entry.sequence
+        page.check = entry.commitCheck
+        isFull = !isDone
+        return isDone
+      }
+      if isFull { return .more(FeedBatch(items: page.items, position: here)) }
+    } catch let error as StoreError where error.code == .corrupt && DamagedLog(error) != nil {
+      var outcome = requery(.damaged, transaction)
+      outcome = .end(FeedBatch(items: page.items + outcome.batch.items, position: outcome.batch.position))
+      return outcome
+    }
+    finishCommit(&page)
+    (progress.sequence, progress.check) = (
+      transaction.sequence, UInt32(truncatingIfNeeded: transaction.commitID)
+    )
+    progress.rest = nil
+    return .end(FeedBatch(items: page.items, position: here))
+  }
+
+  /// Has the reader begin anew, from now on.
+  mutating func requery(_ gap: FeedGap, _ transaction: borrowing ReadTransaction) -> Outcome {
+    progress = Progress(
+      sequence: transaction.sequence, check: UInt32(truncatingIfNeeded: transaction.commitID))
+    return .end(
+      FeedBatch(items: [FeedItem(event: .requeryRequired(gap, here), position: here)], position: here))
+  }
+
+  /// Notes that all entries of the commit that was met last are done.
+  private mutating func finishCommit(_ page: inout Page) {
+    guard progress.met > progress.sequence else { return }
+    (progress.sequence, progress.check, progress.rest) = (progress.met, page.check, nil)
+    if page.isLastOfCommit { page.items[page.items.count - 1].position = here }
+    page.isLastOfCommit = false
+  }
+
+  /// Events that have been found.
+  private struct Page {
+    var matcher: FeedMatcher
+    var items: [FeedItem] = []
+    var byteCount = 0
+    var members = 0
+    /// The part of the id of the commit that was met last.
+    var check: UInt32 = 0
+    /// Whether the last event is one of the commit that was met last.
+    var isLastOfCommit = false
+
+    var hasRoom: Bool {
+      items.count < FeedLimits.batchEvents && byteCount < FeedLimits.batchBytes
+        && members < FeedLimits.logMembers
+    }
+
+    mutating func add(_ event: FeedEvent, _ position: FeedPosition, byteCount: Int = 0) {
+      items.append(FeedItem(event: event, position: position))
+      self.byteCount += byteCount
+      isLastOfCommit = true
+    }
+  }
+
+  // MARK: - Entries
+
+  /// - Returns: Whether all of the entry is done.
+  private mutating func read(
+    _ entry: borrowing LogEntry, _ page: inout Page, _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    var rest = Rest(sequence: entry.sequence, kind: entry.kind)
+    if let done = progress.rest, done.sequence == entry.sequence {
+      if done.kind.rawValue > entry.kind.rawValue { return true }
+      if done.kind == entry.kind { rest = done }
+    }
+    let isDone =
+      try entry.kind == .evicted
+      ? readEvicted(entry, &rest, &page, transaction) : readMembers(entry, &rest, &page, transaction)
+    progress.rest = rest
+    return isDone
+  }
+
+  private func readMembers(
+    _ entry: borrowing LogEntry, _ rest: inout Rest, _ page: inout Page,
+    _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    let (before, change) = (here, position(entry.sequence, entry.commitCheck))
+    var collections: [UInt32: Collection] = [:]
+    for run in entry.runs where collections[run.collection] == nil {
+      guard let collection = try transaction.collection(number: run.collection),
+        page.matcher.part(of: collection) != nil
+      else { continue }
+      collections[run.collection] = collection
+    }
+    guard !collections.isEmpty else { return true }
+    let done = rest.member
+    var (isDone, last) = (true, rest.member)
+    var damaged: [DamagedRecord] = []
+    try entry.forEachMember(
+      where: { collection, number in
+        guard collections[collection] != nil else { return false }
+        guard let done else { return true }
+        return (collection, number.rawValue) > (done.collection, done.number)
+      }, damaged: { damaged.append($0) }
+    ) { collection, number, id, _, record in
+      guard page.hasRoom else {
+        isDone = false
+        return false
+      }
+      page.members += 1
+      last = (collection, number.rawValue)
+      guard let known = collections[collection], let part = page.matcher.part(of: known) else { return true }
+      let id = try DocumentID(validating: id)
+      let fields = try part.fields(id, record)
+      guard fields != nil || part.admits(id) else { return true }
+      let event = FeedChange(
+        method: fields == nil ? .remove : .upsert, collection: part.name, id: id, oldValue: .unknown,
+        newValue: fields.map { .fields($0) } ?? .none, transaction: change, isResumed: true)
+      page.add(.change(event), before, byteCount: record.byteCount)
+      return true
+    }
+    rest.member = last
+    for record in damaged {
+      page.add(.damaged(collection: record.collection, id: record.id, change), before)
+    }
+    return isDone
+  }
+
+  /// Documents that came back since are named by a later entry, or by another one of the same commit; those that are remembered
+  /// as deleted may be named by none.
+  private func readEvicted(
+    _ entry: borrowing LogEntry, _ rest: inout Rest, _ page: inout Page,
+    _ transaction: borrowing ReadTransaction
+  ) throws -> Bool {
+    let (before, change) = (here, position(entry.sequence, entry.commitCheck))
+    for key in entry.evicted.dropFirst(rest.evicted) {
+      guard page.hasRoom else { return false }
+      rest.evicted += 1
+      page.members += 1
+      guard let collection = try transaction.collection(number: key.collection),
+        let part = page.matcher.part(of: collection), part.admits(key.id)
+      else { continue }
+      do {
+        let isAlive = try transaction.withRecord(collection, key.id) { record, _ in record.isAlive }
+        if isAlive == true { continue }
+      } catch let error as StoreError where error.code == .corrupt {
+        page.add(.damaged(collection: part.name, id: key.id, change), before)
+        continue
+      }
+      let event = FeedChange(
+        method: .remove, collection: part.name, id: key.id, oldValue: .unknown, newValue: .none,
+        transaction: change, isResumed: true)
+      page.add(.change(event), before)
+    }
+    if !entry.isEvictionComplete {
+      let now = position(transaction.sequence, UInt32(truncatingIfNeeded: transaction.commitID))
+      page.add(.requeryRequired(.evictions, now), before)
+    }
+    return true
+  }
+}

@@ -1,0 +1,199 @@
+package import DocStore
+import Synchronization
+
+/// Reads the changes of one database, in the order of its log and at least once, for one task at a time.
+///
+/// It ends when it is let go of.
+package final class FeedReader: Sendable {
+  private enum Mode {
+    /// Begins behind a position that has yet to be looked at.
+    case starting(FeedPosition)
+    case log(FeedLogReader)
+    /// Goes by commits in memory, behind this one.
+    case live(FeedLogReader.Progress)
+  }
+
+  private struct State {
+    var mode: Mode
+    var matcher: FeedMatcher
+    var commit: FeedCommit?
+  }
+
+  package let filter: FeedFilter
+  private let hub: FeedHub
+  private let id: UInt64
+  private let state: Mutex<State>
+
+  /// Begins behind a position, or with the next commit.
+  ///
+  /// - Throws: `closed`, `limit`.
+  init(_ filter: FeedFilter, after position: FeedPosition?, _ hub: FeedHub) throws {
+    self.filter = filter
+    self.hub = hub
+    id = try hub.add(filter)
+    let mode: Mode
+    do {
+      mode = try position.map { .starting($0) } ?? .live(hub.store.read { FeedLogReader.Progress($0) })
+    } catch {
+      hub.remove(id)
+      throw DunlinError.translating(error)
+    }
+    state = Mutex(State(mode: mode, matcher: FeedMatcher(filter)))
+  }
+
+  deinit { hub.remove(id) }
+
+  /// Ends it: whoever waits for changes, or asks for more, gets `nil`.
+  package func end() { hub.remove(id) }
+
+  /// Waits for the next changes.
+  ///
+  /// - Parameter limit: How long to wait at most; then the batch is empty, and says where to go on from.
+  /// - Returns: `nil` when the database is closed.
+  /// - Throws: `CancellationError`; what reading the store throws.
+  package func next(waiting limit: Duration? = nil) async throws -> FeedBatch? {
+    let deadline = limit.map { ContinuousClock.now + $0 }
+    while true {
+      try Task.checkCancellation()
+      switch try translatingErrors({ try step() }) {
+      case .batch(let batch): return batch
+      case .again: continue
+      case .closed: return nil
+      case .wait:
+        if let deadline, deadline <= .now { return FeedBatch(position: position) }
+        await hub.wait(for: id, until: deadline)
+      }
+    }
+  }
+
+  /// Where a reader that begins now with all it was handed goes on from.
+  package var position: FeedPosition {
+    let epoch = hub.store.epoch
+    return state.withLock { state in
+      switch state.mode {
+      case .starting(let position): position
+      case .log(let reader): reader.progress.position(epoch)
+      case .live(let progress): progress.position(epoch)
+      }
+    }
+  }
+
+  private enum Step {
+    case batch(FeedBatch), again, wait, closed
+  }
+
+  private func step() throws -> Step {
+    guard hub.isOpen(id) else { return .closed }
+    let epoch = hub.store.epoch
+    return try state.withLock { state in
+      switch state.mode {
+      case .starting(let position): return try start(position, epoch, &state)
+      case .log(let reader): return try read(reader, &state)
+      case .live(let progress): return try goOn(progress, epoch, &state)
+      }
+    }
+  }
+
+  private func start(_ position: FeedPosition, _ epoch: UInt64, _ state: inout State) throws -> Step {
+    let progress = FeedLogReader.Progress(sequence: position.sequence, check: position.check)
+    var reader = FeedLogReader(progress, epoch: epoch)
+    let gap = try hub.store.read { transaction in
+      try FeedLogReader.gap(position, epoch: epoch, transaction).map { gap in
+        reader.requery(gap, transaction).batch
+      }
+    }
+    guard let gap else {
+      state.mode = .log(reader)
+      return .again
+    }
+    state.mode = .live(reader.progress)
+    return .batch(gap)
+  }
+
+  private func read(_ reader: FeedLogReader, _ state: inout State) throws -> Step {
+    var reader = reader
+    let outcome = try hub.store.read { try reader.read(&state.matcher, $0) }
+    switch outcome {
+    case .more(let batch):
+      state.mode = .log(reader)
+      return batch.items.isEmpty ? .again : .batch(batch)
+    case .end(let batch):
+      state.mode = .live(reader.progress)
+      return batch.items.isEmpty ? .again : .batch(batch)
+    }
+  }
+
+  private func goOn(
+    _ progress: FeedLogReader.Progress, _ epoch: UInt64, _ state: inout State
+  ) throws -> Step {
+    if var commit = state.commit {
+      let position = FeedPosition(epoch: epoch, sequence: commit.sequence, check: commit.check)
+      let batch = try commit.read(&state.matcher, before: progress.position(epoch), position: position)
+      state.commit = commit
+      if let batch, batch.position != position { return batch.items.isEmpty ? .again : .batch(batch) }
+      state.commit = nil
+      state.mode = .live(FeedLogReader.Progress(sequence: commit.sequence, check: commit.check))
+      return batch.map { $0.items.isEmpty ? .again : .batch($0) } ?? .again
+    }
+    switch hub.next(for: id) {
+    case .closed: return .closed
+    case .behind:
+      state.mode = .log(FeedLogReader(progress, epoch: epoch))
+      return .again
+    case .commit(let commit):
+      // The log has told of it.
+      if commit.sequence > progress.sequence { state.commit = FeedCommit(commit) }
+      return .again
+    case .nothing(let last):
+      if let last, last.sequence > progress.sequence {
+        state.mode = .live(FeedLogReader.Progress(sequence: last.sequence, check: last.check))
+      }
+      return .wait
+    }
+  }
+}
+
+extension FeedLogReader.Progress {
+  /// Where a snapshot stands.
+  init(_ transaction: borrowing ReadTransaction) {
+    self.init(sequence: transaction.sequence, check: UInt32(truncatingIfNeeded: transaction.commitID))
+  }
+
+  func position(_ epoch: UInt64) -> FeedPosition {
+    FeedPosition(epoch: epoch, sequence: sequence, check: check)
+  }
+}
+
+extension DunlinStore {
+  /// Reads the changes of documents that match any of some queries, as they are committed.
+  ///
+  /// - Parameters:
+  ///   - filter: The queries.
+  ///   - position: Where to go on from; by default the next commit is the first.
+  /// - Returns: The reader; its first batch says so if the log does not go back to the position.
+  /// - Throws: `closed`, `limit`.
+  package func changeFeed(_ filter: FeedFilter, after position: FeedPosition? = nil) throws -> FeedReader {
+    try core.feeds.read(filter, after: position)
+  }
+
+  /// The position of the last commit: a reader that begins there gets all that comes later.
+  ///
+  /// - Throws: `closed`, `tooManyReaders`, `io`.
+  package func feedPosition() throws -> FeedPosition { try translatingErrors { try .now(core.store) } }
+
+  /// The position of the beginning: a reader that begins there gets every document, as far as the log goes back to it.
+  package var firstFeedPosition: FeedPosition { .beginning(of: core.store) }
+}
+
+extension FeedPosition {
+  /// The last commit of a store.
+  package static func now(_ store: Store) throws -> FeedPosition {
+    let epoch = store.epoch
+    return try store.read { FeedLogReader.Progress($0).position(epoch) }
+  }
+
+  /// Before the first commit of a store.
+  package static func beginning(of store: Store) -> FeedPosition {
+    FeedPosition(epoch: store.epoch, sequence: 0, check: 0)
+  }
+}

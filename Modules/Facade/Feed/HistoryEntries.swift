@@ -1,0 +1,147 @@
+import CRDTCore
+import DocStore
+
+/// How versions stand in their side table: each by its document, and a note of it by time; and what there is in all.
+enum HistoryEntries {
+  static let table = SideTable("history")
+  static let policies = SideTable("feed.history")
+
+  private static let totals: UInt8 = 0
+  private static let byTime: UInt8 = 1
+  private static let byDocument: UInt8 = 2
+
+  // MARK: - Keys
+
+  static func totalsKey(_ collection: UInt32) -> [UInt8] { prefix(totals, collection).bytes }
+
+  static func timeKey(_ collection: UInt32, _ place: HistoryPlace) -> [UInt8] {
+    var key = prefix(byTime, collection)
+    write(place, &key)
+    return key.bytes
+  }
+
+  static func documentKey(_ collection: UInt32, _ id: DocumentID, _ place: HistoryPlace) -> [UInt8] {
+    var key = prefix(byDocument, collection)
+    key.writeFixed(UInt16(id.bytes.count))
+    key.write(id.bytes)
+    write(place, &key)
+    return key.bytes
+  }
+
+  private static func prefix(_ kind: UInt8, _ collection: UInt32) -> ByteWriter {
+    var key = ByteWriter(capacity: 24)
+    key.write(kind)
+    key.writeFixed(collection)
+    return key
+  }
+
+  private static func write(_ place: HistoryPlace, _ key: inout ByteWriter) {
+    key.writeFixed(place.time)
+    key.writeFixed(place.count)
+  }
+
+  /// Bytes of a place at the end of a key.
+  private static let placeBytes = 12
+
+  /// The place in a key of a collection by time; `nil` for a key of something else.
+  static func place(byTime key: [UInt8], _ collection: UInt32) -> HistoryPlace? {
+    place(key, behind: prefix(byTime, collection).bytes)
+  }
+
+  /// The place in a key of a document; `nil` for a key of something else.
+  static func place(of id: DocumentID, _ key: [UInt8], _ collection: UInt32) -> HistoryPlace? {
+    place(key, behind: documentKey(collection, id, HistoryPlace(time: 0, count: 0)).dropLast(placeBytes))
+  }
+
+  private static func place(_ key: [UInt8], behind prefix: some Swift.Collection<UInt8>) -> HistoryPlace? {
+    guard key.count == prefix.count + placeBytes, key.starts(with: prefix) else { return nil }
+    let rest = Array(key.suffix(placeBytes))
+    var reader = ByteReader(rest.span.bytes)
+    guard let time: UInt64 = try? reader.readFixed(), let count: UInt32 = try? reader.readFixed() else {
+      return nil
+    }
+    return HistoryPlace(time: time, count: count)
+  }
+
+  // MARK: - Values
+
+  /// What is noted of a version by time: how many bytes it takes, and which document it is of.
+  static func note(_ id: DocumentID, byteCount: Int) -> [UInt8] {
+    var value = ByteWriter(capacity: 8 + id.bytes.count)
+    value.writeFixed(UInt64(byteCount))
+    value.write(id.bytes)
+    return value.bytes
+  }
+
+  static func note(_ value: [UInt8]) throws -> (id: DocumentID, byteCount: UInt64) {
+    var reader = ByteReader(value.span.bytes)
+    let byteCount: UInt64 = try reader.readFixed()
+    return (try DocumentID(validating: try reader.readBytes(reader.remaining)), byteCount)
+  }
+
+  static func encoded(
+    _ kind: HistoryVersion.Kind, _ fields: [TextKey: Value]?, writtenAt: UInt64, _ site: SiteID
+  ) -> [UInt8] {
+    var value = ByteWriter(capacity: 64)
+    value.write(kind.rawValue)
+    value.writeFixed(writtenAt)
+    value.write(site)
+    if let fields { ValueCodec.write(.map(fields), to: &value) }
+    return value.bytes
+  }
+
+  static func version(of id: DocumentID, at place: HistoryPlace, _ value: [UInt8]) throws -> HistoryVersion {
+    var reader = ByteReader(value.span.bytes)
+    guard let kind = HistoryVersion.Kind(rawValue: try reader.readByte()) else {
+      throw reader.failure(.malformed, "a version is of an unknown kind")
+    }
+    let writtenAt: UInt64 = try reader.readFixed()
+    let site = try reader.readSite()
+    var fields: [TextKey: Value]?
+    if reader.remaining > 0 {
+      guard case .map(var found) = try ValueCodec.read(&reader, depth: -1) else {
+        throw reader.failure(.malformed, "a version is no document")
+      }
+      found["_id"] = id.value
+      fields = found
+    }
+    return HistoryVersion(
+      id: id, kind: kind, fields: fields, time: place.time, writtenAt: writtenAt, site: site, place: place)
+  }
+
+  /// What there is of a collection.
+  struct Totals {
+    var count: UInt64 = 0
+    var byteCount: UInt64 = 0
+    /// The place of the last version.
+    var last = HistoryPlace(time: 0, count: 0)
+
+    init() {}
+
+    init(_ value: [UInt8]) throws {
+      var reader = ByteReader(value.span.bytes)
+      count = try reader.readFixed()
+      byteCount = try reader.readFixed()
+      last = HistoryPlace(time: try reader.readFixed(), count: try reader.readFixed())
+    }
+
+    var encoded: [UInt8] {
+      var value = ByteWriter(capacity: 28)
+      value.writeFixed(count)
+      value.writeFixed(byteCount)
+      HistoryEntries.write(last, &value)
+      return value.bytes
+    }
+
+    /// The place of a version that is added now.
+    mutating func draw(_ now: UInt64) -> HistoryPlace {
+      last = now > last.time ? HistoryPlace(time: now, count: 0) : last.next
+      return last
+    }
+
+    mutating func subtract(_ byteCount: UInt64) {
+      count -= min(count, 1)
+      self.byteCount -= min(self.byteCount, byteCount)
+    }
+  }
+}

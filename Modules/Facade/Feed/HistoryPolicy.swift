@@ -1,0 +1,55 @@
+import CRDTCore
+
+/// How long every version of a collection's documents is kept.
+package struct HistoryPolicy: Hashable, Sendable {
+  /// Older versions go.
+  package var age: Duration
+  /// With more bytes of versions than this the oldest go.
+  package var byteLimit: Int
+
+  /// The shortest and the longest age.
+  package static let ages = Duration.seconds(1)...Duration.seconds(3_660 * 86_400)
+  /// The least and the greatest number of bytes.
+  package static let byteLimits = 64 << 10...1 << 40
+
+  package init(age: Duration = .seconds(30 * 86_400), byteLimit: Int = 1 << 30) {
+    (self.age, self.byteLimit) = (age, byteLimit)
+  }
+
+  /// - Throws: `argument` for one that is out of bounds.
+  func check() throws(DunlinError) {
+    guard Self.ages.contains(age) else {
+      throw DunlinError(.argument, "versions can be kept for a second to ten years, and not for \(age)")
+    }
+    guard Self.byteLimits.contains(byteLimit) else {
+      throw DunlinError(
+        .argument,
+        "the versions of a collection can take \(Self.byteLimits.lowerBound) to \(Self.byteLimits.upperBound) bytes, and not \(byteLimit)"
+      )
+    }
+  }
+
+  /// Milliseconds of the age.
+  var milliseconds: UInt64 {
+    UInt64(age.components.seconds) * 1_000 + UInt64(age.components.attoseconds / 1_000_000_000_000_000)
+  }
+
+  /// The policy as it is stored; `isEnding` where its versions are being removed.
+  func encoded(isEnding: Bool) -> [UInt8] {
+    var writer = ByteWriter(capacity: 17)
+    writer.write(isEnding ? 1 as UInt8 : 0)
+    writer.writeFixed(milliseconds)
+    writer.writeFixed(UInt64(byteLimit))
+    return writer.bytes
+  }
+
+  static func decoded(_ bytes: [UInt8]) throws -> (policy: HistoryPolicy, isEnding: Bool) {
+    var reader = ByteReader(bytes.span.bytes)
+    let flag = try reader.readByte()
+    let milliseconds: UInt64 = try reader.readFixed()
+    let byteLimit: UInt64 = try reader.readFixed()
+    let policy = HistoryPolicy(
+      age: .milliseconds(Int64(clamping: milliseconds)), byteLimit: Int(clamping: byteLimit))
+    return (policy, flag != 0)
+  }
+}
