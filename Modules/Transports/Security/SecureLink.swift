@@ -207,6 +207,8 @@
         $0.proven = ProvenPeer(identity: identity, site: introduction.site, instance: introduction.instance)
       }
       endWhenExpired(identity)
+      // It may have been revoked since the check.
+      endIfRevoked(identity.key)
       encrypt()
       if !rest.isEmpty { deliver(Array(rest)) }
     }
@@ -224,6 +226,19 @@
       state.value.expiry = loop.assumeIsolated().scheduleTask(in: pause) { [weak self] in
         self?.endWhenExpired(identity)
       }
+    }
+
+    /// Ends the link where the peer's key was revoked; has no effect before the peers have met.
+    func endIfRevoked() {
+      executor.run {
+        guard let identity = self.provenPeer?.identity else { return }
+        self.endIfRevoked(identity.key)
+      }
+    }
+
+    private func endIfRevoked(_ key: PeerKey) {
+      guard own.credentials.check.revoked.contains(key) else { return }
+      fail(LinkError(.revoked, "The key of the peer at \(endpoint.address) is revoked"))
     }
 
     // MARK: - What goes through
