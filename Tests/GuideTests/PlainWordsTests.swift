@@ -10,8 +10,8 @@ import Testing
     "Architecture", "CommandLine", "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "FileFormat",
     "Forms", "Functions", "GettingStarted", "Glossary", "Links", "LiveQueries", "Maintenance", "Merging",
     "Modelling", "Modules", "MovingFromDitto", "Observers", "Performance", "Queries", "QueryLanguage",
-    "Reliability", "Scopes", "Security", "Store", "Sync", "Syncing", "Testing", "Transactions", "Transports",
-    "Values", "WireFormat", "Writing",
+    "Reliability", "Scaling", "Scopes", "Security", "Store", "Sync", "Syncing", "Testing", "Transactions",
+    "Transports", "Values", "WireFormat", "Writing",
   ]
 
   @Test(arguments: articles)

@@ -120,6 +120,9 @@ enum TCP {
   /// The event loops of the whole process: links share threads, they do not own any.
   static var group: MultiThreadedEventLoopGroup { .singletonMultiThreadedEventLoopGroup }
 
+  /// Connections that the system keeps until they are accepted; beyond them a peer's system tries again a second later.
+  static let backlog: Int32 = 1_024
+
   /// What makes sockets that dial.
   static func clientBootstrap(_ options: TCPOptions) -> ClientBootstrap {
     ClientBootstrap(group: group)
