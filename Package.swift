@@ -14,8 +14,12 @@ let settings: [SwiftSetting] = [
 ]
 
 /// One layer of the database; `below` lists every module it may import.
-func layer(_ name: String, below: [Target.Dependency] = [], extra: [SwiftSetting] = []) -> Target {
-  .target(name: name, dependencies: below, path: "Modules/\(name)", swiftSettings: settings + extra)
+func layer(
+  _ name: String, below: [Target.Dependency] = [], resources: [Resource] = [], extra: [SwiftSetting] = []
+) -> Target {
+  .target(
+    name: name, dependencies: below, path: "Modules/\(name)", resources: resources,
+    swiftSettings: settings + extra)
 }
 
 /// The tests of one layer; `using` lists every module they may import.
@@ -125,8 +129,10 @@ let package = Package(
       below: [
         "CRDTCore", "DocStore", "QueryEngine", "SyncProtocol", "Transports", "Facade",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "Logging", package: "swift-log"),
-      ] + security + server),
+      ] + security + server,
+      resources: [.embedInCode("HTTP/openapi.json")]),
     layer("DunlinTesting", below: ["DunlinKit", .product(name: "Logging", package: "swift-log")]),
     .executableTarget(
       name: "dunlin",
@@ -139,7 +145,7 @@ let package = Package(
     .executableTarget(
       name: "BigPeerProgram",
       dependencies: [
-        "BigPeer", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "BigPeer", "CRDTCore", .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(
           name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),

@@ -1,4 +1,6 @@
 #if Server
+  import Foundation
+  import HTTPTypes
   public import Logging
   import NIOCore
   public import ServiceLifecycle
@@ -46,46 +48,75 @@
     }
 
     private func serve(_ applications: HostedApplications) async throws {
+      try FileManager.default.createDirectory(
+        atPath: configuration.data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
       let count = [configuration.http.listen, configuration.admin.listen].compactMap(\.self).count
       guard count > 0 else {
         started(BigPeerAddresses(applications))
         return try await gracefulShutdown()
       }
       let board = StartBoard(BigPeerAddresses(applications), waitingFor: count, started)
-      var group = ServiceGroupConfiguration(
-        services: listeners(applications, board), logger: logger)
+      var group = ServiceGroupConfiguration(services: try listeners(applications, board), logger: logger)
       group.maximumGracefulShutdownDuration = configuration.stopTime
       try await ServiceGroup(configuration: group).run()
     }
 
-    private func listeners(_ applications: HostedApplications, _ board: StartBoard) -> [any Service] {
+    private func listeners(
+      _ applications: HostedApplications, _ board: StartBoard
+    ) throws -> [any Service] {
+      let gate = APIGate(applications, configuration.http, now: now)
+      let ledger = ConnectionLedger(configuration.http.limits, proxies: configuration.http.proxies)
+      let metrics = ServerMetrics(gate.ledger, ledger)
       var listeners: [any Service] = []
       if let address = configuration.http.listen {
+        let scheme = configuration.http.tls == nil ? "http" : "https"
         listeners.append(
           HTTPListener(
             name: "http", address: address, tls: configuration.http.tls, limits: configuration.http.limits,
-            routes: routes(applications), logger: logger
-          ) { [isSecure = configuration.http.tls != nil] address in
-            board.record { $0.http = "\(isSecure ? "https" : "http")://\(address)" }
-          })
+            gate: gate, crossOrigin: CrossOrigin(origins: configuration.http.origins),
+            routes: routes(applications, gate), logger: logger,
+            report: { [logger] in
+              metrics.record($0)
+              $0.log(to: logger)
+            }, ledger: ledger
+          ) { address in board.record { $0.http = "\(scheme)://\(address)" } })
       }
       if let address = configuration.admin.listen {
+        var limits = HTTPLimits()
+        limits.connections = Self.adminConnections
+        let ledger = ConnectionLedger(limits, proxies: [])
         listeners.append(
           HTTPListener(
-            name: "admin", address: address, tls: nil, limits: configuration.http.limits,
-            routes: adminRoutes(applications), logger: logger
-          ) { address in
-            board.record { $0.admin = "http://\(address)" }
-          })
+            name: "admin", address: address, limits: limits,
+            routes: try adminRoutes(applications, metrics), logger: logger,
+            report: { [logger] in if $0.method != .get { $0.log(to: logger) } }, ledger: ledger
+          ) { address in board.record { $0.admin = "http://\(address)" } })
       }
       return listeners
     }
 
+    private static let adminConnections = 64
+
+    /// Milliseconds since 1970.
+    private let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
+
     /// What the HTTP listener answers: each part of the big peer adds its routes here.
-    private func routes(_ applications: HostedApplications) -> [any ServerRoute] { [] }
+    private func routes(_ applications: HostedApplications, _ gate: APIGate) -> [any ServerRoute] {
+      [
+        DescriptionRoute(), StatementRoute(gate: gate, now: now), DocumentRoutes(gate: gate),
+        WriteRoute(gate: gate, now: now), RemoteRoute(gate: gate),
+      ]
+    }
 
     /// What the listener for who runs the server answers.
-    private func adminRoutes(_ applications: HostedApplications) -> [any ServerRoute] { [] }
+    private func adminRoutes(
+      _ applications: HostedApplications, _ metrics: ServerMetrics
+    ) throws -> [any ServerRoute] {
+      [
+        HealthRoutes(applications: applications, metrics: metrics),
+        AdminRoutes(applications: applications, token: try AdminToken(in: configuration.data), now: now),
+      ]
+    }
   }
 
   /// Where a big peer can be reached.

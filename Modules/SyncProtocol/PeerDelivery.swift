@@ -19,6 +19,9 @@ package struct PeerDelivery: Hashable, Sendable {
   /// Whether the peer has said what it subscribes to.
   package var isInterestKnown: Bool { interest != nil }
 
+  /// Another number when the peer subscribes to something else than before.
+  package var interestMark: UInt64 { UInt64(truncatingIfNeeded: interest.hashValue) }
+
   /// How many documents are kept back, since they are too large to be sent.
   package var withheldDocuments: Int { withheld.count }
 

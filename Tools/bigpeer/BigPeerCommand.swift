@@ -17,9 +17,14 @@ import ArgumentParser
           bigpeer run --data /var/lib/bigpeer
           bigpeer run --config bigpeer.json
           bigpeer check --config bigpeer.json
+          bigpeer key make --data /var/lib/bigpeer --name shop --right write
 
         Settings come from flags, then from the environment (BIGPEER_DATA, BIGPEER_HTTP and so on), then from the configuration.
-        """, subcommands: [RunCommand.self, CheckCommand.self])
+        """,
+      subcommands: [
+        RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, BackupCommand.self,
+        VerifyCommand.self,
+      ])
 
     static func main() async {
       do {
@@ -64,21 +69,35 @@ import ArgumentParser
     @Option(help: "Log lines below this level are not written.")
     var logLevel: String?
 
-    var configuration: BigPeerConfiguration {
+    /// What the settings say.
+    var configuration: BigPeerConfiguration { get throws { try configuration(naming: application) } }
+
+    /// What the settings say of the server that a command asks: `--application` says there which one is meant.
+    var ofServer: BigPeerConfiguration {
       get throws {
-        var settings = BigPeerSettings(environment: ProcessInfo.processInfo.environment)
-        settings.set(.config, flag: config)
-        settings.set(.data, flag: data)
-        settings.set(.application, flag: application)
-        settings.set(.devices, flag: devices)
-        settings.set(.webSocket, flag: websocket)
-        settings.set(.http, flag: http)
-        settings.set(.certificate, flag: certificate)
-        settings.set(.key, flag: key)
-        settings.set(.admin, flag: admin)
-        settings.set(.logLevel, flag: logLevel)
-        return try BigPeerConfiguration.load(settings)
+        let configuration = try configuration(naming: nil)
+        let ids = configuration.applications.map(\.id)
+        guard let application, ids == [BigPeerConfiguration.Application.defaultID], !ids.contains(application)
+        else {
+          return configuration
+        }
+        return try self.configuration(naming: application)
       }
+    }
+
+    private func configuration(naming application: String?) throws -> BigPeerConfiguration {
+      var settings = BigPeerSettings(environment: ProcessInfo.processInfo.environment)
+      settings.set(.config, flag: config)
+      settings.set(.data, flag: data)
+      settings.set(.application, flag: application)
+      settings.set(.devices, flag: devices)
+      settings.set(.webSocket, flag: websocket)
+      settings.set(.http, flag: http)
+      settings.set(.certificate, flag: certificate)
+      settings.set(.key, flag: key)
+      settings.set(.admin, flag: admin)
+      settings.set(.logLevel, flag: logLevel)
+      return try BigPeerConfiguration.load(settings)
     }
   }
 

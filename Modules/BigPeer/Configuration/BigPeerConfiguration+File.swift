@@ -211,6 +211,9 @@
       connectionsByAddress =
         try object.integer("connectionsByAddress", in: 1...100_000) ?? connectionsByAddress
       requests = try object.integer("requests", in: 1...100_000) ?? requests
+      requestsByKey = try object.integer("requestsByKey", in: 1...100_000) ?? requestsByKey
+      allBodyBytes = try object.bytes("allBodies", in: 1 << 20...1 << 40) ?? allBodyBytes
+      statementBytes = try object.bytes("statementMemory", in: 1 << 20...1 << 34) ?? statementBytes
       requestsPerSecondByKey =
         try object.integer("requestsPerSecondByKey", in: 1...1_000_000) ?? requestsPerSecondByKey
       requestsPerSecondByAddress =

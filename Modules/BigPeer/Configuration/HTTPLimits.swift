@@ -9,8 +9,10 @@
     public var headerCount = 64
     /// Rows of one answer.
     public var rows = 1_000_000
-    /// Bytes of the rows of an answer that is not streamed: that of a statement that writes.
+    /// Bytes of an answer that is not streamed, such as that of a statement that writes.
     public var answerBytes = 8 << 20
+    /// Bytes in memory that a statement may take to sort, group and join.
+    public var statementBytes = 64 << 20
     /// How long a statement may take, until its last row is sent.
     public var statementTime = Duration.seconds(60)
     /// How long the headers of a request may take to come, and a connection may be idle.
@@ -25,6 +27,10 @@
     public var connectionsByAddress = 128
     /// Requests that are answered at once.
     public var requests = 256
+    /// Requests of one key that are answered at once.
+    public var requestsByKey = 32
+    /// Bytes of the bodies of all requests that are being answered; one key takes a quarter of it at most.
+    public var allBodyBytes = 256 << 20
     /// Requests of one key in a second, over a few seconds.
     public var requestsPerSecondByKey = 2_000
     /// Requests of one address in a second, over a few seconds.

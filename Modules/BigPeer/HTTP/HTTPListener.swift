@@ -13,10 +13,18 @@
     /// What it is called in messages: `http` or `admin`.
     let name: String
     let address: ListenAddress
-    let tls: BigPeerConfiguration.TLS?
+    var tls: BigPeerConfiguration.TLS?
     let limits: HTTPLimits
+    var proxies: Set<String> = []
+    /// Counts requests; `nil` where nobody is counted.
+    var gate: APIGate?
+    var crossOrigin = CrossOrigin(origins: [])
     let routes: [any ServerRoute]
     let logger: Logger
+    /// Hears of each request that was answered.
+    let report: @Sendable (RequestReport) -> Void
+    /// The connections.
+    let ledger: ConnectionLedger
     /// Hears of the address once it listens.
     let started: @Sendable (ListenAddress) -> Void
 
@@ -33,9 +41,13 @@
     private func application() throws -> some ApplicationProtocol {
       let router = Router(context: ServerContext.self)
       for route in routes { route.add(to: router) }
+      let responder = FrontResponder(
+        router: router.buildResponder(), routes: RouteList(router), gate: gate, crossOrigin: crossOrigin,
+        report: report)
       return Application(
-        responder: ProblemResponder(router: router.buildResponder()), server: try server(),
-        configuration: ApplicationConfiguration(address: .hostname(address.host, port: address.port)),
+        responder: responder, server: try server(),
+        configuration: ApplicationConfiguration(
+          address: .hostname(address.host, port: address.port), backlog: max(256, limits.connections)),
         onServerRunning: { [started, address] channel in
           started(ListenAddress(host: address.host, port: channel.localAddress?.port ?? address.port))
         }, logger: quiet)
@@ -54,26 +66,35 @@
         maxHeaderFieldCount: limits.headerCount)
       let plain = HTTPServerBuilder.http1(
         configuration: HTTP1Channel.Configuration(
-          idleTimeout: TimeAmount(limits.idleTime), httpDecoderConfiguration: decoder))
+          additionalChannelHandlers: [ConnectionGuard(ledger, limits)],
+          idleTimeout: TimeAmount(limits.idleTime),
+          httpDecoderConfiguration: decoder))
       guard let tls else { return plain }
-      var configuration = TLSConfiguration.makeServerConfiguration(
-        certificateChain: try NIOSSLCertificate.fromPEMFile(tls.certificate).map { .certificate($0) },
-        privateKey: .privateKey(try NIOSSLPrivateKey(file: tls.key, format: .pem)))
-      configuration.minimumTLSVersion = .tlsv12
-      return try .tls(plain, tlsConfiguration: configuration)
+      return try .tls(plain, tlsConfiguration: try tls.configuration())
     }
   }
 
-  /// Answers with a problem where a route fails or there is none.
-  private struct ProblemResponder: HTTPResponder {
-    let router: RouterResponder<ServerContext>
-
-    func respond(to request: Request, context: ServerContext) async throws -> Response {
+  extension BigPeerConfiguration.TLS {
+    /// What the library needs of the two files.
+    ///
+    /// - Throws: `BigPeerError` that names the file.
+    fileprivate func configuration() throws -> TLSConfiguration {
+      let chain: [NIOSSLCertificate]
       do {
-        return try await router.respond(to: request, context: context)
-      } catch let problem as Problem {
-        return problem.response
+        chain = try NIOSSLCertificate.fromPEMFile(certificate)
+      } catch {
+        throw BigPeerError("the file \(certificate) has no certificate (PEM)", underlying: error)
       }
+      let privateKey: NIOSSLPrivateKey
+      do {
+        privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
+      } catch {
+        throw BigPeerError("the file \(key) has no private key (PEM)", underlying: error)
+      }
+      var configuration = TLSConfiguration.makeServerConfiguration(
+        certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
+      configuration.minimumTLSVersion = .tlsv12
+      return configuration
     }
   }
 #endif

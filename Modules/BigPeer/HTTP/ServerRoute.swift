@@ -7,6 +7,8 @@
     package var coreContext: CoreRequestContextStorage
     /// The other end of the connection.
     package let remoteAddress: SocketAddress?
+    /// What becomes known of the request while it is answered.
+    package let record = RequestRecord()
 
     package init(source: ApplicationRequestContextSource) {
       coreContext = CoreRequestContextStorage(source: source)

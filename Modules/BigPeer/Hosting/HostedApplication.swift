@@ -15,6 +15,10 @@
     package let dunlin: Dunlin
     /// Names the application in each line.
     package let logger: Logger
+    /// The keys of its web back ends.
+    package let keys: APIKeys
+    /// Its transactions, for those who demand one that they have seen.
+    package let transactions: TransactionWatch
     private let interest: ApplicationInterest
 
     /// The directory of the store in an application's directory.
@@ -40,6 +44,8 @@
           path: "\(configuration.folder)/\(Self.storeFolder)", identity: try configuration.dunlinIdentity(),
           configuration: Self.dunlinConfiguration(configuration, logger))
         self.dunlin = dunlin
+        keys = try APIKeys(dunlin.store.database) { [logger] in logger.error("\($0)") }
+        transactions = try TransactionWatch(dunlin.store.database)
         interest = ApplicationInterest(dunlin, configuration, logger)
       } catch {
         throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)
@@ -83,6 +89,7 @@
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async { [self] in
           interest.end()
+          transactions.end()
           do {
             try dunlin.close()
           } catch {

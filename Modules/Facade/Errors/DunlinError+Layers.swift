@@ -8,7 +8,7 @@ import Transports
 
 extension DunlinError {
   /// Turns an error of a layer below into the public one; what an application threw stays as it is.
-  static func translating(_ error: any Error) -> any Error {
+  package static func translating(_ error: any Error) -> any Error {
     switch error {
     case let error as StoreError: DunlinError(error)
     case let error as QueryError: DunlinError(error)
@@ -30,7 +30,7 @@ extension DunlinError {
   }
 
   /// The public error for an error of any kind.
-  init(any error: any Error) {
+  package init(any error: any Error) {
     let translated = Self.translating(error)
     if let known = translated as? DunlinError {
       self = known

@@ -1,12 +1,12 @@
 import Dispatch
 import DocStore
-import QueryEngine
+package import QueryEngine
 import Synchronization
 
 /// Reads the rows of one query on a thread of its own, and no further ahead than its one taker leaves room for.
-final class RowReader<Element: Sendable>: Sendable {
+package final class RowReader<Element: Sendable>: Sendable {
   /// Makes what is handed out of a row and its number, which counts from 0.
-  typealias Make = @Sendable (Row, Int) throws -> Element
+  package typealias Make = @Sendable (Row, Int) throws -> Element
 
   private enum Added {
     case added(CheckedContinuation<Void, Never>?)
@@ -34,7 +34,7 @@ final class RowReader<Element: Sendable>: Sendable {
   init(_ context: StatementContext) { self.context = context }
 
   /// What the author of the statement may have got wrong, a sentence each.
-  var hints: [String] { context.hints }
+  package var hints: [String] { context.hints }
 
   // MARK: - For the taker
 
@@ -42,7 +42,7 @@ final class RowReader<Element: Sendable>: Sendable {
   ///
   /// - Returns: No rows behind the last ones.
   /// - Throws: Why there are no more of them; `cancelled` when the task is cancelled.
-  func take() async throws(DunlinError) -> [Element] {
+  package func take() async throws(DunlinError) -> [Element] {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isThere = state.withLock { state in
@@ -70,7 +70,7 @@ final class RowReader<Element: Sendable>: Sendable {
   /// Ends the reading soon, from any thread; rows that nobody has taken are dropped.
   ///
   /// - Parameter failure: What the taker is told, if it is still there.
-  func stop(_ failure: DunlinError?) {
+  package func stop(_ failure: DunlinError?) {
     let (taker, wasFull) = state.withLock { state in
       if !state.isOver || !state.rows.isEmpty { state.failure = failure }
       (state.rows, state.bytes, state.isOver) = ([], 0, true)
@@ -84,14 +84,16 @@ final class RowReader<Element: Sendable>: Sendable {
 
   // MARK: - For the thread
 
+  /// What finds rows, and hands each to a closure that says whether more are wanted.
+  typealias Finder =
+    @Sendable (StatementContext, (Row, SnapshotDeadline?) throws -> Bool) throws -> Void
+
   /// Reads all rows, on the caller's thread.
-  func run(
-    _ prepared: PreparedStatement, _ arguments: Arguments, on engine: Engine, _ make: Make
-  ) {
+  func run(_ find: Finder, _ make: @escaping Make) {
     var count = 0
     var failure: DunlinError?
     do {
-      try engine.forEachRow(of: prepared, arguments: arguments, context: context) { row, deadline in
+      try find(context) { row, deadline in
         let element = try make(row, count)
         count += 1
         return try add(element, row.memoryBytes, deadline)

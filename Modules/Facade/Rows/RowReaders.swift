@@ -32,12 +32,22 @@ final class RowReaders: Sendable {
   /// - Throws: `limit` when as many are read as may be; `noMemory` when the system gives no thread; `closed`.
   func begin<Element>(
     _ prepared: PreparedStatement, _ arguments: Arguments, on engine: Engine,
-    _ make: @escaping RowReader<Element>.Make
+    within context: StatementContext? = nil, _ make: @escaping RowReader<Element>.Make
   ) throws(DunlinError) -> RowReader<Element> {
-    let reader = RowReader<Element>(engine.makeContext())
-    try run(on: engine.store, stop: { reader.stop($0) }) {
-      reader.run(prepared, arguments, on: engine, make)
+    try begin(on: engine, within: context ?? engine.makeContext(), make) { context, body in
+      try engine.forEachRow(of: prepared, arguments: arguments, context: context, body)
     }
+  }
+
+  /// Begins to read what `find` finds.
+  ///
+  /// - Throws: As the form for a query.
+  func begin<Element>(
+    on engine: Engine, within context: StatementContext, _ make: @escaping RowReader<Element>.Make,
+    _ find: @escaping RowReader<Element>.Finder
+  ) throws(DunlinError) -> RowReader<Element> {
+    let reader = RowReader<Element>(context)
+    try run(on: engine.store, stop: { reader.stop($0) }) { reader.run(find, make) }
     return reader
   }
 

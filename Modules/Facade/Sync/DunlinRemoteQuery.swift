@@ -1,4 +1,4 @@
-import CRDTCore
+package import CRDTCore
 public import SyncProtocol
 import Transports
 
@@ -83,7 +83,10 @@ extension DunlinSync {
     try ask(query, peer, ValueEncoding.arguments(arguments), limits)
   }
 
-  private func ask(
+  /// Has another peer run a SELECT, for the project's own tools.
+  ///
+  /// - Throws: As the form for dictionaries.
+  package func ask(
     _ query: String, _ peer: DunlinPeer, _ arguments: [TextKey: Value], _ limits: DunlinRemoteQueryLimits
   ) throws -> DunlinRemoteQuery {
     try translatingErrors {

@@ -58,6 +58,12 @@ extension DunlinSync {
   /// The connections and their figures, for the project's own tools.
   package var connections: [PeerConnection] { core.network.connections }
 
+  /// How far sync has come with each peer, over each connection, for the project's own tools.
+  package var standings: [PeerStanding] { core.network.standings }
+
+  /// A call at once, and one whenever ``standings`` may have changed, for the project's own tools.
+  package var statusCalls: AsyncStream<Void> { core.network.statusCalls() }
+
   /// What happens to connections from now on, for the project's own tools.
   package var networkEvents: AsyncStream<NetworkEvent> { core.network.events() }
 }

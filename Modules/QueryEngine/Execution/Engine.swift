@@ -29,6 +29,18 @@ public struct Engine: Sendable {
     StatementContext(environment, timeout: settings.timeout, strictTypes: settings.strictTypes)
   }
 
+  /// A context for one statement of somebody who may take less than the system parameters give it.
+  ///
+  /// - Parameters:
+  ///   - time: The longest that the statement may go on.
+  ///   - memoryBytes: About how much memory it may take to sort, group, join and compare rows.
+  /// - Returns: The context.
+  package func makeContext(within time: Duration, memoryBytes: Int) -> StatementContext {
+    StatementContext(
+      environment, timeout: settings.timeout.map { min($0, time) } ?? time, memoryBytes: memoryBytes,
+      strictTypes: settings.strictTypes)
+  }
+
   /// Executes one statement in a transaction of its own.
   public func execute(
     _ statement: Statement, arguments: [TextKey: Value] = [:], context: StatementContext? = nil

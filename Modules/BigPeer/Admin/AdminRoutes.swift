@@ -1,0 +1,195 @@
+#if Server
+  import SyncProtocol
+  import Transports
+  import Logging
+  import CRDTCore
+  import Facade
+  import Foundation
+  import HTTPTypes
+  import Hummingbird
+  import NIOCore
+
+  /// What whoever runs the server can ask for and do; each request has the admin's token.
+  struct AdminRoutes: ServerRoute {
+    let applications: HostedApplications
+    let token: AdminToken
+    let now: @Sendable () -> Int64
+
+    func add(to router: Router<ServerContext>) {
+      router.get("/admin/applications") { request, _ in
+        try token.check(request.headers)
+        return try json(["applications": .array(try applications.all.map { .map(try $0.summary()) })])
+      }
+      router.get("/admin/applications/:application") { request, context in
+        try json(try application(request, context).summary())
+      }
+      router.get("/admin/applications/:application/devices") { request, context in
+        try json(["devices": .array(try application(request, context).devices().map { .map($0) })])
+      }
+      addKeys(to: router)
+      addMaintenance(to: router)
+    }
+
+    private func application(_ request: Request, _ context: ServerContext) throws -> HostedApplication {
+      try token.check(request.headers)
+      let id = context.parameters.get("application").flatMap { $0.removingPercentEncoding } ?? ""
+      guard let application = applications[id] else {
+        throw Problem(.notFound, "notFound", "there is no application with this id")
+      }
+      return application
+    }
+
+    private func json(_ fields: [TextKey: Value], status: HTTPResponse.Status = .ok) throws -> Response {
+      var bytes: [UInt8] = []
+      JSON.write(.map(fields), to: &bytes)
+      return .json(bytes, status: status, transaction: nil)
+    }
+
+    /// The members that a request has sent; none where it has no body.
+    private func fields(_ request: Request) async throws -> RequestFields {
+      let limit = 64 << 10
+      var bytes: [UInt8] = []
+      for try await chunk in request.body {
+        guard bytes.count + chunk.readableBytes <= limit else {
+          throw Problem(.contentTooLarge, "bodyTooLarge", "the body must have at most \(limit) bytes")
+        }
+        bytes.append(contentsOf: chunk.readableBytesView)
+      }
+      guard !bytes.isEmpty else { return try RequestFields(.map([:])) }
+      do {
+        return try RequestFields(try JSON.parse(bytes))
+      } catch let error as JSONError {
+        throw Problem.request("the body is not the JSON that is expected: \(error.message)")
+      }
+    }
+
+    // MARK: - Keys
+
+    private func addKeys(to router: Router<ServerContext>) {
+      router.get("/admin/applications/:application/keys") { request, context in
+        let application = try application(request, context)
+        return try json(["keys": .array(application.keys.all.map { .map($0.values) })])
+      }
+      router.post("/admin/applications/:application/keys") { request, context in
+        try await makeKey(try application(request, context), try await fields(request))
+      }
+      router.delete("/admin/applications/:application/keys/:key") { request, context in
+        let application = try application(request, context)
+        guard try await application.keys.revoke(context.parameters.get("key") ?? "") else {
+          throw Problem(.notFound, "notFound", "there is no key with this id")
+        }
+        application.logger.notice(
+          "An API key was revoked", metadata: ["key": "\(context.parameters.get("key") ?? "")"])
+        return Response(status: .noContent)
+      }
+    }
+
+    private func makeKey(_ application: HostedApplication, _ fields: RequestFields) async throws -> Response {
+      var fields = fields
+      let name = try fields.requiredText("name", bytes: 128)
+      let text = try fields.text("right") ?? "read"
+      guard let right = APIKey.Right(rawValue: text) else {
+        throw Problem.request("right must be read or write")
+      }
+      let seconds = try fields.integer("seconds", in: 1...100 * 366 * 86_400)
+      try fields.finish()
+      let time = now()
+      do {
+        let (key, token) = try await application.keys.make(
+          name: name, right: right, now: time, expires: seconds.map { time + Int64($0) * 1_000 })
+        application.logger.notice(
+          "An API key was made", metadata: ["key": "\(key.id)", "right": "\(right.rawValue)"])
+        return try json(key.values.merging(["token": .string(token)]) { $1 }, status: .created)
+      } catch {
+        throw Problem(any: error)
+      }
+    }
+
+    // MARK: - Maintenance
+
+    private func addMaintenance(to router: Router<ServerContext>) {
+      router.post("/admin/applications/:application/backup") { request, context in
+        let application = try application(request, context)
+        var fields = try await fields(request)
+        let path = try fields.requiredText("directory", bytes: 4_096)
+        try fields.finish()
+        guard path.hasPrefix("/") else {
+          throw Problem.request("directory must be an absolute path on the server; it must not exist yet")
+        }
+        do {
+          try await application.dunlin.store.backup(to: path)
+        } catch {
+          throw Self.maintenance(error)
+        }
+        application.logger.notice("The store was backed up", metadata: ["directory": "\(path)"])
+        return try json(["directory": .string(path)])
+      }
+      router.post("/admin/applications/:application/verify") { request, context in
+        let application = try application(request, context)
+        do {
+          return try json(StoreReport.values(of: try await application.dunlin.store.verify()))
+        } catch {
+          throw Self.maintenance(error)
+        }
+      }
+    }
+
+    /// Who runs the server is told all.
+    private static func maintenance(_ error: any Error) -> Problem {
+      let problem = Problem(any: error)
+      guard let error = DunlinError.translating(error) as? DunlinError else { return problem }
+      return Problem(problem.status, problem.code, "\(error)")
+    }
+  }
+
+  extension HostedApplication {
+    /// How the application stands.
+    func summary() throws -> [TextKey: Value] {
+      let statistics = try dunlin.store.statistics()
+      return [
+        "id": .string(id), "name": .string(configuration.name), "site": .string(statistics.id),
+        "documents": .count(statistics.documentCount), "sequence": .count(statistics.sequence),
+        "transactionId": .string(transactions.newest.description),
+        "fileBytes": .count(statistics.fileBytes), "usedBytes": .count(statistics.usedBytes),
+        "mapBytes": .count(statistics.mapBytes),
+        "failure": statistics.failure.map { .string("\($0)") } ?? .null,
+        "listening": .array(deviceAddresses.map { .string($0) }),
+        "devices": .count(dunlin.sync.standings.count(where: \.isConnected)),
+        "keys": .count(keys.all.count),
+        "subscriptions": .array(dunlin.sync.subscriptions.map { .string($0.queryText) }.sortedByText()),
+      ]
+    }
+
+    /// The devices that are connected, and how far sync with each has come.
+    func devices() throws -> [[TextKey: Value]] {
+      let sequence = try dunlin.store.statistics().sequence
+      let peers = Dictionary(dunlin.presence.graph.remotePeers.map { ($0.id, $0) }) { $1 }
+      return dunlin.sync.standings.filter(\.isConnected).map { standing in
+        let connection = standing.connection
+        let peer = peers[standing.peer.site.description]
+        // A device that pulls nothing is owed nothing.
+        let lag: UInt64? =
+          standing.delivery.pullsNothing
+          ? 0 : standing.delivery.servedSequence.map { sequence - min($0, sequence) }
+        return [
+          "id": .string(standing.peer.site.description),
+          "name": .string(peer?.deviceName ?? standing.peer.name),
+          "key": connection.identity.map { .string($0.key.description) } ?? .null,
+          "user": connection.identity?.user.map { .string($0) } ?? .null,
+          "version": .string(peer?.version ?? ""), "address": .string("\(connection.endpoint)"),
+          "lag": lag.map { .count($0) } ?? .null, "isCaughtUp": .bool(standing.hasAll),
+          "documentsSent": .count(connection.statistics.documentsSent),
+          "documentsReceived": .count(connection.statistics.documentsReceived),
+          "bytesSent": .count(connection.statistics.bytesSent),
+          "bytesReceived": .count(connection.statistics.bytesReceived),
+        ]
+      }
+    }
+  }
+
+  extension [Value] {
+    fileprivate func sortedByText() -> [Value] {
+      sorted { ($0.stringValue ?? "") < ($1.stringValue ?? "") }
+    }
+  }
+#endif

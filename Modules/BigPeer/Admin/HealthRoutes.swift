@@ -1,0 +1,49 @@
+#if Server
+  import CRDTCore
+  import Facade
+  import HTTPTypes
+  import Hummingbird
+  import NIOCore
+  import Synchronization
+
+  /// What those ask who watch the server: `/healthz`, `/readyz` and `/metrics`, which need no token.
+  struct HealthRoutes: ServerRoute {
+    let applications: HostedApplications
+    let metrics: ServerMetrics
+
+    func add(to router: Router<ServerContext>) {
+      // The process answers, and that is all that it says.
+      router.get("/healthz") { _, _ in text("ok\n") }
+      router.get("/readyz") { _, _ in
+        let faults = applications.all.compactMap { $0.fault }
+        guard faults.isEmpty else {
+          throw Problem(.serviceUnavailable, "notReady", faults.joined(separator: "; "))
+        }
+        return text("ready\n")
+      }
+      router.get("/metrics") { _, _ in
+        var response = text(metrics.text(of: applications))
+        response.headers[.contentType] = "text/plain; version=0.0.4; charset=utf-8"
+        return response
+      }
+    }
+
+    private func text(_ text: String) -> Response {
+      Response(
+        status: .ok, headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
+        body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+    }
+  }
+
+  extension HostedApplication {
+    /// Why the application cannot serve; `nil` when it can.
+    fileprivate var fault: String? {
+      do {
+        if let failure = try dunlin.store.statistics().failure { return "\(id): \(failure)" }
+      } catch {
+        return "\(id): \(error)"
+      }
+      return dunlin.isSyncActive ? nil : "\(id): devices cannot connect"
+    }
+  }
+#endif

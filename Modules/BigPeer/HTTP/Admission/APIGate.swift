@@ -1,0 +1,115 @@
+#if Server
+  package import Hummingbird
+  import HTTPTypes
+  import Synchronization
+  import Transports
+
+  /// Who may use the HTTP API, and how much of it.
+  package final class APIGate: Sendable {
+    private struct Rates {
+      var byKey: TokenBuckets<String>
+      var byAddress: TokenBuckets<ConnectionOrigin>
+    }
+
+    private let applications: HostedApplications
+    private let proxies: Set<String>
+    private let now: @Sendable () -> Int64
+    private let rates: Mutex<Rates>
+    let limits: HTTPLimits
+    let ledger: RequestLedger
+
+    init(
+      _ applications: HostedApplications, _ configuration: BigPeerConfiguration.HTTP,
+      now: @escaping @Sendable () -> Int64
+    ) {
+      self.applications = applications
+      proxies = configuration.proxies
+      limits = configuration.limits
+      ledger = RequestLedger(limits)
+      self.now = now
+      rates = Mutex(
+        Rates(
+          byKey: TokenBuckets(perSecond: limits.requestsPerSecondByKey),
+          byAddress: TokenBuckets(perSecond: limits.requestsPerSecondByAddress)))
+    }
+
+    /// Where a request comes from.
+    func address(of request: Request, _ context: ServerContext) -> ClientAddress {
+      ClientAddress(context.remoteAddress, request.headers, proxies: proxies)
+    }
+
+    /// Counts a request of an address, whatever it asks for.
+    ///
+    /// - Throws: `rateLimit`.
+    func count(_ address: ClientAddress) throws(Problem) {
+      let wait = rates.withLock { $0.byAddress.take(for: address.origin, at: .now) }
+      if let wait { throw Problem.rateLimit("the address", wait) }
+    }
+
+    /// Admits a request with a key that may do what it asks for.
+    ///
+    /// - Parameters:
+    ///   - request: The request, whose body was not looked at.
+    ///   - context: Learns whose key it is.
+    ///   - right: What it needs.
+    /// - Returns: Whose request it is; it counts until this is let go of.
+    /// - Throws: `authentication`, `permission`, `rateLimit`, `busy`.
+    package func admit(
+      _ request: Request, _ context: ServerContext, needing right: APIKey.Right
+    ) throws(Problem) -> Admission {
+      let (application, key) = try owner(of: request)
+      context.record.note(application: application.id, key: key.id)
+      guard key.right.covers(right) else { throw Problem.permission }
+      let wait = rates.withLock { $0.byKey.take(for: key.id, at: .now) }
+      if let wait { throw Problem.rateLimit("the key", wait) }
+      try ledger.begin(for: key.id)
+      return Admission(application, key, ledger, limits)
+    }
+
+    private func owner(of request: Request) throws(Problem) -> (HostedApplication, APIKey) {
+      guard let authorization = request.headers[.authorization] else { throw Problem.noKey }
+      let parts = authorization.split(separator: " ")
+      guard parts.count == 2, parts[0].lowercased() == "bearer", let token = APIKeyToken(parts[1]) else {
+        throw Problem.wrongKey
+      }
+      for application in applications.all {
+        guard let key = application.keys.key(for: token) else { continue }
+        guard !key.isOver(at: now()) else { throw Problem.wrongKey }
+        return (application, key)
+      }
+      throw Problem.wrongKey
+    }
+  }
+
+  /// A request that is being answered: whose it is, and what it takes.
+  package final class Admission: Sendable {
+    package let application: HostedApplication
+    package let key: APIKey
+    let limits: HTTPLimits
+    private let ledger: RequestLedger
+    private let bytes = Atomic(0)
+
+    fileprivate init(
+      _ application: HostedApplication, _ key: APIKey, _ ledger: RequestLedger, _ limits: HTTPLimits
+    ) {
+      self.application = application
+      self.key = key
+      self.ledger = ledger
+      self.limits = limits
+    }
+
+    deinit { ledger.end(of: key.id, bytes: bytes.load(ordering: .relaxed)) }
+
+    /// Takes room for bytes of the body.
+    ///
+    /// - Throws: `busy`.
+    func reserve(_ count: Int) throws(Problem) {
+      try ledger.reserve(count, for: key.id)
+      // Relaxed: it is read once nobody else has this object.
+      bytes.wrappingAdd(count, ordering: .relaxed)
+    }
+
+    /// - Throws: `permission` for a key that only reads.
+    func checkMayWrite() throws(Problem) { guard key.right == .write else { throw Problem.permission } }
+  }
+#endif

@@ -1,0 +1,120 @@
+#if Server
+  import CRDTCore
+  import Crypto
+  import DocStore
+  import HTTPTypes
+
+  /// The key that a client has given to a write, so that sending it again does not do it again.
+  ///
+  /// Source: "The Idempotency-Key HTTP Header Field", an Internet-Draft of the IETF's HTTPAPI group.
+  struct IdempotencyKey: Sendable {
+    /// For how long the answer to a write is kept.
+    static let lifetime: Int64 = 24 * 3_600 * 1_000
+    /// Bytes of a key.
+    static let textBytes = 255
+    /// Records that have expired and go with one write.
+    private static let purgedAtOnce = 64
+
+    private static let answers = SideTable("http.idempotency")
+    /// The same keys by the time at which they expire.
+    private static let expiries = SideTable("http.idempotency.expiry")
+
+    private let hash: [UInt8]
+    private let fingerprint: [UInt8]
+
+    /// Reads the header of a request.
+    ///
+    /// - Parameters:
+    ///   - headers: The request's headers.
+    ///   - key: Whose request it is: the same text of another API key is another key.
+    ///   - path: What was asked for.
+    ///   - body: The bytes that were sent.
+    /// - Returns: `nil` where there is no such header.
+    /// - Throws: `request` for a text that cannot be a key.
+    static func read(
+      _ headers: HTTPFields, _ key: APIKey, path: String, body: [UInt8]
+    ) throws(Problem) -> IdempotencyKey? {
+      let texts = headers[values: .idempotencyKey]
+      guard let text = texts.first else { return nil }
+      guard texts.count == 1, 1...textBytes ~= text.utf8.count,
+        text.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
+      else {
+        throw Problem.request(
+          "the header Idempotency-Key must be one text of 1 to \(textBytes) visible characters of ASCII")
+      }
+      return IdempotencyKey(
+        hash: Array(SHA256.hash(data: Array("\(key.id)\n\(text)".utf8))),
+        fingerprint: Array(SHA256.hash(data: Array("\(path)\n".utf8) + body)))
+    }
+
+    /// What was answered when the same write was done.
+    ///
+    /// - Returns: `nil` when it was not done within the last 24 hours.
+    /// - Throws: `idempotencyKey` when another write was done with this key; `StoreError`.
+    func answer(in transaction: WriteTransaction, at now: Int64) throws -> [UInt8]? {
+      guard let bytes = try transaction.sideValue(Self.answers, key: hash),
+        let record = Record(stored: bytes), record.expires > now
+      else { return nil }
+      guard record.fingerprint == fingerprint else {
+        throw Problem(
+          .unprocessableContent, "idempotencyKey", "the Idempotency-Key was used for another request")
+      }
+      return record.answer
+    }
+
+    /// Keeps the answer to a write, in the write's own transaction, and drops some that have expired.
+    ///
+    /// - Throws: `limit` for an answer that is too large to be kept; `StoreError`.
+    func keep(_ answer: [UInt8], in transaction: WriteTransaction, at now: Int64) throws {
+      try Self.purge(transaction, at: now)
+      let record = Record(expires: now + Self.lifetime, fingerprint: fingerprint, answer: answer)
+      try transaction.setSideValue(record.stored, Self.answers, key: hash)
+      try transaction.setSideValue(
+        [1], Self.expiries, key: Self.bigEndian(record.expires) + hash)
+    }
+
+    private static func purge(_ transaction: WriteTransaction, at now: Int64) throws {
+      var expired: [[UInt8]] = []
+      try transaction.forEachSideKey(expiries) { key, _ in
+        guard key.count == 40, key.prefix(8).lexicographicallyPrecedes(bigEndian(now)) else { return false }
+        expired.append(key)
+        return expired.count < purgedAtOnce
+      }
+      for key in expired {
+        let hash = Array(key.dropFirst(8))
+        // It may have been used again since.
+        let record = try transaction.sideValue(answers, key: hash).flatMap { Record(stored: $0) }
+        if record.map({ $0.expires <= now }) ?? true {
+          try transaction.setSideValue(nil, answers, key: hash)
+        }
+        try transaction.setSideValue(nil, expiries, key: key)
+      }
+    }
+
+    private static func bigEndian(_ number: Int64) -> [UInt8] {
+      (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+    }
+
+    /// What is kept of a write.
+    private struct Record {
+      private static let version: UInt8 = 1
+
+      let expires: Int64
+      let fingerprint: [UInt8]
+      let answer: [UInt8]
+
+      init(expires: Int64, fingerprint: [UInt8], answer: [UInt8]) {
+        (self.expires, self.fingerprint, self.answer) = (expires, fingerprint, answer)
+      }
+
+      init?(stored: [UInt8]) {
+        guard stored.count >= 41, stored[0] == Self.version else { return nil }
+        expires = stored[1..<9].reduce(0) { $0 << 8 | Int64($1) }
+        fingerprint = Array(stored[9..<41])
+        answer = Array(stored[41...])
+      }
+
+      var stored: [UInt8] { [Self.version] + bigEndian(expires) + fingerprint + answer }
+    }
+  }
+#endif

@@ -1,0 +1,71 @@
+#if Server
+  import Facade
+  import CRDTCore
+  import DocStore
+  import Hummingbird
+  import QueryEngine
+
+  /// A write of one request: its documents, and the answer that is kept where the client has given a key, in one transaction.
+  struct IdempotentWrite: Sendable {
+    private enum Outcome: Sendable {
+      case done([UInt8], TransactionToken)
+      case replayed([UInt8])
+    }
+
+    private let admission: Admission
+    private let key: IdempotencyKey?
+    private let now: @Sendable () -> Int64
+
+    init(_ admission: Admission, _ key: IdempotencyKey?, _ now: @escaping @Sendable () -> Int64) {
+      self.admission = admission
+      self.key = key
+      self.now = now
+    }
+
+    /// Writes, unless it was done before; the answer is of the same transaction either way.
+    ///
+    /// - Parameters:
+    ///   - context: Is cancelled when the task is: what has not begun to write ends.
+    ///   - rows: The name of the answer's rows.
+    ///   - body: Writes, and completes the answer; returns its rows.
+    /// - Returns: The answer, which is durable with the documents.
+    /// - Throws: What `body` throws; `limit` for an answer that is too large; then nothing is written.
+    func carryOut(
+      _ context: StatementContext, rows: TextKey = "items",
+      _ body: @escaping @Sendable (WriteTransaction, inout Answer) throws -> [Value]
+    ) async throws -> Response {
+      let (admission, key, now) = (admission, key, now)
+      let outcome = try await withTaskCancellationHandler {
+        try await admission.application.dunlin.store.database.write(hint: "HTTP") { transaction -> Outcome in
+          let time = now()
+          if let known = try key?.answer(in: transaction, at: time) { return .replayed(known) }
+          var answer = Answer(
+            transaction: admission.application.transactions.token(transaction.sequence), queryType: .mutation)
+          let values = try body(transaction, &answer)
+          answer.transaction = admission.application.transactions.token(transaction.sequence)
+          let bytes = answer.bytes(rows, values)
+          guard bytes.count <= admission.limits.answerBytes else {
+            throw Problem.answerTooLarge(admission.limits)
+          }
+          try key?.keep(bytes, in: transaction, at: time)
+          return .done(bytes, answer.transaction)
+        }.0
+      } onCancel: {
+        context.cancel()
+      }
+      switch outcome {
+      case .done(let bytes, let token): return .json(bytes, transaction: token.description)
+      case .replayed(let bytes):
+        var response = Response.json(bytes, transaction: Self.transaction(in: bytes))
+        response.headers[.replayed] = "true"
+        return response
+      }
+    }
+
+    /// The transaction of an answer that was kept.
+    private static func transaction(in answer: [UInt8]) -> String? {
+      guard case .map(let fields)? = try? JSON.parse(answer) else { return nil }
+      return fields["transactionId"]?.stringValue
+    }
+  }
+#endif

@@ -1,0 +1,44 @@
+#if Server
+  import HTTPTypes
+  import Hummingbird
+
+  /// Which web pages may call the API from a browser: those that the configuration lists, and no others.
+  ///
+  /// Source: the Fetch Standard of WHATWG, "CORS protocol".
+  struct CrossOrigin: Sendable {
+    let origins: Set<String>
+
+    private static let allowedHeaders =
+      "Authorization, Content-Type, Dunlin-Transaction, Idempotency-Key, X-DITTO-TXN-ID"
+    private static let exposedHeaders = "Dunlin-Transaction, Idempotency-Replayed, Retry-After"
+    /// Seconds for which a browser may keep what it was told.
+    private static let age = 600
+
+    /// The origin of a request, where it may call.
+    private func origin(of request: Request) -> String? {
+      request.headers[.origin].flatMap { origins.contains($0) ? $0 : nil }
+    }
+
+    /// The answer to a browser's question before a request; `nil` for other requests.
+    func preflight(_ request: Request, _ routes: RouteList) -> Response? {
+      guard request.method == .options, request.headers[.accessControlRequestMethod] != nil,
+        origin(of: request) != nil, let methods = routes.methods(of: request.uri.path)
+      else { return nil }
+      return Response(
+        status: .noContent,
+        headers: [
+          .accessControlAllowMethods: methods.map(\.rawValue).sorted().joined(separator: ", "),
+          .accessControlAllowHeaders: Self.allowedHeaders, .accessControlMaxAge: "\(Self.age)",
+        ])
+    }
+
+    /// Adds what a browser needs to hand the answer to the page.
+    func complete(_ response: inout Response, for request: Request) {
+      guard !origins.isEmpty else { return }
+      response.headers[.vary] = "Origin"
+      guard let origin = origin(of: request) else { return }
+      response.headers[.accessControlAllowOrigin] = origin
+      response.headers[.accessControlExposeHeaders] = Self.exposedHeaders
+    }
+  }
+#endif

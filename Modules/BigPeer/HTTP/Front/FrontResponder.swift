@@ -1,0 +1,134 @@
+#if Server
+  import HTTPTypes
+  import Hummingbird
+  import Logging
+  import NIOCore
+
+  /// What stands before all routes of a listener: it counts and logs, and answers with a problem where a route fails or there is none.
+  struct FrontResponder: HTTPResponder {
+    let router: RouterResponder<ServerContext>
+    let routes: RouteList
+    let gate: APIGate?
+    let crossOrigin: CrossOrigin
+    let report: @Sendable (RequestReport) -> Void
+
+    func respond(to request: Request, context: ServerContext) async throws -> Response {
+      let start = ContinuousClock.now
+      let address = gate?.address(of: request, context).text ?? context.remoteAddress?.ipAddress ?? "unknown"
+      var response: Response
+      do {
+        response = try await answer(request, context)
+      } catch {
+        response = Problem(any: error).response
+      }
+      crossOrigin.complete(&response, for: request)
+      let status = response.status.code
+      let finish: @Sendable (String?) -> Void = { failure in
+        let content = context.record.content
+        report(
+          RequestReport(
+            method: request.method, route: context.endpointPath ?? "unknown", status: status,
+            address: address,
+            application: content.application, key: content.key, failure: content.failure ?? failure,
+            time: .now - start))
+      }
+      guard response.body.contentLength == nil else {
+        finish(nil)
+        return response
+      }
+      let body = response.body
+      response.body = ResponseBody { writer in
+        do {
+          try await body.write(writer)
+          finish(nil)
+        } catch {
+          finish("connection")
+          throw error
+        }
+      }
+      return response
+    }
+
+    private func answer(_ request: Request, _ context: ServerContext) async throws -> Response {
+      if let gate { try gate.count(gate.address(of: request, context)) }
+      if let preflight = crossOrigin.preflight(request, routes) { return preflight }
+      // A route that has failed by an error of the library's answers without a body.
+      guard let methods = routes.methods(of: request.uri.path) else {
+        throw Problem(.notFound, "notFound", "there is nothing at this path")
+      }
+      guard methods.contains(request.method) else {
+        throw Problem(
+          .methodNotAllowed, "method", "this path takes other methods",
+          headers: [.allow: methods.map(\.rawValue).sorted().joined(separator: ", ")])
+      }
+      do {
+        return try await router.respond(to: request, context: context)
+      } catch let error as any HTTPResponseError {
+        return try error.response(from: request, context: context)
+      }
+    }
+  }
+
+  /// What is known of a request once it is answered.
+  struct RequestReport: Sendable {
+    let method: HTTPRequest.Method
+    /// The path as the route has it: nothing of what a client has written into it.
+    let route: String
+    let status: Int
+    let address: String
+    let application: String?
+    let key: String?
+    /// Why the answer ended before its end.
+    let failure: String?
+    let time: Duration
+  }
+
+  extension RequestReport {
+    /// Writes a line, without anything of what was sent and answered.
+    func log(to logger: Logger) {
+      let milliseconds = (time / .milliseconds(1) * 10).rounded() / 10
+      var metadata: Logger.Metadata = [
+        "status": "\(status)", "address": "\(address)", "milliseconds": "\(milliseconds)",
+      ]
+      if let application { metadata["application"] = "\(application)" }
+      if let key { metadata["key"] = "\(key)" }
+      if let failure { metadata["failure"] = "\(failure)" }
+      logger.log(level: status >= 500 ? .warning : .info, "\(method.rawValue) \(route)", metadata: metadata)
+    }
+  }
+
+  /// The paths of a listener with their methods.
+  struct RouteList: Sendable {
+    private struct Route: Sendable {
+      let parts: [String]
+      var methods: Set<HTTPRequest.Method>
+    }
+
+    private var routes: [Route] = []
+
+    init(_ router: Router<ServerContext>) {
+      for route in router.routes {
+        let parts = Self.parts(of: "\(route.path)")
+        if let index = routes.firstIndex(where: { $0.parts == parts }) {
+          routes[index].methods.insert(route.method)
+        } else {
+          routes.append(Route(parts: parts, methods: [route.method]))
+        }
+      }
+    }
+
+    private static func parts(of path: String) -> [String] { path.split(separator: "/").map(String.init) }
+
+    /// The methods of a path; `nil` when there is nothing.
+    func methods(of path: String) -> Set<HTTPRequest.Method>? {
+      let parts = Self.parts(of: path)
+      let found = routes.first { route in
+        route.parts.count == parts.count
+          && zip(route.parts, parts).allSatisfy {
+            $0 == $1 || $0.hasPrefix(":") || $0.contains("{") || $0 == "*"
+          }
+      }
+      return found?.methods
+    }
+  }
+#endif

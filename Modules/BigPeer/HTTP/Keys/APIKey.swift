@@ -1,0 +1,122 @@
+#if Server
+  package import CRDTCore
+  import Crypto
+  import Foundation
+
+  /// What lets a web back end use the HTTP API of one application; only the hash of its secret is kept.
+  package struct APIKey: Hashable, Sendable {
+    /// What a key may do.
+    package enum Right: String, Sendable, Hashable {
+      case read
+      /// Reads too.
+      case write
+
+      /// Whether a key with this right may do what needs another.
+      func covers(_ needed: Right) -> Bool { self == .write || needed == .read }
+    }
+
+    /// Names the key, in logs too: 16 hexadecimal digits.
+    package let id: String
+    /// What whoever made it calls it.
+    package let name: String
+    package let right: Right
+    /// Milliseconds since 1970.
+    package let created: Int64
+    /// Milliseconds since 1970 from which on it is refused; `nil` is never.
+    package let expires: Int64?
+    /// SHA-256 of the secret.
+    let hash: [UInt8]
+
+    /// Whether it is refused at a time.
+    package func isOver(at milliseconds: Int64) -> Bool { expires.map { $0 <= milliseconds } ?? false }
+  }
+
+  /// A key as its owner has it: `dk1.ID.SECRET`, with a secret of 256 random bits.
+  struct APIKeyToken {
+    let id: String
+    private let secret: [UInt8]
+
+    private static let prefix = "dk1"
+    private static let secretBytes = 32
+
+    /// Makes a new one.
+    init() {
+      var generator = SystemRandomNumberGenerator()
+      let digits = String(generator.next() as UInt64, radix: 16)
+      id = String(repeating: "0", count: 16 - digits.count) + digits
+      secret = (0..<Self.secretBytes / 8).flatMap { _ in
+        withUnsafeBytes(of: generator.next() as UInt64) { Array($0) }
+      }
+    }
+
+    /// Reads a text.
+    ///
+    /// - Returns: `nil` when it is no key's.
+    init?(_ text: Substring) {
+      let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+      guard parts.count == 3, parts[0].utf8.elementsEqual(Self.prefix.utf8), parts[1].utf8.count == 16,
+        parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
+        parts[2].utf8.count == 43,
+        let secret = Data(
+          base64Encoded: parts[2].replacing("-", with: "+").replacing("_", with: "/") + "="),
+        secret.count == Self.secretBytes
+      else { return nil }
+      id = String(parts[1])
+      self.secret = Array(secret)
+    }
+
+    /// The text, which is secret.
+    var text: String {
+      let base64 = Data(secret).base64EncodedString()
+      let safe = base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+      return "\(Self.prefix).\(id).\(safe)"
+    }
+
+    /// What is kept of the secret.
+    var hash: [UInt8] { Array(SHA256.hash(data: secret)) }
+
+    /// Whether this is the token of a key; takes as long for any other secret.
+    func opens(_ key: APIKey) -> Bool {
+      let own = hash
+      guard own.count == key.hash.count else { return false }
+      var difference: UInt8 = 0
+      for (a, b) in zip(own, key.hash) { difference |= a ^ b }
+      return difference == 0
+    }
+  }
+
+  extension APIKey {
+    /// The bytes that are kept of it.
+    var stored: [UInt8] {
+      var fields: [TextKey: Value] = [
+        "id": .string(id), "name": .string(name), "right": .string(right.rawValue), "created": .int(created),
+        "hash": .bytes(hash),
+      ]
+      if let expires { fields["expires"] = .int(expires) }
+      var bytes: [UInt8] = []
+      JSON.write(.map(fields), to: &bytes)
+      return bytes
+    }
+
+    /// Reads what was kept.
+    ///
+    /// - Returns: `nil` when it is damaged.
+    init?(stored: [UInt8]) {
+      guard case .map(let fields)? = try? JSON.parse(stored, options: JSON.ReadOptions(interpretsTags: true)),
+        let id = fields["id"]?.stringValue, let name = fields["name"]?.stringValue,
+        let right = fields["right"]?.stringValue.flatMap({ Right(rawValue: $0) }),
+        case .int(let created)? = fields["created"], case .bytes(let hash)? = fields["hash"], hash.count == 32
+      else { return nil }
+      (self.id, self.name, self.right, self.created, self.hash) = (id, name, right, created, hash)
+      if case .int(let expires)? = fields["expires"] { self.expires = expires } else { expires = nil }
+    }
+
+    /// What may be shown of it.
+    package var values: [TextKey: Value] {
+      [
+        "id": .string(id), "name": .string(name), "right": .string(right.rawValue), "created": .int(created),
+        "expires": expires.map { .int($0) } ?? .null,
+      ]
+    }
+  }
+#endif

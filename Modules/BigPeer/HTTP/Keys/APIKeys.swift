@@ -1,0 +1,83 @@
+#if Server
+  import HTTPTypes
+  import DocStore
+  import Synchronization
+
+  /// The API keys of one application, kept in its store.
+  package final class APIKeys: Sendable {
+    /// Keys that an application may have.
+    package static let limit = 10_000
+    private static let table = SideTable("http.keys")
+
+    private let store: Store
+    private let known = Mutex<[String: APIKey]>([:])
+
+    /// Reads the keys of a store.
+    ///
+    /// - Parameters:
+    ///   - store: The application's store.
+    ///   - report: Takes a line about a key that is damaged, and is then left out.
+    /// - Throws: `StoreError`.
+    init(_ store: Store, report: @escaping @Sendable (String) -> Void) throws {
+      self.store = store
+      var keys: [String: APIKey] = [:]
+      try store.read { transaction in
+        try transaction.forEachSideEntry(Self.table) { name, value in
+          guard let key = APIKey(stored: value) else {
+            report("An API key is damaged and is left out: \(String(decoding: name, as: UTF8.self))")
+            return true
+          }
+          keys[key.id] = key
+          return true
+        }
+      }
+      let all = keys
+      known.withLock { $0 = all }
+    }
+
+    /// All keys, the oldest first.
+    package var all: [APIKey] {
+      known.withLock { Array($0.values) }.sorted { ($0.created, $0.id) < ($1.created, $1.id) }
+    }
+
+    /// The key that a token opens; `nil` when it opens none of this application.
+    func key(for token: APIKeyToken) -> APIKey? {
+      guard let key = known.withLock({ $0[token.id] }), token.opens(key) else { return nil }
+      return key
+    }
+
+    /// Makes a key; it is durable when this returns.
+    ///
+    /// - Parameters:
+    ///   - name: What it is called.
+    ///   - right: What it may do.
+    ///   - now: Milliseconds since 1970.
+    ///   - expires: From when on it is refused; `nil` is never.
+    /// - Returns: The key, and its token, which is not kept anywhere.
+    /// - Throws: `Problem` when there are too many; `StoreError`.
+    package func make(
+      name: String, right: APIKey.Right, now: Int64, expires: Int64?
+    ) async throws -> (key: APIKey, token: String) {
+      guard known.withLock({ $0.count }) < Self.limit else {
+        throw Problem(
+          .conflict, "limit", "the application has \(Self.limit) keys already: revoke some of them")
+      }
+      let token = APIKeyToken()
+      let key = APIKey(
+        id: token.id, name: name, right: right, created: now, expires: expires, hash: token.hash)
+      try await store.write { try $0.setSideValue(key.stored, Self.table, key: Array(key.id.utf8)) }
+      known.withLock { $0[key.id] = key }
+      return (key, token.text)
+    }
+
+    /// Revokes a key: it is refused from now on, and for good once this returns.
+    ///
+    /// - Returns: `false` when there is no such key.
+    /// - Throws: `StoreError`; then the key is refused until the next start at least.
+    package func revoke(_ id: String) async throws -> Bool {
+      guard known.withLock({ $0.removeValue(forKey: id) }) != nil else { return false }
+      try await store.write { try $0.setSideValue(nil, Self.table, key: Array(id.utf8)) }
+      return true
+    }
+  }
+#endif

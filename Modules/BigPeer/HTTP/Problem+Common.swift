@@ -1,0 +1,90 @@
+#if Server
+  import CRDTCore
+  import Facade
+  import HTTPTypes
+
+  extension Problem {
+    private static func challenge(_ error: String?) -> HTTPFields {
+      [.wwwAuthenticate: "Bearer realm=\"dunlin\"" + (error.map { ", error=\"\($0)\"" } ?? "")]
+    }
+
+    /// There is no key.
+    static let noKey = Problem(
+      .unauthorized, "authentication", "an API key is needed: Authorization: Bearer dk1…",
+      headers: challenge(nil))
+
+    /// The key is none, was revoked, or has expired.
+    static let wrongKey = Problem(
+      .unauthorized, "authentication", "the API key is unknown, was revoked, or has expired",
+      headers: challenge("invalid_token"))
+
+    /// The key may not do it.
+    static let permission = Problem(
+      .forbidden, "permission", "the API key may only read", headers: challenge("insufficient_scope"))
+
+    /// It came too soon.
+    static func rateLimit(_ whose: String, _ wait: Duration) -> Problem {
+      Problem(
+        .tooManyRequests, "rateLimit", "\(whose) sends more requests than it may",
+        headers: [.retryAfter: "\(max(1, wait.components.seconds + 1))"])
+    }
+
+    /// There is no room now.
+    static func busy(_ detail: String) -> Problem {
+      Problem(.serviceUnavailable, "busy", detail, headers: [.retryAfter: "1"])
+    }
+
+    /// The request is not what the document of the API says.
+    static func request(_ detail: String) -> Problem { Problem(.badRequest, "request", detail) }
+
+    /// The same fault as another, found in a place of the request.
+    func within(_ place: String) -> Problem {
+      var copy = self
+      copy.members["place"] = .string(place)
+      return copy
+    }
+
+    /// Why a call of the database failed, as clients are told.
+    init(any error: any Error) {
+      if let problem = error as? Problem {
+        self = problem
+        return
+      }
+      let translated = DunlinError.translating(error)
+      guard let error = translated as? DunlinError else {
+        self =
+          error is CancellationError
+          ? .busy("the server stops")
+          : Problem(.internalServerError, "internal", "the server failed; its log says how")
+        return
+      }
+      var members: [TextKey: Value] = [:]
+      for name in ["line", "column", "path", "collection", "expected"] {
+        if let text = error.context[name] { members[TextKey(name)] = .string(text) }
+      }
+      let status = Self.status(of: error.code)
+      // What the disk or the system says is for the log.
+      let detail = status.code == 500 ? "the server failed; its log says how" : error.message
+      self.init(
+        status, error.code.rawValue, detail, members: members,
+        headers: status == .serviceUnavailable ? [.retryAfter: "1"] : [:])
+    }
+
+    private static func status(of code: DunlinError.Code) -> HTTPResponse.Status {
+      switch code {
+      case .notFound, .indexNotFound, .unreachable: .notFound
+      case .conflict, .indexExists, .exists, .removedInTransaction: .conflict
+      case .denied, .permission: .forbidden
+      case .full: HTTPResponse.Status(code: 507, reasonPhrase: "Insufficient Storage")
+      case .io, .corrupt, .poisoned, .other, .nestedWriteTransaction, .wouldBlock, .unsupportedVersion,
+        .forked:
+        .internalServerError
+      case .closed, .cancelled, .timeout, .deadline, .noMemory, .tooManyFiles, .tooManyReaders,
+        .indexNotReady,
+        .unavailable:
+        .serviceUnavailable
+      default: .unprocessableContent
+      }
+    }
+  }
+#endif

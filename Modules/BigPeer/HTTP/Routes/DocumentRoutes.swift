@@ -1,0 +1,118 @@
+#if Server
+  import CRDTCore
+  import DocStore
+  import Facade
+  import HTTPTypes
+  import Hummingbird
+  import QueryEngine
+
+  /// `find`, `findbyid` and `count`, in the language of the query builder.
+  struct DocumentRoutes: ServerRoute {
+    let gate: APIGate
+
+    func add(to router: Router<ServerContext>) {
+      router.post("/api/v4/store/find") { request, context in
+        try await answer(request, context) { try await find(&$0, $1, context) }
+      }
+      router.post("/api/v4/store/findbyid") { request, context in
+        try await answer(request, context) { try findByID(&$0, $1) }
+      }
+      router.post("/api/v4/store/count") { request, context in
+        try await answer(request, context) { try await count(&$0, $1) }
+      }
+    }
+
+    private func answer(
+      _ request: Request, _ context: ServerContext,
+      _ body: (inout RequestFields, Admission) async throws -> Response
+    ) async throws -> Response {
+      let admission = try gate.admit(request, context, needing: .read)
+      var fields = try RequestFields(try await request.json(admission).value)
+      try await admission.application.transactions.satisfy(request.headers)
+      do {
+        return try await body(&fields, admission)
+      } catch {
+        throw Problem(any: error)
+      }
+    }
+
+    private func find(
+      _ fields: inout RequestFields, _ admission: Admission, _ context: ServerContext
+    ) async throws -> Response {
+      var finding = try DocumentQuery(&fields)
+      finding.limit = try fields.integer("limit", in: 0...Int(Int32.max))
+      finding.offset = try fields.integer("offset", in: 0...Int(Int32.max)) ?? 0
+      try finding.readOrder(&fields)
+      let isDescribing = try fields.flag("describe") ?? false
+      try fields.finish()
+      let application = admission.application
+      let answer = Answer(transaction: application.transactions.newest)
+      let options = JSON.WriteOptions(isLossless: isDescribing)
+      let reader = try application.dunlin.store.beginRows(
+        finding.select, finding.arguments, admission.statementContext
+      ) { row, _ in
+        var bytes: [UInt8] = []
+        JSON.write(Self.document(row.id, try row.values()), to: &bytes, options: options)
+        return bytes
+      }
+      return try await StreamedAnswer("documents", answer, reader, admission, context.record).response()
+    }
+
+    private func findByID(_ fields: inout RequestFields, _ admission: Admission) throws -> Response {
+      let collection = try DocumentQuery.collection(&fields)
+      let id = try DocumentQuery.id(&fields)
+      let isDescribing = try fields.flag("describe") ?? false
+      try fields.finish()
+      guard let id else { throw Problem.request("id is missing") }
+      let application = admission.application
+      let answer = Answer(transaction: application.transactions.newest)
+      let found = try application.dunlin.store.database.read { transaction -> [TextKey: Value]? in
+        guard let collection = try transaction.collection(collection),
+          let record = try transaction.record(collection, id)
+        else { return nil }
+        return try record.withView { try $0.isAlive ? $0.fields(collection.keys) : nil }
+      }
+      var bytes = answer.opening("documents")
+      if let found {
+        JSON.write(
+          Self.document(id, found), to: &bytes, options: JSON.WriteOptions(isLossless: isDescribing))
+      }
+      bytes.append(contentsOf: answer.closing())
+      return .json(bytes, transaction: answer.transaction.description)
+    }
+
+    /// A document as answers show it.
+    private static func document(_ id: DocumentID?, _ fields: [TextKey: Value]) -> Value {
+      .map(["id": id?.value ?? .null, "fields": .map(fields.filter { $0.key != "_id" })])
+    }
+
+    private func count(_ fields: inout RequestFields, _ admission: Admission) async throws -> Response {
+      let finding = try DocumentQuery(&fields)
+      try fields.finish()
+      let application = admission.application
+      var answer = Answer(transaction: application.transactions.newest)
+      var select = finding.select
+      select.projection = .countAll(alias: "count")
+      let result = try await application.dunlin.store.engine.rows(
+        of: select, finding.arguments, admission.statementContext)
+      answer.members = [("count", try result.first?.values()["count"] ?? .int(0))]
+      return .json(answer.bytes("documents"), transaction: answer.transaction.description)
+    }
+  }
+
+  extension Engine {
+    /// The rows of a query that has no text, off the caller's actor.
+    @concurrent
+    func rows(
+      of select: Select, _ arguments: [TextKey: Value], _ context: StatementContext
+    ) async throws -> [Row] {
+      try await withTaskCancellationHandler {
+        try store.read { transaction in
+          try execute(.select(select), arguments: arguments, in: transaction, context: context).rows
+        }
+      } onCancel: {
+        context.cancel()
+      }
+    }
+  }
+#endif

@@ -1,0 +1,173 @@
+#if Server
+  import QueryEngine
+  import CRDTCore
+  import Facade
+  import Hummingbird
+  import SyncProtocol
+
+  /// `/api/v4/sync/remote_execute`: a SELECT that connected devices run on what they hold.
+  ///
+  /// A device answers none unless its application has switched that on.
+  struct RemoteRoute: ServerRoute {
+    /// Devices that are asked in one request.
+    private static let deviceLimit = 1_000
+    /// Devices that are asked at once.
+    private static let width = 16
+    /// Rows of one device.
+    private static let rowLimit = 10_000
+    private static let longestTime = 60
+
+    let gate: APIGate
+
+    func add(to router: Router<ServerContext>) {
+      router.post("/api/v4/sync/remote_execute") { request, context in try await execute(request, context) }
+    }
+
+    /// What is asked of each device.
+    private struct Question: Sendable {
+      let statement: String
+      let arguments: [TextKey: Value]
+      let time: Duration
+      let rows: Int
+      let bytes: Int
+    }
+
+    private func execute(_ request: Request, _ context: ServerContext) async throws -> Response {
+      let admission = try gate.admit(request, context, needing: .read)
+      var fields = try RequestFields(try await request.json(admission).value)
+      let statement = try fields.requiredText("statement")
+      let arguments = try fields.map("args") ?? [:]
+      let names = try Self.names(try fields.list("peers", count: 1...Self.deviceLimit))
+      let seconds = try fields.integer("timeout", in: 1...Self.longestTime) ?? 10
+      let rows = try fields.integer("limit", in: 1...Self.rowLimit) ?? 1_000
+      try fields.finish()
+      try await admission.application.transactions.satisfy(request.headers)
+      let application = admission.application
+      do {
+        // A mistake is found here, and not once by each device.
+        guard try application.dunlin.store.engine.prepare(statement).statement.isQuery else {
+          throw Problem(.unprocessableContent, "unsupported", "devices run SELECT alone for others")
+        }
+        let peers = try Self.peers(of: application, names)
+        let question = Question(
+          statement: statement, arguments: arguments, time: .seconds(seconds), rows: rows,
+          bytes: max(admission.limits.answerBytes / max(peers.count, 1), 1_024))
+        let results = await Self.ask(peers, question, application.dunlin)
+        let answer = Answer(transaction: application.transactions.newest)
+        return try .whole(Self.bytes(answer, results), answer, admission)
+      } catch {
+        throw Problem(any: error)
+      }
+    }
+
+    private static func names(_ list: [Value]?) throws(Problem) -> [String]? {
+      guard let list else { return nil }
+      var names: [String] = []
+      for (index, value) in list.enumerated() {
+        guard let name = value.stringValue else { throw Problem.request("peers[\(index)] must be a text") }
+        names.append(name)
+      }
+      return names
+    }
+
+    /// The devices that are connected, or those of them with an id, a key or a name.
+    private static func peers(of application: HostedApplication, _ names: [String]?) throws -> [DunlinPeer] {
+      let all = application.dunlin.presence.graph.remotePeers.filter { !$0.connections.isEmpty }
+      guard let names else { return Array(all.prefix(deviceLimit)) }
+      var chosen: [DunlinPeer] = []
+      for name in names {
+        let named = all.filter { $0.id == name || $0.peerKey == name || $0.deviceName == name }
+        guard let peer = named.first, named.count == 1 else {
+          throw named.isEmpty
+            ? Problem(.notFound, "notFound", "a device that is named is not connected")
+            : Problem(.conflict, "argument", "several devices have a name: say their ids")
+        }
+        if !chosen.contains(peer) { chosen.append(peer) }
+      }
+      return chosen
+    }
+
+    private static func ask(_ peers: [DunlinPeer], _ question: Question, _ dunlin: Dunlin) async -> [[UInt8]]
+    {
+      await withTaskGroup(of: (Int, [UInt8]).self) { group in
+        var results: [[UInt8]] = Array(repeating: [], count: peers.count)
+        var next = peers.indices.makeIterator()
+        func begin() {
+          guard let index = next.next() else { return }
+          let peer = peers[index]
+          group.addTask { (index, await ask(peer, question, dunlin)) }
+        }
+        for _ in 0..<width { begin() }
+        while let (index, bytes) = await group.next() {
+          results[index] = bytes
+          begin()
+        }
+        return results
+      }
+    }
+
+    /// The answer of one device as JSON: its rows, or why there are none or no more.
+    private static func ask(_ peer: DunlinPeer, _ question: Question, _ dunlin: Dunlin) async -> [UInt8] {
+      let answer = await withTaskGroup(of: (bytes: [UInt8], failure: Problem?)?.self) { group in
+        group.addTask { await rows(of: peer, question, dunlin) }
+        group.addTask {
+          // A device that says nothing does not end the statement either.
+          try? await Task.sleep(for: question.time + .seconds(1))
+          return nil
+        }
+        let first = await group.next() ?? nil
+        group.cancelAll()
+        return first
+      }
+      let late = Problem(.serviceUnavailable, "timeout", "the device did not answer in time")
+      let failure = answer == nil ? late : answer?.failure
+      var bytes = answer?.bytes ?? []
+      bytes = Array("{\"items\":[".utf8) + bytes
+      bytes.append(contentsOf: "],\"peer\":".utf8)
+      JSON.write(
+        .map([
+          "id": .string(peer.id), "name": .string(peer.deviceName),
+          "key": peer.peerKey.map { .string($0) } ?? .null, "user": peer.user.map { .string($0) } ?? .null,
+        ]), to: &bytes)
+      if let failure {
+        bytes.append(contentsOf: ",\"error\":".utf8)
+        JSON.write(.map(["code": .string(failure.code), "detail": .string(failure.detail)]), to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "}"))
+      return bytes
+    }
+
+    /// The rows of one device as JSON, with commas between them, and why there are no more.
+    private static func rows(
+      of peer: DunlinPeer, _ question: Question, _ dunlin: Dunlin
+    ) async -> (bytes: [UInt8], failure: Problem?) {
+      var bytes: [UInt8] = []
+      do {
+        var limits = DunlinRemoteQueryLimits()
+        limits.time = question.time
+        limits.rows = question.rows
+        limits.bytes = question.bytes
+        var count = 0
+        for try await row in try dunlin.sync.ask(question.statement, peer, question.arguments, limits) {
+          let json = row.jsonString()
+          guard bytes.count + json.utf8.count + 1_024 <= question.bytes else {
+            throw Problem(.unprocessableContent, "limit", "the device's answer is larger than it may be")
+          }
+          if count > 0 { bytes.append(UInt8(ascii: ",")) }
+          bytes.append(contentsOf: json.utf8)
+          count += 1
+        }
+        return (bytes, nil)
+      } catch {
+        return (bytes, Problem(any: error))
+      }
+    }
+
+    private static func bytes(_ answer: Answer, _ results: [[UInt8]]) -> [UInt8] {
+      var bytes = answer.opening("results")
+      bytes.append(contentsOf: results.joined(separator: [UInt8(ascii: ",")]))
+      bytes.append(contentsOf: answer.closing())
+      return bytes
+    }
+  }
+#endif

@@ -1,0 +1,180 @@
+#if Server
+  import CRDTCore
+  import DocStore
+  import Facade
+  import HTTPTypes
+  import Hummingbird
+  import QueryEngine
+
+  /// `/api/v4/store/execute` and `/api/v5/store/execute`: one DQL statement.
+  ///
+  /// Both do the same: this engine has one dialect.
+  struct StatementRoute: ServerRoute {
+    let gate: APIGate
+    let now: @Sendable () -> Int64
+
+    func add(to router: Router<ServerContext>) {
+      for version in ["v4", "v5"] {
+        router.post("/api/\(version)/store/execute") { request, context in
+          try await execute(request, context)
+        }
+      }
+    }
+
+    private func execute(_ request: Request, _ context: ServerContext) async throws -> Response {
+      let admission = try gate.admit(request, context, needing: .read)
+      let (body, bytes) = try await request.json(admission)
+      var fields = try RequestFields(body)
+      let text = try fields.requiredText("statement")
+      let arguments = try fields.map("args") ?? [:]
+      try fields.finish()
+      try await admission.application.transactions.satisfy(request.headers)
+      let engine = admission.application.dunlin.store.engine
+      do {
+        let prepared = try engine.prepare(text)
+        switch prepared.statement.needs {
+        case .rows: return try await stream(prepared, arguments, admission, context)
+        case .reading: return try await read(prepared, arguments, admission)
+        case .writing:
+          try admission.checkMayWrite()
+          let key = try IdempotencyKey.read(
+            request.headers, admission.key, path: request.uri.path, body: bytes)
+          return try await write(prepared, arguments, key, admission)
+        case .indexing:
+          try admission.checkMayWrite()
+          return try await index(prepared, arguments, admission)
+        case .refused(let reason): throw Problem(.forbidden, "unsupported", reason)
+        }
+      } catch {
+        throw Problem(any: error)
+      }
+    }
+
+    private func stream(
+      _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ admission: Admission,
+      _ context: ServerContext
+    ) async throws -> Response {
+      let application = admission.application
+      let answer = Answer(transaction: application.transactions.newest, queryType: .select)
+      let reader = try application.dunlin.store.beginRows(prepared, arguments, admission.statementContext) {
+        row, _ in
+        var bytes: [UInt8] = []
+        JSON.write(.map(try row.values()), to: &bytes)
+        return bytes
+      }
+      return try await StreamedAnswer("items", answer, reader, admission, context.record).response()
+    }
+
+    private func read(
+      _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ admission: Admission
+    ) async throws -> Response {
+      let application = admission.application
+      var answer = Answer(transaction: application.transactions.newest, queryType: .unknown)
+      let result = try await application.dunlin.store.engine.result(
+        of: prepared, arguments, admission.statementContext)
+      answer.warnings = result.hints
+      let rows = try result.rows.map { Value.map(try $0.values()) }
+      return try .whole(answer.bytes("items", rows), answer, admission)
+    }
+
+    private func write(
+      _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ key: IdempotencyKey?,
+      _ admission: Admission
+    ) async throws -> Response {
+      let context = admission.statementContext
+      let engine = admission.application.dunlin.store.engine
+      return try await IdempotentWrite(admission, key, now).carryOut(context) { transaction, answer in
+        let result = try engine.execute(prepared, arguments: arguments, in: transaction, context: context)
+        answer.mutatedDocumentIDs = result.mutatedDocumentIDs.map(\.value)
+        answer.warnings = result.hints
+        return try result.rows.map { .map(try $0.values()) }
+      }
+    }
+
+    private func index(
+      _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ admission: Admission
+    ) async throws -> Response {
+      let application = admission.application
+      let result = try await application.dunlin.store.engine.execute(prepared, arguments: arguments)
+      var answer = Answer(transaction: application.transactions.newest, queryType: .unknown)
+      answer.warnings = result.hints
+      return try .whole(answer.bytes("items", result.rows.map { .map(try $0.values()) }), answer, admission)
+    }
+  }
+
+  extension Admission {
+    /// How long a statement of this request may go on.
+    var statementContext: StatementContext {
+      application.dunlin.store.engine.makeContext(
+        within: limits.statementTime, memoryBytes: limits.statementBytes)
+    }
+  }
+
+  extension Response {
+    /// An answer that is not streamed.
+    ///
+    /// - Throws: `limit` when it is too large.
+    static func whole(_ bytes: [UInt8], _ answer: Answer, _ admission: Admission) throws(Problem) -> Response
+    {
+      guard bytes.count <= admission.limits.answerBytes else {
+        throw Problem.answerTooLarge(admission.limits)
+      }
+      return .json(bytes, transaction: answer.transaction.description)
+    }
+  }
+
+  extension Problem {
+    static func answerTooLarge(_ limits: HTTPLimits) -> Problem {
+      Problem(
+        .unprocessableContent, "limit",
+        "the answer would have more than \(limits.answerBytes) bytes: ask for parts of it")
+    }
+  }
+
+  extension Engine {
+    /// Executes a statement that only reads, off the caller's actor.
+    @concurrent
+    fileprivate func result(
+      of prepared: PreparedStatement, _ arguments: [TextKey: Value], _ context: StatementContext
+    ) async throws -> QueryResult {
+      try await withTaskCancellationHandler {
+        try execute(prepared, arguments: arguments, context: context)
+      } onCancel: {
+        context.cancel()
+      }
+    }
+  }
+
+  /// What a statement needs to be executed for a web back end.
+  private enum StatementNeeds {
+    case rows
+    case reading
+    case writing
+    case indexing
+    case refused(String)
+  }
+
+  extension Statement {
+    fileprivate var needs: StatementNeeds {
+      if isQuery { return .rows }
+      if isReadOnly { return .reading }
+      switch self {
+      case .select, .compound, .explain, .show: return .reading
+      case .insert, .update, .delete: return .writing
+      case .profile(let profiled): return profiled.needsOfProfile
+      case .createIndex, .dropIndex, .advise: return .indexing
+      case .evict:
+        return .refused("EVICT is not for the HTTP API: it would take documents from the server alone")
+      case .alterSystem:
+        return .refused("ALTER SYSTEM is not for the HTTP API: who runs the server sets system parameters")
+      }
+    }
+
+    private var needsOfProfile: StatementNeeds {
+      switch needs {
+      case .rows, .reading: .reading
+      case .writing, .indexing, .refused: needs
+      }
+    }
+  }
+#endif

@@ -1,0 +1,232 @@
+#if Server
+  import CRDTCore
+  import DocStore
+  import Facade
+  import Hummingbird
+  import QueryEngine
+
+  /// `/api/v4/store/write`: commands that upsert, update and remove documents, in one transaction.
+  struct WriteRoute: ServerRoute {
+    /// Commands of one request.
+    static let commandLimit = 10_000
+
+    let gate: APIGate
+    let now: @Sendable () -> Int64
+
+    func add(to router: Router<ServerContext>) {
+      router.post("/api/v4/store/write") { request, context in try await write(request, context) }
+    }
+
+    private func write(_ request: Request, _ context: ServerContext) async throws -> Response {
+      let admission = try gate.admit(request, context, needing: .write)
+      let (body, bytes) = try await request.json(admission)
+      var fields = try RequestFields(body)
+      let list = try fields.list("commands", count: 1...Self.commandLimit)
+      try fields.finish()
+      guard let list else { throw Problem.request("commands is missing") }
+      let key = try IdempotencyKey.read(request.headers, admission.key, path: request.uri.path, body: bytes)
+      try await admission.application.transactions.satisfy(request.headers)
+      do {
+        let commands = try list.enumerated().map { index, command in
+          try Self.locating(index) { try WriteCommand(command, at: "commands[\(index)]") }
+        }
+        let statement = admission.statementContext
+        let engine = admission.application.dunlin.store.engine
+        return try await IdempotentWrite(admission, key, now).carryOut(statement, rows: "results") {
+          transaction, answer in
+          try commands.enumerated().map { index, command in
+            try Self.locating(index) {
+              let ids = try command.carryOut(in: transaction, engine, statement).map(\.value)
+              answer.mutatedDocumentIDs += ids
+              return .map([
+                "method": .string(command.method.rawValue), "collection": .string(command.collection),
+                "mutatedDocumentIds": .array(ids),
+              ])
+            }
+          }
+        }
+      } catch {
+        throw Problem(any: error)
+      }
+    }
+
+    /// Says in an error which command is meant.
+    private static func locating<R>(_ index: Int, _ body: () throws -> R) throws -> R {
+      do { return try body() } catch { throw Problem(any: error).within("commands[\(index)]") }
+    }
+  }
+
+  /// One command of a write.
+  struct WriteCommand: Sendable {
+    enum Method: String, Sendable { case upsert, update, remove }
+
+    /// Which documents it is about.
+    private enum Target: Sendable {
+      case id(DocumentID)
+      case query(DocumentQuery)
+      /// A new one.
+      case new
+    }
+
+    let method: Method
+    let collection: String
+    private let target: Target
+    private let fields: [TextKey: Value]
+    private let edits: [Edit]
+    private let strategy: WriteStrategy
+
+    /// Edits of one command.
+    private static let editLimit = 1_000
+
+    /// Reads a command.
+    ///
+    /// - Throws: `request`; `invalidDocumentID`, and the codes of queries.
+    init(_ value: Value, at place: String) throws {
+      var members = try RequestFields(value, at: place)
+      let name = try members.requiredText("method")
+      guard let method = Method(rawValue: name) else {
+        throw Problem.request("\(place).method must be upsert, update or remove")
+      }
+      self.method = method
+      collection = try DocumentQuery.collection(&members)
+      let id = try DocumentQuery.id(&members)
+      switch method {
+      case .upsert:
+        guard var fields = try members.map("value") else {
+          throw Problem.request("\(place).value is missing")
+        }
+        try Self.override(&fields, try members.map("valueTypeOverrides") ?? [:], place)
+        strategy = try Self.strategy(try members.text("writeStrategy"), place)
+        self.fields = fields
+        edits = []
+        target = id.map { .id($0) } ?? .new
+      case .update:
+        let query = try DocumentQuery(collection: collection, &members)
+        edits = try Self.edits(&members, place)
+        target = try Self.target(id, query, place)
+        (fields, strategy) = ([:], .merge)
+      case .remove:
+        target = try Self.target(id, try DocumentQuery(collection: collection, &members), place)
+        (fields, edits, strategy) = ([:], [], .merge)
+      }
+      try members.finish()
+    }
+
+    private static func target(_ id: DocumentID?, _ query: DocumentQuery, _ place: String) throws -> Target {
+      guard query.isGiven != (id != nil) else {
+        throw Problem.request("\(place) needs id or query, and not both")
+      }
+      return id.map { .id($0) } ?? .query(query)
+    }
+
+    private static func strategy(_ name: String?, _ place: String) throws(Problem) -> WriteStrategy {
+      switch name {
+      case nil, "merge": return .merge
+      case "insertIfAbsent": return .insertIfAbsent
+      case "insertDefaultIfAbsent": return .insertDefaultIfAbsent
+      case "updateDifferentValues": return .updateDifferentValues
+      default:
+        throw Problem.request(
+          "\(place).writeStrategy must be merge, insertIfAbsent, insertDefaultIfAbsent or updateDifferentValues"
+        )
+      }
+    }
+
+    /// Makes counters of the numbers at paths.
+    private static func override(
+      _ fields: inout [TextKey: Value], _ overrides: [TextKey: Value], _ place: String
+    ) throws(Problem) {
+      for (path, type) in overrides {
+        let isDone = type == .string("counter") && makeCounter(&fields, path.text.split(separator: "."))
+        guard isDone else {
+          throw Problem.request(
+            "\(place).valueTypeOverrides.\(path) must be \"counter\", and a whole number must stand at that path of value"
+          )
+        }
+      }
+    }
+
+    private static func makeCounter(_ fields: inout [TextKey: Value], _ path: [Substring]) -> Bool {
+      guard let first = path.first else { return false }
+      let key = TextKey(String(first))
+      switch fields[key] {
+      case .int(let number)? where path.count == 1:
+        fields[key] = .counter(number)
+        return true
+      case .map(var inner)?:
+        guard makeCounter(&inner, Array(path.dropFirst())) else { return false }
+        fields[key] = .map(inner)
+        return true
+      default: return false
+      }
+    }
+
+    /// Reads `value`, whose members are set, and `commands`, which say more.
+    private static func edits(_ members: inout RequestFields, _ place: String) throws(Problem) -> [Edit] {
+      var edits = (try members.map("value") ?? [:]).sorted { $0.key < $1.key }.map { Edit.set([$0], $1) }
+      for (index, value) in (try members.list("commands", count: 1...editLimit) ?? []).enumerated() {
+        edits.append(try edit(value, "\(place).commands[\(index)]"))
+      }
+      guard !edits.isEmpty else { throw Problem.request("\(place) needs value or commands") }
+      return edits
+    }
+
+    private static func edit(_ value: Value, _ place: String) throws(Problem) -> Edit {
+      var members = try RequestFields(value, at: place)
+      let method = try members.requiredText("method")
+      let path = try members.requiredText("path", bytes: 16 << 10).split(separator: ".").map {
+        TextKey(String($0))
+      }
+      let value = members.value("value")
+      try members.finish()
+      guard !path.isEmpty else { throw Problem.request("\(place).path must name a field") }
+      switch (method, value) {
+      case ("set", let value): return .set(path, value ?? .null)
+      case ("remove", nil): return .remove(path)
+      case ("increment", .int(let number)?): return .increment(path, number)
+      case ("replaceWithCounter", .int(let number)?): return .replace(path, .counter(number))
+      case ("replaceWithCounter", nil): return .replace(path, .counter(0))
+      default:
+        throw Problem.request(
+          "\(place) must be set with a value, remove without one, increment with a whole number, or replaceWithCounter"
+        )
+      }
+    }
+
+    /// Writes inside a transaction.
+    ///
+    /// - Returns: The documents that were written.
+    /// - Throws: The codes of writes and queries.
+    func carryOut(
+      in transaction: WriteTransaction, _ engine: Engine, _ context: StatementContext
+    ) throws -> [DocumentID] {
+      try context.poll()
+      switch method {
+      case .upsert:
+        if case .id(let id) = target {
+          return [try transaction.upsert(fields, id: id, into: collection, strategy: strategy)]
+        }
+        return [try transaction.upsert(fields, into: collection, strategy: strategy)]
+      case .update:
+        return try ids(in: transaction, engine, context).filter {
+          try transaction.update($0, in: collection, edits)
+        }
+      case .remove:
+        return try ids(in: transaction, engine, context).filter { try transaction.remove($0, in: collection) }
+      }
+    }
+
+    private func ids(
+      in transaction: WriteTransaction, _ engine: Engine, _ context: StatementContext
+    ) throws -> [DocumentID] {
+      switch target {
+      case .id(let id): return [id]
+      case .new: return []
+      case .query(let query):
+        return try engine.execute(
+          .select(query.select), arguments: query.arguments, in: transaction, context: context
+        ).rows.compactMap(\.id)
+      }
+    }
+  }
+#endif

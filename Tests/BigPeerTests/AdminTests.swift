@@ -1,0 +1,121 @@
+#if Server
+  import BigPeer
+  import CRDTCore
+  import Facade
+  import Foundation
+  import TestKit
+  import Testing
+
+  @Suite struct AdminTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private func json(_ answer: PlainHTTPClient.Answer) throws -> Value { try JSON.parse(answer.body) }
+
+    @Test func `applications and keys are listed, without secrets`() async throws {
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        let api = try await running.api()
+        _ = try await api.execute("INSERT INTO orders DOCUMENTS ({'_id': 1})")
+        let admin = try running.admin()
+        let all = try self.json(try await admin.send("GET", "/admin/applications"))
+        let application = try #require(all["applications"]?.list?.first)
+        #expect(application["id"] == .string("default"))
+        #expect(application["documents"] == .int(1))
+        #expect(application["keys"] == .int(1))
+        let keys = try await admin.send("GET", "/admin/applications/default/keys")
+        #expect(try self.json(keys)["keys"]?.list?.count == 1)
+        #expect(!keys.text.contains("hash") && !keys.text.contains("token"))
+        #expect(try await admin.send("GET", "/admin/applications/none/keys").status == 404)
+        for body in [
+          "{}", "{\"name\":\"\"", "{\"name\":\"a\",\"right\":\"all\"}", "{\"name\":\"a\",\"seconds\":0}",
+        ] {
+          #expect(try await admin.send("POST", "/admin/applications/default/keys", body).status == 400)
+        }
+      }
+    }
+
+    @Test func `a device is listed with its lag, and what it subscribes to is pulled from others`()
+      async throws
+    {
+      let configuration = RunningBigPeer.configuration(in: folder)
+      let places = [try TemporaryDirectory(), try TemporaryDirectory()]
+      try await RunningBigPeer.with(configuration) { running in
+        let address = try #require(running.addresses.devices["default"]?.first)
+        let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+        let key = try DunlinSharedKey(
+          String(contentsOfFile: configuration.applications[0].sharedKeyPath, encoding: .utf8))
+        let devices = try places.map { place in
+          try Dunlin(
+            path: place.path, identity: .sharedKey(appID: "default", key: key),
+            configuration: DunlinConfiguration(peerName: "till", mapBytes: 1 << 30))
+        }
+        let subscription = try devices[1].sync.registerSubscription(
+          query: "SELECT * FROM orders WHERE price > 5")
+        _ = try await devices[0].store.execute(
+          query: "INSERT INTO orders DOCUMENTS ({'_id': 'a', 'price': 7})")
+        for device in devices {
+          device.connect(host: "127.0.0.1", port: port)
+          try device.startSync()
+        }
+        var count = 0
+        for _ in 0..<400 where count == 0 {
+          count = try await devices[1].store.execute(query: "SELECT * FROM orders").items.count
+          if count == 0 { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        #expect(count == 1)
+        let listed = try self.json(
+          try await running.admin().send("GET", "/admin/applications/default/devices"))
+        let list = try #require(listed["devices"]?.list)
+        #expect(list.count == 2)
+        #expect(list.allSatisfy { $0["name"] == .string("till") && $0["key"]?.text?.count == 66 })
+        subscription.cancel()
+        for device in devices { try device.close() }
+      }
+    }
+
+    @Test func `a backup is made while it serves, and opens as a database`() async throws {
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        let api = try await running.api()
+        _ = try await api.execute("INSERT INTO orders DOCUMENTS ({'_id': 1})")
+        let admin = try running.admin()
+        let target = "\(running.configuration.data)/copy"
+        let path = "/admin/applications/default"
+        #expect(try await admin.send("POST", "\(path)/backup", "{\"directory\":\"relative\"}").status == 400)
+        #expect(try await admin.send("POST", "\(path)/backup", "{}").status == 400)
+        #expect(try await admin.send("POST", "\(path)/backup", "{\"directory\":\"\(target)\"}").status == 200)
+        #expect(try await admin.send("POST", "\(path)/backup", "{\"directory\":\"\(target)\"}").status == 409)
+        let copy = try Dunlin(
+          path: target, identity: .unsafeDevelopment(appID: "default"),
+          configuration: DunlinConfiguration(mapBytes: 1 << 30))
+        #expect(try await copy.store.execute(query: "SELECT * FROM orders").items.count == 1)
+        try copy.close()
+        let report = try self.json(try await admin.send("POST", "\(path)/verify"))
+        #expect(report["isIntact"] == .bool(true))
+      }
+    }
+
+    @Test func `health, readiness and figures need no token`() async throws {
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        let api = try await running.api()
+        _ = try await api.execute("INSERT INTO orders DOCUMENTS ({'_id': 1})")
+        _ = try await api.execute("SELEC")
+        _ = try await api.send("GET", "/api/secret\"}")
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        #expect(try await nobody.send("GET", "/healthz").text == "ok\n")
+        #expect(try await nobody.send("GET", "/readyz").text == "ready\n")
+        let metrics = try await nobody.send("GET", "/metrics")
+        #expect(metrics.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+        let execute = "method=\"POST\",route=\"/api/v4/store/execute\""
+        #expect(metrics.text.contains("bigpeer_http_requests_total{\(execute),status=\"200\"} 1\n"))
+        #expect(metrics.text.contains("bigpeer_http_requests_total{\(execute),status=\"422\"} 1\n"))
+        #expect(metrics.text.contains("bigpeer_documents{application=\"default\"} 1\n"))
+        #expect(metrics.text.contains("bigpeer_devices{application=\"default\"} 0\n"))
+        #expect(!metrics.text.contains("secret"))
+        for line in metrics.text.split(separator: "\n") where !line.hasPrefix("#") {
+          #expect(Double(line.split(separator: " ").last ?? "") != nil, "\(line)")
+        }
+      }
+    }
+  }
+#endif

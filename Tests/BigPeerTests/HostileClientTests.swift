@@ -1,0 +1,228 @@
+#if Server
+  import BigPeer
+  import CRDTCore
+  import Foundation
+  import TestKit
+  import Testing
+
+  @Suite struct HostileClientTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private func with(
+      _ change: (inout HTTPLimits) -> Void,
+      _ body: @escaping @Sendable (RunningBigPeer, APIClient) async throws -> Void
+    ) async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      change(&configuration.http.limits)
+      try await RunningBigPeer.with(configuration) { running in
+        try await body(running, try await running.api())
+      }
+    }
+
+    private func raw(_ api: APIClient, _ text: String) async throws -> PlainHTTPClient.Answer? {
+      let client = api.client
+      return try await offTasks {
+        let connection = try client.connect()
+        connection.write(Array(text.utf8))
+        return PlainHTTPClient.parse(try connection.readAll(atMost: 1 << 20))
+      }
+    }
+
+    private func head(_ api: APIClient, _ more: String) -> String {
+      "POST /api/v4/store/execute HTTP/1.1\r\nHost: a\r\nAuthorization: \(api.headers["Authorization"] ?? "")\r\nContent-Type: application/json\r\n\(more)\r\n"
+    }
+
+    @Test func `headers that do not come in time end the connection`() async throws {
+      try await with {
+        $0.idleTime = .milliseconds(300)
+      } _: { _, api in
+        let start = ContinuousClock.now
+        let client = api.client
+        let ended = try await offTasks {
+          let connection = try client.connect()
+          // One byte now and then does not help.
+          for byte in Array("POST /api/v4/store/execute HTTP/1.1\r\nX-Slow: aaaaaaaaaaaaaaaaaaaaaaaa".utf8) {
+            guard connection.write([byte]) else { return true }
+            usleep(20_000)
+          }
+          return try connection.readAll(atMost: 1_024).isEmpty
+        }
+        #expect(ended)
+        #expect(.now - start < .seconds(20))
+        #expect(try await api.execute("SELECT * FROM c").status == 200)
+      }
+    }
+
+    @Test func `a body that does not come in time is answered, and ends the connection`() async throws {
+      try await with {
+        $0.bodyTime = .milliseconds(300)
+      } _: { _, api in
+        let answer = try await self.raw(api, self.head(api, "Content-Length: 100\r\n") + "{\"statement\"")
+        #expect(answer?.status == 408)
+        #expect(answer?.headers["connection"] == "close")
+      }
+    }
+
+    @Test func `headers that are too large or too many are refused`() async throws {
+      try await with {
+        ($0.headerBytes, $0.headerCount) = (2_048, 20)
+      } _: { _, api in
+        let large = try await self.raw(
+          api, self.head(api, "X-Large: \(String(repeating: "x", count: 4_000))\r\n"))
+        #expect(large?.status == 431)
+        let many = try await self.raw(api, self.head(api, (0..<40).map { "X-\($0): a\r\n" }.joined()))
+        #expect(many?.status == 431)
+        #expect(try await api.execute("SELECT * FROM c").status == 200)
+      }
+    }
+
+    @Test(arguments: [
+      "GARBAGE\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+      "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+      "\0\0\0\0\r\n\r\n",
+    ])
+    func `what is not HTTP costs its own connection`(text: String) async throws {
+      try await with {
+        $0.idleTime = .milliseconds(500)
+      } _: { _, api in
+        let answer = try? await self.raw(api, text)
+        #expect(answer.map { 400..<500 ~= $0.status } ?? true)
+        let next = try await api.execute("SELECT * FROM c")
+        #expect(next.status == 200)
+      }
+    }
+
+    @Test func `a body that is too large is refused before it is read`() async throws {
+      try await with {
+        $0.bodyBytes = 10_000
+      } _: { _, api in
+        let answer = try await self.raw(
+          api, self.head(api, "Content-Length: 100000000\r\nExpect: 100-continue\r\n"))
+        #expect(answer?.status == 413)
+        let chunk = "2710\r\n\(String(repeating: " ", count: 10_000))\r\n"
+        let chunked = try await self.raw(
+          api, self.head(api, "Transfer-Encoding: chunked\r\n") + chunk + chunk + "0\r\n\r\n")
+        #expect(chunked?.status == 413)
+        let asked = try await self.raw(
+          api,
+          self.head(api, "Content-Length: 31\r\nExpect: 100-continue\r\nConnection: close\r\n")
+            + "{\"statement\":\"SELECT * FROM c\"}")
+        #expect(asked?.status == 200)
+      }
+    }
+
+    @Test func `one address has so many connections and no more, and they come back`() async throws {
+      try await with {
+        $0.connectionsByAddress = 4
+      } _: { _, api in
+        let client = api.client
+        try await offTasks {
+          let held = try (0..<4).map { _ in try client.connect() }
+          // The system accepts a fifth, and it is closed at once.
+          usleep(200_000)
+          let fifth = try client.connect()
+          #expect(((try? fifth.read()) ?? []).isEmpty)
+          withExtendedLifetime(held) {}
+        }
+        var status = 0
+        for _ in 0..<100 where status != 200 {
+          status = (try? await api.execute("SELECT * FROM c").status) ?? 0
+          if status != 200 { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        #expect(status == 200)
+      }
+    }
+
+    @Test func `a key that asks too often is slowed down, and another is not`() async throws {
+      try await with {
+        $0.requestsPerSecondByKey = 2
+      } _: { running, api in
+        let other = try await running.api()
+        var statuses: [Int] = []
+        for _ in 0..<12 { statuses.append(try await api.execute("SELECT * FROM c").status) }
+        #expect(statuses.contains(200))
+        #expect(statuses.contains(429))
+        let refused = try await api.execute("SELECT * FROM c")
+        if refused.status == 429 {
+          #expect(refused.headers["retry-after"].flatMap { Int($0) } ?? 0 >= 1)
+          #expect(refused.fields["code"] == .string("rateLimit"))
+        }
+        #expect(try await other.execute("SELECT * FROM c").status == 200)
+      }
+    }
+
+    @Test func `an address that asks too often is slowed down without a key`() async throws {
+      try await with {
+        $0.requestsPerSecondByAddress = 3
+      } _: { running, _ in
+        let nobody = try APIClient(running.addresses.http, token: nil)
+        var statuses: [Int] = []
+        for _ in 0..<15 { statuses.append(try await nobody.execute("SELECT * FROM c").status) }
+        #expect(Set(statuses) == [401, 429])
+      }
+    }
+
+    @Test func `a client that takes nothing of an answer is left`() async throws {
+      try await with {
+        $0.stallTime = .milliseconds(500)
+      } _: { running, api in
+        let commands = (0..<4_000).map {
+          "{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{\"_id\":\($0),\"t\":\"\(String(repeating: "x", count: 1_000))\"}}"
+        }
+        for start in stride(from: 0, to: 4_000, by: 1_000) {
+          let some = commands[start..<start + 1_000].joined(separator: ",")
+          #expect(try await api.post("/api/v4/store/write", "{\"commands\":[\(some)]}").status == 200)
+        }
+        let body = "{\"statement\":\"SELECT * FROM c AS a JOIN c AS b ON a._id < b._id\"}"
+        let text = self.head(api, "Content-Length: \(body.utf8.count)\r\n") + body
+        let client = api.client
+        let connection = try await offTasks {
+          let connection = try client.connect()
+          connection.write(
+            Array(
+              text.replacing(
+                body,
+                with: "{\"statement\":\"SELECT * FROM c\"}"
+                  + String(repeating: " ", count: body.utf8.count - 31)
+              ).utf8))
+          return connection
+        }
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        var isFree = false
+        for _ in 0..<200 where !isFree {
+          try await Task.sleep(for: .milliseconds(50))
+          isFree = try await nobody.send("GET", "/metrics").text.contains(
+            "bigpeer_http_requests_in_flight 0\n")
+        }
+        #expect(isFree)
+        withExtendedLifetime(connection) {}
+        #expect(try await api.execute("SELECT * FROM c LIMIT 1").status == 200)
+      }
+    }
+
+    @Test func `a page of another origin gets nothing unless it is listed`() async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.http.origins = ["https://shop.example"]
+      try await RunningBigPeer.with(configuration) { running in
+        let api = try await running.api()
+        let listed = try await api.execute("SELECT * FROM c", headers: ["Origin": "https://shop.example"])
+        #expect(listed.headers["access-control-allow-origin"] == "https://shop.example")
+        #expect(listed.headers["vary"] == "Origin")
+        let other = try await api.execute("SELECT * FROM c", headers: ["Origin": "https://evil.example"])
+        #expect(other.headers["access-control-allow-origin"] == nil)
+        let question = ["Access-Control-Request-Method": "POST"]
+        let allowed = try await api.send(
+          "OPTIONS", "/api/v4/store/execute",
+          headers: question.merging(["Origin": "https://shop.example"]) { $1 })
+        #expect(allowed.status == 204)
+        #expect(allowed.headers["access-control-allow-methods"] == "POST")
+        let denied = try await api.send(
+          "OPTIONS", "/api/v4/store/execute",
+          headers: question.merging(["Origin": "https://evil.example"]) { $1 })
+        #expect(denied.status == 405)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,63 @@
+#if Server
+  import BigPeer
+  import CRDTCore
+  import Facade
+  import Foundation
+  import TestKit
+  import Testing
+
+  @Suite struct RemoteTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    @Test func `devices that answer queries run a SELECT, and the others say that they do not`() async throws
+    {
+      let configuration = RunningBigPeer.configuration(in: folder)
+      let places = [try TemporaryDirectory(), try TemporaryDirectory()]
+      try await RunningBigPeer.with(configuration) { running in
+        let address = try #require(running.addresses.devices["default"]?.first)
+        let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+        let key = try DunlinSharedKey(
+          String(contentsOfFile: configuration.applications[0].sharedKeyPath, encoding: .utf8))
+        let devices = try zip(places, [true, false]).map { place, answers in
+          try Dunlin(
+            path: place.path, identity: .sharedKey(appID: "default", key: key),
+            configuration: DunlinConfiguration(
+              peerName: answers ? "open" : "shut", mapBytes: 1 << 30, answersRemoteQueries: answers))
+        }
+        for device in devices {
+          _ = try await device.store.execute(query: "INSERT INTO local DOCUMENTS ({'_id': 'a', 'n': 7})")
+          device.connect(host: "127.0.0.1", port: port)
+          try device.startSync()
+        }
+        let api = try await running.api("read")
+        let path = "/api/v4/sync/remote_execute"
+        let question = "{\"statement\":\"SELECT n FROM local WHERE n = :n\",\"args\":{\"n\":7}}"
+        var results: [Value] = []
+        for _ in 0..<200 where results.count < 2 {
+          let answer = try await api.post(path, question)
+          #expect(answer.status == 200, "\(answer.fields)")
+          results = answer.fields["results"]?.list ?? []
+          if results.count < 2 { try await Task.sleep(for: .milliseconds(50)) }
+        }
+        #expect(results.count == 2)
+        let open = try #require(results.first { $0["peer"]?["name"] == .string("open") })
+        #expect(open["items"] == .array([.map(["n": .int(7)])]))
+        #expect(open["error"] == nil)
+        let shut = try #require(results.first { $0["peer"]?["name"] == .string("shut") })
+        #expect(shut["items"] == .array([]))
+        #expect(shut["error"]?["code"] == .string("denied"))
+        let named = try await api.post(path, "{\"statement\":\"SELECT * FROM local\",\"peers\":[\"open\"]}")
+        #expect(named.fields["results"]?.list?.count == 1)
+        #expect(
+          try await api.post(path, "{\"statement\":\"SELECT * FROM local\",\"peers\":[\"none\"]}").status
+            == 404)
+        #expect(try await api.post(path, "{\"statement\":\"DELETE FROM local\"}").status == 422)
+        #expect(
+          try await api.post(path, "{\"statement\":\"SELECT * FROM local\",\"timeout\":0}").status == 400)
+        for device in devices { try device.close() }
+      }
+    }
+  }
+#endif

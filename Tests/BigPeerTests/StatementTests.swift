@@ -1,0 +1,221 @@
+#if Server
+  import BigPeer
+  import CRDTCore
+  import TestKit
+  import Testing
+
+  @Suite struct StatementTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    private func with(
+      _ change: (inout BigPeerConfiguration) -> Void = { _ in },
+      _ body: @escaping @Sendable (RunningBigPeer, APIClient) async throws -> Void
+    ) async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      change(&configuration)
+      try await RunningBigPeer.with(configuration) { running in
+        try await body(running, try await running.api())
+      }
+    }
+
+    @Test func `a statement writes and reads, and each answer has the members of the model`() async throws {
+      try await with { _, api in
+        let inserted = try await api.execute(
+          "INSERT INTO cars DOCUMENTS (:car)",
+          args: "{\"car\":{\"_id\":\"a\",\"color\":\"red\",\"n\":{\"$counter\":3}}}")
+        #expect(inserted.status == 200)
+        #expect(inserted.fields["queryType"] == .string("mutation"))
+        #expect(inserted.fields["mutatedDocumentIds"] == .array([.string("a")]))
+        #expect(inserted.fields["items"] == .array([]))
+        #expect(inserted.fields["warnings"] == .array([]))
+        #expect(inserted.fields["totalWarningsCount"] == .int(0))
+        let token = try #require(inserted.fields["transactionId"]?.text)
+        #expect(inserted.headers["dunlin-transaction"] == token)
+        let read = try await api.execute(
+          "SELECT * FROM cars WHERE color = :c", args: "{\"c\":\"red\"}", headers: ["X-DITTO-TXN-ID": token])
+        #expect(read.fields["queryType"] == .string("select"))
+        #expect(
+          read.fields["items"]
+            == .array([.map(["_id": .string("a"), "color": .string("red"), "n": .int(3)])]))
+        #expect(read.fields["mutatedDocumentIds"] == .array([]))
+        let again = try await api.post("/api/v5/store/execute", "{\"statement\":\"SELECT color FROM cars\"}")
+        #expect(again.fields["items"]?.list?.count == 1)
+        let plan = try await api.execute("EXPLAIN SELECT * FROM cars")
+        #expect(plan.status == 200)
+        #expect(try await api.execute("CREATE INDEX IF NOT EXISTS c ON cars (color)").status == 200)
+        #expect(try await api.execute("SHOW ALL").status == 200)
+      }
+    }
+
+    @Test func `what the author may have got wrong is told, ten times at most`() async throws {
+      try await with { _, api in
+        _ = try await api.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'})")
+        let condition = (0..<12).map { "fault\($0) = 1" }.joined(separator: " AND ")
+        let read = try await api.execute("SELECT * FROM cars WHERE \(condition)")
+        #expect(read.fields["warnings"]?.list?.count == 10)
+        #expect(read.fields["totalWarningsCount"] == .int(12))
+      }
+    }
+
+    @Test(arguments: [
+      ("SELEC * FROM cars", 422, "syntax"), ("SELECT * FROM cars WHERE a = :x", 422, "argument"),
+      ("INSERT INTO cars DOCUMENTS ({'_id': null})", 422, "invalidDocumentID"),
+      ("INSERT INTO cars DOCUMENTS ({'_id': 'here'})", 409, "conflict"),
+      ("DROP INDEX none ON cars", 404, "indexNotFound"), ("EVICT FROM cars", 403, "unsupported"),
+      ("ALTER SYSTEM SET DQL_STRICT_TYPES = true", 403, "unsupported"),
+      ("INSERT INTO __cars DOCUMENTS ({'a': 1})", 422, "invalidCollectionName"),
+    ])
+    func `a statement that is wrong has a status and a code`(statement: String, status: Int, code: String)
+      async throws
+    {
+      try await with { _, api in
+        _ = try await api.execute("INSERT INTO cars DOCUMENTS ({'_id': 'here'})")
+        let answer = try await api.execute(statement)
+        #expect(answer.status == status, "\(answer.fields)")
+        #expect(answer.fields["code"] == .string(code), "\(answer.fields)")
+        #expect(answer.fields["status"] == .int(Int64(status)))
+        #expect(answer.headers["content-type"] == "application/problem+json")
+        #expect(answer.fields["detail"]?.text?.isEmpty == false)
+      }
+    }
+
+    @Test func `a syntax error has its line and column, and nothing of the arguments`() async throws {
+      try await with { _, api in
+        let answer = try await api.execute("SELECT *\nFRM cars", args: "{\"secret\":\"s3cret\"}")
+        #expect(answer.fields["line"] == .string("2"))
+        #expect(answer.fields["column"] == .string("1"))
+        #expect(!JSON.text(of: .map(answer.fields)).contains("s3cret"))
+      }
+    }
+
+    @Test(arguments: [
+      ("", 400), ("{", 400), ("[]", 400), ("{}", 400), ("{\"statement\":7}", 400),
+      ("{\"statement\":\"SELECT * FROM a\",\"args\":[]}", 400),
+      ("{\"statement\":\"SELECT * FROM a\",\"more\":1}", 400),
+      ("{\"statement\":\"a\",\"statement\":\"b\"}", 400),
+      ("{\"statement\":\"\\ud800\"}", 400),
+    ])
+    func `a body that is not as described is refused`(body: String, status: Int) async throws {
+      try await with { _, api in
+        let answer = try await api.post(
+          "/api/v4/store/execute", body, headers: ["Content-Type": "application/json"])
+        #expect(answer.status == status)
+        #expect(answer.fields["code"] == .string("request"))
+      }
+    }
+
+    @Test func `the content type, the length and the path decide too`() async throws {
+      try await with {
+        $0.http.limits.bodyBytes = 1_024
+      } _: { _, api in
+        let path = "/api/v4/store/execute"
+        let body = "{\"statement\":\"SELECT * FROM a\"}"
+        #expect(try await api.send("POST", path, body, headers: ["Content-Type": "text/plain"]).status == 415)
+        #expect(
+          try await api.send(
+            "POST", path, body, headers: ["Content-Type": "application/json; charset=latin1"]
+          ).status
+            == 415)
+        #expect(
+          try await api.send("POST", path, body, headers: ["Content-Type": "application/json; charset=utf-8"])
+            .status
+            == 200)
+        #expect(try await api.send("POST", path, body, headers: ["Content-Encoding": "gzip"]).status == 415)
+        let large = try await api.send(
+          "POST", path, "{\"statement\":\"\(String(repeating: "x", count: 2_000))\"}")
+        #expect(large.status == 413)
+        let missing = try await api.send("GET", "/api/v4/store/nothing")
+        #expect(missing.status == 404)
+        #expect(missing.headers["content-type"] == "application/problem+json")
+        let method = try await api.send("GET", path)
+        #expect(method.status == 405)
+        #expect(method.headers["allow"] == "POST")
+      }
+    }
+
+    @Test func `a result of many rows is sent as it is read`() async throws {
+      try await with { _, api in
+        let documents = (0..<2_000).map {
+          "{\"_id\":\($0),\"text\":\"\(String(repeating: "x", count: 500))\"}"
+        }
+        let commands = documents.map { "{\"method\":\"upsert\",\"collection\":\"c\",\"value\":\($0)}" }
+        let written = try await api.post(
+          "/api/v4/store/write", "{\"commands\":[\(commands.joined(separator: ","))]}")
+        #expect(written.status == 200)
+        let answer = try await api.send(
+          "POST", "/api/v4/store/execute", "{\"statement\":\"SELECT * FROM c\"}")
+        #expect(answer.headers["transfer-encoding"] == "chunked")
+        guard case .map(let fields) = try JSON.parse(answer.body) else { return }
+        #expect(fields["items"]?.list?.count == 2_000)
+      }
+    }
+
+    @Test func `an answer that cannot be completed has no end`() async throws {
+      try await with {
+        $0.http.limits.rows = 1_000
+      } _: { running, api in
+        let commands = (0..<1_100).map {
+          "{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{\"_id\":\($0),\"t\":\"\(String(repeating: "x", count: 300))\"}}"
+        }
+        _ = try await api.post("/api/v4/store/write", "{\"commands\":[\(commands.joined(separator: ","))]}")
+        await #expect(throws: BigPeerError.self) {
+          try await api.send("POST", "/api/v4/store/execute", "{\"statement\":\"SELECT * FROM c\"}")
+        }
+        let part = try await api.execute("SELECT * FROM c LIMIT 1000")
+        #expect(part.fields["items"]?.list?.count == 1_000)
+        // What is too much from the beginning has a status.
+        let few = try await api.execute("SELECT * FROM (c) LIMIT 5")
+        #expect(few.status == 200 || few.status == 422)
+      }
+    }
+
+    @Test func `a statement that takes too long ends`() async throws {
+      try await with {
+        $0.http.limits.statementTime = .milliseconds(100)
+      } _: { _, api in
+        let commands = (0..<3_000).map {
+          "{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{\"_id\":\($0),\"n\":\($0)}}"
+        }
+        for start in stride(from: 0, to: 3_000, by: 500) {
+          let some = commands[start..<start + 500].joined(separator: ",")
+          _ = try await api.post("/api/v4/store/write", "{\"commands\":[\(some)]}")
+        }
+        let answer = try await api.execute("SELECT COUNT(*) FROM c AS a JOIN c AS b ON a.n < b.n")
+        #expect(answer.status == 503)
+        #expect(answer.fields["code"] == .string("timeout"), "\(answer.fields)")
+      }
+    }
+
+    @Test func `a demand is met, or told apart from one of another store and one that never comes`()
+      async throws
+    {
+      try await with { _, api in
+        let token = try #require(
+          try await api.execute("INSERT INTO c DOCUMENTS ({'_id': 1})").fields["transactionId"]?.text)
+        #expect(
+          try await api.execute("SELECT * FROM c", headers: ["Dunlin-Transaction": token]).status == 200)
+        let unknown = try await api.execute("SELECT * FROM c", headers: ["Dunlin-Transaction": "1-1"])
+        #expect(unknown.status == 409)
+        #expect(unknown.fields["code"] == .string("unknownTransaction"))
+        let none = try await api.execute("SELECT * FROM c", headers: ["Dunlin-Transaction": "latest"])
+        #expect(none.status == 400)
+        let parts = token.split(separator: "-")
+        let later = "\(parts[0])-\(String((UInt64(parts[1], radix: 16) ?? 0) + 1, radix: 16))"
+        let start = ContinuousClock.now
+        let behind = try await api.execute("SELECT * FROM c", headers: ["Dunlin-Transaction": later])
+        #expect(behind.status == 503)
+        #expect(behind.fields["code"] == .string("transactionBehind"))
+        #expect(.now - start < .seconds(30))
+        // Once it has come, whoever waits goes on.
+        async let waiting = api.execute("SELECT * FROM c", headers: ["Dunlin-Transaction": later])
+        try await Task.sleep(for: .milliseconds(200))
+        _ = try await api.execute("INSERT INTO c DOCUMENTS ({'_id': 2})")
+        let met = try await waiting
+        #expect(met.status == 200)
+        #expect(met.fields["items"]?.list?.count == 2)
+      }
+    }
+  }
+#endif
