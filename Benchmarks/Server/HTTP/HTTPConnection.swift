@@ -62,10 +62,14 @@
     }
 
     /// Sends a request whose answer does not end, and reads its head.
-    func open(_ path: String) throws {
+    ///
+    /// - Returns: `false` when the server does not know the path.
+    func open(_ path: String) throws -> Bool {
       try request("GET", path, "")
       let (status, length) = try readHead()
+      guard status != 404 else { return false }
       guard status == 200, length == nil else { throw BenchmarkError("GET \(path): status \(status)") }
+      return true
     }
 
     /// The next piece of an answer that does not end.
