@@ -10,7 +10,7 @@ import Testing
     "Architecture", "ChangeFeed", "CommandLine", "Conflicts", "DebuggingSync", "DefaultData", "Eviction",
     "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary", "Links", "LiveQueries", "Maintenance",
     "Merging", "Modelling", "Modules", "MovingFromDitto", "Observers", "Performance", "Queries",
-    "QueryLanguage", "Reliability", "Scopes", "Security", "Store", "Sync", "Syncing", "Testing",
+    "QueryLanguage", "Reliability", "Scaling", "Scopes", "Security", "Store", "Sync", "Syncing", "Testing",
     "Transactions", "Transports", "Values", "WireFormat", "Writing",
   ]
 
