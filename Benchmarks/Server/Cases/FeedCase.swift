@@ -18,7 +18,8 @@
       try connection.send("POST", BigPeerAPI.path, BigPeerAPI.write(#"{"_id":"first"}"#))
       let stream = try HTTPConnection(port: api.port, token: api.token)
       guard try stream.open("/api/v4/changes?query=SELECT%20*%20FROM%20orders") else {
-        try? FileHandle.standardError.write(contentsOf: Data("The server has no feed, which is left out\n".utf8))
+        try? FileHandle.standardError.write(
+          contentsOf: Data("The server has no feed, which is left out\n".utf8))
         return try server.child.quit()
       }
       var fromCall: [Double] = []
