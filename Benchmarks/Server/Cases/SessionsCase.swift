@@ -29,16 +29,20 @@
       Thread.sleep(forTimeInterval: rest)
       let before = try server.state()
       try join(crowds, &report)
+      let joined = try server.state()
       // After ten seconds sessions ping, and free their compressors.
       Thread.sleep(forTimeInterval: rest)
       let after = try server.state()
       let count = Double(devices)
       report.add(
+        "\(words): the server's CPU for a session at rest, in a second",
+        (try after.figure("cpuSeconds") - joined.figure("cpuSeconds")) / count / rest, .seconds)
+      report.add(
         "\(words): the server's memory for a session at rest",
         max(0, try after.figure("heldBytes") - before.figure("heldBytes")) / count, .bytes)
       report.add(
         "\(words): the server's CPU for a device that joins",
-        (try after.figure("cpuSeconds") - before.figure("cpuSeconds")) / count, .seconds)
+        (try joined.figure("cpuSeconds") - before.figure("cpuSeconds")) / count, .seconds)
       var changes = Self.documents
       try write(crowds, server, &changes, &report)
       try restart(server, source, crowds, &changes, &report, places)
