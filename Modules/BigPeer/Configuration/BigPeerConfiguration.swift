@@ -106,6 +106,9 @@
       public var proxies: Set<String> = []
       /// Bounds of what it takes.
       public var limits = HTTPLimits()
+
+      /// Listens on port 8080 of this machine alone.
+      public init() {}
     }
 
     /// The certificate of a listener.
