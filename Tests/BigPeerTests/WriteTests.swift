@@ -64,7 +64,7 @@
           """
           {"commands":[{"method":"upsert","collection":"cars","id":"a","value":{"n":1}},
                        {"method":"update","collection":"cars","id":"a","commands":[{"method":"increment","path":"s","value":1}]},
-                       {"method":"update","collection":"cars","id":"a","commands":[{"method":"increment","path":"n.m","value":1}]}]}
+                       {"method":"update","collection":"cars","id":"a","commands":[{"method":"set","path":"_id","value":"z"}]}]}
           """)
         #expect(answer.status == 422)
         #expect(answer.fields["place"] == .string("commands[2]"))
