@@ -65,15 +65,13 @@ import ArgumentParser
       Descriptors.raise()
       let memory =
         memory ?? (FileManager.default.fileExists(atPath: "/dev/shm") ? "/dev/shm" : NSTemporaryDirectory())
-      let report = try Scratch.with(in: disk ?? NSTemporaryDirectory()) { serverFiles in
-        try Scratch.with(in: memory) { deviceFiles in
-          var report = Report()
-          let places = Places(
-            server: serverFiles.appendingPathComponent("server"),
-            devices: deviceFiles.appendingPathComponent("devices"), isSecure: !plain)
-          for name in cases.isEmpty ? Case.allCases : cases { try run(name, &report, places) }
-          return report
-        }
+      let report = try Scratch.with(in: [disk ?? NSTemporaryDirectory(), memory]) { scratch in
+        var report = Report()
+        let places = Places(
+          server: scratch[0].appendingPathComponent("server"),
+          devices: scratch[1].appendingPathComponent("devices"), isSecure: !plain)
+        for name in cases.isEmpty ? Case.allCases : cases { try run(name, &report, places) }
+        return report
       }
       print(json ? try report.json() : report.table)
     }

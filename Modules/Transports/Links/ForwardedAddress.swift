@@ -8,7 +8,9 @@ package struct ForwardedAddress {
   package let origin: ConnectionOrigin
 
   /// Reads what the proxies before this peer say: the last address in `X-Forwarded-For` that is none of them, since what stands before
-  /// it may be anybody's word. It is `nil` where the other end is none of the proxies, or says nothing.
+  /// it may be anybody's word.
+  ///
+  /// It is `nil` where the other end is none of the proxies, or says nothing.
   ///
   /// - Parameters:
   ///   - elements: The elements of all of these headers, without spaces around them.
