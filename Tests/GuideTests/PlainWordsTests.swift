@@ -7,7 +7,7 @@ import Testing
   private static let limits = (sentence: 35, paragraph: 80)
 
   private static let articles = [
-    "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "Forms", "GettingStarted", "Glossary",
+    "BigPeer", "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "Forms", "GettingStarted", "Glossary",
     "LiveQueries",
     "Maintenance", "Modelling", "Modules", "MovingFromDitto", "Observers", "Performance", "Queries", "Scopes",
     "Syncing",
