@@ -172,19 +172,20 @@
     }
 
     @Test func `a statement that takes too long ends`() async throws {
-      try await with {
-        $0.http.limits.statementTime = .milliseconds(100)
-      } _: { _, api in
+      try await with { _, api in
         let commands = (0..<3_000).map {
           "{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{\"_id\":\($0),\"n\":\($0)}}"
         }
-        for start in stride(from: 0, to: 3_000, by: 500) {
-          let some = commands[start..<start + 500].joined(separator: ",")
-          _ = try await api.post("/api/v4/store/write", "{\"commands\":[\(some)]}")
-        }
+        let written = try await api.post(
+          "/api/v4/store/write", "{\"commands\":[\(commands.joined(separator: ","))]}")
+        #expect(written.status == 200)
+      }
+      try await with {
+        $0.http.limits.statementTime = .milliseconds(50)
+      } _: { _, api in
         let answer = try await api.execute("SELECT COUNT(*) FROM c a JOIN c b USE INDEX '' ON a.n < b.n")
-        #expect(answer.status == 503)
-        #expect(answer.fields["code"] == .string("timeout"), "\(answer.fields)")
+        #expect(answer.status == 503, "\(answer.fields)")
+        #expect(answer.fields["code"] == .string("timeout"))
       }
     }
 

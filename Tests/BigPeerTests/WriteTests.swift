@@ -62,9 +62,9 @@
         let answer = try await api.post(
           self.path,
           """
-          {"commands":[{"method":"upsert","collection":"cars","id":"a","value":{"n":1}},
+          {"commands":[{"method":"upsert","collection":"cars","id":"a","value":{"n":{"$counter":1}}},
                        {"method":"update","collection":"cars","id":"a","commands":[{"method":"increment","path":"s","value":1}]},
-                       {"method":"update","collection":"cars","id":"a","commands":[{"method":"set","path":"_id","value":"z"}]}]}
+                       {"method":"update","collection":"cars","id":"a","value":{"n":1}}]}
           """)
         #expect(answer.status == 422)
         #expect(answer.fields["place"] == .string("commands[2]"))
