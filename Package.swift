@@ -152,7 +152,7 @@ let package = Package(
         .product(
           name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),
       ],
-      path: "Tools/bigpeer", swiftSettings: settings),
+      path: "Tools/bigpeer", exclude: ["check-api"], swiftSettings: settings),
     .target(
       name: "PeerControl", dependencies: ["CRDTCore"], path: "Tools/PeerControl", swiftSettings: settings),
     .executableTarget(

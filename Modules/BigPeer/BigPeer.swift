@@ -16,6 +16,10 @@
     private let configuration: BigPeerConfiguration
     private let logger: Logger
     private let started: @Sendable (BigPeerAddresses) -> Void
+    private let running = Mutex<HostedApplications?>(nil)
+
+    /// The applications while it runs, for the project's own tools.
+    package var applications: HostedApplications? { running.withLock { $0 } }
 
     /// Makes a big peer; nothing is opened before it runs.
     ///
@@ -38,6 +42,8 @@
     /// - Throws: `BigPeerError` that names what keeps it from serving; then nothing is left open.
     public func run() async throws {
       let applications = try await HostedApplications.open(configuration.applications, logger: logger)
+      running.withLock { $0 = applications }
+      defer { running.withLock { $0 = nil } }
       do {
         try await serve(applications)
       } catch {
@@ -105,6 +111,8 @@
       [
         DescriptionRoute(), StatementRoute(gate: gate, now: now), DocumentRoutes(gate: gate),
         WriteRoute(gate: gate, now: now), RemoteRoute(gate: gate), FeedRoutes(gate: gate),
+        LoginRoute(
+          endpoints: applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies),
       ]
     }
 
@@ -112,9 +120,10 @@
     private func adminRoutes(
       _ applications: HostedApplications, _ metrics: ServerMetrics
     ) throws -> [any ServerRoute] {
-      [
-        HealthRoutes(applications: applications, metrics: metrics),
-        AdminRoutes(applications: applications, token: try AdminToken(in: configuration.data), now: now),
+      let admin = AdminRoutes(
+        applications: applications, token: try AdminToken(in: configuration.data), now: now)
+      return [
+        HealthRoutes(applications: applications, metrics: metrics), admin, LoginAdminRoutes(admin: admin),
       ]
     }
   }

@@ -7,7 +7,7 @@ package struct PeerDelivery: Hashable, Sendable {
   /// The commit up to which the peer has all that concerns it and can be sent; `nil` while that is not certain, and for a
   /// peer that pulls nothing.
   package internal(set) var servedSequence: UInt64?
-  /// What the peer subscribes to, query by query as they travel; `nil` until it has said so.
+  /// What the peer subscribes to, as its queries travel, one or more in each piece; `nil` until it has said so.
   var interest: [[UInt8]]?
   var withheld = Withheld()
 
@@ -29,10 +29,27 @@ package struct PeerDelivery: Hashable, Sendable {
   ///
   /// - Complexity: O(*n*) in the bytes of its queries, which are parsed.
   package var queries: [SubscriptionQuery] {
-    (interest ?? []).compactMap { bytes in
+    (interest ?? []).flatMap { bytes in
+      var queries: [SubscriptionQuery] = []
       var reader = ByteReader(bytes.span.bytes)
-      return try? SubscriptionQuery(from: &reader)
+      while !reader.isAtEnd, let query = try? SubscriptionQuery(from: &reader) { queries.append(query) }
+      return queries
     }
+  }
+
+  /// Bytes of what the peer subscribes to.
+  package var interestBytes: Int { (interest ?? []).reduce(0) { $0 + $1.count } }
+
+  /// The same in a form to be kept when the peer has gone: its queries in one piece of memory, or unknown where they take
+  /// more than `byteCount`.
+  package func kept(atMost byteCount: Int) -> PeerDelivery {
+    var kept = self
+    if interestBytes > byteCount {
+      kept.interest = nil
+    } else if let interest, interest.count > 1 {
+      kept.interest = [Array(interest.joined())]
+    }
+    return kept
   }
 
   /// Whether a document that is too large to be sent is kept back.

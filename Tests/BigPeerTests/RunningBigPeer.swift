@@ -9,6 +9,7 @@
   struct RunningBigPeer: Sendable {
     let configuration: BigPeerConfiguration
     let addresses: BigPeerAddresses
+    let bigPeer: BigPeer
 
     /// A configuration with free ports, in a directory of the test's.
     static func configuration(in folder: TemporaryDirectory) -> BigPeerConfiguration {
@@ -41,7 +42,8 @@
           guard let addresses = await iterator.next() else { return nil }
           let result: R
           do {
-            result = try await body(RunningBigPeer(configuration: configuration, addresses: addresses))
+            result = try await body(
+              RunningBigPeer(configuration: configuration, addresses: addresses, bigPeer: bigPeer))
           } catch {
             await group.triggerGracefulShutdown()
             throw error

@@ -75,6 +75,44 @@
       for dunlin in [tablet, server] { try dunlin.close() }
     }
 
+    @Test func `certificates of an intermediate authority meet those of its parent, and carry information`()
+      async throws
+    {
+      let validity = Date(timeIntervalSinceNow: -60)..<Date(timeIntervalSinceNow: 3_600)
+      let root = try DunlinAuthority(text: try service.authority.pem)
+      let intermediate = try root.makeIntermediate(validity: validity)
+      #expect(intermediate.isIntermediate)
+      #expect(try intermediate.certificate == root.certificate)
+      let online = try await LoginService(try PeerAuthority(pem: try intermediate.text)) {
+        $0.information = ["role": .string("driver"), "vans": .array([.int(3), .int(4)])]
+      }
+      let deviceKey = try DunlinDevice.publicKey(path: bob.path)
+      let server = try Dunlin(
+        path: bob.path,
+        identity: .certificate(
+          appID: "tests", authority: try root.certificate,
+          certificate: try root.issue(deviceKey: deviceKey, user: "the server", validity: validity)),
+        configuration: .init(logger: bob.log.logger))
+      let tablet = try ann.open(online, authority: try root.certificate)
+      try tablet.connect(to: server)
+      await server.wait(forUsers: ["ann"])
+      await tablet.wait(forUsers: ["the server"])
+      struct Information: Codable, Equatable {
+        var role: String
+        var vans: [Int]
+      }
+      let peer = try #require(server.presence.graph.remotePeers.first)
+      #expect(try peer.identityMetadata(as: Information.self) == Information(role: "driver", vans: [3, 4]))
+      #expect(peer.identityMetadata["role"] as? String == "driver")
+      #expect(tablet.presence.graph.remotePeers.first?.identityMetadata.isEmpty == true)
+      #expect(tablet.presence.graph.localPeer.identityMetadata["role"] as? String == "driver")
+      for dunlin in [tablet, server] { try dunlin.close() }
+      // What was kept of the login is taken at the next start.
+      let again = try ann.open(online, authority: try root.certificate)
+      #expect(again.auth?.status.userID == "ann")
+      try again.close()
+    }
+
     @Test func `a certificate is renewed before it ends, and sessions go on`() async throws {
       let clock = WallClock()
       service.change { $0.now = { clock.now } }

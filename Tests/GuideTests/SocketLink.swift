@@ -4,11 +4,11 @@ import Foundation
 import Synchronization
 
 /// A link over one end of a connected stream socket, for example of `socketpair`.
-// SAFETY: but for the figures, all that changes is used on the queue only.
+// SAFETY: all that changes is used on the queue only, except the figures, which a mutex protects.
 final class SocketLink: DunlinLink, @unchecked Sendable {
-  /// While so much waits to be sent, nothing is received.
+  /// While this much waits to be sent, the link does not read.
   private static let unsentBytes = 32 << 20
-  /// A peer that is gone is an error of the call, and no signal.
+  /// Makes a write to a closed peer an error of the call, and no signal.
   #if canImport(Darwin)
     private static let sendFlags: Int32 = 0
   #else
@@ -25,7 +25,7 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
   private var reader: Source?
   private var writer: Source?
   private var unsent: [UInt8] = []
-  /// How many of these have gone out.
+  /// How many of these bytes were sent.
   private var sent = 0
   private var isFinishing = false
   private var closed: LinkError?
@@ -47,7 +47,7 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
 
   var statistics: LinkStatistics { figures.withLock { $0 } }
 
-  // MARK: - What its user calls, from any thread
+  // MARK: - Calls from any thread
 
   func attach(_ user: any LinkUser) {
     queue.async { [self] in
@@ -103,7 +103,7 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
       case (_, let error): return end(broken(error))
       }
     }
-    // The user says when it has room again.
+    // The user calls `resumeReading` when it has room again.
     reader?.suspend()
   }
 
@@ -127,7 +127,7 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
     }
   }
 
-  /// Moves on behind what has gone out, and goes on reading where that stood still because too much waited.
+  /// Drops the bytes that were sent, and reads again if reading had stopped because too much waited.
   private func dropSent(_ count: Int) {
     let wasFull = unsent.count - sent >= Self.unsentBytes
     sent += count
@@ -141,7 +141,7 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
     LinkError(.disconnected, "The socket to \(endpoint.address) broke", underlying: error)
   }
 
-  /// Ends what has not ended, with an error.
+  /// Ends both directions with an error, unless they have ended.
   private func end(_ error: LinkError) {
     shutdown(socket, Int32(SHUT_RDWR))
     (unsent, sent) = ([], 0)
@@ -149,7 +149,7 @@ final class SocketLink: DunlinLink, @unchecked Sendable {
     end(.outbound, error)
   }
 
-  /// Tells the user of the end of one direction, once, and lets go of it after both.
+  /// Reports the end of one direction to the user, once, and releases the user after both ends.
   private func end(_ direction: LinkDirection, _ error: LinkError?) {
     guard let user, ended.insert(direction).inserted else { return }
     (direction == .inbound ? reader : writer)?.cancel()
@@ -195,7 +195,7 @@ private final class Source {
     isRunning = false
   }
 
-  /// A source must run to be cancelled.
+  /// Cancels the source, which must run for that.
   func cancel() {
     source.cancel()
     resume()

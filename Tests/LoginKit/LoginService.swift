@@ -15,6 +15,8 @@
       package var validity: @Sendable (Date) -> Range<Date> = { $0 - 60..<$0 + 3_600 }
       /// The time.
       package var now: @Sendable () -> Date = { Date() }
+      /// What certificates say of their peers to all others.
+      package var information: [TextKey: Value] = [:]
       /// Whether the service names its authority.
       package var namesAuthority = true
       /// Whether the head of its answers has the time.
@@ -104,7 +106,8 @@
             return .json(401, ["message": .string("the token is unknown")])
           }
           let certificate = try authority.issue(
-            for: login.deviceKey, user: user, validity: rules.validity(rules.now()), proof: .online)
+            for: login.deviceKey, user: user, validity: rules.validity(rules.now()), proof: .online,
+            information: rules.information)
           state.withLock { $0.issued.append(certificate) }
           var fields: [TextKey: Value] = [
             "certificate": .string(try certificate.pem),

@@ -99,7 +99,7 @@ import Testing
   }
 
   private static func reservedWords(_ page: LanguagePage) -> Set<String> {
-    let start = page.text.range(of: "Reserved are only")?.upperBound ?? page.text.endIndex
+    let start = page.text.range(of: "Only these words are reserved")?.upperBound ?? page.text.endIndex
     let end = page.text[start...].range(of: "```")?.lowerBound ?? start
     return LanguagePage.keywords(in: page.text[start..<end])
   }

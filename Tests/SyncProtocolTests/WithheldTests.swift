@@ -50,11 +50,16 @@ import Testing
       return try ["small", "large"].map { DocumentKey(collection: things.id, id: try DocumentID($0)) }
     }
     #expect(keys.map(delivery.withholds) == [false, true] && delivery.withheldDocuments == 1)
+    let kept = delivery.kept(atMost: delivery.interestBytes)
+    #expect(kept.queries == peer.queries && kept.servedSequence == delivery.servedSequence)
+    let unknown = delivery.kept(atMost: delivery.interestBytes - 1)
+    #expect(!unknown.isInterestKnown && !unknown.pullsNothing && unknown.queries.isEmpty)
     // All that the source asks for is there, and the peer's is not.
     #expect(link.session.hasAllOfPeer && link.other?.session.hasAllOfPeer == false)
     try peer.subscribe([])
     try network.settle()
     #expect(link.session.delivery.pullsNothing && link.session.delivery.servedSequence == nil)
+    #expect(link.session.delivery.kept(atMost: 0).pullsNothing)
     #expect(link.other?.session.hasAllOfPeer == true)
   }
 

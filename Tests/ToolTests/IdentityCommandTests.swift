@@ -43,6 +43,41 @@
       #expect(again.contains(key) && again.contains("ann") && again != text)
     }
 
+    @Test func `an intermediate authority issues what its parent's peers believe`() async throws {
+      let (ca, server, peer) = (
+        directory.file("ca.pem"), directory.file("server.pem"), directory.file("peer.pem")
+      )
+      #expect(try run("ca", "make", "--app", "garage", "--out", ca).status == 0)
+      let made = try run("ca", "intermediate", "--ca", ca, "--days", "30", "--out", server, "--json")
+      #expect(made.output.contains("\"application\":\"garage\""), "\(made)")
+      #expect(try mode(server) == 0o600)
+      let shown = try run("ca", "show", ca).output
+      #expect(try run("ca", "show", server).output == shown)
+      let key = try run("key", "show", directory.file("store")).output.trimmingCharacters(in: .newlines)
+      let issued = try run("cert", "issue", "--ca", server, "--key", key, "--days", "90", "--out", peer)
+      #expect(issued.status == 0, "\(issued)")
+      let certificate = try PeerCertificate(pem: try String(contentsOfFile: peer, encoding: .utf8))
+      // It ends with what has issued it.
+      #expect(certificate.validUntil < Date(timeIntervalSinceNow: 31 * 86_400))
+      #expect(try run("cert", "show", peer).output.contains("device key   \(key)"))
+      let dunlin = try Dunlin(
+        path: directory.file("store"),
+        identity: .certificate(
+          appID: "garage", authority: shown, certificate: try String(contentsOfFile: peer, encoding: .utf8)))
+      try dunlin.startSync()
+      try dunlin.close()
+      for (arguments, part) in [
+        (["ca", "intermediate", "--ca", server, "--out", directory.file("x")], "no further authorities"),
+        (["ca", "intermediate", "--ca", ca, "--out", server], "server.pem"),
+        (["ca", "intermediate", "--ca", ca, "--days", "0", "--out", directory.file("x")], "--days"),
+        (["ca", "intermediate", "--ca", peer, "--out", directory.file("x")], "private key"),
+      ] {
+        let outcome = try Tool.run(arguments, in: directory.path)
+        #expect(outcome.status != 0)
+        #expect(outcome.errors.contains(part), "\(arguments): \(outcome.errors)")
+      }
+    }
+
     @Test func `what is there is not written over, and what is wrong is named`() throws {
       let ca = directory.file("ca.pem")
       #expect(try run("ca", "make", "--app", "garage", "--out", ca).status == 0)

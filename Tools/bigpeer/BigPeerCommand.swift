@@ -22,8 +22,8 @@ import ArgumentParser
         Settings come from flags, then from the environment (BIGPEER_DATA, BIGPEER_HTTP and so on), then from the configuration.
         """,
       subcommands: [
-        RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, BackupCommand.self,
-        VerifyCommand.self,
+        RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, RevokeCommand.self,
+        AuditCommand.self, BackupCommand.self, VerifyCommand.self,
       ])
 
     static func main() async {

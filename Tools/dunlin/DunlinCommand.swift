@@ -12,8 +12,8 @@ struct DunlinCommand: AsyncParsableCommand {
         dunlin query store "SELECT * FROM flights LIMIT 3"
         dunlin serve store --listen 0.0.0.0:4040 --subscribe flights
 
-      Status: 0 done, 1 not done, 3 something is damaged, 4 done but for records left out, 64 a command line that cannot be \
-      understood, 128 and a signal's number. --generate-completion-script makes completions for bash, zsh and fish.
+      Status: 0 done, 1 not done, 2 not arrived (why), 3 something is damaged, 4 done but for records left \
+      out, 64 a command line that cannot be understood, 128 and a signal's number. --generate-completion-script makes completions for bash, zsh and fish.
       """, version: VersionText.text,
     subcommands: [
       DemoCommand.self, BenchCommand.self, ServeCommand.self, ImportCommand.self, ExportCommand.self,

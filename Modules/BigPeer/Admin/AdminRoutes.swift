@@ -30,7 +30,8 @@
       addMaintenance(to: router)
     }
 
-    private func application(_ request: Request, _ context: ServerContext) throws -> HostedApplication {
+    /// The application that a path names, for who has the token.
+    func application(_ request: Request, _ context: ServerContext) throws -> HostedApplication {
       try token.check(request.headers)
       let id = context.parameters.get("application").flatMap { $0.removingPercentEncoding } ?? ""
       guard let application = applications[id] else {
@@ -39,14 +40,15 @@
       return application
     }
 
-    private func json(_ fields: [TextKey: Value], status: HTTPResponse.Status = .ok) throws -> Response {
+    /// An answer in JSON.
+    func json(_ fields: [TextKey: Value], status: HTTPResponse.Status = .ok) throws -> Response {
       var bytes: [UInt8] = []
       JSON.write(.map(fields), to: &bytes)
       return .json(bytes, status: status, transaction: nil)
     }
 
     /// The members that a request has sent; none where it has no body.
-    private func fields(_ request: Request) async throws -> RequestFields {
+    func fields(_ request: Request) async throws -> RequestFields {
       let limit = 64 << 10
       var bytes: [UInt8] = []
       for try await chunk in request.body {

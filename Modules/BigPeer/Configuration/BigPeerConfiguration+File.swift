@@ -59,9 +59,14 @@
       }
       self.init(id: id, folder: folder)
       name = try object.text("name") ?? name
+      if let login = try object.object("login") {
+        self.login = try BigPeerConfiguration.Login(login)
+        identity = .intermediate
+      }
       if let identity = try object.object("identity") {
         self.identity = try BigPeerConfiguration.Identity(identity)
       }
+      if let fault = identity.fault(withLogins: login != nil) { throw object.fault("identity", fault) }
       if let devices = try object.object("devices") {
         self.devices = try devices.addresses("listen") ?? self.devices
         webSockets = try devices.addresses("webSocket") ?? webSockets
@@ -98,6 +103,19 @@
   }
 
   extension BigPeerConfiguration.Identity {
+    /// What is wrong with it in an application with or without logins.
+    fileprivate func fault(withLogins hasLogins: Bool) -> String? {
+      switch self {
+      case .certificate: nil
+      case .intermediate:
+        hasLogins ? nil : "kind intermediate needs \"login\", which has the intermediate authority"
+      case .sharedKey, .development:
+        hasLogins
+          ? "devices that log in have certificates, so this peer needs one too: kind intermediate or certificate"
+          : nil
+      }
+    }
+
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
       switch try object.requiredText("kind") {
       case "sharedKey": self = .sharedKey(file: try object.existingFile("key"))
@@ -109,8 +127,9 @@
           throw object.fault("certificate", "is missing: name the file with this peer's certificate")
         }
         self = .certificate(authority: authority, certificate: certificate)
+      case "intermediate": self = .intermediate
       case "development": self = .development
-      default: throw object.fault("kind", "must be one of sharedKey, certificate, development")
+      default: throw object.fault("kind", "must be one of sharedKey, certificate, intermediate, development")
       }
       try object.finish()
     }

@@ -1,6 +1,7 @@
 #if Server
   import Foundation
   import Logging
+  import Transports
 
   extension BigPeerConfiguration {
     /// Bytes that a configuration file may have.
@@ -142,6 +143,24 @@
 
     // MARK: - What belongs together
 
+    /// Sees to it that each login endpoint has a path of its own at the HTTP listener.
+    private func checkLogins() throws(ConfigurationError) {
+      var users: [String: String] = [:]
+      for application in applications {
+        guard let login = application.login, let path = try? HTTPSAddress(login.url).path else { continue }
+        let name = "the login endpoint of \(application.id)"
+        guard http.listen != nil else {
+          throw ConfigurationError(name, "needs the HTTP listener, which is off")
+        }
+        guard !path.hasPrefix("/api"), !path.isEmpty else {
+          throw ConfigurationError(name, "needs a path that is not empty and does not begin with /api")
+        }
+        if let other = users.updateValue(name, forKey: path) {
+          throw ConfigurationError(name, "\(path) is the path of \(other) too")
+        }
+      }
+    }
+
     /// Sees to it that no address is used twice.
     private func check() throws(ConfigurationError) {
       var users: [ListenAddress: String] = [:]
@@ -156,6 +175,7 @@
         for address in application.devices { try claim(address, for: devices) }
         for address in application.webSockets { try claim(address, for: "\(devices) by WebSocket") }
       }
+      try checkLogins()
       if let address = http.listen { try claim(address, for: "http") }
       if let address = admin.listen { try claim(address, for: "admin") }
     }

@@ -56,6 +56,8 @@
       public var subscriptions: [String] = []
       /// Whether every collection is pulled too that exists here.
       public var pullsKnownCollections = true
+      /// Where devices log in; `nil` is nowhere.
+      public var login: Login?
       /// Bounds of what it takes.
       public var limits = ApplicationLimits()
       /// Bounds of its change feed.
@@ -74,6 +76,8 @@
       case sharedKey(file: String?)
       /// By a certificate of the application's authority.
       case certificate(authority: String, certificate: String)
+      /// By a certificate that the intermediate authority of the login endpoint issues at each start.
+      case intermediate
       /// By nothing, and nothing is encrypted: for development on loopback.
       case development
     }
@@ -102,6 +106,9 @@
       public var proxies: Set<String> = []
       /// Bounds of what it takes.
       public var limits = HTTPLimits()
+
+      /// Listens on port 8080 of this machine alone.
+      public init() {}
     }
 
     /// The certificate of a listener.

@@ -2,6 +2,7 @@
   import DocStore
   import Facade
   import Foundation
+  import Transports
 
   extension BigPeerConfiguration.Application {
     /// The file with the shared key that is made at the first start.
@@ -14,16 +15,31 @@
 
     /// The identity that the configuration says; a shared key that is not there yet is made.
     ///
+    /// - Parameters:
+    ///   - issuer: The intermediate authority, where the application has a login endpoint.
+    ///   - store: The directory of the store, which has the device key.
+    /// - Returns: The identity.
     /// - Throws: `BigPeerError` that names the file.
-    func dunlinIdentity() throws -> DunlinIdentity {
+    func dunlinIdentity(issuer: LoginIssuer?, store: String) throws -> DunlinIdentity {
       switch identity {
+      case .intermediate:
+        guard let issuer else {
+          throw BigPeerError("without a login endpoint there is no intermediate authority to prove itself by")
+        }
+        return .certificate(
+          appID: id, authority: try issuer.trusted.pem,
+          certificate: try issuer.issueOwn(to: try DunlinDevice.publicKey(path: store)))
       case .development: return .unsafeDevelopment(appID: id)
       case .sharedKey(let file):
         let key = try file.map { try DunlinSharedKey(try Self.text(of: $0)) } ?? ownKey()
         return .sharedKey(appID: id, key: key)
       case .certificate(let authority, let certificate):
-        return .certificate(
-          appID: id, authority: try Self.text(of: authority), certificate: try Self.text(of: certificate))
+        let text = try Self.text(of: authority)
+        if let issuer, !issuer.isOf(try TrustedAuthority(pem: text)) {
+          throw BigPeerError(
+            "the file \(authority) is of another authority than that of the intermediate one for logins")
+        }
+        return .certificate(appID: id, authority: text, certificate: try Self.text(of: certificate))
       }
     }
 

@@ -17,6 +17,8 @@
     package let logger: Logger
     /// Its change feed.
     package let feed: ApplicationFeed
+    /// Who logs in, and who may not.
+    package let logins: ApplicationLogins
     /// The keys of its web back ends.
     package let keys: APIKeys
     /// Its transactions, for those who demand one that they have seen.
@@ -42,10 +44,15 @@
         try FileManager.default.createDirectory(
           atPath: configuration.folder, withIntermediateDirectories: true,
           attributes: [.posixPermissions: 0o700])
+        let issuer = try configuration.login.map {
+          try LoginIssuer($0.authority, application: configuration.id)
+        }
+        let path = "\(configuration.folder)/\(Self.storeFolder)"
         let dunlin = try Dunlin(
-          path: "\(configuration.folder)/\(Self.storeFolder)", identity: try configuration.dunlinIdentity(),
+          path: path, identity: try configuration.dunlinIdentity(issuer: issuer, store: path),
           configuration: Self.dunlinConfiguration(configuration, logger))
         self.dunlin = dunlin
+        logins = try ApplicationLogins(dunlin, configuration, issuer: issuer, logger: logger)
         keys = try APIKeys(dunlin.store.database) { [logger] in logger.error("\($0)") }
         transactions = try TransactionWatch(dunlin.store.database)
         interest = ApplicationInterest(dunlin, configuration, logger)
@@ -66,6 +73,17 @@
       options.allPeersMemoryBytes = configuration.limits.allDevicesMemoryBytes
       options.sessions = configuration.limits.sessions
       return options
+    }
+
+    /// Looks at what can be looked at only with time, before devices can connect.
+    ///
+    /// - Throws: An intermediate authority that devices would not believe, with the application's id.
+    package func check() async throws {
+      do {
+        try await logins.verify()
+      } catch {
+        throw BigPeerError("the application \(id): \(error)", underlying: error)
+      }
     }
 
     /// Subscribes to what the configuration says, and lets devices connect.

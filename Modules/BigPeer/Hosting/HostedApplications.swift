@@ -19,6 +19,7 @@
         for configuration in configurations {
           let application = try HostedApplication(configuration, logger: logger)
           opened.append(application)
+          try await application.check()
         }
         for application in opened { try application.start() }
       } catch {

@@ -130,7 +130,7 @@ extension DunlinError {
       case .system where [EMFILE, ENFILE].contains(error.underlying): .tooManyFiles
       case .cancelled: .cancelled
       case .closed, .disconnected: .closed
-      case .credentials, .expired, .untrusted: .identity
+      case .credentials, .expired, .untrusted, .revoked: .identity
       case .malformed: .malformed
       default: .io
       }

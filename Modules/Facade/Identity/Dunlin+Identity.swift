@@ -1,5 +1,10 @@
 #if TLS
+  package import Transports
+
   extension Dunlin {
+    /// Believes devices with these keys no more while the database is open: their sessions end at once, and no other one begins.
+    package func revoke(_ keys: Set<PeerKey>) { sync.core.network.revoke(keys) }
+
     /// Logs in and out; `nil` unless the database's identity is one from logins.
     public var auth: DunlinAuthenticator? {
       sync.core.identity?.login.map { DunlinAuthenticator(keeper: $0) }

@@ -4,7 +4,8 @@
 
   /// An application's own certificate authority: it issues the certificates of the application's peers, offline.
   ///
-  /// Keep it where no peer is. Whoever has it can be every peer and every user of the application.
+  /// Keep it where no peer is. Whoever has it can be every peer and every user of the application. A server that issues certificates takes an
+  /// intermediate authority in its place.
   public struct DunlinAuthority: Sendable {
     private let authority: PeerAuthority
 
@@ -18,31 +19,48 @@
       authority = try translatingErrors { try PeerAuthority(application: appID, validity: validity) }
     }
 
+    private init(_ authority: PeerAuthority) { self.authority = authority }
+
+    /// Makes an intermediate authority with a new key: for a server that issues certificates while this authority stays offline.
+    ///
+    /// It issues certificates of devices and no further authorities. Peers need nothing new: a device shows its certificate together
+    /// with that of the intermediate authority.
+    ///
+    /// - Parameter validity: From when and until when it may issue, cut to this authority's own time; what it issues ends with it.
+    /// - Returns: The intermediate authority.
+    /// - Throws: `identity` when this one is an intermediate authority itself, or when nothing is left of the time.
+    public func makeIntermediate(validity: Range<Date>) throws -> DunlinAuthority {
+      DunlinAuthority(try translatingErrors { try authority.makeIntermediate(validity: validity) })
+    }
+
+    /// Whether it is an intermediate authority.
+    public var isIntermediate: Bool { authority.isIntermediate }
+
     /// Reads one in its text form.
     ///
     /// - Parameter text: The private key and the certificate, as ``text`` has them.
     /// - Throws: `identity`, saying what is wrong.
     public init(text: String) throws { authority = try translatingErrors { try PeerAuthority(pem: text) } }
 
-    /// The private key and the certificate (PEM), which are secret.
+    /// The private key and the certificate (PEM), of an intermediate authority its parent's certificate too; it is secret.
     public var text: String { get throws { try translatingErrors { try authority.pem } } }
 
-    /// The certificate (PEM), which all peers of the application are given.
+    /// The certificate (PEM), which all peers of the application are given; that of the parent for an intermediate authority.
     public var certificate: String { get throws { try translatingErrors { try authority.trusted.pem } } }
 
     /// The application that it issues for.
-    public var appID: String { authority.trusted.application }
+    public var appID: String { authority.application }
 
     /// Until when it may issue.
-    public var validUntil: Date { authority.trusted.validUntil }
+    public var validUntil: Date { authority.validUntil }
 
     /// Issues a certificate.
     ///
     /// - Parameters:
     ///   - deviceKey: The device's public key, as ``DunlinDevice/publicKey(path:keyStore:)`` gives it.
     ///   - user: The user that the device stands for, 1 to 128 bytes; `nil` for none.
-    ///   - validity: From when and until when it holds.
-    /// - Returns: The certificate (PEM).
+    ///   - validity: From when and until when it holds; an intermediate authority cuts it to its own time.
+    /// - Returns: The certificate (PEM), and after it that of an intermediate authority.
     /// - Throws: `identity`, when the key is none or a text is too long.
     public func issue(deviceKey: String, user: String? = nil, validity: Range<Date>) throws -> String {
       try translatingErrors {

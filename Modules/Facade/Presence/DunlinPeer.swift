@@ -23,6 +23,7 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
   /// Its connections with this peer; none when it left within the last five seconds and may come back.
   public let connections: [DunlinConnection]
   private let fields: [TextKey: Value]
+  private let identityFields: [TextKey: Value]
 
   /// The same as ``metadata``, for the project's own tools.
   package var exactMetadata: [TextKey: Value] { fields }
@@ -37,6 +38,16 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
     try ValueDecoding.decode(type, from: .map(fields))
   }
 
+  /// What the login service has said of the peer to all others, signed in the peer's certificate.
+  public var identityMetadata: [String: Any?] { identityFields.byString }
+
+  /// The same as ``identityMetadata``, as a type of the application's.
+  ///
+  /// - Throws: `decoding` with the path that does not fit.
+  public func identityMetadata<T: Decodable>(as type: T.Type = T.self) throws(DunlinError) -> T {
+    try ValueDecoding.decode(type, from: .map(identityFields))
+  }
+
   init(_ neighbour: Neighbour) {
     id = neighbour.peer.site.description
     peerKey = neighbour.identity?.key.description
@@ -49,13 +60,15 @@ public struct DunlinPeer: Hashable, Sendable, Identifiable {
     isConnectedToBigPeer = presence?.reachesBigPeer ?? (neighbour.peer.kind == .big)
     connections = neighbour.connections.map { DunlinConnection($0) }
     fields = presence?.metadata ?? [:]
+    identityFields = neighbour.identity?.information ?? [:]
   }
 
   /// This peer.
-  init(_ own: PeerPresence, peerKey: String?, user: String?) {
+  init(_ own: PeerPresence, identity: PeerIdentity?) {
     id = own.site.description
-    self.peerKey = peerKey
-    self.user = user
+    peerKey = identity?.key.description
+    user = identity?.user
+    identityFields = identity?.information ?? [:]
     kind = own.kind
     deviceName = own.deviceName
     system = own.system

@@ -24,7 +24,7 @@ final class PresenceBoard: Sendable {
   var graph: DunlinPresenceGraph {
     let own = network.ownIdentity
     return DunlinPresenceGraph(
-      localPeer: DunlinPeer(network.ownPresence, peerKey: own?.key.description, user: own?.user),
+      localPeer: DunlinPeer(network.ownPresence, identity: own),
       remotePeers: network.neighbours.map { DunlinPeer($0) }
         .sorted { ($0.deviceName, $0.id) < ($1.deviceName, $1.id) })
   }

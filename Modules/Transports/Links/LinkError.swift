@@ -28,6 +28,8 @@ public struct LinkError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let malformed = Code("malformed")
     /// A certificate has ended.
     public static let expired = Code("expired")
+    /// The peer's key was revoked.
+    public static let revoked = Code("revoked")
     /// What this peer is to prove itself with is not right.
     public static let credentials = Code("credentials")
     /// A failure of the operating system that has no code of its own here.

@@ -5,7 +5,7 @@
   import NIOPosix
   import NIOSSL
 
-  /// Asks web services questions, one a connection: strict, bounded, and over TLS only.
+  /// Asks web services questions, one a connection: strict, bounded, and over TLS unless the service is on this machine.
   ///
   /// The service's certificate is verified like any web client does. Redirects are not followed, nothing is kept between two
   /// questions, and proxies and cookies are unknown to it.
@@ -42,7 +42,7 @@
       let attempt = ConnectionAttempt()
       do {
         try TCP.checkDescriptors("\(address)")
-        let context = try context(address)
+        let context = address.isPlain ? nil : try context(address)
         return try await withTaskCancellationHandler {
           let answer = try await ClientBootstrap(group: TCP.group)
             .connectTimeout(TimeAmount(limits.connecting))
@@ -78,10 +78,12 @@
 
     /// Puts the handlers on a channel that is being made; on its event loop.
     private func prepare(
-      _ channel: any Channel, _ context: NIOSSLContext, _ body: [UInt8], _ address: HTTPSAddress
+      _ channel: any Channel, _ context: NIOSSLContext?, _ body: [UInt8], _ address: HTTPSAddress
     ) throws -> EventLoopFuture<HTTPSAnswer> {
       let isName = (try? SocketAddress(ipAddress: address.host, port: 0)) == nil
-      let tls = try NIOSSLClientHandler(context: context, serverHostname: isName ? address.host : nil)
+      let tls = try context.map {
+        try NIOSSLClientHandler(context: $0, serverHostname: isName ? address.host : nil)
+      }
       let exchange = HTTPSExchange(
         body, address, limits, tls, channel.eventLoop.makePromise(of: HTTPSAnswer.self))
       var heads = NIOHTTPDecoderLimitConfiguration()
@@ -90,7 +92,7 @@
       heads.maxHeaderFieldCount = 64
       let pipeline = channel.pipeline.syncOperations
       do {
-        try pipeline.addHandler(tls)
+        if let tls { try pipeline.addHandler(tls) }
         try pipeline.addHTTPClientHandlers(decoderLimitConfiguration: heads)
         try pipeline.addHandler(exchange)
       } catch {

@@ -20,7 +20,8 @@
     private let body: [UInt8]
     private let address: HTTPSAddress
     private let limits: HTTPSClient.Limits
-    private let tls: NIOSSLClientHandler
+    /// `nil` where there is no TLS.
+    private let tls: NIOSSLClientHandler?
     private var phase = Phase.connecting
     private var alarm: Scheduled<Void>?
     private var lastAlarm: Scheduled<Void>?
@@ -36,7 +37,7 @@
     }
 
     init(
-      _ body: [UInt8], _ address: HTTPSAddress, _ limits: HTTPSClient.Limits, _ tls: NIOSSLClientHandler,
+      _ body: [UInt8], _ address: HTTPSAddress, _ limits: HTTPSClient.Limits, _ tls: NIOSSLClientHandler?,
       _ promise: EventLoopPromise<HTTPSAnswer>
     ) {
       self.body = body
@@ -62,6 +63,10 @@
       lastAlarm = context.eventLoop.scheduleTask(
         in: TimeAmount(limits.answering), expire("has not answered within \(limits.answering.text)"))
       context.fireChannelActive()
+      if tls == nil {
+        alarm?.cancel()
+        ask(context)
+      }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -153,7 +158,7 @@
           return LoginError(
             .unreachable, "\(address) broke the connection off before its answer was complete")
         }
-        let presented = (try? tls.peerCertificate?.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
+        let presented = (try? tls?.peerCertificate?.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
         return WebTrustFailure(error, presented: presented).error(at: address)
       default:
         let error = LinkError(tcp: error, "Cannot reach \(address)")

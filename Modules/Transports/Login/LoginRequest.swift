@@ -93,7 +93,7 @@
 
   extension LoginRequest {
     /// The JSON text.
-    var json: [UInt8] {
+    package var json: [UInt8] {
       var bytes: [UInt8] = []
       JSON.write(
         .map([

@@ -23,6 +23,15 @@ import SyncProtocol
       }
     }
 
+    /// Believes peers with these keys no more, whatever their certificates say, for as long as this network is there.
+    ///
+    /// Their sessions end at once, as when a certificate ends, and no other one begins. Other peers of the application know nothing of it.
+    package func revoke(_ keys: Set<PeerKey>) {
+      revoked.insert(keys)
+      let links = state.withLockedValue { state in state.sessions.values.map(\.driver.link) }
+      for link in links { (link as? SecureLink)?.endIfRevoked() }
+    }
+
     /// - Parameter replace: Puts new ones in the place of the old ones, and returns whether sessions end.
     private func replaceCredentials(_ replace: (inout PeerCredentials?) -> Bool) {
       let (drivers, parked) = state.withLockedValue { state in
@@ -85,7 +94,8 @@ extension PeerNetwork {
     _ link: any Link, _ direction: PeerConnection.Direction, _ state: borrowing NetworkState
   ) -> (any Link)? {
     #if TLS
-      guard let credentials = state.credentials else { return options.requiresProof ? nil : link }
+      guard var credentials = state.credentials else { return options.requiresProof ? nil : link }
+      credentials.check.revoked = revoked
       let own = SecureLink.Own(
         credentials: credentials, instance: instance, site: setup.store.site, salt: setup.store.siteSalt)
       return SecureLink(over: link, as: own, isDialing: direction == .outgoing)

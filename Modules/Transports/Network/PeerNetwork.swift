@@ -42,6 +42,8 @@ public final class PeerNetwork: Sendable {
   /// Tells this process from another one with the same key.
   let instance = UInt64.random(in: .min ... .max)
   let state: NIOLockedValueBox<NetworkState>
+  /// The peers that are not believed any more.
+  let revoked = RevokedKeys()
   /// Wakes the task that dials candidates.
   let candidateWake = Latch()
 

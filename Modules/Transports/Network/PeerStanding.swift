@@ -10,7 +10,7 @@ package struct PeerStanding: Sendable {
   /// Whether the connection is there.
   package fileprivate(set) var isConnected = true
   /// What goes to the peer.
-  package let delivery: PeerDelivery
+  package fileprivate(set) var delivery: PeerDelivery
   /// Whether all that the peer had for the subscriptions is here, and nothing is kept back there.
   package let hasAll: Bool
   /// The newest set of subscriptions for which all that the peer had is here, by its number.
@@ -30,19 +30,23 @@ package struct PeerStanding: Sendable {
     caughtUpNumber = figures.caughtUpNumber
   }
 
-  /// The same when the connection is over.
-  fileprivate var departed: PeerStanding {
+  /// The same when the connection is over, with what the peer subscribed to where it takes at most so many bytes.
+  fileprivate func departed(interestBytes: Int) -> PeerStanding {
     var standing = self
     standing.isConnected = false
+    standing.delivery = delivery.kept(atMost: interestBytes)
     return standing
   }
 }
 
 /// How far sync had come with peers when they left, the latest so many, from the network's start to its stop.
 ///
-/// What a peer had then it has, whatever becomes of the connection.
-struct DepartedPeers {
+/// What a peer had then it has, whatever becomes of the connection. What they subscribed to is bounded in bytes: that of
+/// those who left first is forgotten first.
+package struct DepartedPeers {
   private static let limit = 256
+  /// Bytes of what all of them subscribed to, and a quarter of it for each.
+  package static let interestBytes = 256 << 10
 
   private var standings: [SiteID: PeerStanding] = [:]
   private var order: [SiteID] = []
@@ -53,8 +57,14 @@ struct DepartedPeers {
     let site = standing.peer.site
     order.removeAll { $0 == site }
     order.append(site)
-    standings[site] = standing.departed
+    standings[site] = standing.departed(interestBytes: Self.interestBytes / 4)
     if order.count > Self.limit { standings[order.removeFirst()] = nil }
+    var total = standings.values.reduce(0) { $0 + $1.delivery.interestBytes }
+    for site in order where total > Self.interestBytes {
+      guard let former = standings[site] else { continue }
+      total -= former.delivery.interestBytes
+      standings[site] = former.departed(interestBytes: 0)
+    }
   }
 
   mutating func removeAll() { self = DepartedPeers() }

@@ -10,12 +10,14 @@
     let trusted: TrustedAuthority
     /// The time; never before the own certificate's start, which is later than the clock of a device that lost its time.
     let now: @Sendable () -> Date
+    /// Keys that are not believed any more, whatever their certificates say.
+    var revoked = RevokedKeys()
 
     /// Checks what a peer presented.
     ///
     /// - Parameter presented: Its certificates, its own first.
     /// - Returns: Who it is.
-    /// - Throws: `untrusted` or `expired`, saying why.
+    /// - Throws: `untrusted`, `expired` or `revoked`, saying why.
     func check(_ presented: [[UInt8]]) async throws(LinkError) -> PeerIdentity {
       do {
         return try await examine(presented)
@@ -27,7 +29,7 @@
 
     /// Why certificates are not believed.
     struct Refusal: Error {
-      /// `untrusted` or `expired`.
+      /// `untrusted`, `expired` or `revoked`.
       let code: LinkError.Code
       /// The reason, without whose they are.
       let why: String
@@ -59,9 +61,11 @@
       try await verify(chain, at: now)
       try checkStatement(certificate)
       guard let key = certificate.peerKey else { throw Self.refused("its key is not one of P-256") }
+      guard !revoked.contains(key) else { throw Refusal(code: .revoked, why: "its key is revoked") }
+      let end = min(certificate.validUntil, trusted.validUntil)
       return PeerIdentity(
         key: key, proof: certificate.proof, user: certificate.user,
-        validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000))
+        validUntil: Int64(end.timeIntervalSince1970 * 1_000), information: certificate.information)
     }
 
     private static func check(_ certificate: Certificate, at now: Date) throws(Refusal) {
@@ -78,11 +82,11 @@
     /// Lets the library build a chain to the authority and check its signatures and rules.
     private func verify(_ chain: [Certificate], at now: Date) async throws(Refusal) {
       var verifier = Verifier(rootCertificates: CertificateStore([trusted.certificate])) {
-        RFC5280Policy(fixedExpiryValidationTime: now)
         PeerPolicy()
+        RFC5280Policy(fixedExpiryValidationTime: now)
       }
       let result = await verifier.validate(leaf: chain[0], intermediates: CertificateStore(chain.dropFirst()))
-      guard case .validCertificate = result else {
+      guard case .validCertificate(let valid) = result else {
         guard case .couldNotValidate(let failures) = result, let failure = failures.first else {
           throw Self.refused(
             "it was not issued by the application's authority, or has a critical extension that is not known here"
@@ -94,14 +98,23 @@
           PeerPolicy.reasons.contains(why)
             ? why : "its certificates are no chain to the application's authority")
       }
+      // What is no part of the chain was not verified, and what is left out would not be looked at below.
+      guard valid.count == chain.count + 1, zip(valid, chain).allSatisfy({ $0 == $1 }) else {
+        throw Self.refused("it presents certificates that are no part of its chain, or in another order")
+      }
     }
 
     private func checkStatement(_ certificate: PeerCertificate) throws(Refusal) {
-      for part in certificate.chain {
+      for (place, part) in certificate.chain.enumerated() {
         // What cannot be read was refused before.
         guard let statement = try? PeerExtension(part), statement.application == trusted.application else {
           throw Self.refused("its certificate is for another application")
         }
+        // Nothing enforces that what an intermediate issues stays within what is said of the intermediate itself.
+        guard
+          place == 0
+            || statement.proof == trusted.proof && statement.user == nil && statement.rules == nil
+        else { throw Self.refused("an intermediate certificate says more than its application") }
       }
       let isAccepted =
         trusted.proof == .sharedKey ? certificate.proof == .sharedKey : certificate.proof != .sharedKey
@@ -131,8 +144,12 @@
     private static let usage = "its certificate is for another usage"
     private static let purpose = "its certificate is for another purpose"
     private static let mayNotIssue = "a certificate of the chain may not issue others"
+    private static let pathLength = "a certificate of the chain may not have so many certificates below it"
+    private static let intermediateUsage = "an intermediate certificate is for another usage too"
     /// What it says, which is nothing of the certificate.
-    static let reasons: Set<String> = [kinds, authoritysOwn, isAuthority, usage, purpose, mayNotIssue]
+    static let reasons: Set<String> = [
+      kinds, authoritysOwn, isAuthority, usage, purpose, mayNotIssue, pathLength, intermediateUsage,
+    ]
 
     mutating func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) async
       -> PolicyEvaluationResult
@@ -162,9 +179,19 @@
       guard let purposes = try leaf.extensions.extendedKeyUsage, purposes.contains(.serverAuth),
         purposes.contains(.clientAuth)
       else { return .failsToMeetPolicy(reason: purpose) }
-      for authority in chain.dropFirst() {
-        guard let usage = try authority.extensions.keyUsage, usage.keyCertSign else {
-          return .failsToMeetPolicy(reason: mayNotIssue)
+      for (below, authority) in chain.dropFirst().enumerated() {
+        let isIntermediate = below < chain.count - 2
+        guard let usage = try authority.extensions.keyUsage, usage.keyCertSign,
+          case .isCertificateAuthority(let pathLength)? = try authority.extensions.basicConstraints
+        else { return .failsToMeetPolicy(reason: mayNotIssue) }
+        // Each certificate counts, also one that has its issuer's name, which the standard does not count.
+        guard pathLength.map({ below <= $0 }) ?? !isIntermediate else {
+          return .failsToMeetPolicy(reason: Self.pathLength)
+        }
+        if isIntermediate {
+          guard usage == KeyUsage(keyCertSign: true), try authority.extensions.extendedKeyUsage == nil else {
+            return .failsToMeetPolicy(reason: intermediateUsage)
+          }
         }
       }
       return .meetsPolicy

@@ -1,14 +1,20 @@
 #if TLS
+  package import CRDTCore
   import Crypto
   public import Foundation
   import SwiftASN1
   import X509
 
   /// An application's certificate authority, with its private key: it issues the certificates of the application's peers.
+  ///
+  /// It is the authority itself, or an intermediate one that the authority has certified, so that the authority's own key can stay where
+  /// no server is.
   public struct PeerAuthority: Sendable {
     let key: P256.Signing.PrivateKey
     /// What peers trust.
     public let trusted: TrustedAuthority
+    /// The certificate of an intermediate authority; `nil` for the authority itself.
+    let intermediate: Certificate?
 
     /// Makes a new authority.
     ///
@@ -45,6 +51,7 @@
     ) throws(LinkError) {
       try Self.check(application, "An application's id")
       self.key = key
+      intermediate = nil
       do {
         let name = try Self.name("dunlin")
         let certificate = try Certificate(
@@ -66,13 +73,66 @@
       }
     }
 
+    private init(_ key: P256.Signing.PrivateKey, _ intermediate: Certificate, below trusted: TrustedAuthority)
+    {
+      (self.key, self.intermediate, self.trusted) = (key, intermediate, trusted)
+    }
+
+    /// Whether it is an intermediate authority, whose certificate another one has issued.
+    public var isIntermediate: Bool { intermediate != nil }
+
+    /// The application that it issues certificates for.
+    public var application: String { trusted.application }
+
+    /// From when it may issue, with the authority that it rests on.
+    package var validFrom: Date { max(trusted.certificate.notValidBefore, issuer.notValidBefore) }
+
+    /// Until when it may issue, with the authority that it rests on.
+    public var validUntil: Date { min(trusted.validUntil, issuer.notValidAfter) }
+
+    /// The certificate whose key it signs with.
+    private var issuer: Certificate { intermediate ?? trusted.certificate }
+
+    /// Makes an intermediate authority with a new key: it issues certificates of peers, and no further authorities.
+    ///
+    /// - Parameter validity: From when and until when it may issue, cut to this authority's own time.
+    /// - Returns: The intermediate authority.
+    /// - Throws: `LinkError` with code `credentials`.
+    public func makeIntermediate(validity: Range<Date>) throws(LinkError) -> PeerAuthority {
+      guard !isIntermediate else {
+        throw LinkError(
+          .credentials, "An intermediate authority issues certificates of peers, and no further authorities")
+      }
+      guard trusted.proof != .sharedKey else {
+        throw LinkError(.credentials, "The authority of a shared key has no intermediate ones")
+      }
+      let validity = try cut(validity)
+      let key = P256.Signing.PrivateKey(compactRepresentable: false)
+      do {
+        let statement = PeerExtension(proof: trusted.proof, application: application, user: nil)
+        let certificate = try Certificate(
+          version: .v3, serialNumber: Self.serialNumber(), publicKey: .init(key.publicKey),
+          notValidBefore: validity.lowerBound, notValidAfter: validity.upperBound, issuer: issuer.subject,
+          subject: try Self.name("issuer"), signatureAlgorithm: .ecdsaWithSHA256,
+          extensions: Certificate.Extensions {
+            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+            Critical(KeyUsage(keyCertSign: true))
+            try statement.asExtension()
+          },
+          issuerPrivateKey: .init(self.key))
+        return PeerAuthority(key, certificate, below: trusted)
+      } catch {
+        throw LinkError(.credentials, "The intermediate authority cannot be made: \(error)")
+      }
+    }
+
     /// Issues a peer's certificate.
     ///
     /// - Parameters:
     ///   - peerKey: The peer's key.
     ///   - user: The user that it stands for, 1 to 128 bytes; `nil` for none.
-    ///   - validity: From when and until when it holds.
-    /// - Returns: The certificate.
+    ///   - validity: From when and until when it holds, cut to the authority's own time where that is an intermediate one.
+    /// - Returns: The certificate, and that of the intermediate authority.
     /// - Throws: `LinkError` with code `credentials`.
     public func issue(for peerKey: PeerKey, user: String?, validity: Range<Date>) throws(LinkError)
       -> PeerCertificate
@@ -80,27 +140,31 @@
       try issue(for: peerKey, user: user, validity: validity, proof: trusted.proof)
     }
 
-    /// Issues a peer's certificate that says what it rests on.
+    /// Issues a peer's certificate that says what it rests on, and what all others are told of the peer.
     package func issue(
-      for peerKey: PeerKey, user: String?, validity: Range<Date>, proof: PeerIdentity.Proof
+      for peerKey: PeerKey, user: String?, validity: Range<Date>, proof: PeerIdentity.Proof,
+      information: [TextKey: Value] = [:]
     ) throws(LinkError) -> PeerCertificate {
       if let user { try Self.check(user, "A user") }
+      let validity = isIntermediate ? try cut(validity) : validity
       do {
         let statement = PeerExtension(proof: proof, application: trusted.application, user: user)
+        let information = try PeerInformation.asExtension(information)
         let certificate = try Certificate(
           version: .v3, serialNumber: Self.serialNumber(),
           publicKey: .init(try P256.Signing.PublicKey(compressedRepresentation: peerKey.bytes)),
           notValidBefore: validity.lowerBound, notValidAfter: validity.upperBound,
-          issuer: trusted.certificate.subject, subject: try Self.name("peer"),
+          issuer: issuer.subject, subject: try Self.name("peer"),
           signatureAlgorithm: .ecdsaWithSHA256,
           extensions: Certificate.Extensions {
             Critical(BasicConstraints.notCertificateAuthority)
             Critical(KeyUsage(digitalSignature: true))
             try ExtendedKeyUsage([.serverAuth, .clientAuth])
             try statement.asExtension()
+            if let information { information }
           },
           issuerPrivateKey: .init(key))
-        return try PeerCertificate([certificate])
+        return try PeerCertificate([certificate] + [intermediate].compactMap(\.self))
       } catch let error as LinkError {
         throw error
       } catch {
@@ -108,30 +172,78 @@
       }
     }
 
-    /// Reads key and certificate in their text form.
+    /// What is left of a time within the authority's own: nothing that it has issued holds longer than itself.
+    private func cut(_ validity: Range<Date>) throws(LinkError) -> Range<Date> {
+      let (start, end) = (max(validity.lowerBound, validFrom), min(validity.upperBound, validUntil))
+      guard start < end else {
+        throw LinkError(
+          .credentials,
+          "The authority is valid from \(validFrom.formatted(.iso8601)) until \(validUntil.formatted(.iso8601)), and not in the time for which it is to issue"
+        )
+      }
+      return start..<end
+    }
+
+    /// Reads key and certificate in their text form, of an intermediate authority its own certificate first and then its parent's.
     ///
     /// - Throws: `LinkError` with code `credentials`, saying what is wrong.
     public init(pem: String) throws(LinkError) {
+      let certificates: [Certificate]
       do {
         let parts = try PEMDocument.parseMultiple(pemString: pem)
-        guard let secret = parts.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }),
-          let open = parts.first(where: { $0.discriminator == "CERTIFICATE" })
-        else { throw LinkError(.credentials, "An authority's file has a private key and a certificate") }
+        guard let secret = parts.first(where: { $0.discriminator.hasSuffix("PRIVATE KEY") }) else {
+          throw LinkError(.credentials, "An authority's file has a private key and a certificate")
+        }
         key = try P256.Signing.PrivateKey(pemRepresentation: secret.pemString)
-        trusted = try TrustedAuthority(Certificate(pemDocument: open))
+        certificates = try parts.filter { $0.discriminator == "CERTIFICATE" }.map {
+          try Certificate(pemDocument: $0)
+        }
       } catch let error as LinkError {
         throw error
       } catch {
         throw LinkError(.credentials, "The authority cannot be read: \(error)")
       }
-      guard Certificate.PublicKey(key.publicKey) == trusted.certificate.publicKey else {
+      guard let own = certificates.first, let root = certificates.last, certificates.count <= 2 else {
+        throw LinkError(
+          .credentials,
+          "An authority's file has a private key and a certificate, and where that is an intermediate one, its parent's; this one has \(certificates.count)"
+        )
+      }
+      trusted = try TrustedAuthority(root)
+      intermediate = certificates.count == 2 ? own : nil
+      guard Certificate.PublicKey(key.publicKey) == own.publicKey else {
         throw LinkError(.credentials, "The authority's private key is not that of its certificate")
+      }
+      if let intermediate { try Self.check(intermediate, below: trusted) }
+    }
+
+    /// Looks at what a file says of an intermediate authority; whether its certificates are believed is for peers to decide.
+    private static func check(_ intermediate: Certificate, below trusted: TrustedAuthority) throws(LinkError)
+    {
+      guard intermediate.issuer == trusted.certificate.subject,
+        trusted.certificate.publicKey.isValidSignature(intermediate.signature, for: intermediate)
+      else {
+        throw LinkError(
+          .credentials, "The intermediate authority's certificate was not issued by the parent beside it")
+      }
+      guard let statement = try? PeerExtension(intermediate), statement.application == trusted.application
+      else {
+        throw LinkError(
+          .credentials, "The intermediate authority's certificate is not for \(trusted.application)")
+      }
+      guard case .isCertificateAuthority(.some)? = try? intermediate.extensions.basicConstraints else {
+        throw LinkError(.credentials, "The intermediate authority's certificate may not issue others")
       }
     }
 
     /// The text form, which is secret.
     public var pem: String {
-      get throws(LinkError) { key.pemRepresentation + "\n" + (try trusted.pem) }
+      get throws(LinkError) {
+        let own = try intermediate.map { certificate throws(LinkError) in
+          try TrustedAuthority.pem(of: certificate)
+        }
+        return key.pemRepresentation + "\n" + (own ?? "") + (try trusted.pem)
+      }
     }
 
     /// For what never ends.
@@ -186,6 +298,12 @@
       guard let statement else {
         throw LinkError(.credentials, "The certificate is not that of an application's authority")
       }
+      guard certificate.issuer == certificate.subject else {
+        throw LinkError(
+          .credentials,
+          "The certificate is not that of an application's authority: another one has issued it, whose certificate is needed"
+        )
+      }
       self.certificate = certificate
       self.statement = statement
     }
@@ -204,13 +322,13 @@
     }
 
     /// The text form.
-    public var pem: String {
-      get throws(LinkError) {
-        do {
-          return try certificate.serializeAsPEM().pemString + "\n"
-        } catch {
-          throw LinkError(.credentials, "The authority's certificate cannot be written: \(error)")
-        }
+    public var pem: String { get throws(LinkError) { try Self.pem(of: certificate) } }
+
+    fileprivate static func pem(of certificate: Certificate) throws(LinkError) -> String {
+      do {
+        return try certificate.serializeAsPEM().pemString + "\n"
+      } catch {
+        throw LinkError(.credentials, "The authority's certificate cannot be written: \(error)")
       }
     }
 

@@ -1,4 +1,5 @@
 #if TLS
+  public import CRDTCore
   import Crypto
   public import Foundation
   import SwiftASN1
@@ -14,6 +15,8 @@
     /// The peer's own, then those of the authorities between it and the one that is trusted.
     let chain: [Certificate]
     let statement: PeerExtension
+    /// What the login service has said of the peer to all others.
+    public let information: [TextKey: Value]
 
     init(_ chain: [Certificate]) throws(LinkError) {
       guard let leaf = chain.first, chain.count <= Self.chainLimit else {
@@ -24,6 +27,7 @@
       let statement: PeerExtension?
       do {
         statement = try PeerExtension(leaf)
+        information = try PeerInformation.read(leaf)
       } catch {
         throw LinkError(.credentials, "What the certificate says of its peer cannot be read: \(error)")
       }
@@ -65,10 +69,14 @@
     public var user: String? { statement.user }
     /// What it rests on.
     public var proof: PeerIdentity.Proof { statement.proof }
-    /// From when it holds.
-    public var validFrom: Date { chain[0].notValidBefore }
-    /// Until when it holds.
-    public var validUntil: Date { chain[0].notValidAfter }
+    /// From when it holds, with all that it rests on.
+    public var validFrom: Date { chain.map(\.notValidBefore).max() ?? .distantFuture }
+    /// Until when it holds, with all that it rests on.
+    public var validUntil: Date { chain.map(\.notValidAfter).min() ?? .distantPast }
+    /// Its number, in hexadecimal, by which an audit log names it.
+    package var serialNumber: String {
+      chain[0].serialNumber.bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
     /// The key that it is for; `nil` where that is of another kind.
     public var peerKey: PeerKey? { P256.Signing.PublicKey(chain[0].publicKey).map { PeerKey($0) } }
     /// Whether it restricts what the peer may do, which nothing enforces yet.

@@ -16,7 +16,7 @@
     let secret: [UInt8]
     /// Until when that holds, in milliseconds since 1970.
     let validUntil: Int64
-    let check: CertificateCheck
+    var check: CertificateCheck
     /// The key of the codes by which neighbours of the application know each other.
     private var discoveryKey: SymmetricKey
     /// Who the peer is to others.
@@ -73,7 +73,8 @@
         check: CertificateCheck(trusted: trusted, now: { max(now(), start) }),
         identity: PeerIdentity(
           key: key.peerKey, proof: certificate.proof, user: certificate.user,
-          validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000)))
+          validUntil: Int64(certificate.validUntil.timeIntervalSince1970 * 1_000),
+          information: certificate.information))
     }
 
     /// Takes whatever a peer shows, right or wrong.

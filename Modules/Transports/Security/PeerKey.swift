@@ -1,3 +1,5 @@
+public import CRDTCore
+
 /// A peer's public key: a point of the curve P-256, compressed.
 public struct PeerKey: Hashable, Sendable, CustomStringConvertible {
   /// 33 bytes.
@@ -34,6 +36,8 @@ public struct PeerIdentity: Hashable, Sendable {
   public let proof: Proof
   /// The user that the application's authority has named; a shared key names none.
   public let user: String?
-  /// When the certificate ends, in milliseconds since 1970.
+  /// When the certificate ends, or the first of those that it rests on, in milliseconds since 1970.
   public let validUntil: Int64
+  /// What the login service has said of the peer to all others, inside the certificate.
+  public var information: [TextKey: Value] = [:]
 }

@@ -28,6 +28,13 @@
     /// Bytes received that were not decrypted, above which the link is not read.
     private static let unseenBytes = 256 << 10
 
+    /// What TLS keeps for its next write: not a whole record, as most links of a server with many peers are at rest.
+    private static var buffers: NIOSSLHandler.Configuration {
+      var configuration = NIOSSLHandler.Configuration()
+      configuration.maximumPreservedOutboundBufferCapacity = 4 << 10
+      return configuration
+    }
+
     private enum Phase {
       case idle
       /// TLS is at work; so many bytes have come.
@@ -128,8 +135,10 @@
         let handler: any ChannelHandler =
           end == .dialing
           ? try NIOSSLClientHandler(
-            context: context, serverHostname: nil, customVerificationCallback: identify)
-          : NIOSSLServerHandler(context: context, customVerificationCallback: identify)
+            context: context, serverHostname: nil, customVerificationCallback: identify,
+            configuration: Self.buffers)
+          : NIOSSLServerHandler(
+            context: context, customVerificationCallback: identify, configuration: Self.buffers)
         let channel = LinkChannel(loop, owner: self)
         state.value.channel = channel
         state.value.phase = .handshake(received: 0)
@@ -207,6 +216,8 @@
         $0.proven = ProvenPeer(identity: identity, site: introduction.site, instance: introduction.instance)
       }
       endWhenExpired(identity)
+      // It may have been revoked since the check.
+      endIfRevoked(identity.key)
       encrypt()
       if !rest.isEmpty { deliver(Array(rest)) }
     }
@@ -224,6 +235,19 @@
       state.value.expiry = loop.assumeIsolated().scheduleTask(in: pause) { [weak self] in
         self?.endWhenExpired(identity)
       }
+    }
+
+    /// Ends the link where the peer's key was revoked; has no effect before the peers have met.
+    func endIfRevoked() {
+      executor.run {
+        guard let identity = self.provenPeer?.identity else { return }
+        self.endIfRevoked(identity.key)
+      }
+    }
+
+    private func endIfRevoked(_ key: PeerKey) {
+      guard own.credentials.check.revoked.contains(key) else { return }
+      fail(LinkError(.revoked, "The key of the peer at \(endpoint.address) is revoked"))
     }
 
     // MARK: - What goes through

@@ -155,13 +155,13 @@
     }
 
     fileprivate mutating func begin() async throws {
-      guard case .head(let head)? = try await parts.next() else { return }
+      guard case .head(let head)? = try await parts.next(isolation: #isolation) else { return }
       (status, headers) = (Int(head.status.code), head.headers)
     }
 
     /// The next bytes; `nil` at the end.
     mutating func next() async throws -> String? {
-      guard case .body(let buffer)? = try await parts.next() else { return nil }
+      guard case .body(let buffer)? = try await parts.next(isolation: #isolation) else { return nil }
       return String(buffer: buffer)
     }
 

@@ -50,6 +50,18 @@ import Testing
     }
   }
 
+  @Test func `of several mistakes the first is told, and a wrong file leaves no store`() throws {
+    let text = "{\"_id\":1}\n{\"_id\":2,\n{\"_id\":3}\n[4]\n"
+    let outcome = try scene.run("import", scene.store, "things", scene.file("a.jsonl", text))
+    #expect(outcome.status == 1 && outcome.errors.contains("a.jsonl, line 2: "), "\(outcome.errors)")
+    #expect(!FileManager.default.fileExists(atPath: scene.store))
+    let wide = "{\"_id\":2,\"m\":{\((0...10_000).map { "\"k\($0)\":0" }.joined(separator: ","))}}"
+    let refused = try scene.run(
+      "import", scene.store, "things", scene.file("b.jsonl", "{\"_id\":1}\n\(wide)\n{\"_id\":3}\n[4]\n"),
+      "--batch", "2")
+    #expect(refused.status == 1 && refused.errors.contains("b.jsonl, line 2: "), "\(refused.errors)")
+  }
+
   @Test func `types are those that are given, or found out safely`() throws {
     let csv = """
       code,zip,price,n,ok,note,tags,deep.a,deep.b

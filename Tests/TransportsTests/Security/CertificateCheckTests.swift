@@ -60,7 +60,7 @@
       #expect(wrong.reason.isEmpty || error.message.contains(wrong.reason), "\(error.message)")
     }
 
-    @Test func `there are forty wrong certificates`() { #expect(WrongCertificate.all.count >= 40) }
+    @Test func `there are sixty wrong certificates`() { #expect(WrongCertificate.all.count >= 60) }
 
     @Test func `nothing, and what is no certificate, is refused`() async {
       for presented in [[], [[]], [[0x30, 0]], [[UInt8](repeating: 0x30, count: 500)]] as [[[UInt8]]] {

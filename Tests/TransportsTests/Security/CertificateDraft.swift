@@ -142,6 +142,43 @@
       }
     }
 
+    /// One with two authorities between, of which something is changed.
+    private static func twoBetween(
+      _ name: String, _ reason: String,
+      _ change: @escaping @Sendable (_ upper: inout CertificateDraft, _ lower: inout CertificateDraft) -> Void
+    ) -> WrongCertificate {
+      WrongCertificate(name, reason) { authority in
+        var (upper, lower) = (CertificateDraft.intermediate(), CertificateDraft.intermediate())
+        lower.subjectName = "below"
+        change(&upper, &lower)
+        lower.issuerName = upper.subjectName
+        var leaf = CertificateDraft()
+        leaf.issuerName = lower.subjectName
+        guard case .p256(let upperKey) = upper.key, case .p256(let lowerKey) = lower.key else {
+          throw LinkError(.credentials, "no key")
+        }
+        return (
+          [
+            try leaf.signed(by: .init(lowerKey)).bytes(), try lower.signed(by: .init(upperKey)).bytes(),
+            try upper.signed(by: .init(authority.key)).bytes(),
+          ], leaf.key.secret
+        )
+      }
+    }
+
+    /// A right certificate of an intermediate authority, shown otherwise.
+    private static func shown(
+      _ name: String, _ reason: String, _ show: @escaping @Sendable (_ right: [[UInt8]]) -> [[UInt8]]
+    ) -> WrongCertificate {
+      WrongCertificate(name, reason) { authority in
+        let validity = Date(timeIntervalSinceNow: -60)..<Date(timeIntervalSinceNow: 3_600)
+        let key = DeviceKey()
+        let right = try authority.makeIntermediate(validity: validity).issue(
+          for: key.peerKey, user: "ann", validity: validity)
+        return (show(try right.chain.map { try $0.bytes() }), Array(key.key.derRepresentation))
+      }
+    }
+
     private static func stranger() -> P256.Signing.PrivateKey {
       P256.Signing.PrivateKey(compactRepresentable: false)
     }
@@ -244,6 +281,77 @@
       between("an authority between without a statement", "another application") { $0.statement = nil },
       between("an authority between that may not issue", "") { $0.usage = KeyUsage(digitalSignature: true) },
       between("an authority between that is none", "") { $0.constraints = .notCertificateAuthority },
+      between("an authority between that has not begun", "is valid from") {
+        $0.validFrom = Date(timeIntervalSinceNow: 600)
+      },
+      between("an authority between without a path length", "so many certificates below") {
+        $0.constraints = .isCertificateAuthority(maxPathLength: nil)
+      },
+      between("an authority between without usage", "may not issue") { $0.usage = nil },
+      between("an authority between that may sign for itself", "another usage too") {
+        $0.usage = KeyUsage(digitalSignature: true, keyCertSign: true)
+      },
+      between("an authority between with the purposes of a peer", "another usage too") {
+        $0.purposes = [.serverAuth, .clientAuth]
+      },
+      between("an authority between that names a user", "says more") { $0.statement?.user = "ann" },
+      between("an authority between with access rules", "says more") { $0.statement?.rules = [1] },
+      between("an authority between that comes from a login", "says more") {
+        $0.statement?.proof = .online
+      },
+      between("an authority between with a signature with SHA-384", "another kind of key") {
+        $0.algorithm = .ecdsaWithSHA384
+      },
+      twoBetween("an authority below an authority between", "so many certificates below") { _, _ in },
+      twoBetween("an authority between that may have another one below", "so many certificates below") {
+        (upper, _) in upper.constraints = .isCertificateAuthority(maxPathLength: 1)
+      },
+      twoBetween("an authority between with its parent's name", "so many certificates below") { (upper, _) in
+        upper.subjectName = upper.issuerName
+      },
+      shown("an authority between that is not shown", "") { [$0[0]] },
+      shown("an authority between that is shown first", "that of an authority") { $0.reversed() },
+      shown("an authority between alone", "that of an authority") { [$0[1]] },
+      shown("an authority between twice", "no part of its chain") { $0 + [$0[1]] },
+      WrongCertificate("an authority between of another application's authority", "") { _ in
+        let validity = Date(timeIntervalSinceNow: -60)..<Date(timeIntervalSinceNow: 3_600)
+        let other = try PeerAuthority(application: "another", validity: validity)
+        let key = DeviceKey()
+        let certificate = try other.makeIntermediate(validity: validity).issue(
+          for: key.peerKey, user: "ann", validity: validity)
+        return (try certificate.chain.map { try $0.bytes() }, Array(key.key.derRepresentation))
+      },
+      WrongCertificate("an authority between of a stranger's authority", "") { _ in
+        let validity = Date(timeIntervalSinceNow: -60)..<Date(timeIntervalSinceNow: 3_600)
+        let other = try PeerAuthority(application: CertificateDraft.application, validity: validity)
+        let key = DeviceKey()
+        let certificate = try other.makeIntermediate(validity: validity).issue(
+          for: key.peerKey, user: "ann", validity: validity)
+        return (try certificate.chain.map { try $0.bytes() }, Array(key.key.derRepresentation))
+      },
+      WrongCertificate("an authority beside the chain", "no part of its chain") { authority in
+        let draft = CertificateDraft()
+        return (
+          [
+            try draft.signed(by: .init(authority.key)).bytes(),
+            try CertificateDraft.intermediate().signed(by: .init(authority.key)).bytes(),
+          ], draft.key.secret
+        )
+      },
+      changed("information that is no JSON", "cannot be read") {
+        $0.others = [
+          Certificate.Extension(oid: PeerInformation.identifier, critical: false, value: [0x0C, 1, 0x7B])
+        ]
+      },
+      changed("information that is too long", "cannot be read") {
+        let text = "{\"a\":\"" + String(repeating: "b", count: 300) + "\"}"
+        let length = [0x82, UInt8(text.utf8.count >> 8), UInt8(text.utf8.count & 255)]
+        $0.others = [
+          Certificate.Extension(
+            oid: PeerInformation.identifier, critical: false, value: ([0x0C] + length + Array(text.utf8))[...]
+          )
+        ]
+      },
       WrongCertificate("authorities between that are too many", "presents 4") { authority in
         let leaf = try CertificateDraft().signed(by: .init(authority.key)).bytes()
         let draft = CertificateDraft()

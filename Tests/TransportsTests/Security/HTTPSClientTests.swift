@@ -52,6 +52,49 @@
       #expect(request.body == Array("{}".utf8))
     }
 
+    @Test(arguments: ["127.0.0.1", "[::1]"])
+    func `without TLS a service of this machine is asked, where that is allowed`(_ host: String) async throws
+    {
+      let server = try await HTTPSServer(.plain) { _ in .answer(200, ["Content-Type: application/json"], "{}")
+      }
+      let address = try HTTPSAddress(orLoopback: "HTTP://\(host):\(server.port)/hook/")
+      #expect("\(address)" == "http://\(host):\(server.port)/hook")
+      // The server listens on the first of the two.
+      guard host == "127.0.0.1" else { return }
+      let answer = try await HTTPSClient().post(Array("[1]".utf8), to: address)
+      #expect(answer.status == 200)
+      #expect(answer.body == Array("{}".utf8))
+      #expect(server.requests.map(\.path) == ["/hook"])
+      #expect(server.requests.first?.body == Array("[1]".utf8))
+    }
+
+    @Test(arguments: [
+      "http://example.com/hook", "http://localhost:3000/", "http://127.0.0.1.example.com/",
+      "http://127.0.0.1@example.com/", "http://127.0.0.2/", "http://0.0.0.0/", "http://10.0.0.1/",
+      "http://[::ffff:127.0.0.1]/", "ftp://127.0.0.1/", "http://127.0.0.1/?a", "127.0.0.1", "",
+    ])
+    func `without TLS nothing else can be named`(_ text: String) {
+      let error = #expect(throws: LoginError.self) { try HTTPSAddress(orLoopback: text) }
+      #expect(error?.code == .argument)
+      #expect(throws: LoginError.self) { try HTTPSAddress("http://127.0.0.1:3000/hook") }
+    }
+
+    @Test func `a service without TLS that goes away, says nothing or speaks no HTTP is a failure`()
+      async throws
+    {
+      for (reply, code) in [
+        (HTTPSServer.Reply.end, LoginError.Code.unreachable), (.bytes("what?"), .answer),
+        (.silence, .timedOut),
+      ] {
+        let server = try await HTTPSServer(.plain) { _ in reply }
+        var client = HTTPSClient()
+        client.limits.answering = .milliseconds(300)
+        let address = try HTTPSAddress(orLoopback: "http://127.0.0.1:\(server.port)")
+        let error = await failure { try await client.post([], to: address) }
+        #expect(error?.code == code, "\(String(describing: error))")
+      }
+    }
+
     @Test(arguments: [("-5", 0), ("999999999999", 3_600), ("Sun, 06 Nov 1994 08:50:37 GMT", 60)])
     func `a wish to wait is bounded`(_ text: String, _ seconds: Int) async throws {
       let server = try await HTTPSServer { _ in

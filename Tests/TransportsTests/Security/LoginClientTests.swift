@@ -310,7 +310,7 @@
           let certificate = try other.issue(for: key.peerKey, user: nil, validity: PeerAuthority.always)
           return ["certificate": .string(try certificate.pem), "authority": .string(try other.trusted.pem)]
         },
-        WrongGrant("an authority that is a peer's", "no chain to the application's authority") { _, key in
+        WrongGrant("an authority that is a peer's", "another one has issued it") { _, key in
           let other = try PeerAuthority(application: "tests", validity: Date() - 100..<Date() + 1_000)
           let fields = try issued(other, key.peerKey)
           return ["certificate": fields["certificate"] ?? .null, "authority": fields["certificate"] ?? .null]

@@ -155,7 +155,101 @@
       close(ends)
     }
 
+    @Test func `with an intermediate authority at both ends, a handshake costs at most 4.5 KB`() async throws
+    {
+      let validity = Date(timeIntervalSinceNow: -60)..<Date(timeIntervalSinceNow: 3_600)
+      let issuer = try authority.makeIntermediate(validity: validity)
+      let owns = try ["ann", "bob"].map { user in
+        let key = DeviceKey()
+        let certificate = try issuer.issue(for: key.peerKey, user: user, validity: validity)
+        return own(try PeerCredentials(key: key, certificate: certificate, trusted: authority.trusted), key)
+      }
+      let links = MemoryLink.pair(profile: .constrained, clock: TransportClock(SkippingClock()))
+      let ends = pair(owns[0], owns[1], over: links)
+      ends.dialing.link.write([[1]])
+      ends.listening.link.write([[2]])
+      try await ends.listening.user.wait { $0.bytes == [1] }
+      try await ends.dialing.user.wait { $0.bytes == [2] }
+      #expect(ends.listening.link.provenPeer?.identity.user == "ann")
+      #expect(ends.dialing.link.provenPeer?.identity.user == "bob")
+      let bytes = links.0.statistics.sentBytes + links.1.statistics.sentBytes
+      #expect(bytes <= 4_500, "\(bytes)")
+      close(ends)
+    }
+
+    @Test(arguments: [true, false])
+    func `an intermediate authority that ends, ends the link`(_ isIntermediateDialing: Bool) async throws {
+      let key = DeviceKey()
+      let end = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded() + 100)
+      let start = Date(timeIntervalSinceNow: -60)
+      let issuer = try authority.makeIntermediate(validity: start..<end)
+      let certificate = try issuer.issue(for: key.peerKey, user: "ann", validity: start..<end + 3_600)
+      let now = Mutex(end - 100)
+      let short = own(
+        try PeerCredentials(key: key, certificate: certificate, trusted: authority.trusted), key)
+      // The other end looks at the clock.
+      let otherKey = DeviceKey()
+      let other = try authority.issue(for: otherKey.peerKey, user: "bob", validity: start..<end + 3_600)
+      var bob = own(
+        try PeerCredentials(
+          key: otherKey, certificate: other, trusted: authority.trusted, now: { now.withLock { $0 } }),
+        otherKey)
+      bob.expiryPause = .milliseconds(20)
+      let ends = isIntermediateDialing ? pair(short, bob) : pair(bob, short)
+      ends.dialing.link.write([[1]])
+      try await ends.listening.user.wait { $0.bytes == [1] }
+      now.withLock { $0 = end + 1 }
+      let user = isIntermediateDialing ? ends.listening.user : ends.dialing.user
+      #expect(try await user.reason()?.code == .expired)
+      close(ends)
+    }
+
     // MARK: - Who is not let in
+
+    @Test(arguments: [true, false])
+    func `a revoked key is refused in both roles, before a byte is heard`(_ isRevokedDialing: Bool)
+      async throws
+    {
+      let (ann, bob) = (try credentials("ann"), try credentials("bob"))
+      bob.0.check.revoked.insert([ann.1.peerKey])
+      let (revoked, other) = (own(ann.0, ann.1), own(bob.0, bob.1))
+      let ends = isRevokedDialing ? pair(revoked, other) : pair(other, revoked)
+      ends.dialing.link.write([[1]])
+      ends.listening.link.write([[2]])
+      let (judge, refused) =
+        isRevokedDialing ? (ends.listening.user, ends.dialing.user) : (ends.dialing.user, ends.listening.user)
+      #expect(try await judge.reason()?.code == .revoked)
+      #expect(judge.current.bytes.isEmpty)
+      _ = try await refused.reason()
+      #expect(refused.current.bytes.isEmpty)
+      close(ends)
+    }
+
+    @Test(arguments: [true, false])
+    func `a key that is revoked while the link is open ends it at once`(_ isRevokedDialing: Bool) async throws
+    {
+      let (ann, bob) = (try credentials("ann"), try credentials("bob"))
+      let revoked = bob.0.check.revoked
+      let ends =
+        isRevokedDialing
+        ? pair(own(ann.0, ann.1), own(bob.0, bob.1)) : pair(own(bob.0, bob.1), own(ann.0, ann.1))
+      ends.dialing.link.write([[1]])
+      ends.listening.link.write([[2]])
+      try await ends.listening.user.wait { $0.bytes == [1] }
+      try await ends.dialing.user.wait { $0.bytes == [2] }
+      let judge = isRevokedDialing ? ends.listening : ends.dialing
+      revoked.insert([DeviceKey().peerKey])
+      judge.link.endIfRevoked()
+      revoked.insert([ann.1.peerKey])
+      judge.link.endIfRevoked()
+      #expect(try await judge.user.reason()?.code == .revoked)
+      let bytes = judge.user.current.bytes
+      let other = isRevokedDialing ? ends.dialing : ends.listening
+      other.link.write([[9]])
+      _ = try await other.user.reason()
+      #expect(judge.user.current.bytes == bytes)
+      close(ends)
+    }
 
     @Test(arguments: WrongCertificate.all)
     func `a wrong certificate is refused in both roles, before a byte is heard`(_ wrong: WrongCertificate)

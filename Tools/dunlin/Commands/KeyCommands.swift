@@ -61,8 +61,9 @@
         Examples:
           dunlin ca make --app com.example.orders --out ca.pem
           dunlin ca show ca.pem > ca-certificate.pem
+          dunlin ca intermediate --ca ca.pem --days 90 --out server.pem
         """,
-      subcommands: [Make.self, Show.self])
+      subcommands: [Make.self, Intermediate.self, Show.self])
 
     struct Make: ParsableCommand {
       static let configuration = CommandConfiguration(
@@ -98,9 +99,48 @@
       }
     }
 
+    struct Intermediate: ParsableCommand {
+      static let configuration = CommandConfiguration(
+        commandName: "intermediate",
+        abstract: "Make an intermediate authority, with which a server issues certificates of devices.",
+        discussion: """
+          The authority's own file can then stay offline. Peers are given nothing new. What the intermediate authority has issued ends \
+          with it, so make another one in time; the former one holds until its end.
+          """)
+
+      @Option(
+        name: .customLong("ca"), help: ArgumentHelp("The authority's file.", valueName: "file"),
+        completion: .file())
+      var authority: String
+      @Option(help: ArgumentHelp("For how long it may issue, from now on.", valueName: "days"))
+      var days = 90
+      @Option(
+        help: ArgumentHelp("Where to; only its owner can read the file.", valueName: "file"),
+        completion: .file())
+      var out: String
+      @Flag(help: "Print one JSON object.")
+      var json = false
+
+      func validate() throws { try Validity.check(days) }
+
+      func run() throws {
+        let made = try DunlinAuthority(text: try TextFile.read(authority)).makeIntermediate(
+          validity: Validity.fromNow(days))
+        try TextFile.write(try made.text, to: out, isSecret: true)
+        let end = made.validUntil.formatted(.iso8601)
+        if json {
+          return try Output.print(json: [
+            "application": .string(made.appID), "file": .string(out), "validUntil": .string(end),
+          ])
+        }
+        print("The intermediate authority of \(made.appID) is in \(out), and valid until \(end)")
+      }
+    }
+
     struct Show: ParsableCommand {
       static let configuration = CommandConfiguration(
-        commandName: "show", abstract: "Print an authority's certificate, which all peers are given.")
+        commandName: "show", abstract: "Print an authority's certificate, which all peers are given.",
+        discussion: "Of an intermediate authority it is the certificate of its parent.")
 
       @Argument(help: "The authority's file.", completion: .file())
       var file: String

@@ -13,9 +13,6 @@ struct WhyCommand: ParsableCommand {
         dunlin why store cars c1 --from depot
       """)
 
-  /// What tells scripts that the document is not there, apart from a failure to ask.
-  static let absentStatus: Int32 = 2
-
   @Argument(help: "The directory of a store that a peer has open.", completion: .directory)
   var store: String
   @Argument(help: "The collection's name.")
@@ -41,6 +38,6 @@ struct WhyCommand: ParsableCommand {
         "isIncoming": .bool(from != nil),
       ])
     try Output.print((answer.string("text") ?? "").printable)
-    guard answer.boolean("isThere") ?? false else { throw ExitCode(Self.absentStatus) }
+    guard answer.boolean("isThere") ?? false else { throw ExitCode(ExitStatus.absent) }
   }
 }

@@ -9,6 +9,8 @@ enum ExitStatus {
   static let done: Int32 = 0
   /// It was not done, or the answer is no.
   static let failed: Int32 = 1
+  /// The document that was asked for has not arrived: apart from a failure to find out.
+  static let absent: Int32 = 2
   /// Something is damaged: apart from a failure to look.
   static let damaged: Int32 = 3
   /// It was done, but for records that were left out.

@@ -10,7 +10,7 @@
     /// Answers with server-sent events, until the client goes or the server stops.
     ///
     /// The stream counts as one, and no longer as a request.
-    func stream(_ admission: Admission, _ query: FeedQuery, _ request: Request) throws -> Response {
+    func stream(_ admission: Admission, _ query: FeedQuery, _ context: ServerContext) throws -> Response {
       let feed = admission.application.feed
       let stream: FeedStream
       do {
@@ -25,12 +25,12 @@
       if let name = HTTPField.Name("X-Accel-Buffering") { headers[name] = "no" }
       let body = ResponseBody { writer in
         var output = writer
-        try await request.body.consumeWithCancellationOnInboundClose { _ in
-          try await withGracefulShutdownHandler {
-            try await EventStream.write(stream, while: isAllowed, to: &output)
-          } onGracefulShutdown: {
-            stream.reader.end()
-          }
+        // Not by what hummingbird has for it: its source of the body ends the process where the client goes at a bad moment.
+        context.channel.closeFuture.whenComplete { _ in stream.reader.end() }
+        try await withGracefulShutdownHandler {
+          try await EventStream.write(stream, while: isAllowed, to: &output)
+        } onGracefulShutdown: {
+          stream.reader.end()
         }
         try await output.finish(nil)
       }

@@ -14,13 +14,13 @@
       let group = router.group("/api/v4")
       group.get("changes") { request, context in
         try await answer(request, context, needing: .read) { admission in
-          try stream(admission, FeedQuery(request), request)
+          try stream(admission, FeedQuery(request), context)
         }
       }
       group.post("changes") { request, context in
         try await answer(request, context, needing: .read) { admission in
           var fields = try RequestFields(try await request.json(admission).value)
-          return try stream(admission, FeedQuery(&fields, request), request)
+          return try stream(admission, FeedQuery(&fields, request), context)
         }
       }
       addWebhooks(to: group)

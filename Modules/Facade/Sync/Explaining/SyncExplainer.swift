@@ -44,7 +44,7 @@ struct SyncExplainer {
     let standings = standings
     guard let standing = standings.last(where: \.isConnected) else {
       let had = standings.contains { $0.delivery.servedSequence ?? 0 >= sequence }
-      guard had, let departed = standings.last,
+      guard had, let departed = standings.last, departed.delivery.isInterestKnown,
         try mismatch(departed.delivery.queries, known, transaction) == nil,
         !departed.delivery.withholds(DocumentKey(collection: known.id, id: id))
       else { return .notConnected }

@@ -34,7 +34,7 @@ package final class AutomatonPool: Sendable {
     }
   }
 
-  package static let shared = AutomatonPool(byteLimit: 4 << 20)
+  package static let shared = AutomatonPool(byteLimit: 2 << 20)
 
   /// What all tables together may take, in bytes.
   package let byteLimit: Int

@@ -117,9 +117,12 @@ struct ImportRun {
         }
       }
       if let task = exchange(&pending, with: nil) { try settle(await task.value) }
+      // What was read last is not written; a mistake in it is the first one all the same.
+      if failure != nil { try check(portion) }
     } catch {
       if let task = exchange(&pending, with: nil) { try? settle(await task.value) }
-      failure = failure ?? error
+      // What could not be written stands before what could not be read.
+      failure = error
     }
     return try finish(progress)
   }
@@ -244,8 +247,10 @@ struct ImportRun {
 
   // MARK: - Writing
 
-  /// Opens the sink once the first documents are known to be some: a wrong file is to leave no store behind.
-  private func opened(for portion: Portion) throws -> any DocumentSink {
+  /// Finds out whether what a portion holds are documents.
+  ///
+  /// - Throws: ``ToolError`` with the line of the first that is none.
+  private func check(_ portion: Portion) throws {
     try portion.batch.forEach { index, text in
       do {
         let options = JSON.ReadOptions(interpretsTags: portion.batch.interpretsTags)
@@ -258,6 +263,11 @@ struct ImportRun {
           "\(source.name), line \(portion.batch.documents.line(of: index)): \(error.sentence)")
       }
     }
+  }
+
+  /// Opens the sink once the first documents are known to be some: a wrong file is to leave no store behind.
+  private func opened(for portion: Portion) throws -> any DocumentSink {
+    try check(portion)
     let sink = try importer.open()
     if let path = importer.statePath, former == nil, state.position.records == 0 {
       // Before the first document: without it a run that ends at once would not know the ids.

@@ -1,0 +1,49 @@
+#if Server
+  import Facade
+  import Logging
+  import Transports
+
+  /// What an application has for its devices' logins: the audit log, the revoked keys, and the endpoint where it is configured.
+  ///
+  /// Keys can be revoked without an endpoint too: of devices that have their certificates from elsewhere.
+  package struct ApplicationLogins: Sendable {
+    package let audit: LoginAudit
+    package let revocations: Revocations
+    /// Issues certificates; `nil` where the application has no login endpoint.
+    package let endpoint: LoginEndpoint?
+    private let issuer: LoginIssuer?
+
+    /// Reads what there is of revocations, which apply before devices can connect.
+    ///
+    /// - Throws: What cannot be read, or is not right in the configuration.
+    init(
+      _ dunlin: Dunlin, _ configuration: BigPeerConfiguration.Application, issuer: LoginIssuer?,
+      logger: Logger
+    ) throws {
+      let storage = StoreLoginStorage(dunlin.store)
+      let limits = configuration.login?.limits ?? BigPeerConfiguration.LoginLimits()
+      let audit = LoginAudit(storage, limits)
+      let revocations = try Revocations(storage, audit: audit) { [weak dunlin] keys in dunlin?.revoke(keys) }
+      self.audit = audit
+      self.revocations = revocations
+      self.issuer = issuer
+      guard let login = configuration.login, let issuer else {
+        endpoint = nil
+        return
+      }
+      endpoint = LoginEndpoint(
+        LoginEndpoint.Parts(
+          application: configuration.id, address: try HTTPSAddress(login.url), issuer: issuer,
+          webhook: LoginWebhook(
+            try HTTPSAddress(orLoopback: login.webhook), authorityFile: login.webhookAuthority,
+            questions: login.limits.questions),
+          audit: audit, revocations: revocations, longestValidity: login.longestValidity,
+          limits: login.limits, logger: logger.plain))
+    }
+
+    /// Sees to it that devices will believe what the endpoint issues.
+    ///
+    /// - Throws: `BigPeerError`, saying why they would not.
+    func verify() async throws { try await issuer?.verify() }
+  }
+#endif

@@ -1,0 +1,118 @@
+#if Server
+  import CRDTCore
+
+  /// The audit log of logins: entries are added at its end, and leave at its beginning when there are too many.
+  ///
+  /// Issued certificates and revocations are one list, refusals another, so that nobody can push out the first by being refused.
+  package struct LoginAudit: Sendable {
+    /// One of the two lists.
+    package enum List: String, Hashable, Sendable, CaseIterable {
+      /// Issued certificates and revocations.
+      case issues
+      case refusals
+
+      fileprivate var table: LoginTable { self == .issues ? .audit : .refusals }
+    }
+
+    /// Some entries of a list.
+    package struct Page: Hashable, Sendable {
+      /// The oldest first.
+      package var events: [LoginEvent] = []
+      /// Where the next ones begin; nothing is said of what it is made of.
+      package var next: String
+    }
+
+    /// Entries that leave in one transaction at most.
+    private static let sweep: UInt64 = 64
+    private let storage: any LoginStorage
+    private let limits: [List: UInt64]
+
+    package init(_ storage: any LoginStorage, _ limits: BigPeerConfiguration.LoginLimits) {
+      self.storage = storage
+      self.limits = [
+        .issues: UInt64(limits.auditedIssues), .refusals: UInt64(limits.auditedRefusals),
+      ]
+    }
+
+    /// Adds an entry; it is durable when this returns.
+    ///
+    /// - Throws: What the storage throws; then nothing was added.
+    package func add(_ event: LoginEvent) async throws {
+      try await storage.write { [self] tables in try add(event, to: tables) }
+    }
+
+    /// Adds an entry in somebody else's transaction.
+    func add(_ event: LoginEvent, to tables: any LoginTables) throws {
+      let list: List = event.kind == .refused ? .refusals : .issues
+      var range = try Self.range(of: list, in: tables)
+      try tables.set(event.json, list.table, Self.key(range.upperBound))
+      var start = range.lowerBound
+      let end = range.upperBound + 1
+      let most = limits[list] ?? 0
+      for place in start..<min(start + Self.sweep, end) where end - start > most {
+        try tables.set(nil, list.table, Self.key(place))
+        start += 1
+      }
+      range = start..<end
+      try tables.set(Self.key(start) + Self.key(end), .state, Array(list.rawValue.utf8))
+    }
+
+    /// Reads entries, the oldest first.
+    ///
+    /// - Parameters:
+    ///   - list: Which ones.
+    ///   - position: Where to begin, as an earlier page has said; `nil` begins with the newest `count`.
+    ///   - count: How many at most.
+    /// - Returns: The page; `nil` where the position is none.
+    /// - Throws: What the storage throws.
+    package func events(_ list: List, after position: String?, count: Int) throws -> Page? {
+      guard count > 0 else { return nil }
+      var page: Page?
+      try storage.read { tables in
+        let range = try Self.range(of: list, in: tables)
+        let start: UInt64
+        if let position {
+          guard let place = Self.place(position) else { return }
+          start = min(max(place, range.lowerBound), range.upperBound)
+        } else {
+          start = max(range.lowerBound, range.upperBound - min(range.upperBound, UInt64(count)))
+        }
+        var (events, next): ([LoginEvent], UInt64) = ([], start)
+        try tables.forEach(list.table, from: Self.key(start)) { key, value in
+          guard let place = Self.place(key), place < range.upperBound, events.count < count else {
+            return false
+          }
+          next = place + 1
+          if let event = LoginEvent(json: value) { events.append(event) }
+          return true
+        }
+        page = Page(events: events, next: Self.position(next))
+      }
+      return page
+    }
+
+    // MARK: - Places
+
+    /// The places that a list has; none before its first entry.
+    private static func range(of list: List, in tables: any LoginTables) throws -> Range<UInt64> {
+      guard let stored = try tables.value(.state, Array(list.rawValue.utf8)), stored.count == 16,
+        let start = place(Array(stored[..<8])), let end = place(Array(stored[8...])), start <= end
+      else { return 0..<0 }
+      return start..<end
+    }
+
+    private static func key(_ place: UInt64) -> [UInt8] {
+      (0..<8).map { UInt8(truncatingIfNeeded: place >> (56 - 8 * $0)) }
+    }
+
+    private static func place(_ key: [UInt8]) -> UInt64? {
+      key.count == 8 ? key.reduce(0) { $0 << 8 | UInt64($1) } : nil
+    }
+
+    private static func position(_ place: UInt64) -> String { String(place, radix: 36) }
+
+    private static func place(_ position: String) -> UInt64? {
+      position.utf8.count <= 13 ? UInt64(position, radix: 36) : nil
+    }
+  }
+#endif

@@ -1,0 +1,148 @@
+#if Server
+  import Transports
+
+  extension BigPeerConfiguration {
+    /// The login endpoint of an application, at which its devices exchange tokens for certificates.
+    public struct Login: Sendable, Hashable {
+      /// Where the private key of the intermediate authority comes from.
+      public enum AuthoritySource: Sendable, Hashable {
+        /// A file that only its owner can read.
+        case file(String)
+        /// What a program writes to its standard output: its absolute path, and its arguments.
+        case command([String])
+      }
+
+      /// What devices are told, such as `https://host/path`; their signatures are for it, and the HTTP listener answers at its path.
+      public var url: String
+      /// Where the application verifies tokens: `https://…`, or `http://127.0.0.1:…` on this machine.
+      public var webhook: String
+      /// A file with the authorities (PEM) that the webhook's certificate is verified against; `nil` takes the system's.
+      public var webhookAuthority: String?
+      /// The intermediate authority that issues certificates.
+      public var authority: AuthoritySource
+      /// How long a certificate holds at most, whatever the webhook says.
+      public var longestValidity = Duration.seconds(30 * 86_400)
+      /// Bounds of what it takes.
+      public var limits = LoginLimits()
+
+      /// Names what every login endpoint needs.
+      public init(url: String, webhook: String, authority: AuthoritySource) {
+        self.url = url
+        self.webhook = webhook
+        self.authority = authority
+      }
+    }
+
+    /// Bounds of what logins take.
+    public struct LoginLimits: Sendable, Hashable {
+      /// Requests from one address at once, of IPv6 from 64 bits of it; a login has two.
+      public var requestsByAddress = 200
+      /// Such requests in each later second.
+      public var requestsPerSecondByAddress = 10
+      /// Certificates for one user at once.
+      public var loginsByUser = 20
+      /// Such certificates in each later hour.
+      public var loginsPerHourByUser = 60
+      /// Questions to the webhook at the same time.
+      public var questions = 64
+      /// Issued certificates and revocations that the audit log keeps.
+      public var auditedIssues = 1_000_000
+      /// Refusals that the audit log keeps.
+      public var auditedRefusals = 100_000
+
+      /// The defaults.
+      public init() {}
+    }
+  }
+
+  extension BigPeerConfiguration.Login {
+    /// Seconds that a certificate holds at least.
+    static let shortestValidity = 60
+    /// How long the webhook has for its answer.
+    static let webhookTime = Duration.seconds(5)
+    /// Bytes that the webhook's answer may have.
+    static let webhookBytes = 256 << 10
+
+    init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      let url = try object.requiredText("url")
+      let webhook = try object.requiredText("webhook")
+      guard let source = try object.object("authority") else {
+        throw object.fault(
+          "authority", "is missing: name the file of an intermediate authority, or the command that prints it"
+        )
+      }
+      self.init(url: url, webhook: webhook, authority: try AuthoritySource(source))
+      do {
+        guard try Self.isPath(HTTPSAddress(url).path) else {
+          throw object.fault(
+            "url", "the path may have letters, digits, '-', '.', '_' and '~' between slashes")
+        }
+      } catch let error as LoginError {
+        throw object.fault("url", error.message)
+      } catch let error as ConfigurationError {
+        throw error
+      } catch {
+        throw object.fault("url", "\(error)")
+      }
+      do {
+        _ = try HTTPSAddress(orLoopback: webhook)
+      } catch {
+        throw object.fault("webhook", error.message)
+      }
+      webhookAuthority = try object.existingFile("webhookAuthority")
+      longestValidity =
+        try object.duration("longestValidity", in: .seconds(Self.shortestValidity) ... .seconds(366 * 86_400))
+        ?? longestValidity
+      if let limits = try object.object("limits") {
+        self.limits = try BigPeerConfiguration.LoginLimits(limits)
+      }
+      try object.finish()
+    }
+
+    /// Whether the HTTP listener can answer at a path as it stands.
+    private static func isPath(_ path: String) -> Bool {
+      path.utf8.allSatisfy {
+        switch $0 {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+          UInt8(ascii: "~"), UInt8(ascii: "/"):
+          true
+        default: false
+        }
+      }
+        && !path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().contains {
+          ["", ".", ".."].contains($0)
+        }
+    }
+  }
+
+  extension BigPeerConfiguration.Login.AuthoritySource {
+    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      switch (try object.existingFile("file"), try object.texts("command")) {
+      case (let file?, nil): self = .file(file)
+      case (nil, let command?):
+        guard let program = command.first, program.hasPrefix("/") else {
+          throw object.fault("command", "must begin with the absolute path of a program")
+        }
+        self = .command(command)
+      case (nil, nil), (.some, .some):
+        throw object.fault("file", "name either a file, or a command that prints it")
+      }
+      try object.finish()
+    }
+  }
+
+  extension BigPeerConfiguration.LoginLimits {
+    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      requestsByAddress = try object.integer("requestsByAddress", in: 2...1_000_000) ?? requestsByAddress
+      requestsPerSecondByAddress =
+        try object.integer("requestsPerSecondByAddress", in: 1...1_000_000) ?? requestsPerSecondByAddress
+      loginsByUser = try object.integer("loginsByUser", in: 1...1_000_000) ?? loginsByUser
+      loginsPerHourByUser =
+        try object.integer("loginsPerHourByUser", in: 1...1_000_000) ?? loginsPerHourByUser
+      questions = try object.integer("questions", in: 1...10_000) ?? questions
+      auditedIssues = try object.integer("auditedIssues", in: 1_000...100_000_000) ?? auditedIssues
+      auditedRefusals = try object.integer("auditedRefusals", in: 1_000...100_000_000) ?? auditedRefusals
+      try object.finish()
+    }
+  }
+#endif

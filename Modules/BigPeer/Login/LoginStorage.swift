@@ -1,0 +1,36 @@
+#if Server
+  /// Where revocations and the audit log of logins are kept: tables of keys and values that change in transactions.
+  package protocol LoginStorage: Sendable {
+    /// Changes tables in one transaction, which is durable when this returns; one that throws changes nothing.
+    func write(_ body: @escaping @Sendable (any LoginTables) throws -> Void) async throws
+
+    /// Reads tables in one snapshot.
+    func read(_ body: (any LoginTables) throws -> Void) throws
+  }
+
+  /// The tables in one transaction.
+  package protocol LoginTables {
+    /// What stands at a key; `nil` for nothing.
+    func value(_ table: LoginTable, _ key: [UInt8]) throws -> [UInt8]?
+
+    /// Writes a value at a key, or removes it; only in a transaction that writes.
+    func set(_ value: [UInt8]?, _ table: LoginTable, _ key: [UInt8]) throws
+
+    /// Visits entries in the order of their keys from one key on, until `body` returns `false`.
+    func forEach(
+      _ table: LoginTable, from key: [UInt8], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool)
+      throws
+  }
+
+  /// The tables that logins have.
+  package enum LoginTable: String, Hashable, Sendable, CaseIterable {
+    /// Issued certificates, and revocations.
+    case audit = "login.audit"
+    /// Logins that were refused.
+    case refusals = "login.refusals"
+    /// The revoked keys.
+    case revocations = "login.revocations"
+    /// How far the two logs reach.
+    case state = "login.state"
+  }
+#endif

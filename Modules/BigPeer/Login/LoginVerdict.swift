@@ -1,0 +1,160 @@
+#if Server
+  package import CRDTCore
+  import Transports
+
+  /// What an application's webhook has said of a token.
+  package enum LoginVerdict: Hashable, Sendable {
+    /// The token is good.
+    case granted(LoginClaims)
+    /// The token is not good.
+    case denied
+    /// The token is good, and the user may not do everything, which nothing here enforces.
+    case restricted(why: String)
+    /// Anything else: nothing is granted.
+    case faulty(why: String, retryAfter: Duration?)
+  }
+
+  /// What an application says of a user whose token is good.
+  package struct LoginClaims: Hashable, Sendable {
+    package let userID: String
+    package let expirationSeconds: Int64
+    /// For the application at the device: any JSON.
+    package let clientInfo: Value?
+    /// For all peers that the device meets, inside its certificate.
+    package let information: [TextKey: Value]
+  }
+
+  extension LoginVerdict {
+    /// Bytes of what the webhook may say to the application at the device.
+    static let clientInfoBytes = 32 << 10
+    /// Bytes of a user's name.
+    static let userBytes = 128
+    /// The longest time that a webhook may ask for, in seconds: more is taken for a mistake.
+    static let longestExpiration: Int64 = 366 * 86_400
+
+    /// Reads the body of an answer with status 200; every field is known, and of the right type.
+    package init(json body: [UInt8]) {
+      do throws(Mistake) {
+        self = try Self.read(body)
+      } catch {
+        self = .faulty(why: error.why, retryAfter: nil)
+      }
+    }
+
+    private struct Mistake: Error {
+      let why: String
+      init(_ why: String) { self.why = why }
+    }
+
+    private static func read(_ body: [UInt8]) throws(Mistake) -> LoginVerdict {
+      let value: Value
+      do {
+        value = try JSON.parse(body)
+      } catch {
+        throw Mistake("it is no JSON: \(error.message)")
+      }
+      guard case .map(let fields) = value else { throw Mistake("it is no JSON object") }
+      try expect(
+        fields, "it",
+        [
+          "authenticated", "userID", "expirationSeconds", "permissions", "clientInfo",
+          "identityServiceMetadata",
+        ])
+      guard case .bool(let isAuthenticated)? = fields["authenticated"] else {
+        throw Mistake("\"authenticated\" is not true or false")
+      }
+      let userID = try userID(fields["userID"])
+      let seconds = try expirationSeconds(fields["expirationSeconds"])
+      let restriction = try restriction(fields["permissions"])
+      let information = try information(fields["identityServiceMetadata"])
+      let clientInfo = fields["clientInfo"].flatMap { $0 == .null ? nil : $0 }
+      if let clientInfo {
+        let count = JSON.text(of: clientInfo).utf8.count
+        guard count <= clientInfoBytes else {
+          throw Mistake("\"clientInfo\" has \(count) bytes, of at most \(clientInfoBytes)")
+        }
+      }
+      guard isAuthenticated else { return .denied }
+      guard let userID else { throw Mistake("\"userID\" is missing") }
+      guard let seconds else { throw Mistake("\"expirationSeconds\" is missing") }
+      guard fields["permissions"] != nil else {
+        throw Mistake("\"permissions\" is missing: say that reading and writing may do everything")
+      }
+      if let restriction { return .restricted(why: restriction) }
+      return .granted(
+        LoginClaims(
+          userID: userID, expirationSeconds: seconds, clientInfo: clientInfo, information: information))
+    }
+
+    private static func expect(_ fields: [TextKey: Value], _ what: String, _ known: Set<TextKey>)
+      throws(Mistake)
+    {
+      guard let unknown = fields.keys.filter({ !known.contains($0) }).min() else { return }
+      throw Mistake("\(what) has the unknown field \"\(PlainText.of(String(unknown.text.prefix(64))))\"")
+    }
+
+    private static func userID(_ value: Value?) throws(Mistake) -> String? {
+      guard let value else { return nil }
+      guard case .string(let text) = value, 1...userBytes ~= text.utf8.count,
+        !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F })
+      else {
+        throw Mistake("\"userID\" is no text of 1 to \(userBytes) bytes without control characters")
+      }
+      return text
+    }
+
+    private static func expirationSeconds(_ value: Value?) throws(Mistake) -> Int64? {
+      guard let value else { return nil }
+      let shortest = Int64(BigPeerConfiguration.Login.shortestValidity)
+      guard case .int(let seconds) = value, shortest...longestExpiration ~= seconds else {
+        throw Mistake(
+          "\"expirationSeconds\" is no whole number from \(shortest) to \(longestExpiration)")
+      }
+      return seconds
+    }
+
+    private static func information(_ value: Value?) throws(Mistake) -> [TextKey: Value] {
+      switch value {
+      case nil, .null?: return [:]
+      case .map(let fields)?:
+        guard PeerInformation.fits(fields) else {
+          throw Mistake(
+            "\"identityServiceMetadata\" has more than \(PeerInformation.byteLimit) bytes as JSON")
+        }
+        return fields
+      default: throw Mistake("\"identityServiceMetadata\" is no object")
+      }
+    }
+
+    // MARK: - Permissions
+
+    /// What a user may not do.
+    ///
+    /// - Returns: `nil` where they may do everything.
+    private static func restriction(_ value: Value?) throws(Mistake) -> String? {
+      guard let value else { return nil }
+      guard case .map(let fields) = value else { throw Mistake("\"permissions\" is no object") }
+      try expect(fields, "\"permissions\"", ["read", "write"])
+      var restrictions: [String] = []
+      for name: TextKey in ["read", "write"] {
+        guard case .map(let permission)? = fields[name] else {
+          throw Mistake("\"permissions.\(name)\" is missing, or no object")
+        }
+        try expect(permission, "\"permissions.\(name)\"", ["everything", "queriesByCollection"])
+        guard case .bool(let isEverything)? = permission["everything"] else {
+          throw Mistake("\"permissions.\(name).everything\" is not true or false")
+        }
+        let queries: [TextKey: Value]
+        switch permission["queriesByCollection"] {
+        case nil: queries = [:]
+        case .map(let fields)?: queries = fields
+        default: throw Mistake("\"permissions.\(name).queriesByCollection\" is no object")
+        }
+        if !isEverything || !queries.isEmpty { restrictions.append(name.text) }
+      }
+      guard !restrictions.isEmpty else { return nil }
+      return
+        "the permissions to \(restrictions.joined(separator: " and to ")) are not everything, and access rules are not enforced yet"
+    }
+  }
+#endif

@@ -1,0 +1,110 @@
+#if Server
+  import CRDTCore
+  import Synchronization
+  package import Transports
+
+  /// Asks an application whether a token is good: one address, one question a login, and no redirects.
+  package final class LoginWebhook: Sendable {
+    private let address: HTTPSAddress
+    private let client: HTTPSClient
+    private let time: Duration
+    private let most: Int
+    private let questions = Mutex(0)
+
+    /// - Parameters:
+    ///   - address: Where the application verifies tokens.
+    ///   - authorityFile: The authorities that its certificate is verified against; `nil` takes the system's.
+    ///   - questions: How many are asked at the same time.
+    ///   - time: How long an answer may take, from the first byte to the last.
+    package init(
+      _ address: HTTPSAddress, authorityFile: String?, questions: Int,
+      time: Duration = BigPeerConfiguration.Login.webhookTime
+    ) {
+      self.address = address
+      self.time = time
+      most = questions
+      var client = HTTPSClient(authorityFile: authorityFile)
+      client.limits.connecting = time
+      client.limits.answering = time
+      client.limits.bodyBytes = BigPeerConfiguration.Login.webhookBytes
+      self.client = client
+    }
+
+    /// Asks about a token.
+    ///
+    /// - Parameters:
+    ///   - request: The login, whose signature was verified.
+    ///   - application: The application's id.
+    /// - Returns: What the webhook says; `faulty` for anything that is no answer of the right form, in time.
+    package func ask(about request: LoginRequest, of application: String) async -> LoginVerdict {
+      guard begin() else {
+        return .faulty(
+          why: "\(most) questions are in flight, and no more are asked at the same time",
+          retryAfter: .seconds(2))
+      }
+      defer { questions.withLock { $0 -= 1 } }
+      let question = JSON.text(
+        of: .map([
+          "appID": .string(application), "provider": .string(request.provider),
+          "token": .string(request.token), "deviceKey": .string("\(request.deviceKey)"),
+        ]))
+      do {
+        return verdict(on: try await answer(to: Array(question.utf8)))
+      } catch {
+        return .faulty(why: error.message, retryAfter: error.retryAfter)
+      }
+    }
+
+    private func begin() -> Bool {
+      questions.withLock { count in
+        guard count < most else { return false }
+        count += 1
+        return true
+      }
+    }
+
+    /// The answer, or none when the time is over that all of it may take.
+    private func answer(to question: [UInt8]) async throws(LoginError) -> HTTPSAnswer {
+      let result = await withTaskGroup(of: Result<HTTPSAnswer, LoginError>?.self) { tasks in
+        tasks.addTask { [client, address] in
+          do throws(LoginError) {
+            return .success(try await client.post(question, to: address))
+          } catch {
+            return .failure(error)
+          }
+        }
+        tasks.addTask { [time] in
+          try? await Task.sleep(for: time)
+          return nil
+        }
+        let first = await tasks.next() ?? nil
+        tasks.cancelAll()
+        return first
+      }
+      guard let result else {
+        throw Task.isCancelled
+          ? LoginError.cancelled : LoginError(.timedOut, "\(address) has not answered within \(time)")
+      }
+      return try result.get()
+    }
+
+    private func verdict(on answer: HTTPSAnswer) -> LoginVerdict {
+      switch answer.status {
+      case 200: break
+      case 401, 403: return .denied
+      default:
+        return .faulty(
+          why: "\(address) answers with status \(answer.status)", retryAfter: answer.retryAfter)
+      }
+      guard answer.contentType == "application/json" else {
+        let type = answer.contentType.map { "\"\(PlainText.of(String($0.prefix(64))))\"" } ?? "none"
+        return .faulty(
+          why: "\(address) answers with the content type \(type), and not application/json",
+          retryAfter: nil)
+      }
+      let verdict = LoginVerdict(json: answer.body)
+      guard case .faulty(let why, let wait) = verdict else { return verdict }
+      return .faulty(why: "\(address) does not answer as a webhook for logins does: \(why)", retryAfter: wait)
+    }
+  }
+#endif

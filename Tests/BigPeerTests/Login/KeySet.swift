@@ -1,0 +1,13 @@
+#if Server
+  import Synchronization
+  import Transports
+
+  /// The keys that were to be refused.
+  final class KeySet: Sendable {
+    private let kept = Mutex<Set<PeerKey>>([])
+
+    var keys: Set<PeerKey> { kept.withLock { $0 } }
+
+    func insert(_ keys: Set<PeerKey>) { kept.withLock { $0.formUnion(keys) } }
+  }
+#endif

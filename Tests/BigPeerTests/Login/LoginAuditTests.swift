@@ -1,0 +1,138 @@
+#if Server
+  import BigPeer
+  import Foundation
+  import Testing
+  import Transports
+
+  @Suite struct LoginAuditTests {
+    private let storage = MemoryLoginStorage()
+
+    private func audit(issues: Int = 1_000, refusals: Int = 1_000) -> LoginAudit {
+      var limits = BigPeerConfiguration.LoginLimits()
+      (limits.auditedIssues, limits.auditedRefusals) = (issues, refusals)
+      return LoginAudit(storage, limits)
+    }
+
+    private func event(_ kind: LoginEvent.Kind, _ number: Int) -> LoginEvent {
+      var event = LoginEvent(kind, at: Date(timeIntervalSince1970: Double(number) + 0.25))
+      event.user = "user \(number)"
+      return event
+    }
+
+    @Test func `entries are read in their order, page by page, from any position`() async throws {
+      let audit = audit()
+      #expect(try audit.events(.issues, after: nil, count: 10)?.events.isEmpty == true)
+      let start = try #require(try audit.events(.issues, after: nil, count: 10)).next
+      for number in 0..<25 { try await audit.add(event(.issued, number)) }
+      for number in 0..<3 { try await audit.add(event(.refused, number)) }
+      try await audit.add(event(.revoked, 25))
+      var (position, seen) = (start, [LoginEvent]())
+      for size in [10, 10, 6, 0] {
+        let page = try #require(try audit.events(.issues, after: position, count: 10))
+        #expect(page.events.count == size)
+        seen += page.events
+        position = page.next
+      }
+      #expect(seen == (0..<25).map { event(.issued, $0) } + [event(.revoked, 25)])
+      // What comes later is found from there on.
+      try await audit.add(event(.issued, 26))
+      #expect(try audit.events(.issues, after: position, count: 10)?.events == [event(.issued, 26)])
+      #expect(
+        try audit.events(.issues, after: nil, count: 2)?.events == [event(.revoked, 25), event(.issued, 26)])
+      #expect(try audit.events(.refusals, after: nil, count: 10)?.events.count == 3)
+      for wrong in ["", "-1", "x y", String(repeating: "z", count: 14)] {
+        #expect(try audit.events(.issues, after: wrong, count: 10) == nil)
+      }
+      #expect(try audit.events(.issues, after: nil, count: 0) == nil)
+    }
+
+    @Test func `the oldest leave when there are too many, and refusals push out no issue`() async throws {
+      let audit = audit(issues: 5, refusals: 3)
+      let start = try #require(try audit.events(.issues, after: nil, count: 1)).next
+      for number in 0..<8 { try await audit.add(event(.issued, number)) }
+      for number in 0..<100 { try await audit.add(event(.refused, number)) }
+      #expect(storage.count(.audit) == 5)
+      #expect(storage.count(.refusals) == 3)
+      #expect(
+        try audit.events(.issues, after: start, count: 100)?.events == (3..<8).map { event(.issued, $0) })
+      #expect(
+        try audit.events(.refusals, after: nil, count: 100)?.events == (97..<100).map { event(.refused, $0) })
+      // A smaller limit later takes away step by step.
+      let smaller = LoginAudit(
+        storage,
+        {
+          var limits = BigPeerConfiguration.LoginLimits()
+          limits.auditedIssues = 2
+          return limits
+        }())
+      try await smaller.add(event(.issued, 8))
+      #expect(
+        try smaller.events(.issues, after: nil, count: 9)?.events == [event(.issued, 7), event(.issued, 8)])
+    }
+
+    @Test func `many add at once, and none is lost`() async throws {
+      let audit = audit()
+      try await withThrowingTaskGroup(of: Void.self) { tasks in
+        for number in 0..<200 { tasks.addTask { try await audit.add(event(.issued, number)) } }
+        try await tasks.waitForAll()
+      }
+      let events = try #require(try audit.events(.issues, after: nil, count: 1_000)).events
+      #expect(Set(events.compactMap(\.user)).count == 200)
+    }
+
+    @Test func `every field comes back as it was`() async throws {
+      var all = event(.issued, 7)
+      (all.deviceKey, all.provider, all.source) = ("\(DeviceKey().peerKey)", "pröv", "::1")
+      (all.reason, all.serialNumber) = ("\"why\"\n", "00ff")
+      all.validUntil = Date(timeIntervalSince1970: 2_000_000_000)
+      let audit = audit()
+      try await audit.add(all)
+      #expect(try audit.events(.issues, after: nil, count: 1)?.events == [all])
+      // A damaged entry is passed over.
+      storage.set([1], .audit, [0, 0, 0, 0, 0, 0, 0, 0])
+      #expect(try audit.events(.issues, after: nil, count: 1)?.events.isEmpty == true)
+    }
+
+    // MARK: - Revocations
+
+    @Test func `revocations are there after a restart, and apply from the first`() async throws {
+      let audit = audit()
+      let keys = (0..<3).map { _ in DeviceKey().peerKey }
+      let first = try Revocations(storage, audit: audit) { _ in }
+      for key in keys {
+        #expect(try await first.revoke(key, source: "admin", reason: "lost"))
+        #expect(try await !first.revoke(key))
+      }
+      let applied = KeySet()
+      let second = try Revocations(storage, audit: audit) { applied.insert($0) }
+      #expect(applied.keys == Set(keys))
+      #expect(keys.allSatisfy { second.contains($0) })
+      #expect(!second.contains(DeviceKey().peerKey))
+      #expect(Set(second.all.map(\.peerKey)) == Set(keys))
+      #expect(second.all.allSatisfy { $0.reason == "lost" && $0.source == "admin" })
+      #expect(
+        try audit.events(.issues, after: nil, count: 9)?.events.map(\.kind) == [.revoked, .revoked, .revoked])
+    }
+
+    @Test func `a revocation that cannot be stored is none, and says so`() async throws {
+      let applied = KeySet()
+      let revocations = try Revocations(storage, audit: audit()) { applied.insert($0) }
+      let key = DeviceKey().peerKey
+      storage.fails = true
+      await #expect(throws: MemoryLoginStorage.Failure.self) { try await revocations.revoke(key) }
+      #expect(!revocations.contains(key))
+      #expect(applied.keys.isEmpty)
+      storage.fails = false
+      await #expect(throws: BigPeerError.self) {
+        try await revocations.revoke(key, reason: String(repeating: "r", count: 513))
+      }
+      #expect(try await revocations.revoke(key))
+      #expect(applied.keys == [key])
+    }
+
+    @Test func `a damaged list lets nobody in`() throws {
+      storage.set(Array("{}".utf8), .revocations, DeviceKey().peerKey.bytes)
+      #expect(throws: BigPeerError.self) { try Revocations(storage, audit: audit()) { _ in } }
+    }
+  }
+#endif

@@ -1,0 +1,68 @@
+#if Server
+  import BigPeer
+  import Testing
+  import Transports
+
+  @Suite struct LoginPartsTests {
+    // MARK: - Rates
+
+    @Test func `so many come at once, and then at the rate`() {
+      let rates = LoginRates<String>(atOnce: 3, then: .seconds(2))
+      for _ in 0..<3 { #expect(rates.take("a", at: .seconds(10)) == nil) }
+      #expect(rates.take("a", at: .seconds(10)) == .seconds(2))
+      #expect(rates.take("b", at: .seconds(10)) == nil)
+      #expect(rates.take("a", at: .milliseconds(11_500)) == .milliseconds(500))
+      #expect(rates.take("a", at: .seconds(12)) == nil)
+      #expect(rates.take("a", at: .seconds(12)) == .seconds(2))
+      // After a long pause it is as at first.
+      for _ in 0..<3 { #expect(rates.take("a", at: .seconds(100)) == nil) }
+      #expect(rates.take("a", at: .seconds(100)) != nil)
+    }
+
+    @Test func `memory is bounded, and newcomers wait where it is full`() {
+      let rates = LoginRates<String>(atOnce: 1, then: .seconds(100))
+      for number in 0..<LoginRates<String>.entries { #expect(rates.take("\(number)", at: .zero) == nil) }
+      #expect(rates.take("another", at: .zero) != nil)
+      #expect(rates.take("another", at: .seconds(99)) != nil)
+      #expect(rates.take("another", at: .seconds(101)) == nil)
+    }
+
+    // MARK: - Challenges
+
+    @Test func `a challenge is printable, of the right length, and another one each time`() {
+      let challenges = LoginChallenges(application: "garage")
+      let key = DeviceKey().peerKey
+      let made = Set((0..<100).map { _ in challenges.make(for: key, at: .zero) })
+      #expect(made.count == 100)
+      for challenge in made {
+        #expect((16...LoginRequest.challengeBytes).contains(challenge.utf8.count))
+        #expect(challenge.utf8.allSatisfy { (0x21..<0x7F).contains($0) })
+      }
+    }
+
+    @Test func `a challenge is good once, for its key, its application and its time`() {
+      let (one, other) = (LoginChallenges(application: "garage"), LoginChallenges(application: "garage"))
+      let key = DeviceKey().peerKey
+      let challenge = one.make(for: key, at: .seconds(5))
+      #expect(other.take(challenge, for: key, at: .seconds(5)) == .unknown)
+      #expect(one.take(challenge, for: DeviceKey().peerKey, at: .seconds(5)) == .unknown)
+      #expect(one.take(challenge, for: key, at: .seconds(65)) == .outOfDate)
+      #expect(one.take(challenge, for: key, at: .milliseconds(64_999)) == .good)
+      #expect(one.take(challenge, for: key, at: .milliseconds(64_999)) == .used)
+      // It is forgotten after its end, and is out of date then.
+      #expect(one.take(challenge, for: key, at: .seconds(100)) == .outOfDate)
+    }
+
+    @Test func `no digit of a challenge may be another`() {
+      let challenges = LoginChallenges(application: "garage")
+      let key = DeviceKey().peerKey
+      let challenge = Array(challenges.make(for: key, at: .zero))
+      for place in challenge.indices {
+        var changed = challenge
+        changed[place] = changed[place] == "0" ? "1" : "0"
+        #expect(challenges.take(String(changed), for: key, at: .zero) == .unknown)
+      }
+      #expect(challenges.take(String(challenge), for: key, at: .zero) == .good)
+    }
+  }
+#endif
