@@ -12,6 +12,9 @@ package final class HistoryKeeper: Sendable {
     var listener: CommitListener?
   }
 
+  /// Collections of which versions are kept.
+  private static let collectionLimit = 1_000
+
   /// Versions that go with a transaction, at least, and in one that only removes.
   private enum Removal {
     static let least = 8
@@ -70,11 +73,17 @@ package final class HistoryKeeper: Sendable {
 
   /// Keeps versions of a collection from the next transaction on; `nil` ends that, and the versions go.
   ///
-  /// - Throws: `argument`, `invalidCollectionName`; what writing throws.
+  /// - Throws: `argument`, `invalidCollectionName`, `limit`; what writing throws.
   package func keep(_ policy: HistoryPolicy?, of collection: String) async throws {
     try policy?.check()
     do throws(StoreError) { try CollectionName.check(collection, operation: "keep") } catch {
       throw DunlinError(error)
+    }
+    let isFull = state.withLock { state in
+      state.policies.count >= Self.collectionLimit && state.policies[TextKey(collection)] == nil
+    }
+    guard policy == nil || !isFull else {
+      throw DunlinError(.limit, "versions are kept of at most \(Self.collectionLimit) collections")
     }
     let key = Array(collection.utf8)
     do {

@@ -26,11 +26,13 @@
       let body = ResponseBody { writer in
         var output = writer
         // Not by what hummingbird has for it: its source of the body ends the process where the client goes at a bad moment.
-        context.channel.closeFuture.whenComplete { _ in stream.reader.end() }
+        // The reader alone is held until then: the stream counts no more once it has ended.
+        let reader = stream.reader
+        context.channel.closeFuture.whenComplete { _ in reader.end() }
         try await withGracefulShutdownHandler {
           try await EventStream.write(stream, while: isAllowed, to: &output)
         } onGracefulShutdown: {
-          stream.reader.end()
+          reader.end()
         }
         try await output.finish(nil)
       }

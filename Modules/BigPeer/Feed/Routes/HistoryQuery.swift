@@ -42,7 +42,7 @@
     }
 
     private static func wrong(_ name: Substring, _ what: String) -> Problem {
-      Problem.request("the parameter \(name) \(what)")
+      Problem(.unprocessableContent, "argument", "the parameter \(name) \(what)")
     }
 
     /// A JSON value, or else a string.
