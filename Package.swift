@@ -152,7 +152,7 @@ let package = Package(
         .product(
           name: "UnixSignals", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),
       ],
-      path: "Tools/bigpeer", swiftSettings: settings),
+      path: "Tools/bigpeer", exclude: ["check-api"], swiftSettings: settings),
     .target(
       name: "PeerControl", dependencies: ["CRDTCore"], path: "Tools/PeerControl", swiftSettings: settings),
     .executableTarget(
@@ -212,7 +212,7 @@ let package = Package(
       using: [
         "BigPeer", "BigPeerProgram", "CRDTCore", "DocStore", "Facade", "LoginKit", "TestKit", "Transports",
         .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "Logging", package: "swift-log"),
+        .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "Logging", package: "swift-log"),
       ] + security + server),
     tests(
       "DocStoreTests", using: ["DocStore", "CRDTCore", "TestKit"], resources: [.copy("Golden")]),

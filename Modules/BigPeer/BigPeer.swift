@@ -110,7 +110,7 @@
     private func routes(_ applications: HostedApplications, _ gate: APIGate) -> [any ServerRoute] {
       [
         DescriptionRoute(), StatementRoute(gate: gate, now: now), DocumentRoutes(gate: gate),
-        WriteRoute(gate: gate, now: now), RemoteRoute(gate: gate),
+        WriteRoute(gate: gate, now: now), RemoteRoute(gate: gate), FeedRoutes(gate: gate),
         LoginRoute(
           endpoints: applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies),
       ]

@@ -62,9 +62,9 @@
         let answer = try await api.post(
           self.path,
           """
-          {"commands":[{"method":"upsert","collection":"cars","id":"a","value":{"n":1}},
+          {"commands":[{"method":"upsert","collection":"cars","id":"a","value":{"n":{"$counter":1}}},
                        {"method":"update","collection":"cars","id":"a","commands":[{"method":"increment","path":"s","value":1}]},
-                       {"method":"upsert","collection":"__cars","value":{}}]}
+                       {"method":"update","collection":"cars","id":"a","value":{"n":1}}]}
           """)
         #expect(answer.status == 422)
         #expect(answer.fields["place"] == .string("commands[2]"))
@@ -80,8 +80,7 @@
       "{\"commands\":[{\"method\":\"remove\",\"collection\":\"c\"}]}",
       "{\"commands\":[{\"method\":\"remove\",\"collection\":\"c\",\"id\":1,\"query\":\"true\"}]}",
       "{\"commands\":[{\"method\":\"update\",\"collection\":\"c\",\"id\":1}]}",
-      "{\"commands\":[{\"method\":\"update\",\"collection\":\"c\",\"id\":1,\"commands\":[{\"method\":\"increment\",\"path\":\"a\"}]}]}",
-      "{\"commands\":[{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{\"a\":\"x\"},\"valueTypeOverrides\":{\"a\":\"counter\"}}]}",
+      "{\"commands\":[{\"method\":\"update\",\"collection\":\"c\",\"id\":1,\"commands\":[{\"method\":\"add\",\"path\":\"a\"}]}]}",
       "{\"commands\":[{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{},\"writeStrategy\":\"no\"}]}",
       "{\"commands\":[{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{},\"more\":1}]}",
     ])
@@ -90,6 +89,21 @@
         let answer = try await api.post(self.path, body)
         #expect(answer.status == 400, "\(answer.fields)")
         #expect(answer.fields["code"] == .string("request"))
+      }
+    }
+
+    @Test(arguments: [
+      "{\"method\":\"update\",\"collection\":\"c\",\"id\":1,\"commands\":[{\"method\":\"increment\",\"path\":\"a\"}]}",
+      "{\"method\":\"update\",\"collection\":\"c\",\"id\":1,\"commands\":[{\"method\":\"remove\",\"path\":\"a\",\"value\":1}]}",
+      "{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{\"a\":\"x\"},\"valueTypeOverrides\":{\"a\":\"counter\"}}",
+      "{\"method\":\"upsert\",\"collection\":\"c\",\"id\":1.5,\"value\":{}}",
+    ])
+    func `a value that does not fit is told apart from a request that is wrong`(command: String) async throws
+    {
+      try await with { _, api in
+        let answer = try await api.post(self.path, "{\"commands\":[\(command)]}")
+        #expect(answer.status == 422, "\(answer.fields)")
+        #expect(answer.fields["place"] == .string("commands[0]"))
       }
     }
 
@@ -181,6 +195,12 @@
         #expect(wrong.status == 422)
         let virtual = try await api.post("/api/v4/store/find", "{\"collection\":\"system:indexes\"}")
         #expect(virtual.status == 422)
+        for name in ["", "__c", "a\u{0}b"] {
+          let body = "{\"collection\":\(JSON.text(of: .string(name)))}"
+          #expect(
+            try await api.post("/api/v4/store/count", body).fields["code"] == .string("invalidCollectionName")
+          )
+        }
         let order = try await api.post(
           "/api/v4/store/find", "{\"collection\":\"c\",\"sort\":[{\"property\":\"n\",\"direction\":\"up\"}]}")
         #expect(order.status == 400)

@@ -7,11 +7,11 @@ import Testing
   private static let limits = (sentence: 35, paragraph: 80)
 
   private static let articles = [
-    "Architecture", "CommandLine", "Conflicts", "DebuggingSync", "DefaultData", "Eviction", "FileFormat",
-    "Forms", "Functions", "GettingStarted", "Glossary", "Links", "LiveQueries", "Maintenance", "Merging",
-    "Modelling", "Modules", "MovingFromDitto", "Observers", "Performance", "Queries", "QueryLanguage",
-    "Reliability", "Scopes", "Security", "Store", "Sync", "Syncing", "Testing", "Transactions", "Transports",
-    "Values", "WireFormat", "Writing",
+    "Architecture", "BigPeer", "ChangeFeed", "CommandLine", "Conflicts", "DebuggingSync", "DefaultData",
+    "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary", "Links", "LiveQueries",
+    "Maintenance", "Merging", "Modelling", "Modules", "MovingFromDitto", "Observers", "Performance",
+    "Queries", "QueryLanguage", "Reliability", "Scaling", "Scopes", "Security", "Store", "Sync", "Syncing",
+    "Testing", "Transactions", "Transports", "Values", "WireFormat", "Writing",
   ]
 
   @Test(arguments: articles)

@@ -47,6 +47,14 @@ import Testing
     }
   }
 
+  @Test func `what is kept over a rest takes the memory of its bytes, not that of a whole window`() throws {
+    let deflater = try Deflater(level: 1)
+    _ = try deflater.compressNext(Array(repeating: UInt8(7), count: 1_000).span.bytes)
+    let window = try deflater.window(limit: Packer.restedBytes)
+    #expect(window == Array(repeating: 7, count: 1_000))
+    #expect(window.capacity < 2_000)
+  }
+
   @Test func `what went out before a rest still helps`() throws {
     let text = Array((0..<300).map { "field-\($0 * 7_919 % 1_000) " }.joined().utf8)
     let packer = Packer(level: 6, isLocal: false)

@@ -30,6 +30,13 @@ import Transports
     #expect(ConnectionLimits(sessions: 1).strangers == 1)
   }
 
+  @Test func `a peer of many sessions has room for all that come back at once from one address`() {
+    let limits = ConnectionLimits(sessions: 2_000)
+    #expect(limits.halfOpenByAddress == 125 && limits.halfOpen == 2_000 && limits.knownPeers == 2_000)
+    #expect(limits.arrivalsByAddress == 4_000 && limits.arrivalsByAddressPerSecond == 1_000)
+    #expect(limits.sessions == 2_000 && limits.strangers == 1_500)
+  }
+
   @Test func `connections count for their address until hello, and again when their session is over`()
     async throws
   {

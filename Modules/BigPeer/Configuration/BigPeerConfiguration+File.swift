@@ -83,6 +83,7 @@
       if let limits = try object.object("limits") {
         self.limits = try BigPeerConfiguration.ApplicationLimits(limits)
       }
+      if let feed = try object.object("feed") { self.feed = try FeedSettings(feed) }
       try object.finish()
     }
 

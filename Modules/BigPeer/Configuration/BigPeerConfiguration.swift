@@ -60,6 +60,8 @@
       public var login: Login?
       /// Bounds of what it takes.
       public var limits = ApplicationLimits()
+      /// Bounds of its change feed.
+      public var feed = FeedSettings()
 
       /// Makes an application with the default settings.
       public init(id: String, folder: String) {
@@ -104,6 +106,9 @@
       public var proxies: Set<String> = []
       /// Bounds of what it takes.
       public var limits = HTTPLimits()
+
+      /// Listens on port 8080 of this machine alone.
+      public init() {}
     }
 
     /// The certificate of a listener.

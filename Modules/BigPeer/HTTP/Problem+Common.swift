@@ -37,6 +37,9 @@
     /// The request is not what the document of the API says.
     static func request(_ detail: String) -> Problem { Problem(.badRequest, "request", detail) }
 
+    /// A value does not fit where it is used.
+    static func argument(_ detail: String) -> Problem { Problem(.unprocessableContent, "argument", detail) }
+
     /// The same fault as another, found in a place of the request.
     func within(_ place: String) -> Problem {
       var copy = self

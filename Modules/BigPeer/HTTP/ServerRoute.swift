@@ -5,6 +5,8 @@
   /// What a route of the big peer knows about a request beside the request.
   package struct ServerContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
+    /// The connection.
+    package let channel: any Channel
     /// The other end of the connection.
     package let remoteAddress: SocketAddress?
     /// What becomes known of the request while it is answered.
@@ -12,6 +14,7 @@
 
     package init(source: ApplicationRequestContextSource) {
       coreContext = CoreRequestContextStorage(source: source)
+      channel = source.channel
       remoteAddress = source.channel.remoteAddress
     }
   }

@@ -15,6 +15,8 @@
     package let dunlin: Dunlin
     /// Names the application in each line.
     package let logger: Logger
+    /// Its change feed.
+    package let feed: ApplicationFeed
     /// Who logs in, and who may not.
     package let logins: ApplicationLogins
     /// The keys of its web back ends.
@@ -54,6 +56,7 @@
         keys = try APIKeys(dunlin.store.database) { [logger] in logger.error("\($0)") }
         transactions = try TransactionWatch(dunlin.store.database)
         interest = ApplicationInterest(dunlin, configuration, logger)
+        feed = try ApplicationFeed(dunlin.store, configuration.feed, logger: logger)
       } catch {
         throw BigPeerError("the application \(configuration.id): \(error)", underlying: error)
       }
@@ -93,6 +96,7 @@
         for address in configuration.webSockets {
           try dunlin.listenForWebSockets(host: address.host, port: address.port)
         }
+        try feed.start()
         try dunlin.startSync()
       } catch {
         throw BigPeerError("the application \(id): \(error)", underlying: error)
@@ -104,6 +108,7 @@
 
     /// Ends sessions, waits for writes in flight, and closes the store; no task waits on the caller's thread meanwhile.
     package func close() async {
+      await feed.stop()
       await withCheckedContinuation { continuation in
         DispatchQueue.global().async { [self] in
           interest.end()

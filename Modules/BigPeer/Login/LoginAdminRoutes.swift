@@ -2,6 +2,7 @@
   import CRDTCore
   import HTTPTypes
   import Hummingbird
+  import Logging
   import Transports
 
   /// What whoever runs the server can ask and do about logins: revoked keys, and the audit log.

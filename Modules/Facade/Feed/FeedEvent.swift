@@ -74,37 +74,39 @@ package struct FeedBatch: Hashable, Sendable {
 }
 
 extension FeedEvent {
-  /// The event as an object of JSON.
-  package var fields: [TextKey: Value] {
+  /// The event as an object of JSON, with transactions by the names that clients know; by default those are positions.
+  package func fields(
+    naming name: (FeedPosition) -> String = { $0.token }
+  ) -> [TextKey: Value] {
     switch self {
-    case .change(let change): change.fields
+    case .change(let change): change.fields(name)
     case .requeryRequired(let gap, let position):
       [
-        "txnId": .string(position.token), "type": .string("requeryRequired"), "reason": .string(gap.rawValue),
+        "txnId": .string(name(position)), "type": .string("requeryRequired"), "reason": .string(gap.rawValue),
       ]
     case .damaged(let collection, let id, let position):
       [
-        "txnId": .string(position.token), "type": .string("documentDamaged"),
+        "txnId": .string(name(position)), "type": .string("documentDamaged"),
         "collection": .string(collection), "documentId": id?.value ?? .null,
       ]
     }
   }
 
-  /// The event's text in JSON, on one line.
-  package var json: [UInt8] {
+  /// The event's text in JSON, on one line; see ``fields(naming:)``.
+  package func json(naming name: (FeedPosition) -> String = { $0.token }) -> [UInt8] {
     var bytes: [UInt8] = []
-    JSON.write(.map(fields), to: &bytes)
+    JSON.write(.map(fields(naming: name)), to: &bytes)
     return bytes
   }
 }
 
 extension FeedChange {
-  fileprivate var fields: [TextKey: Value] {
+  fileprivate func fields(_ name: (FeedPosition) -> String) -> [TextKey: Value] {
     var change: [TextKey: Value] = ["method": .string(method.rawValue)]
     change["oldValue"] = oldValue.value
     change["newValue"] = newValue.value
     return [
-      "txnId": .string(transaction.token), "type": .string("documentChanged"),
+      "txnId": .string(name(transaction)), "type": .string("documentChanged"),
       "collection": .string(collection), "documentId": id.value, "isResumed": .bool(isResumed),
       "change": .map(change),
     ]

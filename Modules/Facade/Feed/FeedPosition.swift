@@ -7,7 +7,8 @@ import DocStore
 /// or of a log that was put back from a backup, is told apart from one of this log.
 package struct FeedPosition: Hashable, Sendable {
   let epoch: UInt64
-  let sequence: UInt64
+  /// The last commit that is included.
+  package let sequence: UInt64
   let check: UInt32
 
   init(epoch: UInt64, sequence: UInt64, check: UInt32) {

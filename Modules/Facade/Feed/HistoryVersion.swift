@@ -59,7 +59,12 @@ package struct HistoryPlace: Hashable, Comparable, Sendable {
 /// Versions that are read at once.
 package struct HistoryPage: Hashable, Sendable {
   /// In their order.
-  package var versions: [HistoryVersion] = []
+  package var versions: [HistoryVersion]
   /// Where to go on from; `nil` where there are no more.
   package var next: HistoryPlace?
+
+  package init(versions: [HistoryVersion] = [], next: HistoryPlace? = nil) {
+    self.versions = versions
+    self.next = next
+  }
 }

@@ -27,7 +27,7 @@ struct GroupEncoder {
   /// Where the documents are from; perhaps also where one is from that was left out.
   private(set) var collections = CollectionSet()
   private var bodyCount = 0
-  private var body = ByteWriter(capacity: 4_096)
+  private var body = ByteWriter()
   private var previous: String?
   private var runCount = 0
   private var runDocuments = 0
@@ -44,7 +44,7 @@ struct GroupEncoder {
   /// Begins anew.
   mutating func removeAll() {
     if body.bytes.capacity > Self.keptBytes {
-      body = ByteWriter(capacity: 4_096)
+      body = ByteWriter()
     } else {
       body.bytes.removeAll(keepingCapacity: true)
     }
@@ -56,6 +56,9 @@ struct GroupEncoder {
     runs = ByteWriter()
     (runCount, runDocuments, previousOfRuns) = (0, 0, nil)
   }
+
+  /// Gives back the memory that is kept for the next group, where none has begun.
+  mutating func rest() { if isEmpty { (body, runs) = (ByteWriter(), ByteWriter()) } }
 
   /// Adds what `base` lacks of a document, perhaps with a check of all of it.
   ///

@@ -41,7 +41,11 @@ final class Deflater {
       count = Int(length)
     }
     guard failure == Z_OK else { throw SyncError(.storage, "zlib does not tell its window (\(failure))") }
-    return Array(window.suffix(limit))
+    // An array of the whole slice would be the same one, with room for all of zlib's window; a session at rest keeps this.
+    var last: [UInt8] = []
+    last.reserveCapacity(min(window.count, limit))
+    last.append(contentsOf: window.suffix(limit))
+    return last
   }
 
   private func learn(_ dictionary: RawSpan) throws(SyncError) {

@@ -67,7 +67,7 @@ extension Session {
       }
       statements.checkTime(now)
       presence.checkTime(now)
-      try supply.outgoing.rest(now)
+      if try supply.outgoing.rest(now) { supply.batch.rest() }
       checkSignOfLife(now)
       if now - context.lastSent >= context.pingInterval, !Probe.defect(.pingNotSent) { ping() }
     }

@@ -41,6 +41,9 @@ final class GroupBatch {
     isBulk = sequence == 0
   }
 
+  /// Gives back the memory that is kept for the next group.
+  func rest() { group.rest() }
+
   /// Names the group that was begun without a name; parts of it that went out have none.
   func name(_ sequence: UInt64) { self.sequence = sequence }
 

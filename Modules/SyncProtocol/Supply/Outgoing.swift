@@ -98,11 +98,13 @@ final class Outgoing {
   /// Frees the buffers and compressors for sending when nothing was sent for long.
   ///
   /// The session calls it whenever it looks at the time, which it does at least for each ping.
-  func rest(_ now: Duration) throws(SyncError) {
-    guard let lastPacked, now - lastPacked >= Self.restAfter, isIdle else { return }
+  /// - Returns: Whether it did so now.
+  func rest(_ now: Duration) throws(SyncError) -> Bool {
+    guard let lastPacked, now - lastPacked >= Self.restAfter, isIdle else { return false }
     self.lastPacked = nil
     stream = []
     try packer.rest()
+    return true
   }
 
   /// Takes a group.

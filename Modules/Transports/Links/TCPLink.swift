@@ -120,6 +120,9 @@ enum TCP {
   /// The event loops of the whole process: links share threads, they do not own any.
   static var group: MultiThreadedEventLoopGroup { .singletonMultiThreadedEventLoopGroup }
 
+  /// Connections that the system keeps until they are accepted; beyond them a peer's system tries again a second later.
+  static let backlog: Int32 = 1_024
+
   /// What makes sockets that dial.
   static func clientBootstrap(_ options: TCPOptions) -> ClientBootstrap {
     ClientBootstrap(group: group)
@@ -156,9 +159,10 @@ enum TCP {
     if let failure { throw LinkError(tcp: IOError(errnoCode: failure, reason: "dup"), what) }
   }
 
-  /// Buffers grow with what the socket holds, so that a fast peer costs few reads.
+  /// Buffers grow with what the socket holds, so that a fast peer costs few reads, and are small at first: a link keeps its
+  /// own, and most links of a server with many peers carry little.
   static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
-    AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 16 << 10, maximum: 256 << 10)
+    AdaptiveRecvByteBufferAllocator(minimum: 2 << 10, initial: 2 << 10, maximum: 256 << 10)
   }
 
   /// The socket's own queue: enough for a fast line, small enough that a slow peer is felt.

@@ -90,7 +90,7 @@ public final class TCPListener: Sendable {
             AcceptPause { options.acceptFailed(LinkError(tcp: $0, what)) })
         }
       }
-      .serverChannelOption(.backlog, value: 256)
+      .serverChannelOption(.backlog, value: TCP.backlog)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.socketOption(.so_keepalive), value: 1)

@@ -33,10 +33,17 @@ public struct ConnectionLimits: Hashable, Sendable {
 
   /// Sets the number of sessions, of which a quarter is kept for peers that are known.
   ///
+  /// Beyond 256 sessions the bounds for half-open connections and for arrivals grow with it: after a restart all peers
+  /// come back within seconds, and many of them may stand behind one address.
   /// - Parameter sessions: At least 1.
   public init(sessions: Int = 256) {
     self.sessions = sessions
     strangers = sessions - sessions / 4
+    halfOpenByAddress = max(halfOpenByAddress, sessions / 16)
+    halfOpen = max(halfOpen, sessions)
+    arrivalsByAddress = max(arrivalsByAddress, sessions * 2)
+    arrivalsByAddressPerSecond = max(arrivalsByAddressPerSecond, sessions / 2)
+    knownPeers = max(knownPeers, sessions)
   }
 
   /// For so long the answer to one question after a sign of life holds: a peer that is asked more often need not answer.

@@ -28,6 +28,13 @@
     /// Bytes received that were not decrypted, above which the link is not read.
     private static let unseenBytes = 256 << 10
 
+    /// What TLS keeps for its next write: not a whole record, as most links of a server with many peers are at rest.
+    private static var buffers: NIOSSLHandler.Configuration {
+      var configuration = NIOSSLHandler.Configuration()
+      configuration.maximumPreservedOutboundBufferCapacity = 4 << 10
+      return configuration
+    }
+
     private enum Phase {
       case idle
       /// TLS is at work; so many bytes have come.
@@ -128,8 +135,10 @@
         let handler: any ChannelHandler =
           end == .dialing
           ? try NIOSSLClientHandler(
-            context: context, serverHostname: nil, customVerificationCallback: identify)
-          : NIOSSLServerHandler(context: context, customVerificationCallback: identify)
+            context: context, serverHostname: nil, customVerificationCallback: identify,
+            configuration: Self.buffers)
+          : NIOSSLServerHandler(
+            context: context, customVerificationCallback: identify, configuration: Self.buffers)
         let channel = LinkChannel(loop, owner: self)
         state.value.channel = channel
         state.value.phase = .handshake(received: 0)

@@ -347,19 +347,19 @@ import Testing
     let second = try fixture.now().token
     let items = try await reader.all().items
     #expect(
-      items.map { String(decoding: $0.event.json, as: UTF8.self) } == [
+      items.map { String(decoding: $0.event.json(), as: UTF8.self) } == [
         #"{"change":{"method":"upsert","newValue":{"_id":"a","n":1},"oldValue":null},"collection":"cars","documentId":"a","isResumed":false,"txnId":"\#(first)","type":"documentChanged"}"#,
         #"{"change":{"method":"update","newValue":{"_id":"a","n":2},"oldValue":{"_id":"a","n":1}},"collection":"cars","documentId":"a","isResumed":false,"txnId":"\#(second)","type":"documentChanged"}"#,
       ])
     let resumed = try await fixture.reader(after: start).all().items
     #expect(
-      resumed.map { String(decoding: $0.event.json, as: UTF8.self) } == [
+      resumed.map { String(decoding: $0.event.json(), as: UTF8.self) } == [
         #"{"change":{"method":"upsert","newValue":{"_id":"a","n":2}},"collection":"cars","documentId":"a","isResumed":true,"txnId":"\#(second)","type":"documentChanged"}"#
       ])
     let other = try FeedFixture(seed: 9)
     let gap = try await fixture.reader(after: other.now()).all().items
     #expect(
-      gap.map { String(decoding: $0.event.json, as: UTF8.self) } == [
+      gap.map { String(decoding: $0.event.json(), as: UTF8.self) } == [
         #"{"reason":"otherLog","txnId":"\#(second)","type":"requeryRequired"}"#
       ])
   }

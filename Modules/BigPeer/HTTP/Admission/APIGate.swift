@@ -18,7 +18,7 @@
     let limits: HTTPLimits
     let ledger: RequestLedger
 
-    init(
+    package init(
       _ applications: HostedApplications, _ configuration: BigPeerConfiguration.HTTP,
       now: @escaping @Sendable () -> Int64
     ) {
@@ -64,6 +64,11 @@
       if let wait { throw Problem.rateLimit("the key", wait) }
       try ledger.begin(for: key.id)
       return Admission(application, key, ledger, limits)
+    }
+
+    /// Whether the key of a request may be used still: for answers that last.
+    func isValid(_ key: APIKey, of application: HostedApplication) -> Bool {
+      application.keys.isValid(key.id, at: now())
     }
 
     private func owner(of request: Request) throws(Problem) -> (HostedApplication, APIKey) {

@@ -11,18 +11,17 @@
     let text: String
 
     init(_ remote: SocketAddress?, _ headers: HTTPFields, proxies: Set<String>) {
-      let name = remote?.ipAddress ?? "unknown"
-      guard proxies.contains(name), let forwarded = headers[values: Self.forwardedFor].last,
-        // The last address is the one that the proxy itself has seen.
-        let last = forwarded.split(separator: ",").last,
-        let address = try? SocketAddress(ipAddress: String(last.filter { $0 != " " }), port: 0)
-      else {
-        origin = ConnectionOrigin(remote)
-        text = name
-        return
+      var elements: [Substring] = []
+      for line in headers[values: Self.forwardedFor] {
+        for element in line.split(separator: ",") {
+          elements.append(element.drop { $0 == " " }.prefix { $0 != " " })
+        }
       }
-      origin = ConnectionOrigin(address)
-      text = address.ipAddress ?? name
+      if let forwarded = ForwardedAddress(elements, from: remote, proxies: proxies) {
+        (origin, text) = (forwarded.origin, forwarded.text)
+      } else {
+        (origin, text) = (ConnectionOrigin(remote), remote?.ipAddress ?? "unknown")
+      }
     }
 
     private static let forwardedFor: HTTPField.Name = {

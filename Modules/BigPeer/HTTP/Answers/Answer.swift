@@ -23,7 +23,9 @@
     var members: [(key: TextKey, value: Value)] = []
 
     /// What stands before the rows, from the answer's beginning.
-    func opening(_ rows: TextKey) -> [UInt8] {
+    func opening(_ rows: TextKey) -> [UInt8] { beginning() + Array(",\"\(rows.text)\":[".utf8) }
+
+    private func beginning() -> [UInt8] {
       var bytes = Array("{\"transactionId\":".utf8)
       JSON.write(.string(transaction.description), to: &bytes)
       if let queryType { bytes.append(contentsOf: ",\"queryType\":\"\(queryType.rawValue)\"".utf8) }
@@ -31,13 +33,14 @@
         bytes.append(contentsOf: ",\"\(key.text)\":".utf8)
         JSON.write(value, to: &bytes)
       }
-      bytes.append(contentsOf: ",\"\(rows.text)\":[".utf8)
       return bytes
     }
 
     /// What stands behind the rows, to the answer's end.
-    func closing() -> [UInt8] {
-      var bytes = Array("]".utf8)
+    func closing() -> [UInt8] { [UInt8(ascii: "]")] + ending() }
+
+    private func ending() -> [UInt8] {
+      var bytes: [UInt8] = []
       if queryType != nil {
         bytes.append(contentsOf: ",\"mutatedDocumentIds\":".utf8)
         JSON.write(.array(mutatedDocumentIDs), to: &bytes)
@@ -56,6 +59,9 @@
       bytes.append(UInt8(ascii: "}"))
       return bytes
     }
+
+    /// The whole answer, which has no rows.
+    func bytesWithoutRows() -> [UInt8] { beginning() + ending() }
 
     /// The whole answer.
     func bytes(_ rows: TextKey = "items", _ values: [Value] = []) -> [UInt8] {

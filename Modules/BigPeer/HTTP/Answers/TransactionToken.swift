@@ -4,7 +4,7 @@
   package import HTTPTypes
   import Synchronization
 
-  /// Names a transaction to clients, who may demand that a later answer includes it. To them it is opaque.
+  /// Names a transaction to clients, who may demand that a later answer includes it; to them it is opaque.
   package struct TransactionToken: Hashable, Sendable, CustomStringConvertible {
     /// Tells the log of one store from that of another.
     let log: UInt64
@@ -78,8 +78,11 @@
 
     /// The token of a transaction of this store.
     package func token(_ sequence: UInt64) -> TransactionToken {
-      TransactionToken(log: store.site.high, sequence: sequence)
+      TransactionToken(log: Self.log(of: store), sequence: sequence)
     }
+
+    /// What tells the log of a store from that of another.
+    static func log(of store: Store) -> UInt64 { store.site.high }
 
     private func record(_ sequence: UInt64) {
       let ready = state.withLock { state in
@@ -93,20 +96,22 @@
 
     /// Waits until what a request demands is here, if it demands something.
     ///
-    /// - Throws: `request` for a token that is none; `unknownTransaction` for one of another store's log; `transactionBehind` when it
-    ///   has not come within two seconds.
+    /// - Throws: `request` for a text that is too long; `unknownTransaction` for a token that is none, or of another store's log;
+    ///   `transactionBehind` when it has not come within two seconds.
     package func satisfy(_ headers: HTTPFields) async throws {
       let texts = headers[values: .transaction] + headers[values: .modelTransaction]
       for text in texts {
-        guard let token = TransactionToken(text) else {
-          throw Problem.request("the header that demands a transaction has no transactionId of an answer")
+        guard text.utf8.count <= TransactionToken.textBytes else {
+          throw Problem.request(
+            "the header that demands a transaction must have at most \(TransactionToken.textBytes) bytes")
         }
-        try await wait(for: token)
+        // To clients a token is opaque, so one that is none is one that this store does not know.
+        try await wait(for: TransactionToken(text))
       }
     }
 
-    private func wait(for token: TransactionToken) async throws {
-      guard token.log == store.site.high else {
+    private func wait(for token: TransactionToken?) async throws {
+      guard let token, token.log == Self.log(of: store) else {
         throw Problem(
           .conflict, "unknownTransaction",
           "the transaction demanded is of another store, or of this one before it was restored from a backup")

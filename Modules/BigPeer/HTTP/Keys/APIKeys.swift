@@ -70,6 +70,11 @@
       return (key, token.text)
     }
 
+    /// Whether a key is there still, and may be used at a time: for answers that last.
+    func isValid(_ id: String, at milliseconds: Int64) -> Bool {
+      known.withLock { $0[id] }.map { !$0.isOver(at: milliseconds) } ?? false
+    }
+
     /// Revokes a key: it is refused from now on, and for good once this returns.
     ///
     /// - Returns: `false` when there is no such key.

@@ -1,5 +1,6 @@
 #if Server
   import CRDTCore
+  import DocStore
   import QueryEngine
 
   /// Which documents of a collection a request names, in the language of the query builder.
@@ -41,6 +42,7 @@
         throw QueryError(
           .unsupported, "the rows of '\(name)' are no documents: query it with a DQL statement")
       }
+      try CollectionName.check(name, operation: "request")
       return name
     }
 

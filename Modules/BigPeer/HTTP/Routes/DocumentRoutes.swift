@@ -96,7 +96,7 @@
       let result = try await application.dunlin.store.engine.rows(
         of: select, finding.arguments, admission.statementContext)
       answer.members = [("count", try result.first?.values()["count"] ?? .int(0))]
-      return .json(answer.bytes("documents"), transaction: answer.transaction.description)
+      return .json(answer.bytesWithoutRows(), transaction: answer.transaction.description)
     }
   }
 

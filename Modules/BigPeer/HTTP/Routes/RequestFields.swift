@@ -59,7 +59,7 @@
     /// A whole number within bounds; `nil` where there is none.
     package mutating func integer(_ name: TextKey, in range: ClosedRange<Int>) throws(Problem) -> Int? {
       guard let value = take(name) else { return nil }
-      guard case .int(let number) = value, let number = Int(exactly: number), range.contains(number) else {
+      guard let number = value.wholeNumber.flatMap({ Int(exactly: $0) }), range.contains(number) else {
         throw fault(name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
       }
       return number
@@ -88,6 +88,17 @@
     package func finish() throws(Problem) {
       guard let unknown = fields.keys.min() else { return }
       throw fault(unknown, "is no member that is known here")
+    }
+  }
+
+  extension Value {
+    /// The number, where it is whole: to JSON, 3.0 is.
+    var wholeNumber: Int64? {
+      switch self {
+      case .int(let number): number
+      case .double(let number): Int64(exactly: number)
+      default: nil
+      }
     }
   }
 

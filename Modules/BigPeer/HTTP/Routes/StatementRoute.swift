@@ -28,6 +28,8 @@
       let text = try fields.requiredText("statement")
       let arguments = try fields.map("args") ?? [:]
       try fields.finish()
+      let key = try IdempotencyKey.read(
+        request.headers, admission.key, path: request.uri.path, body: bytes)
       try await admission.application.transactions.satisfy(request.headers)
       let engine = admission.application.dunlin.store.engine
       do {
@@ -37,8 +39,6 @@
         case .reading: return try await read(prepared, arguments, admission)
         case .writing:
           try admission.checkMayWrite()
-          let key = try IdempotencyKey.read(
-            request.headers, admission.key, path: request.uri.path, body: bytes)
           return try await write(prepared, arguments, key, admission)
         case .indexing:
           try admission.checkMayWrite()

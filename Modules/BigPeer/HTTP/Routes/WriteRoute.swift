@@ -139,7 +139,7 @@
       for (path, type) in overrides {
         let isDone = type == .string("counter") && makeCounter(&fields, path.text.split(separator: "."))
         guard isDone else {
-          throw Problem.request(
+          throw Problem.argument(
             "\(place).valueTypeOverrides.\(path) must be \"counter\", and a whole number must stand at that path of value"
           )
         }
@@ -150,7 +150,8 @@
       guard let first = path.first else { return false }
       let key = TextKey(String(first))
       switch fields[key] {
-      case .int(let number)? where path.count == 1:
+      case .int, .double:
+        guard path.count == 1, let number = fields[key]?.wholeNumber else { return false }
         fields[key] = .counter(number)
         return true
       case .map(var inner)?:
@@ -180,16 +181,18 @@
       let value = members.value("value")
       try members.finish()
       guard !path.isEmpty else { throw Problem.request("\(place).path must name a field") }
-      switch (method, value) {
-      case ("set", let value): return .set(path, value ?? .null)
-      case ("remove", nil): return .remove(path)
-      case ("increment", .int(let number)?): return .increment(path, number)
-      case ("replaceWithCounter", .int(let number)?): return .replace(path, .counter(number))
-      case ("replaceWithCounter", nil): return .replace(path, .counter(0))
+      let isGiven = value != nil
+      switch (method, value?.wholeNumber) {
+      case ("set", _): return .set(path, value ?? .null)
+      case ("remove", _) where !isGiven: return .remove(path)
+      case ("increment", let number?): return .increment(path, number)
+      case ("replaceWithCounter", let number?): return .replace(path, .counter(number))
+      case ("replaceWithCounter", _) where !isGiven: return .replace(path, .counter(0))
+      case ("remove", _): throw Problem.argument("\(place): remove takes no value")
+      case ("increment", _), ("replaceWithCounter", _):
+        throw Problem.argument("\(place).value must be a whole number")
       default:
-        throw Problem.request(
-          "\(place) must be set with a value, remove without one, increment with a whole number, or replaceWithCounter"
-        )
+        throw Problem.request("\(place).method must be set, remove, increment or replaceWithCounter")
       }
     }
 

@@ -1,13 +1,12 @@
-import BenchmarkSupport
-import Foundation
+package import Foundation
 
 /// A PostgreSQL server of its own: a fresh cluster on a free port of this machine alone, gone at the end.
 ///
-/// It runs as it comes, but for logical replication and memory that holds the data; every commit is synced. PostgreSQL
+/// It runs as it comes, but for memory that holds the data and, where asked for, logical replication; every commit is synced. PostgreSQL
 /// refuses to run as root, so root starts it as the user `postgres`.
-final class PostgresCluster {
+package final class PostgresCluster {
   /// Where the programs are; `nil` where there is no PostgreSQL.
-  static let programs: String? = {
+  package static let programs: String? = {
     let root = "/usr/lib/postgresql"
     let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
     let places = versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "\(root)/\($0)/bin" }
@@ -16,12 +15,18 @@ final class PostgresCluster {
     }
   }()
 
-  let port: Int
+  package let port: Int
   private let server: Process
   private let session: PostgresSession
 
   /// Makes and starts a server whose files lie in `directory`, which must not exist.
-  init(_ programs: String, in directory: URL) throws {
+  ///
+  /// - Parameters:
+  ///   - programs: Where the programs are.
+  ///   - directory: Where its files are to lie.
+  ///   - replicates: Whether it is to send its changes to another one.
+  /// - Throws: `BenchmarkError` when it does not start.
+  package init(_ programs: String, in directory: URL, replicates: Bool = true) throws {
     port = try Self.freePort()
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     let data = directory.appendingPathComponent("data").path
@@ -34,7 +39,8 @@ final class PostgresCluster {
     try Self.run(initialize.path, initialize.arguments)
     let settings = [
       "port=\(port)", "listen_addresses=127.0.0.1", "unix_socket_directories=\(directory.path)",
-      "wal_level=logical", "shared_buffers=512MB", "max_wal_size=4GB", "logging_collector=off",
+      "wal_level=\(replicates ? "logical" : "replica")", "shared_buffers=512MB", "max_wal_size=4GB",
+      "logging_collector=off",
     ]
     let start = Self.command("\(programs)/postgres", ["-D", data] + settings.flatMap { ["-c", $0] })
     server = try Self.start(start.path, start.arguments)
@@ -45,10 +51,10 @@ final class PostgresCluster {
   ///
   /// - Returns: What it answered, its rows as lines.
   @discardableResult
-  func run(_ statement: String) throws -> String { try session.run(statement) }
+  package func run(_ statement: String) throws -> String { try session.run(statement) }
 
   /// Ends the server at once; nothing is to be kept.
-  func stop() {
+  package func stop() {
     session.close()
     // The process may be the one that changed the user: its child is the server, which ends with SIGQUIT.
     kill(server.processIdentifier, SIGTERM)

@@ -1,4 +1,3 @@
-import BenchmarkSupport
 import Foundation
 
 /// One `psql` that stays connected, so that a question costs a round trip and no process.

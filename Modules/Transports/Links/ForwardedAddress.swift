@@ -1,22 +1,33 @@
-import NIOCore
+package import NIOCore
 import NIOHTTP1
 
 /// Where a connection comes from that a web proxy has passed on.
-struct ForwardedAddress {
+package struct ForwardedAddress {
   /// The address, without a port.
-  let text: String
-  let origin: ConnectionOrigin
+  package let text: String
+  package let origin: ConnectionOrigin
 
   /// Reads what the proxies before this peer say: the last address in `X-Forwarded-For` that is none of them, since what stands before
   /// it may be anybody's word.
   ///
-  /// - Returns: `nil` where the other end of the channel is no proxy of the options, or says nothing.
-  init?(_ head: HTTPRequestHead, over channel: any Channel, _ options: TCPOptions) {
-    guard Self.isProxy(channel, options) else { return nil }
-    let addresses = head.headers[canonicalForm: "X-Forwarded-For"].compactMap { Self.address($0) }
-    guard let last = addresses.last(where: { !options.proxies.contains($0.text) }) else { return nil }
+  /// It is `nil` where the other end is none of the proxies, or says nothing.
+  ///
+  /// - Parameters:
+  ///   - elements: The elements of all of these headers, without spaces around them.
+  ///   - remote: The other end of the connection.
+  ///   - proxies: The addresses of the proxies that are believed.
+  package init?(_ elements: [Substring], from remote: SocketAddress?, proxies: Set<String>) {
+    guard let remote = remote?.ipAddress, proxies.contains(remote) else { return nil }
+    let addresses = elements.compactMap { Self.address($0) }
+    guard let last = addresses.last(where: { !proxies.contains($0.text) }) else { return nil }
     text = last.text
     origin = ConnectionOrigin(last.address)
+  }
+
+  /// The same of a request.
+  init?(_ head: HTTPRequestHead, over channel: any Channel, _ options: TCPOptions) {
+    self.init(
+      head.headers[canonicalForm: "X-Forwarded-For"], from: channel.remoteAddress, proxies: options.proxies)
   }
 
   /// Whether the other end is one of the proxies.

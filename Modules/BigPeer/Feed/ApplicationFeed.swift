@@ -1,0 +1,129 @@
+#if Server
+  package import Facade
+  package import Foundation
+  package import Logging
+  import Synchronization
+
+  /// The change feed of one application: its streams, its webhooks and its history.
+  package final class ApplicationFeed: Sendable {
+    package let store: DunlinStore
+    package let settings: FeedSettings
+    package let webhooks: Webhooks
+    package let history: HistoryKeeper
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    private struct State {
+      var streams = 0
+      var trimming: Task<Void, Never>?
+      var isOver = false
+    }
+
+    /// How often versions are looked through that have had their time.
+    private static let trimInterval = Duration.seconds(60)
+
+    /// Makes the feed of a database.
+    ///
+    /// - Throws: What reading the store throws.
+    package init(
+      _ store: DunlinStore, _ settings: FeedSettings, logger: Logger,
+      now: @escaping @Sendable () -> Date = { Date() }
+    ) throws {
+      self.store = store
+      self.settings = settings
+      self.logger = logger
+      webhooks = Webhooks(store, settings, logger: logger, now: now)
+      history = try store.keepHistory()
+    }
+
+    /// Begins with what is registered.
+    ///
+    /// - Throws: What reading the store throws.
+    package func start() throws {
+      try webhooks.start()
+      state.withLock { state in
+        guard state.trimming == nil, !state.isOver else { return }
+        state.trimming = Task { [weak self] in
+          while (try? await Task.sleep(for: Self.trimInterval)) != nil {
+            guard let self else { return }
+            await self.trim()
+          }
+        }
+      }
+    }
+
+    private func trim() async {
+      do {
+        try await history.trim()
+      } catch is CancellationError {
+      } catch {
+        logger.warning("Versions of documents that have had their time cannot be removed: \(error)")
+      }
+    }
+
+    /// Ends streams and deliveries, and keeps what is registered; to be called before the database is closed.
+    package func stop() async {
+      let trimming = state.withLock { state in
+        state.isOver = true
+        defer { state.trimming = nil }
+        return state.trimming
+      }
+      trimming?.cancel()
+      await trimming?.value
+      await webhooks.stop()
+      history.close()
+    }
+
+    /// An event as clients read it, with the transaction named as in all answers.
+    func json(_ event: FeedEvent) -> [UInt8] { Self.json(event, store) }
+
+    static func json(_ event: FeedEvent, _ store: DunlinStore) -> [UInt8] {
+      let log = TransactionWatch.log(of: store.database)
+      return event.json { TransactionToken(log: log, sequence: $0.sequence).description }
+    }
+
+    // MARK: - Streams
+
+    /// Begins a stream of changes, unless there are too many.
+    ///
+    /// - Throws: `limit`, `closed`.
+    func openStream(_ filter: FeedFilter, after position: FeedPosition?) throws -> FeedStream {
+      try state.withLock { state in
+        guard !state.isOver else { throw DunlinError(.closed, "the server stops") }
+        guard state.streams < settings.streams else {
+          throw DunlinError(.limit, "more than \(settings.streams) streams of changes at once")
+        }
+        state.streams += 1
+      }
+      do {
+        return FeedStream(try store.changeFeed(filter, after: position), self)
+      } catch {
+        endStream()
+        throw error
+      }
+    }
+
+    fileprivate func endStream() { state.withLock { $0.streams -= 1 } }
+
+    /// Streams that are open now.
+    package var streams: Int { state.withLock { $0.streams } }
+  }
+
+  /// A stream of changes, which counts as long as it is held.
+  final class FeedStream: Sendable {
+    let reader: FeedReader
+    private let feed: ApplicationFeed
+
+    fileprivate init(_ reader: FeedReader, _ feed: ApplicationFeed) {
+      self.reader = reader
+      self.feed = feed
+    }
+
+    var heartbeat: Duration { feed.settings.heartbeat }
+
+    /// An event as clients read it.
+    func json(_ event: FeedEvent) -> [UInt8] { feed.json(event) }
+
+    deinit { feed.endStream() }
+  }
+#endif

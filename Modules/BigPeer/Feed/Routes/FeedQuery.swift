@@ -1,0 +1,91 @@
+#if Server
+  import CRDTCore
+  import Facade
+  import HTTPTypes
+  import Hummingbird
+
+  /// Which changes a stream is to bring, and from where on.
+  struct FeedQuery {
+    let filter: FeedFilter
+    /// `nil` is now.
+    let start: Start?
+
+    enum Start: Hashable {
+      case beginning
+      case position(FeedPosition)
+
+      /// Reads a token, or the word `beginning`.
+      ///
+      /// - Throws: `request`.
+      init(_ text: String) throws(Problem) {
+        guard text != "beginning" else {
+          self = .beginning
+          return
+        }
+        do {
+          self = .position(try FeedPosition(token: text))
+        } catch {
+          throw Problem.request("after is no position of a change feed")
+        }
+      }
+
+      /// The position in a database.
+      func position(in store: DunlinStore) -> FeedPosition {
+        switch self {
+        case .beginning: store.firstFeedPosition
+        case .position(let position): position
+        }
+      }
+    }
+
+    /// Reads the query of an address: `query` once or several times, `args` and `after`.
+    ///
+    /// - Throws: `request`; the codes of queries.
+    init(_ request: Request) throws {
+      let parameters = request.uri.queryParameters
+      for (name, _) in parameters where !["query", "args", "after"].contains(name) {
+        throw Problem.request("there is no parameter \(name) here")
+      }
+      let statements = parameters[values: "query"].map(String.init)
+      guard !statements.isEmpty else {
+        throw Problem.request("the parameter query is missing: SELECT * FROM collection WHERE …")
+      }
+      var arguments: [TextKey: Value] = [:]
+      if let text = parameters["args"] {
+        let options = JSON.ReadOptions(interpretsTags: true)
+        guard case .map(let members)? = try? JSON.parse(String(text), options: options) else {
+          throw Problem.request("the parameter args must be a JSON object")
+        }
+        arguments = members
+      }
+      filter = try FeedFilter(dql: statements, arguments: arguments)
+      start = try Self.start(request, parameters["after"].map(String.init))
+    }
+
+    /// Reads the body of a request: `statement` or `statements`, `args` and `after`.
+    ///
+    /// - Throws: `request`; the codes of queries.
+    init(_ fields: inout RequestFields, _ request: Request) throws {
+      let statements = try fields.statements()
+      let arguments = try fields.map("args") ?? [:]
+      let after = try fields.text("after")
+      try fields.finish()
+      filter = try FeedFilter(dql: statements, arguments: arguments)
+      start = try Self.start(request, after)
+    }
+
+    /// A client that comes back says by a header what it has; the address is that of its first request.
+    private static func start(_ request: Request, _ after: String?) throws(Problem) -> Start? {
+      if let last = request.headers[.lastEventID], !last.isEmpty { return try Start(last) }
+      return try after.map { text throws(Problem) in try Start(text) }
+    }
+  }
+
+  extension HTTPField.Name {
+    /// The position of the last event that a client of server-sent events has.
+    fileprivate static var lastEventID: HTTPField.Name {
+      guard let name = HTTPField.Name("Last-Event-ID") else { preconditionFailure("a header has no name") }
+      return name
+    }
+  }
+#endif

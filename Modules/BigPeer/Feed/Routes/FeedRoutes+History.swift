@@ -1,0 +1,79 @@
+#if Server
+  import CRDTCore
+  import Facade
+  import Foundation
+  import HTTPTypes
+  import Hummingbird
+
+  extension FeedRoutes {
+    func addHistory(to group: RouterGroup<ServerContext>) {
+      group.get("history") { request, context in
+        try await answer(request, context, needing: .read) { admission in
+          let history = admission.application.feed.history
+          let collections = try history.policies.sorted { $0.key < $1.key }.map { name, policy in
+            try Value.map(Self.fields(policy, of: name, history))
+          }
+          return Self.json(["collections": .array(collections)])
+        }
+      }
+      group.get("history/:collection") { request, context in
+        try await answer(request, context, needing: .read) { admission in
+          let name = try Self.collection(context)
+          let page = try HistoryQuery(request).read(admission.application.feed.history, name)
+          var fields: [TextKey: Value] = ["versions": .array(page.versions.map { .map($0.object) })]
+          if let next = page.next { fields["cursor"] = .string(HistoryQuery.cursor(next)) }
+          return Self.json(fields)
+        }
+      }
+      group.put("history/:collection") { request, context in
+        try await answer(request, context, needing: .write) { try await setPolicy(request, context, $0) }
+      }
+      group.delete("history/:collection") { request, context in
+        try await answer(request, context, needing: .write) { admission in
+          let history = admission.application.feed.history
+          let name = try Self.collection(context)
+          guard history.policies[name] != nil else {
+            throw Problem(.notFound, "notFound", "no history of this collection is kept")
+          }
+          try await history.keep(nil, of: name)
+          return Response(status: .noContent)
+        }
+      }
+    }
+
+    private func setPolicy(
+      _ request: Request, _ context: ServerContext, _ admission: Admission
+    ) async throws -> Response {
+      let history = admission.application.feed.history
+      let name = try Self.collection(context)
+      var fields = try RequestFields(try await request.json(admission).value)
+      var policy = HistoryPolicy()
+      let (ages, byteLimits) = (HistoryPolicy.ages, HistoryPolicy.byteLimits)
+      let seconds = Int(ages.lowerBound.components.seconds)...Int(ages.upperBound.components.seconds)
+      if let seconds = try fields.integer("ageSeconds", in: seconds) { policy.age = .seconds(seconds) }
+      if let bytes = try fields.integer("bytes", in: byteLimits) { policy.byteLimit = bytes }
+      try fields.finish()
+      try await history.keep(policy, of: name)
+      return try Self.json(Self.fields(policy, of: name, history))
+    }
+
+    private static func collection(_ context: ServerContext) throws -> String {
+      let text = try context.parameters.require("collection")
+      guard let name = text.removingPercentEncoding else {
+        throw Problem.request("the collection's name in the path is no text")
+      }
+      return name
+    }
+
+    private static func fields(
+      _ policy: HistoryPolicy, of name: String, _ history: HistoryKeeper
+    ) throws -> [TextKey: Value] {
+      let totals = try history.totals(of: name)
+      return [
+        "collection": .string(name), "ageSeconds": .int(policy.age.components.seconds),
+        "bytes": .count(policy.byteLimit), "versions": .count(totals.versions),
+        "usedBytes": .count(totals.bytes),
+      ]
+    }
+  }
+#endif

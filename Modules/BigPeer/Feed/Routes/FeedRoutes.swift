@@ -1,0 +1,75 @@
+#if Server
+  import CRDTCore
+  import Facade
+  import HTTPTypes
+  package import Hummingbird
+
+  /// The change feed's part of the HTTP API: streams of changes, webhooks and history.
+  package struct FeedRoutes: ServerRoute {
+    let gate: APIGate
+
+    package init(gate: APIGate) { self.gate = gate }
+
+    package func add(to router: Router<ServerContext>) {
+      let group = router.group("/api/v4")
+      group.get("changes") { request, context in
+        try await answer(request, context, needing: .read) { admission in
+          try stream(admission, FeedQuery(request), context)
+        }
+      }
+      group.post("changes") { request, context in
+        try await answer(request, context, needing: .read) { admission in
+          var fields = try RequestFields(try await request.json(admission).value)
+          return try stream(admission, FeedQuery(&fields, request), context)
+        }
+      }
+      addWebhooks(to: group)
+      addHistory(to: group)
+    }
+
+    /// Answers a request with a key that may; errors of the layers below become problems.
+    func answer(
+      _ request: Request, _ context: ServerContext, needing right: APIKey.Right,
+      _ body: (Admission) async throws -> Response
+    ) async throws -> Response {
+      let admission = try gate.admit(request, context, needing: right)
+      do {
+        return try await body(admission)
+      } catch {
+        throw Problem(any: error)
+      }
+    }
+
+    static func json(
+      _ fields: [TextKey: Value], status: HTTPResponse.Status = .ok, headers: HTTPFields = [:]
+    ) -> Response {
+      var bytes: [UInt8] = []
+      JSON.write(.map(fields), to: &bytes)
+      var headers = headers
+      headers[.contentType] = "application/json"
+      headers[.cacheControl] = "no-store"
+      return Response(
+        status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+  }
+
+  extension RequestFields {
+    /// Reads the statements: one as `statement`, or several as `statements`.
+    mutating func statements() throws(Problem) -> [String] {
+      let one = try text("statement")
+      guard let list = try list("statements", count: 1...FeedFilter.queryLimit) else {
+        guard let one else { throw Problem.request("statement is missing: SELECT * FROM collection WHERE …") }
+        return [one]
+      }
+      guard one == nil else { throw Problem.request("statement and statements are the same: give one") }
+      var statements: [String] = []
+      for (index, element) in list.enumerated() {
+        guard case .string(let text) = element else {
+          throw Problem.request("statements[\(index)] must be a text")
+        }
+        statements.append(text)
+      }
+      return statements
+    }
+  }
+#endif

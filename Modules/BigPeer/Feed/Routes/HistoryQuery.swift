@@ -1,0 +1,92 @@
+#if Server
+  import CRDTCore
+  import Facade
+  import Foundation
+  import Hummingbird
+
+  /// Which versions a client wants to read.
+  struct HistoryQuery {
+    /// `nil` for those of all documents.
+    private(set) var id: DocumentID?
+    /// The time for which one version is asked; `nil` for a list.
+    private(set) var moment: UInt64?
+    private(set) var place = HistoryPlace(time: 0, count: 0)
+    private(set) var end = UInt64.max
+    private(set) var limit = 100
+
+    private static let limits = 1...1_000
+
+    /// Reads the parameters `id`, `at`, `from`, `to`, `limit` and `cursor` of an address.
+    ///
+    /// - Throws: `Problem`.
+    init(_ request: Request) throws {
+      for (name, value) in request.uri.queryParameters {
+        let text = String(value)
+        switch name {
+        case "id": id = try Self.id(text)
+        case "at": moment = try Self.time(text, name)
+        case "from": place = HistoryPlace(time: try Self.time(text, name), count: 0)
+        case "to": end = try Self.time(text, name)
+        case "limit":
+          guard let number = Int(text), Self.limits.contains(number) else {
+            throw Self.wrong(
+              name, "must be a number from \(Self.limits.lowerBound) to \(Self.limits.upperBound)")
+          }
+          limit = number
+        case "cursor": break
+        default: throw Problem.request("there is no parameter \(name) here")
+        }
+      }
+      if let text = request.uri.queryParameters["cursor"] { place = try Self.place(String(text)) }
+      if moment != nil, id == nil { throw Self.wrong("at", "needs an id") }
+    }
+
+    private static func wrong(_ name: Substring, _ what: String) -> Problem {
+      Problem.request("the parameter \(name) \(what)")
+    }
+
+    /// A JSON value, or else a string.
+    private static func id(_ text: String) throws -> DocumentID {
+      do {
+        return try DocumentID((try? JSON.parse(text)) ?? .string(text))
+      } catch {
+        throw wrong("id", "is no id of a document")
+      }
+    }
+
+    /// Milliseconds since 1970, or a time as in `2026-01-31T12:00:00Z`.
+    private static func time(_ text: String, _ name: Substring) throws -> UInt64 {
+      if let milliseconds = UInt64(text) { return milliseconds }
+      let styles = [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()]
+      for style in styles {
+        if let date = try? style.parse(text), date.timeIntervalSince1970 >= 0 {
+          return UInt64((date.timeIntervalSince1970 * 1_000).rounded())
+        }
+      }
+      throw wrong(name, "must be milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z")
+    }
+
+    static func cursor(_ place: HistoryPlace) -> String { "\(place.time)-\(place.count)" }
+
+    private static func place(_ text: String) throws -> HistoryPlace {
+      let parts = text.split(separator: "-", maxSplits: 1)
+      guard parts.count == 2, let time = UInt64(parts[0]), let count = UInt32(parts[1]) else {
+        throw wrong("cursor", "is none that an answer had")
+      }
+      return HistoryPlace(time: time, count: count)
+    }
+
+    /// Reads the versions.
+    ///
+    /// - Throws: What reading the store throws.
+    func read(_ history: HistoryKeeper, _ collection: String) throws -> HistoryPage {
+      guard let id else {
+        return try history.versions(in: collection, from: place, through: end, limit: limit)
+      }
+      guard let moment else {
+        return try history.versions(of: id, in: collection, from: place, through: end, limit: limit)
+      }
+      return HistoryPage(versions: try history.version(of: id, in: collection, at: moment).map { [$0] } ?? [])
+    }
+  }
+#endif

@@ -1,0 +1,152 @@
+#if Server
+  package import CRDTCore
+  package import Facade
+  import QueryEngine
+
+  /// Where changes are delivered to, and which.
+  package struct Webhook: Hashable, Sendable {
+    package let id: String
+    package let url: String
+    /// The queries, as they were written.
+    package let statements: [String]
+    package let arguments: [TextKey: Value]
+    /// Signs deliveries.
+    package let secret: String
+    /// In milliseconds since 1970.
+    package let createdAt: UInt64
+
+    /// Bytes of a secret.
+    static let secretBytes = 16...256
+    /// Bytes of the whole, as it is stored.
+    static let byteLimit = 512 << 10
+
+    /// Makes one that is new.
+    ///
+    /// - Throws: `argument`, `limit`; the codes of queries.
+    init(
+      url: String, statements: [String], arguments: [TextKey: Value], secret: String?, now: UInt64,
+      _ settings: FeedSettings
+    ) throws {
+      _ = try WebhookAddress(url, allowsPlain: settings.allowsPrivateAddresses)
+      _ = try FeedFilter(dql: statements, arguments: arguments)
+      if let secret {
+        guard Self.secretBytes.contains(secret.utf8.count),
+          secret.utf8.allSatisfy({ (0x21..<0x7F).contains($0) })
+        else {
+          throw DunlinError(
+            .argument,
+            "the webhook's secret must be \(Self.secretBytes.lowerBound) to \(Self.secretBytes.upperBound) printable characters of ASCII"
+          )
+        }
+      }
+      var random = SystemRandomNumberGenerator()
+      id = "wh_" + (0..<2).map { _ in SiteID(high: random.next(), low: 0).description.prefix(16) }.joined()
+      self.url = url
+      self.statements = statements
+      self.arguments = arguments
+      self.secret = secret ?? WebhookSignature.newSecret()
+      createdAt = now
+    }
+
+    // MARK: - As it is stored
+
+    var encoded: [UInt8] {
+      var bytes: [UInt8] = []
+      JSON.write(.map(fields.merging(["secret": .string(secret)]) { $1 }), to: &bytes, options: Self.lossless)
+      return bytes
+    }
+
+    private static let lossless = JSON.WriteOptions(isLossless: true)
+
+    /// Reads what is stored; `nil` for what a later release wrote otherwise.
+    init?(_ stored: [UInt8]) {
+      guard case .map(let fields)? = try? JSON.parse(stored, options: .init(interpretsTags: true)),
+        let id = fields.string("id"), let url = fields.string("url"), let secret = fields.string("secret"),
+        let createdAt = fields.integer("createdAt")
+      else { return nil }
+      self.id = id
+      self.url = url
+      self.secret = secret
+      self.createdAt = UInt64(clamping: createdAt)
+      statements = fields.strings("statements")
+      arguments = fields.members("args") ?? [:]
+    }
+
+    /// What is told of it: all but the secret.
+    package var fields: [TextKey: Value] {
+      [
+        "id": .string(id), "url": .string(url), "statements": .array(statements.map { .string($0) }),
+        "args": .map(arguments), "createdAt": .count(createdAt),
+      ]
+    }
+  }
+
+  /// How far a webhook has got.
+  package struct WebhookProgress: Hashable, Sendable {
+    /// Behind the last delivery that was acknowledged.
+    package var position: FeedPosition
+    /// Deliveries that were acknowledged.
+    package var deliveries: UInt64 = 0
+    /// When the last one was, in milliseconds since 1970.
+    package var deliveredAt: UInt64?
+    /// Attempts that have failed since then.
+    package var failures: UInt64 = 0
+    /// When the first of them was.
+    package var failingSince: UInt64?
+    /// What went wrong with the last of them.
+    package var lastFailure: String?
+    /// Why nothing is delivered.
+    package var pause: Pause?
+
+    /// Why a webhook is paused.
+    package enum Pause: String, Sendable {
+      /// Somebody asked for it.
+      case requested
+      /// It has failed for too long.
+      case failing
+      /// The receiver wants no more.
+      case gone
+    }
+
+    package enum State: String, Sendable {
+      case active, retrying, paused
+    }
+
+    package var state: State { pause != nil ? .paused : failures > 0 ? .retrying : .active }
+
+    init(position: FeedPosition) { self.position = position }
+
+    /// What is told and stored of it.
+    package var fields: [TextKey: Value] {
+      var fields: [TextKey: Value] = [
+        "state": .string(state.rawValue), "position": .string(position.token),
+        "deliveries": .count(deliveries), "failures": .count(failures),
+      ]
+      if let deliveredAt { fields["deliveredAt"] = .count(deliveredAt) }
+      if let failingSince { fields["failingSince"] = .count(failingSince) }
+      if let lastFailure { fields["lastFailure"] = .string(lastFailure) }
+      if let pause { fields["pause"] = .string(pause.rawValue) }
+      return fields
+    }
+
+    var encoded: [UInt8] {
+      var bytes: [UInt8] = []
+      JSON.write(.map(fields), to: &bytes)
+      return bytes
+    }
+
+    init?(_ stored: [UInt8]) {
+      guard case .map(let fields)? = try? JSON.parse(stored), let token = fields.string("position"),
+        let position = try? FeedPosition(token: token)
+      else { return nil }
+      self.init(position: position)
+      func number(_ name: TextKey) -> UInt64? { fields.integer(name).map { UInt64(clamping: $0) } }
+      deliveries = number("deliveries") ?? 0
+      failures = number("failures") ?? 0
+      deliveredAt = number("deliveredAt")
+      failingSince = number("failingSince")
+      lastFailure = fields.string("lastFailure")
+      pause = fields.string("pause").flatMap(Pause.init)
+    }
+  }
+#endif

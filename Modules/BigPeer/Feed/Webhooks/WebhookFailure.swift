@@ -1,0 +1,17 @@
+#if Server
+  /// Why a delivery has not been acknowledged.
+  struct WebhookFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// One sentence without a full stop.
+    let description: String
+    /// How long the receiver asks to wait.
+    var retryAfter: Duration?
+    /// Whether the receiver says that it wants no more.
+    var isGone = false
+
+    init(_ description: String, retryAfter: Duration? = nil, isGone: Bool = false) {
+      self.description = description
+      self.retryAfter = retryAfter
+      self.isGone = isGone
+    }
+  }
+#endif

@@ -1,0 +1,203 @@
+#if Server
+  import Facade
+  import Foundation
+  import Logging
+  import Synchronization
+
+  /// Delivers changes to one webhook: in order, one delivery at a time, each until it is acknowledged.
+  final class WebhookSender: Sendable {
+    private struct State {
+      var progress: WebhookProgress
+      var task: Task<Void, Never>?
+    }
+
+    /// Failures that are waited for at most double the wait so often.
+    private static let doublings = 20
+    /// How often the position is kept where no change concerns the webhook, so that the log does not leave it behind.
+    private static let idleTime = Duration.seconds(300)
+
+    let webhook: Webhook
+    private let store: DunlinStore
+    private let settings: FeedSettings
+    private let client: WebhookClient
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+    private let state: Mutex<State>
+
+    init(
+      _ webhook: Webhook, _ progress: WebhookProgress, _ store: DunlinStore, _ settings: FeedSettings,
+      logger: Logger, now: @escaping @Sendable () -> Date
+    ) {
+      self.webhook = webhook
+      self.store = store
+      self.settings = settings
+      client = WebhookClient(
+        allowsPrivateAddresses: settings.allowsPrivateAddresses, authorityFile: settings.webhookAuthorities,
+        limit: settings.deliveryTime)
+      var logger = logger
+      logger[metadataKey: "webhook"] = "\(webhook.id)"
+      self.logger = logger
+      self.now = now
+      state = Mutex(State(progress: progress))
+    }
+
+    var progress: WebhookProgress { state.withLock { $0.progress } }
+
+    // MARK: - Begin and end
+
+    /// Delivers from now on; nothing happens where it does so already, or is paused.
+    func start() {
+      state.withLock { state in
+        guard state.task == nil, state.progress.pause == nil else { return }
+        state.task = Task { [weak self] in await self?.run() }
+      }
+    }
+
+    /// Ends the delivery in flight, and waits for that.
+    func stop() async {
+      let task = state.withLock { state in
+        defer { state.task = nil }
+        return state.task
+      }
+      task?.cancel()
+      await task?.value
+    }
+
+    /// Pauses or goes on, and keeps that.
+    func setPaused(_ isPaused: Bool) async throws {
+      await stop()
+      let changed = change { progress in
+        progress.pause = isPaused ? .requested : nil
+        if !isPaused { (progress.failures, progress.failingSince) = (0, nil) }
+      }
+      try await WebhookTables.put(changed, of: webhook.id, to: store)
+      start()
+    }
+
+    private func change(_ body: (inout WebhookProgress) -> Void) -> WebhookProgress {
+      state.withLock { state in
+        body(&state.progress)
+        return state.progress
+      }
+    }
+
+    // MARK: - Delivering
+
+    private func run() async {
+      while !Task.isCancelled {
+        do {
+          guard try await deliverAll() else { return }
+        } catch is CancellationError {
+          return
+        } catch {
+          // The store, not the receiver; it may be better later.
+          logger.error("Changes cannot be delivered now: \(error)")
+          guard (try? await Task.sleep(for: settings.longestRetryTime)) != nil else { return }
+        }
+      }
+    }
+
+    /// - Returns: `false` when it is over: the database is closed, or the webhook is paused.
+    private func deliverAll() async throws -> Bool {
+      let filter = try FeedFilter(dql: webhook.statements, arguments: webhook.arguments)
+      let reader = try store.changeFeed(filter, after: progress.position)
+      var kept = ContinuousClock.now
+      while let batch = try await reader.next(waiting: Self.idleTime) {
+        for delivery in deliveries(of: batch) {
+          guard try await deliver(delivery) else { return false }
+          kept = .now
+        }
+        // What follows does not concern the webhook.
+        let moved = change { $0.position = batch.position }
+        guard batch.items.isEmpty, .now - kept >= Self.idleTime else { continue }
+        try await WebhookTables.put(moved, of: webhook.id, to: store)
+        kept = .now
+      }
+      return false
+    }
+
+    private func deliveries(of batch: FeedBatch) -> [WebhookDelivery] {
+      WebhookDelivery.deliveries(of: batch, for: webhook) { ApplicationFeed.json($0, store) }
+    }
+
+    /// Delivers until that is acknowledged.
+    ///
+    /// - Returns: `false` when the webhook is paused instead.
+    private func deliver(_ delivery: WebhookDelivery) async throws -> Bool {
+      while true {
+        let failure: WebhookFailure
+        do {
+          let address = try WebhookAddress(webhook.url, allowsPlain: settings.allowsPrivateAddresses)
+          try await client.post(
+            delivery.body, headers: delivery.headers(webhook, at: now()), to: address)
+          try await acknowledge(delivery)
+          return true
+        } catch let error as WebhookFailure {
+          failure = error
+        } catch let error as DunlinError where error.code == .argument {
+          // It was registered when other addresses were allowed.
+          failure = WebhookFailure(error.message)
+        }
+        try Task.checkCancellation()
+        guard try await wait(after: failure) else { return false }
+      }
+    }
+
+    private var milliseconds: UInt64 { UInt64(max(now().timeIntervalSince1970, 0) * 1_000) }
+
+    private func acknowledge(_ delivery: WebhookDelivery) async throws {
+      let time = milliseconds
+      let (progress, wasFailing) = state.withLock { state in
+        let wasFailing = state.progress.failures > 0
+        state.progress.position = delivery.position
+        state.progress.deliveries += 1
+        state.progress.deliveredAt = time
+        (state.progress.failures, state.progress.failingSince, state.progress.lastFailure) = (0, nil, nil)
+        return (state.progress, wasFailing)
+      }
+      if wasFailing { logger.notice("The webhook acknowledges deliveries again") }
+      // After the acknowledgement: a crash in between has the delivery come twice.
+      try await WebhookTables.put(progress, of: webhook.id, to: store)
+    }
+
+    /// Notes a failure, and waits until the next attempt.
+    ///
+    /// - Returns: `false` when there is to be none, for it has failed too long.
+    private func wait(after failure: WebhookFailure) async throws -> Bool {
+      let time = milliseconds
+      let pauseTime = UInt64(settings.pauseTime / .milliseconds(1))
+      let (progress, isFirst) = state.withLock { state in
+        state.progress.failures += 1
+        state.progress.lastFailure = failure.description
+        let since = state.progress.failingSince ?? time
+        state.progress.failingSince = since
+        if failure.isGone {
+          state.progress.pause = .gone
+        } else if time >= since, time - since >= pauseTime {
+          state.progress.pause = .failing
+        }
+        return (state.progress, state.progress.failures == 1)
+      }
+      if isFirst { logger.warning("A delivery failed and is tried again: \(failure)") }
+      if progress.pause != nil {
+        logger.error("The webhook is paused, since it has failed \(progress.failures) times: \(failure)")
+        state.withLock { $0.task = nil }
+      }
+      // Each time would write as often as it fails.
+      if isFirst || progress.pause != nil {
+        try await WebhookTables.put(progress, of: webhook.id, to: store)
+      }
+      guard progress.pause == nil else { return false }
+      try await Task.sleep(for: pause(after: progress.failures, failure))
+      return true
+    }
+
+    /// Twice as long each time, and a part of that by chance, so that not all come back at once.
+    private func pause(after failures: UInt64, _ failure: WebhookFailure) -> Duration {
+      let doublings = min(failures - 1, UInt64(Self.doublings))
+      let longest = min(settings.retryTime * Double(1 << doublings), settings.longestRetryTime)
+      let wait = longest * Double.random(in: 0.5...1)
+      return max(wait, failure.retryAfter ?? .zero)
+    }
+  }
+#endif

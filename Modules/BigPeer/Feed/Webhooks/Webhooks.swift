@@ -1,0 +1,150 @@
+#if Server
+  package import CRDTCore
+  package import Facade
+  package import Foundation
+  package import Logging
+  import Synchronization
+
+  /// The webhooks of one application.
+  package final class Webhooks: Sendable {
+    /// A webhook, and how it stands.
+    package struct Entry: Sendable {
+      package let webhook: Webhook
+      package let progress: WebhookProgress
+
+      /// The same as an object of JSON; the secret is not in it.
+      package var fields: [TextKey: Value] { webhook.fields.merging(progress.fields) { first, _ in first } }
+    }
+
+    private let store: DunlinStore
+    private let settings: FeedSettings
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+    private let senders = Mutex<[String: WebhookSender]>([:])
+    /// Lets no two be added at once.
+    private let adding = Mutex(0)
+
+    package init(
+      _ store: DunlinStore, _ settings: FeedSettings, logger: Logger,
+      now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+      self.store = store
+      self.settings = settings
+      self.logger = logger
+      self.now = now
+    }
+
+    // MARK: - Begin and end
+
+    /// Goes on with those that are stored.
+    ///
+    /// - Throws: What reading the store throws.
+    package func start() throws {
+      for (webhook, progress) in try WebhookTables.all(store) {
+        // Without a position nobody knows what was delivered.
+        let progress = try progress ?? WebhookProgress(position: store.feedPosition())
+        begin(webhook, progress)
+      }
+    }
+
+    private func begin(_ webhook: Webhook, _ progress: WebhookProgress) {
+      let sender = WebhookSender(webhook, progress, store, settings, logger: logger, now: now)
+      let isNew = senders.withLock { senders in
+        guard senders[webhook.id] == nil else { return false }
+        senders[webhook.id] = sender
+        return true
+      }
+      if isNew { sender.start() }
+    }
+
+    /// Ends all deliveries; they go on with the next start.
+    package func stop() async {
+      let all = senders.withLock { senders in
+        defer { senders = [:] }
+        return Array(senders.values)
+      }
+      await withTaskGroup(of: Void.self) { group in
+        for sender in all { group.addTask { await sender.stop() } }
+      }
+    }
+
+    // MARK: - For the application
+
+    /// What a webhook is registered with.
+    package struct Request: Sendable {
+      package var url: String
+      package var statements: [String]
+      package var arguments: [TextKey: Value]
+      /// `nil` makes one.
+      package var secret: String?
+      /// Where to begin; `nil` is now.
+      package var position: FeedPosition?
+
+      package init(
+        url: String, statements: [String], arguments: [TextKey: Value] = [:], secret: String? = nil,
+        position: FeedPosition? = nil
+      ) {
+        (self.url, self.statements, self.arguments) = (url, statements, arguments)
+        (self.secret, self.position) = (secret, position)
+      }
+    }
+
+    /// Registers a webhook, which gets changes from now on.
+    ///
+    /// - Returns: The webhook, whose secret is told this once.
+    /// - Throws: `argument`, `limit`; the codes of queries; what writing throws.
+    package func add(_ request: Request) async throws -> Entry {
+      let webhook = try Webhook(
+        url: request.url, statements: request.statements, arguments: request.arguments,
+        secret: request.secret, now: UInt64(max(now().timeIntervalSince1970, 0) * 1_000), settings)
+      guard webhook.encoded.count <= Webhook.byteLimit else {
+        throw DunlinError(.limit, "a webhook takes at most \(Webhook.byteLimit) bytes with its queries")
+      }
+      let progress = try WebhookProgress(position: request.position ?? store.feedPosition())
+      let isFull = senders.withLock { senders in
+        adding.withLock { adding in
+          guard senders.count + adding < settings.webhooks else { return true }
+          adding += 1
+          return false
+        }
+      }
+      guard !isFull else {
+        throw DunlinError(.limit, "an application has at most \(settings.webhooks) webhooks")
+      }
+      defer { adding.withLock { $0 -= 1 } }
+      try await WebhookTables.add(webhook, progress, to: store)
+      begin(webhook, progress)
+      return Entry(webhook: webhook, progress: progress)
+    }
+
+    /// All webhooks, those registered first first.
+    package var all: [Entry] {
+      senders.withLock { Array($0.values) }.map { Entry(webhook: $0.webhook, progress: $0.progress) }
+        .sorted { ($0.webhook.createdAt, $0.webhook.id) < ($1.webhook.createdAt, $1.webhook.id) }
+    }
+
+    /// A webhook; `nil` when there is none.
+    package subscript(id: String) -> Entry? {
+      senders.withLock { $0[id] }.map { Entry(webhook: $0.webhook, progress: $0.progress) }
+    }
+
+    /// Pauses a webhook, or goes on from where it was.
+    ///
+    /// - Returns: The webhook; `nil` when there is none.
+    package func setPaused(_ isPaused: Bool, _ id: String) async throws -> Entry? {
+      guard let sender = senders.withLock({ $0[id] }) else { return nil }
+      try await sender.setPaused(isPaused)
+      return Entry(webhook: sender.webhook, progress: sender.progress)
+    }
+
+    /// Removes a webhook.
+    ///
+    /// - Returns: `false` when there is none.
+    package func remove(_ id: String) async throws -> Bool {
+      guard let sender = senders.withLock({ $0.removeValue(forKey: id) }) else { return false }
+      await sender.stop()
+      try await WebhookTables.remove(id, from: store)
+      return true
+    }
+  }
+#endif

@@ -1,0 +1,112 @@
+#if Server
+  import BigPeer
+  import CRDTCore
+  import Foundation
+  import LoginKit
+  import TestKit
+  import Testing
+  import Transports
+
+  @Suite struct ListenerTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    @Test func `with a certificate the API speaks TLS, and nothing else`() async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      let authority = try WebAuthority()
+      let (certificate, key) = try authority.issue()
+      for (name, text) in [
+        ("authority.pem", authority.certificate), ("chain.pem", certificate), ("key.pem", key),
+      ] {
+        try text.write(toFile: folder.file(name), atomically: true, encoding: .utf8)
+      }
+      configuration.http.tls = BigPeerConfiguration.TLS(
+        certificate: folder.file("chain.pem"), key: folder.file("key.pem"))
+      let trusted = folder.file("authority.pem")
+      try await RunningBigPeer.with(configuration) { running in
+        let url = try #require(running.addresses.http)
+        #expect(url.hasPrefix("https://"))
+        let port = try #require(url.split(separator: ":").last)
+        let client = HTTPSClient(authorityFile: trusted)
+        let answer = try await client.post(
+          Array("{}".utf8), to: HTTPSAddress("https://localhost:\(port)/api/v4/store/execute"))
+        #expect(answer.status == 401)
+        let plain = try APIClient(url, token: nil)
+        await #expect(throws: (any Error).self) { try await plain.send("GET", "/api/openapi.json") }
+      }
+      configuration.http.tls = BigPeerConfiguration.TLS(certificate: trusted, key: trusted)
+      let error = await #expect(throws: (any Error).self) {
+        try await BigPeer(configuration, logger: quietLogger).run()
+      }
+      #expect("\(error.map { "\($0)" } ?? "")".contains("authority.pem has no private key"))
+    }
+
+    @Test func `behind a proxy that is named, limits go by the client's address`() async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.http.proxies = ["127.0.0.1"]
+      configuration.http.limits.requestsPerSecondByAddress = 2
+      try await RunningBigPeer.with(configuration) { running in
+        let nobody = try APIClient(running.addresses.http, token: nil)
+        var statuses: [Int] = []
+        for number in 0..<12 {
+          let answer = try await nobody.execute(
+            "SELECT * FROM c", headers: ["X-Forwarded-For": "1.2.3.4, 10.0.0.\(number)"])
+          statuses.append(answer.status)
+        }
+        #expect(Set(statuses) == [401])
+        statuses = []
+        for _ in 0..<12 {
+          // What a client writes itself stands before what the proxy has seen.
+          let answer = try await nobody.execute(
+            "SELECT * FROM c", headers: ["X-Forwarded-For": "10.1.0.\(statuses.count), 10.9.9.9"])
+          statuses.append(answer.status)
+        }
+        #expect(statuses.contains(429))
+      }
+    }
+
+    @Test func `one key has so many requests in flight, and a stop lets them end`() async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.http.limits.requestsByKey = 2
+      let answers = try await RunningBigPeer.with(configuration) { running -> [Task<Int, any Error>] in
+        let api = try await running.api()
+        let token = try #require(
+          try await api.execute("INSERT INTO c DOCUMENTS ({'_id': 1})").fields["transactionId"]?.text)
+        let later = "\(token.split(separator: "-")[0])-ffffff"
+        let waiting = (0..<2).map { _ in
+          Task { try await api.execute("SELECT * FROM c", headers: ["Dunlin-Transaction": later]).status }
+        }
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        var areWaiting = false
+        for _ in 0..<200 where !areWaiting {
+          areWaiting = try await nobody.send("GET", "/metrics").text.contains(
+            "bigpeer_http_requests_in_flight 2\n")
+          if !areWaiting { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        if areWaiting {
+          let third = try await api.execute("SELECT * FROM c")
+          #expect(third.status == 503 || third.status == 200)
+        }
+        return waiting
+      }
+      // They were answered, and not cut off.
+      for answer in answers { #expect(try await answer.value == 503) }
+    }
+
+    @Test func `the description is one of all paths`() async throws {
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        let nobody = try APIClient(running.addresses.http, token: nil)
+        let answer = try await nobody.send("GET", "/api/openapi.json")
+        #expect(answer.status == 200)
+        let description = try JSON.parse(answer.body)
+        #expect(description["openapi"] == .string("3.1.0"))
+        guard case .map(let paths)? = description["paths"] else { return }
+        for path in paths.keys where path.text.hasPrefix("/api/v") {
+          #expect(try await nobody.send("POST", path.text, "{}").status == 401, "\(path)")
+        }
+        #expect(paths.count == 8)
+      }
+    }
+  }
+#endif

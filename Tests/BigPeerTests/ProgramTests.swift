@@ -1,0 +1,121 @@
+#if Server
+  import BigPeer
+  import CRDTCore
+  import Foundation
+  import TestKit
+  import Testing
+
+  /// The program, as a user runs it.
+  @Suite struct ProgramTests {
+    private let folder: TemporaryDirectory
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    /// The program that the build put beside the tests.
+    private static var path: String {
+      var folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+      while folder.path != "/" {
+        let candidate = folder.appending(path: "bigpeer").path(percentEncoded: false)
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: candidate, isDirectory: &isFolder), !isFolder.boolValue {
+          return candidate
+        }
+        folder.deleteLastPathComponent()
+      }
+      return "bigpeer"
+    }
+
+    private func process(_ arguments: [String], output: Pipe, errors: Pipe) -> Process {
+      let process = Process()
+      process.executableURL = URL(filePath: Self.path)
+      process.arguments = arguments
+      process.standardOutput = output
+      process.standardError = errors
+      return process
+    }
+
+    private func run(_ arguments: [String]) async throws -> (status: Int32, output: String, errors: String) {
+      try await offTasks {
+        let (output, errors) = (Pipe(), Pipe())
+        let process = process(arguments, output: output, errors: errors)
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let faults = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, text, faults)
+      }
+    }
+
+    @Test func `it serves from an empty directory, makes keys, and stops when it is told to`() async throws {
+      let data = folder.file("data")
+      let settings = ["--data", data, "--devices", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+      // The commands must find the admin, so that its port is one that was free a moment ago.
+      let admin = try await freePort()
+      let server = process(
+        ["run"] + settings + ["--admin", admin], output: Pipe(), errors: Pipe())
+      let output = try #require(server.standardOutput as? Pipe)
+      try server.run()
+      let lines = try await offTasks {
+        var text = ""
+        while !text.contains("serving\n") {
+          let more = output.fileHandleForReading.availableData
+          guard !more.isEmpty else { break }
+          text += String(decoding: more, as: UTF8.self)
+        }
+        return text
+      }
+      #expect(lines.contains("shared key of default in \(data)/applications/default/shared.key"))
+      let url = try #require(
+        lines.split(separator: "\n").first { $0.hasPrefix("HTTP API at ") }?.dropFirst(12))
+      let ask = ["--data", data, "--admin", admin]
+      let made = try await run(["key", "make"] + ask + ["--name", "shop", "--right", "write"])
+      #expect(made.status == 0, "\(made.errors)")
+      let token = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+      let api = try APIClient(String(url), token: token)
+      #expect(try await api.execute("INSERT INTO orders DOCUMENTS ({'_id': 1})").status == 200)
+      let listed = try await run(["key", "list"] + ask)
+      #expect(listed.output.contains("\"name\":\"shop\""))
+      let id = try #require(token.split(separator: ".").dropFirst().first)
+      #expect(try await run(["devices"] + ask).status == 0)
+      #expect(try await run(["verify"] + ask).output.contains("\"isIntact\":true"))
+      #expect(try await run(["backup", folder.file("copy")] + ask).status == 0)
+      #expect(FileManager.default.fileExists(atPath: folder.file("copy/data.mdb")))
+      let again = try await run(["backup", folder.file("copy")] + ask)
+      #expect(again.status != 0)
+      #expect(again.errors.contains("copy"))
+      #expect(try await run(["key", "revoke", String(id)] + ask).status == 0)
+      #expect(try await api.execute("SELECT * FROM orders").status == 401)
+      server.terminate()
+      try await offTasks { server.waitUntilExit() }
+      #expect(server.terminationStatus == 0)
+      let gone = try await run(["key", "list"] + ask)
+      #expect(gone.status != 0)
+      #expect(gone.errors.contains("nobody answers at \(admin)"))
+    }
+
+    private func freePort() async throws -> String {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.applications[0].folder = folder.file("other")
+      configuration.data = folder.file("other")
+      configuration.http.listen = nil
+      return try await RunningBigPeer.with(configuration) { running in
+        String(try #require(running.addresses.admin).dropFirst("http://".count))
+      }
+    }
+
+    @Test func `a mistake ends it before anything is started`() async throws {
+      let file = folder.file("bigpeer.json")
+      try "{\n  \"data\": \"d\",\n  \"http\": { \"listen\": \"0.0.0.0:80\" }\n}".write(
+        toFile: file, atomically: true, encoding: .utf8)
+      for command in ["run", "check"] {
+        let outcome = try await run([command, "--config", file])
+        #expect(outcome.status != 0)
+        #expect(outcome.errors.contains("\(file):3: http.listen: without a certificate"))
+      }
+      #expect(!FileManager.default.fileExists(atPath: folder.file("d")))
+      let right = try await run(["check", "--data", folder.file("d")])
+      #expect(right.status == 0)
+      #expect(right.output.contains("the configuration is right: default"))
+    }
+  }
+#endif
