@@ -4,6 +4,7 @@
   import Foundation
   import TestKit
   import Testing
+  import Transports
 
   /// The program, as a user runs it.
   @Suite struct ProgramTests {
@@ -83,6 +84,19 @@
       let again = try await run(["backup", folder.file("copy")] + ask)
       #expect(again.status != 0)
       #expect(again.errors.contains("copy"))
+      let device = "\(DeviceKey().peerKey)"
+      let revoked = try await run(["revoke", device, "--reason", "stolen"] + ask)
+      #expect(revoked.output.contains("\"reason\":\"stolen\""), "\(revoked)")
+      #expect(try await run(["revoke"] + ask).output.contains(device))
+      let audit = try await run(["audit"] + ask)
+      #expect(audit.output.contains("\"event\":\"revoked\""), "\(audit)")
+      #expect(audit.output.contains("{\"next\":\""))
+      #expect(try await run(["audit", "--refusals", "--count", "5"] + ask).output.hasPrefix("{\"next\":"))
+      let wrong = try await run(["revoke", "00"] + ask)
+      #expect(wrong.status != 0)
+      #expect(wrong.errors.contains("hexadecimal"))
+      #expect(try await run(["revoke", "--reason", "stolen"] + ask).status != 0)
+      #expect(try await run(["audit", "--after", "a&b"] + ask).status != 0)
       #expect(try await run(["key", "revoke", String(id)] + ask).status == 0)
       #expect(try await api.execute("SELECT * FROM orders").status == 401)
       server.terminate()

@@ -22,6 +22,15 @@
     package let clientInfo: Value?
     /// For all peers that the device meets, inside its certificate.
     package let information: [TextKey: Value]
+
+    package init(
+      userID: String, expirationSeconds: Int64, clientInfo: Value?, information: [TextKey: Value]
+    ) {
+      self.userID = userID
+      self.expirationSeconds = expirationSeconds
+      self.clientInfo = clientInfo
+      self.information = information
+    }
   }
 
   extension LoginVerdict {

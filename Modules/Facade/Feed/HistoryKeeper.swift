@@ -340,7 +340,9 @@ package final class HistoryKeeper: Sendable {
         try transaction.forEachSideKey(
           HistoryEntries.table, from: HistoryEntries.documentKey(known.id, id, place)
         ) { key, valueBytes in
-          guard let place = HistoryEntries.place(of: id, key, known.id), place.time <= end else { return false }
+          guard let place = HistoryEntries.place(of: id, key, known.id), place.time <= end else {
+            return false
+          }
           guard found.count < min(limit, Page.versions), byteCount < Page.bytes else {
             page.next = place
             return false

@@ -11,7 +11,9 @@ enum SideEntries {
     [UInt8(truncatingIfNeeded: lane), UInt8(count % keys)]
   }
 
-  /// What a transaction leaves under its key; `nil` for nothing. Some are longer than a page.
+  /// What a transaction leaves under its key; `nil` for nothing.
+  ///
+  /// Some are longer than a page.
   private static func value(_ lane: Int, _ count: Int) -> [UInt8]? {
     guard count % 3 != 0 else { return nil }
     let byte = UInt8(truncatingIfNeeded: lane &* 31 &+ count)
@@ -29,7 +31,9 @@ enum SideEntries {
   static func check(_ counts: [Int], _ transaction: borrowing ReadTransaction) throws {
     var expected: [[UInt8]: [UInt8]] = [:]
     for (lane, last) in counts.enumerated() {
-      for count in max(1, last - keys + 1)..<max(1, last + 1) { expected[key(lane, count)] = value(lane, count) }
+      for count in max(1, last - keys + 1)..<max(1, last + 1) {
+        expected[key(lane, count)] = value(lane, count)
+      }
     }
     try transaction.forEachSideEntry(table) { key, value in
       guard expected.removeValue(forKey: key) == value else {

@@ -17,7 +17,7 @@
     /// - Returns: The webhooks; one whose position is lost has none.
     /// - Throws: What reading the store throws.
     static func all(
-      _ store: DunlinStore, report: (String) -> Void
+      _ store: DunlinStore, report: @escaping (String) -> Void
     ) throws -> [(webhook: Webhook, progress: WebhookProgress?)] {
       try store.read { transaction in
         func entries(_ table: SideTable, _ what: String) throws -> [String: [UInt8]] {
