@@ -102,10 +102,10 @@
         let description = try JSON.parse(answer.body)
         #expect(description["openapi"] == .string("3.1.0"))
         guard case .map(let paths)? = description["paths"] else { return }
-        for path in paths.keys where path.text.hasPrefix("/api/v") {
+        for (path, operations) in paths where path.text.hasPrefix("/api/v") && operations["post"] != nil {
           #expect(try await nobody.send("POST", path.text, "{}").status == 401, "\(path)")
         }
-        #expect(paths.count == 8)
+        #expect(paths.count >= 8)
       }
     }
   }

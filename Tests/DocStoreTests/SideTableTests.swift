@@ -288,6 +288,14 @@ import Testing
     #expect(code { try store.read { try $0.sideValue(keys, key: [1]) } } == .corrupt)
     #expect(try store.read { try $0.sideValue(keys, key: [2]) } == Array("what is whole".utf8))
     #expect(code { try entries(keys, in: store) } == .corrupt)
+    var (seen, damaged) = ([[UInt8]](), [[UInt8]]())
+    try store.read { tx in
+      try tx.forEachSideEntry(keys, damaged: { damaged.append($0) }) { key, _ in
+        seen.append(key)
+        return true
+      }
+    }
+    #expect(seen == [[2]] && damaged == [[1]])
     let report = try store.verify()
     #expect(report.damages.map(\.kind) == [.entry])
     #expect(report.damages.first?.message.contains("table side") == true)

@@ -45,13 +45,17 @@ extension DocumentPages {
 
   /// Visits entries of a side table in the order of their keys until `body` returns `false`.
   func forEachSideEntry(
-    _ table: SideTable, from key: [UInt8], _ operation: String,
+    _ table: SideTable, from key: [UInt8], _ operation: String, damaged: ((_ key: [UInt8]) -> Void)?,
     _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
   ) throws {
     let start = try table.stored(key, operation)
     guard isSideReadable else { return }
     try access.scan(tables.side, from: start.rawBytes) { stored, value in
       guard let key = table.key(stored) else { return false }
+      if let damaged, !SmallRecord.isIntact(value, at: stored) {
+        damaged(key)
+        return true
+      }
       return try body(key, SmallRecord.open(value, at: stored, table: "side"))
     }
   }

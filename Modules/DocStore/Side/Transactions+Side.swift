@@ -11,13 +11,15 @@ extension ReadTransaction {
   /// - Parameters:
   ///   - table: The table.
   ///   - from: The first key, included; by default the first there is.
+  ///   - damaged: Gets the keys of damaged entries, which then are passed over; else the first of them is thrown.
   ///   - body: Gets each key and value.
   /// - Throws: `limit`, `corrupt`; what `body` throws.
   package borrowing func forEachSideEntry(
-    _ table: SideTable, from: [UInt8] = [], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
+    _ table: SideTable, from: [UInt8] = [], damaged: ((_ key: [UInt8]) -> Void)? = nil,
+    _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
   ) throws {
     let reader = slot
-    try pages.forEachSideEntry(table, from: from, "forEachSideEntry") { key, value in
+    try pages.forEachSideEntry(table, from: from, "forEachSideEntry", damaged: damaged) { key, value in
       try reader.check()
       return try body(key, value)
     }
@@ -48,12 +50,14 @@ extension WriteTransaction {
   /// - Parameters:
   ///   - table: The table.
   ///   - from: The first key, included; by default the first there is.
+  ///   - damaged: Gets the keys of damaged entries, which then are passed over; else the first of them is thrown.
   ///   - body: Gets each key and value.
   /// - Throws: `limit`, `corrupt`; what `body` throws.
   package func forEachSideEntry(
-    _ table: SideTable, from: [UInt8] = [], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
+    _ table: SideTable, from: [UInt8] = [], damaged: ((_ key: [UInt8]) -> Void)? = nil,
+    _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
   ) throws {
-    try reading { try $0.forEachSideEntry(table, from: from, "forEachSideEntry", body) }
+    try reading { try $0.forEachSideEntry(table, from: from, "forEachSideEntry", damaged: damaged, body) }
   }
 
   /// The same for the keys and the lengths of the values, which are not read.

@@ -15,6 +15,9 @@ package struct FeedPosition: Hashable, Sendable {
     (self.epoch, self.sequence, self.check) = (epoch, sequence, check)
   }
 
+  /// A place in no log: a reader that begins there is told to read all anew.
+  package static let unknown = FeedPosition(epoch: 0, sequence: .max, check: 0)
+
   private static let version: UInt8 = 1
   private static let byteCount = 21
 

@@ -14,6 +14,9 @@ enum HistoryEntries {
 
   static func totalsKey(_ collection: UInt32) -> [UInt8] { prefix(totals, collection).bytes }
 
+  /// Where a collection's notes by time begin.
+  static func firstTimeKey(_ collection: UInt32) -> [UInt8] { prefix(byTime, collection).bytes }
+
   static func timeKey(_ collection: UInt32, _ place: HistoryPlace) -> [UInt8] {
     var key = prefix(byTime, collection)
     write(place, &key)

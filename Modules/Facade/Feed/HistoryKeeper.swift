@@ -49,7 +49,8 @@ package final class HistoryKeeper: Sendable {
   private static func stored(_ store: Store) throws -> [TextKey: (policy: HistoryPolicy, isEnding: Bool)] {
     try store.read { transaction in
       var found: [TextKey: (policy: HistoryPolicy, isEnding: Bool)] = [:]
-      try transaction.forEachSideEntry(HistoryEntries.policies) { key, value in
+      // A policy that is damaged is none: its versions stay until it is set again.
+      try transaction.forEachSideEntry(HistoryEntries.policies, damaged: { _ in }) { key, value in
         found[TextKey(String(decoding: key, as: UTF8.self))] = try HistoryPolicy.decoded(value)
         return true
       }
@@ -145,7 +146,44 @@ package final class HistoryKeeper: Sendable {
     of collection: UInt32, _ transaction: WriteTransaction
   ) throws -> HistoryEntries.Totals {
     let key = HistoryEntries.totalsKey(collection)
-    return try transaction.sideValue(HistoryEntries.table, key: key).map { try .init($0) } ?? .init()
+    do {
+      return try transaction.sideValue(HistoryEntries.table, key: key).map { try .init($0) } ?? .init()
+    } catch let error as StoreError where error.code == .corrupt {
+      return try recount(collection, transaction)
+    }
+  }
+
+  /// Counts what there is, since nobody knows any more: what is damaged must not keep documents from being written.
+  private static func recount(
+    _ collection: UInt32, _ transaction: WriteTransaction
+  ) throws -> HistoryEntries.Totals {
+    var totals = HistoryEntries.Totals()
+    var places: [HistoryPlace] = []
+    try transaction.forEachSideKey(HistoryEntries.table, from: HistoryEntries.firstTimeKey(collection)) {
+      key, _ in
+      guard let place = HistoryEntries.place(byTime: key, collection) else { return false }
+      places.append(place)
+      return true
+    }
+    for place in places {
+      let note = try note(at: place, of: collection, transaction)
+      totals.count += 1
+      totals.byteCount += note?.byteCount ?? 0
+      totals.last = max(totals.last, place)
+    }
+    return totals
+  }
+
+  /// What is noted of a version; `nil` where that is damaged.
+  private static func note(
+    at place: HistoryPlace, of collection: UInt32, _ transaction: WriteTransaction
+  ) throws -> (id: DocumentID, byteCount: UInt64)? {
+    do {
+      let key = HistoryEntries.timeKey(collection, place)
+      return try transaction.sideValue(HistoryEntries.table, key: key).map { try HistoryEntries.note($0) }
+    } catch let error as StoreError where error.code == .corrupt {
+      return nil
+    }
   }
 
   /// - Returns: `false` where nothing that a reader sees has changed.
@@ -190,25 +228,29 @@ package final class HistoryKeeper: Sendable {
     _ totals: inout HistoryEntries.Totals, _ transaction: WriteTransaction
   ) throws -> Int {
     let horizon = policy.map { now > $0.milliseconds ? now - $0.milliseconds : 0 } ?? .max
-    var left = totals.byteCount
-    var old: [(place: HistoryPlace, id: DocumentID, byteCount: UInt64)] = []
-    try transaction.forEachSideEntry(
-      HistoryEntries.table, from: HistoryEntries.timeKey(collection, HistoryPlace(time: 0, count: 0))
-    ) { key, value in
-      guard old.count < limit, let place = HistoryEntries.place(byTime: key, collection) else { return false }
-      guard place.time < horizon || left > UInt64(policy?.byteLimit ?? 0) else { return false }
-      let note = try HistoryEntries.note(value)
-      old.append((place, note.id, note.byteCount))
-      left -= min(left, note.byteCount)
+    var places: [HistoryPlace] = []
+    try transaction.forEachSideKey(HistoryEntries.table, from: HistoryEntries.firstTimeKey(collection)) {
+      key, _ in
+      guard places.count < limit, let place = HistoryEntries.place(byTime: key, collection) else {
+        return false
+      }
+      places.append(place)
       return true
     }
-    for (place, id, byteCount) in old {
-      try transaction.setSideValue(
-        nil, HistoryEntries.table, key: HistoryEntries.documentKey(collection, id, place))
+    var count = 0
+    for place in places {
+      guard place.time < horizon || totals.byteCount > UInt64(policy?.byteLimit ?? 0) else { break }
+      // A version whose note is damaged is found by its document alone, and stays.
+      let note = try note(at: place, of: collection, transaction)
+      if let note {
+        try transaction.setSideValue(
+          nil, HistoryEntries.table, key: HistoryEntries.documentKey(collection, note.id, place))
+      }
       try transaction.setSideValue(nil, HistoryEntries.table, key: HistoryEntries.timeKey(collection, place))
-      totals.subtract(byteCount)
+      totals.subtract(note?.byteCount ?? 0)
+      count += 1
     }
-    return old.count
+    return count
   }
 
   /// Removes versions that are too old, and all of collections whose versions are no longer kept; in short transactions.
@@ -285,19 +327,23 @@ package final class HistoryKeeper: Sendable {
       try store.read { transaction in
         var (page, byteCount) = (HistoryPage(), 0)
         guard let known = try transaction.collection(collection) else { return page }
-        try transaction.forEachSideEntry(
+        var found: [HistoryPlace] = []
+        try transaction.forEachSideKey(
           HistoryEntries.table, from: HistoryEntries.documentKey(known.id, id, place)
-        ) { key, value in
+        ) { key, valueBytes in
           guard let place = HistoryEntries.place(of: id, key, known.id), place.time <= end else {
             return false
           }
-          guard page.versions.count < min(limit, Page.versions), byteCount < Page.bytes else {
+          guard found.count < min(limit, Page.versions), byteCount < Page.bytes else {
             page.next = place
             return false
           }
-          byteCount += value.count
-          page.versions.append(try HistoryEntries.version(of: id, at: place, value))
+          byteCount += valueBytes
+          found.append(place)
           return true
+        }
+        for place in found {
+          page.versions.append(try Self.version(of: id, in: known, at: place, transaction))
         }
         return page
       }
@@ -322,8 +368,9 @@ package final class HistoryKeeper: Sendable {
         var (page, byteCount) = (HistoryPage(), 0)
         guard let known = try transaction.collection(collection) else { return page }
         var found: [(place: HistoryPlace, id: DocumentID)] = []
+        // A note that is damaged is passed over: its version is found by its document.
         try transaction.forEachSideEntry(
-          HistoryEntries.table, from: HistoryEntries.timeKey(known.id, place)
+          HistoryEntries.table, from: HistoryEntries.timeKey(known.id, place), damaged: { _ in }
         ) { key, value in
           guard let place = HistoryEntries.place(byTime: key, known.id), place.time <= end else {
             return false
@@ -338,11 +385,7 @@ package final class HistoryKeeper: Sendable {
           return true
         }
         for (place, id) in found {
-          let key = HistoryEntries.documentKey(known.id, id, place)
-          guard let value = try transaction.sideValue(HistoryEntries.table, key: key) else {
-            throw DunlinError(.corrupt, "a version is noted and is not there")
-          }
-          page.versions.append(try HistoryEntries.version(of: id, at: place, value))
+          page.versions.append(try Self.version(of: id, in: known, at: place, transaction))
         }
         return page
       }
@@ -368,13 +411,26 @@ package final class HistoryKeeper: Sendable {
           last = place
           return true
         }
-        guard let last else { return nil }
-        let key = HistoryEntries.documentKey(known.id, id, last)
-        return try transaction.sideValue(HistoryEntries.table, key: key).map {
-          try HistoryEntries.version(of: id, at: last, $0)
-        }
+        return try last.map { try Self.version(of: id, in: known, at: $0, transaction) }
       }
     }
+  }
+
+  /// Reads a version; one that cannot be read says so.
+  private static func version(
+    of id: DocumentID, in collection: Collection, at place: HistoryPlace,
+    _ transaction: borrowing ReadTransaction
+  ) throws -> HistoryVersion {
+    let key = HistoryEntries.documentKey(collection.id, id, place)
+    do {
+      if let value = try transaction.sideValue(HistoryEntries.table, key: key) {
+        return try HistoryEntries.version(of: id, at: place, value)
+      }
+    } catch let error as StoreError where error.code == .corrupt {
+      // Others are as they were.
+    }
+    return HistoryVersion(
+      id: id, kind: .damaged, fields: nil, time: place.time, writtenAt: 0, site: .zero, place: place)
   }
 }
 

@@ -7,6 +7,8 @@ package struct HistoryVersion: Hashable, Sendable {
     case removed = 1
     /// It left this store alone.
     case evicted = 2
+    /// It cannot be read any more; it is not stored as such.
+    case damaged = 255
   }
 
   package let id: DocumentID
@@ -31,6 +33,7 @@ package struct HistoryVersion: Hashable, Sendable {
       case .written: "written"
       case .removed: "removed"
       case .evicted: "evicted"
+      case .damaged: "damaged"
       }
     return [
       "documentId": id.value, "kind": .string(kind), "value": fields.map { .map($0) } ?? .null,

@@ -11,11 +11,13 @@ extension DunlinReadTransaction {
 
   /// Visits entries of a side table in the order of their keys' bytes until `body` returns `false`.
   ///
+  /// Damaged entries are passed over where somebody takes their keys.
   /// - Throws: `limit`, `corrupt`, `deadline`, `closed`; what `body` throws, by its public name.
   package func forEachSideEntry(
-    _ table: SideTable, from: [UInt8] = [], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
+    _ table: SideTable, from: [UInt8] = [], damaged: ((_ key: [UInt8]) -> Void)? = nil,
+    _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
   ) throws {
-    try snapshot.read { try $0.forEachSideEntry(table, from: from, body) }
+    try snapshot.read { try $0.forEachSideEntry(table, from: from, damaged: damaged, body) }
   }
 }
 
@@ -37,11 +39,13 @@ extension DunlinWriteTransaction {
 
   /// Visits entries of a side table in the order of their keys' bytes until `body`, which cannot write, returns `false`.
   ///
+  /// Damaged entries are passed over where somebody takes their keys.
   /// - Throws: `limit`, `corrupt`, `closed`; what `body` throws, by its public name.
   package func forEachSideEntry(
-    _ table: SideTable, from: [UInt8] = [], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
+    _ table: SideTable, from: [UInt8] = [], damaged: ((_ key: [UInt8]) -> Void)? = nil,
+    _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
   ) throws {
-    try translatingErrors { try transaction.forEachSideEntry(table, from: from, body) }
+    try translatingErrors { try transaction.forEachSideEntry(table, from: from, damaged: damaged, body) }
   }
 }
 

@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import Facade
+import Foundation
 import Synchronization
 import TestKit
 import Testing
@@ -232,6 +233,38 @@ import Testing
     }
     #expect(name?.code == .invalidCollectionName)
     #expect(history.policies.isEmpty)
+  }
+
+  @Test func `what is damaged keeps nobody from writing, and is told of where it is read`() async throws {
+    let directory = try TemporaryDirectory()
+    do {
+      let fixture = try FeedFixture(in: directory)
+      let history = try HistoryKeeper(store: fixture.store, now: { [clock] in clock.now })
+      try await history.keep(HistoryPolicy(age: .seconds(1_000)), of: "cars")
+      for n in 0..<3 { try fixture.put("a", ["n": .int(Int64(n)), "text": .string("version number \(n)")]) }
+    }
+    let path = directory.file("db") + "/data.mdb"
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    // The version in the middle; and how many there are, which stands behind the key's kind and collection.
+    while let range = data.range(of: Data("version number 1".utf8)) {
+      data.replaceSubrange(range, with: Data("version number\u{7}1".utf8))
+    }
+    let totals = Data([7] + Array("history".utf8) + [0, 0, 0, 0, 1])
+    while let range = data.range(of: totals + Data(repeating: 0, count: 7) + Data([3])) {
+      data[range.upperBound - 1] = 9
+    }
+    try data.write(to: URL(fileURLWithPath: path))
+    let fixture = try FeedFixture(in: directory)
+    let history = try HistoryKeeper(store: fixture.store, now: { [clock] in clock.now })
+    #expect(
+      try history.versions(of: id("a"), in: "cars").versions.map(\.kind) == [.written, .damaged, .written])
+    try fixture.put("a", ["n": .int(7)])
+    #expect(try history.totals(of: "cars").versions == 4)
+    #expect(try history.versions(in: "cars").versions.last?.fields?["n"] == .int(7))
+    clock.set(10_000_000)
+    try await history.trim()
+    #expect(try history.totals(of: "cars").versions == 0)
+    #expect(try history.versions(of: id("a"), in: "cars").versions.isEmpty)
   }
 
   // MARK: - Against a model

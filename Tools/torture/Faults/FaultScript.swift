@@ -30,7 +30,10 @@ struct FaultScript {
       let operations = lane.next()
       let count = lane.count
       try insist(&store, "transaction \(count)", isApplied: { try Self.progress($0) == count }) { store in
-        try store.write { tx in for operation in operations { try tx.perform(operation) } }
+        try store.write { tx in
+          for operation in operations { try tx.perform(operation) }
+          try SideEntries.write(0, count, in: tx)
+        }
       }
       report("a \(count)")
       if let kind = Self.chores[count] { try insist(&store, kind) }

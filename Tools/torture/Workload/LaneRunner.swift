@@ -29,15 +29,20 @@ struct LaneRunner {
     let acknowledge = acknowledge
     switch defect {
     case .none:
-      let (_, receipt) = try store.write { tx in for operation in operations { try tx.perform(operation) } }
+      let (_, receipt) = try store.write { tx in
+        for operation in operations { try tx.perform(operation) }
+        try SideEntries.write(number, count, in: tx)
+      }
       acknowledge(number, count, receipt)
     case .earlyAcknowledgement:
       try store.write { tx in
         for operation in operations { try tx.perform(operation) }
+        try SideEntries.write(number, count, in: tx)
         acknowledge(number, count, CommitReceipt())
       }
     case .split:
       for operation in operations { try store.write { try $0.perform(operation) } }
+      try store.write { try SideEntries.write(number, count, in: $0) }
       acknowledge(number, count, CommitReceipt())
     }
   }
@@ -47,6 +52,7 @@ struct LaneRunner {
     do {
       try store.write { tx in
         for operation in operations { try tx.perform(operation) }
+        try SideEntries.write(lane.number, lane.count, in: tx)
         try tx.upsert(["vain": .bool(true)], id: DocumentID("vain-\(lane.number)"), into: "vain")
         throw Discarded()
       }

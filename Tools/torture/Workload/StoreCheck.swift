@@ -30,6 +30,7 @@ struct StoreCheck {
       throw Failure(.torn, "what was written first is not there")
     }
     try compare(store, isPrepared ? model.documents : [:])
+    try store.read { try SideEntries.check(found, $0) }
   }
 
   /// Every page, checksum, count and index row.

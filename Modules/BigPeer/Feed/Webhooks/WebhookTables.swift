@@ -9,17 +9,31 @@
 
     static func key(_ id: String) -> [UInt8] { Array(id.utf8) }
 
-    /// All that are stored, with how far they have got.
-    static func all(_ store: DunlinStore) throws -> [(webhook: Webhook, progress: WebhookProgress?)] {
+    /// All that are stored, with how far they have got; what is damaged is left out.
+    ///
+    /// - Parameters:
+    ///   - store: Where they are.
+    ///   - report: Takes a line about what is left out.
+    /// - Returns: The webhooks; one whose position is lost has none.
+    /// - Throws: What reading the store throws.
+    static func all(
+      _ store: DunlinStore, report: @escaping (String) -> Void
+    ) throws -> [(webhook: Webhook, progress: WebhookProgress?)] {
       try store.read { transaction in
-        var found: [Webhook] = []
-        try transaction.forEachSideEntry(webhooks) { _, value in
-          if let webhook = Webhook(value) { found.append(webhook) }
-          return true
+        func entries(_ table: SideTable, _ what: String) throws -> [String: [UInt8]] {
+          var found: [String: [UInt8]] = [:]
+          func damaged(_ key: [UInt8]) {
+            report("\(what) of the webhook \(String(decoding: key, as: UTF8.self)) is damaged")
+          }
+          try transaction.forEachSideEntry(table, damaged: damaged) { key, value in
+            found[String(decoding: key, as: UTF8.self)] = value
+            return true
+          }
+          return found
         }
-        return try found.map { webhook in
-          let stored = try transaction.sideValue(positions, key: key(webhook.id))
-          return (webhook, stored.flatMap { WebhookProgress($0) })
+        let progress = try entries(positions, "The position")
+        return try entries(webhooks, "The registration").sorted { $0.key < $1.key }.compactMap { id, value in
+          Webhook(value).map { ($0, progress[id].flatMap { WebhookProgress($0) }) }
         }
       }
     }

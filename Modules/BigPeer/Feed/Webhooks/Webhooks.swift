@@ -40,9 +40,10 @@
     ///
     /// - Throws: What reading the store throws.
     package func start() throws {
-      for (webhook, progress) in try WebhookTables.all(store) {
-        // Without a position nobody knows what was delivered.
-        let progress = try progress ?? WebhookProgress(position: store.feedPosition())
+      let stored = try WebhookTables.all(store) { [logger] in logger.error("\($0)") }
+      for (webhook, progress) in stored {
+        // Without a position nobody knows what was delivered: the receiver is told to read all anew.
+        let progress = progress ?? WebhookProgress(position: .unknown)
         begin(webhook, progress)
       }
     }

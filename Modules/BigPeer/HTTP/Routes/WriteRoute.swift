@@ -27,14 +27,14 @@
       let key = try IdempotencyKey.read(request.headers, admission.key, path: request.uri.path, body: bytes)
       try await admission.application.transactions.satisfy(request.headers)
       do {
-        let commands = try list.enumerated().map { index, command in
+        let commands = try zip(list.indices, list).map { index, command in
           try Self.locating(index) { try WriteCommand(command, at: "commands[\(index)]") }
         }
         let statement = admission.statementContext
         let engine = admission.application.dunlin.store.engine
         return try await IdempotentWrite(admission, key, now).carryOut(statement, rows: "results") {
           transaction, answer in
-          try commands.enumerated().map { index, command in
+          try zip(commands.indices, commands).map { index, command in
             try Self.locating(index) {
               let ids = try command.carryOut(in: transaction, engine, statement).map(\.value)
               answer.mutatedDocumentIDs += ids
