@@ -51,6 +51,10 @@
     private let challenges: LoginChallenges
     private let requests: LoginRates<ConnectionOrigin>
     private let logins: LoginRates<TextKey>
+    /// So many seconds before the intermediate authority ends, the log begins to say so.
+    private static let warningTime: TimeInterval = 14 * 86_400
+    /// One warning a day that the intermediate authority ends.
+    private let warnings = LoginRates<Int>(atOnce: 1, then: .seconds(86_400))
     /// One line in the log and one audited refusal for each address and minute in which it asks too often.
     private let floods = LoginRates<ConnectionOrigin>(atOnce: 1, then: .seconds(60))
 
@@ -217,7 +221,17 @@
       // It may have been revoked meanwhile.
       try checkRevocation(request.deviceKey, user: user)
       parts.logger.info("A certificate was issued", metadata: metadata(event))
+      warnOfEnd(at: now)
       return LoginAnswer(200, fields)
+    }
+
+    private func warnOfEnd(at now: Date) {
+      let end = parts.issuer.validUntil
+      guard end.timeIntervalSince(now) < Self.warningTime, warnings.take(0, at: parts.clock.moment()) == nil
+      else { return }
+      parts.logger.warning(
+        "The intermediate authority ends at \(end.formatted(.iso8601)), and with it all certificates that it has issued: make another one"
+      )
     }
 
     // MARK: - Refusals

@@ -75,6 +75,22 @@
       #expect(try short.refusals().first?.reason?.contains("has ended at") == true)
     }
 
+    @Test func `the log says once a day that the intermediate authority ends soon`() async throws {
+      let (soon, late) = (
+        try await LoginRig(intermediate: 13 * 86_400), try await LoginRig(intermediate: 864_000 * 2)
+      )
+      func warnings(_ rig: LoginRig) -> Int {
+        rig.log.lines.count { $0.contains("The intermediate authority ends at") }
+      }
+      for _ in 0..<3 { _ = try await soon.logIn() }
+      #expect(warnings(soon) == 1)
+      soon.advance(by: .seconds(86_401))
+      for _ in 0..<3 { _ = try await soon.logIn() }
+      #expect(warnings(soon) == 2)
+      _ = try await late.logIn()
+      #expect(warnings(late) == 0)
+    }
+
     @Test func `no token stands in the log, the audit log, or an answer`() async throws {
       let secret = "a-very-secret-token"
       for status in [200, 401, 500] {

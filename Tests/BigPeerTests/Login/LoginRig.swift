@@ -41,7 +41,7 @@
       folder = try TemporaryDirectory()
       let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
       clock = WallClock(now)
-      authority = try PeerAuthority(application: "garage", validity: now - 86_400..<now + 864_000)
+      authority = try PeerAuthority(application: "garage", validity: now - 86_400..<now + 8_640_000)
       let intermediate = try authority.makeIntermediate(validity: now - 3_600..<now + validity)
       let file = folder.file("server.pem")
       try Self.write(try intermediate.pem, to: file)
