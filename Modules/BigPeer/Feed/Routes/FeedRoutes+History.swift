@@ -18,8 +18,9 @@
       }
       group.get("history/:collection") { request, context in
         try await answer(request, context, needing: .read) { admission in
-          let name = try Self.collection(context)
-          let page = try HistoryQuery(request).read(admission.application.feed.history, name)
+          let history = admission.application.feed.history
+          let name = try Self.keptCollection(context, history)
+          let page = try HistoryQuery(request).read(history, name)
           var fields: [TextKey: Value] = ["versions": .array(page.versions.map { .map($0.object) })]
           if let next = page.next { fields["cursor"] = .string(HistoryQuery.cursor(next)) }
           return Self.json(fields)
@@ -31,11 +32,7 @@
       group.delete("history/:collection") { request, context in
         try await answer(request, context, needing: .write) { admission in
           let history = admission.application.feed.history
-          let name = try Self.collection(context)
-          guard history.policies[name] != nil else {
-            throw Problem(.notFound, "notFound", "no history of this collection is kept")
-          }
-          try await history.keep(nil, of: name)
+          try await history.keep(nil, of: Self.keptCollection(context, history))
           return Response(status: .noContent)
         }
       }
@@ -61,6 +58,17 @@
       let text = try context.parameters.require("collection")
       guard let name = text.removingPercentEncoding else {
         throw Problem.request("the collection's name in the path is no text")
+      }
+      return name
+    }
+
+    /// The collection of the path.
+    ///
+    /// - Throws: `notFound` where no history of it is kept.
+    private static func keptCollection(_ context: ServerContext, _ history: HistoryKeeper) throws -> String {
+      let name = try collection(context)
+      guard history.policies[name] != nil else {
+        throw Problem(.notFound, "notFound", "no history of this collection is kept")
       }
       return name
     }

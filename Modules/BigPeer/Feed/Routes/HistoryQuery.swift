@@ -15,6 +15,8 @@
     private(set) var limit = 100
 
     private static let limits = 1...1_000
+    /// Bytes that the text of a time may have.
+    private static let timeBytes = 64
 
     /// Reads the parameters `id`, `at`, `from`, `to`, `limit` and `cursor` of an address.
     ///
@@ -56,6 +58,7 @@
 
     /// Milliseconds since 1970, or a time as in `2026-01-31T12:00:00Z`.
     private static func time(_ text: String, _ name: Substring) throws -> UInt64 {
+      guard text.utf8.count <= timeBytes else { throw wrong(name, "has at most \(timeBytes) bytes") }
       if let milliseconds = UInt64(text) { return milliseconds }
       let styles = [Date.ISO8601FormatStyle(includingFractionalSeconds: true), Date.ISO8601FormatStyle()]
       for style in styles {
@@ -73,7 +76,12 @@
       guard parts.count == 2, let time = UInt64(parts[0]), let count = UInt32(parts[1]) else {
         throw wrong("cursor", "is none that an answer had")
       }
-      return HistoryPlace(time: time, count: count)
+      let place = HistoryPlace(time: time, count: count)
+      // One place has one text.
+      guard cursor(place).utf8.elementsEqual(text.utf8) else {
+        throw wrong("cursor", "is none that an answer had")
+      }
+      return place
     }
 
     /// Reads the versions.
