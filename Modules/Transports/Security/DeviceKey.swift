@@ -52,12 +52,7 @@
     ///
     /// - Throws: `LinkError` with code `credentials` when it is no key.
     public init(hexadecimal text: String) throws(LinkError) {
-      let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
-      let bytes = stride(from: 0, to: digits.count - digits.count % 2, by: 2).compactMap { place -> UInt8? in
-        guard let high = digits[place], let low = digits[place + 1] else { return nil }
-        return UInt8(high << 4 | low)
-      }
-      guard digits.count == 2 * Self.byteCount, bytes.count == Self.byteCount, let key = PeerKey(bytes),
+      guard let bytes = [UInt8](hexDigits: text), let key = PeerKey(bytes),
         (try? P256.Signing.PublicKey(compressedRepresentation: bytes)) != nil
       else {
         throw LinkError(

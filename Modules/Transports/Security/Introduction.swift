@@ -64,13 +64,15 @@
   struct HandshakeSecret: Sendable {
     private let secret: [UInt8]
 
-    /// Takes it from a line of a key log (the format of NSS); `nil` from any other line.
-    init?(keyLogLine: String) {
+    private init(_ secret: [UInt8]) { self.secret = secret }
+
+    /// Takes it from a line of a key log (the format of NSS), with the number of its handshake; `nil` from any other line.
+    static func read(keyLogLine: String) -> (ClientRandom, HandshakeSecret)? {
       let words = keyLogLine.split { $0 == " " || $0 == "\n" }
-      guard words.count == 3, words[0] == "EXPORTER_SECRET" else { return nil }
-      let digits = words[2].compactMap { $0.hexDigitValue }
-      guard digits.count == words[2].utf8.count, digits.count == 64 || digits.count == 96 else { return nil }
-      secret = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+      guard words.count == 3, words[0] == "EXPORTER_SECRET", let random = ClientRandom(digits: words[1]),
+        let secret = [UInt8](hexDigits: words[2]), secret.count == 32 || secret.count == 48
+      else { return nil }
+      return (random, HandshakeSecret(secret))
     }
 
     /// What an end says to bind itself to the handshake and its certificate: 32 bytes that nobody else can know.

@@ -1,8 +1,6 @@
 #if TLS
   import Crypto
   public import Foundation
-  import NIOCore
-  import NIOSSL
   import SwiftASN1
   import X509
 
@@ -21,6 +19,9 @@
     private var discoveryKey: SymmetricKey
     /// Who the peer is to others.
     let identity: PeerIdentity?
+    /// What TLS needs at each end of a handshake; all links of the peer share it.
+    let dialing: HandshakeContext
+    let listening: HandshakeContext
 
     /// Collects what belongs together.
     ///
@@ -89,6 +90,8 @@
       self.check = check
       discoveryKey = Self.discoveryKey(check.trusted.publicKey)
       self.identity = identity
+      dialing = HandshakeContext(presented: presented, privateKey: secret, at: .dialing)
+      listening = HandshakeContext(presented: presented, privateKey: secret, at: .listening)
     }
 
     /// What follows from an application's shared key, which makes everybody who knows it a member.
@@ -142,37 +145,5 @@
       }
     }
 
-    /// What the handshake negotiates as protocol.
-    static let protocolName = "dunlin/1"
-
-    /// What TLS needs for one connection: TLS 1.3 and nothing else, both sides with certificates, nothing resumed.
-    ///
-    /// Each connection has a context of its own, so that no ticket of one is of use in another.
-    /// - Parameters:
-    ///   - isDialing: Whether this end has made the connection.
-    ///   - keyLog: Hears of the connection's secrets.
-    /// - Returns: The context.
-    /// - Throws: What the library does where it cannot use key or certificates.
-    func context(isDialing: Bool, keyLog: @escaping @Sendable (String) -> Void) throws -> NIOSSLContext {
-      let chain = try presented.map {
-        NIOSSLCertificateSource.certificate(try NIOSSLCertificate(bytes: $0, format: .der))
-      }
-      let secret = try NIOSSLPrivateKey(bytes: secret, format: .der)
-      var configuration =
-        isDialing
-        ? TLSConfiguration.makeClientConfiguration()
-        : TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(secret))
-      configuration.certificateChain = chain
-      configuration.privateKey = .privateKey(secret)
-      configuration.minimumTLSVersion = .tlsv13
-      configuration.maximumTLSVersion = .tlsv13
-      // Both ends must present certificates, which the one check judges; there is no host whose name could be verified.
-      configuration.certificateVerification = .noHostnameVerification
-      configuration.trustRoots = .certificates([])
-      configuration.curves = [.x25519]
-      configuration.applicationProtocols = [Self.protocolName]
-      configuration.keyLogCallback = { line in keyLog(String(buffer: line)) }
-      return try NIOSSLContext(configuration: configuration)
-    }
   }
 #endif

@@ -28,12 +28,10 @@
     /// Bytes received that were not decrypted, above which the link is not read.
     private static let unseenBytes = 256 << 10
 
-    /// What TLS keeps for its next write: not a whole record, as most links of a server with many peers are at rest.
-    private static var buffers: NIOSSLHandler.Configuration {
-      var configuration = NIOSSLHandler.Configuration()
-      configuration.maximumPreservedOutboundBufferCapacity = 4 << 10
-      return configuration
-    }
+    /// Bytes that are encrypted at once, as one record.
+    ///
+    /// The library keeps a buffer as large as what it encrypts before a flush, and most links of a server are at rest.
+    private static let recordBytes = 15 << 10
 
     private enum Phase {
       case idle
@@ -49,12 +47,17 @@
     private struct LoopState {
       var phase = Phase.idle
       var channel: LinkChannel?
+      /// The first bytes that the dialing end has sent, until they have the number of the handshake.
+      var opening: [UInt8] = []
+      var random: ClientRandom?
       var secret: HandshakeSecret?
       /// Whom the check has let in, and with which certificate.
       var identity: PeerIdentity?
       var certificate: [UInt8] = []
       /// Why the check has let nobody in.
       var refusal: LinkError?
+      /// What was encrypted of what is being sent; `nil` while nothing is.
+      var encrypted: [[UInt8]]?
       var told: Set<LinkDirection> = []
       var expiry: Scheduled<Void>?
     }
@@ -67,8 +70,6 @@
       var pieces: [[UInt8]] = []
       var isFinishing = false
       var proven: ProvenPeer?
-      /// The secrets that TLS has told of.
-      var secret: HandshakeSecret?
     }
 
     private let base: any Link
@@ -122,23 +123,26 @@
 
     // MARK: - The opening
 
+    private var context: HandshakeContext {
+      switch end {
+      case .dialing: own.credentials.dialing
+      case .listening: own.credentials.listening
+      }
+    }
+
     private func begin() {
       let identify: NIOSSLCustomVerificationCallback = { [weak self] presented, promise in
         guard let self else { return promise.succeed(.failed) }
         judge(presented, promise)
       }
       do {
-        let context = try own.credentials.context(isDialing: end == .dialing) { [weak self] line in
-          guard let secret = HandshakeSecret(keyLogLine: line) else { return }
-          self?.shared.withLockedValue { $0.secret = secret }
-        }
+        let context = try self.context.context()
         let handler: any ChannelHandler =
           end == .dialing
           ? try NIOSSLClientHandler(
-            context: context, serverHostname: nil, customVerificationCallback: identify,
-            configuration: Self.buffers)
+            context: context, serverHostname: nil, customVerificationCallback: identify)
           : NIOSSLServerHandler(
-            context: context, customVerificationCallback: identify, configuration: Self.buffers)
+            context: context, customVerificationCallback: identify)
         let channel = LinkChannel(loop, owner: self)
         state.value.channel = channel
         state.value.phase = .handshake(received: 0)
@@ -175,17 +179,41 @@
       }
     }
 
+    /// Looks for the number of the handshake in what the dialing end sends, and has its secret kept from then on.
+    ///
+    /// - Returns: Whether the handshake may go on.
+    private func note(opening bytes: [UInt8]) -> Bool {
+      guard case .handshake = state.value.phase, state.value.random == nil,
+        state.value.opening.count < ClientRandom.openingBytes
+      else { return true }
+      state.value.opening += bytes.prefix(ClientRandom.openingBytes - state.value.opening.count)
+      guard let random = ClientRandom(opening: state.value.opening) else { return true }
+      guard context.expectSecret(of: random) else {
+        fail(LinkError(.untrusted, "\(endpoint.address) begins with the number of another handshake"))
+        return false
+      }
+      state.value.random = random
+      return true
+    }
+
+    private func forgetSecret() {
+      if let random = state.value.random { context.forgetSecret(of: random) }
+      (state.value.random, state.value.opening) = (nil, [])
+    }
+
     /// Says who this end is, the handshake being done.
     private func introduce(_ negotiated: String?) {
-      guard negotiated == PeerCredentials.protocolName else {
+      guard negotiated == HandshakeContext.protocolName else {
         return fail(LinkError(.untrusted, "\(endpoint.address) speaks another protocol inside TLS"))
       }
       guard case .handshake = state.value.phase, state.value.identity != nil,
-        let secret = shared.withLockedValue({ $0.secret }), let certificate = own.credentials.presented.first
+        let secret = state.value.random.flatMap({ context.secret(of: $0) }),
+        let certificate = own.credentials.presented.first
       else {
         return fail(LinkError(.untrusted, "TLS met without a proof of who is at the other end"))
       }
       state.value.secret = secret
+      forgetSecret()
       state.value.phase = .introduction(received: [])
       let introduction = Introduction(
         binding: secret.binding(of: end, certificate: certificate), instance: own.instance, site: own.site,
@@ -269,9 +297,26 @@
 
     private func send(_ pieces: [[UInt8]]) {
       guard let channel = state.value.channel else { return }
-      var buffer = channel.allocator.buffer(capacity: pieces.reduce(0) { $0 + $1.count })
-      for piece in pieces { buffer.writeBytes(piece) }
-      channel.pipeline.syncOperations.writeAndFlush(NIOAny(buffer), promise: nil)
+      state.value.encrypted = []
+      var record = channel.allocator.buffer(
+        capacity: min(pieces.reduce(0) { $0 + $1.count }, Self.recordBytes))
+      for piece in pieces {
+        var rest = piece[...]
+        while !rest.isEmpty {
+          let count = record.writeBytes(rest.prefix(Self.recordBytes - record.readableBytes))
+          rest.removeFirst(count)
+          if record.readableBytes == Self.recordBytes { encrypt(&record, channel) }
+        }
+      }
+      if record.readableBytes > 0 { encrypt(&record, channel) }
+      let encrypted = state.value.encrypted ?? []
+      state.value.encrypted = nil
+      if !encrypted.isEmpty { base.write(encrypted) }
+    }
+
+    private func encrypt(_ record: inout ByteBuffer, _ channel: LinkChannel) {
+      channel.pipeline.syncOperations.writeAndFlush(NIOAny(record), promise: nil)
+      record.clear()
     }
 
     private func deliver(_ bytes: [UInt8]) {
@@ -299,6 +344,7 @@
       guard state.value.told.count == 2 else { return }
       state.value.expiry?.cancel()
       state.value.expiry = nil
+      forgetSecret()
       let channel = state.value.channel
       state.value.channel = nil
       state.value.phase = .over
@@ -334,6 +380,7 @@
           return fail(LinkError(.untrusted, "\(endpoint.address) sends more than a handshake has"))
         }
         state.value.phase = .handshake(received: received + bytes.count)
+        guard end == .dialing || note(opening: bytes) else { return }
       }
       state.value.channel?.received(bytes)
       if wasHeldBack { base.resumeReading() }
@@ -362,7 +409,10 @@
   }
 
   extension SecureLink: LinkChannelOwner {
-    func channelWrote(_ bytes: [UInt8]) { base.write([bytes]) }
+    func channelWrote(_ bytes: [UInt8]) {
+      guard end == .listening || note(opening: bytes) else { return }
+      if state.value.encrypted == nil { base.write([bytes]) } else { state.value.encrypted?.append(bytes) }
+    }
 
     func channelRead(_ bytes: [UInt8]) {
       switch state.value.phase {

@@ -405,20 +405,44 @@
 
     // MARK: - The secret of a handshake
 
-    /// The values follow from RFC 8446 with the secret of 32 bytes 0 to 31, computed with another program.
-    @Test func `lines of a key log are read, and others are not`() {
+    private static let random = String(repeating: "0a", count: 32)
+
+    /// The secret of 32 bytes 0 to 31.
+    @Test func `lines of a key log are read, and others are not`() throws {
       let secret = (0..<32).map { String($0 + 256, radix: 16).dropFirst() }.joined()
-      #expect(HandshakeSecret(keyLogLine: "EXPORTER_SECRET 00 \(secret)\n") != nil)
       for line in [
-        "", "CLIENT_RANDOM 00 \(secret)", "EXPORTER_SECRET 00 12", "EXPORTER_SECRET 00 \(secret)0",
-        "EXPORTER_SECRET 00",
+        "", "CLIENT_RANDOM \(Self.random) \(secret)", "EXPORTER_SECRET \(Self.random) 12",
+        "EXPORTER_SECRET \(Self.random) \(secret)0", "EXPORTER_SECRET \(Self.random)",
+        "EXPORTER_SECRET 00 \(secret)", "EXPORTER_SECRET \(Self.random.dropLast())x \(secret)",
       ] {
-        #expect(HandshakeSecret(keyLogLine: line) == nil)
+        #expect(HandshakeSecret.read(keyLogLine: line) == nil)
       }
-      let one = HandshakeSecret(keyLogLine: "EXPORTER_SECRET 00 \(secret)")
-      #expect(one?.binding(of: .dialing, certificate: [1]).count == 32)
-      #expect(one?.binding(of: .dialing, certificate: [1]) != one?.binding(of: .listening, certificate: [1]))
-      #expect(one?.binding(of: .dialing, certificate: [1]) != one?.binding(of: .dialing, certificate: [2]))
+      let (random, one) = try #require(
+        HandshakeSecret.read(keyLogLine: "EXPORTER_SECRET \(Self.random) \(secret)\n"))
+      #expect(random == ClientRandom(digits: Self.random[...]))
+      #expect(one.binding(of: .dialing, certificate: [1]).count == 32)
+      #expect(one.binding(of: .dialing, certificate: [1]) != one.binding(of: .listening, certificate: [1]))
+      #expect(one.binding(of: .dialing, certificate: [1]) != one.binding(of: .dialing, certificate: [2]))
+    }
+
+    @Test func `the number of a handshake is read from its first bytes, and from nothing else`() {
+      let opening: [UInt8] = [22, 3, 1, 1, 0, 1, 0, 0, 252, 3, 3] + Array(repeating: 10, count: 32)
+      #expect(ClientRandom(opening: opening) == ClientRandom(digits: Self.random[...]))
+      #expect(ClientRandom(opening: opening + [1, 2]) == ClientRandom(opening: opening))
+      #expect(ClientRandom(opening: opening.dropLast()) == nil)
+      // Another record, and another message.
+      #expect(ClientRandom(opening: [23] + opening.dropFirst()) == nil)
+      #expect(ClientRandom(opening: opening[..<5] + [2] + opening[6...]) == nil)
+    }
+
+    @Test func `a handshake with the number of one under way gets no secret`() throws {
+      let context = HandshakeContext(presented: [], privateKey: [], at: .listening)
+      let random = try #require(ClientRandom(digits: Self.random[...]))
+      #expect(context.expectSecret(of: random))
+      #expect(!context.expectSecret(of: random))
+      #expect(context.secret(of: random) == nil)
+      context.forgetSecret(of: random)
+      #expect(context.expectSecret(of: random))
     }
   }
 #endif

@@ -246,11 +246,11 @@
     private static let openSSL = ["/usr/bin/openssl", "/usr/local/bin/openssl", "/opt/homebrew/bin/openssl"]
       .first { FileManager.default.isExecutableFile(atPath: $0) }
 
-    /// Runs OpenSSL to its end with an input that ends at once.
-    private static func run(_ arguments: [String]) async throws -> String {
+    /// Runs OpenSSL to its end; its input is what the command `input` puts out, at once nothing without one.
+    private static func run(_ arguments: [String], input: String = "true") async throws -> String {
       let process = Process()
-      process.executableURL = URL(filePath: try #require(openSSL))
-      process.arguments = arguments
+      process.executableURL = URL(filePath: "/bin/sh")
+      process.arguments = ["-c", "\(input) | \(try #require(openSSL)) \"$@\"", "sh"] + arguments
       let output = Pipe()
       process.standardInput = FileHandle.nullDevice
       (process.standardOutput, process.standardError) = (output, output)
@@ -283,6 +283,43 @@
         if case .connected = event { Issue.record("It got in") }
         guard case .disconnected(_, let end) = event else { continue }
         #expect(end.linkCode == .untrusted)
+        break
+      }
+      await hub.end()
+    }
+
+    @Test(.enabled(if: openSSL != nil, "skipped: there is no openssl"))
+    func `a connection that resumes another one is not let in, though its certificate is right`() async throws
+    {
+      let directory = try TemporaryDirectory()
+      let authority = try PeerAuthority(
+        application: "test", validity: Date(timeIntervalSinceNow: -100)..<Date(timeIntervalSinceNow: 1_000))
+      func certificate(_ key: DeviceKey) throws -> PeerCertificate {
+        try authority.issue(
+          for: key.peerKey, user: nil,
+          validity: Date(timeIntervalSinceNow: -10)..<Date(timeIntervalSinceNow: 900))
+      }
+      func credentials(_ key: DeviceKey) throws -> PeerCredentials {
+        try PeerCredentials(key: key, certificate: try certificate(key), trusted: authority.trusted)
+      }
+      let key = DeviceKey()
+      let secret = Data(try credentials(key).secret).base64EncodedString(options: .lineLength64Characters)
+      let pem = "-----BEGIN PRIVATE KEY-----\n\(secret)\n-----END PRIVATE KEY-----\n"
+      try Data((pem + (try certificate(key).pem)).utf8).write(to: URL(filePath: directory.file("member.pem")))
+      let hub = try peer("hub", credentials)
+      try hub.network.start()
+      let port = try #require(try hub.network.listen())
+      let (member, ticket) = (directory.file("member.pem"), directory.file("ticket"))
+      let options = ["-connect", "127.0.0.1:\(port)", "-alpn", "dunlin/1", "-cert", member, "-key", member]
+      // A moment with the input open, in which the tickets come.
+      let first = try await Self.run(["s_client"] + options + ["-sess_out", ticket], input: "sleep 1")
+      try #require(FileManager.default.fileExists(atPath: ticket), "\(first.suffix(600))")
+      let events = hub.network.events()
+      let second = try await Self.run(["s_client"] + options + ["-sess_in", ticket, "-ign_eof"])
+      #expect(second.contains("Reused, TLSv1.3"), "\(second.suffix(600))")
+      for await event in events {
+        if case .connected = event { Issue.record("It got in") }
+        guard case .disconnected(_, let end) = event, "\(end)".contains("without a proof") else { continue }
         break
       }
       await hub.end()
