@@ -1,62 +1,55 @@
 import Foundation
 import Testing
 
-/// The charts of the page on speed, whose figures come from the report of the benchmarks.
+/// The charts of the page on speed, which `Tools/benchmark charts` draws and puts beside their figures.
 @Suite struct PerformancePageTests {
-  private struct Charts: Decodable {
-    struct Chart: Decodable {
-      struct Group: Decodable {
-        let name: String
-        let values: [Double?]
-        let source: String
-      }
-
-      let file: String
-      let title: String
-      let series: [String]
-      let groups: [Group]
+  /// A chart's figures: bars have rows, and lines have points.
+  private struct Figures: Decodable {
+    struct Row: Decodable {
+      let name: String
+      let values: [Double?]
     }
 
-    let charts: [Chart]
+    struct Line: Decodable {
+      struct Point: Decodable {
+        let x: Double
+        let y: Double
+      }
+
+      let name: String
+      let points: [Point]
+    }
+
+    let contenders: [String]?
+    let rows: [Row]?
+    let lines: [Line]?
   }
 
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
+  private static let documentation = URL(filePath: #filePath).deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Documentation")
 
   private func text(_ path: String) throws -> String {
-    try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    try String(contentsOf: Self.documentation.appending(path: path), encoding: .utf8)
   }
 
-  private func charts() throws -> [Charts.Chart] {
-    try JSONDecoder().decode(Charts.self, from: Data(text("Documentation/Charts/figures.json").utf8)).charts
-  }
-
-  @Test func `the figures of the charts stand in the report`() throws {
-    let report = try text("Benchmarks/README.md")
-    for chart in try charts() {
-      for group in chart.groups {
-        #expect(group.values.count == chart.series.count, "\(chart.file): \(group.name)")
-        #expect(report.contains(group.source), "\(chart.file): '\(group.source)' is not in the report")
+  @Test func `the page shows each chart, which shows its figures`() throws {
+    let page = try text("Performance.md")
+    let files = try FileManager.default.contentsOfDirectory(
+      atPath: Self.documentation.appending(path: "Charts").path)
+    let names = Set(files.map { String($0.prefix { $0 != "." }) })
+    #expect(names == ["document-sizes", "queries", "replication-counts", "store-memory"])
+    for name in names {
+      #expect(page.contains("](Charts/\(name).svg)"), "\(name)")
+      let chart = try text("Charts/\(name).svg")
+      let figures = try JSONDecoder().decode(Figures.self, from: Data(text("Charts/\(name).json").utf8))
+      let series = figures.contenders ?? figures.lines?.map(\.name) ?? []
+      #expect(series.count > 1)
+      for name in series + (figures.rows ?? []).map(\.name) {
+        #expect(chart.contains(">\(name)<"), "\(name)")
       }
-    }
-  }
-
-  @Test func `each chart shows its figures, and the page shows each chart`() throws {
-    let page = try text("Documentation/Performance.md")
-    for chart in try charts() {
-      #expect(page.contains("](Charts/\(chart.file))"))
-      let drawn = try text("Documentation/Charts/\(chart.file)")
-      #expect(drawn.contains(chart.title))
-      let shown = drawn.matches(of: /fill="#111111">([0-9.,]+)[^<]*<\/text>/).map {
-        $0.output.1.replacing(",", with: "")
-      }
-      let expected = chart.groups.flatMap { $0.values.compactMap(\.self) }
-      #expect(shown.compactMap { Double($0) }.count >= expected.count, "\(chart.file)")
-      for value in expected {
-        #expect(
-          shown.compactMap { Double($0) }.contains { abs($0 - value) <= 0.0005 },
-          "\(chart.file) does not show \(value): run Tools/charts/draw")
-      }
+      for row in figures.rows ?? [] { #expect(row.values.count == series.count, "\(row.name)") }
+      let marks = chart.matches(of: /<circle /).count
+      #expect(marks == (figures.lines ?? []).reduce(0) { $0 + $1.points.count })
     }
   }
 }
