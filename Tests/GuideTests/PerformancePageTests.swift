@@ -48,7 +48,7 @@ import Testing
         #expect(chart.contains(">\(name)<"), "\(name)")
       }
       for row in figures.rows ?? [] { #expect(row.values.count == series.count, "\(row.name)") }
-      let marks = chart.matches(of: /<circle /).count
+      let marks = chart.matches(of: #/<circle /#).count
       #expect(marks == (figures.lines ?? []).reduce(0) { $0 + $1.points.count })
     }
   }
