@@ -7,7 +7,6 @@
   package final class LoginWebhook: Sendable {
     private let address: HTTPSAddress
     private let client: HTTPSClient
-    private let time: Duration
     private let most: Int
     private let questions = Mutex(0)
 
@@ -15,13 +14,12 @@
     ///   - address: Where the application verifies tokens.
     ///   - authorityFile: The authorities that its certificate is verified against; `nil` takes the system's.
     ///   - questions: How many are asked at the same time.
-    ///   - time: How long an answer may take, from the first byte to the last.
+    ///   - time: How long a question and its answer may take, from the lookup of the name to the last byte.
     package init(
       _ address: HTTPSAddress, authorityFile: String?, questions: Int,
       time: Duration = BigPeerConfiguration.Login.webhookTime
     ) {
       self.address = address
-      self.time = time
       most = questions
       var client = HTTPSClient(authorityFile: authorityFile)
       client.limits.connecting = time
@@ -49,7 +47,7 @@
           "token": .string(request.token), "deviceKey": .string("\(request.deviceKey)"),
         ]))
       do {
-        return verdict(on: try await answer(to: Array(question.utf8)))
+        return verdict(on: try await client.post(Array(question.utf8), to: address))
       } catch {
         return .faulty(why: error.message, retryAfter: error.retryAfter)
       }
@@ -61,31 +59,6 @@
         count += 1
         return true
       }
-    }
-
-    /// The answer, or none when the time is over that all of it may take.
-    private func answer(to question: [UInt8]) async throws(LoginError) -> HTTPSAnswer {
-      let result = await withTaskGroup(of: Result<HTTPSAnswer, LoginError>?.self) { tasks in
-        tasks.addTask { [client, address] in
-          do throws(LoginError) {
-            return .success(try await client.post(question, to: address))
-          } catch {
-            return .failure(error)
-          }
-        }
-        tasks.addTask { [time] in
-          try? await Task.sleep(for: time)
-          return nil
-        }
-        let first = await tasks.next() ?? nil
-        tasks.cancelAll()
-        return first
-      }
-      guard let result else {
-        throw Task.isCancelled
-          ? LoginError.cancelled : LoginError(.timedOut, "\(address) has not answered within \(time)")
-      }
-      return try result.get()
     }
 
     private func verdict(on answer: HTTPSAnswer) -> LoginVerdict {
