@@ -2,6 +2,7 @@
   import CRDTCore
   import Foundation
   package import Logging
+  import Synchronization
   package import Transports
 
   /// The login endpoint of an application: exchanges tokens for certificates, as `Documentation/Security.md` has the protocol.
@@ -49,23 +50,24 @@
 
     private let parts: Parts
     private let challenges: LoginChallenges
-    private let requests: LoginRates<ConnectionOrigin>
-    private let logins: LoginRates<TextKey>
+    private let requests: Mutex<RateLimiter<ConnectionOrigin>>
+    private let logins: Mutex<RateLimiter<TextKey>>
     /// So many seconds before the intermediate authority ends, the log begins to say so.
     private static let warningTime: TimeInterval = 14 * 86_400
     /// One warning a day that the intermediate authority ends.
-    private let warnings = LoginRates<Int>(atOnce: 1, then: .seconds(86_400))
+    private let warnings = Mutex(RateLimiter<Int>(atOnce: 1, interval: .seconds(86_400)))
     /// One line in the log and one audited refusal for each address and minute in which it asks too often.
-    private let floods = LoginRates<ConnectionOrigin>(atOnce: 1, then: .seconds(60))
+    private let floods = Mutex(RateLimiter<ConnectionOrigin>(atOnce: 1, interval: .seconds(60)))
 
     package init(_ parts: Parts) {
       self.parts = parts
       challenges = LoginChallenges(application: parts.application)
-      requests = LoginRates(
-        atOnce: parts.limits.requestsByAddress,
-        then: .seconds(1) / parts.limits.requestsPerSecondByAddress)
-      logins = LoginRates(
-        atOnce: parts.limits.loginsByUser, then: .seconds(3_600) / parts.limits.loginsPerHourByUser)
+      requests = Mutex(
+        RateLimiter(
+          atOnce: parts.limits.requestsByAddress, perSecond: parts.limits.requestsPerSecondByAddress))
+      logins = Mutex(
+        RateLimiter(
+          atOnce: parts.limits.loginsByUser, interval: .seconds(3_600) / parts.limits.loginsPerHourByUser))
     }
 
     /// What devices are told.
@@ -190,7 +192,7 @@
       -> LoginAnswer
     {
       let user = claims.userID
-      if let wait = logins.take(TextKey(user), at: parts.clock.moment()) {
+      if let wait = take(TextKey(user), logins) {
         throw Refusal(
           status: 429, message: "too many logins of one user", why: "too many logins of one user",
           retryAfter: wait, user: user)
@@ -227,20 +229,23 @@
 
     private func warnOfEnd(at now: Date) {
       let end = parts.issuer.validUntil
-      guard end.timeIntervalSince(now) < Self.warningTime, warnings.take(0, at: parts.clock.moment()) == nil
+      guard end.timeIntervalSince(now) < Self.warningTime, take(0, warnings) == nil
       else { return }
       parts.logger.warning(
         "The intermediate authority ends at \(end.formatted(.iso8601)), and with it all certificates that it has issued: make another one"
       )
     }
 
+    private func take<Name>(_ name: Name, _ rates: borrowing Mutex<RateLimiter<Name>>) -> Duration? {
+      rates.withLock { $0.take(name, at: parts.clock.moment()) }
+    }
+
     // MARK: - Refusals
 
     /// Refuses an address that asks too often.
     private func flood(_ origin: LoginOrigin) async -> LoginAnswer? {
-      let now = parts.clock.moment()
-      guard let wait = requests.take(origin.group, at: now) else { return nil }
-      if floods.take(origin.group, at: now) == nil {
+      guard let wait = take(origin.group, requests) else { return nil }
+      if take(origin.group, floods) == nil {
         var event = LoginEvent(.refused, at: parts.clock.now())
         (event.source, event.reason) = (PlainText.of(origin.text), "too many requests from one address")
         await record(event)
