@@ -77,12 +77,14 @@
       var count = 0
       for name in try FileManager.default.contentsOfDirectory(atPath: folder.file("store")) {
         let url = URL(filePath: folder.file("store/\(name)"))
-        guard var data = try? Data(contentsOf: url) else { continue }
+        guard var data = try? Data(contentsOf: url), data.firstRange(of: Data(old.utf8)) != nil else {
+          continue
+        }
         while let range = data.firstRange(of: Data(old.utf8)) {
           data.replaceSubrange(range, with: Data(new.utf8))
           count += 1
         }
-        if count > 0 { try data.write(to: url) }
+        try data.write(to: url)
       }
       return count
     }

@@ -108,7 +108,7 @@
       case gone
     }
 
-    package enum State: String, Sendable {
+    package enum State: String, Sendable, CaseIterable {
       case active, retrying, paused
     }
 
