@@ -1,5 +1,6 @@
 #if Server
   import CRDTCore
+  import Foundation
   import Synchronization
   package import Transports
 
@@ -8,19 +9,22 @@
     private let address: HTTPSAddress
     private let client: HTTPSClient
     private let most: Int
+    private let secret: String?
     private let questions = Mutex(0)
 
     /// - Parameters:
     ///   - address: Where the application verifies tokens.
     ///   - authorityFile: The authorities that its certificate is verified against; `nil` takes the system's.
     ///   - questions: How many are asked at the same time.
+    ///   - secret: Signs each question, as the webhooks of the change feed sign deliveries; `nil` signs none.
     ///   - time: How long a question and its answer may take, from the lookup of the name to the last byte.
     package init(
-      _ address: HTTPSAddress, authorityFile: String?, questions: Int,
+      _ address: HTTPSAddress, authorityFile: String?, questions: Int, secret: String? = nil,
       time: Duration = BigPeerConfiguration.Login.webhookTime
     ) {
       self.address = address
       most = questions
+      self.secret = secret
       var client = HTTPSClient(authorityFile: authorityFile)
       client.limits.connecting = time
       client.limits.answering = time
@@ -46,8 +50,12 @@
           "appID": .string(application), "provider": .string(request.provider),
           "token": .string(request.token), "deviceKey": .string("\(request.deviceKey)"),
         ]))
+      let body = Array(question.utf8)
+      let signature = secret.map {
+        (name: WebhookSignature.header, value: WebhookSignature.value(body, secret: $0, at: Date()))
+      }
       do {
-        return verdict(on: try await client.post(Array(question.utf8), to: address))
+        return verdict(on: try await client.post(body, headers: signature.map { [$0] } ?? [], to: address))
       } catch {
         return .faulty(why: error.message, retryAfter: error.retryAfter)
       }

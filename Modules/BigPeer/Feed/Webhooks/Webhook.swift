@@ -108,7 +108,7 @@
       case gone
     }
 
-    package enum State: String, Sendable, CaseIterable {
+    package enum State: String, Sendable {
       case active, retrying, paused
     }
 
