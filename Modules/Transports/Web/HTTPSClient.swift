@@ -74,6 +74,7 @@
         let context = address.isPlain ? nil : try trust.context(for: address)
         return try await withTaskCancellationHandler {
           let answer = try await ClientBootstrap(group: TCP.group)
+            .resolver(NameResolver())
             .connectTimeout(TimeAmount(min(limits.connecting, limits.answering)))
             .connect(host: address.host, port: address.port) { channel in
               channel.eventLoop.makeCompletedFuture {
