@@ -29,7 +29,8 @@
     private let logger: Logger
     private let unproven = Mutex(Unproven())
     /// One line in the log and one audited refusal for each address and minute in which it asks too often.
-    private let floods = Mutex(RateLimiter<ConnectionOrigin>(atOnce: 1, interval: summaryInterval))
+    private let floods = Mutex(
+      RateLimiter<ConnectionOrigin>(atOnce: 1, interval: LoginRecords.summaryInterval))
     private let counts = Mutex<[LoginOutcome: UInt64]>([:])
 
     init(_ audit: LoginAudit, _ clock: LoginClock, _ logger: Logger) {
@@ -66,7 +67,7 @@
     func refused(_ refusal: LoginRefusal, _ entry: LoginEvent, isProven: Bool) async {
       count(refusal.outcome)
       let now = clock.moment()
-      let (isAudited, many) = unproven.withLock { unproven in
+      let (isAudited, many) = unproven.withLock { unproven -> (Bool, Int) in
         let isAudited = isProven || unproven.audited.take(0, at: now) == nil
         if !isAudited { unproven.uncounted += 1 }
         guard unproven.uncounted > 0, unproven.summaries.take(0, at: now) == nil else {
