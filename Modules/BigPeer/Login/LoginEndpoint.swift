@@ -218,7 +218,8 @@
       )
     }
 
-    private func take<Name>(_ name: Name, _ rates: borrowing Mutex<RateLimiter<Name>>) -> Duration? {
+    private func take<Name: Sendable>(_ name: Name, _ rates: borrowing Mutex<RateLimiter<Name>>) -> Duration?
+    {
       rates.withLock { $0.take(name, at: parts.clock.moment()) }
     }
 

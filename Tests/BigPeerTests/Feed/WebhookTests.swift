@@ -10,6 +10,7 @@
   import Synchronization
   import TestKit
   import Testing
+  import Transports
 
   /// Changes that are delivered to web addresses.
   @Suite(.timeLimit(.minutes(5))) struct WebhookTests {
