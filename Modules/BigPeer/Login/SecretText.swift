@@ -14,8 +14,9 @@
     /// - Throws: `BigPeerError` that names the file.
     static func read(_ path: String, atMost limit: Int, _ what: String) throws -> String? {
       let url = URL(filePath: path)
+      let folder = url.deletingLastPathComponent().path(percentEncoded: false)
       let file = SecretFile(
-        url.lastPathComponent, in: url.deletingLastPathComponent().path(percentEncoded: false))
+        url.lastPathComponent, in: String(folder.hasSuffix("/") ? folder.dropLast() : folder[...]))
       let bytes: [UInt8]?
       do {
         bytes = try file.read(atMost: limit)
