@@ -111,6 +111,12 @@
         #expect(metrics.text.contains("bigpeer_http_requests_total{\(execute),status=\"422\"} 1\n"))
         #expect(metrics.text.contains("bigpeer_documents{application=\"default\"} 1\n"))
         #expect(metrics.text.contains("bigpeer_devices{application=\"default\"} 0\n"))
+        for state in ["active", "retrying", "paused"] {
+          #expect(
+            metrics.text.contains("bigpeer_webhooks{application=\"default\",state=\"\(state)\"} 0\n"))
+        }
+        // Without a login endpoint there are no figures of one.
+        #expect(!metrics.text.contains("outcome="))
         #expect(!metrics.text.contains("secret"))
         for line in metrics.text.split(separator: "\n") where !line.hasPrefix("#") {
           #expect(Double(line.split(separator: " ").last ?? "") != nil, "\(line)")

@@ -3,6 +3,7 @@
   import BigPeer
   import CRDTCore
   import Foundation
+  import Transports
 
   /// The API keys of a server that runs on this machine.
   struct KeyCommand: ParsableCommand {
@@ -15,7 +16,7 @@
         """, subcommands: [MakeKeyCommand.self, ListKeysCommand.self, RevokeKeyCommand.self])
   }
 
-  struct MakeKeyCommand: ParsableCommand {
+  struct MakeKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "make", abstract: "Make a key and print it; it is shown this once.")
 
@@ -28,31 +29,31 @@
     @Option(help: "Days for which it holds; for ever when not given.")
     var days: Int?
 
-    func run() throws {
+    func run() async throws {
       var fields: [TextKey: Value] = ["name": .string(name), "right": .string(right)]
       if let days {
         fields["seconds"] = .int(Int64(clamping: days.multipliedReportingOverflow(by: 86_400).partialValue))
       }
-      let answer = try AdminCall(settings).send("POST", "keys", fields)
+      let answer = try await AdminCall(settings).send("POST", "keys", fields)
       guard case .string(let token)? = answer["token"] else { throw CommandError("the server made no key") }
       print(token)
     }
   }
 
-  struct ListKeysCommand: ParsableCommand {
+  struct ListKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "list", abstract: "List the keys, each as a line of JSON.")
 
     @OptionGroup
     var settings: SettingsOptions
 
-    func run() throws {
-      guard case .array(let keys)? = try AdminCall(settings).send("GET", "keys")["keys"] else { return }
+    func run() async throws {
+      guard case .array(let keys)? = try await AdminCall(settings).send("GET", "keys")["keys"] else { return }
       for key in keys { print(JSON.text(of: key)) }
     }
   }
 
-  struct RevokeKeyCommand: ParsableCommand {
+  struct RevokeKeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "revoke", abstract: "Revoke a key: it is refused from now on.")
 
@@ -61,10 +62,10 @@
     @Argument(help: "The key's id, as list shows it: the middle of the key's text.")
     var id: String
 
-    func run() throws { _ = try AdminCall(settings).send("DELETE", "keys/\(id)") }
+    func run() async throws { _ = try await AdminCall(settings).send("DELETE", "keys/\(id)") }
   }
 
-  struct BackupCommand: ParsableCommand {
+  struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "backup",
       abstract: "Copy an application's store into a new directory while the server runs.")
@@ -74,13 +75,14 @@
     @Argument(help: "A directory that does not exist yet.", completion: .directory)
     var directory: String
 
-    func run() throws {
+    func run() async throws {
       let path = URL(filePath: directory).absoluteURL.path(percentEncoded: false)
-      _ = try AdminCall(settings, timeout: 86_400).send("POST", "backup", ["directory": .string(path)])
+      _ = try await AdminCall(settings, limit: AdminCall.longest).send(
+        "POST", "backup", ["directory": .string(path)])
     }
   }
 
-  struct VerifyCommand: ParsableCommand {
+  struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "verify",
       abstract: "Read an application's whole store while the server runs, and name all that is damaged.")
@@ -88,24 +90,23 @@
     @OptionGroup
     var settings: SettingsOptions
 
-    func run() throws {
-      let report = try AdminCall(settings, timeout: 86_400).send("POST", "verify")
+    func run() async throws {
+      let report = try await AdminCall(settings, limit: AdminCall.longest).send("POST", "verify")
       print(JSON.text(of: .map(report)))
       guard report["isIntact"] == .bool(true) else { throw ExitCode(3) }
     }
   }
 
-  struct DevicesCommand: ParsableCommand {
+  struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "devices", abstract: "List the devices that are connected, each as a line of JSON.")
 
     @OptionGroup
     var settings: SettingsOptions
 
-    func run() throws {
-      guard case .array(let devices)? = try AdminCall(settings).send("GET", "devices")["devices"] else {
-        return
-      }
+    func run() async throws {
+      guard case .array(let devices)? = try await AdminCall(settings).send("GET", "devices")["devices"]
+      else { return }
       for device in devices { print(JSON.text(of: device)) }
     }
   }
@@ -118,11 +119,17 @@
 
   /// A call of the listener for who runs the server, at the server that runs with the same settings.
   struct AdminCall {
-    private let client: PlainHTTPClient
+    /// How long a call may take that reads a whole store.
+    static let longest = Duration.seconds(86_400)
+    /// Bytes of an answer.
+    private static let answerBytes = 256 << 20
+
+    private let client: HTTPSClient
+    private let address: ListenAddress
     private let token: String
     private let path: String
 
-    init(_ settings: SettingsOptions, timeout: Int = 30) throws {
+    init(_ settings: SettingsOptions, limit: Duration = .seconds(30)) throws {
       let configuration = try settings.ofServer
       guard let address = configuration.admin.listen else {
         throw CommandError("the server's configuration switches the admin's listener off")
@@ -141,20 +148,20 @@
       } catch {
         throw CommandError("\(file) cannot be read: has the server been started with this directory?")
       }
-      client = PlainHTTPClient(address, timeout: timeout)
+      self.address = address
+      var client = HTTPSClient()
+      (client.limits.answering, client.limits.bodyBytes) = (limit, Self.answerBytes)
+      self.client = client
       let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
       path = "/admin/applications/\(application.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")"
     }
 
-    func send(_ method: String, _ what: String, _ fields: [TextKey: Value]? = nil) throws -> [TextKey: Value]
+    func send(_ method: String, _ what: String, _ fields: [TextKey: Value]? = nil) async throws
+      -> [TextKey: Value]
     {
-      var headers = ["Authorization": "Bearer \(token)"]
       var body: [UInt8] = []
-      if let fields {
-        headers["Content-Type"] = "application/json"
-        JSON.write(.map(fields), to: &body)
-      }
-      let answer = try client.send(method, "\(path)/\(what)", headers: headers, body: body)
+      if let fields { JSON.write(.map(fields), to: &body) }
+      let answer = try await ask(method, "http://\(address)\(path)/\(what)", body)
       var members: [TextKey: Value] = [:]
       if case .map(let map)? = try? JSON.parse(answer.body) { members = map }
       guard 200..<300 ~= answer.status else {
@@ -162,6 +169,18 @@
         throw CommandError("the server answered with status \(answer.status)")
       }
       return members
+    }
+
+    private func ask(_ method: String, _ url: String, _ body: [UInt8]) async throws -> HTTPSAnswer {
+      do {
+        return try await client.send(
+          method, body, headers: [(name: "Authorization", value: "Bearer \(token)")],
+          to: HTTPSAddress(request: url, allowsPlain: true))
+      } catch let error as LoginError where error.code == .unreachable {
+        throw CommandError("nobody answers at \(address): \(error.message)")
+      } catch let error as AddressFault {
+        throw CommandError("\(url) is no address: \(error.reason)")
+      }
     }
   }
 #endif

@@ -3,7 +3,7 @@
   import CRDTCore
 
   /// Revokes a device key at a server that runs on this machine.
-  struct RevokeCommand: ParsableCommand {
+  struct RevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "revoke",
       abstract: "Revoke a device key: its sessions end at once, and it gets no certificate any more.",
@@ -21,21 +21,22 @@
       guard key != nil || reason == nil else { throw ValidationError("--reason stands beside a device key") }
     }
 
-    func run() throws {
+    func run() async throws {
       let call = try AdminCall(settings)
       guard let key else {
-        guard case .array(let all)? = try call.send("GET", "revocations")["revocations"] else { return }
+        guard case .array(let all)? = try await call.send("GET", "revocations")["revocations"]
+        else { return }
         for revocation in all { print(JSON.text(of: revocation)) }
         return
       }
       var fields: [TextKey: Value] = ["deviceKey": .string(key)]
       if let reason { fields["reason"] = .string(reason) }
-      print(JSON.text(of: .map(try call.send("POST", "revocations", fields))))
+      print(JSON.text(of: .map(try await call.send("POST", "revocations", fields))))
     }
   }
 
   /// Shows the audit log of logins of a server that runs on this machine.
-  struct AuditCommand: ParsableCommand {
+  struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "audit",
       abstract: "Show the audit log of logins, each entry as a line of JSON, the oldest first.",
@@ -58,9 +59,9 @@
       }
     }
 
-    func run() throws {
+    func run() async throws {
       let position = after.map { "&after=\($0)" } ?? ""
-      let answer = try AdminCall(settings).send(
+      let answer = try await AdminCall(settings).send(
         "GET", "audit?list=\(refusals ? "refusals" : "issues")&count=\(count)\(position)")
       guard case .array(let events)? = answer["events"] else { return }
       for event in events { print(JSON.text(of: event)) }

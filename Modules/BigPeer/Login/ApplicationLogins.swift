@@ -36,7 +36,7 @@
           application: configuration.id, address: try HTTPSAddress(login.url), issuer: issuer,
           webhook: LoginWebhook(
             try HTTPSAddress(orLoopback: login.webhook), authorityFile: login.webhookAuthority,
-            questions: login.limits.questions),
+            questions: login.limits.questions, secret: try login.webhookSecret?.text()),
           audit: audit, revocations: revocations, longestValidity: login.longestValidity,
           limits: login.limits, logger: logger.plain))
     }

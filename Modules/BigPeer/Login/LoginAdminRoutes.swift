@@ -42,8 +42,10 @@
       let isNew: Bool
       do {
         isNew = try await application.logins.revocations.revoke(key, source: "admin", reason: reason)
-      } catch {
-        throw Problem(any: error)
+      } catch let error as BigPeerError {
+        application.logger.error("\(error)")
+        // Who runs the server is told all.
+        throw Problem(.internalServerError, "notStored", error.description)
       }
       if isNew { application.logger.notice("A device key was revoked", metadata: ["device": "\(key)"]) }
       let revocation = application.logins.revocations.all.first { $0.peerKey == key }

@@ -57,7 +57,7 @@
       try tables.set(Self.key(start) + Self.key(end), .state, Array(list.rawValue.utf8))
     }
 
-    /// Reads entries, the oldest first.
+    /// Reads entries, the oldest first; damaged ones are passed over.
     ///
     /// - Parameters:
     ///   - list: Which ones.
@@ -78,11 +78,15 @@
           start = max(range.lowerBound, range.upperBound - min(range.upperBound, UInt64(count)))
         }
         var (events, next): ([LoginEvent], UInt64) = ([], start)
-        try tables.forEach(list.table, from: Self.key(start)) { key, value in
+        func isWanted(_ key: [UInt8]) -> Bool {
           guard let place = Self.place(key), place < range.upperBound, events.count < count else {
             return false
           }
           next = place + 1
+          return true
+        }
+        try tables.forEach(list.table, from: Self.key(start), damaged: { _ = isWanted($0) }) { key, value in
+          guard isWanted(key) else { return false }
           if let event = LoginEvent(json: value) { events.append(event) }
           return true
         }

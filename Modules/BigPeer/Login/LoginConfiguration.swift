@@ -12,12 +12,22 @@
         case command([String])
       }
 
+      /// Where the secret comes from that signs questions to the webhook.
+      public enum SecretSource: Sendable, Hashable {
+        /// A file that only its owner can read.
+        case file(String)
+        /// A variable of the environment, by its name.
+        case environment(String)
+      }
+
       /// What devices are told, such as `https://host/path`; their signatures are for it, and the HTTP listener answers at its path.
       public var url: String
       /// Where the application verifies tokens: `https://…`, or `http://127.0.0.1:…` on this machine.
       public var webhook: String
       /// A file with the authorities (PEM) that the webhook's certificate is verified against; `nil` takes the system's.
       public var webhookAuthority: String?
+      /// The secret that signs questions to the webhook; `nil` signs none.
+      public var webhookSecret: SecretSource?
       /// The intermediate authority that issues certificates.
       public var authority: AuthoritySource
       /// How long a certificate holds at most, whatever the webhook says.
@@ -90,6 +100,7 @@
         throw object.fault("webhook", error.message)
       }
       webhookAuthority = try object.existingFile("webhookAuthority")
+      webhookSecret = try object.object("webhookSecret").map(SecretSource.init)
       longestValidity =
         try object.duration("longestValidity", in: .seconds(Self.shortestValidity) ... .seconds(366 * 86_400))
         ?? longestValidity
@@ -126,6 +137,18 @@
         self = .command(command)
       case (nil, nil), (.some, .some):
         throw object.fault("file", "name either a file, or a command that prints it")
+      }
+      try object.finish()
+    }
+  }
+
+  extension BigPeerConfiguration.Login.SecretSource {
+    fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
+      switch (try object.existingFile("file"), try object.text("environment")) {
+      case (let file?, nil): self = .file(file)
+      case (nil, let name?): self = .environment(name)
+      case (nil, nil), (.some, .some):
+        throw object.fault("file", "name either a file, or a variable of the environment")
       }
       try object.finish()
     }

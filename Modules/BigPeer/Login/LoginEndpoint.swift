@@ -2,6 +2,7 @@
   import CRDTCore
   import Foundation
   package import Logging
+  import Synchronization
   package import Transports
 
   /// The login endpoint of an application: exchanges tokens for certificates, as `Documentation/Security.md` has the protocol.
@@ -44,32 +45,34 @@
 
     /// Bytes that a request may have.
     package static let requestBytes = 64 << 10
-    /// How long a device waits where something here or at the webhook has failed.
-    private static let pause = Duration.seconds(5)
 
     private let parts: Parts
     private let challenges: LoginChallenges
-    private let requests: LoginRates<ConnectionOrigin>
-    private let logins: LoginRates<TextKey>
+    private let requests: Mutex<RateLimiter<ConnectionOrigin>>
+    private let logins: Mutex<RateLimiter<TextKey>>
     /// So many seconds before the intermediate authority ends, the log begins to say so.
     private static let warningTime: TimeInterval = 14 * 86_400
     /// One warning a day that the intermediate authority ends.
-    private let warnings = LoginRates<Int>(atOnce: 1, then: .seconds(86_400))
-    /// One line in the log and one audited refusal for each address and minute in which it asks too often.
-    private let floods = LoginRates<ConnectionOrigin>(atOnce: 1, then: .seconds(60))
+    private let warnings = Mutex(RateLimiter<Int>(atOnce: 1, interval: .seconds(86_400)))
+    private let records: LoginRecords
 
     package init(_ parts: Parts) {
       self.parts = parts
       challenges = LoginChallenges(application: parts.application)
-      requests = LoginRates(
-        atOnce: parts.limits.requestsByAddress,
-        then: .seconds(1) / parts.limits.requestsPerSecondByAddress)
-      logins = LoginRates(
-        atOnce: parts.limits.loginsByUser, then: .seconds(3_600) / parts.limits.loginsPerHourByUser)
+      records = LoginRecords(parts.audit, parts.clock, parts.logger)
+      requests = Mutex(
+        RateLimiter(
+          atOnce: parts.limits.requestsByAddress, perSecond: parts.limits.requestsPerSecondByAddress))
+      logins = Mutex(
+        RateLimiter(
+          atOnce: parts.limits.loginsByUser, interval: .seconds(3_600) / parts.limits.loginsPerHourByUser))
     }
 
     /// What devices are told.
     package var address: HTTPSAddress { parts.address }
+
+    /// How often requests have ended in each way.
+    package var figures: [LoginOutcome: UInt64] { records.figures }
 
     // MARK: - The first request
 
@@ -82,14 +85,14 @@
     package func challenge(_ body: [UInt8], from origin: LoginOrigin) async -> LoginAnswer {
       if let answer = await flood(origin) { return answer }
       guard body.count <= Self.requestBytes, case .map(let fields)? = try? JSON.parse(body) else {
-        return .refusal(400, "a request for a challenge is a JSON object")
+        return malformed("a request for a challenge is a JSON object")
       }
-      guard fields["version"] == .int(1) else { return .refusal(400, "a login has the version 1") }
+      guard fields["version"] == .int(1) else { return malformed("a login has the version 1") }
       guard case .string(let application)? = fields["application"],
         application.isSame(as: parts.application)
-      else { return .refusal(400, "this login service is for another application") }
+      else { return malformed("this login service is for another application") }
       guard case .string(let text)? = fields["deviceKey"], let key = try? PeerKey(hexadecimal: text) else {
-        return .refusal(400, "\"deviceKey\" is no public key of P-256 in 66 hexadecimal digits")
+        return malformed("\"deviceKey\" is no public key of P-256 in 66 hexadecimal digits")
       }
       return LoginAnswer(
         200, ["challenge": .string(challenges.make(for: key, at: parts.clock.moment()))])
@@ -112,88 +115,69 @@
         }
         request = try LoginRequest(json: body)
       } catch {
-        return .refusal(400, error.message)
+        return malformed(error.message)
       }
-      do throws(Refusal) {
+      do throws(LoginRefusal) {
         try checkProof(request)
+      } catch {
+        return await refuse(request, error, origin, isProven: false)
+      }
+      do throws(LoginRefusal) {
+        try checkRevocation(request.deviceKey)
         let claims = try await claims(request)
         return try await issue(claims, request, origin)
       } catch {
-        return await refuse(request, error, origin)
-      }
-    }
-
-    /// Why a login is refused.
-    private struct Refusal: Error {
-      let status: Int
-      /// For the device.
-      let message: String
-      /// For the log and the audit log.
-      let why: String
-      var level = Logger.Level.info
-      var retryAfter: Duration?
-      var user: String?
-
-      /// What is wrong with the request.
-      static func wrong(_ status: Int, _ message: String) -> Refusal {
-        Refusal(status: status, message: message, why: message)
-      }
-
-      /// What is wrong here, which is none of the device's business.
-      static func fault(_ why: String, retryAfter: Duration? = nil, user: String? = nil) -> Refusal {
-        Refusal(
-          status: 503, message: "the login service cannot answer now", why: why, level: .warning,
-          retryAfter: retryAfter ?? pause, user: user)
+        return await refuse(request, error, origin, isProven: true)
       }
     }
 
     /// Checks that the device has the key for which it asks a certificate, and has said so just now and to this endpoint.
-    private func checkProof(_ request: LoginRequest) throws(Refusal) {
+    private func checkProof(_ request: LoginRequest) throws(LoginRefusal) {
       guard request.application.isSame(as: parts.application) else {
-        throw .wrong(400, "this login service is for another application")
+        throw .wrong(.malformed, 400, "this login service is for another application")
       }
       switch challenges.take(request.challenge, for: request.deviceKey, at: parts.clock.moment()) {
       case .good: break
-      case .outOfDate: throw .wrong(409, "the challenge is out of date")
+      case .outOfDate: throw .wrong(.proof, 409, "the challenge is out of date")
       // As after a restart: the device asks for another one.
-      case .unknown: throw .wrong(409, "the challenge was not made here for this device key")
-      case .used: throw .wrong(409, "the challenge was answered before")
+      case .unknown: throw .wrong(.proof, 409, "the challenge was not made here for this device key")
+      case .used: throw .wrong(.proof, 409, "the challenge was answered before")
       case .full: throw .fault("more than \(LoginChallenges.answers) challenges are answered within a minute")
       }
       guard request.isSigned(for: parts.address) else {
-        throw .wrong(403, "the login is not signed by its device key for \(parts.address)")
+        throw .wrong(.proof, 403, "the login is not signed by its device key for \(parts.address)")
       }
-      try checkRevocation(request.deviceKey)
     }
 
-    private func checkRevocation(_ key: PeerKey, user: String? = nil) throws(Refusal) {
+    private func checkRevocation(_ key: PeerKey, user: String? = nil) throws(LoginRefusal) {
       guard parts.revocations.contains(key) else { return }
-      var refusal = Refusal.wrong(403, "this device's key is revoked")
+      var refusal = LoginRefusal.wrong(.revoked, 403, "this device's key is revoked")
       refusal.user = user
       throw refusal
     }
 
     /// Asks the webhook who the user is.
-    private func claims(_ request: LoginRequest) async throws(Refusal) -> LoginClaims {
+    private func claims(_ request: LoginRequest) async throws(LoginRefusal) -> LoginClaims {
       switch await parts.webhook.ask(about: request, of: parts.application) {
       case .granted(let claims): return claims
-      case .denied: throw .wrong(401, "the token is refused")
+      case .denied: throw .wrong(.token, 401, "the token is refused")
       case .restricted(let why):
-        throw Refusal(
-          status: 403, message: "restricted permissions cannot be granted yet", why: why, level: .warning)
+        throw LoginRefusal(
+          outcome: .permissions, status: 403, message: "restricted permissions cannot be granted yet",
+          why: why, level: .warning)
       case .faulty(let why, let wait): throw .fault(why, retryAfter: wait)
       }
     }
 
     private func issue(_ claims: LoginClaims, _ request: LoginRequest, _ origin: LoginOrigin)
-      async throws(Refusal)
+      async throws(LoginRefusal)
       -> LoginAnswer
     {
       let user = claims.userID
-      if let wait = logins.take(TextKey(user), at: parts.clock.moment()) {
-        throw Refusal(
-          status: 429, message: "too many logins of one user", why: "too many logins of one user",
-          retryAfter: wait, user: user)
+      if let wait = take(TextKey(user), logins) {
+        var refusal = LoginRefusal.wrong(.user, 429, "too many logins of one user")
+        (refusal.retryAfter, refusal.user) = (wait, user)
+        throw refusal
       }
       try checkRevocation(request.deviceKey, user: user)
       let now = parts.clock.now()
@@ -220,53 +204,46 @@
       }
       // It may have been revoked meanwhile.
       try checkRevocation(request.deviceKey, user: user)
-      parts.logger.info("A certificate was issued", metadata: metadata(event))
+      records.issued(event)
       warnOfEnd(at: now)
       return LoginAnswer(200, fields)
     }
 
     private func warnOfEnd(at now: Date) {
       let end = parts.issuer.validUntil
-      guard end.timeIntervalSince(now) < Self.warningTime, warnings.take(0, at: parts.clock.moment()) == nil
+      guard end.timeIntervalSince(now) < Self.warningTime, take(0, warnings) == nil
       else { return }
       parts.logger.warning(
         "The intermediate authority ends at \(end.formatted(.iso8601)), and with it all certificates that it has issued: make another one"
       )
     }
 
+    private func take<Name: Sendable>(_ name: Name, _ rates: borrowing Mutex<RateLimiter<Name>>) -> Duration?
+    {
+      rates.withLock { $0.take(name, at: parts.clock.moment()) }
+    }
+
     // MARK: - Refusals
 
     /// Refuses an address that asks too often.
     private func flood(_ origin: LoginOrigin) async -> LoginAnswer? {
-      let now = parts.clock.moment()
-      guard let wait = requests.take(origin.group, at: now) else { return nil }
-      if floods.take(origin.group, at: now) == nil {
-        var event = LoginEvent(.refused, at: parts.clock.now())
-        (event.source, event.reason) = (PlainText.of(origin.text), "too many requests from one address")
-        await record(event)
-        parts.logger.info("A login was refused", metadata: metadata(event))
-      }
+      guard let wait = take(origin.group, requests) else { return nil }
+      await records.flood(origin)
       return .refusal(429, "too many requests from one address", retryAfter: wait)
     }
 
-    private func refuse(_ request: LoginRequest, _ refusal: Refusal, _ origin: LoginOrigin) async
-      -> LoginAnswer
-    {
-      var event = event(.refused, request, origin, at: parts.clock.now())
-      event.user = refusal.user
-      event.reason = refusal.why
-      await record(event)
-      parts.logger.log(level: refusal.level, "A login was refused", metadata: metadata(event))
-      return .refusal(refusal.status, refusal.message, retryAfter: refusal.retryAfter)
+    /// Refuses what is no request; nothing is known of it that an audit log could say.
+    private func malformed(_ message: String) -> LoginAnswer {
+      records.count(.malformed)
+      return .refusal(400, message)
     }
 
-    /// A refusal stays one where the audit log cannot be written.
-    private func record(_ event: LoginEvent) async {
-      do {
-        try await parts.audit.add(event)
-      } catch {
-        parts.logger.error("The audit log of logins cannot be written: \(error)")
-      }
+    private func refuse(
+      _ request: LoginRequest, _ refusal: LoginRefusal, _ origin: LoginOrigin, isProven: Bool
+    ) async -> LoginAnswer {
+      await records.refused(
+        refusal, event(.refused, request, origin, at: parts.clock.now()), isProven: isProven)
+      return refusal.answer
     }
 
     private func event(_ kind: LoginEvent.Kind, _ request: LoginRequest, _ origin: LoginOrigin, at time: Date)
@@ -277,18 +254,6 @@
       event.provider = PlainText.of(request.provider)
       event.source = PlainText.of(origin.text)
       return event
-    }
-
-    private func metadata(_ event: LoginEvent) -> Logger.Metadata {
-      var metadata: Logger.Metadata = [:]
-      for (name, text) in [
-        ("user", event.user), ("device", event.deviceKey), ("provider", event.provider),
-        ("source", event.source), ("reason", event.reason), ("serial", event.serialNumber),
-      ] {
-        if let text { metadata[name] = "\(PlainText.of(text))" }
-      }
-      if let end = event.validUntil { metadata["until"] = "\(end.formatted(.iso8601))" }
-      return metadata
     }
   }
 #endif

@@ -1,6 +1,5 @@
 #if Server
   package import CRDTCore
-  import DocStore
   package import Foundation
   package import Transports
 
@@ -29,7 +28,11 @@
       switch source {
       case .file(let path):
         place = "the intermediate authority in \(path)"
-        text = try Self.read(path)
+        guard let read = try SecretText.read(path, atMost: Self.textBytes, "the intermediate authority")
+        else {
+          throw BigPeerError("\(place): this is no key and no certificate")
+        }
+        text = read
       case .command(let command):
         place = "the intermediate authority from \(command.first ?? "")"
         text = try CommandOutput.text(of: command, byteLimit: Self.textBytes)
@@ -52,23 +55,6 @@
           "\(place): it is valid from \(authority.validFrom.formatted(.iso8601)) until \(authority.validUntil.formatted(.iso8601)), and the clock here says \(now.formatted(.iso8601))"
         )
       }
-    }
-
-    private static func read(_ path: String) throws -> String {
-      let url = URL(filePath: path)
-      let file = SecretFile(
-        url.lastPathComponent, in: url.deletingLastPathComponent().path(percentEncoded: false))
-      let bytes: [UInt8]?
-      do {
-        bytes = try file.read(atMost: textBytes)
-      } catch {
-        throw BigPeerError("the intermediate authority: \(error.message)", underlying: error)
-      }
-      guard let bytes else { throw BigPeerError("the intermediate authority: there is no file \(path)") }
-      guard bytes.count <= textBytes, let text = String(validating: bytes, as: UTF8.self) else {
-        throw BigPeerError("the intermediate authority in \(path): this is no key and no certificate")
-      }
-      return text
     }
 
     /// The application's authority (PEM), as devices are told it.

@@ -17,9 +17,12 @@
     func set(_ value: [UInt8]?, _ table: LoginTable, _ key: [UInt8]) throws
 
     /// Visits entries in the order of their keys from one key on, until `body` returns `false`.
+    ///
+    /// Damaged entries are passed over where `damaged` takes their keys; else one is an error.
     func forEach(
-      _ table: LoginTable, from key: [UInt8], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool)
-      throws
+      _ table: LoginTable, from key: [UInt8], damaged: ((_ key: [UInt8]) -> Void)?,
+      _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
+    ) throws
   }
 
   /// The tables that logins have.

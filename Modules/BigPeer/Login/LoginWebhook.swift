@@ -1,5 +1,6 @@
 #if Server
   import CRDTCore
+  import Foundation
   import Synchronization
   package import Transports
 
@@ -7,22 +8,23 @@
   package final class LoginWebhook: Sendable {
     private let address: HTTPSAddress
     private let client: HTTPSClient
-    private let time: Duration
     private let most: Int
+    private let secret: String?
     private let questions = Mutex(0)
 
     /// - Parameters:
     ///   - address: Where the application verifies tokens.
     ///   - authorityFile: The authorities that its certificate is verified against; `nil` takes the system's.
     ///   - questions: How many are asked at the same time.
-    ///   - time: How long an answer may take, from the first byte to the last.
+    ///   - secret: Signs each question, as the webhooks of the change feed sign deliveries; `nil` signs none.
+    ///   - time: How long a question and its answer may take, from the lookup of the name to the last byte.
     package init(
-      _ address: HTTPSAddress, authorityFile: String?, questions: Int,
+      _ address: HTTPSAddress, authorityFile: String?, questions: Int, secret: String? = nil,
       time: Duration = BigPeerConfiguration.Login.webhookTime
     ) {
       self.address = address
-      self.time = time
       most = questions
+      self.secret = secret
       var client = HTTPSClient(authorityFile: authorityFile)
       client.limits.connecting = time
       client.limits.answering = time
@@ -48,8 +50,12 @@
           "appID": .string(application), "provider": .string(request.provider),
           "token": .string(request.token), "deviceKey": .string("\(request.deviceKey)"),
         ]))
+      let body = Array(question.utf8)
+      let signature = secret.map {
+        (name: WebhookSignature.header, value: WebhookSignature.value(body, secret: $0, at: Date()))
+      }
       do {
-        return verdict(on: try await answer(to: Array(question.utf8)))
+        return verdict(on: try await client.post(body, headers: signature.map { [$0] } ?? [], to: address))
       } catch {
         return .faulty(why: error.message, retryAfter: error.retryAfter)
       }
@@ -61,31 +67,6 @@
         count += 1
         return true
       }
-    }
-
-    /// The answer, or none when the time is over that all of it may take.
-    private func answer(to question: [UInt8]) async throws(LoginError) -> HTTPSAnswer {
-      let result = await withTaskGroup(of: Result<HTTPSAnswer, LoginError>?.self) { tasks in
-        tasks.addTask { [client, address] in
-          do throws(LoginError) {
-            return .success(try await client.post(question, to: address))
-          } catch {
-            return .failure(error)
-          }
-        }
-        tasks.addTask { [time] in
-          try? await Task.sleep(for: time)
-          return nil
-        }
-        let first = await tasks.next() ?? nil
-        tasks.cancelAll()
-        return first
-      }
-      guard let result else {
-        throw Task.isCancelled
-          ? LoginError.cancelled : LoginError(.timedOut, "\(address) has not answered within \(time)")
-      }
-      return try result.get()
     }
 
     private func verdict(on answer: HTTPSAnswer) -> LoginVerdict {

@@ -35,9 +35,10 @@
     }
 
     func forEach(
-      _ table: LoginTable, from key: [UInt8], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
+      _ table: LoginTable, from key: [UInt8], damaged: ((_ key: [UInt8]) -> Void)?,
+      _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
     ) throws {
-      try transaction.forEachSideEntry(table.side, from: key, body)
+      try transaction.forEachSideEntry(table.side, from: key, damaged: damaged, body)
     }
   }
 
@@ -55,9 +56,10 @@
     }
 
     func forEach(
-      _ table: LoginTable, from key: [UInt8], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
+      _ table: LoginTable, from key: [UInt8], damaged: ((_ key: [UInt8]) -> Void)?,
+      _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
     ) throws {
-      try transaction.forEachSideEntry(table.side, from: key, body)
+      try transaction.forEachSideEntry(table.side, from: key, damaged: damaged, body)
     }
   }
 #endif

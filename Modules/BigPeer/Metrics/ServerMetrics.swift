@@ -101,6 +101,30 @@
           page.add(number, [("application", application.id)])
         }
       }
+      addLogins(applications, to: &page)
+      addWebhooks(figures, to: &page)
+    }
+
+    private func addLogins(_ applications: HostedApplications, to page: inout MetricsPage) {
+      page.begin("bigpeer_login_requests_total", "counter", "Requests of logins, by how they have ended.")
+      for application in applications.all {
+        guard let figures = application.logins.endpoint?.figures else { continue }
+        for outcome in LoginOutcome.allCases {
+          page.add(
+            Double(figures[outcome] ?? 0), [("application", application.id), ("outcome", outcome.rawValue)])
+        }
+      }
+    }
+
+    private func addWebhooks(_ applications: [ApplicationFigures], to page: inout MetricsPage) {
+      page.begin("bigpeer_webhooks", "gauge", "Webhooks of the change feed, by how they stand.")
+      for application in applications {
+        for state in [WebhookProgress.State.active, .retrying, .paused] {
+          page.add(
+            Double(application.webhooks.count { $0.state == state }),
+            [("application", application.id), ("state", state.rawValue)])
+        }
+      }
     }
 
     // MARK: - The process
@@ -143,6 +167,7 @@
     let sent: UInt64
     let received: UInt64
     let keys: Int
+    let webhooks: [WebhookProgress]
 
     init(_ application: HostedApplication) {
       id = application.id
@@ -159,6 +184,7 @@
       sent = standings.reduce(0) { $0 + UInt64(clamping: $1.connection.statistics.documentsSent) }
       received = standings.reduce(0) { $0 + UInt64(clamping: $1.connection.statistics.documentsReceived) }
       keys = application.keys.all.count
+      webhooks = application.feed.webhooks.all.map(\.progress)
     }
 
     typealias Figure = (
@@ -209,6 +235,15 @@
         { $0.statistics.map { $0.failure == nil ? 0 : 1 } ?? 1 }
       ),
       ("bigpeer_api_keys", "gauge", "API keys.", { Double($0.keys) }),
+      (
+        "bigpeer_webhook_deliveries_total", "counter",
+        "Deliveries that the webhooks there are have acknowledged.",
+        { Double($0.webhooks.reduce(0) { $0 + $1.deliveries }) }
+      ),
+      (
+        "bigpeer_webhook_failures", "gauge", "Attempts that have failed since each webhook's last delivery.",
+        { Double($0.webhooks.reduce(0) { $0 + $1.failures }) }
+      ),
     ]
   }
 #endif

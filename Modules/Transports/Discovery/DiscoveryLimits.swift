@@ -9,9 +9,9 @@ package enum DiscoveryLimits {
   /// Interfaces that are used at once.
   static let interfaces = 16
   /// Packets of one interface that are read in a second; the rest is dropped.
-  static let packetsPerSecond = 500.0
+  static let packetsPerSecond = 500
   /// Questions of one source that are answered in a second.
-  static let answersPerSecond = 10.0
+  static let answersPerSecond = 10
   /// Questions of one packet that are looked at.
   static let questions = 32
   /// Sources that are told apart; all others count as one.

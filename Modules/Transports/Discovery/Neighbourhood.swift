@@ -26,7 +26,6 @@ struct Neighbourhood {
     var families: Set<AddressFamily>
     var responder: Responder
     var browser: Browser
-    var arrivals: RateLimit
     var found: [String: Browser.Found] = [:]
   }
 
@@ -38,6 +37,9 @@ struct Neighbourhood {
   private var tags: [String]
   private var interfaces: [Int: NetworkInterface] = [:]
   private var links: [Int: Link] = [:]
+  /// Packets that are read, by interface.
+  private var arrivals = RateLimiter<Int>(
+    atOnce: DiscoveryLimits.packetsPerSecond, perSecond: DiscoveryLimits.packetsPerSecond)
 
   /// Has nothing to do before it is told of interfaces and open sockets.
   ///
@@ -95,8 +97,7 @@ struct Neighbourhood {
       links[socket.interface] = Link(
         interface: interface, families: [socket.family],
         responder: Responder(service(on: interface), now: now, random: random),
-        browser: Browser(names, now: now, random: random),
-        arrivals: RateLimit(perSecond: DiscoveryLimits.packetsPerSecond, now: now))
+        browser: Browser(names, now: now, random: random))
     } else {
       links[socket.interface]?.families.insert(socket.family)
       links[socket.interface]?.responder.announceAgain(now: now)
@@ -148,7 +149,7 @@ struct Neighbourhood {
     _ bytes: [UInt8], from source: DatagramSource, on interface: Int, now: Duration
   ) -> [Step] {
     guard let link = links[interface], link.interface.isOnLink(source.address),
-      links[interface]?.arrivals.take(now: now) == true, let message = DNSMessage(bytes)
+      arrivals.take(interface, at: now) == nil, let message = DNSMessage(bytes)
     else { return [] }
     var changed: Set<String> = []
     if message.isResponse {

@@ -40,7 +40,9 @@ struct Responder {
   private var sentAt: [DNSRecord: Duration] = [:]
   /// The answers to plain resolvers, which go out at once.
   private var resolved: [Answer] = []
-  private var allowance = SourceRateLimit(perSecond: DiscoveryLimits.answersPerSecond)
+  private var allowance = RateLimiter<[UInt8]>(
+    atOnce: DiscoveryLimits.answersPerSecond, perSecond: DiscoveryLimits.answersPerSecond,
+    entries: DiscoveryLimits.sources)
 
   /// Prepares to advertise a service; it is announced at once.
   ///
@@ -114,7 +116,7 @@ struct Responder {
       return waiting.removeAll { $0.records.isEmpty }
     }
     guard message.questions.contains(where: { isOwn($0.name) }),
-      allowance.take(for: source.address, now: now)
+      allowance.take(source.address, at: now) == nil
     else { return }
     let questions = message.questions.prefix(DiscoveryLimits.questions)
     let matches = questions.map { ($0, answers(to: $0).filter { !Self.isKnown($0, message) }) }

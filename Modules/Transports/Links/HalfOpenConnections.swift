@@ -33,7 +33,8 @@ package final class HalfOpenConnections: Sendable {
   private struct State {
     var all = 0
     var byOrigin: [ConnectionOrigin: Int] = [:]
-    var arrivals: ArrivalRates
+    /// Many that come at once are peers behind one address, after a restart; a flood goes on.
+    var arrivals: RateLimiter<ConnectionOrigin>
 
     mutating func add(_ count: Int, _ origin: ConnectionOrigin?) {
       all += count
@@ -50,8 +51,8 @@ package final class HalfOpenConnections: Sendable {
     self.limits = limits
     state = NIOLockedValueBox(
       State(
-        arrivals: ArrivalRates(atOnce: limits.arrivalsByAddress, perSecond: limits.arrivalsByAddressPerSecond)
-      ))
+        arrivals: RateLimiter(
+          atOnce: max(limits.arrivalsByAddress, 1), perSecond: limits.arrivalsByAddressPerSecond)))
   }
 
   /// How many there are.
@@ -72,7 +73,8 @@ package final class HalfOpenConnections: Sendable {
   }
 
   private func admit(_ origin: ConnectionOrigin, _ state: inout State, _ now: NIODeadline) -> Bool {
-    state.byOrigin[origin, default: 0] < limits.halfOpenByAddress && state.arrivals.admit(origin, at: now)
+    state.byOrigin[origin, default: 0] < limits.halfOpenByAddress
+      && state.arrivals.take(origin, at: .nanoseconds(Int64(clamping: now.uptimeNanoseconds))) == nil
   }
 
   /// Counts a connection where it comes from, which was not known.

@@ -1,7 +1,7 @@
 /// Why a text is no address.
-struct AddressFault: Error {
+package struct AddressFault: Error {
   /// What is wrong, as the end of a sentence.
-  let reason: String
+  package let reason: String
 
   init(_ reason: String) { self.reason = reason }
 }

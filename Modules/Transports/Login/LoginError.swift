@@ -15,6 +15,8 @@
       case unavailable
       /// The service has not proved that it is the one that the address names.
       case untrusted
+      /// The service is at an address that is not admitted.
+      case notAdmitted
       /// The service answers with something else than its protocol says.
       case answer
       /// The certificate that it gives is not right.
@@ -44,7 +46,7 @@
     package var isPassing: Bool {
       switch code {
       case .unreachable, .timedOut, .unavailable: true
-      case .argument, .refused, .untrusted, .answer, .certificate, .cancelled: false
+      case .argument, .refused, .untrusted, .notAdmitted, .answer, .certificate, .cancelled: false
       }
     }
   }

@@ -154,6 +154,12 @@
           #expect(try await admin.send("GET", "\(path)/audit?\(query)").status == 400, "\(query)")
         }
         let nobody = try APIClient(running.addresses.admin, token: "wrong")
+        let metrics = try await nobody.send("GET", "/metrics").text
+        for (outcome, isCounted) in [("granted", true), ("revoked", true), ("fault", false)] {
+          let none = "bigpeer_login_requests_total{application=\"default\",outcome=\"\(outcome)\"} 0\n"
+          #expect(metrics.contains("outcome=\"\(outcome)\""))
+          #expect(metrics.contains(none) == !isCounted, "\(outcome)")
+        }
         for what in ["audit", "revocations"] {
           #expect(try await nobody.send("GET", "\(path)/\(what)").status == 401)
         }

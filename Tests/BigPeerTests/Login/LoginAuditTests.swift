@@ -93,6 +93,27 @@
       #expect(try audit.events(.issues, after: nil, count: 1)?.events.isEmpty == true)
     }
 
+    @Test func `damaged entries are passed over, and those behind them are read`() async throws {
+      let audit = audit()
+      let start = try #require(try audit.events(.issues, after: nil, count: 1)).next
+      for number in 0..<10 { try await audit.add(event(.issued, number)) }
+      for place: UInt8 in [0, 4, 5, 9] { storage.damage(.audit, [0, 0, 0, 0, 0, 0, 0, place]) }
+      var (position, seen) = (start, [LoginEvent]())
+      for _ in 0..<5 {
+        let page = try #require(try audit.events(.issues, after: position, count: 2))
+        seen += page.events
+        position = page.next
+      }
+      #expect(seen == [1, 2, 3, 6, 7, 8].map { event(.issued, $0) })
+      try await audit.add(event(.issued, 10))
+      #expect(try audit.events(.issues, after: position, count: 9)?.events == [event(.issued, 10)])
+      // Of keys that are refused none may be missed.
+      let key = DeviceKey().peerKey
+      try await Revocations(storage, audit: audit) { _ in }.revoke(key)
+      storage.damage(.revocations, key.bytes)
+      #expect(throws: MemoryLoginStorage.Failure.self) { try Revocations(storage, audit: audit) { _ in } }
+    }
+
     // MARK: - Revocations
 
     @Test func `revocations are there after a restart, and apply from the first`() async throws {
@@ -114,20 +135,60 @@
         try audit.events(.issues, after: nil, count: 9)?.events.map(\.kind) == [.revoked, .revoked, .revoked])
     }
 
-    @Test func `a revocation that cannot be stored is none, and says so`() async throws {
-      let applied = KeySet()
-      let revocations = try Revocations(storage, audit: audit()) { applied.insert($0) }
+    @Test func `a key is refused also where that cannot be stored, which is said and made up for`()
+      async throws
+    {
+      let (applied, audit) = (KeySet(), audit())
+      let revocations = try Revocations(storage, audit: audit) { applied.insert($0) }
       let key = DeviceKey().peerKey
       storage.fails = true
-      await #expect(throws: MemoryLoginStorage.Failure.self) { try await revocations.revoke(key) }
-      #expect(!revocations.contains(key))
-      #expect(applied.keys.isEmpty)
-      storage.fails = false
-      await #expect(throws: BigPeerError.self) {
-        try await revocations.revoke(key, reason: String(repeating: "r", count: 513))
+      for _ in 0..<2 {
+        let error = await #expect(throws: BigPeerError.self) {
+          try await revocations.revoke(key, source: "admin", reason: "stolen")
+        }
+        #expect(
+          error?.description.contains("is refused until the next start, and not stored") == true,
+          "\(String(describing: error))")
+        #expect(revocations.contains(key))
+        #expect(applied.keys == [key])
       }
-      #expect(try await revocations.revoke(key))
+      storage.fails = false
+      #expect(storage.count(.revocations) == 0)
+      // Asked again, it is stored as it was.
+      #expect(try await !revocations.revoke(key, reason: "again"))
+      #expect(try await !revocations.revoke(key))
+      let restarted = try Revocations(storage, audit: audit) { _ in }
+      #expect(restarted.all.map(\.peerKey) == [key] && restarted.all.first?.reason == "stolen")
+      #expect(try audit.events(.issues, after: nil, count: 9)?.events.map(\.reason) == ["stolen"])
+      await #expect(throws: BigPeerError.self) {
+        try await revocations.revoke(DeviceKey().peerKey, reason: String(repeating: "r", count: 513))
+      }
       #expect(applied.keys == [key])
+    }
+
+    @Test func `a damaged audit log keeps no key from being revoked for good`() async throws {
+      let audit = audit()
+      try await audit.add(event(.issued, 0))
+      storage.damage(.state, Array("issues".utf8))
+      let revocations = try Revocations(storage, audit: audit) { _ in }
+      let key = DeviceKey().peerKey
+      let error = await #expect(throws: BigPeerError.self) { try await revocations.revoke(key) }
+      #expect(
+        error?.description.contains("is revoked, and its entry in the audit log cannot be written") == true,
+        "\(String(describing: error))")
+      #expect(try Revocations(storage, audit: audit) { _ in }.contains(key))
+    }
+
+    @Test func `many who revoke one key at once make one entry`() async throws {
+      let audit = audit()
+      let revocations = try Revocations(storage, audit: audit) { _ in }
+      let key = DeviceKey().peerKey
+      let news = try await withThrowingTaskGroup(of: Bool.self) { tasks in
+        for _ in 0..<20 { tasks.addTask { try await revocations.revoke(key) } }
+        return try await tasks.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+      }
+      #expect(news == 1)
+      #expect(try audit.events(.issues, after: nil, count: 99)?.events.count == 1)
     }
 
     @Test func `a damaged list lets nobody in`() throws {

@@ -16,7 +16,7 @@
       { "data": "data", "applications": [ { "id": "shop",
           "login": {
             "url": "https://login.example.com/shop", "webhook": "http://127.0.0.1:3000/verify",
-            "webhookAuthority": "roots.pem", "authority": { "file": "server.pem" },
+            "webhookAuthority": "roots.pem", "webhookSecret": { "file": "key" }, "authority": { "file": "server.pem" },
             "longestValidity": "8h",
             "limits": { "requestsByAddress": 3, "requestsPerSecondByAddress": 4, "loginsByUser": 5,
                         "loginsPerHourByUser": 6, "questions": 7, "auditedIssues": 8000, "auditedRefusals": 9000 }
@@ -40,6 +40,7 @@
       #expect(login.url == "https://login.example.com/shop")
       #expect(login.webhook == "http://127.0.0.1:3000/verify")
       #expect(login.webhookAuthority == folder.file("roots.pem"))
+      #expect(login.webhookSecret == .file(folder.file("key")))
       #expect(login.authority == .file(folder.file("server.pem")))
       #expect(login.longestValidity == .seconds(8 * 3_600))
       #expect(login.limits.requestsByAddress == 3)
@@ -52,6 +53,11 @@
       let command = try load(
         Self.right.replacing("{ \"file\": \"server.pem\" }", with: "{ \"command\": [\"/bin/cat\", \"x\"] }"))
       #expect(command.applications[0].login?.authority == .command(["/bin/cat", "x"]))
+      let variable = try load(
+        Self.right.replacing("{ \"file\": \"key\" }", with: "{ \"environment\": \"SECRET\" }"))
+      #expect(variable.applications[0].login?.webhookSecret == .environment("SECRET"))
+      let none = try load(Self.right.replacing("\"webhookSecret\": { \"file\": \"key\" },", with: ""))
+      #expect(none.applications[0].login?.webhookSecret == nil)
     }
 
     @Test(arguments: [
@@ -66,6 +72,13 @@
       ("\"webhook\": \"http://127.0.0.1:3000/verify\",", "", "login.webhook: is missing"),
       ("roots.pem", "none.pem", "login.webhookAuthority: the file"),
       ("\"authority\": { \"file\": \"server.pem\" },", "", "login.authority: is missing"),
+      ("{ \"file\": \"key\" }", "{ \"file\": \"none\" }", "login.webhookSecret.file: the file"),
+      ("{ \"file\": \"key\" }", "{}", "name either a file, or a variable of the environment"),
+      (
+        "{ \"file\": \"key\" }", "{ \"file\": \"key\", \"environment\": \"SECRET\" }",
+        "name either a file, or a variable of the environment"
+      ),
+      ("{ \"file\": \"key\" }", "\"secret\"", "login.webhookSecret must be an object"),
       ("{ \"file\": \"server.pem\" }", "{ \"file\": \"none.pem\" }", "login.authority.file: the file"),
       ("{ \"file\": \"server.pem\" }", "{}", "name either a file, or a command"),
       (

@@ -232,6 +232,74 @@
       #expect(try rig.refusals().count == 2)
     }
 
+    @Test func `refusals without a proof are audited to a rate, and then counted once a minute`() async throws
+    {
+      let rig = try await LoginRig(limits: .changed { $0.requestsByAddress = 100_000 })
+      let key = DeviceKey()
+      let body = try rig.request(key, challenge: String(repeating: "0", count: 80))
+      func refuse(_ count: Int) async {
+        for _ in 0..<count {
+          #expect(await rig.endpoint.login(body, from: LoginOrigin("10.0.0.1")).status == 409)
+        }
+      }
+      func summaries() throws -> [String] {
+        try rig.refusals().filter { $0.deviceKey == nil }.compactMap(\.reason)
+      }
+      await refuse(500)
+      #expect(try rig.refusals().count == 201)
+      #expect(try summaries().count == 1)
+      #expect(try summaries()[0].hasSuffix("no device key was proved: 1"))
+      // What is proved is audited still, and good logins are granted.
+      try await rig.revocations.revoke(key.peerKey)
+      #expect(try await rig.logIn(key).status == 403)
+      #expect(try await rig.logIn().status == 200)
+      #expect(try rig.refusals().last?.reason == "this device's key is revoked")
+      // One more may come each 100 ms, and after a minute the others are counted.
+      rig.advance(by: .milliseconds(100))
+      await refuse(2)
+      #expect(try rig.refusals().count == 203)
+      rig.advance(by: .seconds(60))
+      await refuse(1)
+      #expect(try summaries().count == 2)
+      #expect(try summaries()[1].hasSuffix("no device key was proved: 300"))
+      #expect(rig.endpoint.figures[.proof] == 503)
+    }
+
+    @Test func `each way in which a request can end is counted`() async throws {
+      let rig = try await LoginRig(
+        limits: .changed {
+          ($0.requestsByAddress, $0.requestsPerSecondByAddress) = (2, 1)
+          ($0.loginsByUser, $0.loginsPerHourByUser) = (1, 1)
+        })
+      func json(_ status: Int, _ text: String) {
+        rig.webhook.answer { _ in .answer(status, ["Content-Type: application/json"], text) }
+      }
+      #expect(try await rig.logIn(from: "10.0.1.1").status == 200)
+      #expect(try await rig.logIn(from: "10.0.1.2").status == 429)
+      json(401, "{}")
+      #expect(try await rig.logIn(from: "10.0.1.3").status == 401)
+      json(
+        200,
+        LoginRig.grant.replacing("\"read\": {\"everything\": true", with: "\"read\": {\"everything\": false"))
+      #expect(try await rig.logIn(from: "10.0.1.4").status == 403)
+      json(500, "")
+      #expect(try await rig.logIn(from: "10.0.1.5").status == 503)
+      let key = DeviceKey()
+      try await rig.revocations.revoke(key.peerKey)
+      #expect(try await rig.logIn(key, from: "10.0.1.6").status == 403)
+      #expect(await rig.endpoint.login([], from: LoginOrigin("10.0.1.7")).status == 400)
+      #expect(await rig.endpoint.challenge([], from: LoginOrigin("10.0.1.7")).status == 400)
+      #expect(await rig.endpoint.challenge([], from: LoginOrigin("10.0.1.7")).status == 429)
+      let body = try rig.request(DeviceKey(), challenge: "unknown")
+      #expect(await rig.endpoint.login(body, from: LoginOrigin("10.0.1.8")).status == 409)
+      #expect(
+        rig.endpoint.figures == [
+          .granted: 1, .user: 1, .token: 1, .permissions: 1, .fault: 1, .revoked: 1, .malformed: 2, .flood: 1,
+          .proof: 1,
+        ])
+      #expect(Set(rig.endpoint.figures.keys) == Set(LoginOutcome.allCases))
+    }
+
     @Test func `a user who logs in too often waits, from whichever address and device`() async throws {
       let rig = try await LoginRig(
         limits: .changed {

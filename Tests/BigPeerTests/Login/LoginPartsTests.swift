@@ -4,31 +4,6 @@
   import Transports
 
   @Suite struct LoginPartsTests {
-    // MARK: - Rates
-
-    @Test func `so many come at once, and then at the rate`() {
-      let rates = LoginRates<String>(atOnce: 3, then: .seconds(2))
-      for _ in 0..<3 { #expect(rates.take("a", at: .seconds(10)) == nil) }
-      #expect(rates.take("a", at: .seconds(10)) == .seconds(2))
-      #expect(rates.take("b", at: .seconds(10)) == nil)
-      #expect(rates.take("a", at: .milliseconds(11_500)) == .milliseconds(500))
-      #expect(rates.take("a", at: .seconds(12)) == nil)
-      #expect(rates.take("a", at: .seconds(12)) == .seconds(2))
-      // After a long pause it is as at first.
-      for _ in 0..<3 { #expect(rates.take("a", at: .seconds(100)) == nil) }
-      #expect(rates.take("a", at: .seconds(100)) != nil)
-    }
-
-    @Test func `memory is bounded, and newcomers wait where it is full`() {
-      let rates = LoginRates<String>(atOnce: 1, then: .seconds(100))
-      for number in 0..<LoginRates<String>.entries { #expect(rates.take("\(number)", at: .zero) == nil) }
-      #expect(rates.take("another", at: .zero) != nil)
-      #expect(rates.take("another", at: .seconds(99)) != nil)
-      #expect(rates.take("another", at: .seconds(101)) == nil)
-    }
-
-    // MARK: - Challenges
-
     @Test func `a challenge is printable, of the right length, and another one each time`() {
       let challenges = LoginChallenges(application: "garage")
       let key = DeviceKey().peerKey

@@ -2,7 +2,7 @@
   import BigPeer
   import Synchronization
 
-  /// Tables in memory, whose writes a test may have fail.
+  /// Tables in memory, whose writes a test may have fail, and whose entries it may damage.
   final class MemoryLoginStorage: LoginStorage {
     struct Failure: Error {}
 
@@ -17,18 +17,26 @@
       set { failing.withLock { $0 = newValue } }
     }
 
+    private let damages = Mutex<[LoginTable: Set<[UInt8]>]>([:])
+
+    /// Has reading an entry fail until it is written again.
+    func damage(_ table: LoginTable, _ key: [UInt8]) {
+      _ = damages.withLock { $0[table, default: []].insert(key) }
+    }
+
     func write(_ body: @escaping @Sendable (any LoginTables) throws -> Void) async throws {
       if fails { throw Failure() }
       try tables.withLock { tables in
-        let transaction = MemoryTables(tables)
+        let transaction = MemoryTables(tables, damages.withLock { $0 })
         try body(transaction)
         tables = transaction.tables
+        damages.withLock { $0 = transaction.damages }
       }
     }
 
     func read(_ body: (any LoginTables) throws -> Void) throws {
       let tables = tables.withLock { $0 }
-      try body(MemoryTables(tables))
+      try body(MemoryTables(tables, damages.withLock { $0 }))
     }
 
     /// Puts a value at a key, right or wrong.
@@ -48,20 +56,37 @@
 
   private final class MemoryTables: LoginTables {
     var tables: MemoryLoginStorage.Tables
+    var damages: [LoginTable: Set<[UInt8]>]
 
-    init(_ tables: MemoryLoginStorage.Tables) { self.tables = tables }
+    init(_ tables: MemoryLoginStorage.Tables, _ damages: [LoginTable: Set<[UInt8]>]) {
+      (self.tables, self.damages) = (tables, damages)
+    }
 
-    func value(_ table: LoginTable, _ key: [UInt8]) -> [UInt8]? { tables[table]?[key] }
+    private func isDamaged(_ table: LoginTable, _ key: [UInt8]) -> Bool {
+      damages[table]?.contains(key) == true
+    }
+
+    func value(_ table: LoginTable, _ key: [UInt8]) throws -> [UInt8]? {
+      if isDamaged(table, key) { throw MemoryLoginStorage.Failure() }
+      return tables[table]?[key]
+    }
 
     func set(_ value: [UInt8]?, _ table: LoginTable, _ key: [UInt8]) {
+      damages[table]?.remove(key)
       tables[table, default: [:]][key] = value
     }
 
     func forEach(
-      _ table: LoginTable, from key: [UInt8], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
+      _ table: LoginTable, from key: [UInt8], damaged: ((_ key: [UInt8]) -> Void)?,
+      _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
     ) throws {
       let entries = (tables[table] ?? [:]).filter { !$0.key.lexicographicallyPrecedes(key) }
       for (key, value) in entries.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+        if isDamaged(table, key) {
+          guard let damaged else { throw MemoryLoginStorage.Failure() }
+          damaged(key)
+          continue
+        }
         guard try body(key, value) else { return }
       }
     }

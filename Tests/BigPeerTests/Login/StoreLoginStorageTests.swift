@@ -56,6 +56,39 @@
       }
     }
 
+    @Test func `an entry that is damaged in the file is left out, and those behind it are read`() async throws
+    {
+      do {
+        let dunlin = try open("store")
+        let audit = LoginAudit(StoreLoginStorage(dunlin.store), .init())
+        for number in 0..<5 { try await audit.add(event(number)) }
+        try dunlin.close()
+      }
+      #expect(try damage("user 2", by: "us\u{7}r 2") > 0)
+      let dunlin = try open("store")
+      let audit = LoginAudit(StoreLoginStorage(dunlin.store), .init())
+      let events = try #require(try audit.events(.issues, after: nil, count: 5)).events
+      #expect(events.compactMap(\.user) == [0, 1, 3, 4].map { "user \($0)" })
+      try dunlin.close()
+    }
+
+    /// Replaces a text wherever the store's files have it.
+    private func damage(_ old: String, by new: String) throws -> Int {
+      var count = 0
+      for name in try FileManager.default.contentsOfDirectory(atPath: folder.file("store")) {
+        let url = URL(filePath: folder.file("store/\(name)"))
+        guard var data = try? Data(contentsOf: url), data.firstRange(of: Data(old.utf8)) != nil else {
+          continue
+        }
+        while let range = data.firstRange(of: Data(old.utf8)) {
+          data.replaceSubrange(range, with: Data(new.utf8))
+          count += 1
+        }
+        try data.write(to: url)
+      }
+      return count
+    }
+
     @Test func `a transaction that throws changes nothing`() async throws {
       struct Stop: Error {}
       let dunlin = try open("store")

@@ -166,7 +166,7 @@ import Testing
       let packet = told("other", [[10, 0, 0, UInt8(2 + number % 200)]])
       found += hosts(neighbourhood.receive(packet, from: source, on: 1, now: .seconds(9))).isEmpty ? 0 : 1
     }
-    #expect(found <= Int(DiscoveryLimits.packetsPerSecond))
+    #expect(found <= DiscoveryLimits.packetsPerSecond)
     let packet = told("another", [[10, 0, 0, 3]])
     #expect(hosts(neighbourhood.receive(packet, from: source, on: 1, now: .seconds(10))) == ["10.0.0.3"])
   }

@@ -7,8 +7,19 @@
   /// Who may use the HTTP API, and how much of it.
   package final class APIGate: Sendable {
     private struct Rates {
-      var byKey: TokenBuckets<String>
-      var byAddress: TokenBuckets<ConnectionOrigin>
+      let start = ContinuousClock.now
+      var byKey: RateLimiter<String>
+      var byAddress: RateLimiter<ConnectionOrigin>
+
+      /// Twice as many as in a second come at once.
+      init(_ limits: HTTPLimits) {
+        byKey = RateLimiter(
+          atOnce: limits.requestsPerSecondByKey * 2, perSecond: limits.requestsPerSecondByKey)
+        byAddress = RateLimiter(
+          atOnce: limits.requestsPerSecondByAddress * 2, perSecond: limits.requestsPerSecondByAddress)
+      }
+
+      var now: Duration { ContinuousClock.now - start }
     }
 
     private let applications: HostedApplications
@@ -27,10 +38,7 @@
       limits = configuration.limits
       ledger = RequestLedger(limits)
       self.now = now
-      rates = Mutex(
-        Rates(
-          byKey: TokenBuckets(perSecond: limits.requestsPerSecondByKey),
-          byAddress: TokenBuckets(perSecond: limits.requestsPerSecondByAddress)))
+      rates = Mutex(Rates(limits))
     }
 
     /// Where a request comes from.
@@ -42,7 +50,7 @@
     ///
     /// - Throws: `rateLimit`.
     func count(_ address: ClientAddress) throws(Problem) {
-      let wait = rates.withLock { $0.byAddress.take(for: address.origin, at: .now) }
+      let wait = rates.withLock { $0.byAddress.take(address.origin, at: $0.now) }
       if let wait { throw Problem.rateLimit("the address", wait) }
     }
 
@@ -60,7 +68,7 @@
       let (application, key) = try owner(of: request)
       context.record.note(application: application.id, key: key.id)
       guard key.right.covers(right) else { throw Problem.permission }
-      let wait = rates.withLock { $0.byKey.take(for: key.id, at: .now) }
+      let wait = rates.withLock { $0.byKey.take(key.id, at: $0.now) }
       if let wait { throw Problem.rateLimit("the key", wait) }
       try ledger.begin(for: key.id)
       return Admission(application, key, ledger, limits)

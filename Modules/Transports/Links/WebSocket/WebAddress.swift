@@ -29,7 +29,7 @@ struct WebAddress: Hashable, Sendable {
     let rest = text.dropFirst(scheme.count)
     let authority = rest.prefix { $0 != "/" && $0 != "?" }
     let path = rest.dropFirst(authority.count)
-    guard !authority.contains("@"), !path.contains("#") else {
+    guard !authority.contains("@"), !rest.contains("#") else {
       throw AddressFault("it names a user or a fragment")
     }
     self.path = path.hasPrefix("/") ? String(path) : "/" + path

@@ -1,6 +1,8 @@
 #if TLS
   import Foundation
   import LoginKit
+  import NIOConcurrencyHelpers
+  import NIOCore
   import NIOSSL
   import TestKit
   import Testing
@@ -156,6 +158,72 @@
       #expect(answer.body == Array("ok".utf8))
     }
 
+    @Test func `a request has the method and the fields of its head that are asked for`() async throws {
+      let server = try await HTTPSServer(.plain) { _ in .answer(200, [], "{}") }
+      let address = try HTTPSAddress(
+        request: "http://127.0.0.1:\(server.port)/a/?key=1", allowsPlain: true)
+      let answer = try await HTTPSClient().send(
+        "GET", headers: [("Accept", "*/*"), ("X-More", "yes")], to: address)
+      #expect(answer.body == Array("{}".utf8))
+      _ = try await HTTPSClient().send("DELETE", to: address)
+      _ = try await HTTPSClient().send("POST", to: address)
+      let requests = server.requests
+      #expect(requests.map(\.path) == Array(repeating: "/a/?key=1", count: 3))
+      #expect(requests[0].head.hasPrefix("GET "))
+      #expect(requests[0].head.contains("Accept: */*") && requests[0].head.contains("X-More: yes"))
+      #expect(!requests[0].head.contains("application/json"))
+      #expect(!requests[0].head.lowercased().contains("content-"))
+      #expect(requests[1].head.hasPrefix("DELETE ") && requests[1].body.isEmpty)
+      #expect(requests[2].head.contains("Content-Length: 0"))
+      #expect(!"\(address)".contains("key"))
+    }
+
+    @Test func `where the body is not read, the head is the answer`() async throws {
+      let server = try await HTTPSServer { _ in
+        .bytes("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\npart")
+      }
+      var client = HTTPSClient(authorityFile: server.authorityFile)
+      let address = try HTTPSAddress("https://localhost:\(server.port)")
+      #expect(await failure { try await client.post([], to: address) }?.code == .answer)
+      client.readsBody = false
+      let answer = try await client.post([], to: address)
+      #expect(answer.status == 200 && answer.body.isEmpty)
+    }
+
+    // MARK: - Addresses that are admitted
+
+    @Test(arguments: ["localhost", "127.0.0.1"])
+    func `an address that is not admitted gets no connection`(_ host: String) async throws {
+      let server = try await HTTPSServer(.plain) { _ in .answer(200, [], "") }
+      let address = try HTTPSAddress(request: "http://\(host):\(server.port)/", allowsPlain: true)
+      var client = HTTPSClient()
+      let asked = NIOLockedValueBox<[SocketAddress]>([])
+      client.admits = { place in
+        asked.withLockedValue { $0.append(place) }
+        return false
+      }
+      let error = await failure { try await client.post([], to: address) }
+      #expect(error?.code == .notAdmitted, "\(String(describing: error))")
+      #expect(error?.message.contains(host) == true)
+      // Each address that the name leads to was asked about, and it is the one of the connection.
+      let places = asked.withLockedValue { $0 }
+      #expect(places.contains { $0.ipAddress == "127.0.0.1" })
+      #expect(places.allSatisfy { $0.port == server.port })
+      #expect(server.requests.isEmpty)
+    }
+
+    @Test func `of the addresses of a name those are tried that are admitted`() async throws {
+      let server = try await HTTPSServer(.plain) { _ in .answer(200, [], "") }
+      let address = try HTTPSAddress(request: "http://localhost:\(server.port)/", allowsPlain: true)
+      var client = HTTPSClient()
+      client.admits = { $0.protocol == .inet }
+      #expect(try await client.post([], to: address).status == 200)
+      // Nobody listens: that tells more than that another address is not admitted.
+      try await server.stop()
+      let error = await failure { try await client.post([], to: address) }
+      #expect(error?.code == .unreachable, "\(String(describing: error))")
+    }
+
     // MARK: - Trust
 
     @Test func `an authority that is not given is not trusted, nor is another name`() async throws {
@@ -245,6 +313,17 @@
       #expect(error?.message.contains("300 ms") == true, "\(String(describing: error))")
     }
 
+    @Test func `one limit holds for the whole question`() async throws {
+      // It accepts connections, and never speaks TLS.
+      let server = try await HTTPSServer(.plain) { _ in .silence }
+      let start = ContinuousClock.now
+      let error = await failure {
+        try await ask(server) { ($0.connecting, $0.answering) = (.seconds(120), .milliseconds(300)) }
+      }
+      #expect(error?.code == .timedOut)
+      #expect(.now - start < .seconds(60))
+    }
+
     @Test func `who gives up is let go at once`() async throws {
       let (asked, arrived) = AsyncStream.makeStream(of: Void.self)
       let server = try await HTTPSServer { _ in
@@ -268,6 +347,18 @@
         try await HTTPSClient().post([], to: HTTPSAddress("https://nowhere.invalid/"))
       }
       #expect(unknown?.code == .unreachable)
+    }
+
+    @Test func `the authorities are read once`() async throws {
+      let server = try await HTTPSServer { _ in .answer(200, [], "") }
+      let folder = try TemporaryDirectory()
+      let file = folder.file("authority.pem")
+      try FileManager.default.copyItem(atPath: server.authorityFile, toPath: file)
+      let client = HTTPSClient(authorityFile: file)
+      let address = try HTTPSAddress("https://localhost:\(server.port)")
+      #expect(try await client.post([], to: address).status == 200)
+      try FileManager.default.removeItem(atPath: file)
+      #expect(try await client.post([], to: address).status == 200)
     }
 
     @Test func `a file with authorities that is none is named`() async throws {

@@ -4,21 +4,22 @@
   #else
     import Glibc
   #endif
+  import BigPeer
   import Foundation
 
   /// Asks a listener of this machine over plain HTTP, one request for each connection; whoever calls it waits.
   ///
-  /// It is for the admin's commands and for tests.
-  package struct PlainHTTPClient: Sendable {
+  /// It sends what no client does, too.
+  struct PlainHTTPClient: Sendable {
     /// What was answered.
-    package struct Answer: Sendable {
-      package let status: Int
+    struct Answer: Sendable {
+      let status: Int
       /// By their names in small letters.
-      package let headers: [String: String]
-      package let body: [UInt8]
+      let headers: [String: String]
+      let body: [UInt8]
 
       /// The body as text.
-      package var text: String { String(decoding: body, as: UTF8.self) }
+      var text: String { String(decoding: body, as: UTF8.self) }
     }
 
     /// Bytes of an answer.
@@ -32,7 +33,7 @@
     /// - Parameters:
     ///   - address: Where it listens.
     ///   - timeout: Seconds for which it may say nothing.
-    package init(_ address: ListenAddress, timeout: Int = 30) {
+    init(_ address: ListenAddress, timeout: Int = 30) {
       self.address = address
       self.timeout = timeout
     }
@@ -40,7 +41,7 @@
     /// Sends a request, and waits for the answer.
     ///
     /// - Throws: `BigPeerError` when nobody listens, or what answers is not HTTP.
-    package func send(
+    func send(
       _ method: String, _ path: String, headers: [String: String] = [:], body: [UInt8] = []
     ) throws -> Answer {
       var head = "\(method) \(path) HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n"
@@ -57,7 +58,7 @@
     /// Opens a connection, for a test that sends what no client does.
     ///
     /// - Throws: `BigPeerError` when nobody listens.
-    package func connect() throws -> PlainConnection {
+    func connect() throws -> PlainConnection {
       var hints = addrinfo()
       hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
       #if canImport(Darwin)
@@ -93,7 +94,7 @@
     /// Reads an answer from its bytes.
     ///
     /// - Returns: `nil` when it is none, or not whole.
-    package static func parse(_ bytes: [UInt8]) -> Answer? {
+    static func parse(_ bytes: [UInt8]) -> Answer? {
       let end = Array("\r\n\r\n".utf8)
       guard let start = bytes.indices.first(where: { bytes[$0...].starts(with: end) }) else { return nil }
       let lines = String(decoding: bytes[..<start], as: UTF8.self).split(separator: "\r\n")
@@ -131,7 +132,7 @@
   }
 
   /// A connection of a client that waits.
-  package final class PlainConnection: Sendable {
+  final class PlainConnection: Sendable {
     private let descriptor: Int32
 
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -142,7 +143,7 @@
     ///
     /// - Returns: Whether all could be sent.
     @discardableResult
-    package func write(_ bytes: [UInt8]) -> Bool {
+    func write(_ bytes: [UInt8]) -> Bool {
       var place = 0
       while place < bytes.count {
         let count = bytes[place...].withUnsafeBytes { room in
@@ -161,7 +162,7 @@
     /// Receives what has come; empty at the end.
     ///
     /// - Throws: `BigPeerError` when nothing comes in time, or the connection is lost.
-    package func read(atMost limit: Int = 64 << 10) throws -> [UInt8] {
+    func read(atMost limit: Int = 64 << 10) throws -> [UInt8] {
       var bytes = [UInt8](repeating: 0, count: limit)
       let count = bytes.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
       guard count >= 0 else {
@@ -173,7 +174,7 @@
     /// Receives up to the end, or up to so many bytes.
     ///
     /// - Throws: `BigPeerError`.
-    package func readAll(atMost limit: Int) throws -> [UInt8] {
+    func readAll(atMost limit: Int) throws -> [UInt8] {
       var bytes: [UInt8] = []
       while bytes.count < limit {
         let more = try read()

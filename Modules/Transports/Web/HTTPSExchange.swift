@@ -17,9 +17,12 @@
 
     /// Keeps the answer, or why there is none.
     let promise: EventLoopPromise<HTTPSAnswer>
+    private let head: HTTPRequestHead
     private let body: [UInt8]
     private let address: HTTPSAddress
     private let limits: HTTPSClient.Limits
+    private let deadline: NIODeadline
+    private let readsBody: Bool
     /// `nil` where there is no TLS.
     private let tls: NIOSSLClientHandler?
     private var phase = Phase.connecting
@@ -37,14 +40,13 @@
     }
 
     init(
-      _ body: [UInt8], _ address: HTTPSAddress, _ limits: HTTPSClient.Limits, _ tls: NIOSSLClientHandler?,
+      _ head: HTTPRequestHead, _ body: [UInt8], _ address: HTTPSAddress, _ limits: HTTPSClient.Limits,
+      until deadline: NIODeadline, readsBody: Bool, _ tls: NIOSSLClientHandler?,
       _ promise: EventLoopPromise<HTTPSAnswer>
     ) {
-      self.body = body
-      self.address = address
-      self.limits = limits
-      self.tls = tls
-      self.promise = promise
+      (self.head, self.body, self.address) = (head, body, address)
+      (self.limits, self.deadline, self.readsBody) = (limits, deadline, readsBody)
+      (self.tls, self.promise) = (tls, promise)
     }
 
     // MARK: - The course of it
@@ -61,7 +63,7 @@
         in: TimeAmount(limits.connecting),
         expire("has not answered TLS within \(limits.connecting.text)"))
       lastAlarm = context.eventLoop.scheduleTask(
-        in: TimeAmount(limits.answering), expire("has not answered within \(limits.answering.text)"))
+        deadline: deadline, expire("has not answered in time, within \(limits.answering.text)"))
       context.fireChannelActive()
       if tls == nil {
         alarm?.cancel()
@@ -82,15 +84,11 @@
 
     private func ask(_ context: ChannelHandlerContext) {
       phase = .asked
-      let headers: HTTPHeaders = [
-        "Host": address.authority, "Connection": "close", "Accept": "application/json",
-        "Content-Type": "application/json", "Content-Length": "\(body.count)", "User-Agent": "dunlin",
-      ]
-      let head = HTTPRequestHead(
-        version: .http1_1, method: .POST, uri: address.path.isEmpty ? "/" : address.path, headers: headers)
       context.write(wrapOutboundOut(.head(head)), promise: nil)
-      context.write(
-        wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: body)))), promise: nil)
+      if !body.isEmpty {
+        context.write(
+          wrapOutboundOut(.body(.byteBuffer(context.channel.allocator.buffer(bytes: body)))), promise: nil)
+      }
       context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
@@ -99,6 +97,7 @@
       case (.asked, .head(let head)):
         // Not the answer yet: 100 and the like.
         guard head.status.code >= 200 else { return }
+        guard readsBody else { return end(.success(HTTPSAnswer(head)), context) }
         let length = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
         guard length <= limits.bodyBytes else { return tooLong(context) }
         phase = .answering(HTTPSAnswer(head))

@@ -1,19 +1,23 @@
 #if TLS
-  /// Where a web service is: `https://host:port/path`; without TLS only one of this very machine can be named, and only by who asks for
-  /// that.
+  /// Where a web service is: `https://host:port/path?query`; without TLS only for who asks for that.
   package struct HTTPSAddress: Hashable, Sendable, CustomStringConvertible {
     /// The host's name or address, in lower case, an IPv6 address without its brackets.
     package let host: String
     /// The port; 443 where the text has none.
     package let port: Int
-    /// What is asked for; empty, or with a slash at its beginning and none at its end.
+    /// What is asked for; empty, or with a slash at its beginning.
     package let path: String
+    /// What follows the path, with its question mark; it may hold a secret.
+    private let query: String
     /// What a request names as its host.
-    let authority: String
-    /// Whether there is no TLS; then the host is an address of this machine.
+    package let authority: String
+    /// Whether there is no TLS.
     package let isPlain: Bool
 
-    /// Reads an address.
+    /// What a request asks for: path and query.
+    package var target: String { (path.isEmpty ? "/" : path) + query }
+
+    /// Reads the address of a service that has parts, without a query and without slashes at its end.
     ///
     /// - Throws: `argument`, saying what is wrong.
     package init(_ text: String) throws(LoginError) {
@@ -22,7 +26,7 @@
       }
     }
 
-    /// Reads an address that may also be one of this machine without TLS, such as `http://127.0.0.1:3000/path`.
+    /// Reads such an address that may also be one of this machine without TLS, such as `http://127.0.0.1:3000/path`.
     ///
     /// - Throws: `argument`, saying what is wrong.
     package init(orLoopback text: String) throws(LoginError) {
@@ -38,6 +42,18 @@
     /// Addresses that are this machine's, whatever a resolver may say.
     private static let loopback: Set<String> = ["127.0.0.1", "::1"]
 
+    /// Reads an address as it stands, with its query.
+    ///
+    /// - Parameters:
+    ///   - text: The address.
+    ///   - allowsPlain: Whether it may be without TLS, wherever it is.
+    /// - Throws: What is wrong, as the end of a sentence.
+    package init(request text: String, allowsPlain: Bool) throws(AddressFault) {
+      let address = try WebAddress(text, plain: allowsPlain ? "http://" : nil, secure: "https://")
+      let path = address.path.prefix { $0 != "?" }
+      self.init(address, path: String(path), query: String(address.path.dropFirst(path.count)))
+    }
+
     private init(_ text: String, plain: String?, _ wrong: (String) -> LoginError) throws(LoginError) {
       let address: WebAddress
       do {
@@ -46,23 +62,27 @@
         throw wrong(error.reason)
       }
       guard !address.path.contains("?") else { throw wrong("it has a question mark") }
+      self.init(address, path: String(address.path.reversed().drop { $0 == "/" }.reversed()), query: "")
+    }
+
+    private init(_ address: WebAddress, path: String, query: String) {
       host = address.host.lowercased()
       port = address.port
       authority = address.authority.lowercased()
       isPlain = !address.isSecure
-      path = String(address.path.reversed().drop { $0 == "/" }.reversed())
+      (self.path, self.query) = (path, query)
     }
 
     private init(_ base: HTTPSAddress, path: String) {
       (host, port, authority, self.path) = (base.host, base.port, base.authority, path)
-      isPlain = base.isPlain
+      (isPlain, query) = (base.isPlain, "")
     }
 
     /// The address of a part of the service.
     func part(_ name: String) -> HTTPSAddress { HTTPSAddress(self, path: path + "/" + name) }
 
-    /// The one form of the address, which a login's signature covers: the host in lower case, the port only where it is not 443,
-    /// and no slash at the end.
+    /// The one form of the address, which a login's signature covers: the host in lower case, the port only where it is not the
+    /// usual one, and no query.
     package var description: String { "\(isPlain ? "http" : "https")://\(authority)\(path)" }
   }
 #endif

@@ -1,0 +1,112 @@
+#if Server
+  import Foundation
+  import Logging
+  import Synchronization
+  import Transports
+
+  /// What a login endpoint writes down: figures, the log, and the audit log.
+  ///
+  /// An entry of the audit log is a transaction on disk. So refusals that cost the other side nothing have an entry each only up to a
+  /// rate; beyond it they are counted, and one entry a minute says how many there were.
+  final class LoginRecords: Sendable {
+    private struct Unproven {
+      var audited = RateLimiter<Int>(
+        atOnce: LoginRecords.unprovenAtOnce, interval: LoginRecords.unprovenInterval)
+      var summaries = RateLimiter<Int>(atOnce: 1, interval: LoginRecords.summaryInterval)
+      /// Refusals without an entry of their own that no summary has counted.
+      var uncounted = 0
+    }
+
+    /// Refusals before the device has proved its key that are audited at once.
+    private static let unprovenAtOnce = 200
+    /// How long it takes until one more is.
+    private static let unprovenInterval = Duration.milliseconds(100)
+    /// The time between two entries for many.
+    private static let summaryInterval = Duration.seconds(60)
+
+    private let audit: LoginAudit
+    private let clock: LoginClock
+    private let logger: Logger
+    private let unproven = Mutex(Unproven())
+    /// One line in the log and one audited refusal for each address and minute in which it asks too often.
+    private let floods = Mutex(
+      RateLimiter<ConnectionOrigin>(atOnce: 1, interval: LoginRecords.summaryInterval))
+    private let counts = Mutex<[LoginOutcome: UInt64]>([:])
+
+    init(_ audit: LoginAudit, _ clock: LoginClock, _ logger: Logger) {
+      (self.audit, self.clock, self.logger) = (audit, clock, logger)
+    }
+
+    /// How often each outcome was.
+    var figures: [LoginOutcome: UInt64] { counts.withLock { $0 } }
+
+    func count(_ outcome: LoginOutcome) { counts.withLock { $0[outcome, default: 0] += 1 } }
+
+    /// Notes that a certificate was issued; its entry in the audit log is there.
+    func issued(_ event: LoginEvent) {
+      count(.granted)
+      logger.info("A certificate was issued", metadata: metadata(event))
+    }
+
+    /// Notes that an address asks too often.
+    func flood(_ origin: LoginOrigin) async {
+      count(.flood)
+      let now = clock.moment()
+      guard floods.withLock({ $0.take(origin.group, at: now) }) == nil else { return }
+      var event = LoginEvent(.refused, at: clock.now())
+      (event.source, event.reason) = (PlainText.of(origin.text), "too many requests from one address")
+      await record(event)
+    }
+
+    /// Notes a refusal.
+    ///
+    /// - Parameters:
+    ///   - refusal: Why.
+    ///   - entry: What there is to say of the login.
+    ///   - isProven: Whether the device has proved its key.
+    func refused(_ refusal: LoginRefusal, _ entry: LoginEvent, isProven: Bool) async {
+      count(refusal.outcome)
+      let now = clock.moment()
+      let (isAudited, many) = unproven.withLock { unproven -> (Bool, Int) in
+        let isAudited = isProven || unproven.audited.take(0, at: now) == nil
+        if !isAudited { unproven.uncounted += 1 }
+        guard unproven.uncounted > 0, unproven.summaries.take(0, at: now) == nil else {
+          return (isAudited, 0)
+        }
+        defer { unproven.uncounted = 0 }
+        return (isAudited, unproven.uncounted)
+      }
+      if many > 0 {
+        var event = LoginEvent(.refused, at: clock.now())
+        event.reason = "further logins before whose refusal no device key was proved: \(many)"
+        await record(event)
+      }
+      guard isAudited else { return }
+      var event = entry
+      (event.user, event.reason) = (refusal.user, refusal.why)
+      await record(event, level: refusal.level)
+    }
+
+    /// A refusal stays one where the audit log cannot be written.
+    private func record(_ event: LoginEvent, level: Logger.Level = .info) async {
+      do {
+        try await audit.add(event)
+      } catch {
+        logger.error("The audit log of logins cannot be written: \(error)")
+      }
+      logger.log(level: level, "A login was refused", metadata: metadata(event))
+    }
+
+    private func metadata(_ event: LoginEvent) -> Logger.Metadata {
+      var metadata: Logger.Metadata = [:]
+      for (name, text) in [
+        ("user", event.user), ("device", event.deviceKey), ("provider", event.provider),
+        ("source", event.source), ("reason", event.reason), ("serial", event.serialNumber),
+      ] {
+        if let text { metadata[name] = "\(PlainText.of(text))" }
+      }
+      if let end = event.validUntil { metadata["until"] = "\(end.formatted(.iso8601))" }
+      return metadata
+    }
+  }
+#endif

@@ -1,0 +1,33 @@
+#if Server
+  import Logging
+
+  /// Why a login is refused.
+  struct LoginRefusal: Error {
+    /// How long a device waits where something here or at the webhook has failed.
+    private static let pause = Duration.seconds(5)
+
+    let outcome: LoginOutcome
+    let status: Int
+    /// For the device.
+    let message: String
+    /// For the log and the audit log.
+    let why: String
+    var level = Logger.Level.info
+    var retryAfter: Duration?
+    var user: String?
+
+    /// What is wrong with the request.
+    static func wrong(_ outcome: LoginOutcome, _ status: Int, _ message: String) -> LoginRefusal {
+      LoginRefusal(outcome: outcome, status: status, message: message, why: message)
+    }
+
+    /// What is wrong here, which is none of the device's business.
+    static func fault(_ why: String, retryAfter: Duration? = nil, user: String? = nil) -> LoginRefusal {
+      LoginRefusal(
+        outcome: .fault, status: 503, message: "the login service cannot answer now", why: why,
+        level: .warning, retryAfter: retryAfter ?? pause, user: user)
+    }
+
+    var answer: LoginAnswer { .refusal(status, message, retryAfter: retryAfter) }
+  }
+#endif

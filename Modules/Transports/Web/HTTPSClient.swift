@@ -1,0 +1,242 @@
+#if TLS
+  package import Foundation
+  import NIOConcurrencyHelpers
+  package import NIOCore
+  import NIOHTTP1
+  import NIOPosix
+  import NIOSSL
+
+  /// Asks web services questions, one a connection: strict, bounded, and over TLS unless the address says otherwise.
+  ///
+  /// The service's certificate is verified like any web client does. Redirects are not followed, nothing is kept between two
+  /// questions, and proxies and cookies are unknown to it.
+  package struct HTTPSClient: Sendable {
+    /// How long a question may take, and how long its answer may be.
+    package struct Limits: Hashable, Sendable {
+      /// How long it may take until the connection is there, and then until TLS is.
+      package var connecting: Duration = .seconds(10)
+      /// How long the whole may take, from the lookup of the name to the last byte of the answer.
+      package var answering: Duration = .seconds(30)
+      /// Bytes that the answer may have, without its head.
+      package var bodyBytes = 64 << 10
+      /// Bytes that the answer's head may have.
+      package var headBytes = 16 << 10
+
+      package init() {}
+    }
+
+    package var limits = Limits()
+    /// Whether the answer is read to its end; else it is there with its head, and its body is empty.
+    package var readsBody = true
+    /// Which addresses may be connected to, of those that a name leads to; `nil` admits all.
+    package var admits: (@Sendable (SocketAddress) -> Bool)?
+    private let trust: WebTrust
+
+    /// Makes a client; nothing happens yet.
+    ///
+    /// - Parameter authorityFile: A file with the authorities (PEM) that certificates are verified against, which is read once;
+    ///   `nil` takes the system's.
+    package init(authorityFile: String? = nil) { trust = WebTrust(authorityFile) }
+
+    /// Sends JSON to a service, and waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - body: The JSON text.
+    ///   - headers: Further fields of the request's head, in place of the usual ones of their names.
+    ///   - address: Where to.
+    /// - Returns: The answer, whatever its status.
+    /// - Throws: As `send`.
+    package func post(
+      _ body: [UInt8], headers: [(name: String, value: String)] = [], to address: HTTPSAddress
+    ) async throws(LoginError) -> HTTPSAnswer {
+      try await send("POST", body, headers: headers, to: address)
+    }
+
+    /// Sends a request to a service, and waits for its answer.
+    ///
+    /// - Parameters:
+    ///   - method: The request's method.
+    ///   - body: JSON; empty for none.
+    ///   - headers: Further fields of the request's head, in place of the usual ones of their names.
+    ///   - address: Where to.
+    /// - Returns: The answer, whatever its status.
+    /// - Throws: `unreachable`, `timedOut`, `untrusted`, `notAdmitted`, `answer` when it is no answer of HTTP or too long,
+    ///   `cancelled`; the message names the address.
+    package func send(
+      _ method: String, _ body: [UInt8] = [], headers: [(name: String, value: String)] = [],
+      to address: HTTPSAddress
+    ) async throws(LoginError) -> HTTPSAnswer {
+      let attempt = ConnectionAttempt()
+      let deadline = NIODeadline.now() + TimeAmount(limits.answering)
+      let head = head(method, body, headers, address)
+      do {
+        try TCP.checkDescriptors("\(address)")
+        let context = address.isPlain ? nil : try trust.context(for: address)
+        return try await withTaskCancellationHandler {
+          let answer = try await ClientBootstrap(group: TCP.group)
+            .resolver(NameResolver())
+            .connectTimeout(TimeAmount(min(limits.connecting, limits.answering)))
+            .connect(host: address.host, port: address.port) { channel in
+              channel.eventLoop.makeCompletedFuture {
+                try attempt.begin(on: channel)
+                return try prepare(channel, context, address) { tls in
+                  HTTPSExchange(
+                    head, body, address, limits, until: deadline, readsBody: readsBody, tls,
+                    channel.eventLoop.makePromise(of: HTTPSAnswer.self))
+                }
+              }
+            }
+          return try await answer.get()
+        } onCancel: {
+          attempt.cancel()
+        }
+      } catch {
+        throw Task.isCancelled ? .cancelled : Self.failure(error, address)
+      }
+    }
+
+    private func head(
+      _ method: String, _ body: [UInt8], _ headers: [(name: String, value: String)], _ address: HTTPSAddress
+    ) -> HTTPRequestHead {
+      var fields: HTTPHeaders = [
+        "Host": address.authority, "Connection": "close", "Accept": "application/json",
+        "User-Agent": "dunlin",
+      ]
+      if !body.isEmpty { fields.add(name: "Content-Type", value: "application/json") }
+      if !body.isEmpty || method == "POST" { fields.add(name: "Content-Length", value: "\(body.count)") }
+      for (name, value) in headers { fields.replaceOrAdd(name: name, value: value) }
+      return HTTPRequestHead(
+        version: .http1_1, method: HTTPMethod(rawValue: method), uri: address.target, headers: fields)
+    }
+
+    /// Puts the handlers on a channel that is being made; on its event loop.
+    private func prepare(
+      _ channel: any Channel, _ context: NIOSSLContext?, _ address: HTTPSAddress,
+      _ makeExchange: (NIOSSLClientHandler?) -> HTTPSExchange
+    ) throws -> EventLoopFuture<HTTPSAnswer> {
+      let isName = (try? SocketAddress(ipAddress: address.host, port: 0)) == nil
+      let tls = try context.map {
+        try NIOSSLClientHandler(context: $0, serverHostname: isName ? address.host : nil)
+      }
+      let exchange = makeExchange(tls)
+      var heads = NIOHTTPDecoderLimitConfiguration()
+      heads.maxHeaderFieldSize = limits.headBytes / 2
+      heads.maxHeaderListSize = limits.headBytes
+      heads.maxHeaderFieldCount = 64
+      let pipeline = channel.pipeline.syncOperations
+      do {
+        if let admits { try pipeline.addHandler(ConnectionFilter(admits)) }
+        if let tls { try pipeline.addHandler(tls) }
+        try pipeline.addHTTPClientHandlers(decoderLimitConfiguration: heads)
+        try pipeline.addHandler(exchange)
+      } catch {
+        exchange.promise.fail(error)
+        throw error
+      }
+      return exchange.promise.futureResult
+    }
+
+    /// What a failure means, beside those that the exchange has found itself.
+    private static func failure(_ error: any Error, _ address: HTTPSAddress) -> LoginError {
+      if let error = error as? LoginError { return error }
+      // Of the addresses that a name leads to, one that was tried tells more than one that is not admitted.
+      let attempts = (error as? NIOConnectionError)?.connectionErrors.map(\.error) ?? []
+      let cause = attempts.first { !($0 is NotAdmitted) } ?? attempts.first ?? error
+      if cause is NotAdmitted {
+        return LoginError(.notAdmitted, "\(address.host) leads to an address that is not admitted")
+      }
+      let error = LinkError(tcp: cause, "Cannot reach \(address)")
+      let code: LoginError.Code =
+        switch error.code {
+        case .timedOut: .timedOut
+        case .cancelled: .cancelled
+        case .untrusted: .untrusted
+        default: .unreachable
+        }
+      return LoginError(code, error.message)
+    }
+  }
+
+  /// Why a channel did not connect: its address is not admitted.
+  private struct NotAdmitted: Error {}
+
+  /// Lets a channel connect only where that is admitted: it sees the very address that the system is asked to connect to, so a
+  /// name cannot lead elsewhere after the check.
+  private final class ConnectionFilter: ChannelOutboundHandler {
+    typealias OutboundIn = NIOAny
+
+    private let admits: @Sendable (SocketAddress) -> Bool
+
+    init(_ admits: @escaping @Sendable (SocketAddress) -> Bool) { self.admits = admits }
+
+    func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?)
+    {
+      guard admits(address) else {
+        promise?.fail(NotAdmitted())
+        return context.close(promise: nil)
+      }
+      context.connect(to: address, promise: promise)
+    }
+  }
+
+  /// What TLS needs, made once: at least TLS 1.2, and the authorities that are trusted.
+  private final class WebTrust: Sendable {
+    private let authorityFile: String?
+    private let made = NIOLockedValueBox<NIOSSLContext?>(nil)
+
+    init(_ authorityFile: String?) { self.authorityFile = authorityFile }
+
+    func context(for address: HTTPSAddress) throws(LoginError) -> NIOSSLContext {
+      do {
+        return try made.withLockedValue { made in
+          if let made { return made }
+          let context = try make()
+          made = context
+          return context
+        }
+      } catch {
+        let roots = authorityFile.map { "in \($0)" } ?? "of the system"
+        throw LoginError(
+          .untrusted, "\(address) cannot be verified: the authorities \(roots) cannot be read (\(error))")
+      }
+    }
+
+    private func make() throws -> NIOSSLContext {
+      var configuration = TLSConfiguration.makeClientConfiguration()
+      configuration.minimumTLSVersion = .tlsv12
+      configuration.applicationProtocols = ["http/1.1"]
+      if let authorityFile { configuration.trustRoots = .file(authorityFile) }
+      return try NIOSSLContext(configuration: configuration)
+    }
+  }
+
+  /// What a web service has answered.
+  package struct HTTPSAnswer: Sendable {
+    package let status: Int
+    /// The type of its content, in lower case and without what follows a semicolon.
+    package let contentType: String?
+    /// How long the service asks to wait, at most an hour.
+    package let retryAfter: Duration?
+    /// Where a redirect leads.
+    package let location: String?
+    /// The time by the service's clock, where it says so.
+    package let date: Date?
+    package var body: [UInt8] = []
+
+    init(_ head: HTTPResponseHead, now: Date = Date()) {
+      func field(_ name: String) -> String? { head.headers.first(name: name) }
+      status = Int(head.status.code)
+      contentType = field("content-type").map {
+        $0.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+      }
+      location = field("location")
+      let date = field("date").flatMap(HTTPDate.read)
+      self.date = date
+      let seconds = field("retry-after").flatMap { text in
+        Int(text).map(Double.init)
+          ?? HTTPDate.read(text).map { $0.timeIntervalSince(date ?? now) }
+      }
+      retryAfter = seconds.map { .seconds(min(max($0, 0), 3_600)) }
+    }
+  }
+#endif
