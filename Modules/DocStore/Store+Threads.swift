@@ -3,6 +3,7 @@ extension Store {
   ///
   /// - Throws: `noMemory` when the system gives no thread; `body` does not run then.
   package func runOnThread(_ body: @escaping @Sendable () -> Void) throws(StoreError) {
-    try StoreThread(body).detach()
+    // A fork has none of the threads.
+    if process.isHere { try threads.run(body) } else { try StoreThread(body).detach() }
   }
 }

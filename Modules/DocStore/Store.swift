@@ -16,6 +16,7 @@ public final class Store: Sendable {
   let housekeeping: Housekeeping
   private let environment: Monitor<Environment?>
   let process = ProcessMark()
+  let threads = ReusedThreads()
 
   /// Opens the store in the directory at `path`, which is made if need be.
   ///
@@ -83,6 +84,7 @@ public final class Store: Sendable {
     guard process.isHere else { return }
     // The writer waits for the body of an asynchronous transaction, which is where this may be called.
     let waits = !TransactionToken.isOpen(ObjectIdentifier(self))
+    threads.close()
     housekeeping.stop()
     writer.close(waits: waits)
     if waits { housekeeping.join() }
