@@ -33,7 +33,7 @@
       self.settings = settings
       self.logger = logger
       webhooks = Webhooks(store, settings, logger: logger, now: now)
-      history = try store.keepHistory()
+      history = try store.keepHistory { logger.error("\($0)") }
     }
 
     /// Begins with what is registered.
@@ -71,7 +71,7 @@
       trimming?.cancel()
       await trimming?.value
       await webhooks.stop()
-      history.close()
+      // Devices may still bring changes until the database is closed: the history listens as long.
     }
 
     /// An event as clients read it, with the transaction named as in all answers.
