@@ -15,6 +15,7 @@
 
     private struct State {
       var streams = 0
+      var streamsByKey: [String: Int] = [:]
       var trimming: Task<Void, Never>?
       var isOver = false
     }
@@ -84,26 +85,40 @@
 
     // MARK: - Streams
 
-    /// Begins a stream of changes, unless there are too many.
+    /// Begins a stream of changes for a key, unless there are too many.
     ///
+    /// The stream holds its place at the listener, `seat`.
     /// - Throws: `limit`, `closed`.
-    func openStream(_ filter: FeedFilter, after position: FeedPosition?) throws -> FeedStream {
+    func openStream(
+      _ filter: FeedFilter, after position: FeedPosition?, key: String, _ seat: StreamSeat
+    ) throws -> FeedStream {
       try state.withLock { state in
         guard !state.isOver else { throw DunlinError(.closed, "the server stops") }
         guard state.streams < settings.streams else {
           throw DunlinError(.limit, "more than \(settings.streams) streams of changes at once")
         }
+        guard state.streamsByKey[key, default: 0] < settings.streamsByKey else {
+          throw DunlinError(
+            .limit, "more than \(settings.streamsByKey) streams of changes of one key at once")
+        }
         state.streams += 1
+        state.streamsByKey[key, default: 0] += 1
       }
       do {
-        return FeedStream(try store.changeFeed(filter, after: position), self)
+        return FeedStream(try store.changeFeed(filter, after: position), self, key, seat)
       } catch {
-        endStream()
+        endStream(of: key)
         throw error
       }
     }
 
-    fileprivate func endStream() { state.withLock { $0.streams -= 1 } }
+    fileprivate func endStream(of key: String) {
+      state.withLock { state in
+        state.streams -= 1
+        let left = state.streamsByKey[key, default: 1] - 1
+        state.streamsByKey[key] = left > 0 ? left : nil
+      }
+    }
 
     /// Streams that are open now.
     package var streams: Int { state.withLock { $0.streams } }
@@ -113,10 +128,11 @@
   final class FeedStream: Sendable {
     let reader: FeedReader
     private let feed: ApplicationFeed
+    private let key: String
+    private let seat: StreamSeat
 
-    fileprivate init(_ reader: FeedReader, _ feed: ApplicationFeed) {
-      self.reader = reader
-      self.feed = feed
+    fileprivate init(_ reader: FeedReader, _ feed: ApplicationFeed, _ key: String, _ seat: StreamSeat) {
+      (self.reader, self.feed, self.key, self.seat) = (reader, feed, key, seat)
     }
 
     var heartbeat: Duration { feed.settings.heartbeat }
@@ -124,6 +140,6 @@
     /// An event as clients read it.
     func json(_ event: FeedEvent) -> [UInt8] { feed.json(event) }
 
-    deinit { feed.endStream() }
+    deinit { feed.endStream(of: key) }
   }
 #endif
