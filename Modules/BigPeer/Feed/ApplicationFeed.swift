@@ -78,9 +78,13 @@
     /// An event as clients read it, with the transaction named as in all answers.
     func json(_ event: FeedEvent) -> [UInt8] { Self.json(event, store) }
 
-    static func json(_ event: FeedEvent, _ store: DunlinStore) -> [UInt8] {
+    static func json(
+      _ event: FeedEvent, _ store: DunlinStore, withValues hasValues: Bool = true
+    ) -> [UInt8] {
       let log = TransactionWatch.log(of: store.database)
-      return event.json { TransactionToken(log: log, sequence: $0.sequence).description }
+      return event.json(withValues: hasValues) {
+        TransactionToken(log: log, sequence: $0.sequence).description
+      }
     }
 
     // MARK: - Streams

@@ -84,7 +84,7 @@
         return .failure(
           WebhookFailure(
             "\(address) answers with status \(status)",
-            retryAfter: wait.map { min(.seconds(max($0, 0)), Self.longestWait) }))
+            retryAfter: wait.map { min(.seconds(max($0, 0)), Self.longestWait) }, isTooLarge: status == 413))
       }
     }
 
