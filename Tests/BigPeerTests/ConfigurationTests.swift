@@ -137,6 +137,10 @@
         "{\"data\": \"d\",\"http\": {\n\"listen\": \"0.0.0.0:80\"}}",
         "FILE:2: http.listen: without a certificate"
       ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\", \"feed\": {\n\"streams\": 3001}}]}",
+        "FILE:2: applications[0].feed.streams: must be a whole number from 1"
+      ),
       ("{\"data\": \"d\",\"http\": {\n\"listen\": \"here\"}}", "FILE:2: http.listen: must be host:port"),
       ("{\"data\": \"d\",\"http\": {\n\"origins\": [\"*\"]}}", "FILE:2: http.origins: * is no origin"),
       (

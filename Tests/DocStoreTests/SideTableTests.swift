@@ -21,6 +21,17 @@ import Testing
     }
   }
 
+  private func reversedKeys(_ table: SideTable, from: [UInt8], in store: Store) throws -> [[UInt8]] {
+    try store.read { tx in
+      var found: [[UInt8]] = []
+      try tx.forEachSideKey(table, from: from, reversed: true) { key, _ in
+        found.append(key)
+        return true
+      }
+      return found
+    }
+  }
+
   @Test func `a value is written with the documents of its transaction, or not at all`() throws {
     let fixture = try StoreFixture()
     let store = fixture.store
@@ -110,6 +121,12 @@ import Testing
       }
     }
     #expect(lengths == [0, 1, 1, 2, 2])
+    #expect(try reversedKeys(keys, from: [2, 0], in: store) == Array(ordered[..<4].reversed()))
+    #expect(try reversedKeys(keys, from: [2, 0, 9], in: store) == Array(ordered[..<4].reversed()))
+    #expect(try reversedKeys(keys, from: [255, 255, 255], in: store) == Array(ordered.reversed()))
+    #expect(try reversedKeys(keys, from: [], in: store) == [[]])
+    #expect(try reversedKeys(audit, from: [], in: store) == [])
+    #expect(try reversedKeys(SideTable("nowhere"), from: [9], in: store) == [])
     try store.write { tx in
       try tx.setSideValue(nil, keys, key: [2])
       try tx.setSideValue([9], keys, key: [1])
@@ -314,6 +331,22 @@ import Testing
     #expect(try fixture.store.verify().damages.map(\.kind) == [.entry])
   }
 
+  @Test func `a key that begins with nothing is damage to a rescue`() throws {
+    let fixture = try StoreFixture()
+    try fixture.store.put("a", [:])
+    try fixture.store.write { tx in
+      try tx.setSideValue([1], SideTable("a-name"), key: [1])
+      try tx.setSideValue([2], keys, key: [1])
+    }
+    fixture.store.close()
+    // The key stays the smallest one.
+    try FileDamage.replace(Array("\u{6}a-name".utf8), by: Array("\u{0}a-name".utf8), at: fixture.dataPath)
+    let target = fixture.directory.file("rescued")
+    let report = try Store.rescue(from: fixture.path, to: target)
+    #expect(report.sideEntryCount == 1)
+    #expect(report.damage.damages.map(\.kind) == [.entry])
+  }
+
   @Test func `a rescue takes what is whole`() throws {
     let fixture = try StoreFixture()
     try fixture.store.put("a", ["n": .int(1)])
@@ -394,6 +427,12 @@ import Testing
               return true
             }
             #expect(found == Self.sorted(seen[table] ?? [:]))
+            var reversed: [[UInt8]] = []
+            try tx.forEachSideKey(table, from: [255], reversed: true) { key, _ in
+              reversed.append(key)
+              return true
+            }
+            #expect(reversed == found.reversed())
           }
           if !isKept { throw Interruption() }
         }, completion: { _ in })
@@ -410,6 +449,8 @@ import Testing
       if random.oneIn(20) { try fixture.store.compact() }
       for table in tables {
         let from = Self.bytes(&random, below: 3, values: 4)
+        let below = Self.sorted(model[table] ?? [:]).filter { !from.lexicographicallyPrecedes($0) }
+        #expect(try reversedKeys(table, from: from, in: fixture.store) == below.reversed())
         let expected = Self.sorted(model[table] ?? [:]).filter { !$0.lexicographicallyPrecedes(from) }
         #expect(try entries(table, from: from, in: fixture.store).map { $0[0] } == expected)
         for key in expected {

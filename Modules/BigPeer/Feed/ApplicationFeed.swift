@@ -15,6 +15,7 @@
 
     private struct State {
       var streams = 0
+      var streamsByKey: [String: Int] = [:]
       var trimming: Task<Void, Never>?
       var isOver = false
     }
@@ -33,7 +34,7 @@
       self.settings = settings
       self.logger = logger
       webhooks = Webhooks(store, settings, logger: logger, now: now)
-      history = try store.keepHistory()
+      history = try store.keepHistory { logger.error("\($0)") }
     }
 
     /// Begins with what is registered.
@@ -71,39 +72,57 @@
       trimming?.cancel()
       await trimming?.value
       await webhooks.stop()
-      history.close()
+      // Devices may still bring changes until the database is closed: the history listens as long.
     }
 
     /// An event as clients read it, with the transaction named as in all answers.
     func json(_ event: FeedEvent) -> [UInt8] { Self.json(event, store) }
 
-    static func json(_ event: FeedEvent, _ store: DunlinStore) -> [UInt8] {
+    static func json(
+      _ event: FeedEvent, _ store: DunlinStore, withValues hasValues: Bool = true
+    ) -> [UInt8] {
       let log = TransactionWatch.log(of: store.database)
-      return event.json { TransactionToken(log: log, sequence: $0.sequence).description }
+      return event.json(withValues: hasValues) {
+        TransactionToken(log: log, sequence: $0.sequence).description
+      }
     }
 
     // MARK: - Streams
 
-    /// Begins a stream of changes, unless there are too many.
+    /// Begins a stream of changes for a key, unless there are too many.
     ///
+    /// The stream holds its place at the listener, `seat`.
     /// - Throws: `limit`, `closed`.
-    func openStream(_ filter: FeedFilter, after position: FeedPosition?) throws -> FeedStream {
+    func openStream(
+      _ filter: FeedFilter, after position: FeedPosition?, key: String, _ seat: StreamSeat
+    ) throws -> FeedStream {
       try state.withLock { state in
         guard !state.isOver else { throw DunlinError(.closed, "the server stops") }
         guard state.streams < settings.streams else {
           throw DunlinError(.limit, "more than \(settings.streams) streams of changes at once")
         }
+        guard state.streamsByKey[key, default: 0] < settings.streamsByKey else {
+          throw DunlinError(
+            .limit, "more than \(settings.streamsByKey) streams of changes of one key at once")
+        }
         state.streams += 1
+        state.streamsByKey[key, default: 0] += 1
       }
       do {
-        return FeedStream(try store.changeFeed(filter, after: position), self)
+        return FeedStream(try store.changeFeed(filter, after: position), self, key, seat)
       } catch {
-        endStream()
+        endStream(of: key)
         throw error
       }
     }
 
-    fileprivate func endStream() { state.withLock { $0.streams -= 1 } }
+    fileprivate func endStream(of key: String) {
+      state.withLock { state in
+        state.streams -= 1
+        let left = state.streamsByKey[key, default: 1] - 1
+        state.streamsByKey[key] = left > 0 ? left : nil
+      }
+    }
 
     /// Streams that are open now.
     package var streams: Int { state.withLock { $0.streams } }
@@ -113,10 +132,11 @@
   final class FeedStream: Sendable {
     let reader: FeedReader
     private let feed: ApplicationFeed
+    private let key: String
+    private let seat: StreamSeat
 
-    fileprivate init(_ reader: FeedReader, _ feed: ApplicationFeed) {
-      self.reader = reader
-      self.feed = feed
+    fileprivate init(_ reader: FeedReader, _ feed: ApplicationFeed, _ key: String, _ seat: StreamSeat) {
+      (self.reader, self.feed, self.key, self.seat) = (reader, feed, key, seat)
     }
 
     var heartbeat: Duration { feed.settings.heartbeat }
@@ -124,6 +144,6 @@
     /// An event as clients read it.
     func json(_ event: FeedEvent) -> [UInt8] { feed.json(event) }
 
-    deinit { feed.endStream() }
+    deinit { feed.endStream(of: key) }
   }
 #endif

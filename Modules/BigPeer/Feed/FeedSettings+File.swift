@@ -6,7 +6,8 @@
     init(_ object: ConfigurationObject) throws(ConfigurationError) {
       self.init()
       let times = Duration.milliseconds(100)...Duration.seconds(3_600)
-      streams = try object.integer("streams", in: 1...100_000) ?? streams
+      // With the webhooks they are readers of one database, of which there are no more than 4,096.
+      streams = try object.integer("streams", in: 1...3_000) ?? streams
       heartbeat = try object.duration("heartbeat", in: .seconds(1) ... .seconds(600)) ?? heartbeat
       webhooks = try object.integer("webhooks", in: 0...1_000) ?? webhooks
       allowsPrivateAddresses = try object.flag("allowPrivateAddresses") ?? allowsPrivateAddresses

@@ -2,7 +2,9 @@
   /// Bounds of an application's change feed.
   public struct FeedSettings: Sendable, Hashable {
     /// Streams of server-sent events at once.
-    public var streams = 1_024
+    public var streams = 512
+    /// Streams of one key at once.
+    var streamsByKey: Int { max(1, streams / 4) }
     /// How often a stream without changes says that it is there, and where it stands.
     public var heartbeat = Duration.seconds(15)
     /// Webhooks that may be registered.

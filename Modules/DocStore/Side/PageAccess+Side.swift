@@ -60,17 +60,25 @@ extension DocumentPages {
     }
   }
 
-  /// Visits the keys of a side table, whatever their values are, until `body` returns `false`.
+  /// Visits the keys of a side table, whatever their values are, until `body` returns `false`: from `key` to the last one, or
+  /// to the first one.
   func forEachSideKey(
-    _ table: SideTable, from key: [UInt8], _ operation: String,
+    _ table: SideTable, from key: [UInt8], reversed: Bool, _ operation: String,
     _ body: (_ key: [UInt8], _ valueBytes: Int) throws -> Bool
   ) throws {
     let start = try table.stored(key, operation)
     guard isSideReadable else { return }
-    try access.scan(tables.side, from: start.rawBytes) { stored, value in
+    func visit(_ stored: RawSpan, _ value: RawSpan) throws -> Bool {
       guard let key = table.key(stored) else { return false }
       return try body(key, value.byteCount - SmallRecord.checkBytes)
     }
+    guard reversed else { return try access.scan(tables.side, from: start.rawBytes, visit) }
+    // The end is left out, and no key is between this one and the next greater text.
+    let end = start + [0]
+    try TablePlace(access, tables.side)
+      .scan(from: table.prefix.rawBytes, to: end.rawBytes, reversed: true) { key, value, _ in
+        try visit(key, value)
+      }
   }
 
   /// A transaction that was to make the table and failed leaves none, and the next one may have the same commit below.

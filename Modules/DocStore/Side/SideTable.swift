@@ -57,9 +57,8 @@ package struct SideTable: Hashable, Sendable {
   /// Whether a key in the file is that of some side table.
   static func isKey(_ stored: RawSpan) -> Bool {
     let bytes = stored.copied
-    guard let count = bytes.first, bytes.count > count, bytes.count <= 1 + Int(count) + keyBytes else {
-      return false
-    }
+    guard let count = bytes.first, count > 0, bytes.count > count, bytes.count <= 1 + Int(count) + keyBytes
+    else { return false }
     return isName(bytes[1...Int(count)])
   }
 }

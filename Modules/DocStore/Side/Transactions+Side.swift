@@ -25,12 +25,13 @@ extension ReadTransaction {
     }
   }
 
-  /// The same for the keys and the lengths of the values, which are not read.
+  /// The same for the keys and the lengths of the values, which are not read; reversed from `from`, included, to the first key.
   package borrowing func forEachSideKey(
-    _ table: SideTable, from: [UInt8] = [], _ body: (_ key: [UInt8], _ valueBytes: Int) throws -> Bool
+    _ table: SideTable, from: [UInt8] = [], reversed: Bool = false,
+    _ body: (_ key: [UInt8], _ valueBytes: Int) throws -> Bool
   ) throws {
     let reader = slot
-    try pages.forEachSideKey(table, from: from, "forEachSideKey") { key, valueBytes in
+    try pages.forEachSideKey(table, from: from, reversed: reversed, "forEachSideKey") { key, valueBytes in
       try reader.check()
       return try body(key, valueBytes)
     }
@@ -60,11 +61,12 @@ extension WriteTransaction {
     try reading { try $0.forEachSideEntry(table, from: from, "forEachSideEntry", damaged: damaged, body) }
   }
 
-  /// The same for the keys and the lengths of the values, which are not read.
+  /// The same for the keys and the lengths of the values, which are not read; reversed from `from`, included, to the first key.
   package func forEachSideKey(
-    _ table: SideTable, from: [UInt8] = [], _ body: (_ key: [UInt8], _ valueBytes: Int) throws -> Bool
+    _ table: SideTable, from: [UInt8] = [], reversed: Bool = false,
+    _ body: (_ key: [UInt8], _ valueBytes: Int) throws -> Bool
   ) throws {
-    try reading { try $0.forEachSideKey(table, from: from, "forEachSideKey", body) }
+    try reading { try $0.forEachSideKey(table, from: from, reversed: reversed, "forEachSideKey", body) }
   }
 
   /// Writes a value at a key of a side table, in place of what may stand there; `nil` removes it.

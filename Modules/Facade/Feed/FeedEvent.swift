@@ -75,11 +75,13 @@ package struct FeedBatch: Hashable, Sendable {
 
 extension FeedEvent {
   /// The event as an object of JSON, with transactions by the names that clients know; by default those are positions.
+  ///
+  /// Without its values a change says `valuesOmitted`.
   package func fields(
-    naming name: (FeedPosition) -> String = { $0.token }
+    withValues hasValues: Bool = true, naming name: (FeedPosition) -> String = { $0.token }
   ) -> [TextKey: Value] {
     switch self {
-    case .change(let change): change.fields(name)
+    case .change(let change): change.fields(hasValues, name)
     case .requeryRequired(let gap, let position):
       [
         "txnId": .string(name(position)), "type": .string("requeryRequired"), "reason": .string(gap.rawValue),
@@ -92,24 +94,30 @@ extension FeedEvent {
     }
   }
 
-  /// The event's text in JSON, on one line; see ``fields(naming:)``.
-  package func json(naming name: (FeedPosition) -> String = { $0.token }) -> [UInt8] {
+  /// The event's text in JSON, on one line; see ``fields(withValues:naming:)``.
+  package func json(
+    withValues hasValues: Bool = true, naming name: (FeedPosition) -> String = { $0.token }
+  ) -> [UInt8] {
     var bytes: [UInt8] = []
-    JSON.write(.map(fields(naming: name)), to: &bytes)
+    JSON.write(.map(fields(withValues: hasValues, naming: name)), to: &bytes)
     return bytes
   }
 }
 
 extension FeedChange {
-  fileprivate func fields(_ name: (FeedPosition) -> String) -> [TextKey: Value] {
+  fileprivate func fields(_ hasValues: Bool, _ name: (FeedPosition) -> String) -> [TextKey: Value] {
     var change: [TextKey: Value] = ["method": .string(method.rawValue)]
-    change["oldValue"] = oldValue.value
-    change["newValue"] = newValue.value
-    return [
+    if hasValues {
+      change["oldValue"] = oldValue.value
+      change["newValue"] = newValue.value
+    }
+    var fields: [TextKey: Value] = [
       "txnId": .string(name(transaction)), "type": .string("documentChanged"),
       "collection": .string(collection), "documentId": id.value, "isResumed": .bool(isResumed),
       "change": .map(change),
     ]
+    if !hasValues { fields["valuesOmitted"] = .bool(true) }
+    return fields
   }
 }
 

@@ -176,6 +176,9 @@ extension DunlinStore {
     try core.feeds.read(filter, after: position)
   }
 
+  /// Readers of changes that have not ended.
+  package var changeReaders: Int { core.feeds.readerCount }
+
   /// The position of the last commit: a reader that begins there gets all that comes later.
   ///
   /// - Throws: `closed`, `tooManyReaders`, `io`.

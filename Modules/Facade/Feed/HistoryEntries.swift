@@ -7,20 +7,31 @@ enum HistoryEntries {
   static let policies = SideTable("feed.history")
 
   private static let totals: UInt8 = 0
-  private static let byTime: UInt8 = 1
   private static let byDocument: UInt8 = 2
+
+  /// Where notes of versions stand by time.
+  enum Order: UInt8, CaseIterable {
+    /// Of those that go when they are too old.
+    case passing = 1
+    /// Of those that are too old, and the last of their documents before that time.
+    case staying = 3
+  }
 
   // MARK: - Keys
 
   static func totalsKey(_ collection: UInt32) -> [UInt8] { prefix(totals, collection).bytes }
 
-  /// Where a collection's notes by time begin.
-  static func firstTimeKey(_ collection: UInt32) -> [UInt8] { prefix(byTime, collection).bytes }
-
-  static func timeKey(_ collection: UInt32, _ place: HistoryPlace) -> [UInt8] {
-    var key = prefix(byTime, collection)
+  static func noteKey(_ order: Order, _ collection: UInt32, _ place: HistoryPlace) -> [UInt8] {
+    var key = prefix(order.rawValue, collection)
     write(place, &key)
     return key.bytes
+  }
+
+  /// Where a collection's versions begin.
+  static func firstDocumentKey(_ collection: UInt32) -> [UInt8] { prefix(byDocument, collection).bytes }
+
+  static func isDocumentKey(_ key: [UInt8], _ collection: UInt32) -> Bool {
+    key.starts(with: firstDocumentKey(collection))
   }
 
   static func documentKey(_ collection: UInt32, _ id: DocumentID, _ place: HistoryPlace) -> [UInt8] {
@@ -46,9 +57,24 @@ enum HistoryEntries {
   /// Bytes of a place at the end of a key.
   private static let placeBytes = 12
 
-  /// The place in a key of a collection by time; `nil` for a key of something else.
-  static func place(byTime key: [UInt8], _ collection: UInt32) -> HistoryPlace? {
-    place(key, behind: prefix(byTime, collection).bytes)
+  /// The place in the key of a collection's note; `nil` for a key of something else.
+  static func place(_ order: Order, _ key: [UInt8], _ collection: UInt32) -> HistoryPlace? {
+    place(key, behind: prefix(order.rawValue, collection).bytes)
+  }
+
+  /// The first places of an order.
+  static func places(
+    _ order: Order, _ collection: UInt32, limit: Int, _ transaction: WriteTransaction
+  ) throws -> [HistoryPlace] {
+    var places: [HistoryPlace] = []
+    try transaction.forEachSideKey(table, from: prefix(order.rawValue, collection).bytes) { key, _ in
+      guard places.count < limit, let place = HistoryEntries.place(order, key, collection) else {
+        return false
+      }
+      places.append(place)
+      return true
+    }
+    return places
   }
 
   /// The place in a key of a document; `nil` for a key of something else.
@@ -80,6 +106,17 @@ enum HistoryEntries {
     var reader = ByteReader(value.span.bytes)
     let byteCount: UInt64 = try reader.readFixed()
     return (try DocumentID(validating: try reader.readBytes(reader.remaining)), byteCount)
+  }
+
+  /// What is noted of a version in an order; `nil` where there is nothing, or where that is damaged.
+  static func note(
+    _ order: Order, _ collection: UInt32, _ place: HistoryPlace, _ transaction: WriteTransaction
+  ) throws -> (id: DocumentID, byteCount: UInt64)? {
+    do {
+      return try transaction.sideValue(table, key: noteKey(order, collection, place)).map { try note($0) }
+    } catch let error as StoreError where error.code == .corrupt {
+      return nil
+    }
   }
 
   static func encoded(

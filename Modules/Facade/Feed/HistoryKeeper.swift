@@ -1,4 +1,4 @@
-package import CRDTCore
+import CRDTCore
 package import DocStore
 import Synchronization
 
@@ -6,12 +6,6 @@ import Synchronization
 ///
 /// It costs nothing where no collection asks for it.
 package final class HistoryKeeper: Sendable {
-  private struct State {
-    /// By the collection's name.
-    var policies: [TextKey: HistoryPolicy] = [:]
-    var listener: CommitListener?
-  }
-
   /// Collections of which versions are kept.
   private static let collectionLimit = 1_000
 
@@ -21,54 +15,76 @@ package final class HistoryKeeper: Sendable {
     static let batch = 512
   }
 
-  /// What is read at once.
-  private enum Page {
-    static let versions = 1_000
-    static let bytes = 4 << 20
-  }
-
-  private let store: Store
+  let store: Store
   private let now: @Sendable () -> UInt64
-  private let state = Mutex(State())
+  /// Hears of transactions from the first policy on, and as long as this object is there.
+  private let listener = Mutex<CommitListener?>(nil)
 
-  /// Goes on as it was before.
+  /// Goes on as it was before; versions stay when it is let go of.
   ///
   /// - Parameters:
   ///   - store: Where documents and versions are.
   ///   - now: The wall clock in milliseconds since 1970.
-  /// - Throws: `corrupt`, `io`, `closed`.
+  ///   - report: Takes a line about each policy that cannot be read.
+  /// - Throws: `io`, `closed`.
   package init(
-    store: Store, now: @escaping @Sendable () -> UInt64 = StoreOptions.systemMilliseconds
+    store: Store, now: @escaping @Sendable () -> UInt64 = StoreOptions.systemMilliseconds,
+    report: @escaping (String) -> Void = { _ in }
   ) throws {
     self.store = store
     self.now = now
-    let stored = try translatingErrors { try Self.stored(store) }
-    state.withLock { state in
-      for (name, entry) in stored where !entry.isEnding { state.policies[name] = entry.policy }
+    let stored = try translatingErrors {
+      try Self.stored(store) { name in
+        report("The policy of the history of \(name) is damaged: no versions are kept until it is set again")
+      }
     }
-    listen()
+    if stored.contains(where: { !$0.value.isEnding }) { listen() }
   }
 
-  private static func stored(_ store: Store) throws -> [TextKey: (policy: HistoryPolicy, isEnding: Bool)] {
+  /// All policies by collection; one that is damaged is none until it is set again, and `damaged` hears of it.
+  private static func stored(
+    _ store: Store, damaged: @escaping (_ collection: String) -> Void = { _ in }
+  ) throws -> [TextKey: (policy: HistoryPolicy, isEnding: Bool)] {
     try store.read { transaction in
       var found: [TextKey: (policy: HistoryPolicy, isEnding: Bool)] = [:]
-      // A policy that is damaged is none: its versions stay until it is set again.
-      try transaction.forEachSideEntry(HistoryEntries.policies, damaged: { _ in }) { key, value in
-        found[TextKey(String(decoding: key, as: UTF8.self))] = try HistoryPolicy.decoded(value)
+      func note(damaged key: [UInt8]) { damaged(String(decoding: key, as: UTF8.self)) }
+      try transaction.forEachSideEntry(HistoryEntries.policies, damaged: note) { key, value in
+        if let entry = try? HistoryPolicy.decoded(value) {
+          found[TextKey(String(decoding: key, as: UTF8.self))] = entry
+        } else {
+          note(damaged: key)
+        }
         return true
       }
       return found
     }
   }
 
-  /// Ends it; versions stay.
-  package func close() { state.withLock { $0.listener = nil } }
-
   // MARK: - Policies
 
   /// For which collections versions are kept.
+  ///
+  /// - Throws: `io`, `closed`.
   package var policies: [String: HistoryPolicy] {
-    Dictionary(uniqueKeysWithValues: state.withLock { $0.policies }.map { ($0.key.text, $0.value) })
+    get throws {
+      let stored = try translatingErrors { try Self.stored(store) }.filter { !$0.value.isEnding }
+      return Dictionary(uniqueKeysWithValues: stored.map { ($0.key.text, $0.value.policy) })
+    }
+  }
+
+  /// How long versions of a collection are kept; `nil` where they are not.
+  ///
+  /// - Throws: `io`, `closed`.
+  package func policy(of collection: String) throws -> HistoryPolicy? {
+    let key = Array(collection.utf8)
+    do {
+      return HistoryPolicy.inForce(try store.read { try $0.sideValue(HistoryEntries.policies, key: key) })
+    } catch let error as StoreError where error.code == .corrupt || error.code == .limit {
+      // The name of no collection is as long as that.
+      return nil
+    } catch {
+      throw DunlinError.translating(error)
+    }
   }
 
   /// Keeps versions of a collection from the next transaction on; `nil` ends that, and the versions go.
@@ -79,16 +95,13 @@ package final class HistoryKeeper: Sendable {
     do throws(StoreError) { try CollectionName.check(collection, operation: "keep") } catch {
       throw DunlinError(error)
     }
-    let isFull = state.withLock { state in
-      state.policies.count >= Self.collectionLimit && state.policies[TextKey(collection)] == nil
-    }
-    guard policy == nil || !isFull else {
-      throw DunlinError(.limit, "versions are kept of at most \(Self.collectionLimit) collections")
-    }
+    // Before the policy is there: the next transaction behind it has a version.
+    if policy != nil { listen() }
     let key = Array(collection.utf8)
     do {
       try await store.write { transaction in
         if let policy {
+          try Self.checkRoom(for: key, transaction)
           try transaction.setSideValue(policy.encoded(isEnding: false), HistoryEntries.policies, key: key)
         } else if let known = try transaction.sideValue(HistoryEntries.policies, key: key) {
           let ending = try HistoryPolicy.decoded(known).policy.encoded(isEnding: true)
@@ -98,19 +111,25 @@ package final class HistoryKeeper: Sendable {
     } catch {
       throw DunlinError.translating(error)
     }
-    state.withLock { $0.policies[TextKey(collection)] = policy }
-    listen()
     if policy == nil { try await trim() }
   }
 
-  /// Listens to transactions as long as there is a policy.
+  private static func checkRoom(for key: [UInt8], _ transaction: WriteTransaction) throws {
+    var (count, isKnown) = (0, false)
+    try transaction.forEachSideKey(HistoryEntries.policies) { name, _ in
+      count += 1
+      isKnown = isKnown || name == key
+      return true
+    }
+    guard isKnown || count < collectionLimit else {
+      throw DunlinError(.limit, "versions are kept of at most \(collectionLimit) collections")
+    }
+  }
+
   private func listen() {
-    state.withLock { state in
-      if state.policies.isEmpty {
-        state.listener = nil
-      } else if state.listener == nil {
-        state.listener = store.atEndOfTransactions { [weak self] in try self?.record($0) }
-      }
+    listener.withLock { listener in
+      guard listener == nil else { return }
+      listener = store.atEndOfTransactions { [weak self] in try self?.record($0) }
     }
   }
 
@@ -118,13 +137,14 @@ package final class HistoryKeeper: Sendable {
 
   /// Adds versions to a transaction that is about to end.
   private func record(_ transaction: WriteTransaction) throws {
-    let policies = state.withLock { $0.policies }
     var changes: [DocumentKey: (first: Change, last: Change)] = [:]
     var order: [DocumentKey] = []
     var wanted: [UInt32: HistoryPolicy?] = [:]
     for change in transaction.pendingChanges {
       let number = change.key.collection
-      if wanted[number] == nil { wanted[number] = .some(policies[TextKey(change.collection.name)]) }
+      if wanted[number] == nil {
+        wanted[number] = .some(try Self.policy(of: change.collection.name, transaction))
+      }
       guard case .some(.some) = wanted[number] else { continue }
       if changes[change.key] == nil {
         changes[change.key] = (change, change)
@@ -144,10 +164,23 @@ package final class HistoryKeeper: Sendable {
       totals[key.collection] = known
     }
     for (number, count) in added {
-      guard var known = totals[number], case .some(.some(let policy)) = wanted[number] else { continue }
-      _ = try Self.trim(
-        number, policy, now: time, limit: max(2 * count, Removal.least), &known, transaction)
-      try transaction.setSideValue(known.encoded, HistoryEntries.table, key: HistoryEntries.totalsKey(number))
+      guard let known = totals[number], case .some(.some(let policy)) = wanted[number] else { continue }
+      var trim = HistoryTrim(number, policy, now: time, known, transaction)
+      _ = try trim.run(limit: max(2 * count, Removal.least))
+      try transaction.setSideValue(
+        trim.totals.encoded, HistoryEntries.table, key: HistoryEntries.totalsKey(number))
+    }
+  }
+
+  /// The policy as it stands in the transaction; one that is damaged keeps nobody from writing.
+  private static func policy(of collection: String, _ transaction: WriteTransaction) throws -> HistoryPolicy?
+  {
+    do {
+      let value = try transaction.sideValue(HistoryEntries.policies, key: Array(collection.utf8))
+      return HistoryPolicy.inForce(value)
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      return nil
     }
   }
 
@@ -167,32 +200,15 @@ package final class HistoryKeeper: Sendable {
     _ collection: UInt32, _ transaction: WriteTransaction
   ) throws -> HistoryEntries.Totals {
     var totals = HistoryEntries.Totals()
-    var places: [HistoryPlace] = []
-    try transaction.forEachSideKey(HistoryEntries.table, from: HistoryEntries.firstTimeKey(collection)) {
-      key, _ in
-      guard let place = HistoryEntries.place(byTime: key, collection) else { return false }
-      places.append(place)
-      return true
-    }
-    for place in places {
-      let note = try note(at: place, of: collection, transaction)
-      totals.count += 1
-      totals.byteCount += note?.byteCount ?? 0
-      totals.last = max(totals.last, place)
+    for order in HistoryEntries.Order.allCases {
+      for place in try HistoryEntries.places(order, collection, limit: .max, transaction) {
+        let note = try HistoryEntries.note(order, collection, place, transaction)
+        totals.count += 1
+        totals.byteCount += note?.byteCount ?? 0
+        totals.last = max(totals.last, place)
+      }
     }
     return totals
-  }
-
-  /// What is noted of a version; `nil` where that is damaged.
-  private static func note(
-    at place: HistoryPlace, of collection: UInt32, _ transaction: WriteTransaction
-  ) throws -> (id: DocumentID, byteCount: UInt64)? {
-    do {
-      let key = HistoryEntries.timeKey(collection, place)
-      return try transaction.sideValue(HistoryEntries.table, key: key).map { try HistoryEntries.note($0) }
-    } catch let error as StoreError where error.code == .corrupt {
-      return nil
-    }
   }
 
   /// - Returns: `false` where nothing that a reader sees has changed.
@@ -220,47 +236,13 @@ package final class HistoryKeeper: Sendable {
     try transaction.setSideValue(value, HistoryEntries.table, key: key)
     try transaction.setSideValue(
       HistoryEntries.note(id, byteCount: byteCount), HistoryEntries.table,
-      key: HistoryEntries.timeKey(collection, place))
+      key: HistoryEntries.noteKey(.passing, collection, place))
     totals.count += 1
     totals.byteCount += UInt64(byteCount)
     return true
   }
 
   // MARK: - Removing
-
-  /// Removes versions that are too old, or too many; `nil` keeps none.
-  ///
-  /// - Returns: How many went.
-  /// - Throws: What reading and writing throw.
-  private static func trim(
-    _ collection: UInt32, _ policy: HistoryPolicy?, now: UInt64, limit: Int,
-    _ totals: inout HistoryEntries.Totals, _ transaction: WriteTransaction
-  ) throws -> Int {
-    let horizon = policy.map { now > $0.milliseconds ? now - $0.milliseconds : 0 } ?? .max
-    var places: [HistoryPlace] = []
-    try transaction.forEachSideKey(HistoryEntries.table, from: HistoryEntries.firstTimeKey(collection)) {
-      key, _ in
-      guard places.count < limit, let place = HistoryEntries.place(byTime: key, collection) else {
-        return false
-      }
-      places.append(place)
-      return true
-    }
-    var count = 0
-    for place in places {
-      guard place.time < horizon || totals.byteCount > UInt64(policy?.byteLimit ?? 0) else { break }
-      // A version whose note is damaged is found by its document alone, and stays.
-      let note = try note(at: place, of: collection, transaction)
-      if let note {
-        try transaction.setSideValue(
-          nil, HistoryEntries.table, key: HistoryEntries.documentKey(collection, note.id, place))
-      }
-      try transaction.setSideValue(nil, HistoryEntries.table, key: HistoryEntries.timeKey(collection, place))
-      totals.subtract(note?.byteCount ?? 0)
-      count += 1
-    }
-    return count
-  }
 
   /// Removes versions that are too old, and all of collections whose versions are no longer kept; in short transactions.
   ///
@@ -289,165 +271,27 @@ package final class HistoryKeeper: Sendable {
         if policy == nil { try transaction.setSideValue(nil, policies, key: key) }
         return false
       }
-      var totals = try Self.totals(of: collection.id, transaction)
-      let count = try Self.trim(
-        collection.id, policy, now: time, limit: Removal.batch, &totals, transaction)
+      var trim = HistoryTrim(
+        collection.id, policy, now: time, try Self.totals(of: collection.id, transaction), transaction)
+      let count = try trim.run(limit: Removal.batch)
       let isEmpty = policy == nil && count < Removal.batch
       if count > 0 || isEmpty {
         try transaction.setSideValue(
-          isEmpty ? nil : totals.encoded, table, key: HistoryEntries.totalsKey(collection.id))
+          isEmpty ? nil : trim.totals.encoded, table, key: HistoryEntries.totalsKey(collection.id))
       }
       if isEmpty { try transaction.setSideValue(nil, policies, key: key) }
       return count == Removal.batch
     }.0
-  }
-
-  // MARK: - Reading
-
-  /// How many versions of a collection there are, and the bytes that they take.
-  package func totals(of collection: String) throws -> (versions: Int, bytes: Int) {
-    try translatingErrors {
-      try store.read { transaction in
-        guard let known = try transaction.collection(collection),
-          let value = try transaction.sideValue(
-            HistoryEntries.table, key: HistoryEntries.totalsKey(known.id))
-        else { return (0, 0) }
-        let totals = try HistoryEntries.Totals(value)
-        return (Int(clamping: totals.count), Int(clamping: totals.byteCount))
-      }
-    }
-  }
-
-  /// The versions of a document, oldest first.
-  ///
-  /// - Parameters:
-  ///   - id: The document.
-  ///   - collection: Where it is.
-  ///   - place: The first place, included.
-  ///   - end: The last time, included, in milliseconds since 1970.
-  ///   - limit: How many at most; a page has no more than 1,000, nor than about 4 MiB.
-  /// - Returns: The versions, and where to go on from.
-  /// - Throws: `corrupt`, `io`, `closed`.
-  package func versions(
-    of id: DocumentID, in collection: String, from place: HistoryPlace = HistoryPlace(time: 0, count: 0),
-    through end: UInt64 = .max, limit: Int = 100
-  ) throws -> HistoryPage {
-    try translatingErrors {
-      try store.read { transaction in
-        var (page, byteCount) = (HistoryPage(), 0)
-        guard let known = try transaction.collection(collection) else { return page }
-        var found: [HistoryPlace] = []
-        try transaction.forEachSideKey(
-          HistoryEntries.table, from: HistoryEntries.documentKey(known.id, id, place)
-        ) { key, valueBytes in
-          guard let place = HistoryEntries.place(of: id, key, known.id), place.time <= end else {
-            return false
-          }
-          guard found.count < min(limit, Page.versions), byteCount < Page.bytes else {
-            page.next = place
-            return false
-          }
-          byteCount += valueBytes
-          found.append(place)
-          return true
-        }
-        for place in found {
-          page.versions.append(try Self.version(of: id, in: known, at: place, transaction))
-        }
-        return page
-      }
-    }
-  }
-
-  /// The versions of all documents of a collection, in the order of their transactions.
-  ///
-  /// - Parameters:
-  ///   - collection: Which one.
-  ///   - place: The first place, included.
-  ///   - end: The last time, included, in milliseconds since 1970.
-  ///   - limit: How many at most; a page has no more than 1,000, nor than about 4 MiB.
-  /// - Returns: The versions, and where to go on from.
-  /// - Throws: `corrupt`, `io`, `closed`.
-  package func versions(
-    in collection: String, from place: HistoryPlace = HistoryPlace(time: 0, count: 0),
-    through end: UInt64 = .max, limit: Int = 100
-  ) throws -> HistoryPage {
-    try translatingErrors {
-      try store.read { transaction in
-        var (page, byteCount) = (HistoryPage(), 0)
-        guard let known = try transaction.collection(collection) else { return page }
-        var found: [(place: HistoryPlace, id: DocumentID)] = []
-        // A note that is damaged is passed over: its version is found by its document.
-        try transaction.forEachSideEntry(
-          HistoryEntries.table, from: HistoryEntries.timeKey(known.id, place), damaged: { _ in }
-        ) { key, value in
-          guard let place = HistoryEntries.place(byTime: key, known.id), place.time <= end else {
-            return false
-          }
-          let note = try HistoryEntries.note(value)
-          guard found.count < min(limit, Page.versions), byteCount < Page.bytes else {
-            page.next = place
-            return false
-          }
-          byteCount += Int(clamping: note.byteCount)
-          found.append((place, note.id))
-          return true
-        }
-        for (place, id) in found {
-          page.versions.append(try Self.version(of: id, in: known, at: place, transaction))
-        }
-        return page
-      }
-    }
-  }
-
-  /// A document as it was at a time: the last version up to then.
-  ///
-  /// - Returns: `nil` where no version is that old.
-  /// - Throws: `corrupt`, `io`, `closed`.
-  package func version(
-    of id: DocumentID, in collection: String, at time: UInt64
-  ) throws -> HistoryVersion? {
-    try translatingErrors {
-      try store.read { transaction in
-        guard let known = try transaction.collection(collection) else { return nil }
-        let start = HistoryEntries.documentKey(known.id, id, HistoryPlace(time: 0, count: 0))
-        var last: HistoryPlace?
-        try transaction.forEachSideKey(HistoryEntries.table, from: start) { key, _ in
-          guard let place = HistoryEntries.place(of: id, key, known.id), place.time <= time else {
-            return false
-          }
-          last = place
-          return true
-        }
-        return try last.map { try Self.version(of: id, in: known, at: $0, transaction) }
-      }
-    }
-  }
-
-  /// Reads a version; one that cannot be read says so.
-  private static func version(
-    of id: DocumentID, in collection: Collection, at place: HistoryPlace,
-    _ transaction: borrowing ReadTransaction
-  ) throws -> HistoryVersion {
-    let key = HistoryEntries.documentKey(collection.id, id, place)
-    do {
-      if let value = try transaction.sideValue(HistoryEntries.table, key: key) {
-        return try HistoryEntries.version(of: id, at: place, value)
-      }
-    } catch let error as StoreError where error.code == .corrupt {
-      // Others are as they were.
-    }
-    return HistoryVersion(
-      id: id, kind: .damaged, fields: nil, time: place.time, writtenAt: 0, site: .zero, place: place)
   }
 }
 
 extension DunlinStore {
   /// Goes on keeping versions of the collections for which that is switched on.
   ///
-  /// - Throws: `corrupt`, `io`, `closed`.
-  package func keepHistory() throws -> HistoryKeeper {
-    try HistoryKeeper(store: core.store, now: core.wallClock)
+  /// - Parameter report: Takes a line about what cannot be read.
+  /// - Returns: What keeps them, as long as it is held.
+  /// - Throws: `io`, `closed`.
+  package func keepHistory(report: @escaping (String) -> Void) throws -> HistoryKeeper {
+    try HistoryKeeper(store: core.store, now: core.wallClock, report: report)
   }
 }

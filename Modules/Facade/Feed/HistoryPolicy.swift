@@ -52,4 +52,10 @@ package struct HistoryPolicy: Hashable, Sendable {
       age: .milliseconds(Int64(clamping: milliseconds)), byteLimit: Int(clamping: byteLimit))
     return (policy, flag != 0)
   }
+
+  /// What a stored policy asks for; `nil` where there is none, or one that ends or cannot be read.
+  static func inForce(_ stored: [UInt8]?) -> HistoryPolicy? {
+    guard let stored, let entry = try? decoded(stored), !entry.isEnding else { return nil }
+    return entry.policy
+  }
 }

@@ -119,6 +119,62 @@
       }
     }
 
+    @Test func `one key takes a quarter of the streams, and others have the rest`() async throws {
+      var settings = FeedSettings()
+      settings.streams = 8
+      try await FeedServer.with(settings) { server in
+        let other = try await server.readingKey()
+        try await server.follow(Self.cars) { first in
+          _ = try await first.event()
+          try await server.follow(Self.cars) { second in
+            _ = try await second.event()
+            let refused = try await server.ask("GET", "/api/v4/changes?\(Self.cars)")
+            #expect(refused.status == 503)
+            #expect(refused.text.contains("of one key"), "\(refused.text)")
+            try await server.follow(Self.cars, [other]) { stream in #expect(stream.status == 200) }
+          }
+        }
+        while server.feed.streams > 0 { await pause() }
+        try await server.follow(Self.cars) { stream in #expect(stream.status == 200) }
+      }
+    }
+
+    @Test func `streams take three quarters of the connections at most, and requests go on`() async throws {
+      var limits = HTTPLimits()
+      limits.connections = 3
+      try await FeedServer.with(limits: limits) { server in
+        try await server.follow(Self.cars) { first in
+          _ = try await first.event()
+          try await server.follow(Self.cars) { second in
+            _ = try await second.event()
+            let refused = try await server.ask("GET", "/api/v4/changes?\(Self.cars)")
+            #expect(refused.status == 503 && refused.fields.string("code") == "busy")
+            #expect(try await server.ask("GET", "/api/v4/history").status == 200)
+          }
+        }
+        while server.feed.streams > 0 { await pause() }
+        try await server.follow(Self.cars) { stream in #expect(stream.status == 200) }
+      }
+    }
+
+    @Test func `a stream that has ended holds nothing, also while its connection stays`() async throws {
+      var settings = FeedSettings()
+      settings.heartbeat = .milliseconds(100)
+      try await FeedServer.with(settings) { server in
+        let client = try RawClient("http://127.0.0.1:\(server.port)")
+        try client.send(
+          "GET /api/v4/changes?\(Self.cars) HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \(server.key.token)\r\n\r\n"
+        )
+        #expect(try await client.read(until: "\n\n").contains("200 OK"))
+        #expect(server.store.changeReaders == 1)
+        #expect(try await server.application.keys.revoke(server.key.id))
+        // The last chunk; the connection is open still.
+        _ = try await client.read(until: "0\r\n\r\n")
+        while server.store.changeReaders > 0 { await pause() }
+        withExtendedLifetime(client) {}
+      }
+    }
+
     @Test func `a client that takes nothing is cut off, and holds up nobody`() async throws {
       let folder = try TemporaryDirectory()
       var configuration = RunningBigPeer.configuration(in: folder)

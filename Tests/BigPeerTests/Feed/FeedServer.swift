@@ -27,7 +27,7 @@
 
     /// Runs `body` beside a server, which is stopped gracefully at the end.
     static func with(
-      _ settings: FeedSettings = FeedSettings(), at path: String? = nil,
+      _ settings: FeedSettings = FeedSettings(), at path: String? = nil, limits: HTTPLimits = HTTPLimits(),
       _ body: @escaping @Sendable (FeedServer) async throws -> Void
     ) async throws {
       let folder = try TemporaryDirectory()
@@ -41,7 +41,9 @@
       let made = try await application.keys.make(name: "tests", right: .write, now: 0, expires: nil)
       let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
       let router = Router(context: ServerContext.self)
-      FeedRoutes(gate: APIGate(applications, BigPeerConfiguration.HTTP(), now: now)).add(to: router)
+      var http = BigPeerConfiguration.HTTP()
+      http.limits = limits
+      FeedRoutes(gate: APIGate(applications, http, now: now)).add(to: router)
       let (starts, start) = AsyncStream.makeStream(of: Int.self)
       let server = Application(
         router: router, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),

@@ -43,7 +43,13 @@
         #expect(pages == [[1, -1, 2, -2], [3, -3, 4, -4], [5, -5, nil]])
         let now = try await server.ask("GET", "/api/v4/history/cars?id=a&at=2999-01-01T00:00:00Z")
         #expect(now.fields.objects("versions").map { $0.string("kind") } == ["removed"])
-        #expect(try await Self.values(server, "?id=a&at=1000") == [])
+        // What it was before its oldest version nobody knows.
+        let oldest = all.fields.objects("versions").first?.integer("time")
+        #expect(oldest != nil && now.fields.integer("knownFrom") == oldest)
+        let before = try await server.ask("GET", "/api/v4/history/cars?id=a&at=1000")
+        #expect(Self.values(before) == [] && before.fields.integer("knownFrom") == oldest)
+        let never = try await server.ask("GET", "/api/v4/history/cars?id=z&at=1000")
+        #expect(never.fields["knownFrom"] == .null && all.fields["knownFrom"] == nil)
         #expect(try await Self.values(server, "?to=1000") == [])
         let list = try await server.ask("GET", "/api/v4/history")
         #expect(list.fields.objects("collections").map { $0.integer("versions") } == [11])
@@ -84,10 +90,24 @@
         let reading = try await server.readingKey()
         let refused = try await server.ask("PUT", "/api/v4/history/cars", "{}", [reading])
         #expect(refused.status == 403)
-        #expect(server.feed.history.policies.isEmpty)
+        #expect(try server.feed.history.policies.isEmpty)
         let kept = try await server.ask("PUT", "/api/v4/history/red%20cars", "{}")
         #expect(kept.status == 200)
-        #expect(server.feed.history.policies.keys.sorted() == ["red cars"])
+        #expect(try server.feed.history.policies.keys.sorted() == ["red cars"])
+        let long = try await server.ask("GET", "/api/v4/history/\(String(repeating: "x", count: 500))")
+        #expect(long.status == 404)
+      }
+    }
+
+    @Test func `what is committed between the end of the feed and that of the database has a version`()
+      async throws
+    {
+      try await FeedServer.with { server in
+        let on = try await server.ask("PUT", "/api/v4/history/cars", "{}")
+        #expect(on.status == 200)
+        await server.feed.stop()
+        try await server.store["cars"].upsert(["_id": "a", "n": 1])
+        #expect(try server.feed.history.totals(of: "cars").versions == 1)
       }
     }
   }

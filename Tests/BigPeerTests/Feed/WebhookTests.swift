@@ -2,6 +2,7 @@
   import BigPeer
   import CRDTCore
   import Crypto
+  import DocStore
   import Facade
   import Foundation
   import LoginKit
@@ -178,6 +179,198 @@
         #expect(Set(requests.flatMap { Self.events($0) }).count == 400)
         #expect(requests.allSatisfy { Self.events($0).count <= 128 && $0.body.count < 300 << 10 })
         #expect(requests.count >= 6)
+      }
+    }
+
+    @Test func `deliveries of one large transaction have ids and the position behind them`() async throws {
+      let (receiver, settings) = try await Self.receiver()
+      try await FeedServer.with(settings) { server in
+        let (id, _) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        try await server.store.write { transaction in
+          for n in 0..<700 {
+            try transaction.scoped(toCollectionNamed: "cars").upsert(["_id": "\(n)"])
+          }
+        }
+        try await Self.wait { receiver.requests.flatMap { Self.events($0) }.count >= 700 }
+        let requests = receiver.requests
+        #expect(requests.count >= 6)
+        #expect(Set(requests.compactMap { Self.header("Dunlin-Delivery-Id", $0) }).count == requests.count)
+        let last = try #require(requests.last)
+        guard case .map(let fields)? = try? JSON.parse(last.body) else {
+          Issue.record("A delivery is no object")
+          return
+        }
+        #expect(fields.string("deliveryId") == Self.header("Dunlin-Delivery-Id", last))
+        #expect(fields.string("position") == (try server.store.feedPosition().token))
+        try await Self.wait {
+          server.feed.webhooks[id]?.progress.position.token == fields.string("position")
+        }
+      }
+    }
+
+    // MARK: - What is large
+
+    private static func objects(_ request: HTTPSServer.Request) -> [[TextKey: Value]] {
+      guard case .map(let fields)? = try? JSON.parse(request.body) else { return [] }
+      return fields.objects("events")
+    }
+
+    @Test func `an event that is too large comes without its values, and those behind it follow`()
+      async throws
+    {
+      let (receiver, settings) = try await Self.receiver()
+      try await FeedServer.with(settings) { server in
+        _ = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        for (id, count) in [("a", 700_000), ("b", 1_200_000), ("c", 1)] {
+          try await server.store["cars"].upsert(["_id": id, "text": String(repeating: "x", count: count)])
+        }
+        try await Self.wait { receiver.requests.flatMap { Self.events($0) }.last == "upsert c" }
+        let events = receiver.requests.flatMap { Self.objects($0) }
+        #expect(events.map { $0.string("documentId") } == ["a", "b", "c"])
+        #expect(events.map { $0.boolean("valuesOmitted") } == [nil, true, nil])
+        #expect(events.map { $0.members("change")?["newValue"] == nil } == [false, true, false])
+        #expect(events[1].members("change") == ["method": .string("upsert")])
+      }
+    }
+
+    @Test func `a receiver that takes little gets events in smaller parts, and at last without values`()
+      async throws
+    {
+      let (receiver, settings) = try await Self.receiver { request in
+        .answer(request.body.count > 2_000 ? 413 : 200, [], "")
+      }
+      try await FeedServer.with(settings) { server in
+        let (id, _) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        try await server.store.write { transaction in
+          for (id, count) in [("a", 500), ("b", 500), ("c", 500), ("d", 5_000), ("e", 500)] {
+            try transaction.scoped(toCollectionNamed: "cars").upsert([
+              "_id": id, "text": String(repeating: "x", count: count),
+            ])
+          }
+        }
+        try await Self.wait { try server.feed.webhooks[id]?.progress.position == server.store.feedPosition() }
+        let taken = receiver.requests.filter { $0.body.count <= 2_000 }
+        let events = taken.flatMap { Self.objects($0) }
+        #expect(events.map { $0.string("documentId") } == ["a", "b", "c", "d", "e"])
+        #expect(events.map { $0.boolean("valuesOmitted") } == [nil, nil, nil, true, nil])
+        #expect(Set(taken.compactMap { Self.header("Dunlin-Delivery-Id", $0) }).count == taken.count)
+        #expect(server.feed.webhooks[id]?.progress.failures == 0)
+      }
+    }
+
+    @Test func `a receiver that takes nothing at all fails`() async throws {
+      let (receiver, settings) = try await Self.receiver { _ in .answer(413, [], "") }
+      try await FeedServer.with(settings) { server in
+        let (id, _) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        try await server.store["cars"].upsert(["_id": "a"])
+        try await Self.wait { server.feed.webhooks[id]?.progress.state == .retrying }
+        #expect(server.feed.webhooks[id]?.progress.lastFailure?.contains("413") == true)
+      }
+    }
+
+    // MARK: - What is asked at once
+
+    private struct Stop: Error {}
+
+    /// Refuses all transactions while it says so.
+    private static func refuseWrites(
+      _ server: FeedServer, while isRefusing: @escaping @Sendable () -> Bool
+    ) -> CommitListener {
+      server.store.database.atEndOfTransactions { _ in if isRefusing() { throw Stop() } }
+    }
+
+    @Test func `a pause and its end that are asked for at once leave it as it says it is`() async throws {
+      let (receiver, settings) = try await Self.receiver()
+      try await FeedServer.with(settings) { server in
+        let (id, _) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        for round in 0..<20 {
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            for isPaused in [true, false, true, false] {
+              group.addTask { _ = try await server.feed.webhooks.setPaused(isPaused, id) }
+            }
+            try await group.waitForAll()
+          }
+          let isPaused = server.feed.webhooks[id]?.progress.pause != nil
+          let count = receiver.requests.count
+          try await server.store["cars"].upsert(["_id": "\(round)"])
+          if isPaused {
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(receiver.requests.count == count)
+          }
+          _ = try await server.feed.webhooks.setPaused(false, id)
+          try await Self.wait {
+            try server.feed.webhooks[id]?.progress.position == server.store.feedPosition()
+          }
+        }
+        #expect(receiver.requests.flatMap { Self.events($0) } == (0..<20).map { "upsert \($0)" })
+      }
+    }
+
+    @Test func `a removal wins over pauses that are asked for meanwhile`() async throws {
+      let (receiver, settings) = try await Self.receiver()
+      try await FeedServer.with(settings) { server in
+        for _ in 0..<20 {
+          let (id, _) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+          let removals = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<2 {
+              group.addTask {
+                _ = try await server.feed.webhooks.setPaused(false, id)
+                return false
+              }
+              group.addTask { try await server.feed.webhooks.remove(id) }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+          }
+          #expect(removals == 1)
+          #expect(server.feed.webhooks[id] == nil)
+        }
+        try await server.store["cars"].upsert(["_id": "a"])
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(receiver.requests.isEmpty)
+        #expect(server.store.changeReaders == 0)
+      }
+    }
+
+    @Test func `a pause or a removal that cannot be written down is none`() async throws {
+      let (receiver, settings) = try await Self.receiver()
+      try await FeedServer.with(settings) { server in
+        let (id, _) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        let isRefusing = Mutex(true)
+        let listener = Self.refuseWrites(server) { isRefusing.withLock { $0 } }
+        await #expect(throws: (any Error).self) { try await server.feed.webhooks.setPaused(true, id) }
+        await #expect(throws: (any Error).self) { try await server.feed.webhooks.remove(id) }
+        isRefusing.withLock { $0 = false }
+        #expect(server.feed.webhooks[id]?.progress.state == .active)
+        try await server.store["cars"].upsert(["_id": "a"])
+        try await Self.wait { !receiver.requests.isEmpty }
+        #expect(try await server.feed.webhooks.remove(id))
+        listener.cancel()
+      }
+    }
+
+    @Test func `one that has paused itself delivers no more, also where that cannot be written down at once`()
+      async throws
+    {
+      let isRefusing = Mutex(false)
+      let (receiver, settings) = try await Self.receiver { _ in
+        isRefusing.withLock { $0 = true }
+        return .answer(410, [], "")
+      }
+      try await FeedServer.with(settings) { server in
+        let (id, _) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        let listener = Self.refuseWrites(server) { isRefusing.withLock { $0 } }
+        try await server.store["cars"].upsert(["_id": "a"])
+        try await Self.wait { server.feed.webhooks[id]?.progress.pause == .gone }
+        try await Task.sleep(for: .milliseconds(400))
+        #expect(receiver.requests.count == 1)
+        isRefusing.withLock { $0 = false }
+        try await Self.wait {
+          let stored = try server.store.read {
+            try $0.sideValue(SideTable("feed.positions"), key: Array(id.utf8))
+          }
+          return String(decoding: stored ?? [], as: UTF8.self).contains(#""pause":"gone""#)
+        }
+        listener.cancel()
       }
     }
 

@@ -84,7 +84,7 @@ import Testing
       try fixture.put("b", ["n": .int(0)])
     }
     func value(at time: UInt64) throws -> Value? {
-      try history.version(of: id("a"), in: "cars", at: time)?.fields?["n"]
+      try history.version(of: id("a"), in: "cars", at: time).version?.fields?["n"]
     }
     #expect(try value(at: 99) == nil)
     #expect(try value(at: 100) == .int(1))
@@ -93,7 +93,11 @@ import Testing
     clock.set(1_000)
     try fixture.remove("a")
     let last = try history.version(of: id("a"), in: "cars", at: 2_000)
-    #expect(last?.kind == .removed && last?.fields == nil)
+    #expect(last.version?.kind == .removed && last.version?.fields == nil)
+    #expect(last.knownFrom == 100)
+    #expect(try history.version(of: id("a"), in: "cars", at: 99).knownFrom == 100)
+    let other = try history.version(of: id("z"), in: "cars", at: 2_000)
+    #expect(other.version == nil && other.knownFrom == nil)
   }
 
   @Test func `versions are read page by page, and within times`() async throws {
@@ -172,11 +176,94 @@ import Testing
     // A transaction does some of it.
     #expect(try history.totals(of: "cars").versions == 21 - 8)
     try await history.trim()
-    #expect(try history.versions(in: "cars").versions.first?.time == 11_000)
+    // The last versions before the oldest time stay.
+    #expect(
+      try history.versions(in: "cars").versions.map(\.time).prefix(4) == [8_000, 9_000, 10_000, 11_000])
     clock.set(1_000_000)
+    try await history.trim()
+    #expect(
+      try words(history.versions(in: "cars")) == [
+        "17000 2 n=17", "18000 0 n=18", "19000 1 n=19", "110500 x n=-1",
+      ])
+    #expect(try history.totals(of: "cars").versions == 4)
+    // Nothing stays of a document that is gone.
+    for id in ["0", "1", "2", "x"] { try fixture.remove(id) }
+    clock.set(2_000_000)
     try await history.trim()
     #expect(try history.totals(of: "cars") == (0, 0))
     #expect(try words(history.versions(of: id("1"), in: "cars")).isEmpty)
+  }
+
+  @Test(arguments: 1...8) func `within the age each document is known as it was, whatever has gone`(
+    _ seed: UInt64
+  ) async throws {
+    var random = SeededGenerator(seed: seed)
+    try await history.keep(HistoryPolicy(age: .seconds(20)), of: "cars")
+    var model: [[String: Int64]] = []
+    var state: [String: Int64] = [:]
+    for second in 0..<120 {
+      clock.set(UInt64(second) * 1_000)
+      for _ in 0..<random.int(below: 3) {
+        let id = "\(random.int(below: 6))"
+        if random.oneIn(4) {
+          try fixture.remove(id)
+          state[id] = nil
+        } else {
+          state[id] = Int64(random.int(below: 1_000))
+          try fixture.put(id, ["n": .int(state[id] ?? 0)])
+        }
+      }
+      model.append(state)
+      if random.oneIn(3) { try await history.trim() }
+      for _ in 0..<20 {
+        let (id, then) = ("\(random.int(below: 6))", max(0, second - random.int(below: 21)))
+        let (version, knownFrom) = try history.version(
+          of: DocumentID(id), in: "cars", at: UInt64(then) * 1_000 + 999)
+        let found: Int64? = if case .int(let n)? = version?.fields?["n"] { n } else { nil }
+        #expect(found == model[then][id], "\(second) \(then) \(id)")
+        if let knownFrom { #expect((version != nil) == (knownFrom <= UInt64(then) * 1_000 + 999)) }
+      }
+    }
+    clock.set(1_000_000)
+    try await history.trim()
+    #expect(try history.totals(of: "cars").versions == state.count)
+    let left = try history.versions(in: "cars", limit: 1_000).versions
+    #expect(Set(left.map(\.id)) == Set(try state.keys.map { try DocumentID($0) }))
+    #expect(left.count == state.count)
+    #expect(try fixture.store.verify().damages == [])
+  }
+
+  @Test func `where there are too many bytes versions go that others have followed, and last ones only then`()
+    async throws
+  {
+    try await history.keep(HistoryPolicy(byteLimit: 64 << 10), of: "cars")
+    for n in 0..<3 { try fixture.put("reference \(n)", ["n": .int(Int64(n))]) }
+    let text = String(repeating: "x", count: 1_000)
+    for n in 0..<200 {
+      clock.set(2_000 + UInt64(n))
+      try fixture.put("hot", ["n": .int(Int64(n)), "text": .string(text)])
+    }
+    for n in 0..<3 {
+      let (version, knownFrom) = try history.version(of: id("reference \(n)"), in: "cars", at: 2_100)
+      #expect(version?.fields?["n"] == .int(Int64(n)) && knownFrom == 1_000)
+    }
+    // Pages go through the ones that stay and the others together.
+    var (times, next) = ([UInt64](), Optional(HistoryPlace(time: 0, count: 0)))
+    while let place = next {
+      let page = try history.versions(in: "cars", from: place, limit: 7)
+      times += page.versions.map(\.time)
+      next = page.next
+    }
+    #expect(times == times.sorted())
+    #expect(try times.count == history.totals(of: "cars").versions)
+    for n in 0..<200 {
+      clock.set(3_000 + UInt64(n))
+      try fixture.put("\(n)", ["n": .int(Int64(n)), "text": .string(text)])
+    }
+    try await history.trim()
+    #expect(try (40 << 10...64 << 10).contains(history.totals(of: "cars").bytes))
+    #expect(try history.version(of: id("reference 0"), in: "cars", at: 5_000) == (nil, nil))
+    #expect(try history.version(of: id("199"), in: "cars", at: 5_000).version?.fields?["n"] == .int(199))
   }
 
   @Test func `the oldest versions go when there are too many bytes`() async throws {
@@ -195,15 +282,18 @@ import Testing
   }
 
   @Test func `a policy outlives the process, and ends with all versions`() async throws {
-    try await history.keep(HistoryPolicy(age: .seconds(1_000), byteLimit: 1 << 20), of: "cars")
-    for n in 0..<1_300 { try fixture.put("\(n)", ["n": .int(Int64(n))]) }
-    history.close()
+    do {
+      let history = try HistoryKeeper(store: fixture.store, now: { [clock] in clock.now })
+      try await history.keep(HistoryPolicy(age: .seconds(1_000), byteLimit: 1 << 20), of: "cars")
+      for n in 0..<1_300 { try fixture.put("\(n)", ["n": .int(Int64(n))]) }
+      withExtendedLifetime(history) {}
+    }
     let again = try HistoryKeeper(store: fixture.store, now: { [clock] in clock.now })
-    #expect(again.policies == ["cars": HistoryPolicy(age: .seconds(1_000), byteLimit: 1 << 20)])
+    #expect(try again.policies == ["cars": HistoryPolicy(age: .seconds(1_000), byteLimit: 1 << 20)])
     try fixture.put("a", ["n": .int(1)])
     #expect(try again.totals(of: "cars").versions == 1_301)
     try await again.keep(nil, of: "cars")
-    #expect(again.policies.isEmpty)
+    #expect(try again.policies.isEmpty)
     #expect(try again.totals(of: "cars") == (0, 0))
     var entries = 0
     try fixture.store.read { tx in
@@ -232,7 +322,36 @@ import Testing
       try await history.keep(HistoryPolicy(), of: "__system")
     }
     #expect(name?.code == .invalidCollectionName)
-    #expect(history.policies.isEmpty)
+    #expect(try history.policies.isEmpty)
+  }
+
+  @Test func `an order to keep versions and one to end that, at once, leave what the store says`()
+    async throws
+  {
+    for round in 0..<30 {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for policy in [HistoryPolicy(), nil, HistoryPolicy(), nil] {
+          group.addTask { [history] in try await history.keep(policy, of: "cars") }
+        }
+        try await group.waitForAll()
+      }
+      let isKept = try history.policy(of: "cars") != nil
+      #expect(try (HistoryKeeper(store: fixture.store).policies["cars"] != nil) == isKept)
+      try fixture.put("\(round)", ["n": .int(1)])
+      #expect(try history.versions(of: id("\(round)"), in: "cars").versions.isEmpty != isKept)
+    }
+  }
+
+  @Test func `versions are kept of so many collections and no more`() async throws {
+    for n in 0..<1_000 { try await history.keep(HistoryPolicy(), of: "c\(n)") }
+    let refusal = await #expect(throws: DunlinError.self) {
+      try await history.keep(HistoryPolicy(), of: "cars")
+    }
+    #expect(refusal?.code == .limit)
+    try await history.keep(HistoryPolicy(age: .seconds(9)), of: "c7")
+    try await history.keep(nil, of: "c8")
+    try await history.keep(HistoryPolicy(), of: "cars")
+    #expect(try history.policies.count == 1_000)
   }
 
   @Test func `what is damaged keeps nobody from writing, and is told of where it is read`() async throws {
@@ -263,7 +382,65 @@ import Testing
     #expect(try history.versions(in: "cars").versions.last?.fields?["n"] == .int(7))
     clock.set(10_000_000)
     try await history.trim()
-    #expect(try history.totals(of: "cars").versions == 0)
+    #expect(try history.totals(of: "cars").versions == 1)
+    #expect(try history.versions(of: id("a"), in: "cars").versions.map(\.fields?["n"]) == [.int(7)])
+  }
+
+  /// A store in which versions of `a` were kept, and its file was damaged then.
+  private func damagedFixture(_ damage: (inout Data) -> Void) async throws -> FeedFixture {
+    let directory = try TemporaryDirectory()
+    do {
+      let fixture = try FeedFixture(in: directory)
+      let history = try HistoryKeeper(store: fixture.store, now: { [clock] in clock.now })
+      try await history.keep(HistoryPolicy(age: .seconds(1_000)), of: "cars")
+      for n in 0..<3 { try fixture.put("a", ["n": .int(Int64(n))]) }
+      withExtendedLifetime(history) {}
+    }
+    let path = directory.file("db") + "/data.mdb"
+    var data = try Data(contentsOf: URL(fileURLWithPath: path))
+    damage(&data)
+    try data.write(to: URL(fileURLWithPath: path))
+    return try FeedFixture(in: directory)
+  }
+
+  @Test func `a policy that is damaged is told of, ends nothing else, and is set again`() async throws {
+    let fixture = try await damagedFixture { data in
+      // A million milliseconds, behind the name.
+      let entry = Data("feed.historycars".utf8) + [0, 0, 0, 0, 0, 0, 0x0F, 0x42, 0x40]
+      while let range = data.range(of: entry) { data[range.upperBound - 1] = 7 }
+    }
+    let reports = Mutex<[String]>([])
+    let history = try HistoryKeeper(
+      store: fixture.store, now: { [clock] in clock.now },
+      report: { line in reports.withLock { $0.append(line) } })
+    #expect(
+      reports.withLock { $0 } == [
+        "The policy of the history of cars is damaged: no versions are kept until it is set again"
+      ])
+    #expect(try history.policies.isEmpty)
+    try await history.keep(HistoryPolicy(), of: "boats")
+    try fixture.put("a", ["n": .int(7)])
+    #expect(try history.versions(of: id("a"), in: "cars").versions.count == 3)
+    try await history.trim()
+    try await history.keep(HistoryPolicy(), of: "cars")
+    try fixture.put("a", ["n": .int(8)])
+    #expect(try history.versions(of: id("a"), in: "cars").versions.count == 4)
+  }
+
+  @Test func `the end of a history takes versions along whose notes are damaged`() async throws {
+    let fixture = try await damagedFixture { data in
+      // The note of the second version: its place is the key's end, and its bytes' number follows.
+      let key = Data([7] + Array("history".utf8) + [1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 3, 0xE8, 0, 0, 0, 1])
+      var start = data.startIndex
+      while let range = data.range(of: key, in: start..<data.endIndex) {
+        data[range.upperBound] = 7
+        start = range.upperBound
+      }
+    }
+    let history = try HistoryKeeper(store: fixture.store, now: { [clock] in clock.now })
+    #expect(try history.versions(in: "cars").versions.count == 2)
+    #expect(try history.versions(of: id("a"), in: "cars").versions.count == 3)
+    try await history.keep(nil, of: "cars")
     #expect(try history.versions(of: id("a"), in: "cars").versions.isEmpty)
   }
 
@@ -303,7 +480,8 @@ import Testing
     for (round, expected) in model.enumerated() {
       for id in 0..<5 {
         let version = try history.version(
-          of: DocumentID("\(id)"), in: "cars", at: 1_000 + UInt64(round))
+          of: DocumentID("\(id)"), in: "cars", at: 1_000 + UInt64(round)
+        ).version
         let found: Int64? = if case .int(let n)? = version?.fields?["n"] { n } else { nil }
         #expect(found == expected["\(id)"], "\(round) \(id)")
       }

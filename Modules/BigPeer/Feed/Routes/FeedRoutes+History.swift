@@ -20,10 +20,7 @@
         try await answer(request, context, needing: .read) { admission in
           let history = admission.application.feed.history
           let name = try Self.keptCollection(context, history)
-          let page = try HistoryQuery(request).read(history, name)
-          var fields: [TextKey: Value] = ["versions": .array(page.versions.map { .map($0.object) })]
-          if let next = page.next { fields["cursor"] = .string(HistoryQuery.cursor(next)) }
-          return Self.json(fields)
+          return Self.json(try HistoryQuery(request).fields(history, name))
         }
       }
       group.put("history/:collection") { request, context in
@@ -67,7 +64,7 @@
     /// - Throws: `notFound` where no history of it is kept.
     private static func keptCollection(_ context: ServerContext, _ history: HistoryKeeper) throws -> String {
       let name = try collection(context)
-      guard history.policies[name] != nil else {
+      guard try history.policy(of: name) != nil else {
         throw Problem(.notFound, "notFound", "no history of this collection is kept")
       }
       return name

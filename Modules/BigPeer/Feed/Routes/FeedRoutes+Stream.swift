@@ -12,9 +12,13 @@
     /// The stream counts as one, and no longer as a request.
     func stream(_ admission: Admission, _ query: FeedQuery, _ context: ServerContext) throws -> Response {
       let feed = admission.application.feed
+      guard let seat = seats.take() else {
+        throw Problem.busy("more than \(seats.limit) streams of changes of all applications at once")
+      }
       let stream: FeedStream
       do {
-        stream = try feed.openStream(query.filter, after: query.start?.position(in: feed.store))
+        stream = try feed.openStream(
+          query.filter, after: query.start?.position(in: feed.store), key: admission.key.id, seat)
       } catch let error as DunlinError where error.code == .limit || error.code == .closed {
         throw Problem.busy(error.message)
       }
@@ -28,6 +32,8 @@
         // Not by what hummingbird has for it: its source of the body ends the process where the client goes at a bad moment.
         // The reader alone is held until then: the stream counts no more once it has ended.
         let reader = stream.reader
+        // The connection may stay for other requests, and holds the reader as long.
+        defer { reader.end() }
         context.channel.closeFuture.whenComplete { _ in reader.end() }
         try await withGracefulShutdownHandler {
           try await EventStream.write(stream, while: isAllowed, to: &output)

@@ -7,8 +7,12 @@
   /// The change feed's part of the HTTP API: streams of changes, webhooks and history.
   package struct FeedRoutes: ServerRoute {
     let gate: APIGate
+    let seats: StreamSeats
 
-    package init(gate: APIGate) { self.gate = gate }
+    package init(gate: APIGate) {
+      self.gate = gate
+      seats = StreamSeats(gate.limits)
+    }
 
     package func add(to router: Router<ServerContext>) {
       let group = router.group("/api/v4")

@@ -69,7 +69,7 @@
       throw wrong(name, "must be milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z")
     }
 
-    static func cursor(_ place: HistoryPlace) -> String { "\(place.time)-\(place.count)" }
+    private static func cursor(_ place: HistoryPlace) -> String { "\(place.time)-\(place.count)" }
 
     private static func place(_ text: String) throws -> HistoryPlace {
       let parts = text.split(separator: "-", maxSplits: 1)
@@ -84,17 +84,26 @@
       return place
     }
 
-    /// Reads the versions.
+    /// Reads the versions, as the members of an answer.
     ///
     /// - Throws: What reading the store throws.
-    func read(_ history: HistoryKeeper, _ collection: String) throws -> HistoryPage {
-      guard let id else {
-        return try history.versions(in: collection, from: place, through: end, limit: limit)
+    func fields(_ history: HistoryKeeper, _ collection: String) throws -> [TextKey: Value] {
+      if let id, let moment {
+        let (version, knownFrom) = try history.version(of: id, in: collection, at: moment)
+        return [
+          "versions": .array(version.map { [Value.map($0.object)] } ?? []),
+          "knownFrom": knownFrom.map { .int(Int64(clamping: $0)) } ?? .null,
+        ]
       }
-      guard let moment else {
-        return try history.versions(of: id, in: collection, from: place, through: end, limit: limit)
-      }
-      return HistoryPage(versions: try history.version(of: id, in: collection, at: moment).map { [$0] } ?? [])
+      let page =
+        if let id {
+          try history.versions(of: id, in: collection, from: place, through: end, limit: limit)
+        } else {
+          try history.versions(in: collection, from: place, through: end, limit: limit)
+        }
+      var fields: [TextKey: Value] = ["versions": .array(page.versions.map { .map($0.object) })]
+      if let next = page.next { fields["cursor"] = .string(Self.cursor(next)) }
+      return fields
     }
   }
 #endif

@@ -54,7 +54,9 @@
           "\(web) redirects (status \(answer.status)), and redirects are not followed")
       case 410: throw WebhookFailure("\(web) is gone (status 410)", isGone: true)
       default:
-        throw WebhookFailure("\(web) answers with status \(answer.status)", retryAfter: answer.retryAfter)
+        throw WebhookFailure(
+          "\(web) answers with status \(answer.status)", retryAfter: answer.retryAfter,
+          isTooLarge: answer.status == 413)
       }
     }
   }

@@ -1,55 +1,102 @@
 #if Server
   import CRDTCore
+  import Crypto
   import Facade
   import Foundation
 
   /// Events that are delivered together.
   struct WebhookDelivery: Sendable {
-    /// Names the delivery: that of another attempt is the same.
+    /// Names the delivery, by its position and its events: that of another attempt is the same.
     let id: String
     let body: [UInt8]
     /// Where the webhook stands once it is acknowledged.
     let position: FeedPosition
+    private let events: [Event]
 
-    /// Events, and bytes of them, that come together.
+    /// Writes an event, with its values or without.
+    typealias Writer = (_ event: FeedEvent, _ hasValues: Bool) -> [UInt8]
+
+    /// Events, and bytes of them, that come together; and bytes of one event with its values.
     private enum Limit {
       static let events = 128
       static let bytes = 256 << 10
+      static let eventBytes = 1 << 20
+    }
+
+    /// Bytes of the events' hash in an id.
+    private static let idBytes = 16
+
+    private struct Event: Sendable {
+      let item: FeedItem
+      let json: [UInt8]
+      let hasValues: Bool
+
+      init(_ item: FeedItem, _ json: Writer) {
+        let whole = json(item.event, true)
+        self.item = item
+        hasValues = whole.count <= Limit.eventBytes
+        self.json = hasValues ? whole : json(item.event, false)
+      }
+
+      init(withoutValues item: FeedItem, _ json: Writer) {
+        (self.item, self.json, hasValues) = (item, json(item.event, false), false)
+      }
     }
 
     /// Divides a batch: each delivery has as many events as fit, and at least one.
     static func deliveries(
-      of batch: FeedBatch, for webhook: Webhook, json: (FeedEvent) -> [UInt8]
+      of batch: FeedBatch, for webhook: Webhook, json: Writer
     ) -> [WebhookDelivery] {
       var deliveries: [WebhookDelivery] = []
-      var events: [[UInt8]] = []
+      var events: [Event] = []
       var byteCount = 0
-      for (index, item) in batch.items.enumerated() {
-        let event = json(item.event)
-        if events.count == Limit.events || !events.isEmpty && byteCount + event.count > Limit.bytes {
-          deliveries.append(WebhookDelivery(events, webhook, batch.items[index - 1].position, index))
+      for item in batch.items {
+        let event = Event(item, json)
+        if let last = events.last,
+          events.count == Limit.events || byteCount + event.json.count > Limit.bytes
+        {
+          deliveries.append(WebhookDelivery(events, webhook, last.item.position))
           (events, byteCount) = ([], 0)
         }
         events.append(event)
-        byteCount += event.count
+        byteCount += event.json.count
       }
-      if !events.isEmpty {
-        deliveries.append(WebhookDelivery(events, webhook, batch.position, batch.items.count))
-      }
+      if !events.isEmpty { deliveries.append(WebhookDelivery(events, webhook, batch.position)) }
       return deliveries
     }
 
-    private init(_ events: [[UInt8]], _ webhook: Webhook, _ position: FeedPosition, _ end: Int) {
-      // Positions within one commit are the same: the number of the last event tells deliveries apart.
-      id = "\(position.token)-\(end)"
-      self.position = position
-      var body = Array(#"{"webhookId":"\#(webhook.id)","deliveryId":"\#(id)","events":["#.utf8)
-      for (index, event) in events.enumerated() {
-        if index > 0 { body.append(UInt8(ascii: ",")) }
-        body += event
+    /// The same events for a receiver that takes no such large delivery: each half of them, or the one without its values.
+    ///
+    /// - Returns: `nil` when it is as small as can be.
+    func smaller(for webhook: Webhook, json: Writer) -> [WebhookDelivery]? {
+      if events.count > 1 {
+        let (first, second) = (Array(events[..<(events.count / 2)]), Array(events[(events.count / 2)...]))
+        return [
+          WebhookDelivery(first, webhook, first.last?.item.position ?? position),
+          WebhookDelivery(second, webhook, position),
+        ]
       }
-      body += Array("]}".utf8)
-      self.body = body
+      guard let event = events.first, event.hasValues, case .change = event.item.event else { return nil }
+      return [WebhookDelivery([Event(withoutValues: event.item, json)], webhook, position)]
+    }
+
+    private init(_ events: [Event], _ webhook: Webhook, _ position: FeedPosition) {
+      var list: [UInt8] = []
+      for (index, event) in events.enumerated() {
+        if index > 0 { list.append(UInt8(ascii: ",")) }
+        list += event.json
+      }
+      // Within one commit positions are the same: what is in it tells deliveries apart.
+      let digits = SHA256.hash(data: list).prefix(Self.idBytes)
+        .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      id = "\(position.token)-\(digits)"
+      self.position = position
+      self.events = events
+      body =
+        Array(
+          #"{"webhookId":"\#(webhook.id)","deliveryId":"\#(id)","position":"\#(position.token)","events":["#
+            .utf8)
+        + list + Array("]}".utf8)
     }
 
     /// What stands in the head of a request.

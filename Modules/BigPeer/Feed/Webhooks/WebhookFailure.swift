@@ -7,11 +7,16 @@
     var retryAfter: Duration?
     /// Whether the receiver says that it wants no more.
     var isGone = false
+    /// Whether the receiver says that the delivery is too large for it.
+    var isTooLarge = false
 
-    init(_ description: String, retryAfter: Duration? = nil, isGone: Bool = false) {
+    init(
+      _ description: String, retryAfter: Duration? = nil, isGone: Bool = false, isTooLarge: Bool = false
+    ) {
       self.description = description
       self.retryAfter = retryAfter
       self.isGone = isGone
+      self.isTooLarge = isTooLarge
     }
   }
 #endif

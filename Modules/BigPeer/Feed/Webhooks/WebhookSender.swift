@@ -8,7 +8,13 @@
   final class WebhookSender: Sendable {
     private struct State {
       var progress: WebhookProgress
+      /// Delivers; it ends by itself when the webhook pauses itself.
       var task: Task<Void, Never>?
+      /// The last thing that was asked for, see ``inTurn(_:)``.
+      var turn: Task<Void, Never>?
+      /// The server stops.
+      var isOver = false
+      var isRemoved = false
     }
 
     /// Failures that are waited for at most double the wait so often.
@@ -45,16 +51,74 @@
 
     // MARK: - Begin and end
 
-    /// Delivers from now on; nothing happens where it does so already, or is paused.
+    /// Delivers from now on; nothing happens where it does so already, is paused, or is to do so no more.
     func start() {
       state.withLock { state in
-        guard state.task == nil, state.progress.pause == nil else { return }
+        guard state.task == nil, state.progress.pause == nil, !state.isOver, !state.isRemoved else { return }
         state.task = Task { [weak self] in await self?.run() }
       }
     }
 
-    /// Ends the delivery in flight, and waits for that.
+    /// Ends the delivery in flight and waits for that; it goes on with the server's next start.
     func stop() async {
+      try? await inTurn { [self] in
+        await halt()
+        state.withLock { $0.isOver = true }
+      }
+    }
+
+    /// Pauses or goes on, and keeps that.
+    ///
+    /// - Returns: `false` where it has been removed.
+    func setPaused(_ isPaused: Bool) async throws -> Bool {
+      try await inTurn { [self] in
+        guard !state.withLock({ $0.isRemoved }) else { return false }
+        await halt()
+        defer { start() }
+        let before = progress
+        change { progress in
+          progress.pause = isPaused ? .requested : nil
+          if !isPaused { (progress.failures, progress.failingSince) = (0, nil) }
+        }
+        do {
+          try await keep()
+        } catch {
+          change { $0 = before }
+          throw error
+        }
+        return true
+      }
+    }
+
+    /// Ends it for good, and forgets how far it has got.
+    ///
+    /// - Returns: `false` where it had been removed.
+    func remove() async throws -> Bool {
+      try await inTurn { [self] in
+        guard !state.withLock({ $0.isRemoved }) else { return false }
+        await halt()
+        defer { start() }
+        try await WebhookTables.remove(webhook.id, from: store)
+        state.withLock { $0.isRemoved = true }
+        return true
+      }
+    }
+
+    /// Does one thing after another, each to its end: whoever asked for it may go away meanwhile.
+    private func inTurn<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) async throws -> R {
+      let task = state.withLock { state in
+        let before = state.turn
+        let task = Task {
+          await before?.value
+          return try await body()
+        }
+        state.turn = Task { _ = try? await task.value }
+        return task
+      }
+      return try await task.value
+    }
+
+    private func halt() async {
       let task = state.withLock { state in
         defer { state.task = nil }
         return state.task
@@ -63,22 +127,13 @@
       await task?.value
     }
 
-    /// Pauses or goes on, and keeps that.
-    func setPaused(_ isPaused: Bool) async throws {
-      await stop()
-      let changed = change { progress in
-        progress.pause = isPaused ? .requested : nil
-        if !isPaused { (progress.failures, progress.failingSince) = (0, nil) }
-      }
-      try await WebhookTables.put(changed, of: webhook.id, to: store)
-      start()
+    private func change(_ body: (inout WebhookProgress) -> Void) {
+      state.withLock { body(&$0.progress) }
     }
 
-    private func change(_ body: (inout WebhookProgress) -> Void) -> WebhookProgress {
-      state.withLock { state in
-        body(&state.progress)
-        return state.progress
-      }
+    /// Writes down how it stands then.
+    private func keep() async throws {
+      try await WebhookTables.put(of: webhook.id, to: store) { [self] in progress }
     }
 
     // MARK: - Delivering
@@ -86,7 +141,10 @@
     private func run() async {
       while !Task.isCancelled {
         do {
-          guard try await deliverAll() else { return }
+          if progress.pause == nil { try await deliverAll() }
+          // That it has paused itself is kept before it ends.
+          if progress.pause != nil { try await keep() }
+          return
         } catch is CancellationError {
           return
         } catch {
@@ -97,27 +155,30 @@
       }
     }
 
-    /// - Returns: `false` when it is over: the database is closed, or the webhook is paused.
-    private func deliverAll() async throws -> Bool {
+    /// Delivers until the database is closed, or the webhook has paused itself.
+    private func deliverAll() async throws {
       let filter = try FeedFilter(dql: webhook.statements, arguments: webhook.arguments)
       let reader = try store.changeFeed(filter, after: progress.position)
       var kept = ContinuousClock.now
       while let batch = try await reader.next(waiting: Self.idleTime) {
         for delivery in deliveries(of: batch) {
-          guard try await deliver(delivery) else { return false }
+          guard try await deliver(delivery) else { return }
           kept = .now
         }
         // What follows does not concern the webhook.
-        let moved = change { $0.position = batch.position }
+        change { $0.position = batch.position }
         guard batch.items.isEmpty, .now - kept >= Self.idleTime else { continue }
-        try await WebhookTables.put(moved, of: webhook.id, to: store)
+        try await keep()
         kept = .now
       }
-      return false
     }
 
     private func deliveries(of batch: FeedBatch) -> [WebhookDelivery] {
-      WebhookDelivery.deliveries(of: batch, for: webhook) { ApplicationFeed.json($0, store) }
+      WebhookDelivery.deliveries(of: batch, for: webhook, json: json)
+    }
+
+    private func json(_ event: FeedEvent, _ hasValues: Bool) -> [UInt8] {
+      ApplicationFeed.json(event, store, withValues: hasValues)
     }
 
     /// Delivers until that is acknowledged.
@@ -139,6 +200,10 @@
           failure = WebhookFailure(error.message)
         }
         try Task.checkCancellation()
+        if failure.isTooLarge, let parts = delivery.smaller(for: webhook, json: json) {
+          for part in parts { guard try await deliver(part) else { return false } }
+          return true
+        }
         guard try await wait(after: failure) else { return false }
       }
     }
@@ -147,17 +212,17 @@
 
     private func acknowledge(_ delivery: WebhookDelivery) async throws {
       let time = milliseconds
-      let (progress, wasFailing) = state.withLock { state in
+      let wasFailing = state.withLock { state in
         let wasFailing = state.progress.failures > 0
         state.progress.position = delivery.position
         state.progress.deliveries += 1
         state.progress.deliveredAt = time
         (state.progress.failures, state.progress.failingSince, state.progress.lastFailure) = (0, nil, nil)
-        return (state.progress, wasFailing)
+        return wasFailing
       }
       if wasFailing { logger.notice("The webhook acknowledges deliveries again") }
       // After the acknowledgement: a crash in between has the delivery come twice.
-      try await WebhookTables.put(progress, of: webhook.id, to: store)
+      try await keep()
     }
 
     /// Notes a failure, and waits until the next attempt.
@@ -181,13 +246,10 @@
       if isFirst { logger.warning("A delivery failed and is tried again: \(failure)") }
       if progress.pause != nil {
         logger.error("The webhook is paused, since it has failed \(progress.failures) times: \(failure)")
-        state.withLock { $0.task = nil }
+        return false
       }
       // Each time would write as often as it fails.
-      if isFirst || progress.pause != nil {
-        try await WebhookTables.put(progress, of: webhook.id, to: store)
-      }
-      guard progress.pause == nil else { return false }
+      if isFirst { try await keep() }
       try await Task.sleep(for: pause(after: progress.failures, failure))
       return true
     }

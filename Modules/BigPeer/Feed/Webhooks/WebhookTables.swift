@@ -52,11 +52,13 @@
       }
     }
 
-    /// Keeps how far a webhook has got, unless it was removed.
-    static func put(_ progress: WebhookProgress, of id: String, to store: DunlinStore) async throws {
+    /// Keeps how far a webhook has got when the transaction runs, unless it was removed.
+    static func put(
+      of id: String, to store: DunlinStore, _ progress: @escaping @Sendable () -> WebhookProgress
+    ) async throws {
       try await store.write { transaction in
         guard try transaction.sideValue(webhooks, key: key(id)) != nil else { return }
-        try transaction.setSideValue(progress.encoded, positions, key: key(id))
+        try transaction.setSideValue(progress().encoded, positions, key: key(id))
       }
     }
   }

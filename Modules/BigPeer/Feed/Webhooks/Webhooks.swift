@@ -20,9 +20,14 @@
     private let settings: FeedSettings
     private let logger: Logger
     private let now: @Sendable () -> Date
-    private let senders = Mutex<[String: WebhookSender]>([:])
-    /// Lets no two be added at once.
-    private let adding = Mutex(0)
+    private let state = Mutex(State())
+
+    private struct State {
+      var senders: [String: WebhookSender] = [:]
+      /// Those that are on their way to the table.
+      var adding = 0
+      var isOver = false
+    }
 
     package init(
       _ store: DunlinStore, _ settings: FeedSettings, logger: Logger,
@@ -50,9 +55,9 @@
 
     private func begin(_ webhook: Webhook, _ progress: WebhookProgress) {
       let sender = WebhookSender(webhook, progress, store, settings, logger: logger, now: now)
-      let isNew = senders.withLock { senders in
-        guard senders[webhook.id] == nil else { return false }
-        senders[webhook.id] = sender
+      let isNew = state.withLock { state in
+        guard !state.isOver, state.senders[webhook.id] == nil else { return false }
+        state.senders[webhook.id] = sender
         return true
       }
       if isNew { sender.start() }
@@ -60,9 +65,10 @@
 
     /// Ends all deliveries; they go on with the next start.
     package func stop() async {
-      let all = senders.withLock { senders in
-        defer { senders = [:] }
-        return Array(senders.values)
+      let all = state.withLock { state in
+        state.isOver = true
+        defer { state.senders = [:] }
+        return Array(state.senders.values)
       }
       await withTaskGroup(of: Void.self) { group in
         for sender in all { group.addTask { await sender.stop() } }
@@ -102,17 +108,15 @@
         throw DunlinError(.limit, "a webhook takes at most \(Webhook.byteLimit) bytes with its queries")
       }
       let progress = try WebhookProgress(position: request.position ?? store.feedPosition())
-      let isFull = senders.withLock { senders in
-        adding.withLock { adding in
-          guard senders.count + adding < settings.webhooks else { return true }
-          adding += 1
-          return false
-        }
+      let isFull = state.withLock { state in
+        guard state.senders.count + state.adding < settings.webhooks else { return true }
+        state.adding += 1
+        return false
       }
       guard !isFull else {
         throw DunlinError(.limit, "an application has at most \(settings.webhooks) webhooks")
       }
-      defer { adding.withLock { $0 -= 1 } }
+      defer { state.withLock { $0.adding -= 1 } }
       try await WebhookTables.add(webhook, progress, to: store)
       begin(webhook, progress)
       return Entry(webhook: webhook, progress: progress)
@@ -120,21 +124,20 @@
 
     /// All webhooks, those registered first first.
     package var all: [Entry] {
-      senders.withLock { Array($0.values) }.map { Entry(webhook: $0.webhook, progress: $0.progress) }
+      state.withLock { Array($0.senders.values) }.map { Entry(webhook: $0.webhook, progress: $0.progress) }
         .sorted { ($0.webhook.createdAt, $0.webhook.id) < ($1.webhook.createdAt, $1.webhook.id) }
     }
 
     /// A webhook; `nil` when there is none.
     package subscript(id: String) -> Entry? {
-      senders.withLock { $0[id] }.map { Entry(webhook: $0.webhook, progress: $0.progress) }
+      find(id).map { Entry(webhook: $0.webhook, progress: $0.progress) }
     }
 
     /// Pauses a webhook, or goes on from where it was.
     ///
     /// - Returns: The webhook; `nil` when there is none.
     package func setPaused(_ isPaused: Bool, _ id: String) async throws -> Entry? {
-      guard let sender = senders.withLock({ $0[id] }) else { return nil }
-      try await sender.setPaused(isPaused)
+      guard let sender = find(id), try await sender.setPaused(isPaused) else { return nil }
       return Entry(webhook: sender.webhook, progress: sender.progress)
     }
 
@@ -142,10 +145,12 @@
     ///
     /// - Returns: `false` when there is none.
     package func remove(_ id: String) async throws -> Bool {
-      guard let sender = senders.withLock({ $0.removeValue(forKey: id) }) else { return false }
-      await sender.stop()
-      try await WebhookTables.remove(id, from: store)
+      guard let sender = find(id), try await sender.remove() else { return false }
+      // Not before it is gone from the table: a removal that fails can be asked for again.
+      state.withLock { $0.senders[id] = nil }
       return true
     }
+
+    private func find(_ id: String) -> WebhookSender? { state.withLock { $0.senders[id] } }
   }
 #endif

@@ -1,0 +1,124 @@
+import CRDTCore
+import DocStore
+
+/// Removes versions of one collection in a transaction: those that are too old, the oldest where they take too many bytes, or all.
+///
+/// Of each document the last version before the oldest time stays, for it says what the document was from then on. It goes
+/// when a later one takes its place, with the document itself, and where nothing else makes room.
+struct HistoryTrim {
+  private let collection: UInt32
+  /// `nil` keeps none.
+  private let policy: HistoryPolicy?
+  private let horizon: UInt64
+  private let transaction: WriteTransaction
+  private(set) var totals: HistoryEntries.Totals
+
+  init(
+    _ collection: UInt32, _ policy: HistoryPolicy?, now: UInt64, _ totals: HistoryEntries.Totals,
+    _ transaction: WriteTransaction
+  ) {
+    self.collection = collection
+    self.policy = policy
+    horizon = policy.map { now > $0.milliseconds ? now - $0.milliseconds : 0 } ?? .max
+    self.totals = totals
+    self.transaction = transaction
+  }
+
+  private var isTooLarge: Bool { policy.map { totals.byteCount > UInt64($0.byteLimit) } ?? true }
+
+  /// Goes through so many versions at most.
+  ///
+  /// - Returns: How many it were; `limit` where there may be more to do.
+  /// - Throws: What reading and writing throw.
+  mutating func run(limit: Int) throws -> Int {
+    var count = 0
+    for place in try HistoryEntries.places(.passing, collection, limit: limit, transaction) {
+      guard place.time < horizon || isTooLarge else { return count }
+      try retire(place)
+      count += 1
+    }
+    guard isTooLarge else { return count }
+    for place in try HistoryEntries.places(.staying, collection, limit: limit - count, transaction) {
+      guard isTooLarge else { return count }
+      try remove(place, .staying)
+      count += 1
+    }
+    return policy == nil ? try count + removeUnnoted(limit: limit - count) : count
+  }
+
+  /// Has a version that is the oldest but for those that stay, go or stay.
+  private mutating func retire(_ place: HistoryPlace) throws {
+    let note = try HistoryEntries.note(.passing, collection, place, transaction)
+    // A version whose note is damaged is found by its document alone, and goes with the document's next version.
+    guard policy != nil, let note else { return try remove(place, .passing) }
+    // What is older than a version that goes must not pass for what came after it.
+    while let earlier = try neighbour(of: place, note.id, reversed: true) {
+      if let bytes = try HistoryEntries.note(.staying, collection, earlier, transaction)?.byteCount {
+        totals.subtract(bytes)
+      }
+      try erase(HistoryEntries.noteKey(.staying, collection, earlier))
+      try erase(HistoryEntries.documentKey(collection, note.id, earlier))
+    }
+    guard try isNeeded(place, note.id) else { return try remove(place, .passing) }
+    try erase(HistoryEntries.noteKey(.passing, collection, place))
+    try transaction.setSideValue(
+      HistoryEntries.note(note.id, byteCount: Int(clamping: note.byteCount)), HistoryEntries.table,
+      key: HistoryEntries.noteKey(.staying, collection, place))
+  }
+
+  /// Whether a version says what its document was at the oldest time, or is.
+  private func isNeeded(_ place: HistoryPlace, _ id: DocumentID) throws -> Bool {
+    if let next = try neighbour(of: place, id, reversed: false) {
+      return place.time < horizon && next.time >= horizon
+    }
+    // Nothing is to be known of a document that is gone.
+    do {
+      let key = HistoryEntries.documentKey(collection, id, place)
+      let kind = try transaction.sideValue(HistoryEntries.table, key: key)?.first
+      return kind != HistoryVersion.Kind.removed.rawValue && kind != HistoryVersion.Kind.evicted.rawValue
+    } catch {
+      guard error.code == .corrupt else { throw error }
+      return true
+    }
+  }
+
+  /// The version of a document before or behind one.
+  private func neighbour(
+    of place: HistoryPlace, _ id: DocumentID, reversed: Bool
+  ) throws -> HistoryPlace? {
+    var found: HistoryPlace?
+    let key = HistoryEntries.documentKey(collection, id, place)
+    try transaction.forEachSideKey(HistoryEntries.table, from: key, reversed: reversed) { key, _ in
+      found = HistoryEntries.place(of: id, key, collection)
+      guard found == place else { return false }
+      found = nil
+      return true
+    }
+    return found
+  }
+
+  private mutating func remove(_ place: HistoryPlace, _ order: HistoryEntries.Order) throws {
+    let note = try HistoryEntries.note(order, collection, place, transaction)
+    if let note { try erase(HistoryEntries.documentKey(collection, note.id, place)) }
+    try erase(HistoryEntries.noteKey(order, collection, place))
+    totals.subtract(note?.byteCount ?? 0)
+  }
+
+  /// Removes versions whose notes were damaged.
+  private func removeUnnoted(limit: Int) throws -> Int {
+    var keys: [[UInt8]] = []
+    try transaction.forEachSideKey(
+      HistoryEntries.table, from: HistoryEntries.firstDocumentKey(collection)
+    ) { key, _ in
+      guard keys.count < limit, HistoryEntries.isDocumentKey(key, collection) else { return false }
+      keys.append(key)
+      return true
+    }
+    for key in keys { try erase(key) }
+    return keys.count
+  }
+
+  private func erase(_ key: [UInt8]) throws {
+    try transaction.setSideValue(nil, HistoryEntries.table, key: key)
+  }
+}
