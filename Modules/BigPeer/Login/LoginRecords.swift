@@ -78,7 +78,8 @@
       }
       if many > 0 {
         var event = LoginEvent(.refused, at: clock.now())
-        event.reason = "further logins before whose refusal no device key was proved: \(many)"
+        event.reason =
+          "logins refused before their device key was proved, without entries of their own: \(many)"
         await record(event)
       }
       guard isAudited else { return }

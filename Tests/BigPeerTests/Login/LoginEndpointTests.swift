@@ -248,7 +248,7 @@
       await refuse(500)
       #expect(try rig.refusals().count == 201)
       #expect(try summaries().count == 1)
-      #expect(try summaries()[0].hasSuffix("no device key was proved: 1"))
+      #expect(try summaries()[0].hasSuffix("entries of their own: 1"))
       // What is proved is audited still, and good logins are granted.
       try await rig.revocations.revoke(key.peerKey)
       #expect(try await rig.logIn(key).status == 403)
@@ -261,7 +261,7 @@
       rig.advance(by: .seconds(60))
       await refuse(1)
       #expect(try summaries().count == 2)
-      #expect(try summaries()[1].hasSuffix("no device key was proved: 300"))
+      #expect(try summaries()[1].hasSuffix("entries of their own: 300"))
       #expect(rig.endpoint.figures[.proof] == 503)
     }
 
