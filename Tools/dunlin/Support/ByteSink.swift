@@ -1,5 +1,3 @@
-// On Linux `stat` may come from there.
-import CoreFoundation
 import Foundation
 
 /// Where bytes go: a file, packed when its name ends in `.gz`, or standard output.
@@ -33,9 +31,9 @@ final class ByteSink {
       defer { free(resolved) }
       return String(cString: resolved)
     }
-    var status = stat()
-    let exists = stat(path, &status) == 0
-    if exists, status.st_mode & S_IFMT != S_IFREG {
+    let status = FileStatus(path: path)
+    let exists = status != nil
+    if let status, status.kind != .regular {
       (file, draft) = (try Self.open(path, O_WRONLY, path), nil)
       return
     }
@@ -48,7 +46,7 @@ final class ByteSink {
     willMake(name)
     file = try Self.open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, path)
     draft = (name, place)
-    if exists { fchmod(file.descriptor, status.st_mode & 0o7777) }
+    if let status { fchmod(file.descriptor, status.permissions) }
   }
 
   private static func open(_ path: String, _ flags: Int32, _ name: String) throws -> RawFile {

@@ -1,5 +1,3 @@
-// On Linux `stat` may come from there.
-import CoreFoundation
 import Foundation
 
 /// A file or standard input, read in pieces and unpacked on the way when it is gzip.
@@ -33,7 +31,7 @@ final class ByteSource {
     self.shouldStop = shouldStop
     file = path == "-" ? .input : try .open(reading: path)
     let status = try file.status()
-    byteCount = status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+    byteCount = status.kind == .regular ? status.byteCount : nil
   }
 
   /// The next piece of plain bytes; `nil` at the end, or where the reading is to stop.

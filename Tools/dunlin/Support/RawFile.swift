@@ -1,5 +1,3 @@
-// On Linux `stat` may come from there.
-import CoreFoundation
 import Foundation
 
 /// An open file, read and written by the system's own calls, so that errors say what the system said.
@@ -29,13 +27,14 @@ final class RawFile {
     guard descriptor >= 0 else { throw failure(path, "cannot be opened for reading", errno) }
     let file = RawFile(descriptor, name: path, closesAtEnd: true)
     // Of a folder opening goes well, and reading does not.
-    if try file.status().st_mode & S_IFMT == S_IFDIR { throw failure(path, "cannot be read", EISDIR) }
+    if try file.status().kind == .folder { throw failure(path, "cannot be read", EISDIR) }
     return file
   }
 
-  func status() throws -> stat {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Self.failure(name, "cannot be looked at", errno) }
+  func status() throws -> FileStatus {
+    guard let status = FileStatus(descriptor: descriptor) else {
+      throw Self.failure(name, "cannot be looked at", errno)
+    }
     return status
   }
 

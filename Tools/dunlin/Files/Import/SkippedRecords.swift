@@ -1,5 +1,3 @@
-// On Linux `stat` may come from there.
-import CoreFoundation
 import CRDTCore
 import Foundation
 
@@ -56,7 +54,7 @@ struct SkippedRecords {
     }
     let file = RawFile(descriptor, name: path, closesAtEnd: true)
     self.file = file
-    if try file.status().st_size == 0, let header { try file.write(header + [0x0A]) }
+    if try file.status().byteCount == 0, let header { try file.write(header + [0x0A]) }
     return file
   }
 
