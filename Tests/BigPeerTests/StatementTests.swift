@@ -253,7 +253,9 @@
     }
 
     @Test func `one key reads so many results at once, and they end when their clients go`() async throws {
-      try await with { running, api in
+      try await with {
+        $0.http.limits.requestsByKey = 64
+      } _: { running, api in
         try await self.fill(api, 2_000)
         let other = try await running.api("read")
         let nobody = try APIClient(running.addresses.admin, token: nil)
@@ -271,13 +273,13 @@
           "POST /api/v4/store/execute HTTP/1.1\r\nHost: a\r\nAuthorization: \(authorization)\r\n"
           + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
         var connections = try await offTasks {
-          try (0..<16).map { _ in
+          try (0..<32).map { _ in
             let connection = try client.connect()
             connection.write(Array((head + body).utf8))
             return connection
           }
         }
-        #expect(try await areInFlight(16))
+        #expect(try await areInFlight(32))
         let refused = try await api.execute("SELECT * FROM c LIMIT 1")
         #expect(refused.status == 503)
         #expect(refused.fields["code"] == .string("busy"))

@@ -17,8 +17,10 @@
       var byKey: [String: Account] = [:]
     }
 
-    /// Results that are read for one key at once, each of which takes a thread: a quarter of what there is.
+    /// Results that are read for one key at once in any case, each of which takes a thread: a quarter of what there is.
     private static let readersByKey = DunlinStore.readerLimit / 4
+    /// Up to so many of all keys, one key may have more.
+    private static let freeReaders = DunlinStore.readerLimit / 2
 
     private let limits: HTTPLimits
     private let state = Mutex(State())
@@ -50,7 +52,11 @@
     /// - Throws: `busy` when as many are read for the key as may be.
     func beginReading(for key: String) throws(Problem) {
       let isAdmitted = state.withLock { state in
-        guard state.byKey[key, default: Account()].readers < Self.readersByKey else { return false }
+        guard
+          state.byKey[key, default: Account()].readers < Self.readersByKey
+            || state.all.readers < Self.freeReaders
+        else { return false }
+        state.all.readers += 1
         state.byKey[key, default: Account()].readers += 1
         return true
       }
@@ -89,6 +95,7 @@
       state.withLock { state in
         state.all.requests -= 1
         state.all.bytes -= bytes
+        state.all.readers -= readers
         guard var account = state.byKey[key] else { return }
         account.requests -= 1
         account.bytes -= bytes
