@@ -39,8 +39,10 @@
     /// Opens the applications, listens, and serves until the service group stops or the task is cancelled.
     ///
     /// A stop lets requests in flight end, for as long as the configuration says, and then closes everything.
-    /// - Throws: `BigPeerError` that names what keeps it from serving; then nothing is left open.
+    /// - Throws: `ConfigurationError` for settings that do not go together; `BigPeerError` that names what keeps it from serving. Then
+    ///   nothing is left open.
     public func run() async throws {
+      try configuration.check()
       let applications = try await HostedApplications.open(configuration.applications, logger: logger)
       running.withLock { $0 = applications }
       defer { running.withLock { $0 = nil } }
@@ -71,7 +73,8 @@
       _ applications: HostedApplications, _ board: StartBoard
     ) throws -> [any Service] {
       let gate = APIGate(applications, configuration.http, now: now)
-      let ledger = ConnectionLedger(configuration.http.limits, proxies: configuration.http.proxies)
+      let ledger = ConnectionLedger(
+        configuration.http.limits, proxies: configuration.http.proxies, logger: logger)
       let metrics = ServerMetrics(gate.ledger, ledger)
       var listeners: [any Service] = []
       if let address = configuration.http.listen {
@@ -90,12 +93,13 @@
       if let address = configuration.admin.listen {
         var limits = HTTPLimits()
         limits.connections = Self.adminConnections
-        let ledger = ConnectionLedger(limits, proxies: [])
+        let ledger = ConnectionLedger(limits, proxies: [], logger: logger)
         listeners.append(
           HTTPListener(
             name: "admin", address: address, limits: limits,
             routes: try adminRoutes(applications, metrics), logger: logger,
-            report: { [logger] in if $0.method != .get { $0.log(to: logger) } }, ledger: ledger
+            report: { [logger] in if $0.method != .get || $0.error != nil { $0.log(to: logger) } },
+            ledger: ledger
           ) { address in board.record { $0.admin = "http://\(address)" } })
       }
       return listeners

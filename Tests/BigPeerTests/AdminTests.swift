@@ -95,6 +95,33 @@
       }
     }
 
+    @Test func `what the server fails with is in its log, and HEAD has no body`() async throws {
+      let lines = LogLines()
+      let target = folder.file("copy")
+      // A file stands where the copy is made.
+      try "x".write(toFile: "\(target).partial", atomically: true, encoding: .utf8)
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder), logger: lines.logger) {
+        running in
+        let failed = try await running.admin().send(
+          "POST", "/admin/applications/default/backup", "{\"directory\":\"\(target)\"}")
+        #expect(failed.status == 500, "\(failed.text)")
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        let client = nobody.client
+        for (path, status) in [("/healthz", "200 OK"), ("/none", "404 Not Found")] {
+          let text = try await offTasks {
+            let connection = try client.connect()
+            connection.write(Array("HEAD \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".utf8))
+            return String(decoding: try connection.readAll(atMost: 1 << 16), as: UTF8.self)
+          }
+          #expect(text.hasPrefix("HTTP/1.1 \(status)\r\n") && text.hasSuffix("\r\n\r\n"), "\(text)")
+        }
+      }
+      let errors = lines.all.filter { $0.hasPrefix("error ") }
+      #expect(errors.count == 1)
+      #expect(errors.first?.contains("POST /admin/applications/") == true)
+      #expect(errors.first?.contains(" error=") == true, "\(errors)")
+    }
+
     @Test func `health, readiness and figures need no token`() async throws {
       try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
         let api = try await running.api()

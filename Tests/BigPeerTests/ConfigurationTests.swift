@@ -160,6 +160,14 @@
         "FILE:2: admin.listen: must be loopback"
       ),
       (
+        "{\"data\": \"d\",\"http\": {\n\"proxies\": [\"10.0.0.1:80\"]}}",
+        "FILE:2: http.proxies: 10.0.0.1:80 is no address"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\", \"devices\": {\n\"webProxies\": [\"proxy\"]}}]}",
+        "FILE:2: applications[0].devices.webProxies: proxy is no address"
+      ),
+      (
         "{\"data\": \"d\",\"http\": {\"listen\": \"127.0.0.1:8081\"}}",
         "admin: 127.0.0.1:8081 is the address of http too"
       ),
@@ -199,6 +207,69 @@
     ) {
       let message = mistake("{\"data\": \"d\"}") { $0.set(name, flag: text) }
       #expect(message?.hasPrefix(expected) == true, "\(message ?? "no mistake")")
+    }
+
+    @Test(arguments: [BigPeerSettings.Name.devices, .webSocket])
+    func `a flag does not open an application without an identity`(name: BigPeerSettings.Name) {
+      let text =
+        "{\"data\": \"d\", \"applications\": [{\"id\": \"a\", \"identity\": {\"kind\": \"development\"}}]}"
+      let message = mistake(text) { $0.set(name, flag: "127.0.0.1:1,0.0.0.0:2") }
+      #expect(
+        message?.hasPrefix("\(name.flag): without an identity nothing is encrypted") == true,
+        "\(message ?? "")")
+    }
+
+    @Test func `a certificate by flags lets the file's listener be open`() throws {
+      for name in ["tls.pem", "tls.key"] {
+        try "x".write(toFile: folder.file(name), atomically: true, encoding: .utf8)
+      }
+      let configuration = try load("{\"data\": \"d\", \"http\": {\"listen\": \"0.0.0.0:443\"}}") {
+        $0.set(.certificate, flag: folder.file("tls.pem"))
+        $0.set(.key, flag: folder.file("tls.key"))
+      }
+      #expect(configuration.http.listen == ListenAddress(host: "0.0.0.0", port: 443))
+      #expect(configuration.http.tls?.certificate == folder.file("tls.pem"))
+    }
+
+    @Test func `what is switched off in the file stays off beside an address, and a flag switches it on`()
+      throws
+    {
+      let text =
+        "{\"data\": \"d\", \"http\": {\"on\": false, \"listen\": \"127.0.0.1:1\"}, \"admin\": {\"listen\": \"127.0.0.1:2\", \"on\": false}}"
+      let configuration = try load(text)
+      #expect(configuration.http.listen == nil)
+      #expect(configuration.admin.listen == nil)
+      #expect(try load(text) { $0.set(.http, flag: "127.0.0.1:3") }.http.listen?.port == 3)
+    }
+
+    @Test func `settings of code are judged before anything is opened`() async throws {
+      func mistake(_ change: (inout BigPeerConfiguration) -> Void) async -> String {
+        var configuration = RunningBigPeer.configuration(in: folder)
+        change(&configuration)
+        let error = await #expect(throws: ConfigurationError.self) {
+          try await BigPeer(configuration, logger: quietLogger).run()
+        }
+        return error?.description ?? ""
+      }
+      let open = ListenAddress(host: "0.0.0.0", port: 0)
+      #expect(await mistake { $0.http.listen = open }.hasPrefix("http: listen: without a certificate"))
+      #expect(await mistake { $0.admin.listen = open }.hasPrefix("admin: listen: must be loopback"))
+      let unproved = await mistake {
+        $0.applications[0].identity = .development
+        $0.applications[0].devices = [open]
+      }
+      #expect(unproved.hasPrefix("the application default: devices: without an identity"))
+      #expect(
+        await mistake { $0.applications += $0.applications }.hasPrefix("the application default: id: another")
+      )
+      #expect(await mistake { $0.applications = [] }.hasPrefix("applications: must name"))
+      #expect(!FileManager.default.fileExists(atPath: folder.file("applications")))
+    }
+
+    @Test func `addresses of web proxies are read in any form`() throws {
+      let configuration = try load(
+        "{\"data\": \"d\", \"http\": {\"proxies\": [\"::FFFF:10.0.0.1\", \"FD00::0001\", \"10.0.0.2\"]}}")
+      #expect(configuration.http.proxies == ["10.0.0.1", "fd00::1", "10.0.0.2"])
     }
 
     @Test func `what is said of one application is refused where there are several`() {

@@ -113,10 +113,93 @@
       }
     }
 
+    @Test func `a body of many small values is refused, and one text is not`() async throws {
+      try await with {
+        ($0.bodyBytes, $0.allBodyBytes) = (1 << 20, 4 << 20)
+      } _: { _, api in
+        let zeros = String(repeating: "0,", count: 200_000) + "0"
+        let many = try await api.execute("SELECT * FROM c", args: "{\"a\":[\(zeros)]}")
+        #expect(many.status == 413)
+        #expect(many.fields["code"] == .string("bodyTooLarge"))
+        let text = String(repeating: "[,\\\"{", count: 50_000)
+        #expect(try await api.execute("SELECT * FROM c", args: "{\"a\":\"\(text)\"}").status == 200)
+      }
+    }
+
+    private func write(_ id: String) -> String {
+      "{\"statement\":\"INSERT INTO c DOCUMENTS ({'_id': '\(id)'})\"}"
+    }
+
+    private func count(_ api: APIClient) async throws -> Int? {
+      try await api.execute("SELECT * FROM c").fields["items"]?.list?.count
+    }
+
+    @Test func `what comes behind a complete write does not take its answer away, and is counted`()
+      async throws
+    {
+      try await with { _ in
+      } _: { running, api in
+        let body = self.write("a")
+        let answer = try await self.raw(
+          api, self.head(api, "Content-Length: \(body.utf8.count)\r\n") + body + "GARBAGE\r\n\r\n")
+        #expect(answer?.status == 200)
+        #expect(answer?.headers["connection"] == "close")
+        #expect(try await self.count(api) == 1)
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        #expect(
+          try await nobody.send("GET", "/metrics").text.contains(
+            "bigpeer_http_requests_total{method=\"OTHER\",route=\"unknown\",status=\"400\"} 1\n"))
+      }
+    }
+
+    @Test func `nothing that comes behind an answer before the end of a body is carried out`() async throws {
+      try await with { _ in
+      } _: { _, api in
+        let body = self.write("a")
+        let first = "POST /api/v4/store/execute HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n"
+        let second = self.head(api, "Content-Length: \(body.utf8.count)\r\n") + body
+        let client = api.client
+        let text = try await offTasks {
+          let connection = try client.connect()
+          connection.write(Array(first.utf8))
+          let answer = try connection.read()
+          connection.write(Array("12345\(second)".utf8))
+          return String(decoding: answer + (try connection.readAll(atMost: 1 << 16)), as: UTF8.self)
+        }
+        #expect(text.hasPrefix("HTTP/1.1 401 "))
+        #expect(text.contains("HTTP/1.1 ") && !text.contains("HTTP/1.1 200 "))
+        #expect(try await self.count(api) == 0)
+      }
+    }
+
+    @Test func `a body that is cut off is not carried out, even if it looks whole`() async throws {
+      try await with {
+        $0.bodyTime = .milliseconds(300)
+      } _: { running, api in
+        let body = self.write("a")
+        let cut =
+          self.head(api, "Transfer-Encoding: chunked\r\n")
+          + "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n"
+        #expect(try await self.raw(api, cut)?.status == 408)
+        let client = api.client
+        _ = try await offTasks { try client.connect().write(Array(cut.utf8)) }
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        var isOver = false
+        for _ in 0..<200 where !isOver {
+          try await Task.sleep(for: .milliseconds(20))
+          let metrics = try await nobody.send("GET", "/metrics").text
+          let isCounted = metrics.contains("status=\"408\"} 2\n") || metrics.contains("status=\"400\"} 1\n")
+          isOver = isCounted && metrics.contains("bigpeer_http_requests_in_flight 0\n")
+        }
+        #expect(isOver)
+        #expect(try await self.count(api) == 0)
+      }
+    }
+
     @Test func `one address has so many connections and no more, and they come back`() async throws {
       try await with {
         $0.connectionsByAddress = 4
-      } _: { _, api in
+      } _: { running, api in
         let client = api.client
         try await offTasks {
           let held = try (0..<4).map { _ in try client.connect() }
@@ -132,6 +215,10 @@
           if status != 200 { try await Task.sleep(for: .milliseconds(50)) }
         }
         #expect(status == 200)
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        let metrics = try await nobody.send("GET", "/metrics").text
+        #expect(metrics.contains("bigpeer_http_connections_refused_total "))
+        #expect(!metrics.contains("bigpeer_http_connections_refused_total 0\n"))
       }
     }
 

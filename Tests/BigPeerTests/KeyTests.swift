@@ -68,6 +68,26 @@
       #expect(data.range(of: Data(secret.utf8)) == nil)
     }
 
+    @Test func `a revocation that failed can be repeated`() async throws {
+      let configuration = RunningBigPeer.configuration(in: folder).applications[0]
+      let application = try HostedApplication(configuration, logger: quietLogger)
+      let keys = application.keys
+      let (key, _) = try await keys.make(name: "test", right: .read, now: 0, expires: nil)
+      let task = Task {
+        while !Task.isCancelled { await Task.yield() }
+        return try await keys.revoke(key.id)
+      }
+      task.cancel()
+      await #expect(throws: (any Error).self) { try await task.value }
+      #expect(keys.all.isEmpty)
+      #expect(try await keys.revoke(key.id))
+      #expect(try await !keys.revoke(key.id))
+      await application.close()
+      let again = try HostedApplication(configuration, logger: quietLogger)
+      #expect(again.keys.all.isEmpty)
+      await again.close()
+    }
+
     @Test func `the admin needs the token of the file that only the owner can read`() async throws {
       try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
         let nobody = try APIClient(running.addresses.admin, token: nil)

@@ -3,6 +3,7 @@
   import CRDTCore
   import Foundation
   import LoginKit
+  import NIOCore
   import TestKit
   import Testing
   import Transports
@@ -64,6 +65,20 @@
         }
         #expect(statuses.contains(429))
       }
+    }
+
+    @Test func `a proxy is known in either form of its address`() throws {
+      let mapped = try SocketAddress(ipAddress: "::ffff:127.0.0.1", port: 1)
+      let forwarded = try #require(
+        ForwardedAddress(["::ffff:10.0.0.9", "127.0.0.1"], from: mapped, proxies: ["127.0.0.1"]))
+      #expect(forwarded.text == "10.0.0.9")
+      #expect(ForwardedAddress(["10.0.0.9"], from: mapped, proxies: ["127.0.0.2"]) == nil)
+    }
+
+    @Test(arguments: ["-5", "7fffffffffffffff", "5", "x"])
+    func `a client refuses chunks that are none`(length: String) {
+      let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+      #expect(PlainHTTPClient.parse(Array("\(head)\(length)\r\nab".utf8)) == nil)
     }
 
     @Test func `one key has so many requests in flight, and a stop lets them end`() async throws {

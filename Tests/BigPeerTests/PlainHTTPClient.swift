@@ -121,9 +121,9 @@
       while let end = bytes[place...].firstIndex(of: 0x0A) {
         let line = String(decoding: bytes[place..<end], as: UTF8.self).trimmingCharacters(
           in: .whitespaces.union(.newlines))
-        guard let count = Int(line, radix: 16) else { return nil }
+        guard let count = Int(line, radix: 16), count >= 0 else { return nil }
         if count == 0 { return body }
-        guard bytes.count >= end + 1 + count + 2 else { return nil }
+        guard bytes.count - end - 3 >= count else { return nil }
         body += bytes[(end + 1)..<(end + 1 + count)]
         place = end + 1 + count + 2
       }

@@ -107,6 +107,41 @@
       #expect(gone.errors.contains("nobody answers at \(admin)"))
     }
 
+    @Test func `one event is one line of the log, and the server goes on when nobody reads it`() async throws
+    {
+      let data = folder.file("data")
+      let admin = try await freePort()
+      let settings = ["--data", data, "--devices", "off", "--http", "off", "--admin", admin]
+      let (output, errors) = (Pipe(), Pipe())
+      let server = process(["run"] + settings, output: output, errors: errors)
+      try server.run()
+      try await offTasks {
+        var text = ""
+        while !text.contains("serving\n") {
+          let more = output.fileHandleForReading.availableData
+          guard !more.isEmpty else { break }
+          text += String(decoding: more, as: UTF8.self)
+        }
+      }
+      let ask = ["--data", data, "--admin", admin]
+      #expect(try await run(["backup", folder.file("a\nb")] + ask).status == 0)
+      let line = try await offTasks {
+        String(decoding: errors.fileHandleForReading.availableData, as: UTF8.self)
+      }
+      #expect(line.contains("/a\\u{a}b"), "\(line)")
+      try errors.fileHandleForReading.close()
+      for _ in 0..<3 { #expect(try await run(["key", "make", "--name", "x"] + ask).status == 0) }
+      let revoked = try await run(["key", "revoke", "a b"] + ask)
+      #expect(revoked.errors.contains("no key with this id"), "\(revoked)")
+      server.terminate()
+      try await offTasks { server.waitUntilExit() }
+      #expect(server.terminationStatus == 0)
+      for days in ["0", "\(Int.max)"] {
+        let made = try await run(["key", "make", "--name", "x", "--days", days] + ask)
+        #expect(made.errors.contains("--days takes a whole number"), "\(made)")
+      }
+    }
+
     private func freePort() async throws -> String {
       var configuration = RunningBigPeer.configuration(in: folder)
       configuration.applications[0].folder = folder.file("other")

@@ -6,6 +6,27 @@
   import TestKit
   import Testing
 
+  @Suite struct TimedRoundTests {
+    @Test func `who is late is left out, and the others are in their places`() async {
+      let start = ContinuousClock.now
+      let answers = await TimedRound.run(Array(0..<40), within: .milliseconds(300), width: 8) { number in
+        if number % 10 == 9 { try? await Task.sleep(for: .seconds(3_600)) }
+        return number
+      }
+      #expect(answers.enumerated().allSatisfy { $1 == ($0 % 10 == 9 ? nil : $0) }, "\(answers)")
+      #expect(.now - start < .seconds(60))
+    }
+
+    @Test func `the time is for all, also for those whose turn does not come`() async {
+      let answers = await TimedRound.run(Array(0..<40), within: .milliseconds(50), width: 8) { number in
+        try? await Task.sleep(for: .seconds(3_600))
+        return number
+      }
+      #expect(answers.allSatisfy { $0 == nil })
+      #expect(await TimedRound.run([Int](), within: .seconds(3_600), width: 8) { $0 }.isEmpty)
+    }
+  }
+
   @Suite struct RemoteTests {
     private let folder: TemporaryDirectory
 

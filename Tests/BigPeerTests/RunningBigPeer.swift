@@ -23,10 +23,11 @@
 
     /// Runs `body` beside a big peer, which is stopped gracefully at the end.
     static func with<R: Sendable>(
-      _ configuration: BigPeerConfiguration, _ body: @escaping @Sendable (RunningBigPeer) async throws -> R
+      _ configuration: BigPeerConfiguration, logger: Logger = quietLogger,
+      _ body: @escaping @Sendable (RunningBigPeer) async throws -> R
     ) async throws -> R {
       let (starts, start) = AsyncStream.makeStream(of: BigPeerAddresses.self)
-      let bigPeer = BigPeer(configuration, logger: quietLogger) {
+      let bigPeer = BigPeer(configuration, logger: logger) {
         start.yield($0)
         start.finish()
       }

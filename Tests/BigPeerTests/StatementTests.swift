@@ -189,6 +189,109 @@
       }
     }
 
+    /// Writes documents with numbers, and texts of so many bytes.
+    private func fill(_ api: APIClient, _ count: Int, bytes: Int = 0) async throws {
+      for start in stride(from: 0, to: count, by: 1_000) {
+        let commands = (start..<min(start + 1_000, count)).map {
+          "{\"method\":\"upsert\",\"collection\":\"c\",\"value\":{\"_id\":\($0),\"n\":\($0),\"t\":\"\(String(repeating: "x", count: bytes))\"}}"
+        }
+        let written = try await api.post(
+          "/api/v4/store/write", "{\"commands\":[\(commands.joined(separator: ","))]}")
+        #expect(written.status == 200)
+      }
+    }
+
+    /// A statement that goes on for as long as it may.
+    private let endless =
+      "SELECT COUNT(*) FROM c a JOIN c b USE INDEX '' ON a.n < b.n JOIN c d USE INDEX '' ON b.n < d.n"
+
+    @Test func `rows that are gathered take of a statement's memory, and those of a stream and ids do not`()
+      async throws
+    {
+      try await with {
+        $0.http.limits.statementBytes = 1 << 20
+      } _: { _, api in
+        try await self.fill(api, 3_000, bytes: 1_000)
+        for statement in [
+          "PROFILE SELECT * FROM c", "SELECT * FROM c UNION ALL SELECT * FROM c",
+          "SELECT * FROM c ORDER BY n LIMIT 2900",
+          "INSERT INTO d SELECT * FROM c", "UPDATE c SET m = t", "DELETE FROM c RETURNING *",
+        ] {
+          let answer = try await api.execute(statement)
+          #expect(answer.status == 422, "\(statement): \(answer.fields["detail"]?.text ?? "")")
+          #expect(answer.fields["code"] == .string("limit"))
+        }
+        #expect(try await api.execute("SELECT * FROM c").fields["items"]?.list?.count == 3_000)
+        let profile = try await api.execute("PROFILE SELECT COUNT(*) FROM c")
+        #expect(profile.fields["queryType"] == .string("unknown"))
+        #expect(profile.fields["items"]?.list?.count == 2)
+        let removed = try await api.post(
+          "/api/v4/store/write",
+          "{\"commands\":[{\"method\":\"remove\",\"collection\":\"c\",\"query\":\"n < 1500\"}]}")
+        #expect(removed.fields["mutatedDocumentIds"]?.list?.count == 1_500)
+        let deleted = try await api.execute("DELETE FROM c")
+        #expect(deleted.fields["mutatedDocumentIds"]?.list?.count == 1_500)
+      }
+    }
+
+    @Test func `statements that count take no thread of the others`() async throws {
+      try await with {
+        $0.http.limits.statementTime = .seconds(5)
+      } _: { running, api in
+        try await self.fill(api, 2_000)
+        let statement = "PROFILE \(self.endless)"
+        let answers = (0..<12).map { _ in Task { try await api.execute(statement).status } }
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        var areRunning = false
+        for _ in 0..<200 where !areRunning {
+          areRunning = try await nobody.send("GET", "/metrics").text.contains(
+            "bigpeer_http_requests_in_flight 12\n")
+        }
+        #expect(areRunning)
+        for answer in answers { #expect(try await answer.value == 503) }
+      }
+    }
+
+    @Test func `one key reads so many results at once, and they end when their clients go`() async throws {
+      try await with {
+        $0.http.limits.requestsByKey = 64
+      } _: { running, api in
+        try await self.fill(api, 2_000)
+        let other = try await running.api("read")
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        func areInFlight(_ count: Int) async throws -> Bool {
+          for _ in 0..<400 {
+            let metrics = try await nobody.send("GET", "/metrics").text
+            if metrics.contains("bigpeer_http_requests_in_flight \(count)\n") { return true }
+            try await Task.sleep(for: .milliseconds(25))
+          }
+          return false
+        }
+        let (client, authorization) = (api.client, api.headers["Authorization"] ?? "")
+        let body = "{\"statement\":\(JSON.text(of: .string(self.endless)))}"
+        let head =
+          "POST /api/v4/store/execute HTTP/1.1\r\nHost: a\r\nAuthorization: \(authorization)\r\n"
+          + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        var connections = try await offTasks {
+          try (0..<32).map { _ in
+            let connection = try client.connect()
+            connection.write(Array((head + body).utf8))
+            return connection
+          }
+        }
+        #expect(try await areInFlight(32))
+        let refused = try await api.execute("SELECT * FROM c LIMIT 1")
+        #expect(refused.status == 503)
+        #expect(refused.fields["code"] == .string("busy"))
+        #expect(refused.headers["retry-after"] == "1")
+        #expect(try await api.post("/api/v4/store/count", "{\"collection\":\"c\"}").status == 503)
+        #expect(try await other.execute("SELECT * FROM c LIMIT 1").status == 200)
+        connections.removeAll()
+        #expect(try await areInFlight(0))
+        #expect(try await api.execute("SELECT * FROM c LIMIT 1").status == 200)
+      }
+    }
+
     @Test func `a demand is met, or told apart from one of another store and one that never comes`()
       async throws
     {

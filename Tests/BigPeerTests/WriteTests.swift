@@ -166,6 +166,9 @@
         #expect(wrong.status == 400)
         let spaced = try await api.post("/api/v4/store/execute", body, headers: ["Idempotency-Key": "a b"])
         #expect(spaced.status == 400)
+        let index = try await api.execute("CREATE INDEX i ON cars (n)", headers: ["Idempotency-Key": "k"])
+        #expect(index.status == 400)
+        #expect(try await api.execute("CREATE INDEX i ON cars (n)").status == 200)
       }
     }
 

@@ -110,6 +110,8 @@ import ArgumentParser
 
     func run() async throws {
       let configuration = try settings.configuration
+      // A pipe whose reader has gone is an error of the write, and not the end of the process.
+      signal(SIGPIPE, SIG_IGN)
       LoggingSystem.bootstrap { ServerLog(label: $0) }
       var logger = Logger(label: "bigpeer")
       logger.logLevel = configuration.logLevel

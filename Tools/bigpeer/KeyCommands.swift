@@ -29,11 +29,18 @@
     @Option(help: "Days for which it holds; for ever when not given.")
     var days: Int?
 
+    /// A hundred years.
+    private static let longest = 36_600
+
+    func validate() throws {
+      guard days.map({ 1...Self.longest ~= $0 }) ?? true else {
+        throw ValidationError("--days takes a whole number from 1 to \(Self.longest)")
+      }
+    }
+
     func run() async throws {
       var fields: [TextKey: Value] = ["name": .string(name), "right": .string(right)]
-      if let days {
-        fields["seconds"] = .int(Int64(clamping: days.multipliedReportingOverflow(by: 86_400).partialValue))
-      }
+      if let days { fields["seconds"] = .int(Int64(days) * 86_400) }
       let answer = try await AdminCall(settings).send("POST", "keys", fields)
       guard case .string(let token)? = answer["token"] else { throw CommandError("the server made no key") }
       print(token)
@@ -62,7 +69,9 @@
     @Argument(help: "The key's id, as list shows it: the middle of the key's text.")
     var id: String
 
-    func run() async throws { _ = try await AdminCall(settings).send("DELETE", "keys/\(id)") }
+    func run() async throws {
+      _ = try await AdminCall(settings).send("DELETE", "keys/\(AdminCall.escaped(id))")
+    }
   }
 
   struct BackupCommand: AsyncParsableCommand {
@@ -152,8 +161,13 @@
       var client = HTTPSClient()
       (client.limits.answering, client.limits.bodyBytes) = (limit, Self.answerBytes)
       self.client = client
+      path = "/admin/applications/\(Self.escaped(application))"
+    }
+
+    /// A text as a part of a path.
+    static func escaped(_ text: String) -> String {
       let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
-      path = "/admin/applications/\(application.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")"
+      return text.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
     }
 
     func send(_ method: String, _ what: String, _ fields: [TextKey: Value]? = nil) async throws

@@ -2,7 +2,7 @@
   import Foundation
   import Logging
 
-  /// Log lines on standard error: time, level, message, and the metadata by name.
+  /// Log lines on standard error: time, level, message, and the metadata by name; one event is one line.
   struct ServerLog: LogHandler {
     let label: String
     var logLevel = Logger.Level.info
@@ -17,9 +17,26 @@
 
     func log(event: LogEvent) {
       let all = metadata.merging(event.metadata ?? [:]) { $1 }
-      let values = all.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+      let values = all.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.escaped("\($0.value)"))" }.joined()
       let time = Date().formatted(.iso8601)
-      FileHandle.standardError.write(Data("\(time) \(event.level): \(event.message)\(values)\n".utf8))
+      let line = "\(time) \(event.level): \(Self.escaped("\(event.message)"))\(values)\n"
+      // Whoever reads the log may have gone; the server goes on.
+      try? FileHandle.standardError.write(contentsOf: Data(line.utf8))
+    }
+
+    /// The text with its control characters and line separators written out.
+    private static func escaped(_ text: String) -> String {
+      guard !text.unicodeScalars.allSatisfy(isPlain) else { return text }
+      return text.unicodeScalars.map { scalar in
+        isPlain(scalar) ? String(scalar) : "\\u{\(String(scalar.value, radix: 16))}"
+      }.joined()
+    }
+
+    private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+      switch scalar.value {
+      case 0..<0x20, 0x7F..<0xA0, 0x2028, 0x2029: false
+      default: true
+      }
     }
   }
 #endif

@@ -49,14 +49,7 @@
 
     /// The members that a request has sent; none where it has no body.
     func fields(_ request: Request) async throws -> RequestFields {
-      let limit = 64 << 10
-      var bytes: [UInt8] = []
-      for try await chunk in request.body {
-        guard bytes.count + chunk.readableBytes <= limit else {
-          throw Problem(.contentTooLarge, "bodyTooLarge", "the body must have at most \(limit) bytes")
-        }
-        bytes.append(contentsOf: chunk.readableBytesView)
-      }
+      let bytes = try await request.collect(atMost: 64 << 10)
       guard !bytes.isEmpty else { return try RequestFields(.map([:])) }
       do {
         return try RequestFields(try JSON.parse(bytes))
@@ -77,11 +70,11 @@
       }
       router.delete("/admin/applications/:application/keys/:key") { request, context in
         let application = try application(request, context)
-        guard try await application.keys.revoke(context.parameters.get("key") ?? "") else {
+        let id = context.parameters.get("key") ?? ""
+        guard try await application.keys.revoke(id) else {
           throw Problem(.notFound, "notFound", "there is no key with this id")
         }
-        application.logger.notice(
-          "An API key was revoked", metadata: ["key": "\(context.parameters.get("key") ?? "")"])
+        application.logger.notice("An API key was revoked", metadata: ["key": "\(id)"])
         return Response(status: .noContent)
       }
     }
@@ -140,7 +133,9 @@
     private static func maintenance(_ error: any Error) -> Problem {
       let problem = Problem(any: error)
       guard let error = DunlinError.translating(error) as? DunlinError else { return problem }
-      return Problem(problem.status, problem.code, "\(error)")
+      var told = Problem(problem.status, problem.code, "\(error)")
+      told.underlying = problem.underlying
+      return told
     }
   }
 
@@ -157,7 +152,7 @@
         "failure": statistics.failure.map { .string("\($0)") } ?? .null,
         "listening": .array(deviceAddresses.map { .string($0) }),
         "devices": .count(dunlin.sync.standings.count(where: \.isConnected)),
-        "keys": .count(keys.all.count),
+        "keys": .count(keys.all.count), "collectionsNotPulled": .count(missingCollectionCount),
         "subscriptions": .array(dunlin.sync.subscriptions.map { .string($0.queryText) }.sortedByText()),
       ]
     }

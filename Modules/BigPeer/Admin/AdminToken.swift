@@ -1,5 +1,4 @@
 #if Server
-  import Crypto
   import DocStore
   import Foundation
   import HTTPTypes
@@ -8,9 +7,7 @@
   package struct AdminToken: Sendable {
     /// The file in the data's directory.
     package static let file = "admin.token"
-    private static let bytes = 32
-
-    private let hash: [UInt8]
+    private let hash: SecretHash
 
     /// Reads the file, which is made if need be.
     ///
@@ -24,11 +21,7 @@
             of: String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
           return
         }
-        var generator = SystemRandomNumberGenerator()
-        let secret = (0..<Self.bytes / 8).flatMap { _ in
-          withUnsafeBytes(of: generator.next() as UInt64) { Array($0) }
-        }
-        let text = Data(secret).base64EncodedString()
+        let text = Secret().text
         try file.replace(by: Array("\(text)\n".utf8))
         hash = Self.hash(of: text)
       } catch {
@@ -36,7 +29,7 @@
       }
     }
 
-    private static func hash(of text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+    private static func hash(of text: String) -> SecretHash { SecretHash(of: Array(text.utf8)) }
 
     /// Sees to it that a request has the token; takes as long for any other.
     ///
@@ -44,10 +37,8 @@
     func check(_ headers: HTTPFields) throws(Problem) {
       let parts = headers[.authorization]?.split(separator: " ") ?? []
       let isBearer = parts.count == 2 && parts[0].lowercased() == "bearer"
-      let given = Self.hash(of: isBearer ? String(parts[1]) : "")
-      var difference: UInt8 = isBearer ? 0 : 1
-      for (a, b) in zip(given, hash) { difference |= a ^ b }
-      guard difference == 0 else {
+      let isRight = Self.hash(of: isBearer ? String(parts[1]) : "").isSame(as: hash)
+      guard isBearer, isRight else {
         throw Problem(
           .unauthorized, "authentication",
           "the token of the file \(Self.file) in the data's directory is needed: Authorization: Bearer …",

@@ -17,14 +17,7 @@
       if let all = try object.objects("applications") {
         applications = []
         for application in all {
-          let next = try Application(application, data: data)
-          guard !applications.contains(where: { $0.id == next.id }) else {
-            throw application.fault("id", "another application has the id \(next.id)")
-          }
-          guard !applications.contains(where: { $0.folder == next.folder }) else {
-            throw application.fault("folder", "another application has the directory \(next.folder)")
-          }
-          applications.append(next)
+          applications.append(try Application(application, data: data))
         }
         guard !applications.isEmpty else {
           throw object.fault("applications", "must name at least one application")
@@ -66,17 +59,11 @@
       if let identity = try object.object("identity") {
         self.identity = try BigPeerConfiguration.Identity(identity)
       }
-      if let fault = identity.fault(withLogins: login != nil) { throw object.fault("identity", fault) }
       if let devices = try object.object("devices") {
         self.devices = try devices.addresses("listen") ?? self.devices
         webSockets = try devices.addresses("webSocket") ?? webSockets
-        webProxies = Set(try devices.texts("webProxies") ?? [])
+        webProxies = try devices.ipAddresses("webProxies") ?? []
         try devices.finish()
-      }
-      if identity == .development, let open = (devices + webSockets).first(where: { !$0.isLoopback }) {
-        throw object.fault(
-          "devices",
-          "without an identity nothing is encrypted, so devices connect on loopback only, and not to \(open)")
       }
       subscriptions = try object.texts("subscribe") ?? subscriptions
       pullsKnownCollections = try object.flag("pullKnownCollections") ?? pullsKnownCollections
@@ -84,6 +71,8 @@
         self.limits = try BigPeerConfiguration.ApplicationLimits(limits)
       }
       if let feed = try object.object("feed") { self.feed = try FeedSettings(feed) }
+      for name in ["id", "folder", "identity", "devices", "subscribe"] { places[name] = object.place(name) }
+      places["webSocket"] = places["devices"]
       try object.finish()
     }
 
@@ -103,19 +92,6 @@
   }
 
   extension BigPeerConfiguration.Identity {
-    /// What is wrong with it in an application with or without logins.
-    fileprivate func fault(withLogins hasLogins: Bool) -> String? {
-      switch self {
-      case .certificate: nil
-      case .intermediate:
-        hasLogins ? nil : "kind intermediate needs \"login\", which has the intermediate authority"
-      case .sharedKey, .development:
-        hasLogins
-          ? "devices that log in have certificates, so this peer needs one too: kind intermediate or certificate"
-          : nil
-      }
-    }
-
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
       switch try object.requiredText("kind") {
       case "sharedKey": self = .sharedKey(file: try object.existingFile("key"))
@@ -151,12 +127,9 @@
   extension BigPeerConfiguration.HTTP {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
       self.init()
-      if let isOn = try object.flag("on"), !isOn { listen = nil }
-      if let address = try object.address("listen") { listen = address }
+      listen = try object.listener(listen)
+      places["listen"] = object.place("listen")
       if let tls = try object.object("tls") { self.tls = try BigPeerConfiguration.TLS(tls) }
-      if let listen, !listen.isLoopback, tls == nil {
-        throw object.fault("listen", Self.plainExpectation(listen))
-      }
       for origin in try object.texts("origins") ?? [] {
         guard Self.isOrigin(origin) else {
           throw object.fault(
@@ -164,14 +137,9 @@
         }
         origins.insert(origin)
       }
-      proxies = Set(try object.texts("proxies") ?? [])
+      proxies = try object.ipAddresses("proxies") ?? []
       if let limits = try object.object("limits") { self.limits = try HTTPLimits(limits) }
       try object.finish()
-    }
-
-    /// Why an address is refused that is open without TLS.
-    static func plainExpectation(_ listen: ListenAddress) -> String {
-      "without a certificate (tls) it listens on loopback only, such as 127.0.0.1:8080, and not on \(listen)"
     }
 
     private static func isOrigin(_ text: String) -> Bool {
@@ -203,13 +171,8 @@
 
   extension BigPeerConfiguration.Admin {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
-      if let isOn = try object.flag("on"), !isOn { listen = nil }
-      if let address = try object.address("listen") {
-        guard address.isLoopback else {
-          throw object.fault("listen", "must be loopback, such as 127.0.0.1:8081, and not \(address)")
-        }
-        listen = address
-      }
+      listen = try object.listener(listen)
+      places["listen"] = object.place("listen")
       try object.finish()
     }
   }

@@ -1,7 +1,6 @@
 #if Server
   import Foundation
   import Logging
-  import Transports
 
   extension BigPeerConfiguration {
     /// Bytes that a configuration file may have.
@@ -67,10 +66,14 @@
         applications[application].folder = folder
       }
       if let setting = settings[.devices] {
-        applications[try only(setting)].devices = try Self.addresses(setting)
+        let application = try only(setting)
+        applications[application].devices = try Self.addresses(setting)
+        applications[application].places["devices"] = setting.place
       }
       if let setting = settings[.webSocket] {
-        applications[try only(setting)].webSockets = try Self.addresses(setting)
+        let application = try only(setting)
+        applications[application].webSockets = try Self.addresses(setting)
+        applications[application].places["webSocket"] = setting.place
       }
       if let certificate = settings[.certificate] {
         guard let key = settings[.key] else {
@@ -82,15 +85,11 @@
       }
       if let setting = settings[.http] {
         http.listen = try Self.address(setting)
-        if let listen = http.listen, !listen.isLoopback, http.tls == nil {
-          throw setting.fault(HTTP.plainExpectation(listen))
-        }
+        http.places["listen"] = setting.place
       }
       if let setting = settings[.admin] {
         admin.listen = try Self.address(setting)
-        guard admin.listen?.isLoopback ?? true else {
-          throw setting.fault("must be loopback, such as 127.0.0.1:8081, and not \(setting.text)")
-        }
+        admin.places["listen"] = setting.place
       }
       if let setting = settings[.logLevel] {
         guard let level = Logger.Level(rawValue: setting.text) else {
@@ -139,45 +138,6 @@
         throw setting.fault("the file \(path) is not there, or cannot be read")
       }
       return path
-    }
-
-    // MARK: - What belongs together
-
-    /// Sees to it that each login endpoint has a path of its own at the HTTP listener.
-    private func checkLogins() throws(ConfigurationError) {
-      var users: [String: String] = [:]
-      for application in applications {
-        guard let login = application.login, let path = try? HTTPSAddress(login.url).path else { continue }
-        let name = "the login endpoint of \(application.id)"
-        guard http.listen != nil else {
-          throw ConfigurationError(name, "needs the HTTP listener, which is off")
-        }
-        guard !path.hasPrefix("/api"), !path.isEmpty else {
-          throw ConfigurationError(name, "needs a path that is not empty and does not begin with /api")
-        }
-        if let other = users.updateValue(name, forKey: path) {
-          throw ConfigurationError(name, "\(path) is the path of \(other) too")
-        }
-      }
-    }
-
-    /// Sees to it that no address is used twice.
-    private func check() throws(ConfigurationError) {
-      var users: [ListenAddress: String] = [:]
-      func claim(_ address: ListenAddress, for user: String) throws(ConfigurationError) {
-        guard address.port != 0 else { return }
-        if let other = users.updateValue(user, forKey: address) {
-          throw ConfigurationError(user, "\(address) is the address of \(other) too")
-        }
-      }
-      for application in applications {
-        let devices = "the devices of \(application.id)"
-        for address in application.devices { try claim(address, for: devices) }
-        for address in application.webSockets { try claim(address, for: "\(devices) by WebSocket") }
-      }
-      try checkLogins()
-      if let address = http.listen { try claim(address, for: "http") }
-      if let address = admin.listen { try claim(address, for: "admin") }
     }
   }
 #endif

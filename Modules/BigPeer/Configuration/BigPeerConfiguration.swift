@@ -62,6 +62,7 @@
       public var limits = ApplicationLimits()
       /// Bounds of its change feed.
       public var feed = FeedSettings()
+      var places = SettingPlaces()
 
       /// Makes an application with the default settings.
       public init(id: String, folder: String) {
@@ -106,6 +107,7 @@
       public var proxies: Set<String> = []
       /// Bounds of what it takes.
       public var limits = HTTPLimits()
+      var places = SettingPlaces()
 
       /// Listens on port 8080 of this machine alone.
       public init() {}
@@ -129,6 +131,7 @@
     public struct Admin: Sendable {
       /// Where it listens, which must be loopback; `nil` is nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_081)
+      var places = SettingPlaces()
     }
   }
 #endif

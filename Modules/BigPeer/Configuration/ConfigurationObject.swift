@@ -1,6 +1,7 @@
 #if Server
   import CRDTCore
   import Foundation
+  import Transports
 
   /// An object of a configuration file, whose members are read one by one; a member that nobody reads is a mistake.
   ///
@@ -169,6 +170,26 @@
       return addresses
     }
 
+    /// Addresses without ports, as the other ends of connections have them.
+    package func ipAddresses(_ name: String) throws(ConfigurationError) -> Set<String>? {
+      guard let texts = try texts(name) else { return nil }
+      var addresses: Set<String> = []
+      for text in texts {
+        guard let address = ForwardedAddress.canonical(text) else {
+          throw fault(name, "\(text) is no address: 10.0.0.1 or fd00::1, without a port")
+        }
+        addresses.insert(address)
+      }
+      return addresses
+    }
+
+    /// Where a listener listens, which has the settings `on` and `listen`: what is off stays off.
+    package func listener(_ address: ListenAddress?) throws(ConfigurationError) -> ListenAddress? {
+      let isOn = try flag("on") ?? true
+      let named = try self.address("listen")
+      return isOn ? named ?? address : nil
+    }
+
     /// A path, made absolute: paths in a file are relative to the file's folder.
     package func filePath(_ name: String) throws(ConfigurationError) -> String? {
       guard let text = try text(name) else { return nil }
@@ -207,6 +228,12 @@
     }
 
     // MARK: - Mistakes
+
+    /// Where a member stands, for what is judged later.
+    func place(_ name: String) -> SettingPlaces.Place {
+      SettingPlaces.Place(
+        place: "\(file):\(members[name]?.value.line ?? line)", prefix: "\(path(to: name)): ")
+    }
 
     /// A mistake in a member, or in that it is missing.
     package func fault(_ name: String, _ message: String) -> ConfigurationError {

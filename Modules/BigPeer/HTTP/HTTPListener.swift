@@ -15,7 +15,6 @@
     let address: ListenAddress
     var tls: BigPeerConfiguration.TLS?
     let limits: HTTPLimits
-    var proxies: Set<String> = []
     /// Counts requests; `nil` where nobody is counted.
     var gate: APIGate?
     var crossOrigin = CrossOrigin(origins: [])
@@ -39,11 +38,11 @@
     }
 
     private func application() throws -> some ApplicationProtocol {
-      let router = Router(context: ServerContext.self)
+      let router = Router(context: ServerContext.self, options: .autoGenerateHeadEndpoints)
       for route in routes { route.add(to: router) }
       let responder = FrontResponder(
         router: router.buildResponder(), routes: RouteList(router), gate: gate, crossOrigin: crossOrigin,
-        report: report)
+        connections: ledger, report: report)
       return Application(
         responder: responder, server: try server(),
         configuration: ApplicationConfiguration(
@@ -66,7 +65,7 @@
         maxHeaderFieldCount: limits.headerCount)
       let plain = HTTPServerBuilder.http1(
         configuration: HTTP1Channel.Configuration(
-          additionalChannelHandlers: [ConnectionGuard(ledger, limits)],
+          additionalChannelHandlers: [ConnectionGuard(ledger, limits, report: report)],
           idleTimeout: TimeAmount(limits.idleTime),
           httpDecoderConfiguration: decoder))
       guard let tls else { return plain }

@@ -56,9 +56,10 @@
       let translated = DunlinError.translating(error)
       guard let error = translated as? DunlinError else {
         self =
-          error is CancellationError
+          translated is CancellationError
           ? .busy("the server stops")
           : Problem(.internalServerError, "internal", "the server failed; its log says how")
+        if status.code == 500 { underlying = translated }
         return
       }
       var members: [TextKey: Value] = [:]
@@ -71,6 +72,7 @@
       self.init(
         status, error.code.rawValue, detail, members: members,
         headers: status == .serviceUnavailable ? [.retryAfter: "1"] : [:])
+      if status.code == 500 { underlying = error }
     }
 
     private static func status(of code: DunlinError.Code) -> HTTPResponse.Status {

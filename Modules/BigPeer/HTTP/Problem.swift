@@ -14,6 +14,8 @@
     package var members: [TextKey: Value]
     /// Headers of the answer, such as `Retry-After`.
     package var headers: HTTPFields
+    /// What the server failed with, for its log: clients are not told.
+    package var underlying: (any Error)?
 
     /// Makes a problem.
     package init(
@@ -49,6 +51,9 @@
         status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 
-    package func response(from request: Request, context: some RequestContext) -> Response { response }
+    package func response(from request: Request, context: some RequestContext) -> Response {
+      if let underlying { (context as? ServerContext)?.record.note(error: underlying) }
+      return response
+    }
   }
 #endif

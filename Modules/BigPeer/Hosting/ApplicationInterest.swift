@@ -1,4 +1,5 @@
 #if Server
+  import CRDTCore
   import DocStore
   import Facade
   import Logging
@@ -8,23 +9,36 @@
   import Transports
 
   /// What an application pulls from its devices: what the configuration names, all collections that exist here, and those that
-  /// devices subscribe to.
+  /// devices subscribe to now.
+  ///
+  /// A peer has so many subscriptions and no more, so that collections beyond them are not pulled; how many is told.
   final class ApplicationInterest: Sendable {
+    /// What a device subscribes to, as it was looked at last.
+    private struct Wish {
+      let mark: UInt64
+      let names: [String]
+    }
+
     private struct State {
       /// The subscriptions, by the collection or the statement that they are for.
       var subscriptions: [String: DunlinSyncSubscription] = [:]
+      /// Those of collections that are pulled since devices subscribe to them.
+      var fromDevices: Set<String> = []
+      /// Collections that should be pulled and are not.
+      var missing: Set<String> = []
       /// Collections up to this number are subscribed to.
       var collections: Set<UInt32> = []
       var listener: CommitListener?
       /// Follows what devices subscribe to.
       var following: Task<Void, Never>?
-      /// Collections that are pulled since a device subscribes to them.
-      var fromDevices = 0
+      var hasToldLimit = false
       var isOver = false
     }
 
-    /// Collections that are pulled because devices subscribe to them; a device could name any number.
+    /// Collections that are pulled because devices subscribe to them.
     private static let deviceLimit = 200
+    /// Those of one device.
+    private static let limitByDevice = 32
     /// How often what devices subscribe to is looked at.
     private static let pace = Duration.seconds(1)
 
@@ -39,9 +53,12 @@
       self.logger = logger
     }
 
+    /// Collections that should be pulled from devices and are not.
+    var missingCount: Int { state.withLock { $0.missing.count } }
+
     /// Subscribes, and goes on with each collection that is made.
     ///
-    /// - Throws: The codes of subscriptions.
+    /// - Throws: The codes of subscriptions that the configuration names; `StoreError`.
     func begin() throws {
       for text in configuration.subscriptions {
         if text.contains(" ") { try subscribe(text, text) } else { try subscribe(collection: text) }
@@ -52,44 +69,69 @@
       state.withLock { $0.listener = listener }
       try subscribeToKnownCollections()
       let following = Task { [weak self, dunlin] in
-        var seen: [UInt64: UInt64] = [:]
+        var wishes: [UInt64: Wish] = [:]
         for await _ in dunlin.sync.statusCalls {
           guard let self, !Task.isCancelled else { return }
-          follow(&seen)
+          follow(&wishes)
           try? await Task.sleep(for: Self.pace)
         }
       }
       state.withLock { $0.following = following }
     }
 
-    /// Subscribes to what devices subscribe to whose interest was not looked at yet.
+    // MARK: - Devices
+
+    /// Subscribes to what connected devices subscribe to, and to nothing that none of them does any more.
     ///
-    /// - Parameter seen: The sessions that were looked at, with the number of their queries.
-    private func follow(_ seen: inout [UInt64: UInt64]) {
-      let standings = dunlin.sync.standings.filter { $0.isConnected && $0.delivery.isInterestKnown }
-      var names: Set<String> = []
-      var now: [UInt64: UInt64] = [:]
-      for standing in standings {
-        let mark = standing.delivery.interestMark
-        now[standing.connection.id] = mark
-        guard seen[standing.connection.id] != mark else { continue }
-        names.formUnion(standing.delivery.queries.map(\.collection))
+    /// - Parameter wishes: What devices subscribed to, by the session.
+    private func follow(_ wishes: inout [UInt64: Wish]) {
+      var now: [UInt64: Wish] = [:]
+      for standing in dunlin.sync.standings where standing.isConnected && standing.delivery.isInterestKnown {
+        let (id, mark) = (standing.connection.id, standing.delivery.interestMark)
+        if let known = wishes[id], known.mark == mark {
+          now[id] = known
+        } else {
+          now[id] = Wish(mark: mark, names: names(of: standing))
+        }
       }
-      seen = now
-      for name in names.sorted() {
-        let mayAdd = state.withLock { state in
-          guard state.subscriptions[name] == nil, state.fromDevices < Self.deviceLimit else { return false }
-          state.fromDevices += 1
-          return true
-        }
-        guard mayAdd else { continue }
-        do {
-          try subscribe(collection: name)
-        } catch {
-          logger.warning("A collection that a device subscribes to is not pulled: \(error)")
-        }
+      wishes = now
+      let wanted = Set(now.values.flatMap(\.names))
+      do {
+        // A collection that has come to exist is pulled for its own sake.
+        let existing = Set(try dunlin.store.collectionNames())
+        drop { !wanted.contains($0) && !existing.contains($0) }
+        state.withLock { $0.fromDevices.subtract(existing) }
+      } catch {
+        logger.warning("What is pulled for devices cannot be looked at: \(error)")
+      }
+      for name in wanted.sorted() {
+        let isFull = state.withLock { $0.fromDevices.count >= Self.deviceLimit }
+        pull(name, isFull: isFull) { $0.fromDevices.insert(name) }
       }
     }
+
+    private func names(of standing: PeerStanding) -> [String] {
+      let names = Set(standing.delivery.queries.map(\.collection)).sorted()
+      if names.count > Self.limitByDevice {
+        logger.warning(
+          "A device subscribes to \(names.count) collections, of which \(Self.limitByDevice) are pulled for it",
+          metadata: ["device": "\(standing.peer.site)"])
+      }
+      return Array(names.prefix(Self.limitByDevice))
+    }
+
+    /// Ends subscriptions that are there for devices alone, and does not miss what nobody asks for.
+    private func drop(where isOver: (String) -> Bool) {
+      let ended = state.withLock { state in
+        state.missing = state.missing.filter { !isOver($0) }
+        let names = state.fromDevices.filter(isOver)
+        state.fromDevices.subtract(names)
+        return names.compactMap { state.subscriptions.removeValue(forKey: $0) }
+      }
+      for subscription in ended { subscription.cancel() }
+    }
+
+    // MARK: - Collections that exist
 
     private func record(_ commit: Commit) {
       let isNew = state.withLock { state in
@@ -111,8 +153,39 @@
     }
 
     private func subscribeToKnownCollections() throws {
-      for name in try dunlin.store.collectionNames() where !name.hasPrefix("__") {
+      for name in try dunlin.store.collectionNames() where !name.hasPrefix("__") { pull(name) }
+    }
+
+    // MARK: - Subscriptions
+
+    /// Subscribes to a whole collection, as far as there is room; what is not possible is told once.
+    private func pull(
+      _ name: String, isFull: Bool = false, _ done: (inout State) -> Void = { _ in }
+    ) {
+      let (mayTry, isFirst) = state.withLock { state -> (Bool, Bool) in
+        guard !state.isOver, state.subscriptions[name] == nil else { return (false, false) }
+        guard isFull || state.subscriptions.count >= Limits.subscriptionsPerPeer else { return (true, false) }
+        state.missing.insert(name)
+        defer { state.hasToldLimit = true }
+        return (false, !state.hasToldLimit)
+      }
+      if isFirst {
+        logger.error(
+          """
+          Not all collections are pulled from devices: a peer has at most \(Limits.subscriptionsPerPeer) subscriptions, \
+          \(Self.deviceLimit) of them for what only devices name
+          """)
+      }
+      guard mayTry else { return }
+      do {
         try subscribe(collection: name)
+        state.withLock { state in
+          state.missing.remove(name)
+          done(&state)
+        }
+      } catch {
+        guard state.withLock({ $0.missing.insert(name).inserted }) else { return }
+        logger.warning("A collection is not pulled from devices: \(error)")
       }
     }
 

@@ -103,6 +103,9 @@
       }
     }
 
+    /// Collections that should be pulled from devices and are not.
+    package var missingCollectionCount: Int { interest.missingCount }
+
     /// Where devices connect to now, such as `tcp://127.0.0.1:4040`.
     package var deviceAddresses: [String] { dunlin.listeningAddresses.sorted() }
 

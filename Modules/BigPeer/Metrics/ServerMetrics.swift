@@ -44,7 +44,8 @@
 
     /// Counts a request.
     func record(_ report: RequestReport) {
-      let method = Self.methods.contains(report.method.rawValue) ? report.method.rawValue : "OTHER"
+      let name = report.method?.rawValue ?? ""
+      let method = Self.methods.contains(name) ? name : "OTHER"
       let seconds = report.time / .seconds(1)
       state.withLock { state in
         state.requests[RequestKind(method: method, route: report.route, status: report.status), default: 0] +=
@@ -85,6 +86,9 @@
       page.add(Double(ledger.count))
       page.begin("bigpeer_http_connections", "gauge", "Open connections of the HTTP API.")
       page.add(Double(connections.count))
+      page.begin(
+        "bigpeer_http_connections_refused_total", "counter", "Connections that there was no room for.")
+      page.add(Double(connections.refusedCount))
       addApplications(applications, to: &page)
       addProcess(to: &page)
       return page.text
@@ -168,6 +172,8 @@
     let received: UInt64
     let keys: Int
     let webhooks: [WebhookProgress]
+    let subscriptions: Int
+    let missing: Int
 
     init(_ application: HostedApplication) {
       id = application.id
@@ -185,6 +191,8 @@
       received = standings.reduce(0) { $0 + UInt64(clamping: $1.connection.statistics.documentsReceived) }
       keys = application.keys.all.count
       webhooks = application.feed.webhooks.all.map(\.progress)
+      subscriptions = application.dunlin.sync.subscriptions.count
+      missing = application.missingCollectionCount
     }
 
     typealias Figure = (
@@ -243,6 +251,12 @@
       (
         "bigpeer_webhook_failures", "gauge", "Attempts that have failed since each webhook's last delivery.",
         { Double($0.webhooks.reduce(0) { $0 + $1.failures }) }
+      ),
+      ("bigpeer_subscriptions", "gauge", "What is pulled from devices.", { Double($0.subscriptions) }),
+      (
+        "bigpeer_collections_not_pulled", "gauge",
+        "Collections that are not pulled from devices, since there are too many.",
+        { Double($0.missing) }
       ),
     ]
   }

@@ -54,6 +54,14 @@ public enum Edit: Hashable, Sendable {
 }
 
 extension Edit {
+  /// The value that is set; `nil` for other edits.
+  package var value: Value? {
+    switch self {
+    case .set(_, let value), .replace(_, let value): value
+    case .remove, .increment, .restart: nil
+    }
+  }
+
   var path: [TextKey] {
     switch self {
     case .set(let path, _), .replace(let path, _), .remove(let path), .increment(let path, _),

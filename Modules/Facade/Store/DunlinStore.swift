@@ -36,15 +36,18 @@ extension DunlinStore {
   /// What executes statements, for the project's own tools.
   package var engine: Engine { core.engine }
 
+  /// Results that are read at once, each on a thread of its own.
+  package static var readerLimit: Int { RowReaders.limit }
+
   /// Begins to read the rows of a query on a thread of its own, no further ahead than they are taken.
   ///
   /// - Parameters:
-  ///   - prepared: SELECT, or EXPLAIN of one.
+  ///   - prepared: A statement that changes nothing.
   ///   - arguments: The values of its parameters.
   ///   - context: How long it may go on.
   ///   - make: Makes what is handed out of a row, on that thread.
   /// - Returns: The rows; who takes no more of them stops the reader.
-  /// - Throws: `limit` when 64 results are read at once; `noMemory`, `closed`.
+  /// - Throws: `limit` when as many results are read as may be; `noMemory`, `closed`.
   package func beginRows<Element>(
     _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ context: StatementContext,
     _ make: @escaping RowReader<Element>.Make

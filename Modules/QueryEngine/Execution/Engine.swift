@@ -33,12 +33,12 @@ public struct Engine: Sendable {
   ///
   /// - Parameters:
   ///   - time: The longest that the statement may go on.
-  ///   - memoryBytes: About how much memory it may take to sort, group, join and compare rows.
+  ///   - memoryBytes: About how much memory it may take to gather, sort, group, join and compare rows.
   /// - Returns: The context.
   package func makeContext(within time: Duration, memoryBytes: Int) -> StatementContext {
     StatementContext(
       environment, timeout: settings.timeout.map { min($0, time) } ?? time, memoryBytes: memoryBytes,
-      strictTypes: settings.strictTypes)
+      boundsRows: true, strictTypes: settings.strictTypes)
   }
 
   /// Executes one statement in a transaction of its own.

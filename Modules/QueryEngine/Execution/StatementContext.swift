@@ -20,6 +20,8 @@ public final class StatementContext: Sendable {
   private let isCancelled = Atomic(false)
   private let remainingSteps: Atomic<Int>
   private let remainingBytes: Atomic<Int>
+  /// Whether the rows of the result and what a write gathers count too.
+  private let boundsRows: Bool
 
   /// A context with bounds.
   ///
@@ -28,16 +30,19 @@ public final class StatementContext: Sendable {
   ///   - timeout: From now on; `nil` for no bound.
   ///   - steps: How many rows the statement may visit, in steps of 256.
   ///   - memoryBytes: About how much memory it may take to sort, group, join and compare rows.
+  ///   - boundsRows: Whether rows that are gathered for whoever asks take of that memory too.
   ///   - strictTypes: Whether an operand of a wrong type is an error.
   public init(
     _ environment: EngineEnvironment, timeout: Duration? = nil, steps: Int = .max,
-    memoryBytes: Int = StatementContext.defaultMemoryBytes, strictTypes: Bool = false
+    memoryBytes: Int = StatementContext.defaultMemoryBytes, boundsRows: Bool = false,
+    strictTypes: Bool = false
   ) {
     self.timeout = timeout ?? .zero
     readWallClock = environment.wallClock
     zoneOffset = environment.zoneOffset
     appID = environment.appID
     self.strictTypes = strictTypes
+    self.boundsRows = boundsRows
     deadline = timeout.map { (environment.now().saturatingAdding($0.wholeNanoseconds), environment.now) }
     remainingSteps = Atomic(steps)
     remainingBytes = Atomic(memoryBytes)
@@ -50,6 +55,7 @@ public final class StatementContext: Sendable {
     zoneOffset = nil
     appID = nil
     strictTypes = false
+    boundsRows = false
     deadline = nil
     remainingSteps = Atomic(.max)
     remainingBytes = Atomic(Self.defaultMemoryBytes)
@@ -126,9 +132,17 @@ extension StatementContext {
   func reserve(_ bytes: Int) throws(QueryError) {
     let remaining = remainingBytes.load(ordering: .relaxed)
     guard bytes <= remaining else {
-      throw QueryError(.limit, "the statement needs more memory than it may to sort, group or join its rows")
+      throw QueryError(
+        .limit, "the statement needs more memory than it may to keep, sort, group or join its rows")
     }
     remainingBytes.store(remaining - bytes, ordering: .relaxed)
+  }
+
+  /// Takes memory for what is gathered in any case, where that is bounded: the application's own statements may gather all.
+  ///
+  /// - Throws: `limit` when it is more than the statement may have.
+  func reserveGathered(_ bytes: @autoclosure () -> Int) throws(QueryError) {
+    if boundsRows { try reserve(bytes()) }
   }
 }
 

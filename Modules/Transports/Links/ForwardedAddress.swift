@@ -17,7 +17,7 @@ package struct ForwardedAddress {
   ///   - remote: The other end of the connection.
   ///   - proxies: The addresses of the proxies that are believed.
   package init?(_ elements: [Substring], from remote: SocketAddress?, proxies: Set<String>) {
-    guard let remote = remote?.ipAddress, proxies.contains(remote) else { return nil }
+    guard Self.isProxy(remote, of: proxies) else { return nil }
     let addresses = elements.compactMap { Self.address($0) }
     guard let last = addresses.last(where: { !proxies.contains($0.text) }) else { return nil }
     text = last.text
@@ -32,17 +32,38 @@ package struct ForwardedAddress {
 
   /// Whether the other end is one of the proxies.
   static func isProxy(_ channel: any Channel, _ options: TCPOptions) -> Bool {
-    channel.remoteAddress?.ipAddress.map(options.proxies.contains) ?? false
+    isProxy(channel.remoteAddress, of: options.proxies)
+  }
+
+  /// Whether the other end of a connection is one of the proxies.
+  package static func isProxy(_ remote: SocketAddress?, of proxies: Set<String>) -> Bool {
+    remote?.unmappedIPAddress.map(proxies.contains) ?? false
+  }
+
+  /// The text of an address as the other end of a connection has it.
+  ///
+  /// - Returns: `nil` for a text that is no address.
+  package static func canonical(_ text: String) -> String? {
+    (try? SocketAddress(ipAddress: text, port: 0))?.unmappedIPAddress
   }
 
   /// Reads an address, which may have a port behind it.
   private static func address(_ element: Substring) -> (text: String, address: SocketAddress)? {
     if let address = try? SocketAddress(ipAddress: String(element), port: 0) {
-      return address.ipAddress.map { ($0, address) }
+      return address.unmappedIPAddress.map { ($0, address) }
     }
     guard let parts = try? HostAndPort(element),
       let address = try? SocketAddress(ipAddress: parts.host, port: 0)
     else { return nil }
-    return address.ipAddress.map { ($0, address) }
+    return address.unmappedIPAddress.map { ($0, address) }
+  }
+}
+
+extension SocketAddress {
+  /// The address as text; an IPv4 address stands as such, also where a socket for both kinds has it.
+  package var unmappedIPAddress: String? {
+    guard let text = ipAddress else { return nil }
+    let prefix = "::ffff:"
+    return text.hasPrefix(prefix) && text.contains(".") ? String(text.dropFirst(prefix.count)) : text
   }
 }

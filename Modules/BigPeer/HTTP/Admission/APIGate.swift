@@ -1,6 +1,8 @@
 #if Server
+  import Facade
   package import Hummingbird
   import HTTPTypes
+  import QueryEngine
   import Synchronization
   import Transports
 
@@ -71,7 +73,7 @@
       let wait = rates.withLock { $0.byKey.take(key.id, at: $0.now) }
       if let wait { throw Problem.rateLimit("the key", wait) }
       try ledger.begin(for: key.id)
-      return Admission(application, key, ledger, limits)
+      return Admission(application, key, ledger, limits, context.record)
     }
 
     /// Whether the key of a request may be used still: for answers that last.
@@ -99,27 +101,53 @@
     package let application: HostedApplication
     package let key: APIKey
     let limits: HTTPLimits
+    /// What becomes known of the request.
+    let record: RequestRecord
     private let ledger: RequestLedger
     private let bytes = Atomic(0)
+    private let readers = Atomic(0)
 
     fileprivate init(
-      _ application: HostedApplication, _ key: APIKey, _ ledger: RequestLedger, _ limits: HTTPLimits
+      _ application: HostedApplication, _ key: APIKey, _ ledger: RequestLedger, _ limits: HTTPLimits,
+      _ record: RequestRecord
     ) {
+      self.record = record
       self.application = application
       self.key = key
       self.ledger = ledger
       self.limits = limits
     }
 
-    deinit { ledger.end(of: key.id, bytes: bytes.load(ordering: .relaxed)) }
+    deinit {
+      // Relaxed: nobody else has this object any more.
+      ledger.end(
+        of: key.id, bytes: bytes.load(ordering: .relaxed), readers: readers.load(ordering: .relaxed))
+    }
 
     /// Takes room for bytes of the body.
     ///
-    /// - Throws: `busy`.
+    /// - Throws: `busy`, `bodyTooLarge`.
     func reserve(_ count: Int) throws(Problem) {
-      try ledger.reserve(count, for: key.id)
-      // Relaxed: it is read once nobody else has this object.
+      // Relaxed: one task reads a body.
+      try ledger.reserve(count, beside: bytes.load(ordering: .relaxed), for: key.id)
       bytes.wrappingAdd(count, ordering: .relaxed)
+    }
+
+    /// Begins to read a result, which takes a thread.
+    ///
+    /// - Parameter begin: Begins, within the bounds of a statement of this request.
+    /// - Returns: What `begin` returns.
+    /// - Throws: `busy` when as many are read as may be; what `begin` throws.
+    func read<Element>(
+      _ begin: (StatementContext) throws(DunlinError) -> RowReader<Element>
+    ) throws -> RowReader<Element> {
+      try ledger.beginReading(for: key.id)
+      readers.wrappingAdd(1, ordering: .relaxed)
+      do throws(DunlinError) {
+        return try begin(statementContext)
+      } catch  where error.code == .limit {
+        throw Problem.tooManyReaders
+      }
     }
 
     /// - Throws: `permission` for a key that only reads.

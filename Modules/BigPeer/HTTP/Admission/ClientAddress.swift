@@ -20,7 +20,7 @@
       if let forwarded = ForwardedAddress(elements, from: remote, proxies: proxies) {
         (origin, text) = (forwarded.origin, forwarded.text)
       } else {
-        (origin, text) = (ConnectionOrigin(remote), remote?.ipAddress ?? "unknown")
+        (origin, text) = (ConnectionOrigin(remote), remote?.unmappedIPAddress ?? "unknown")
       }
     }
 

@@ -1,4 +1,6 @@
 #if Server
+  import Facade
+  import HTTPTypes
   import Synchronization
 
   /// The requests that are being answered, and the bytes of their bodies, by key.
@@ -6,13 +8,19 @@
     private struct Account {
       var requests = 0
       var bytes = 0
-      var isEmpty: Bool { requests == 0 && bytes == 0 }
+      var readers = 0
+      var isEmpty: Bool { requests == 0 && bytes == 0 && readers == 0 }
     }
 
     private struct State {
       var all = Account()
       var byKey: [String: Account] = [:]
     }
+
+    /// Results that are read for one key at once in any case, each of which takes a thread: a quarter of what there is.
+    private static let readersByKey = DunlinStore.readerLimit / 4
+    /// Up to so many of all keys, one key may have more.
+    private static let freeReaders = DunlinStore.readerLimit / 2
 
     private let limits: HTTPLimits
     private let state = Mutex(State())
@@ -39,13 +47,41 @@
       }
     }
 
+    /// Counts a result that is read, until ``end(of:bytes:readers:)``.
+    ///
+    /// - Throws: `busy` when as many are read for the key as may be.
+    func beginReading(for key: String) throws(Problem) {
+      let isAdmitted = state.withLock { state in
+        guard
+          state.byKey[key, default: Account()].readers < Self.readersByKey
+            || state.all.readers < Self.freeReaders
+        else { return false }
+        state.all.readers += 1
+        state.byKey[key, default: Account()].readers += 1
+        return true
+      }
+      guard isAdmitted else { throw Problem.tooManyReaders }
+    }
+
+    /// Bytes that the requests of one key may take.
+    private var bytesByKey: Int { max(limits.allBodyBytes / 4, limits.bodyBytes) }
+
     /// Takes room for bytes of a body.
     ///
-    /// - Throws: `busy` when there is none.
-    func reserve(_ bytes: Int, for key: String) throws(Problem) {
+    /// - Parameters:
+    ///   - bytes: How many more.
+    ///   - own: How many the request has already.
+    ///   - key: Whose request it is.
+    /// - Throws: `busy` when there is none; `bodyTooLarge` for a request that never has enough.
+    func reserve(_ bytes: Int, beside own: Int, for key: String) throws(Problem) {
+      guard own + bytes <= min(bytesByKey, limits.allBodyBytes) else {
+        throw Problem(
+          .contentTooLarge, "bodyTooLarge",
+          "the values of the body take more memory than those of one key may")
+      }
       let isThere = state.withLock { state in
         guard state.all.bytes + bytes <= limits.allBodyBytes,
-          state.byKey[key, default: Account()].bytes + bytes <= max(limits.allBodyBytes / 4, limits.bodyBytes)
+          state.byKey[key, default: Account()].bytes + bytes <= bytesByKey
         else { return false }
         state.all.bytes += bytes
         state.byKey[key, default: Account()].bytes += bytes
@@ -55,15 +91,22 @@
     }
 
     /// A request is over.
-    func end(of key: String, bytes: Int) {
+    func end(of key: String, bytes: Int, readers: Int) {
       state.withLock { state in
         state.all.requests -= 1
         state.all.bytes -= bytes
+        state.all.readers -= readers
         guard var account = state.byKey[key] else { return }
         account.requests -= 1
         account.bytes -= bytes
+        account.readers -= readers
         state.byKey[key] = account.isEmpty ? nil : account
       }
     }
+  }
+
+  extension Problem {
+    /// No thread is free to read a result.
+    static let tooManyReaders = busy("as many results are being read as may be")
   }
 #endif

@@ -81,6 +81,7 @@
         // It is too late for a status. The connection ends without the end of the body, so that no client takes this for all.
         let problem = Problem(any: error)
         record.note(failure: problem.code)
+        if let underlying = problem.underlying { record.note(error: underlying) }
         try await writer.write(ByteBuffer(bytes: text.bytes + Answer.breaking(problem)))
         throw problem
       }

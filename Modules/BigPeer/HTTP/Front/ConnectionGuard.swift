@@ -3,6 +3,7 @@
   import NIOCore
   import NIOHTTP1
   import NIOHTTPTypes
+  import Transports
 
   /// Keeps one client of HTTP within its bounds: connections, the time that a body takes to come, and the time that it takes
   /// nothing of an answer.
@@ -19,8 +20,9 @@
 
     private let ledger: ConnectionLedger
     private let limits: HTTPLimits
-    /// The address under which the connection is counted.
-    private var counted: SocketAddress??
+    /// Hears of what is answered here, and reaches no route.
+    private let report: @Sendable (RequestReport) -> Void
+    private var isCounted = false
     /// Requests whose answer has not ended.
     private var owed = 0
     /// Whether the end of the newest request's body has not come.
@@ -28,13 +30,20 @@
     /// Whether an answer has begun and not ended.
     private var isAnswering = false
     private var closesBehindAnswer = false
+    /// Whether nothing that comes is looked at any more: requests that came whole are answered, and no others.
+    private var dropsInput = false
+    /// The answer to a request that cannot be read, once those before it are answered.
+    private var refusal: Problem?
     private var isOver = false
     private var bodyDeadline: Scheduled<Void>?
     private var stallDeadline: Scheduled<Void>?
 
-    init(_ ledger: ConnectionLedger, _ limits: HTTPLimits) {
+    init(
+      _ ledger: ConnectionLedger, _ limits: HTTPLimits, report: @escaping @Sendable (RequestReport) -> Void
+    ) {
       self.ledger = ledger
       self.limits = limits
+      self.report = report
     }
 
     // MARK: - The connection
@@ -47,45 +56,47 @@
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-      end()
+      end(context)
       context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) { end(context) }
 
     private func count(_ context: ChannelHandlerContext) {
-      guard counted == nil, !isOver else { return }
-      let address = context.channel.remoteAddress
-      guard ledger.open(address) else {
+      guard !isCounted, !isOver else { return }
+      guard ledger.open(context.channel) else {
         isOver = true
         return context.close(promise: nil)
       }
-      counted = .some(address)
+      isCounted = true
     }
 
-    private func end() {
+    private func end(_ context: ChannelHandlerContext) {
       isOver = true
       bodyDeadline?.cancel()
       stallDeadline?.cancel()
       (bodyDeadline, stallDeadline) = (nil, nil)
-      if let address = counted { ledger.close(address) }
-      counted = nil
+      if isCounted { ledger.close(context.channel) }
+      isCounted = false
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+      // Whoever ends a connection does not wait for its answers.
+      if event as? ChannelEvent == .inputClosed, owed > 0 { ledger.abandon(context.channel, .abandoned) }
+      context.fireUserInboundEventTriggered(event)
     }
 
     // MARK: - Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      guard !isOver else { return }
+      guard !isOver, !dropsInput else { return }
       switch unwrapInboundIn(data) {
       case .head(let head):
         owed += 1
         isBodyPending = true
         goOn(head, context)
       case .body: break
-      case .end:
-        isBodyPending = false
-        bodyDeadline?.cancel()
-        bodyDeadline = nil
+      case .end: endBody()
       }
       context.fireChannelRead(data)
     }
@@ -93,6 +104,13 @@
     func channelReadComplete(context: ChannelHandlerContext) {
       watchBody(context)
       context.fireChannelReadComplete()
+    }
+
+    /// No more of the newest request's body is waited for.
+    private func endBody() {
+      isBodyPending = false
+      bodyDeadline?.cancel()
+      bodyDeadline = nil
     }
 
     /// Tells a client that asks before it sends a large body to go on, unless the body is too large.
@@ -117,22 +135,30 @@
 
     /// A request that cannot be read.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      guard !isOver else { return }
+      guard !isOver, !dropsInput else { return }
       guard error is HTTPParserError || owed == 0 else { return context.fireErrorCaught(error) }
       let isLarge = (error as? HTTPParserError) == .headerOverflow
-      refuse(
+      let problem =
         isLarge
-          ? Problem(
-            .requestHeaderFieldsTooLarge, "headersTooLarge",
-            "the headers must have at most \(limits.headerBytes) bytes, and be \(limits.headerCount) at most")
-          : Problem(.badRequest, "request", "the request is not HTTP/1.1 as it should be"), context)
+        ? Problem(
+          .requestHeaderFieldsTooLarge, "headersTooLarge",
+          "the headers must have at most \(limits.headerBytes) bytes, and be \(limits.headerCount) at most")
+        : Problem(.badRequest, "request", "the request is not HTTP/1.1 as it should be")
+      dropsInput = true
+      let whole = isBodyPending ? owed - 1 : owed
+      if whole == 0 { return refuse(problem, context) }
+      // Requests that came whole may take effect, so they get their answers first.
+      if isBodyPending { refusal = problem } else { tell(problem, context) }
+      endBody()
     }
 
-    /// Answers with a problem where that is possible, and ends the connection.
+    /// Answers with a problem, and ends the connection; nothing of the request takes effect.
     private func refuse(_ problem: Problem, _ context: ChannelHandlerContext) {
-      let canAnswer = !isAnswering && owed <= 1
       isOver = true
-      guard canAnswer else { return context.close(promise: nil) }
+      ledger.abandon(context.channel, problem)
+      // A request that has reached its route is reported there.
+      if owed == 0 { tell(problem, context) }
+      guard !isAnswering else { return context.close(promise: nil) }
       let body = problem.body
       let head = HTTPResponse(
         status: problem.status,
@@ -145,6 +171,14 @@
       closeSoon(context)
     }
 
+    private func tell(_ problem: Problem, _ context: ChannelHandlerContext) {
+      report(
+        RequestReport(
+          method: nil, route: "unknown", status: problem.status.code,
+          address: context.channel.remoteAddress?.unmappedIPAddress ?? "unknown", application: nil, key: nil,
+          failure: nil, error: nil, time: .zero))
+    }
+
     // MARK: - Answers
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -155,16 +189,23 @@
       switch unwrapOutboundIn(data) {
       case .head(var head) where head.status.kind != .informational:
         isAnswering = true
-        // What is left of the body is not read, so that there is no next request.
-        if isBodyPending && owed == 1 { head.headerFields[.connection] = "close" }
+        if owed == 1, isBodyPending {
+          // What is left of the body is not read, so that there is no next request.
+          dropsInput = true
+          endBody()
+        }
+        if dropsInput, owed == 1 { head.headerFields[.connection] = "close" }
         closesBehindAnswer = head.headerFields[.connection] == "close"
+        if closesBehindAnswer { dropsInput = true }
         context.write(wrapOutboundOut(.head(head)), promise: promise)
       case .head, .body: context.write(data, promise: promise)
       case .end:
         context.write(data, promise: promise)
         owed -= 1
         isAnswering = false
-        if closesBehindAnswer {
+        if let refusal, owed == 1 {
+          refuse(refusal, context)
+        } else if closesBehindAnswer {
           context.flush()
           closeSoon(context)
         } else {

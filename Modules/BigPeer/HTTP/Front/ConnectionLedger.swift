@@ -1,52 +1,126 @@
 #if Server
+  import HTTPTypes
+  import Logging
   import NIOCore
   import Synchronization
   import Transports
 
-  /// The connections of one listener, by address.
+  /// The connections of one listener: how many there are by address, and what each is answered.
   final class ConnectionLedger: Sendable {
-    private struct State {
-      var all = 0
-      var byOrigin: [ConnectionOrigin: Int] = [:]
+    private struct Connection {
+      let origin: ConnectionOrigin
+      /// The request that is being answered.
+      var record: RequestRecord?
+      /// Why no request of it is carried out any more.
+      var ending: Problem?
     }
+
+    private struct State {
+      var connections: [ObjectIdentifier: Connection] = [:]
+      var byOrigin: [ConnectionOrigin: Int] = [:]
+      var refused: UInt64 = 0
+      var toldRefusal: ContinuousClock.Instant?
+    }
+
+    /// How often refused connections are logged.
+    private static let tellingPace = Duration.seconds(1)
 
     private let limits: HTTPLimits
     /// Web proxies, whose connections are many clients'.
     private let proxies: Set<String>
+    private let logger: Logger
     private let state = Mutex(State())
 
-    init(_ limits: HTTPLimits, proxies: Set<String>) {
+    init(_ limits: HTTPLimits, proxies: Set<String>, logger: Logger) {
       self.limits = limits
       self.proxies = proxies
+      self.logger = logger
     }
 
     /// Connections that are open.
-    var count: Int { state.withLock { $0.all } }
+    var count: Int { state.withLock { $0.connections.count } }
+
+    /// Connections that there was no room for.
+    var refusedCount: UInt64 { state.withLock { $0.refused } }
+
+    // MARK: - Connections
 
     /// Counts a connection until ``close(_:)``.
     ///
     /// - Returns: Whether there is room for it.
-    func open(_ address: SocketAddress?) -> Bool {
-      let origin = ConnectionOrigin(address)
-      let isProxy = address?.ipAddress.map { proxies.contains($0) } ?? false
-      return state.withLock { state in
-        guard state.all < limits.connections,
+    func open(_ channel: any Channel) -> Bool {
+      let origin = ConnectionOrigin(channel.remoteAddress)
+      let isProxy = ForwardedAddress.isProxy(channel.remoteAddress, of: proxies)
+      let (isOpen, refused) = state.withLock { state -> (Bool, UInt64?) in
+        guard state.connections.count < limits.connections,
           isProxy || state.byOrigin[origin, default: 0] < limits.connectionsByAddress
-        else { return false }
-        state.all += 1
+        else {
+          state.refused += 1
+          let now = ContinuousClock.now
+          if let told = state.toldRefusal, now - told < Self.tellingPace { return (false, nil) }
+          state.toldRefusal = now
+          return (false, state.refused)
+        }
+        state.connections[ObjectIdentifier(channel)] = Connection(origin: origin)
         state.byOrigin[origin, default: 0] += 1
-        return true
+        return (true, nil)
+      }
+      if let refused {
+        logger.warning(
+          "Connections are refused: there are as many as may be, of all addresses or of one",
+          metadata: [
+            "address": "\(channel.remoteAddress?.unmappedIPAddress ?? "unknown")", "refused": "\(refused)",
+          ])
+      }
+      return isOpen
+    }
+
+    /// A connection that was counted is over: what it asked for is not needed any more.
+    func close(_ channel: any Channel) {
+      let record = state.withLock { state -> RequestRecord? in
+        guard let connection = state.connections.removeValue(forKey: ObjectIdentifier(channel)) else {
+          return nil
+        }
+        let left = state.byOrigin[connection.origin, default: 1] - 1
+        state.byOrigin[connection.origin] = left > 0 ? left : nil
+        return connection.record
+      }
+      record?.abandon(.abandoned)
+    }
+
+    // MARK: - Requests
+
+    /// A request of a connection is being answered, until ``end(_:on:)``.
+    func begin(_ record: RequestRecord, on channel: any Channel) {
+      let id = ObjectIdentifier(channel)
+      let ending = state.withLock { state -> Problem? in
+        guard let connection = state.connections[id] else { return .abandoned }
+        state.connections[id]?.record = record
+        return connection.ending
+      }
+      if let ending { record.abandon(ending) }
+    }
+
+    /// A request was answered.
+    func end(_ record: RequestRecord, on channel: any Channel) {
+      let id = ObjectIdentifier(channel)
+      state.withLock { state in
+        if state.connections[id]?.record === record { state.connections[id]?.record = nil }
       }
     }
 
-    /// A connection that was counted is over.
-    func close(_ address: SocketAddress?) {
-      let origin = ConnectionOrigin(address)
-      state.withLock { state in
-        state.all -= 1
-        let left = state.byOrigin[origin, default: 1] - 1
-        state.byOrigin[origin] = left > 0 ? left : nil
+    /// No request of a connection is carried out any more, not the one either that is being read.
+    func abandon(_ channel: any Channel, _ problem: Problem) {
+      let record = state.withLock { state in
+        state.connections[ObjectIdentifier(channel)]?.ending = problem
+        return state.connections[ObjectIdentifier(channel)]?.record
       }
+      record?.abandon(problem)
     }
+  }
+
+  extension Problem {
+    /// Nobody waits for the answer.
+    static let abandoned = Problem(.requestTimeout, "connection", "the connection ended before the answer")
   }
 #endif

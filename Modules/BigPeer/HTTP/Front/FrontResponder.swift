@@ -3,6 +3,7 @@
   import Hummingbird
   import Logging
   import NIOCore
+  import Transports
 
   /// What stands before all routes of a listener: it counts and logs, and answers with a problem where a route fails or there is none.
   struct FrontResponder: HTTPResponder {
@@ -10,27 +11,33 @@
     let routes: RouteList
     let gate: APIGate?
     let crossOrigin: CrossOrigin
+    let connections: ConnectionLedger
     let report: @Sendable (RequestReport) -> Void
 
     func respond(to request: Request, context: ServerContext) async throws -> Response {
       let start = ContinuousClock.now
-      let address = gate?.address(of: request, context).text ?? context.remoteAddress?.ipAddress ?? "unknown"
+      let address =
+        gate?.address(of: request, context).text ?? context.remoteAddress?.unmappedIPAddress ?? "unknown"
+      connections.begin(context.record, on: context.channel)
       var response: Response
       do {
         response = try await answer(request, context)
       } catch {
-        response = Problem(any: error).response
+        response = Problem(any: error).response(from: request, context: context)
       }
+      // Problems have no body there either.
+      if request.method == .head { response = response.createHeadResponse() }
       crossOrigin.complete(&response, for: request)
       let status = response.status.code
-      let finish: @Sendable (String?) -> Void = { failure in
+      let finish: @Sendable (String?) -> Void = { [connections] failure in
+        connections.end(context.record, on: context.channel)
         let content = context.record.content
         report(
           RequestReport(
             method: request.method, route: context.endpointPath ?? "unknown", status: status,
             address: address,
             application: content.application, key: content.key, failure: content.failure ?? failure,
-            time: .now - start))
+            error: content.error, time: .now - start))
       }
       guard response.body.contentLength == nil else {
         finish(nil)
@@ -71,7 +78,8 @@
 
   /// What is known of a request once it is answered.
   struct RequestReport: Sendable {
-    let method: HTTPRequest.Method
+    /// `nil` for what could not be read.
+    let method: HTTPRequest.Method?
     /// The path as the route has it: nothing of what a client has written into it.
     let route: String
     let status: Int
@@ -80,6 +88,8 @@
     let key: String?
     /// Why the answer ended before its end.
     let failure: String?
+    /// What the server failed with.
+    let error: (any Error)?
     let time: Duration
   }
 
@@ -93,7 +103,9 @@
       if let application { metadata["application"] = "\(application)" }
       if let key { metadata["key"] = "\(key)" }
       if let failure { metadata["failure"] = "\(failure)" }
-      logger.log(level: status >= 500 ? .warning : .info, "\(method.rawValue) \(route)", metadata: metadata)
+      if let error { metadata["error"] = "\(error)" }
+      let level: Logger.Level = error != nil ? .error : status >= 500 ? .warning : .info
+      logger.log(level: level, "\(method?.rawValue ?? "-") \(route)", metadata: metadata)
     }
   }
 
@@ -109,10 +121,12 @@
     init(_ router: Router<ServerContext>) {
       for route in router.routes {
         let parts = Self.parts(of: "\(route.path)")
+        // HEAD is answered wherever GET is.
+        let methods: Set<HTTPRequest.Method> = route.method == .get ? [.get, .head] : [route.method]
         if let index = routes.firstIndex(where: { $0.parts == parts }) {
-          routes[index].methods.insert(route.method)
+          routes[index].methods.formUnion(methods)
         } else {
-          routes.append(Route(parts: parts, methods: [route.method]))
+          routes.append(Route(parts: parts, methods: methods))
         }
       }
     }

@@ -1,7 +1,5 @@
 #if Server
   package import CRDTCore
-  import Crypto
-  import Foundation
 
   /// What lets a web back end use the HTTP API of one application; only the hash of its secret is kept.
   package struct APIKey: Hashable, Sendable {
@@ -34,19 +32,16 @@
   /// A key as its owner has it: `dk1.ID.SECRET`, with a secret of 256 random bits.
   struct APIKeyToken {
     let id: String
-    private let secret: [UInt8]
+    private let secret: Secret
 
     private static let prefix = "dk1"
-    private static let secretBytes = 32
 
     /// Makes a new one.
     init() {
       var generator = SystemRandomNumberGenerator()
       let digits = String(generator.next() as UInt64, radix: 16)
       id = String(repeating: "0", count: 16 - digits.count) + digits
-      secret = (0..<Self.secretBytes / 8).flatMap { _ in
-        withUnsafeBytes(of: generator.next() as UInt64) { Array($0) }
-      }
+      secret = Secret()
     }
 
     /// Reads a text.
@@ -56,32 +51,21 @@
       let parts = text.split(separator: ".", omittingEmptySubsequences: false)
       guard parts.count == 3, parts[0].utf8.elementsEqual(Self.prefix.utf8), parts[1].utf8.count == 16,
         parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
-        parts[2].utf8.count == 43,
-        let secret = Data(
-          base64Encoded: parts[2].replacing("-", with: "+").replacing("_", with: "/") + "="),
-        secret.count == Self.secretBytes
+        let secret = Secret(parts[2])
       else { return nil }
       id = String(parts[1])
-      self.secret = Array(secret)
+      self.secret = secret
     }
 
     /// The text, which is secret.
-    var text: String {
-      let base64 = Data(secret).base64EncodedString()
-      let safe = base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-      return "\(Self.prefix).\(id).\(safe)"
-    }
+    var text: String { "\(Self.prefix).\(id).\(secret.text)" }
 
     /// What is kept of the secret.
-    var hash: [UInt8] { Array(SHA256.hash(data: secret)) }
+    var hash: [UInt8] { SecretHash(of: secret.bytes).bytes }
 
     /// Whether this is the token of a key; takes as long for any other secret.
     func opens(_ key: APIKey) -> Bool {
-      let own = hash
-      guard own.count == key.hash.count else { return false }
-      var difference: UInt8 = 0
-      for (a, b) in zip(own, key.hash) { difference |= a ^ b }
-      return difference == 0
+      SecretHash(of: secret.bytes).isSame(as: SecretHash(kept: key.hash))
     }
   }
 

@@ -11,6 +11,8 @@
 
     private let store: Store
     private let known = Mutex<[String: APIKey]>([:])
+    /// Keys that are refused, although it is not certain that they are gone from the store.
+    private let revoking = Mutex<Set<String>>([])
 
     /// Reads the keys of a store.
     ///
@@ -78,10 +80,13 @@
     /// Revokes a key: it is refused from now on, and for good once this returns.
     ///
     /// - Returns: `false` when there is no such key.
-    /// - Throws: `StoreError`; then the key is refused until the next start at least.
+    /// - Throws: `StoreError`; then the key is refused until the next start, and it can be revoked again.
     package func revoke(_ id: String) async throws -> Bool {
-      guard known.withLock({ $0.removeValue(forKey: id) }) != nil else { return false }
+      let isKnown = known.withLock { $0.removeValue(forKey: id) != nil }
+      let isThere = revoking.withLock { isKnown ? $0.insert(id).inserted : $0.contains(id) }
+      guard isThere else { return false }
       try await store.write { try $0.setSideValue(nil, Self.table, key: Array(id.utf8)) }
+      revoking.withLock { _ = $0.remove(id) }
       return true
     }
   }

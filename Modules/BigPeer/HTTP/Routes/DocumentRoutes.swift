@@ -48,12 +48,13 @@
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest)
       let options = JSON.WriteOptions(isLossless: isDescribing)
-      let reader = try application.dunlin.store.beginRows(
-        finding.select, finding.arguments, admission.statementContext
-      ) { row, _ in
-        var bytes: [UInt8] = []
-        JSON.write(Self.document(row.id, try row.values()), to: &bytes, options: options)
-        return bytes
+      let (select, arguments) = (finding.select, finding.arguments)
+      let reader = try admission.read { statement throws(DunlinError) in
+        try application.dunlin.store.beginRows(select, arguments, statement) { row, _ in
+          var bytes: [UInt8] = []
+          JSON.write(Self.document(row.id, try row.values()), to: &bytes, options: options)
+          return bytes
+        }
       }
       return try await StreamedAnswer("documents", answer, reader, admission, context.record).response()
     }
@@ -93,26 +94,13 @@
       var answer = Answer(transaction: application.transactions.newest)
       var select = finding.select
       select.projection = .countAll(alias: "count")
-      let result = try await application.dunlin.store.engine.rows(
-        of: select, finding.arguments, admission.statementContext)
-      answer.members = [("count", try result.first?.values()["count"] ?? .int(0))]
-      return .json(answer.bytesWithoutRows(), transaction: answer.transaction.description)
-    }
-  }
-
-  extension Engine {
-    /// The rows of a query that has no text, off the caller's actor.
-    @concurrent
-    func rows(
-      of select: Select, _ arguments: [TextKey: Value], _ context: StatementContext
-    ) async throws -> [Row] {
-      try await withTaskCancellationHandler {
-        try store.read { transaction in
-          try execute(.select(select), arguments: arguments, in: transaction, context: context).rows
+      let reader = try admission.read { statement throws(DunlinError) in
+        try application.dunlin.store.beginRows(select, finding.arguments, statement) { row, _ in
+          try row.values()["count"] ?? .int(0)
         }
-      } onCancel: {
-        context.cancel()
       }
+      answer.members = [("count", try await reader.take().first ?? .int(0))]
+      return .json(answer.bytesWithoutRows(), transaction: answer.transaction.description)
     }
   }
 #endif

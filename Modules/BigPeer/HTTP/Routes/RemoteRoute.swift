@@ -12,7 +12,7 @@
     /// Devices that are asked in one request.
     private static let deviceLimit = 1_000
     /// Devices that are asked at once.
-    private static let width = 16
+    private static let width = 128
     /// Rows of one device.
     private static let rowLimit = 10_000
     private static let longestTime = 60
@@ -27,7 +27,7 @@
     private struct Question: Sendable {
       let statement: String
       let arguments: [TextKey: Value]
-      let time: Duration
+      var time: Duration
       let rows: Int
       let bytes: Int
     }
@@ -87,38 +87,21 @@
       return chosen
     }
 
+    /// Asks all devices within the time of the request; those that are late are said to be late.
     private static func ask(_ peers: [DunlinPeer], _ question: Question, _ dunlin: Dunlin) async -> [[UInt8]]
     {
-      await withTaskGroup(of: (Int, [UInt8]).self) { group in
-        var results: [[UInt8]] = Array(repeating: [], count: peers.count)
-        var next = peers.indices.makeIterator()
-        func begin() {
-          guard let index = next.next() else { return }
-          let peer = peers[index]
-          group.addTask { (index, await ask(peer, question, dunlin)) }
-        }
-        for _ in 0..<width { begin() }
-        while let (index, bytes) = await group.next() {
-          results[index] = bytes
-          begin()
-        }
-        return results
+      let end = ContinuousClock.now + question.time
+      // A device that says nothing does not end the statement either.
+      let answers = await TimedRound.run(peers, within: question.time + .seconds(1), width: width) { peer in
+        var question = question
+        question.time = max(end - .now, .milliseconds(1))
+        return await rows(of: peer, question, dunlin)
       }
+      return zip(peers, answers).map { json(of: $0, $1) }
     }
 
     /// The answer of one device as JSON: its rows, or why there are none or no more.
-    private static func ask(_ peer: DunlinPeer, _ question: Question, _ dunlin: Dunlin) async -> [UInt8] {
-      let answer = await withTaskGroup(of: (bytes: [UInt8], failure: Problem?)?.self) { group in
-        group.addTask { await rows(of: peer, question, dunlin) }
-        group.addTask {
-          // A device that says nothing does not end the statement either.
-          try? await Task.sleep(for: question.time + .seconds(1))
-          return nil
-        }
-        let first = await group.next() ?? nil
-        group.cancelAll()
-        return first
-      }
+    private static func json(of peer: DunlinPeer, _ answer: (bytes: [UInt8], failure: Problem?)?) -> [UInt8] {
       let late = Problem(.serviceUnavailable, "timeout", "the device did not answer in time")
       let failure = answer == nil ? late : answer?.failure
       var bytes = answer?.bytes ?? []

@@ -107,19 +107,15 @@
     ///
     /// - Parameter admission: Bounds it, and counts its bytes.
     /// - Returns: The value, in which tags stand for what JSON has no form for, and its bytes.
-    /// - Throws: `contentType`, `bodyTooLarge`, `busy`, `request`.
+    /// - Throws: `contentType`, `bodyTooLarge`, `busy`, `request`; `connection`, `timeout` where it did not come whole.
     package func json(_ admission: Admission) async throws -> (value: Value, bytes: [UInt8]) {
       try checkContentType()
-      let limit = admission.limits.bodyBytes
-      if let text = headers[.contentLength], let count = Int(text), count > limit {
-        throw Problem.bodyTooLarge(limit)
+      let bytes = try await collect(atMost: admission.limits.bodyBytes) { count throws(Problem) in
+        try admission.reserve(count)
       }
-      var bytes: [UInt8] = []
-      for try await chunk in body {
-        guard bytes.count + chunk.readableBytes <= limit else { throw Problem.bodyTooLarge(limit) }
-        try admission.reserve(chunk.readableBytes)
-        bytes.append(contentsOf: chunk.readableBytesView)
-      }
+      // A body that was cut off may look whole.
+      try admission.record.checkIsNeeded()
+      try admission.reserve(JSONCost.bytes(of: bytes))
       do {
         return (try JSON.parse(bytes, options: JSON.ReadOptions(interpretsTags: true)), bytes)
       } catch {
@@ -127,6 +123,32 @@
           .badRequest, "request", "the body is not the JSON that is expected: \(error.message)",
           members: ["offset": .int(Int64(error.offset))])
       }
+    }
+
+    /// The bytes of the body.
+    ///
+    /// - Parameters:
+    ///   - limit: Bytes that it may have.
+    ///   - reserve: Takes room for more of them.
+    /// - Returns: All of them.
+    /// - Throws: `bodyTooLarge`; `connection` where it did not come whole; what `reserve` throws.
+    func collect(
+      atMost limit: Int, _ reserve: (Int) throws(Problem) -> Void = { _ in }
+    ) async throws -> [UInt8] {
+      let length = headers[.contentLength].flatMap { Int($0) }
+      if let length, length > limit { throw Problem.bodyTooLarge(limit) }
+      var bytes: [UInt8] = []
+      do {
+        for try await chunk in body {
+          guard bytes.count + chunk.readableBytes <= limit else { throw Problem.bodyTooLarge(limit) }
+          try reserve(chunk.readableBytes)
+          bytes.append(contentsOf: chunk.readableBytesView)
+        }
+      } catch let error where !(error is Problem || error is CancellationError) {
+        throw Problem.abandoned
+      }
+      guard length.map({ $0 == bytes.count }) ?? true else { throw Problem.abandoned }
+      return bytes
     }
 
     private func checkContentType() throws(Problem) {

@@ -35,13 +35,17 @@
       do {
         let prepared = try engine.prepare(text)
         switch prepared.statement.needs {
-        case .rows: return try await stream(prepared, arguments, admission, context)
-        case .reading: return try await read(prepared, arguments, admission)
+        case .rows: return try await stream(prepared, arguments, .select, admission, context)
+        case .reading: return try await stream(prepared, arguments, .unknown, admission, context)
         case .writing:
           try admission.checkMayWrite()
           return try await write(prepared, arguments, key, admission)
         case .indexing:
           try admission.checkMayWrite()
+          guard key == nil else {
+            throw Problem.request(
+              "the header Idempotency-Key is not for statements on indexes: say IF NOT EXISTS or IF EXISTS")
+          }
           return try await index(prepared, arguments, admission)
         case .refused(let reason): throw Problem(.forbidden, "unsupported", reason)
         }
@@ -51,30 +55,19 @@
     }
 
     private func stream(
-      _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ admission: Admission,
-      _ context: ServerContext
+      _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ type: Answer.QueryType,
+      _ admission: Admission, _ context: ServerContext
     ) async throws -> Response {
       let application = admission.application
-      let answer = Answer(transaction: application.transactions.newest, queryType: .select)
-      let reader = try application.dunlin.store.beginRows(prepared, arguments, admission.statementContext) {
-        row, _ in
-        var bytes: [UInt8] = []
-        JSON.write(.map(try row.values()), to: &bytes)
-        return bytes
+      let answer = Answer(transaction: application.transactions.newest, queryType: type)
+      let reader = try admission.read { statement throws(DunlinError) in
+        try application.dunlin.store.beginRows(prepared, arguments, statement) { row, _ in
+          var bytes: [UInt8] = []
+          JSON.write(.map(try row.values()), to: &bytes)
+          return bytes
+        }
       }
       return try await StreamedAnswer("items", answer, reader, admission, context.record).response()
-    }
-
-    private func read(
-      _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ admission: Admission
-    ) async throws -> Response {
-      let application = admission.application
-      var answer = Answer(transaction: application.transactions.newest, queryType: .unknown)
-      let result = try await application.dunlin.store.engine.result(
-        of: prepared, arguments, admission.statementContext)
-      answer.warnings = result.hints
-      let rows = try result.rows.map { Value.map(try $0.values()) }
-      return try .whole(answer.bytes("items", rows), answer, admission)
     }
 
     private func write(
@@ -95,7 +88,8 @@
       _ prepared: PreparedStatement, _ arguments: [TextKey: Value], _ admission: Admission
     ) async throws -> Response {
       let application = admission.application
-      let result = try await application.dunlin.store.engine.execute(prepared, arguments: arguments)
+      let result = try await application.dunlin.store.engine.execute(
+        prepared, arguments: arguments, within: admission.statementContext)
       var answer = Answer(transaction: application.transactions.newest, queryType: .unknown)
       answer.warnings = result.hints
       return try .whole(answer.bytes("items", result.rows.map { .map(try $0.values()) }), answer, admission)
@@ -103,10 +97,12 @@
   }
 
   extension Admission {
-    /// How long a statement of this request may go on.
+    /// The bounds of a statement of this request, which ends with the connection.
     var statementContext: StatementContext {
-      application.dunlin.store.engine.makeContext(
+      let context = application.dunlin.store.engine.makeContext(
         within: limits.statementTime, memoryBytes: limits.statementBytes)
+      record.execute(context)
+      return context
     }
   }
 
@@ -128,20 +124,6 @@
       Problem(
         .unprocessableContent, "limit",
         "the answer would have more than \(limits.answerBytes) bytes: ask for parts of it")
-    }
-  }
-
-  extension Engine {
-    /// Executes a statement that only reads, off the caller's actor.
-    @concurrent
-    fileprivate func result(
-      of prepared: PreparedStatement, _ arguments: [TextKey: Value], _ context: StatementContext
-    ) async throws -> QueryResult {
-      try await withTaskCancellationHandler {
-        try execute(prepared, arguments: arguments, context: context)
-      } onCancel: {
-        context.cancel()
-      }
     }
   }
 

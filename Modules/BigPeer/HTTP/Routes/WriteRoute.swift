@@ -212,10 +212,14 @@
         return [try transaction.upsert(fields, into: collection, strategy: strategy)]
       case .update:
         return try ids(in: transaction, engine, context).filter {
-          try transaction.update($0, in: collection, edits)
+          try context.poll()
+          return try transaction.update($0, in: collection, edits)
         }
       case .remove:
-        return try ids(in: transaction, engine, context).filter { try transaction.remove($0, in: collection) }
+        return try ids(in: transaction, engine, context).filter {
+          try context.poll()
+          return try transaction.remove($0, in: collection)
+        }
       }
     }
 
@@ -226,9 +230,12 @@
       case .id(let id): return [id]
       case .new: return []
       case .query(let query):
+        var select = query.select
+        // No more of a document is copied than its id.
+        select.projection = .columns([Select.Column(expression: .path([.key("_id")]), name: "_id")])
         return try engine.execute(
-          .select(query.select), arguments: query.arguments, in: transaction, context: context
-        ).rows.compactMap(\.id)
+          .select(select), arguments: query.arguments, in: transaction, context: context
+        ).rows.compactMap { row in try row.values()["_id"].map { try DocumentID($0) } }
       }
     }
   }

@@ -38,7 +38,11 @@ extension Engine {
       }
       return documents
     case .query(let select):
-      return try rows(of: select, arguments, in: transaction, context).map { try NewDocument($0.values()) }
+      return try rows(of: select, arguments, in: transaction, context).map { row in
+        let values = try row.values()
+        try context.reserveGathered(Value.map(values).memoryBytes)
+        return try NewDocument(values)
+      }
     }
   }
 

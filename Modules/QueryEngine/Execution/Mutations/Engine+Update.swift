@@ -30,7 +30,9 @@ extension Engine {
     var changes: [(id: DocumentID, edits: [Edit])] = []
     try plan.forEachMatch(in: transaction, collection, context) { id, record in
       let edits = try resolved.edits(id, record, collection.keys)
-      if !edits.isEmpty { changes.append((DocumentID(copying: id), edits)) }
+      guard !edits.isEmpty else { return true }
+      try context.reserveGathered(edits.reduce(96) { $0 + 64 + ($1.value?.memoryBytes ?? 0) })
+      changes.append((DocumentID(copying: id), edits))
       return true
     }
     var mutated: [DocumentID] = []

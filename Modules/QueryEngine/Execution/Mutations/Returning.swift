@@ -52,7 +52,9 @@ struct Returning: Sendable {
       let row = try transaction.withRecord(collection, id) { record, _ in
         record.isAlive ? try projector.row(id.bytes.span.bytes, record) : nil
       }
-      return row.flatMap { $0 }.map { (id, $0) }
+      guard let row = row.flatMap({ $0 }) else { return nil }
+      try context.reserveGathered(row.memoryBytes)
+      return (id, row)
     }
   }
 

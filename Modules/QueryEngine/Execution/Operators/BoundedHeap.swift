@@ -15,6 +15,9 @@ struct BoundedHeap {
     self.capacity = capacity
   }
 
+  /// Whether a row that is kept takes the place of another.
+  var isFull: Bool { rows.count == capacity }
+
   /// Whether a row with these keys that arrives after all others would be kept.
   func accepts(_ keys: [Value?]) -> Bool {
     guard rows.count == capacity else { return true }

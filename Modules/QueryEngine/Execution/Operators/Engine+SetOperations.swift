@@ -22,7 +22,10 @@ extension Engine {
     var sorted: [SortedRow] = []
     for row in found {
       let keys = order.isEmpty ? [] : try rowOrder.read(row.values())
-      sorted.append(SortedRow(keys: keys, row: try row.withoutDocument, position: sorted.count))
+      let shown = try row.withoutDocument
+      // The rows themselves were counted when they were found.
+      if row.id != nil { try context.reserveGathered(shown.memoryBytes) }
+      sorted.append(SortedRow(keys: keys, row: shown, position: sorted.count))
     }
     if !order.isEmpty { sorted = rowOrder.sorted(sorted) }
     let rows = sorted.dropFirst(offset).prefix(limit ?? .max).map(\.row)

@@ -80,6 +80,7 @@ private struct CoveredRows {
     if heap != nil {
       guard heap?.accepts(keys) == true else { return true }
       let row = try row(values, keys)
+      if heap?.isFull == false { try context.reserveGathered(row.row.memoryBytes) }
       heap?.insert(row)
       return true
     }
@@ -88,7 +89,11 @@ private struct CoveredRows {
       try distinct.insert(row, context)
       return wanted.map { distinct.rows.count < $0 } ?? true
     }
-    if !order.isEmpty { try context.reserve(row.row.memoryBytes) }
+    if order.isEmpty {
+      try context.reserveGathered(row.row.memoryBytes)
+    } else {
+      try context.reserve(row.row.memoryBytes)
+    }
     rows.append(row)
     return order.isEmpty ? wanted.map { rows.count < $0 } ?? true : true
   }

@@ -48,7 +48,10 @@ extension Plan {
   package func ids(
     in source: borrowing some RecordSource & ~Copyable, _ context: StatementContext = StatementContext()
   ) throws -> [DocumentID] {
-    try sortedRows(in: source, context).compactMap(\.row.id)
+    var plan = self
+    // No more of a document is copied than its id.
+    plan.projection = .columns([])
+    return try plan.sortedRows(in: source, context, namingDocuments: true).compactMap(\.row.id)
   }
 
   private func count(

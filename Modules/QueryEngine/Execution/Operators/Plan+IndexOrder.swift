@@ -23,7 +23,11 @@ extension Plan {
         guard record.isAlive, try meter.accepts(filter, id, record) else { return true }
         guard row.isCut else {
           cut.end(into: &rows, order)
-          if rows.count < wanted { rows.append(SortedRow(row: try projector.row(id, record))) }
+          if rows.count < wanted {
+            let row = try projector.row(id, record)
+            try context.reserveGathered(row.memoryBytes)
+            rows.append(SortedRow(row: row))
+          }
           return rows.count < wanted
         }
         if !cut.isContinued(by: row.values) {
@@ -33,8 +37,9 @@ extension Plan {
         }
         var keys: [Value?] = []
         try order.read(id, record, collection.keys, into: &keys)
-        cut.rows.append(
-          SortedRow(keys: keys, row: try projector.row(id, record), position: cut.rows.count))
+        let row = try projector.row(id, record)
+        try context.reserveGathered(row.memoryBytes)
+        cut.rows.append(SortedRow(keys: keys, row: row, position: cut.rows.count))
         return true
       }
     }

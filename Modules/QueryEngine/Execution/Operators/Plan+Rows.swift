@@ -23,6 +23,7 @@ extension Plan {
   ) throws -> [SortedRow] {
     var rows: [SortedRow] = []
     try forEachRow(in: source, collection, projector, context) { row in
+      try context.reserveGathered(row.memoryBytes)
       rows.append(SortedRow(row: row))
       return true
     }
@@ -92,7 +93,9 @@ extension Plan {
       }
       try order.read(id, record, collection.keys, into: &keys)
       if heap.accepts(keys) {
-        heap.insert(SortedRow(keys: keys, row: try projector.row(id, record), position: position))
+        let row = try projector.row(id, record)
+        if !heap.isFull { try context.reserveGathered(row.memoryBytes) }
+        heap.insert(SortedRow(keys: keys, row: row, position: position))
       }
       position += 1
       return true

@@ -7,9 +7,9 @@ extension Plan {
     let projector = Projector(projection, KeyTable(), context)
     var rows: [SortedRow] = []
     for document in try matches(in: documents, context) {
-      rows.append(
-        SortedRow(
-          keys: try order.read(document), row: try projector.row(document), position: rows.count))
+      let row = try projector.row(document)
+      try context.reserveGathered(row.memoryBytes)
+      rows.append(SortedRow(keys: try order.read(document), row: row, position: rows.count))
     }
     rows.sort { order.precedes($0, $1) }
     if distinct {

@@ -52,7 +52,14 @@ extension Engine {
   public func execute(
     _ prepared: PreparedStatement, arguments: [TextKey: Value] = [:]
   ) async throws -> QueryResult {
-    let context = makeContext()
+    try await execute(prepared, arguments: arguments, within: makeContext())
+  }
+
+  /// The same within bounds of somebody's own.
+  @concurrent
+  package func execute(
+    _ prepared: PreparedStatement, arguments: [TextKey: Value], within context: StatementContext
+  ) async throws -> QueryResult {
     if let program = prepared.program {
       return try await withTaskCancellationHandler {
         try logging(prepared, context) { try rows(of: program, arguments, $0) }

@@ -1,0 +1,40 @@
+#if Server
+  /// Asks many at once, so many at a time, and goes on without those that are late.
+  package enum TimedRound {
+    /// Calls `body` with each item.
+    ///
+    /// - Parameters:
+    ///   - items: Who is asked.
+    ///   - time: How long all of it may take; `body` is cancelled then.
+    ///   - width: How many are asked at once.
+    ///   - body: Asks one.
+    /// - Returns: The answers in the order of the items; `nil` for each that did not come in time.
+    package static func run<Item: Sendable, Answer: Sendable>(
+      _ items: [Item], within time: Duration, width: Int,
+      _ body: @escaping @Sendable (Item) async -> Answer
+    ) async -> [Answer?] {
+      var answers = [Answer?](repeating: nil, count: items.count)
+      await withTaskGroup(of: (place: Int, answer: Answer)?.self) { group in
+        group.addTask {
+          try? await Task.sleep(for: time)
+          return nil
+        }
+        var next = items.indices.makeIterator()
+        func begin() {
+          guard let place = next.next() else { return }
+          let item = items[place]
+          group.addTask { (place, await body(item)) }
+        }
+        for _ in 0..<width { begin() }
+        var missing = items.count
+        while missing > 0, case .some(.some(let (place, answer))) = await group.next() {
+          answers[place] = answer
+          missing -= 1
+          begin()
+        }
+        group.cancelAll()
+      }
+      return answers
+    }
+  }
+#endif
