@@ -29,6 +29,8 @@
     public var requests = 256
     /// Requests of one key that are answered at once.
     public var requestsByKey = 32
+    /// Results that are read at once for one key in any case, a quarter of the threads that read; twice as many while others read none.
+    package var readersByKey = 16
     /// Bytes of the bodies of all requests that are being answered; one key takes a quarter of it at most.
     public var allBodyBytes = 256 << 20
     /// Requests of one key in a second, over a few seconds.

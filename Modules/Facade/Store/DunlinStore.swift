@@ -36,9 +36,6 @@ extension DunlinStore {
   /// What executes statements, for the project's own tools.
   package var engine: Engine { core.engine }
 
-  /// Results that are read at once, each on a thread of its own.
-  package static var readerLimit: Int { RowReaders.limit }
-
   /// Begins to read the rows of a query on a thread of its own, no further ahead than they are taken.
   ///
   /// - Parameters:

@@ -1,5 +1,4 @@
 #if Server
-  import Facade
   import HTTPTypes
   import Synchronization
 
@@ -16,11 +15,6 @@
       var all = Account()
       var byKey: [String: Account] = [:]
     }
-
-    /// Results that are read for one key at once in any case, each of which takes a thread: a quarter of what there is.
-    private static let readersByKey = DunlinStore.readerLimit / 4
-    /// Up to so many of all keys, one key may have more.
-    private static let freeReaders = DunlinStore.readerLimit / 2
 
     private let limits: HTTPLimits
     private let state = Mutex(State())
@@ -53,8 +47,8 @@
     func beginReading(for key: String) throws(Problem) {
       let isAdmitted = state.withLock { state in
         guard
-          state.byKey[key, default: Account()].readers < Self.readersByKey
-            || state.all.readers < Self.freeReaders
+          state.byKey[key, default: Account()].readers < limits.readersByKey
+            || state.all.readers < limits.readersByKey * 2
         else { return false }
         state.all.readers += 1
         state.byKey[key, default: Account()].readers += 1
