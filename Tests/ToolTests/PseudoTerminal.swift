@@ -22,15 +22,17 @@
     /// What has been shown so far.
     private final class OutputBox: Sendable {
       let text = Mutex("")
+      /// Whether nothing more comes.
+      let isOver = Mutex(false)
     }
 
     /// Starts the built `dunlin` on a terminal of so many columns.
     init(_ arguments: [String], columns: UInt16 = 80, environment: [String: String] = [:]) throws {
-      master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+      master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
       var (lock, number) = (Int32(0), Int32(0))
       guard master >= 0, ioctl(master, Self.setLock, &lock) == 0, ioctl(master, Self.getNumber, &number) == 0
       else { throw POSIXError(.ENODEV) }
-      let slave = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+      let slave = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
       guard slave >= 0 else { throw POSIXError(.ENODEV) }
       defer { close(slave) }
       var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
@@ -44,7 +46,10 @@
         var bytes = [UInt8](repeating: 0, count: 4_096)
         while true {
           let count = bytes.withUnsafeMutableBytes { read(master, $0.baseAddress, $0.count) }
-          guard count > 0 else { return }
+          guard count > 0 else {
+            output.isOver.withLock { $0 = true }
+            return
+          }
           let text = String(decoding: bytes.prefix(count), as: UTF8.self)
           output.text.withLock { $0 += text }
         }
@@ -76,7 +81,11 @@
         }
         if let found { return found }
         try Task.checkCancellation()
-        guard process.isRunning else { throw Ended(shown: output.text.withLock { $0 }) }
+        // What was shown may be read only after the program has ended.
+        let isOver = output.isOver.withLock { $0 }
+        guard !isOver || output.text.withLock({ $0.contains(text) }) else {
+          throw Ended(shown: output.text.withLock { $0 })
+        }
         await pause()
       }
     }
