@@ -40,6 +40,8 @@ struct FillProgress {
     let before: Int
     var bar = Progress("Filling")
     var times = 0
+    /// Documents that were told of last; what peers hold back never comes.
+    var told = 0
   }
 
   private func step(_ course: inout Course) {
@@ -62,7 +64,10 @@ struct FillProgress {
     }
     run.times += 1
     run.bar.update(count)
-    if !isTerminal, run.times % Self.quietTimes == 0 { show(run.bar.line(count)) }
+    if !isTerminal, run.times % Self.quietTimes == 0, count > run.told {
+      show(run.bar.line(count))
+      run.told = count
+    }
     course.run = run
   }
 }
