@@ -1,44 +1,26 @@
-import Dispatch
-import Synchronization
-
 /// Threads that are kept for a while when their work is done: a short read takes less time than a new thread.
 final class ReusedThreads: Sendable {
   typealias Work = @Sendable () -> Void
 
   /// A thread, as whoever has work for it sees it.
   private final class Worker: Sendable {
-    private let handed: Mutex<Work?>
-    private let wake = DispatchSemaphore(value: 0)
-
-    init(_ work: @escaping Work) { handed = Mutex(work) }
-
-    /// Hands over work, or `nil` to end a thread that is idle.
-    func hand(_ work: Work?) {
-      handed.withLock { $0 = work }
-      wake.signal()
+    enum Order {
+      case work(Work)
+      case end
     }
 
-    /// Does what it was handed, and lets go of that.
-    ///
-    /// - Returns: `false` when it was to end.
-    func work() -> Bool {
-      let work = handed.withLock { handed in
-        defer { handed = nil }
-        return handed
-      }
-      work?()
-      return work != nil
-    }
+    private let order: Monitor<Order?>
 
-    /// Waits until it is handed something.
-    ///
-    /// - Returns: `false` when that has not happened in time.
-    func wait(for time: DispatchTimeInterval?) -> Bool {
-      guard let time else {
-        wake.wait()
-        return true
+    init(_ work: @escaping Work) { order = Monitor(.work(work)) }
+
+    func give(_ order: Order) { self.order.withLock(wake: true) { $0 = order } }
+
+    /// Waits for the next order, and keeps nothing of it; `nil` when none has come in time.
+    func next(within time: Duration?) -> Order? {
+      order.wait(for: time) { order in
+        defer { order = nil }
+        return order
       }
-      return wake.wait(timeout: .now() + time) == .success
     }
   }
 
@@ -50,9 +32,9 @@ final class ReusedThreads: Sendable {
 
   /// Threads that are kept idle at most, and for how long.
   private static let idleLimit = 8
-  private static let idleTime = DispatchTimeInterval.seconds(5)
+  private static let idleTime = Duration.seconds(5)
 
-  private let state = Mutex(State())
+  private let state = Monitor(State())
 
   /// How many threads wait for work.
   var idleCount: Int { state.withLock { $0.idle.count } }
@@ -61,29 +43,40 @@ final class ReusedThreads: Sendable {
   ///
   /// - Throws: `noMemory` when the system gives no thread; `work` does not run then.
   func run(_ work: @escaping Work) throws(StoreError) {
-    if let worker = state.withLock({ $0.idle.popLast() }) { return worker.hand(work) }
+    if let worker = state.withLock({ $0.idle.popLast() }) { return worker.give(.work(work)) }
     let worker = Worker(work)
     try StoreThread { self.serve(worker) }.detach()
   }
 
   private func serve(_ worker: Worker) {
-    while worker.work() {
+    while carryOut(next(of: worker)) {
       let isKept = state.withLock { state in
         guard !state.isClosed, state.idle.count < Self.idleLimit else { return false }
         state.idle.append(worker)
         return true
       }
       guard isKept else { return }
-      if worker.wait(for: Self.idleTime) { continue }
-      let wasIdle = state.withLock { state in
-        guard let place = state.idle.firstIndex(where: { $0 === worker }) else { return false }
-        state.idle.remove(at: place)
-        return true
-      }
-      if wasIdle { return }
-      // Somebody has taken it off the list, and is about to hand it something.
-      _ = worker.wait(for: nil)
     }
+  }
+
+  /// Does what was ordered, and lets go of it.
+  ///
+  /// - Returns: Whether the thread goes on.
+  private func carryOut(_ order: Worker.Order) -> Bool {
+    guard case .work(let work) = order else { return false }
+    work()
+    return true
+  }
+
+  private func next(of worker: Worker) -> Worker.Order {
+    if let order = worker.next(within: Self.idleTime) { return order }
+    let wasIdle = state.withLock { state in
+      guard let place = state.idle.firstIndex(where: { $0 === worker }) else { return false }
+      state.idle.remove(at: place)
+      return true
+    }
+    // Else somebody has taken it off the list, and is about to give it an order.
+    return wasIdle ? .end : worker.next(within: nil) ?? .end
   }
 
   /// Ends the idle threads, and keeps none from now on.
@@ -93,6 +86,6 @@ final class ReusedThreads: Sendable {
       defer { state.idle = [] }
       return state.idle
     }
-    for worker in idle { worker.hand(nil) }
+    for worker in idle { worker.give(.end) }
   }
 }
