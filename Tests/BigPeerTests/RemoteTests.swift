@@ -7,7 +7,7 @@
   import Testing
 
   @Suite struct TimedRoundTests {
-    @Test func `who is late is left out, and the others are in their places`() async {
+    @Test func `a peer that is late gets no answer, and the others have theirs in order`() async {
       let start = ContinuousClock.now
       let answers = await TimedRound.run(Array(0..<40), within: .milliseconds(300), width: 8) { number in
         if number % 10 == 9 { try? await Task.sleep(for: .seconds(3_600)) }

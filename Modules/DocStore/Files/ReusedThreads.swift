@@ -59,7 +59,7 @@ final class ReusedThreads: Sendable {
     }
   }
 
-  /// Does what was ordered, and lets go of it.
+  /// Carries out an order, and releases its closure.
   ///
   /// - Returns: Whether the thread goes on.
   private func carryOut(_ order: Worker.Order) -> Bool {

@@ -20,7 +20,7 @@ package final class HistoryKeeper: Sendable {
   /// Hears of transactions from the first policy on, and as long as this object is there.
   private let listener = Mutex<CommitListener?>(nil)
 
-  /// Goes on as it was before; versions stay when it is let go of.
+  /// Keeps versions under the stored policies; the stored versions stay when this object is released.
   ///
   /// - Parameters:
   ///   - store: Where documents and versions are.

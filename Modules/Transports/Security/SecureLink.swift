@@ -56,7 +56,7 @@
       var certificate: [UInt8] = []
       /// Why the check has let nobody in.
       var refusal: LinkError?
-      /// What was encrypted of what is being sent; `nil` while nothing is.
+      /// The records that `send` has encrypted so far; `nil` outside of it.
       var encrypted: [[UInt8]]?
       var told: Set<LinkDirection> = []
       var expiry: Scheduled<Void>?

@@ -1,5 +1,5 @@
 #if TLS
-  /// Where a web service is: `https://host:port/path?query`; without TLS only for who asks for that.
+  /// Where a web service is: `https://host:port/path?query`; without TLS only where the caller allows it.
   package struct HTTPSAddress: Hashable, Sendable, CustomStringConvertible {
     /// The host's name or address, in lower case, an IPv6 address without its brackets.
     package let host: String

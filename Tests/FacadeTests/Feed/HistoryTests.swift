@@ -403,7 +403,7 @@ import Testing
     return try FeedFixture(in: directory)
   }
 
-  @Test func `a policy that is damaged is told of, ends nothing else, and is set again`() async throws {
+  @Test func `a damaged policy is reported, others stay in force, and it can be set again`() async throws {
     let fixture = try await damagedFixture { data in
       // A million milliseconds, behind the name.
       let entry = Data("feed.historycars".utf8) + [0, 0, 0, 0, 0, 0, 0x0F, 0x42, 0x40]

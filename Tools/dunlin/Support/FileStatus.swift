@@ -18,7 +18,7 @@ struct FileStatus {
 
   let kind: Kind
   let byteCount: Int
-  /// Who may do what, as `chmod` takes it.
+  /// The permission bits of the file's mode.
   let permissions: mode_t
 
   /// Looks at an open file; `nil` where that fails, with the reason in `errno`.

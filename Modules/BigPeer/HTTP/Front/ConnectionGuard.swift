@@ -20,7 +20,7 @@
 
     private let ledger: ConnectionLedger
     private let limits: HTTPLimits
-    /// Hears of what is answered here, and reaches no route.
+    /// Takes a report of each request that this handler answers itself, before any route.
     private let report: @Sendable (RequestReport) -> Void
     private var isCounted = false
     /// Requests whose answer has not ended.

@@ -4,7 +4,7 @@
     /// Calls `body` with each item.
     ///
     /// - Parameters:
-    ///   - items: Who is asked.
+    ///   - items: The devices or peers to ask.
     ///   - time: How long all of it may take; `body` is cancelled then.
     ///   - width: How many are asked at once.
     ///   - body: Asks one.
