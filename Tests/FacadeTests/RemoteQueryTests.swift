@@ -36,8 +36,18 @@ import Testing
     }
   }
 
+  private func writeTexts(_ count: Int) async throws {
+    try await cloud.store.write { tx in
+      for number in 0..<count {
+        try tx["bikes"].upsert(["_id": number, "text": String(repeating: "x", count: 500)])
+      }
+    }
+  }
+
   @Test func `rows of what another peer holds come without a subscription, anew each time`() async throws {
-    for number in 0..<2_000 { try await cloud.store["bikes"].upsert(["_id": number, "km": number]) }
+    try await cloud.store.write { tx in
+      for number in 0..<2_000 { try tx["bikes"].upsert(["_id": number, "km": number]) }
+    }
     let peer = try await meet()
     let query = try phone.dunlin.sync.query(
       "SELECT * FROM bikes WHERE km >= :km", on: peer, arguments: ["km": 500])
@@ -53,9 +63,7 @@ import Testing
   }
 
   @Test func `a loop that is left early asks for no more`() async throws {
-    for number in 0..<5_000 {
-      try await cloud.store["bikes"].upsert(["_id": number, "text": String(repeating: "x", count: 500)])
-    }
+    try await writeTexts(5_000)
     let peer = try await meet()
     for _ in 0..<10 {
       var seen = 0
@@ -92,9 +100,7 @@ import Testing
   }
 
   @Test func `a cancelled task ends its query`() async throws {
-    for number in 0..<3_000 {
-      try await cloud.store["bikes"].upsert(["_id": number, "text": String(repeating: "x", count: 500)])
-    }
+    try await writeTexts(3_000)
     let peer = try await meet()
     let first = Events<Int>()
     let task = Task {

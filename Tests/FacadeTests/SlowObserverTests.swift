@@ -16,6 +16,11 @@ import Testing
     if round % 3 == 0 { try bikes.findByID(DunlinDocumentID(value: (round * 7) % 40)).remove() }
   }
 
+  /// Blocks, since a task that waits for each of many commits takes its turn behind all other tests each time.
+  private func writeNew(_ count: Int) throws {
+    for number in 0..<count { try bikes.upsert(["_id": number]) }
+  }
+
   /// Waits until all observers have been handed what was written: they are told in the order of commits.
   private func settle() async throws {
     let ends = Events<Int>()
@@ -63,7 +68,7 @@ import Testing
       calls.send((result.items.count, next))
     }
     let first = await calls.next(1)
-    for round in 0..<2_000 { try await bikes.upsert(["_id": round]) }
+    try writeNew(2_000)
     try await settle()
     var (seen, deliveries) = (0, 0)
     var signal = first.first?.signal
