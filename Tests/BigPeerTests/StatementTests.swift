@@ -50,6 +50,20 @@
       }
     }
 
+    @Test func `a map that looks like a tag comes back as it was, by every way`() async throws {
+      try await with { _, api in
+        let car = #"{"_id":"a","n":{"$$counter":3}}"#
+        _ = try await api.execute("INSERT INTO cars DOCUMENTS (:car)", args: "{\"car\":\(car)}")
+        let selected = try await api.execute("SELECT * FROM cars").fields["items"]?.list?.first?["n"]
+        let found = [
+          try await api.post("/api/v4/store/findbyid", #"{"collection":"cars","id":"a"}"#),
+          try await api.post("/api/v4/store/find", #"{"collection":"cars","query":"true"}"#),
+        ]
+        .map { $0.fields["documents"]?.list?.first?["fields"]?["n"] }
+        #expect([selected] + found == Array(repeating: .map(["$$counter": .int(3)]), count: 3))
+      }
+    }
+
     @Test func `what the author may have got wrong is told, ten times at most`() async throws {
       try await with { _, api in
         _ = try await api.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'})")

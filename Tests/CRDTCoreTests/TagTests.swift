@@ -27,6 +27,19 @@ import Testing
       try roundTrip(.map(["a": value, "b": .array([value])])) == .map(["a": value, "b": .array([value])]))
   }
 
+  @Test func `a text without counters comes back where maps that look like tags are escaped`() throws {
+    let value = Value.map([
+      "a": .map(["$counter": .int(1)]), "b": .map(["$bytes": .string("AA==")]), "c": .bytes([7]),
+      "d": .counter(2),
+    ])
+    let text = JSON.text(of: value, options: .init(escapesTags: true))
+    #expect(text == #"{"a":{"$$counter":1},"b":{"$$bytes":"AA=="},"c":{"$bytes":"Bw=="},"d":2}"#)
+    let again = try JSON.parse(text, options: .init(interpretsTags: true))
+    guard case .map(var fields) = value else { return }
+    fields["d"] = .int(2)
+    #expect(again == .map(fields))
+  }
+
   @Test func `tags take nothing from the levels that a value may have`() throws {
     func nested(_ value: Value, _ levels: Int) -> Value {
       (0..<levels).reduce(value) { inner, _ in .array([inner]) }

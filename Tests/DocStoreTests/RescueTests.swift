@@ -85,11 +85,42 @@ import Testing
         Array("will be damaged".utf8), by: Array("will be dam\u{7}ged".utf8), at: fixture.dataPath)
     }
     #expect(report.damage.damages.map(\.kind) == [.document])
-    #expect(report.damage.damages.first?.collection == "boats")
+    let lost = try #require(report.damage.damages.first)
+    #expect(lost.collection == "boats")
+    #expect(lost.id == "03626164")
+    #expect(lost.message == "The record is damaged")
     var expected = old.summaries
     expected["boats/bad/true"] = nil
     expected = expected.filter { !$0.key.hasPrefix("boats/") || !$0.key.contains("bad") }
     #expect(try Holdings(store).summaries == expected)
+  }
+
+  @Test func `documents on a page that is gone are named by their ids`() throws {
+    let (report, store, old) = try rescue {
+      try changePages({ $0[10] == 2 && $0.range(of: Data("will be damaged".utf8)) != nil }) {
+        $0 = Data(count: $0.count)
+      }
+    }
+    let new = try Holdings(store)
+    let lost = old.summaries.keys.filter { new.summaries[$0] == nil }
+    #expect(!lost.isEmpty)
+    let named = report.damage.damages.filter { $0.kind == .document }
+    #expect(named.count == lost.count)
+    #expect(named.contains { $0.collection == "boats" && $0.id == "03626164" })
+    #expect(Set(named.compactMap(\.id)).count == lost.count)
+  }
+
+  @Test func `a lost document whose id is lost too is named by its key`() throws {
+    let (report, _, _) = try rescue {
+      try FileDamage.replace(
+        Array("will be damaged".utf8), by: Array("will be dam\u{7}ged".utf8), at: fixture.dataPath)
+      // The tables of ids have no record with a text, and their leaves hold ids one after another.
+      try changePages({ $0[10] == 2 && $0.range(of: Data([2, 3] + "large".utf8)) != nil }) {
+        $0 = Data(count: $0.count)
+      }
+    }
+    let documents = report.damage.damages.filter { $0.kind == .document }
+    #expect(documents.contains { $0.id == nil && $0.message.hasPrefix("The record is damaged, under ") })
   }
 
   @Test func `a leaf page with a damaged head costs no document`() throws {

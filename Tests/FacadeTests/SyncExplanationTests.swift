@@ -135,4 +135,17 @@ import Testing
     #expect(try whyNot("c1").reason == .deleted)
     subscription.cancel()
   }
+
+  @Test func `a document that the other peer keeps back may be the one that has not come`() async throws {
+    try await tablet.store.execute(query: "ALTER SYSTEM SET document_size_hard_limit_bytes = 1000")
+    try await tablet.store["cars"].upsert(["_id": "c1", "text": String(repeating: "x", count: 2_000)])
+    try await tablet.store["cars"].upsert(["_id": "c2"])
+    let subscription = phone.store["cars"].findAll().subscribe()
+    try phone.connect(to: tablet)
+    while try whyNot("c1").reason != .heldBack(documents: 1) { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(
+      try whyNot("c1").description
+        == "tablet keeps back 1 document too large to be sent; the document of 'cars' may be it.")
+    subscription.cancel()
+  }
 }

@@ -15,13 +15,17 @@ public enum JSON {
   public struct WriteOptions: Sendable {
     /// Whether to break lines and indent by two spaces; otherwise the text is one line without spaces.
     public var isPretty: Bool
-    /// Whether tags must give back every value: counters become `{"$counter":n}` instead of numbers, and a map
-    /// that looks like a tag gets another `$` before its key, which a reader that interprets tags takes off.
+    /// Whether a reader that interprets tags gets every value back: counters become `{"$counter":n}` instead of
+    /// numbers, and maps that look like tags are told apart from them.
     public var isLossless: Bool
+    /// Whether a map that looks like a tag gets another `$` before its key, which a reader that interprets tags takes off.
+    public var escapesTags: Bool
 
-    public init(isPretty: Bool = false, isLossless: Bool = false) {
+    /// `escapesTags` is by default what `isLossless` is.
+    public init(isPretty: Bool = false, isLossless: Bool = false, escapesTags: Bool? = nil) {
       self.isPretty = isPretty
       self.isLossless = isLossless
+      self.escapesTags = escapesTags ?? isLossless
     }
   }
 

@@ -29,7 +29,7 @@ struct JSONWriter {
     case .bytes(let blob): writeTag(.bytes) { $0.writeBase64(blob) }
     case .array(let elements): write(elements: elements)
     case .map(let map):
-      if options.isLossless, map.count == 1, let (key, content) = map.first, JSONTag.isTag(key) {
+      if options.escapesTags, map.count == 1, let (key, content) = map.first, JSONTag.isTag(key) {
         write(members: [TextKey("$" + key.text): content])
       } else {
         write(members: map)

@@ -3,10 +3,12 @@ import CRDTCore
 /// Takes what can be read out of a store's file into another store.
 struct Rescue {
   let target: Store
-  private let names: RescuedNames
+  let names: RescuedNames
   var walk: TreeWalk
   let trees: [TextKey: PageFile.Tree]
   var report = RescueReport()
+  /// Records that were not taken, by their keys, until they are named.
+  var lost: [[UInt8]: LostRecord] = [:]
   private var meter: ProgressMeter
   private var pending: [RescuedDocument] = []
   private var pendingBytes = 0
@@ -49,7 +51,6 @@ struct Rescue {
     }
     try takeCertificates()
     try takeDocuments()
-    try flush(areStrays: false)
     try takeSideEntries()
     try makeIndexes()
     try meter.finish()
@@ -92,8 +93,8 @@ struct Rescue {
     }
     try flush(areStrays: false)
     for damage in damaged { report.damage.note(.page, "\(damage.message), in the table documents") }
-    guard !damaged.isEmpty else { return }
-    try takeStrays(&walk, damaged.map(\.page))
+    if !damaged.isEmpty { try takeStrays(&walk, damaged.map(\.page)) }
+    try noteLosses(arePagesLost: !damaged.isEmpty)
   }
 
   /// Looks for documents on pages that are damaged, or in no use though no list has them as free.
@@ -127,16 +128,12 @@ struct Rescue {
         try WireDocument.append(
           RecordView(row.record), lacking: VersionVector(), tables: names.tables(of: place.collection),
           to: &wire)
-        return RescuedDocument(collection: collection, id: id, wire: wire.bytes)
+        return RescuedDocument(key: key, collection: collection, id: id, wire: wire.bytes)
       } catch {
-        report.damage.note(
-          .document, "The record cannot be read: \(error.message)", collection: collection,
-          id: EntryChecks.digits(id.bytes))
+        lose(key, "The record cannot be read: \(error.message)", id: id)
       }
     } else if !isStray {
-      report.damage.note(
-        .document, "The document under \(EntryChecks.digits(key)) is damaged",
-        collection: place.flatMap { names.collection($0.collection) })
+      lose(key, "The record is damaged")
     }
     return nil
   }
@@ -165,9 +162,7 @@ struct Rescue {
     if areStrays { report.strayCount += pending.count - refused.count }
     // An older copy of a document on a stray page adds nothing.
     for document in areStrays ? [] : refused {
-      report.damage.note(
-        .document, "The record is one that no store takes in", collection: document.collection,
-        id: EntryChecks.digits(document.id.bytes))
+      lose(document.key, "The record is one that no store takes in", id: document.id)
     }
     pending.removeAll(keepingCapacity: true)
     pendingBytes = 0
@@ -195,6 +190,7 @@ struct Rescue {
 
 /// A document on its way from one store to another.
 private struct RescuedDocument {
+  let key: [UInt8]
   let collection: String
   let id: DocumentID
   let wire: [UInt8]

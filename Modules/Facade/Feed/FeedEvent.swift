@@ -99,7 +99,8 @@ extension FeedEvent {
     withValues hasValues: Bool = true, naming name: (FeedPosition) -> String = { $0.token }
   ) -> [UInt8] {
     var bytes: [UInt8] = []
-    JSON.write(.map(fields(withValues: hasValues, naming: name)), to: &bytes)
+    JSON.write(
+      .map(fields(withValues: hasValues, naming: name)), to: &bytes, options: .init(escapesTags: true))
     return bytes
   }
 }

@@ -51,7 +51,7 @@ public struct DunlinQueryResult: Sendable {
 /// One row of a result: a document, or what a projection makes of it.
 public struct DunlinQueryResultItem: Sendable {
   let documentID: DocumentID?
-  let fields: [TextKey: Value]
+  package let fields: [TextKey: Value]
 
   init(row: Row) throws {
     documentID = row.id

@@ -61,7 +61,10 @@ extension SyncEvent {
     case .withheldByPeer(let documents):
       (
         .warning,
-        "\(peer) keeps \(documents) documents back that are too large to be sent: neither it nor this peer counts as caught up"
+        """
+        \(peer) keeps back \(documents) document\(documents == 1 ? "" : "s") too large to be sent: neither it nor this peer \
+        counts as caught up
+        """
       )
     case .groupsForgotten(let sequence):
       (

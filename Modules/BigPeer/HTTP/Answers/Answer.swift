@@ -31,7 +31,7 @@
       if let queryType { bytes.append(contentsOf: ",\"queryType\":\"\(queryType.rawValue)\"".utf8) }
       for (key, value) in members {
         bytes.append(contentsOf: ",\"\(key.text)\":".utf8)
-        JSON.write(value, to: &bytes)
+        JSON.write(value, to: &bytes, options: .answer())
       }
       return bytes
     }
@@ -43,7 +43,7 @@
       var bytes: [UInt8] = []
       if queryType != nil {
         bytes.append(contentsOf: ",\"mutatedDocumentIds\":".utf8)
-        JSON.write(.array(mutatedDocumentIDs), to: &bytes)
+        JSON.write(.array(mutatedDocumentIDs), to: &bytes, options: .answer())
       }
       bytes.append(contentsOf: ",\"warnings\":".utf8)
       JSON.write(.array(warnings.prefix(Self.warningLimit).map { .string($0) }), to: &bytes)
@@ -68,7 +68,7 @@
       var bytes = opening(rows)
       for (index, value) in values.enumerated() {
         if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        JSON.write(value, to: &bytes)
+        JSON.write(value, to: &bytes, options: .answer())
       }
       bytes.append(contentsOf: closing())
       return bytes
@@ -91,3 +91,10 @@
     }
   }
 #endif
+
+extension JSON.WriteOptions {
+  /// How documents stand in answers: as bodies of requests are read, but that counters are numbers unless `areCountersTagged`.
+  static func answer(areCountersTagged: Bool = false) -> Self {
+    Self(isLossless: areCountersTagged, escapesTags: true)
+  }
+}

@@ -47,7 +47,7 @@
       try fields.finish()
       let application = admission.application
       let answer = Answer(transaction: application.transactions.newest)
-      let options = JSON.WriteOptions(isLossless: isDescribing)
+      let options = JSON.WriteOptions.answer(areCountersTagged: isDescribing)
       let (select, arguments) = (finding.select, finding.arguments)
       let reader = try admission.read { statement throws(DunlinError) in
         try application.dunlin.store.beginRows(select, arguments, statement) { row, _ in
@@ -75,8 +75,7 @@
       }
       var bytes = answer.opening("documents")
       if let found {
-        JSON.write(
-          Self.document(id, found), to: &bytes, options: JSON.WriteOptions(isLossless: isDescribing))
+        JSON.write(Self.document(id, found), to: &bytes, options: .answer(areCountersTagged: isDescribing))
       }
       bytes.append(contentsOf: answer.closing())
       return .json(bytes, transaction: answer.transaction.description)

@@ -132,12 +132,13 @@
         limits.bytes = question.bytes
         var count = 0
         for try await row in try dunlin.sync.ask(question.statement, peer, question.arguments, limits) {
-          let json = row.jsonString()
-          guard bytes.count + json.utf8.count + 1_024 <= question.bytes else {
+          var json: [UInt8] = []
+          JSON.write(.map(row.fields), to: &json, options: .answer())
+          guard bytes.count + json.count + 1_024 <= question.bytes else {
             throw Problem(.unprocessableContent, "limit", "the device's answer is larger than it may be")
           }
           if count > 0 { bytes.append(UInt8(ascii: ",")) }
-          bytes.append(contentsOf: json.utf8)
+          bytes.append(contentsOf: json)
           count += 1
         }
         return (bytes, nil)

@@ -63,7 +63,7 @@
       let reader = try admission.read { statement throws(DunlinError) in
         try application.dunlin.store.beginRows(prepared, arguments, statement) { row, _ in
           var bytes: [UInt8] = []
-          JSON.write(.map(try row.values()), to: &bytes)
+          JSON.write(.map(try row.values()), to: &bytes, options: .answer())
           return bytes
         }
       }

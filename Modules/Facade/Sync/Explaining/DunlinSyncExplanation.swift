@@ -37,6 +37,8 @@ public struct DunlinSyncExplanation: Hashable, Sendable {
     case waiting(Backlog?)
     /// The receiver has it, as it is since a commit of this store.
     case arrived(commitID: UInt64)
+    /// The peer keeps back so many documents that are too large to be sent, and this may be one of them.
+    case heldBack(documents: Int)
     /// All that the peer had for the subscriptions is here, and the document is not among it.
     case notBrought
   }
@@ -93,6 +95,11 @@ extension DunlinSyncExplanation: CustomStringConvertible {
     case .waiting(let backlog): waitingText(backlog)
     case .arrived(let commitID):
       "\(subject) has the document of '\(collection)', as it is since commit \(commitID) here."
+    case .heldBack(let documents):
+      """
+      \(peerName) keeps back \(documents) document\(documents == 1 ? "" : "s") too large to be sent; the document of \
+      '\(collection)' may be \(documents == 1 ? "it" : "among them").
+      """
     case .notBrought:
       """
       All that \(peerName) had for the subscriptions is here, and the document of '\(collection)' is not among it.

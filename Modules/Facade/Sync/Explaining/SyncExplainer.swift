@@ -88,6 +88,8 @@ struct SyncExplainer {
     guard unmet.contains(where: \.conditions.isEmpty) else { return .noMatch(unmet) }
     guard let standing = standings.last(where: \.isConnected) else { return .notConnected }
     guard !standing.connection.progress.isAnythingUnreadable else { return .uncertain }
+    let heldBack = standing.connection.progress.documentsWithheldByPeer
+    guard heldBack == 0 else { return .heldBack(documents: heldBack) }
     guard standing.caughtUpNumber >= core.network.subscriptionsNumber, standing.hasAll else {
       return .waiting(nil)
     }
