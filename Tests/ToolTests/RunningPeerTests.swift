@@ -190,6 +190,32 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: served.store + "/parameters"))
   }
 
+  @Test func `the status says why an address leads to no peer, and lacks no big peer among small ones`()
+    async throws
+  {
+    let served = try await ServedStore(directory, documents: 5)
+    let address = "127.0.0.1:\(try #require(served.port))"
+    let friend = try await ServedStore(try TemporaryDirectory(), more: ["--connect", address])
+    try await friend.wait(for: "connected to depot")
+    #expect(try friend.run("status", friend.store).output.contains("conditions     none"))
+    let stranger = directory.file("stranger")
+    let process = Tool.process(["serve", stranger, "--app", "others", "--connect", address])
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    defer { process.end() }
+    while true {
+      let status = try Tool.run(["status", stranger], in: directory.path)
+      let words = "No session with tcp://\(address): The peer belongs to another application"
+      if status.output.contains("conditions     \(words)") { break }
+      try #require(process.isRunning)
+      await pause()
+    }
+    let asked = try Tool.run(
+      ["peers", "--app", "others", "--connect", address, "--time", "5"], in: directory.path)
+    #expect(asked.status == 1 && asked.errors.contains("another application"), "\(asked)")
+  }
+
   @Test func `a peer that is asked to answers no commands`() async throws {
     let served = try await ServedStore(directory, more: ["--no-control-socket"])
     #expect(!FileManager.default.fileExists(atPath: served.socket))
