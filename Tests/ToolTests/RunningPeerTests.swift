@@ -35,6 +35,7 @@ import Testing
       ["inspect", served.store], ["inspect", served.store, "things"],
       ["inspect", served.store, "things", "7"],
       ["inspect", served.store, "things", "nobody"], ["verify", served.store],
+      ["inspect", served.store, "thinks"],
       ["evict", served.store, "things", "nobody"],
       ["evict", served.store, "things", "hex:zz"],
     ]
@@ -48,7 +49,7 @@ import Testing
     }
     #expect(same(openScript) == same(try served.run("query", served.store, input: script)))
     #expect(open[0][1].split(separator: "\n").count == 7)
-    #expect(open[13][0] == "1" && open[13][2].contains("no document nobody"))
+    #expect(open[14][0] == "1" && open[14][2].contains("no document nobody"))
   }
 
   @Test func `the socket is for its owner alone, and what changes it is seen by all`() async throws {
