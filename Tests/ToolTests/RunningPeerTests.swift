@@ -194,6 +194,22 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: served.store + "/parameters"))
   }
 
+  @Test func `what cannot be done beside a running peer says what can`() async throws {
+    let served = try await ServedStore(directory, documents: 5)
+    let target = directory.file("target")
+    for command in [["compact"], ["export", "things", target], ["rescue", target]] {
+      let arguments = [command[0], served.store] + command.dropFirst()
+      let outcome = try Tool.run(arguments, in: directory.path)
+      #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome)")
+      #expect(outcome.errors.contains("'dunlin backup \(served.store) COPY'"), "\(outcome.errors)")
+      #expect(!FileManager.default.fileExists(atPath: target))
+    }
+    let silent = try await ServedStore(try TemporaryDirectory(), documents: 5, more: ["--no-control-socket"])
+    let refused = try silent.run("compact", silent.store)
+    #expect(refused.status == 1 && refused.errors.contains("end that process first"), "\(refused)")
+    #expect(!refused.errors.contains("backup"))
+  }
+
   @Test func `the status says why an address leads to no peer, and lacks no big peer among small ones`()
     async throws
   {

@@ -65,7 +65,11 @@ struct ExportCommand: ParsableCommand {
   private var chosen: FileFormat { format ?? (delimiter == nil ? FileFormat(path: file) ?? .jsonl : .csv) }
 
   func run() throws {
-    let store = try Store.open(existing: store)
+    let store = try Store.alone(
+      self.store,
+      whileRunning:
+        "make a copy while it runs with 'dunlin backup \(self.store) COPY', and export from the copy"
+    ) { try Store.open(existing: self.store) }
     defer { store.close() }
     if let raw { return try exportRaw(raw, store) }
     _ = try store.read { try StoreReport.existing(collection, in: $0) }
