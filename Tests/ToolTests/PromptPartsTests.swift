@@ -1,3 +1,4 @@
+import CRDTCore
 import Testing
 
 @testable import dunlin
@@ -93,6 +94,33 @@ import Testing
       while let statement = text.takeEnded() { found.append(statement) }
     }
     #expect(found == expected)
+  }
+
+  @Test func `a plan has a line for each operator, and plans within it are indented`() {
+    let scan: Value = .map([
+      "operator": .string("indexScan"), "index": .string("byKm"), "reverse": .bool(false),
+    ])
+    let sort: Value = .map(["operator": .string("sort"), "keys": .array([.string("a"), .string("b DESC")])])
+    #expect(
+      PlanText.lines(of: ["plan": .array([scan, sort])]) == [
+        "indexScan  index: byKm, reverse: false", "sort       keys: [a, b DESC]",
+      ])
+    let union: Value = .map([
+      "operator": .string("union"), "all": .bool(true),
+      "inputs": .array([.array([scan]), .array([.map(["operator": .string("fetch")])])]),
+    ])
+    #expect(
+      PlanText.lines(of: ["plan": .array([union])]) == [
+        "union  all: true", "  inputs", "    indexScan  index: byKm, reverse: false", "  inputs", "    fetch",
+      ])
+    #expect(
+      PlanText.lines(of: [
+        "outcome": .string("good"), "existing": .array([]), "suggestions": .array([.string("CREATE")]),
+      ]) == ["existing: []", "outcome: good", "suggestions:", "  CREATE"])
+    #expect(
+      PlanText.lines(of: ["rows": .int(3), "plan": .array([sort])]) == [
+        "plan:", "  sort  keys: [a, b DESC]", "rows: 3",
+      ])
   }
 
   @Test func `width goes by what a terminal shows`() {

@@ -73,6 +73,30 @@
       #expect(await terminal.status() == 0)
     }
 
+    @Test func `a plan is shown whole, a line for each operator`() async throws {
+      _ = try run("query", store, "CREATE INDEX byKm ON cars (km, color)")
+      let terminal = try prompt(columns: 60)
+      try await terminal.wait(for: "dql> ")
+      terminal.type(".explain SELECT color FROM cars WHERE km > 1500 ORDER BY color LIMIT 2\r")
+      let plan = try await terminal.wait(for: "1 row")
+      let lines = plan.split(separator: "\r\n")
+      #expect(lines.contains { $0.hasPrefix("indexScan  ") && $0.contains(", index: byKm, ") }, "\(plan)")
+      #expect(lines.contains { $0.hasPrefix("limit  ") && $0.contains("rows: 2") } && !plan.contains("…"))
+      terminal.type("PROFILE SELECT color FROM cars WHERE km > 1500;\r")
+      let profile = try await terminal.wait(for: "3 rows")
+      #expect(profile.contains("color\r\n─────\r\nred\r\n") && profile.contains("\r\nplan:\r\n  indexScan"))
+      #expect(!profile.contains("…"), "\(profile)")
+      terminal.type("\u{4}")
+      #expect(await terminal.status() == 0)
+      let advice = try run("query", store, "ADVISE SELECT * FROM cars WHERE color = 'x'", "--table")
+      #expect(advice.output.contains("suggestions:\n  CREATE INDEX ix_cars_color ON cars (color)\n"))
+      let parameters = try run("query", store, "SHOW ALL", "--table")
+      #expect(parameters.output.contains("document_size_hard_limit_bytes: 5000000\n"))
+      // Programs get lines of JSON.
+      let json = try run("query", store, "EXPLAIN SELECT * FROM cars")
+      #expect(json.output.hasPrefix(#"{"plan":["#) && json.output.split(separator: "\n").count == 1)
+    }
+
     @Test func `an interruption ends the statement and not the prompt`() async throws {
       let many = (0..<3_000).map { #"{"_id":\#($0),"n":1}"# + "\n" }.joined()
       _ = try run("import", store, "things", "-", input: many)
