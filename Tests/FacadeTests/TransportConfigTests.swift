@@ -1,4 +1,5 @@
 import DunlinKit
+import TestKit
 import Testing
 
 @Suite(.timeLimit(.minutes(3))) struct TransportConfigTests {
@@ -155,30 +156,75 @@ import Testing
 }
 
 @Suite(.timeLimit(.minutes(3))) struct TransportConditionTests {
-  @Test func `a peer that has somewhere to connect to says while no big peer is there`() async throws {
+  /// Waits until the conditions are as they are to be.
+  private func wait(
+    _ dunlin: Dunlin, until isReached: (Set<DunlinTransportCondition>) -> Bool
+  ) async throws {
+    for await conditions in dunlin.transportConditionChanges where isReached(conditions) { return }
+    try Task.checkCancellation()
+    Issue.record("the database was closed")
+  }
+
+  @Test func `a peer that was connected to a big one says while none is there`() async throws {
     let (tablet, cloud) = (try Peer("tablet"), try Peer("cloud", kind: .big))
-    var changes = tablet.dunlin.transportConditionChanges.makeAsyncIterator()
-    #expect(await changes.next(isolation: #isolation) == [])
     try cloud.dunlin.listen()
     try cloud.dunlin.startSync()
     let port = try #require(cloud.dunlin.listeningPorts.first)
     try tablet.dunlin.startSync()
     #expect(tablet.dunlin.transportConditions.isEmpty)
     tablet.dunlin.connect(host: "127.0.0.1", port: port)
-    var course: [Set<DunlinTransportCondition>] = []
-    while let next = await changes.next(isolation: #isolation), course.last != [] || course.count < 2 {
-      course.append(next)
-      if next == [] { break }
-    }
-    // Whoever is slow may miss that it was lacking for a moment.
-    #expect(course.last == [])
+    for await graph in tablet.dunlin.presence.graphs where !graph.remotePeers.isEmpty { break }
+    try await wait(tablet.dunlin) { $0.isEmpty }
     cloud.dunlin.stopSync()
-    #expect(await changes.next(isolation: #isolation) == [.noBigPeer])
-    #expect(tablet.dunlin.transportConditions.map(\.description) == ["No big peer is connected"])
+    try await wait(tablet.dunlin) { $0.contains(.noBigPeer) }
+    // Nobody listens there any more, which is said as well.
+    try await wait(tablet.dunlin) { $0.count == 2 }
+    #expect(tablet.dunlin.transportConditions.map(\.description).contains("No big peer is connected"))
+    try cloud.dunlin.startSync()
+    try await wait(tablet.dunlin) { $0.isEmpty }
+    cloud.dunlin.stopSync()
+    try await wait(tablet.dunlin) { !$0.isEmpty }
     tablet.dunlin.stopSync()
-    #expect(await changes.next(isolation: #isolation) == [])
+    try await wait(tablet.dunlin) { $0.isEmpty }
     try tablet.dunlin.close()
-    #expect(await changes.next(isolation: #isolation) == nil)
     for await conditions in tablet.dunlin.transportConditionChanges { #expect(conditions.isEmpty) }
+  }
+
+  @Test func `a peer that connects to small ones lacks no big one`() async throws {
+    let (tablet, phone) = (try Peer("tablet"), try Peer("phone"))
+    try phone.dunlin.listen()
+    try phone.dunlin.startSync()
+    let port = try #require(phone.dunlin.listeningPorts.first)
+    tablet.dunlin.connect(host: "127.0.0.1", port: port)
+    try tablet.dunlin.startSync()
+    for await graph in tablet.dunlin.presence.graphs where !graph.remotePeers.isEmpty { break }
+    #expect(!tablet.dunlin.transportConditions.contains(.noBigPeer))
+    phone.dunlin.stopSync()
+    try await wait(tablet.dunlin) { !$0.isEmpty }
+    #expect(!tablet.dunlin.transportConditions.contains(.noBigPeer))
+    // An address that is forgotten lacks nothing.
+    tablet.dunlin.disconnect(host: "127.0.0.1", port: port)
+    try await wait(tablet.dunlin) { $0.isEmpty }
+  }
+
+  @Test func `an address that leads to no peer is named with the reason`() async throws {
+    let tablet = try Peer("tablet")
+    let stranger = try Dunlin(
+      path: tablet.directory.file("stranger"), identity: .unsafeDevelopment(appID: "others"))
+    try stranger.listen()
+    try stranger.startSync()
+    let port = try #require(stranger.listeningPorts.first)
+    tablet.dunlin.connect(host: "127.0.0.1", port: port)
+    try tablet.dunlin.startSync()
+    try await wait(tablet.dunlin) { !$0.isEmpty }
+    let expected = "No session with tcp://127.0.0.1:\(port): The peer belongs to another application"
+    #expect(
+      tablet.dunlin.transportConditions == [
+        .unreachable(address: "tcp://127.0.0.1:\(port)", reason: expected)
+      ])
+    #expect(tablet.dunlin.transportConditions.first?.description == expected)
+    try stranger.close()
+    try await wait(tablet.dunlin) { $0.contains { $0.description.hasPrefix("Cannot connect to") } }
+    try tablet.dunlin.close()
   }
 }

@@ -31,6 +31,19 @@ import Testing
     try handle.close()
   }
 
+  @Test func `a collection that does not exist is named, with the nearest name`() throws {
+    for command in [
+      ["inspect", store, "thnigs"], ["inspect", store, "thnigs", "d1"], ["evict", store, "thnigs", "d1"],
+      ["export", store, "thnigs"], ["export", store, "thnigs", "--raw", "d1"],
+    ] {
+      let outcome = try Tool.run(command, in: directory.path)
+      #expect(outcome.status == 1 && outcome.output.isEmpty, "\(command): \(outcome)")
+      #expect(
+        outcome.errors.contains("there is no collection 'thnigs'; did you mean 'things'?"), "\(outcome)")
+    }
+    #expect(try run("evict", store, "things", "no").errors.contains("things has no document no"))
+  }
+
   @Test(arguments: [
     "demo", "bench", "serve", "import", "export", "query", "inspect", "stats", "verify", "rescue", "backup",
     "compact", "evict", "status", "top", "why",

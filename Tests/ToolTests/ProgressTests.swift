@@ -3,6 +3,8 @@
   import TestKit
   import Testing
 
+  @testable import dunlin
+
   /// Progress and colours, which go by whether somebody looks on.
   @Suite(.timeLimit(.minutes(5))) struct ProgressTests {
     let scene: FileScene
@@ -26,6 +28,13 @@
       #expect(drawn.dropLast().allSatisfy { $0.count < 80 })
       // Nothing of it stays.
       #expect(drawn.last?.hasPrefix("20,000 documents imported") == true)
+    }
+
+    @Test func `the rate goes by the time since the work began`() {
+      let filling = Progress("Filling", start: .now - .seconds(100))
+      #expect(filling.line(3_000).hasPrefix("Filling  3,000 documents  "))
+      let rate = filling.line(3_000).firstMatch(of: /([0-9]+)\/s/).flatMap { Int($0.1) } ?? .max
+      #expect((1...30).contains(rate))
     }
 
     @Test func `elsewhere there is none, unless it is asked for`() async throws {

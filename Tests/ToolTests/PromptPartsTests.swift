@@ -1,3 +1,5 @@
+import CRDTCore
+import Synchronization
 import Testing
 
 @testable import dunlin
@@ -24,7 +26,7 @@ import Testing
   }
 
   private func typed(
-    _ keys: [Key], history: [String] = [], complete: @escaping (String) -> [String] = { _ in [] }
+    _ keys: [Key], history: [String] = [], complete: @escaping (String, String) -> [String] = { _, _ in [] }
   ) -> LineEditor {
     var editor = LineEditor(history: history, complete: complete)
     for key in keys { #expect(editor.press(key) == .goesOn) }
@@ -57,13 +59,48 @@ import Testing
   }
 
   @Test func `a word is completed as far as all candidates agree`() {
-    func candidates(_ word: String) -> [String] {
-      ["cars", "carports", "SELECT"].filter { $0.lowercased().hasPrefix(word.lowercased()) }
+    let words = ["cars", "carports", "SELECT", "COST", "Cost", "costOnly"]
+    func candidates(_ word: String, _ before: String) -> [String] {
+      words.filter { $0.lowercased().hasPrefix(word.lowercased()) }
     }
-    #expect(typed(text("c") + [.tab], complete: candidates).text == "car")
+    #expect(typed(text("ca") + [.tab], complete: candidates).text == "car")
     #expect(typed(text("x FROM cars") + [.tab], complete: candidates).text == "x FROM cars ")
     #expect(typed(text("sel") + [.tab], complete: candidates).text == "SELECT ")
     #expect(typed(text("zz") + [.tab], complete: candidates).text == "zz")
+    // What is typed keeps its capitals where the candidates differ in theirs.
+    #expect(typed(text("co") + [.tab], complete: candidates).text == "co")
+    #expect(typed(text("Co") + [.tab], complete: candidates).text == "Co")
+  }
+
+  @Test(
+    arguments: [
+      ("", "sel", ["SELECT"]), ("", ".sch", [".schema"]), (".mode ", "t", ["table"]),
+      ("SELECT * FROM ", "O", ["orders", "owners"]), ("SELECT * FROM ", "or", ["orders"]),
+      (".schema ", "ow", ["owners"]), ("SELECT ", "or", ["orderNumber", "orders", "originCity"]),
+      ("SELECT ", "OR", ["ORDER"]), ("SELECT ", "ord", ["orderNumber", "orders"]),
+      ("SELECT a FROM orders\n", "wh", ["WHERE"]), ("SELECT a FROM orders\n", "W", ["WHERE"]),
+      ("SELECT orders.", "o", ["orderNumber", "originCity"]), ("SELECT ", "ORI", ["originCity"]),
+      ("SELECT ", "x", []), ("SELECT ", "gro", ["`group`"]), ("SELECT ", "my", ["`my-field`"]),
+      ("SELECT `", "my", ["my-field`"]),
+    ] as [(String, String, [String])])
+  func `words of the language and names are not mixed`(
+    _ before: String, _ word: String, _ expected: [String]
+  ) {
+    let completion = Completion(SchemaSource())
+    #expect(completion.candidates(for: word, after: before) == expected)
+  }
+
+  @Test func `names are learnt when they are wanted, and again after a statement that writes`() {
+    let source = SchemaSource()
+    let completion = Completion(source)
+    _ = completion.candidates(for: "sel", after: "")
+    #expect(source.asked == 0)
+    for _ in 1...3 { _ = completion.candidates(for: "or", after: "SELECT ") }
+    #expect(source.asked == 1)
+    source.collection = "novelties"
+    completion.forgetNames()
+    #expect(completion.candidates(for: "no", after: "SELECT * FROM ") == ["novelties"])
+    #expect(source.asked == 2)
   }
 
   @Test func `some keys end a line`() {
@@ -77,7 +114,7 @@ import Testing
 
   @Test(
     arguments: [
-      (["SELECT 1; SELECT 2;"], ["SELECT 1", " SELECT 2"]),
+      (["SELECT 1; SELECT 2;"], ["SELECT 1", "SELECT 2"]),
       (["SELECT ';' AS a,", "`;` AS b;"], ["SELECT ';' AS a,\n`;` AS b"]),
       (["SELECT 'it\\';' FROM x;"], ["SELECT 'it\\';' FROM x"]),
       (["SELECT 1 -- not this;", "FROM x;"], ["SELECT 1 -- not this;\nFROM x"]),
@@ -90,9 +127,50 @@ import Testing
     var found: [String] = []
     for line in lines {
       text.append(line: line)
-      while let statement = text.takeEnded() { found.append(statement) }
+      while let statement = text.takeEnded() { found.append(statement.text) }
     }
     #expect(found == expected)
+  }
+
+  @Test func `a statement knows where it begins`() {
+    var text = StatementText()
+    var found: [StatementText.Place] = []
+    for line in ["", "  SELECT 'é' ; ;SELECT", "  2;", "SELECT", "3"] {
+      text.append(line: line)
+      while let statement = text.takeEnded() { found.append(statement.place) }
+    }
+    if let last = text.takeAll() { found.append(last.place) }
+    #expect(
+      found == [.init(line: 2, column: 3), .init(line: 2, column: 17), .init(line: 4, column: 1)])
+    #expect(found[1].moved(toLine: 1, column: 8) == .init(line: 2, column: 24))
+    #expect(found[1].moved(toLine: 2, column: 3) == .init(line: 3, column: 3))
+  }
+
+  @Test func `a plan has a line for each operator, and plans within it are indented`() {
+    let scan: Value = .map([
+      "operator": .string("indexScan"), "index": .string("byKm"), "reverse": .bool(false),
+    ])
+    let sort: Value = .map(["operator": .string("sort"), "keys": .array([.string("a"), .string("b DESC")])])
+    #expect(
+      PlanText.lines(of: ["plan": .array([scan, sort])]) == [
+        "indexScan  index: byKm, reverse: false", "sort       keys: [a, b DESC]",
+      ])
+    let union: Value = .map([
+      "operator": .string("union"), "all": .bool(true),
+      "inputs": .array([.array([scan]), .array([.map(["operator": .string("fetch")])])]),
+    ])
+    #expect(
+      PlanText.lines(of: ["plan": .array([union])]) == [
+        "union  all: true", "  inputs", "    indexScan  index: byKm, reverse: false", "  inputs", "    fetch",
+      ])
+    #expect(
+      PlanText.lines(of: [
+        "outcome": .string("good"), "existing": .array([]), "suggestions": .array([.string("CREATE")]),
+      ]) == ["existing: []", "outcome: good", "suggestions:", "  CREATE"])
+    #expect(
+      PlanText.lines(of: ["rows": .int(3), "plan": .array([sort])]) == [
+        "plan:", "  sort  keys: [a, b DESC]", "rows: 3",
+      ])
   }
 
   @Test func `width goes by what a terminal shows`() {
@@ -101,4 +179,41 @@ import Testing
     #expect("日本語".cut(toColumns: 4).columns <= 4)
     #expect("a\u{1B}[2J\nb\u{202E}".printable == "a\\u{1b}[2J\\nb\\u{202e}")
   }
+}
+
+/// A store of which only the names are asked.
+private final class SchemaSource: StatementSource {
+  private let state = Mutex((asked: 0, collection: "owners"))
+
+  var asked: Int { state.withLock { $0.asked } }
+
+  var collection: String {
+    get { state.withLock { $0.collection } }
+    set { state.withLock { $0.collection = newValue } }
+  }
+
+  func schema(of collection: String?, documents: Int) -> [TextKey: Value] {
+    state.withLock { state in
+      state.asked += 1
+      let fields = ["originCity", "orderNumber", "group", "my-field"].map { Value.map(["name": .string($0)]) }
+      return [
+        "collections": .array([
+          .map(["name": .string("orders"), "fields": .array(fields)]),
+          .map(["name": .string(state.collection), "fields": .array([])]),
+        ])
+      ]
+    }
+  }
+
+  func run(
+    _ text: String, _ arguments: [TextKey: Value], _ take: (StatementEvent) throws -> Void
+  ) -> StatementOutcome { StatementOutcome() }
+
+  func watch(
+    _ text: String, _ arguments: [TextKey: Value], limit: Int, _ take: (StatementEvent) throws -> Void
+  ) {}
+
+  func cancel() {}
+
+  func collections() -> [TextKey: Value] { [:] }
 }

@@ -61,6 +61,15 @@
       #expect(schema.contains("color  string\r\n"))
       terminal.type("SELECT * FROM ca\t;\r")
       try await terminal.wait(for: "3 rows")
+      // A collection that is new is completed too.
+      terminal.type("INSERT INTO bicycles DOCUMENTS ({'_id': 1});\r")
+      try await terminal.wait(for: "1 document changed")
+      terminal.type("SELECT * FROM bi\t;\r")
+      try await terminal.wait(for: "1 row,")
+      terminal.type("CREATE INDEX byKm ON cars (color, km DESC);\r")
+      try await terminal.wait(for: "0 rows")
+      terminal.type(".schema cars\r")
+      try await terminal.wait(for: "  index byKm (color, km DESC)\r\n")
       terminal.type("SELECT * FROM crs;\r")
       try await terminal.wait(for: "there is no collection 'crs' yet; did you mean 'cars'?")
       terminal.type("SELECT FROM;\r")
@@ -71,6 +80,56 @@
       try await terminal.wait(for: "1 row")
       terminal.type(".quit\r")
       #expect(await terminal.status() == 0)
+    }
+
+    @Test func `a plan is shown whole, a line for each operator`() async throws {
+      _ = try run("query", store, "CREATE INDEX byKm ON cars (km, color)")
+      let terminal = try prompt(columns: 60)
+      try await terminal.wait(for: "dql> ")
+      terminal.type(".explain SELECT color FROM cars WHERE km > 1500 ORDER BY color LIMIT 2\r")
+      let plan = try await terminal.wait(for: "1 row")
+      let lines = plan.split(separator: "\r\n")
+      #expect(lines.contains { $0.hasPrefix("indexScan  ") && $0.contains(", index: byKm, ") }, "\(plan)")
+      #expect(lines.contains { $0.hasPrefix("limit  ") && $0.contains("rows: 2") } && !plan.contains("…"))
+      terminal.type("PROFILE SELECT color FROM cars WHERE km > 1500;\r")
+      let profile = try await terminal.wait(for: "3 rows")
+      #expect(profile.contains("color\r\n─────\r\nred\r\n") && profile.contains("\r\nplan:\r\n  indexScan"))
+      #expect(!profile.contains("…"), "\(profile)")
+      terminal.type("\u{4}")
+      #expect(await terminal.status() == 0)
+      let advice = try run("query", store, "ADVISE SELECT * FROM cars WHERE color = 'x'", "--table")
+      #expect(advice.output.contains("suggestions:\n  CREATE INDEX ix_cars_color ON cars (color)\n"))
+      let parameters = try run("query", store, "SHOW ALL", "--table")
+      #expect(parameters.output.contains("document_size_hard_limit_bytes: 5000000\n"))
+      // Programs get lines of JSON.
+      let json = try run("query", store, "EXPLAIN SELECT * FROM cars")
+      #expect(json.output.hasPrefix(#"{"plan":["#) && json.output.split(separator: "\n").count == 1)
+    }
+
+    @Test(arguments: [true, false])
+    func `what is wrong in a script is a line with the place`(isFile: Bool) throws {
+      let script =
+        "SELECT _id FROM cars WHERE _id = 1; SELECT FROM;\n\n.schema no\nSELECT *\nFROM cars WHERE km =;\n"
+        + "INSERT INTO cars DOCUMENTS ({'_id': 1});\n"
+      let file = directory.file("script.dql")
+      try script.write(toFile: file, atomically: true, encoding: .utf8)
+      let name = isFile ? file : "standard input"
+      let outcome =
+        isFile ? try run("query", store, "--file", file) : try run("query", store, input: script)
+      #expect(outcome.status == 1 && outcome.output == "{\"_id\":1}\n")
+      let told = outcome.errors.split(separator: "\n").map(String.init).filter { $0.hasPrefix(name) }
+      let starts = ["1:44: expected an expression", "3:1: there is no collection 'no'", "5:21: ", "6:1: "]
+      #expect(told.count == starts.count, "\(outcome.errors)")
+      for (line, start) in zip(told, starts) {
+        #expect(line.hasPrefix("\(name):\(start)") && !line.contains("(line "), "\(line)")
+      }
+      #expect(!outcome.errors.contains("^"))
+    }
+
+    @Test func `a script that is not there, and a script beside a statement, are refused`() throws {
+      let absent = try run("query", store, "-f", directory.file("no.dql"))
+      #expect(absent.status == 1 && absent.errors.contains("no.dql"))
+      #expect(try run("query", store, "SELECT 1", "-f", "x").status == 64)
     }
 
     @Test func `an interruption ends the statement and not the prompt`() async throws {

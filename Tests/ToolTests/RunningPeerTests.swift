@@ -35,6 +35,7 @@ import Testing
       ["inspect", served.store], ["inspect", served.store, "things"],
       ["inspect", served.store, "things", "7"],
       ["inspect", served.store, "things", "nobody"], ["verify", served.store],
+      ["inspect", served.store, "thinks"],
       ["evict", served.store, "things", "nobody"],
       ["evict", served.store, "things", "hex:zz"],
     ]
@@ -48,7 +49,7 @@ import Testing
     }
     #expect(same(openScript) == same(try served.run("query", served.store, input: script)))
     #expect(open[0][1].split(separator: "\n").count == 7)
-    #expect(open[13][0] == "1" && open[13][2].contains("no document nobody"))
+    #expect(open[14][0] == "1" && open[14][2].contains("no document nobody"))
   }
 
   @Test func `the socket is for its owner alone, and what changes it is seen by all`() async throws {
@@ -181,13 +182,58 @@ import Testing
     let more = ["--connect", "127.0.0.1:\(port)", "--subscribe", "things", "--keep-parameters"]
     let served = try await ServedStore(directory, more: more)
     try await served.wait(for: "all that the peers had is here")
-    #expect(served.printed.contains("Filling  3,000 documents"), "\(served.printed)")
+    // The rate goes by the time since the connections were looked at before, which is half a second.
+    let told = served.printed.firstMatch(of: /Filling  3,000 documents  ([0-9,]+)\/s/)
+    let rate = try #require(told.flatMap { Int($0.1.filter { $0 != "," }) }, "\(served.printed)")
+    #expect(rate <= 6_000)
     #expect(try served.run("status", served.store).output.contains("SELECT * FROM `things`"))
     let set = "ALTER SYSTEM SET DQL_STRICT_TYPES = true"
     let changed = try served.run("query", served.store, set)
     #expect(changed.status == 0, "\(changed.errors)")
     await served.stop()
     #expect(FileManager.default.fileExists(atPath: served.store + "/parameters"))
+  }
+
+  @Test func `what cannot be done beside a running peer says what can`() async throws {
+    let served = try await ServedStore(directory, documents: 5)
+    let target = directory.file("target")
+    for command in [["compact"], ["export", "things", target], ["rescue", target]] {
+      let arguments = [command[0], served.store] + command.dropFirst()
+      let outcome = try Tool.run(arguments, in: directory.path)
+      #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome)")
+      #expect(outcome.errors.contains("'dunlin backup \(served.store) COPY'"), "\(outcome.errors)")
+      #expect(!FileManager.default.fileExists(atPath: target))
+    }
+    let silent = try await ServedStore(try TemporaryDirectory(), documents: 5, more: ["--no-control-socket"])
+    let refused = try silent.run("compact", silent.store)
+    #expect(refused.status == 1 && refused.errors.contains("end that process first"), "\(refused)")
+    #expect(!refused.errors.contains("backup"))
+  }
+
+  @Test func `the status says why an address leads to no peer, and lacks no big peer among small ones`()
+    async throws
+  {
+    let served = try await ServedStore(directory, documents: 5)
+    let address = "127.0.0.1:\(try #require(served.port))"
+    let friend = try await ServedStore(try TemporaryDirectory(), more: ["--connect", address])
+    try await friend.wait(for: "connected to depot")
+    #expect(try friend.run("status", friend.store).output.contains("conditions     none"))
+    let stranger = directory.file("stranger")
+    let process = Tool.process(["serve", stranger, "--app", "others", "--connect", address])
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    defer { process.end() }
+    while true {
+      let status = try Tool.run(["status", stranger], in: directory.path)
+      let words = "No session with tcp://\(address): The peer belongs to another application"
+      if status.output.contains("conditions     \(words)") { break }
+      try #require(process.isRunning)
+      await pause()
+    }
+    let asked = try Tool.run(
+      ["peers", "--app", "others", "--connect", address, "--time", "5"], in: directory.path)
+    #expect(asked.status == 1 && asked.errors.contains("another application"), "\(asked)")
   }
 
   @Test func `a peer that is asked to answers no commands`() async throws {

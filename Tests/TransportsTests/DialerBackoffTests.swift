@@ -85,7 +85,9 @@ import Testing
     func wasOfUse(_ seconds: Int?, hasMoved: Bool, isRenewed: Bool = false) -> Bool {
       let session = ServedSession()
       if seconds != nil { session.began(at: .seconds(10)) }
-      session.ended(at: .seconds(10 + (seconds ?? 100)), hasMoved: hasMoved, isRenewed: isRenewed)
+      session.ended(
+        at: .seconds(10 + (seconds ?? 100)), hasMoved: hasMoved, isRenewed: isRenewed,
+        .link(LinkError(.disconnected, "Gone")))
       return session.wasOfUse(Backoff())
     }
     #expect(!wasOfUse(0, hasMoved: true) && !wasOfUse(4, hasMoved: true) && wasOfUse(5, hasMoved: true))

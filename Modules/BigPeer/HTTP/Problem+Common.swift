@@ -63,8 +63,11 @@
         return
       }
       var members: [TextKey: Value] = [:]
-      for name in ["line", "column", "path", "collection", "expected"] {
-        if let text = error.context[name] { members[TextKey(name)] = .string(text) }
+      for name in ["line", "column"] {
+        members[TextKey(name)] = error.context[name].flatMap { Int64($0) }.map { .int($0) }
+      }
+      for name in ["path", "collection", "expected"] {
+        members[TextKey(name)] = error.context[name].map { .string($0) }
       }
       let status = Self.status(of: error.code)
       // What the disk or the system says is for the log.

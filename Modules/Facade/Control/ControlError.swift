@@ -4,27 +4,50 @@ import QueryEngine
 
 /// Why a peer did not do what it was asked over its control socket; also for commands that ask a store that nobody has open.
 package struct ControlError: Error, CustomStringConvertible {
+  /// A place in a statement.
+  package struct Place: Hashable, Sendable {
+    /// The line, from 1.
+    package let line: Int
+    /// The column in Unicode scalars, from 1.
+    package let column: Int
+    /// The line, cut to what is near, with a caret below the place.
+    package let excerpt: String?
+  }
+
   /// The code of the public error.
   package let code: DunlinError.Code
-  /// What is shown to the user of a command.
+  /// What is shown to the user of a command, without the place.
   package let message: String
+  /// Where in the statement, for errors that have a place there.
+  package let place: Place?
   /// The document of a batch that is wrong, counted from 0.
   package let document: Int?
 
-  package var description: String { message }
+  package var description: String {
+    guard let place else { return message }
+    let excerpt = place.excerpt.map { "\n" + $0 } ?? ""
+    return "\(message) (line \(place.line), column \(place.column))\(excerpt)"
+  }
 
-  package init(_ code: DunlinError.Code, _ message: String, document: Int? = nil) {
-    (self.code, self.message, self.document) = (code, message, document)
+  package init(_ code: DunlinError.Code, _ message: String, at place: Place? = nil, document: Int? = nil) {
+    (self.code, self.message, self.place, self.document) = (code, message, place, document)
   }
 
   /// The error for an error of any kind, in the words that a command shows for it.
   package init(any error: any Error, document: Int? = nil) {
     switch error {
     case let error as ControlError: self = error
+    case let error as QueryError:
+      let place = error.position.map {
+        Place(line: $0.line, column: $0.column, excerpt: error.excerpt)
+      }
+      self.init(DunlinError(error).code, error.sentence, at: place, document: document)
     case let error as DunlinError:
-      let below = error.underlying
-      let words = below is QueryError || below is StoreError ? below.map { "\($0)" } : nil
-      self.init(error.code, words ?? error.message, document: document)
+      guard let below = error.underlying, below is QueryError || below is StoreError else {
+        self.init(error.code, error.message, document: document)
+        return
+      }
+      self.init(any: below, document: document)
     case let error as DocumentError:
       self.init(DunlinError(any: error).code, error.message, document: document)
     case is CancellationError: self.init(.cancelled, "the request was cancelled", document: document)
@@ -37,12 +60,22 @@ package struct ControlError: Error, CustomStringConvertible {
     self.init(
       DunlinError.Code(rawValue: values.string("code") ?? "other"),
       values.string("message") ?? "no reason was given",
+      at: values.integer("line").flatMap { line in
+        values.integer("column").map { column in
+          Place(line: line, column: column, excerpt: values.string("excerpt"))
+        }
+      },
       document: values.integer("document"))
   }
 
   /// What is sent of it.
   var values: [TextKey: Value] {
     var values: [TextKey: Value] = ["code": .string(code.rawValue), "message": .string(message)]
+    if let place {
+      values["line"] = .count(place.line)
+      values["column"] = .count(place.column)
+      values["excerpt"] = place.excerpt.map { .string($0) }
+    }
     if let document { values["document"] = .int(Int64(document)) }
     return values
   }

@@ -110,20 +110,29 @@ final class ControlSession: Sendable {
       case .cancel(let id):
         cancel(id)
         return nil
-      case .request(let request): return try admit(request, bytes: line.count)
+      case .request(let request, let documents, let isLast):
+        return try admit(request, documents, bytes: line.count, isLast: isLast)
       case .documents(let id, let documents, let isLast):
         return try add(documents, to: id, bytes: line.count, isLast: isLast)
       }
     } catch {
+      // The complaint is the end of the request's answer, so that no more documents of it are waited for.
+      if let id { drop(id) }
       await complain(error, about: id)
       return nil
     }
   }
 
-  private func admit(_ request: ControlRequest, bytes: Int) throws(ControlError) -> (ControlRequest, [Value])?
-  {
-    let documents = request.fields.elements("documents") ?? []
-    let isGathering = request.fields.boolean("more") ?? false
+  /// Forgets a request whose documents still come.
+  private func drop(_ id: Int) {
+    state.withLock { state in
+      if state.requests[id]?.isGathering == true { state.requests[id] = nil }
+    }
+  }
+
+  private func admit(
+    _ request: ControlRequest, _ documents: [Value], bytes: Int, isLast: Bool
+  ) throws(ControlError) -> (ControlRequest, [Value])? {
     try state.withLock { state throws(ControlError) in
       guard !state.isEnding else { throw ControlError(.closed, "the database is closed") }
       guard state.requests[request.id] == nil else {
@@ -132,12 +141,12 @@ final class ControlSession: Sendable {
       guard state.requests.count < ControlProtocol.requests else {
         throw ControlError(.limit, "\(ControlProtocol.requests) requests are not answered yet")
       }
-      guard !isGathering || !state.requests.values.contains(where: \.isGathering) else {
+      guard isLast || !state.requests.values.contains(where: \.isGathering) else {
         throw ControlError(.limit, "the documents of another request still come")
       }
-      if isGathering { state.requests[request.id] = .gathering(request, documents, bytes: bytes) }
+      if !isLast { state.requests[request.id] = .gathering(request, documents, bytes: bytes) }
     }
-    return isGathering ? nil : (request, documents)
+    return isLast ? (request, documents) : nil
   }
 
   private func add(

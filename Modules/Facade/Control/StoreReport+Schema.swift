@@ -1,7 +1,6 @@
 package import CRDTCore
 package import DocStore
 import QueryEngine
-import Transports
 
 extension StoreReport {
   /// The fields of some documents of each collection, with the types of their values, and the indexes.
@@ -16,16 +15,16 @@ extension StoreReport {
     of store: Store, _ name: String?, documents: Int
   ) throws -> [TextKey: Value] {
     try store.read { transaction in
-      let names = try transaction.collections().map(\.name)
-      if let name, !names.contains(name) {
-        let near = NameDistance.nearest(to: name, among: names).map { "; did you mean '\($0)'?" } ?? ""
-        throw ControlError(.notFound, PlainText.of("there is no collection '\(name)'\(near)"))
-      }
-      let collections = try (name.map { [$0] } ?? names).compactMap { name -> Value? in
-        guard let collection = try transaction.collection(name) else { return nil }
+      let names = try name.map { [$0] } ?? transaction.collections().map(\.name)
+      let collections = try names.map { name -> Value in
+        let collection = try existing(name, in: transaction)
         let sample = try FieldSample(of: collection, in: transaction, documents: documents)
         let indexes = try transaction.indexes(of: collection).map { index in
-          Value.map(["name": .string(index.definition.name), "isReady": .bool(index.state == .ready)])
+          Value.map([
+            "name": .string(index.definition.name),
+            "keys": .array(index.definition.keyTexts.map { .string($0) }),
+            "isReady": .bool(index.state == .ready),
+          ])
         }
         return .map([
           "name": .string(name), "documents": .count(sample.count), "fields": .array(sample.values),

@@ -1,5 +1,7 @@
 package import CRDTCore
 package import DocStore
+import QueryEngine
+import Transports
 
 /// What commands say of a store, as JSON: the same whether they have it open themselves or ask the peer that has.
 package enum StoreReport {
@@ -49,6 +51,38 @@ package enum StoreReport {
     ]
   }
 
+  // MARK: - What is not there
+
+  /// A collection that was written at some time.
+  ///
+  /// - Throws: `notFound` for another one, with the nearest name; what the store throws.
+  package static func existing(
+    _ name: String, in transaction: borrowing ReadTransaction
+  ) throws -> DocStore.Collection {
+    if let collection = try transaction.collection(name) { return collection }
+    let near = NameDistance.nearest(to: name, among: try transaction.collections().map(\.name))
+    let hint = near.map { "; did you mean '\($0)'?" } ?? ""
+    throw ControlError(.notFound, PlainText.of("there is no collection '\(name)'\(hint)"))
+  }
+
+  /// The error for a document that is not there: its collection may be what is missing.
+  ///
+  /// - Parameters:
+  ///   - document: Its id, as users write it.
+  ///   - name: The collection.
+  ///   - transaction: What was read.
+  /// - Returns: What the reader is told.
+  package static func absence(
+    of document: String, in name: String, _ transaction: borrowing ReadTransaction
+  ) -> any Error {
+    do {
+      _ = try existing(name, in: transaction)
+      return ControlError(.notFound, PlainText.of("\(name) has no document \(document)"))
+    } catch {
+      return error
+    }
+  }
+
   // MARK: - Inspecting
 
   /// What a store holds, or one of its collections, or one document of that.
@@ -59,13 +93,14 @@ package enum StoreReport {
   ///   - document: The id of one document, as users write it.
   ///   - check: Asked now and then; what it throws ends the work.
   /// - Returns: What is to be shown.
-  /// - Throws: `notFound` for a document that is not there; what the store throws.
+  /// - Throws: `notFound` for a collection or a document that is not there; what the store throws.
   package static func inspect(
     _ store: Store, _ collection: String?, _ document: String?, check: () throws -> Void = {}
   ) throws -> [TextKey: Value] {
     guard let collection else { return try inspect(store, check) }
     guard let document else {
       return try store.read { transaction in
+        _ = try existing(collection, in: transaction)
         let figures = try CollectionFigures(collection, in: transaction, check: check)
         return [
           "documents": .count(figures.documents), "tombstones": .count(figures.tombstones),
@@ -97,9 +132,10 @@ package enum StoreReport {
     _ store: Store, _ name: String, _ id: DocumentID, _ text: String
   ) throws -> [TextKey: Value] {
     try store.read { transaction in
-      guard let collection = try transaction.collection(name),
-        let record = try transaction.record(collection, id)
-      else { throw ControlError(.notFound, "\(name) has no document \(text)") }
+      let collection = try existing(name, in: transaction)
+      guard let record = try transaction.record(collection, id) else {
+        throw absence(of: text, in: name, transaction)
+      }
       let (isAlive, fields) = try record.withView { ($0.isAlive, try $0.fields(collection.keys)) }
       return [
         "isAlive": .bool(isAlive), "recordBytes": .count(record.bytes.count), "fields": .map(fields),

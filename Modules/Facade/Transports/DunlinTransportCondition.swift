@@ -9,8 +9,11 @@ public enum DunlinTransportCondition: Hashable, Sendable, CustomStringConvertibl
   case portTaken(Int)
   /// The system does not let this process find neighbours, for this reason.
   case discoveryRefused(String)
-  /// This peer has addresses to connect to, and no big peer is connected.
+  /// A big peer was connected at an address that this peer connects to, and none is now.
   case noBigPeer
+  /// The last attempt to connect to an address did not lead to a peer, for this reason: nobody listens there, or the peer is one of
+  /// another application. Further attempts follow.
+  case unreachable(address: String, reason: String)
 
   public var description: String { condition.description }
 
@@ -20,6 +23,7 @@ public enum DunlinTransportCondition: Hashable, Sendable, CustomStringConvertibl
     case .portTaken(let port): .portTaken(port)
     case .discoveryRefused(let reason): .discoveryRefused(reason)
     case .noBigPeer: .noBigPeer
+    case .unreachable(let address, let reason): .unreachable(address: address, reason: reason)
     }
   }
 
@@ -29,6 +33,7 @@ public enum DunlinTransportCondition: Hashable, Sendable, CustomStringConvertibl
     case .portTaken(let port): self = .portTaken(port)
     case .discoveryRefused(let reason): self = .discoveryRefused(reason)
     case .noBigPeer: self = .noBigPeer
+    case .unreachable(let address, let reason): self = .unreachable(address: address, reason: reason)
     }
   }
 }

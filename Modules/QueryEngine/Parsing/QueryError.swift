@@ -149,10 +149,15 @@ extension QueryError {
 }
 
 extension QueryError: CustomStringConvertible {
+  /// The message with the document that it is about, without the place in the text.
+  package var sentence: String {
+    guard let document else { return message }
+    return "\(message), in the document \(JSON.text(of: document.value).prefix(128))"
+  }
+
   public var description: String {
-    var text = message
+    var text = sentence
     if let position { text += " (line \(position.line), column \(position.column))" }
-    if let document { text += ", in the document \(JSON.text(of: document.value).prefix(128))" }
     if let excerpt { text += "\n" + excerpt }
     return text
   }

@@ -134,7 +134,7 @@ private struct IndexWish {
 }
 
 extension CreateIndex.Key {
-  fileprivate init(_ term: IndexTerm, descending: Bool = false) {
+  init(_ term: IndexTerm, descending: Bool = false) {
     let part: Part =
       switch term.part {
       case .value: .value

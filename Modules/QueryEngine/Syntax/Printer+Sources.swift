@@ -1,4 +1,5 @@
 import CRDTCore
+package import DocStore
 
 extension Printer {
   static func text(of source: Source) -> String {
@@ -45,18 +46,30 @@ extension Printer {
   }
 
   func text(of index: CreateIndex) -> String {
-    let keys = index.keys.map { key in
-      let path = Self.text(of: key.path.map(PathComponent.key))
-      let part =
-        switch key.part {
-        case .value: path
-        case .lowercase: "(lower(\(path)))"
-        case .elements: path + "[*]"
-        }
-      return part + (key.descending ? " DESC" : "")
-    }
+    let keys = index.keys.map(\.text)
     return "CREATE INDEX \(index.allowsExisting ? "IF NOT EXISTS " : "")\(Self.name(index.name)) ON "
       + "\(Self.name(index.collection)) (\(keys.joined(separator: ", ")))"
+  }
+}
+
+extension CreateIndex.Key {
+  /// The key as CREATE INDEX has it.
+  fileprivate var text: String {
+    let path = Printer.text(of: path.map(PathComponent.key))
+    let indexed =
+      switch part {
+      case .value: path
+      case .lowercase: "(lower(\(path)))"
+      case .elements: path + "[*]"
+      }
+    return indexed + (descending ? " DESC" : "")
+  }
+}
+
+extension IndexDefinition {
+  /// The keys as CREATE INDEX has them, for example `km DESC`.
+  package var keyTexts: [String] {
+    fields.map { CreateIndex.Key($0.term, descending: $0.isDescending).text }
   }
 }
 

@@ -6,8 +6,10 @@ public enum TransportCondition: Hashable, Sendable, CustomStringConvertible {
   case portTaken(Int)
   /// The system does not let this process use the local network for discovery, for this reason.
   case discoveryRefused(String)
-  /// This peer has addresses to connect to, and no big peer is connected.
+  /// A big peer was connected at an address of this peer, and none is now.
   case noBigPeer
+  /// The last attempt to connect to an address did not lead to a peer; the reason names the address.
+  case unreachable(address: String, reason: String)
 
   public var description: String {
     switch self {
@@ -15,6 +17,7 @@ public enum TransportCondition: Hashable, Sendable, CustomStringConvertible {
     case .portTaken(let port): "Another program has port \(port) for itself"
     case .discoveryRefused(let reason): "The system does not let this process find neighbours: \(reason)"
     case .noBigPeer: "No big peer is connected"
+    case .unreachable(_, let reason): reason
     }
   }
 }

@@ -59,8 +59,17 @@ struct NetworkState {
   }
 
   var listening: [Listening] = []
-  /// The addresses that are kept connected, and who has asked for each.
-  var connecting: [PeerAddress: Set<AddressOwner>] = [:]
+  /// An address that is kept connected.
+  struct Destination {
+    /// Who has asked for it.
+    var owners: Set<AddressOwner> = []
+    /// The kind of the peer that was met there last; `nil` before the first.
+    var kind: PeerKind?
+    /// Why the last attempt did not lead to a peer; `nil` after one that did.
+    var failure: String?
+  }
+
+  var connecting: [PeerAddress: Destination] = [:]
   var subscriptions: [SubscriptionQuery] = []
   /// How often they were replaced.
   var subscriptionsNumber: UInt64 = 0

@@ -85,19 +85,17 @@ extension PeerNetwork {
   package func connect(_ address: PeerAddress, for owner: AddressOwner) {
     let dials = state.withLockedValue { state in
       let isNew = state.connecting[address] == nil
-      state.connecting[address, default: []].insert(owner)
+      state.connecting[address, default: .init()].owners.insert(owner)
       return isNew && state.isRunning
     }
-    guard dials else { return }
-    dial(address)
-    noteReach()
+    if dials { dial(address) }
   }
 
   /// Takes back what an owner has asked for; the connection ends when no other owner wants it.
   package func disconnect(_ address: PeerAddress, for owner: AddressOwner) {
     let (task, drivers) = state.withLockedValue { state -> (Task<Void, Never>?, [SessionDriver]) in
-      state.connecting[address]?.remove(owner)
-      guard state.connecting[address]?.isEmpty ?? true else { return (nil, []) }
+      state.connecting[address]?.owners.remove(owner)
+      guard state.connecting[address]?.owners.isEmpty ?? true else { return (nil, []) }
       state.connecting[address] = nil
       let task = state.dialers.removeValue(forKey: address).flatMap { state.tasks[$0] }
       return (task, state.sessions.values.filter { $0.dialed == address }.map(\.driver))

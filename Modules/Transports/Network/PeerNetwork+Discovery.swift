@@ -64,13 +64,38 @@ extension PeerNetwork {
     state.withLockedValue { $0.conditions.values.reduce(into: []) { $0.formUnion($1) } }
   }
 
-  /// Looks whether a big peer is lacking.
+  /// Looks which addresses lead to no peer, and whether a big peer is lacking.
+  ///
+  /// Whether an address is a big peer's is known once one was met there.
   func noteReach() {
-    let isLacking = state.withLockedValue { state in
-      let own = setup.configuration.kind
-      return state.isRunning && !state.connecting.isEmpty && !state.reachesBigPeer(own)
+    let conditions = state.withLockedValue { state -> Set<TransportCondition> in
+      guard state.isRunning else { return [] }
+      let failures = state.connecting.compactMap { address, destination in
+        destination.failure.map { TransportCondition.unreachable(address: address.description, reason: $0) }
+      }
+      let isLacking =
+        state.connecting.values.contains { $0.kind == .big }
+        && !state.reachesBigPeer(setup.configuration.kind)
+      return Set(failures + (isLacking ? [.noBigPeer] : []))
     }
-    set(isLacking ? [.noBigPeer] : [], by: .dialing)
+    set(conditions, by: .dialing)
+  }
+
+  /// Takes that a peer was met at an address.
+  func record(_ kind: PeerKind, at address: PeerAddress) {
+    state.withLockedValue { state in
+      state.connecting[address]?.kind = kind
+      state.connecting[address]?.failure = nil
+    }
+    noteReach()
+  }
+
+  /// Takes why an attempt did not lead to a peer; `nil` where nothing is wrong.
+  func record(failure: String?, at address: PeerAddress) {
+    state.withLockedValue { state in
+      if state.isRunning { state.connecting[address]?.failure = failure }
+    }
+    noteReach()
   }
 
   /// Takes all conditions that one part of the network knows of.
@@ -84,7 +109,7 @@ extension PeerNetwork {
       return true
     }
     guard isNew else { return }
-    // Whether a big peer is missed only the application knows.
+    // Failed attempts have lines of their own, and whether a big peer is missed only the application knows.
     let level = source == .dialing ? Logger.Level.debug : .warning
     for condition in conditions { options.logger.log(level: level, "\(condition)") }
   }

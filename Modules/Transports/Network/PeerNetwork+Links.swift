@@ -94,15 +94,29 @@ extension PeerNetwork {
         backoff: network.options.backoff, clock: network.setup.clock,
         longestDelay: { network.longestDelay }, ready: { await network.waitForCredentials() }
       ) { error, delay in
+        network.record(failure: PlainText.of(error.message), at: address)
         network.attemptFailed(connector.address, error, delay, course)
       } body: { link in
         course.connected()
         guard let (session, task) = network.serve(link, .outgoing, dialed: address) else { return false }
         await task.value
+        network.recordFailure(of: session, at: address)
         let waited = await network.waitForOtherConnections(to: session.site)
         return session.wasOfUse(network.options.backoff) || waited >= network.options.backoff.resetAfter
       }
     }
+  }
+
+  /// Takes that a session with an address ended before the peers met, unless they are connected over another link.
+  private func recordFailure(of session: ServedSession, at address: PeerAddress) {
+    guard let end = session.failure else { return }
+    let isElsewhere = session.site.map { isConnected(to: $0) } ?? false
+    record(
+      failure: isElsewhere ? nil : PlainText.of("No session with \(address): \(end.sentence)"), at: address)
+  }
+
+  private func isConnected(to site: SiteID) -> Bool {
+    state.withLockedValue { $0.isConnected(to: site) }
   }
 
   private func attemptFailed(

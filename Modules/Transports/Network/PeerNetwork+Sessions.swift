@@ -24,7 +24,7 @@ extension PeerNetwork {
         served.ended(
           at: network.setup.clock.now, hasMoved: driver.hasMovedDocuments,
           isRenewed: network.setup.store.site != site
-            || network.state.withLockedValue { $0.credentialsNumber } != proof)
+            || network.state.withLockedValue { $0.credentialsNumber } != proof, end)
         network.ended(driver.id, end)
       })
     else {
@@ -83,6 +83,7 @@ extension PeerNetwork {
         .info, .connected, connection,
         "Connected to \(Self.title(peer.name)) (\(peer.kind)) over \(connection.endpoint)")
       noteArrival(of: peer)
+      if let dialed = state.withLockedValue({ $0.sessions[id]?.dialed }) { record(peer.kind, at: dialed) }
       announce(.connected(connection))
       setup.bell.ring()
       recognize(peer.site)

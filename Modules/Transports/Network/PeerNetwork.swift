@@ -118,6 +118,7 @@ public final class PeerNetwork: Sendable {
       state.listeners = []
       let waiting = state.timers.union(state.dialers.values).compactMap { state.tasks[$0] }
       state.dialers = [:]
+      for address in state.connecting.keys { state.connecting[address]?.failure = nil }
       return (listeners, state.sessions.values.map(\.driver), waiting)
     }
     pauseDiscovery()

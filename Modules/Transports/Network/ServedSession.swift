@@ -13,6 +13,7 @@ final class ServedSession: Sendable {
     let at: Duration
     let hasMoved: Bool
     let isRenewed: Bool
+    let reason: SessionEnd
   }
 
   private let state = NIOLockedValueBox(State())
@@ -41,7 +42,12 @@ final class ServedSession: Sendable {
   /// Takes when the peer was admitted.
   func began(at time: Duration) { state.withLockedValue { $0.beganAt = time } }
 
-  func ended(at time: Duration, hasMoved: Bool, isRenewed: Bool) {
-    state.withLockedValue { $0.end = End(at: time, hasMoved: hasMoved, isRenewed: isRenewed) }
+  /// How it ended before the peers met; `nil` when they did, and before it has ended.
+  var failure: SessionEnd? { state.withLockedValue { $0.beganAt == nil ? $0.end?.reason : nil } }
+
+  func ended(at time: Duration, hasMoved: Bool, isRenewed: Bool, _ reason: SessionEnd) {
+    state.withLockedValue {
+      $0.end = End(at: time, hasMoved: hasMoved, isRenewed: isRenewed, reason: reason)
+    }
   }
 }

@@ -7,6 +7,14 @@ public enum SessionEnd: Error, Hashable, Sendable, CustomStringConvertible {
   /// The link broke, or was closed, under the conversation.
   case link(LinkError)
 
+  /// What happened, without the code.
+  package var sentence: String {
+    switch self {
+    case .session(let error): error.message
+    case .link(let error): error.message
+    }
+  }
+
   public var description: String {
     switch self {
     case .session(let error): error.description

@@ -171,6 +171,21 @@ import Testing
     #expect(built.result != nil, "\(built)")
     let again = await client.ask(#"{"id":2,"do":"query","query":"CREATE INDEX byN ON things (n)"}"#)
     #expect(again.error?.code == .indexExists)
+    let text = "CREATE INDEX other ON things (a.`b c` DESC, (lower(n)))"
+    #expect(await client.ask(#"{"id":3,"do":"query","query":"\#(text)"}"#).result != nil)
+    let schema = await client.ask(#"{"id":4,"do":"schema","collection":"things"}"#)
+    let indexes = schema.result?.objects("collections").first?.objects("indexes") ?? []
+    #expect(indexes.map { $0.strings("keys") } == [["n"], ["a.`b c` DESC", "(lower(n))"]], "\(schema)")
+  }
+
+  @Test func `the place of a mistake is told in numbers beside the message`() async throws {
+    let client = try await ControlClient(path)
+    client.send(#"{"id":1,"do":"query","query":"SELECT *\nFRM cars"}"#)
+    let error = try #require(await client.next()?.members("error"))
+    #expect(error["line"] == .int(2) && error["column"] == .int(1), "\(error)")
+    #expect(error.string("excerpt") == "FRM cars\n^")
+    let message = try #require(error.string("message"))
+    #expect(!message.contains("\n") && !message.contains("(line "), "\(message)")
   }
 
   @Test func `a peer tells how it stands, who is there, and why a document is not`() async throws {

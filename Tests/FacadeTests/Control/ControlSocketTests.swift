@@ -145,6 +145,51 @@ import Transports
     #expect(await client.ask(#"{"id":7,"do":"statistics"}"#).result != nil)
   }
 
+  /// Every field of every request, with a value of another type.
+  @Test(
+    arguments: [
+      (#"{"cancel":"1"}"#, "cancel"), (#"{"id":"1","do":"status"}"#, "id"),
+      (#"{"id":1.5,"do":"status"}"#, "id"), (#"{"id":1,"do":7}"#, "do"),
+      (#"{"id":1,"do":"query","query":7}"#, "query"),
+      (#"{"id":1,"do":"query","query":"SELECT 1","arguments":[1]}"#, "arguments"),
+      (#"{"id":1,"do":"watch","query":["SELECT 1"]}"#, "query"),
+      (#"{"id":1,"do":"watch","query":"SELECT 1","arguments":"a"}"#, "arguments"),
+      (#"{"id":1,"do":"watch","query":"SELECT 1","limit":"10"}"#, "limit"),
+      (#"{"id":1,"do":"watch","query":"SELECT 1","limit":-1}"#, "limit"),
+      (#"{"id":1,"do":"insert","collection":1,"documents":[{}]}"#, "collection"),
+      (#"{"id":1,"do":"insert","collection":"c","strategy":1,"documents":[{}]}"#, "strategy"),
+      (#"{"id":1,"do":"insert","collection":"c","documents":{}}"#, "documents"),
+      (#"{"id":1,"do":"insert","collection":"c","documents":[{}],"more":1}"#, "more"),
+      (#"{"id":1,"documents":{}}"#, "documents"), (#"{"id":1,"documents":[],"more":"yes"}"#, "more"),
+      (#"{"id":1,"do":"evict","collection":"c","document":7}"#, "document"),
+      (#"{"id":1,"do":"evict","collection":null,"document":"d"}"#, "collection"),
+      (#"{"id":1,"do":"schema","collection":7}"#, "collection"),
+      (#"{"id":1,"do":"schema","documents":"all"}"#, "documents"),
+      (#"{"id":1,"do":"schema","documents":-1}"#, "documents"),
+      (#"{"id":1,"do":"inspect","collection":["c"]}"#, "collection"),
+      (#"{"id":1,"do":"inspect","collection":"c","document":7}"#, "document"),
+      (#"{"id":1,"do":"backup","target":7}"#, "target"),
+      (#"{"id":1,"do":"why","collection":"c","document":7,"peer":"p"}"#, "document"),
+      (#"{"id":1,"do":"why","collection":"c","document":"d","peer":7}"#, "peer"),
+      (#"{"id":1,"do":"why","collection":"c","document":"d","peer":"p","isIncoming":"yes"}"#, "isIncoming"),
+    ])
+  func `a field of the wrong type is refused by its name`(_ line: String, _ field: String) async throws {
+    try peer.dunlin.openControlSocket()
+    let client = try await ControlClient(path)
+    let error = try #require(await client.ask(line).error)
+    #expect(error.code == .argument && error.message.contains("\"\(field)\""), "\(error)")
+    #expect(await client.ask(#"{"id":7,"do":"statistics"}"#).result != nil)
+  }
+
+  @Test func `a line that is wrong ends the request whose documents come`() async throws {
+    try peer.dunlin.openControlSocket()
+    let client = try await ControlClient(path)
+    client.send(#"{"id":1,"do":"insert","collection":"c","documents":[{"_id":1}],"more":true}"#)
+    #expect(await client.ask(#"{"id":1,"documents":{"_id":2}}"#).error?.code == .argument)
+    #expect(await client.ask(#"{"id":1,"documents":[{"_id":2}]}"#).error?.code == .argument)
+    #expect(try peer.store.statistics().documentCount == 0)
+  }
+
   @Test func `a line that is too long ends the connection, and no other`() async throws {
     try peer.dunlin.openControlSocket()
     let (rude, polite) = (try await ControlClient(path), try await ControlClient(path))

@@ -18,7 +18,11 @@ struct CompactCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let store = try Store.open(existing: store)
+    let store = try Store.alone(
+      self.store,
+      whileRunning:
+        "end it first, or make a copy while it runs, which has no free pages, with 'dunlin backup \(self.store) COPY'"
+    ) { try Store.open(existing: self.store) }
     defer { store.close() }
     let before = try store.statistics().fileBytes
     try LongWork("Compacting").run { try store.compact(progress: $0) }

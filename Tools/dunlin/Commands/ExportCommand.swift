@@ -1,6 +1,7 @@
 import ArgumentParser
 import CRDTCore
 import DocStore
+import Facade
 import Foundation
 import Synchronization
 
@@ -64,11 +65,14 @@ struct ExportCommand: ParsableCommand {
   private var chosen: FileFormat { format ?? (delimiter == nil ? FileFormat(path: file) ?? .jsonl : .csv) }
 
   func run() throws {
-    let store = try Store.open(existing: store)
+    let store = try Store.alone(
+      self.store,
+      whileRunning:
+        "make a copy while it runs with 'dunlin backup \(self.store) COPY', and export from the copy"
+    ) { try Store.open(existing: self.store) }
     defer { store.close() }
     if let raw { return try exportRaw(raw, store) }
-    let isThere = try store.read { try $0.collection(collection) != nil }
-    guard isThere else { throw ToolError("there is no collection \(collection)") }
+    _ = try store.read { try StoreReport.existing(collection, in: $0) }
     try writing { sink in
       var bar: Progress?
       let label = "Exporting"
@@ -111,7 +115,7 @@ struct ExportCommand: ParsableCommand {
 
   private func exportRaw(_ id: String, _ store: Store) throws {
     guard let bytes = try store.rawBytes(of: DocumentID(argument: id), in: collection) else {
-      throw ToolError("\(collection) has no document \(id)")
+      throw try store.read { StoreReport.absence(of: id, in: collection, $0) }
     }
     try writing { sink in
       try sink.write(bytes)

@@ -11,13 +11,13 @@ struct QueryCommand: ParsableCommand {
 
       A store that a running peer has open is asked through that peer: its commits show at once, and it goes on syncing.
 
-      A script on standard input runs to its end; the status is 1 when a statement of it failed. Semicolons end its \
-      statements; with one statement on each line it needs none.
+      A script, in a file or on standard input, runs to its end; the status is 1 when a statement of it failed. \
+      Semicolons end its statements; with one statement on each line it needs none.
 
       Examples:
         dunlin query store "SELECT dest, COUNT(*) AS n FROM flights GROUP BY dest"
         dunlin query store "SELECT * FROM c WHERE n > :m" --arg m=120 --json
-        dunlin query store < script.dql
+        dunlin query store --file script.dql
         dunlin query store
       """)
 
@@ -25,6 +25,11 @@ struct QueryCommand: ParsableCommand {
   var store: String
   @Argument(help: "A statement; without one, statements are read from standard input.")
   var statement: String?
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("A script whose statements run, or - for standard input.", valueName: "file"),
+    completion: .file())
+  var file: String?
   @Option(
     help: ArgumentHelp("A parameter's value as JSON, for example --arg min=60.", valueName: "name=json"))
   var arg: [Parameter] = []
@@ -35,6 +40,7 @@ struct QueryCommand: ParsableCommand {
 
   func validate() throws {
     if json, table { throw ValidationError("--json and --table exclude each other") }
+    if statement != nil, file != nil { throw ValidationError("a statement and --file exclude each other") }
   }
 
   func run() throws {
@@ -42,13 +48,18 @@ struct QueryCommand: ParsableCommand {
     defer { access.close() }
     let arguments = Dictionary(arg.map { (TextKey($0.name), $0.value) }, uniquingKeysWith: { $1 })
     let runner = StatementRunner(access, arguments, format: json ? .json : table ? .table : nil)
-    if let statement { return try runner.run(statement) }
-    if let terminal = Terminal() {
+    if let statement {
+      try runner.run(statement)
+      return
+    }
+    if file == nil, let terminal = Terminal() {
       var prompt = Prompt(runner, terminal)
       return try prompt.run()
     }
-    var script = Script(runner)
-    try script.run { readLine() }
+    let source = try ByteSource(path: file ?? "-")
+    var lines = SourceLines(source)
+    var script = Script(runner, name: source.name)
+    try script.run { try lines.next() }
     if script.failures > 0 { throw ExitCode.failure }
   }
 }

@@ -23,8 +23,14 @@ struct RescueCommand: ParsableCommand {
   var json = false
 
   func run() throws {
-    let report = try LongWork("Rescuing").run {
-      try Store.rescue(from: store, to: target, carrying: Dunlin.carriedFiles, progress: $0)
+    let report = try Store.alone(
+      store,
+      whileRunning:
+        "a rescue needs it ended; 'dunlin verify \(store)' says what is damaged while it runs, and 'dunlin backup \(store) COPY' copies a whole store"
+    ) {
+      try LongWork("Rescuing").run {
+        try Store.rescue(from: store, to: target, carrying: Dunlin.carriedFiles, progress: $0)
+      }
     }
     if json {
       return try Output.print(json: [

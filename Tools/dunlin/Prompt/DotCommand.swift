@@ -94,7 +94,8 @@ enum DotCommand {
       try Output.print((collection.string("name") ?? "").printable + "\n" + fieldsText(collection))
       for index in collection.objects("indexes") {
         let isReady = index.boolean("isReady") ?? true
-        try Output.print("  index \(index.string("name") ?? "")\(isReady ? "" : ", being built")")
+        let text = "\(index.string("name") ?? "") (\(index.strings("keys").joined(separator: ", ")))"
+        try Output.print("  index \(text.printable)\(isReady ? "" : ", being built")")
       }
     }
   }

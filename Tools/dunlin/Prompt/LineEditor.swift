@@ -22,13 +22,15 @@ struct LineEditor {
   /// The place in the history; behind its end stands what was being typed.
   private var place: Int
   private var draft: [Character] = []
-  /// What may stand in place of the word before the cursor.
-  private let complete: (String) -> [String]
+  /// What may stand in place of the word before the cursor, after what stands before the word.
+  private let complete: (_ word: String, _ before: String) -> [String]
 
   /// - Parameters:
   ///   - history: Earlier lines, the newest last.
-  ///   - complete: Gives what a word may become.
-  init(history: [String], complete: @escaping (String) -> [String] = { _ in [] }) {
+  ///   - complete: Gives what a word may become, after what stands before it on the line.
+  init(
+    history: [String], complete: @escaping (_ word: String, _ before: String) -> [String] = { _, _ in [] }
+  ) {
     self.history = history
     self.complete = complete
     place = history.count
@@ -129,15 +131,15 @@ struct LineEditor {
     cursor = line.count
   }
 
-  /// Completes the word before the cursor as far as all that it may become agree.
+  /// Completes the word before the cursor as far as all that it may become agree, capitals included.
   private mutating func completeWord() {
     var start = cursor
     while start > 0, line[start - 1].isOfWord || line[start - 1] == "." && start == 1 { start -= 1 }
     guard start < cursor else { return }
     let word = String(line[start..<cursor])
-    let candidates = complete(word)
+    let candidates = complete(word, String(line[..<start]))
     guard let first = candidates.first else { return }
-    let common = candidates.dropFirst().reduce(first) { $0.commonPrefix(with: $1, options: .caseInsensitive) }
+    let common = candidates.dropFirst().reduce(first) { $0.commonPrefix(with: $1) }
     guard common.count >= word.count else { return }
     remove(start..<cursor)
     insert(candidates.count == 1 ? common + " " : common)

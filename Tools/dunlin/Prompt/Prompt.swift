@@ -6,22 +6,15 @@ import Foundation
 struct Prompt {
   private static let first = "dql> "
   private static let further = "...> "
-  /// The words of DQL that are typed most.
-  private static let words = [
-    "ALTER", "AND", "BETWEEN", "COUNT", "CREATE", "DELETE", "DESC", "DISTINCT", "DOCUMENTS", "DROP", "EVICT",
-    "EXPLAIN",
-    "FROM", "GROUP", "HAVING", "INDEX", "INSERT", "INTO", "IS", "JOIN", "LIKE", "LIMIT", "MISSING", "NULL",
-    "OFFSET",
-    "ORDER", "PROFILE", "SELECT", "SHOW", "SYSTEM", "UNION", "UPDATE", "WHERE",
-  ]
-
   let runner: StatementRunner
   let terminal: Terminal
+  private let completion: Completion
   private var history = PromptHistory.ofUser()
   private var text = StatementText()
 
   init(_ runner: StatementRunner, _ terminal: Terminal) {
     (self.runner, self.terminal) = (runner, terminal)
+    completion = Completion(runner.source)
   }
 
   /// Runs until the user ends it.
@@ -31,12 +24,10 @@ struct Prompt {
     Output.note("Statements end with a semicolon. .help tells more.")
     let interruption = runner.surviveInterruptions()
     defer { interruption.cancel() }
-    let names = try names()
-    func completions(_ word: String) -> [String] {
-      names.filter { $0.lowercased().hasPrefix(word.lowercased()) }
-    }
     while true {
-      let editor = LineEditor(history: history.lines, complete: completions)
+      let editor = LineEditor(history: history.lines) { [names = completion, text = self.text] word, before in
+        names.candidates(for: word, after: text.isEmpty ? before : text.text + "\n" + before)
+      }
       switch terminal.read(text.isEmpty ? Self.first : Self.further, editor) {
       case .entered(let line): guard try take(line) else { return }
       case .abandoned: text.clear()
@@ -58,8 +49,9 @@ struct Prompt {
     }
     text.append(line: line)
     while let statement = text.takeEnded() {
-      history.add(statement + ";")
-      _ = try telling { try $0.run(statement) }
+      history.add(statement.text + ";")
+      let outcome = try telling { try $0.run(statement.text) }
+      if outcome.map({ $0.changed > 0 }) ?? true { completion.forgetNames() }
     }
     return true
   }
@@ -76,16 +68,6 @@ struct Prompt {
       Output.note("\(error)")
     }
     return nil
-  }
-
-  /// What Tab completes: words of the language, commands, collections and their fields.
-  private func names() throws -> [String] {
-    var names = Set(Self.words + DotCommand.names)
-    for collection in try runner.source.schema(of: nil, documents: 50).objects("collections") {
-      if let name = collection.string("name") { names.insert(name) }
-      names.formUnion(collection.objects("fields").compactMap { $0.string("name") })
-    }
-    return names.sorted()
   }
 }
 

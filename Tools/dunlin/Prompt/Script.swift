@@ -1,7 +1,8 @@
+import Facade
 import Foundation
 import QueryEngine
 
-/// Runs the statements of standard input, those after one that fails too.
+/// Runs the statements of a file or of standard input, those after one that fails too.
 ///
 /// A semicolon ends a statement. So does the end of a line, where the next one begins another statement: scripts with one
 /// statement on each line need no semicolons.
@@ -13,24 +14,31 @@ struct Script {
   ]
 
   let runner: StatementRunner
+  private let name: String
   private var text = StatementText()
   private(set) var failures = 0
 
-  init(_ runner: StatementRunner) { self.runner = runner }
+  /// - Parameters:
+  ///   - runner: Runs the statements.
+  ///   - name: What errors call the script.
+  init(_ runner: StatementRunner, name: String) { (self.runner, self.name) = (runner, name) }
 
   /// Runs to the end of the input, or to `quit`.
   ///
   /// - Parameter nextLine: Gives a line without its end; `nil` behind the last one.
   /// - Throws: `ToolError` when standard output is gone.
-  mutating func run(_ nextLine: () -> String?) throws {
-    while let line = nextLine() {
+  mutating func run(_ nextLine: () throws -> String?) throws {
+    while let line = try nextLine() {
       if begins(line), let statement = text.takeAll() { try execute(statement) }
       if text.isEmpty {
         let trimmed = line.trimmingCharacters(in: .whitespaces)
         if ["quit", "exit"].contains(trimmed.lowercased()) { return }
         if trimmed.hasPrefix(".") {
-          text.append(line: "")
-          guard try telling({ try DotCommand(trimmed).run(with: $0) }) ?? true else { return }
+          // The text that its statement is a part of is another one.
+          let place = text.skipLine()
+          guard
+            try telling(at: place, isStatement: false, { try DotCommand(trimmed).run(with: $0) }) ?? true
+          else { return }
           continue
         }
       }
@@ -61,18 +69,26 @@ struct Script {
     }
   }
 
-  private mutating func execute(_ statement: String) throws {
-    _ = try telling { try $0.run(statement) }
+  private mutating func execute(_ statement: StatementText.Statement) throws {
+    _ = try telling(at: statement.place, isStatement: true) { try $0.run(statement.text) }
   }
 
-  private mutating func telling<Result>(_ body: (StatementRunner) throws -> Result) throws -> Result? {
+  /// Runs `body`; what it fails with is one line, which begins with the place as compilers have it.
+  private mutating func telling<Result>(
+    at place: StatementText.Place, isStatement: Bool, _ body: (StatementRunner) throws -> Result
+  ) throws -> Result? {
     do {
       return try body(runner)
     } catch let error as ToolError where error.isAboutOutput {
       throw error
     } catch {
       failures += 1
-      Output.note("line \(text.firstLine): \(error)")
+      let told = ControlError(any: error)
+      var place = place
+      if isStatement, let inside = told.place {
+        place = place.moved(toLine: inside.line, column: inside.column)
+      }
+      Output.note("\(name):\(place.line):\(place.column): \(told.message.printable)")
       return nil
     }
   }

@@ -36,15 +36,19 @@ final class StatementRunner {
 
   /// Runs a statement.
   ///
+  /// - Returns: How it went.
   /// - Throws: What the statement fails with; `ToolError` when standard output is gone.
-  func run(_ text: String) throws {
+  @discardableResult
+  func run(_ text: String) throws -> StatementOutcome {
     let start = ContinuousClock.now
-    var writer = makeWriter(nil)
+    // What does not parse fails where it runs.
+    let statement = try? DQL.parse(text)
+    var writer = makeWriter(nil, statement)
     let outcome: StatementOutcome
     do {
       outcome = try source.run(text, arguments) { event in
         switch event {
-        case .columns(let columns): writer = makeWriter(columns)
+        case .columns(let columns): writer = makeWriter(columns, statement)
         case .row(let values): try writer.add(values)
         case .state: break
         }
@@ -55,12 +59,13 @@ final class StatementRunner {
       throw error
     }
     try writer.finish()
-    if outcome.rows == 0, outcome.changed == 0 { try hint(text) }
+    if outcome.rows == 0, outcome.changed == 0, let statement { try hint(statement) }
     let summary =
       outcome.changed > 0
       ? "\(outcome.changed.counting("document")) changed" : outcome.rows.counting("row")
     Output.note(tellsTime ? "\(summary), \((ContinuousClock.now - start).text)" : summary)
     for hint in outcome.hints { Output.note("hint: \(hint)") }
+    return outcome
   }
 
   /// Shows the rows of a query, and again whenever they change, until it is interrupted.
@@ -78,19 +83,17 @@ final class StatementRunner {
     Output.note("no longer watched")
   }
 
-  private func makeWriter(_ columns: [TextKey]?) -> any RowWriter {
+  private func makeWriter(_ columns: [TextKey]?, _ statement: Statement? = nil) -> any RowWriter {
     let write: ([UInt8]) throws -> Void = { try RawFile.output.write($0) }
-    switch format {
-    case .json: return JSONRowWriter(columns, to: write)
-    case .table:
-      return TableRowWriter(columns, terminalWidth: Terminal.width(of: STDOUT_FILENO), to: write)
-    }
+    guard format == .table else { return JSONRowWriter(columns, to: write) }
+    let width = Terminal.width(of: STDOUT_FILENO)
+    if let statement, let plan = PlanRowWriter(statement, terminalWidth: width, to: write) { return plan }
+    return TableRowWriter(columns, terminalWidth: width, to: write)
   }
 
   /// Says so where a query found nothing because a collection of that name was never written.
-  private func hint(_ text: String) throws {
-    // It has run, so that it parses.
-    guard let statement = try? DQL.parse(text), statement.isQuery else { return }
+  private func hint(_ statement: Statement) throws {
+    guard statement.isQuery else { return }
     let known = try source.collections().objects("collections").compactMap { $0.string("name") }
     for name in statement.collectionsRead.sorted() where !known.contains(name.text) {
       guard !name.text.contains(":"), !name.text.hasPrefix("__") else { continue }

@@ -1,33 +1,80 @@
-/// Statements that arrive line by line: says where each ends.
+/// Statements that arrive line by line: says where each begins and ends.
 struct StatementText {
+  /// A place in what was read, each from 1; the column counts Unicode scalars.
+  struct Place: Hashable {
+    var line: Int
+    var column: Int
+
+    /// The place behind a text that begins here.
+    func moved(over text: Substring) -> Place {
+      text.unicodeScalars.reduce(into: self) { place, scalar in
+        if scalar == "\n" { place = Place(line: place.line + 1, column: 1) } else { place.column += 1 }
+      }
+    }
+
+    /// The place of a line and a column of a text that begins here.
+    func moved(toLine line: Int, column: Int) -> Place {
+      line == 1
+        ? Place(line: self.line, column: self.column + column - 1)
+        : Place(line: self.line + line - 1, column: column)
+    }
+  }
+
+  /// A statement, and where it begins.
+  struct Statement: Hashable {
+    let text: String
+    let place: Place
+
+    /// - Parameters:
+    ///   - text: The text; spaces before the statement are left out.
+    ///   - place: Where the text begins.
+    fileprivate init(_ text: Substring, at place: Place) {
+      let spaces = text.prefix(while: \.isWhitespace)
+      self.text = String(text[spaces.endIndex...])
+      self.place = place.moved(over: spaces)
+    }
+  }
+
   /// What has been read of the statement at hand, and of what follows it on its last line.
   private(set) var text = ""
-  /// The line that the statement began on, from 1.
-  private(set) var firstLine = 0
+  /// Where that begins.
+  private var place = Place(line: 1, column: 1)
   private var lines = 0
 
   /// Whether nothing of a statement has been read.
   var isEmpty: Bool { text.allSatisfy(\.isWhitespace) }
 
   mutating func append(line: String) {
+    let start = skipLine()
+    if isEmpty { (text, place) = (line, start) } else { text += "\n" + line }
+  }
+
+  /// Counts a line that is no part of a statement.
+  ///
+  /// - Returns: Where it begins.
+  @discardableResult
+  mutating func skipLine() -> Place {
     lines += 1
-    if isEmpty { (text, firstLine) = (line, lines) } else { text += "\n" + line }
+    return Place(line: lines, column: 1)
   }
 
   /// Takes the next statement that a semicolon ends, without it; `nil` when there is none yet.
-  mutating func takeEnded() -> String? {
-    guard let end = Self.end(of: text) else { return nil }
-    let statement = String(text[..<end])
-    text = String(text[text.index(after: end)...])
-    firstLine = lines
+  mutating func takeEnded() -> Statement? {
+    while let end = Self.end(of: text) {
+      let statement = Statement(text[..<end], at: place)
+      let next = text.index(after: end)
+      place = place.moved(over: text[..<next])
+      text = String(text[next...])
+      if !statement.text.isEmpty { return statement }
+    }
     if isEmpty { text = "" }
-    return statement.allSatisfy(\.isWhitespace) ? takeEnded() : statement
+    return nil
   }
 
   /// Takes all there is as one statement.
-  mutating func takeAll() -> String? {
+  mutating func takeAll() -> Statement? {
     defer { text = "" }
-    return isEmpty ? nil : text
+    return isEmpty ? nil : Statement(text[...], at: place)
   }
 
   mutating func clear() { text = "" }

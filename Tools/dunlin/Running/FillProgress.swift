@@ -30,6 +30,8 @@ struct FillProgress {
   private struct Course {
     /// Connections that have been seen.
     var known: Set<UInt64> = []
+    /// When the connections were looked at last: what has come since then came in that time.
+    var lookedAt = ContinuousClock.now
     /// There while documents come that the peers had before.
     var run: Run?
   }
@@ -38,7 +40,7 @@ struct FillProgress {
   private struct Run {
     /// Documents that had come before.
     let before: Int
-    var bar = Progress("Filling")
+    var bar: Progress
     var times = 0
     /// Documents that were told of last; what peers hold back never comes.
     var told = 0
@@ -52,8 +54,12 @@ struct FillProgress {
     let new = connections.filter { !course.known.contains($0.id) }
     let isFilling = connections.contains { !$0.progress.isCaughtUp }
     course.known = Set(connections.map(\.id))
+    let start = course.lookedAt
+    course.lookedAt = .now
     guard isFilling || !new.isEmpty || course.run != nil else { return }
-    var run = course.run ?? Run(before: received(connections) - received(new))
+    var run =
+      course.run
+      ?? Run(before: received(connections) - received(new), bar: Progress("Filling", start: start))
     // A connection that has ended took its figures along.
     let count = max(0, received(connections) - run.before)
     guard isFilling else {

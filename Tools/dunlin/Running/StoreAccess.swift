@@ -80,7 +80,7 @@ enum StoreAccess {
     case .own(let store):
       let id = try DocumentID(written: document)
       guard try store.write({ try $0.evict(id, in: collection) }).0 else {
-        throw ToolError("\(collection) has no document \(document)")
+        throw try store.read { StoreReport.absence(of: document, in: collection, $0) }
       }
     case .peer(let peer):
       try peer.ask("evict", ["collection": .string(collection), "document": .string(document)])

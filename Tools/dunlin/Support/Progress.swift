@@ -15,7 +15,7 @@ struct Progress {
   private let label: String
   private let total: Int?
   private let unit: (one: String, many: String)
-  private let start = ContinuousClock.now
+  private let start: ContinuousClock.Instant
   private var lastDrawn: ContinuousClock.Instant?
   private let isTerminal: Bool
   private let isShown: Bool
@@ -25,14 +25,16 @@ struct Progress {
   ///   - label: What is done.
   ///   - total: How many there are, where that is known.
   ///   - unit: What is counted: one of it, and many.
+  ///   - start: Since when it is done: rates go by that.
   ///   - place: Where it shows.
   init(
     _ label: String, total: Int? = nil, unit: (one: String, many: String) = ("document", "documents"),
-    place: Place = .terminal
+    start: ContinuousClock.Instant = .now, place: Place = .terminal
   ) {
     self.label = label
     self.total = total
     self.unit = unit
+    self.start = start
     isTerminal = isatty(STDERR_FILENO) == 1
     isShown = place == .everywhere || place == .terminal && isTerminal
   }

@@ -11,6 +11,26 @@ extension Store {
     }
     return try open(at: path, options: .tool)
   }
+
+  /// Runs a command on a store that no other process may have open.
+  ///
+  /// - Parameters:
+  ///   - path: The store's directory.
+  ///   - instead: What the user can do while a peer runs there.
+  ///   - body: The command.
+  /// - Returns: What `body` returns.
+  /// - Throws: `ToolError` where a process has the store open, which says what to do; what `body` throws.
+  static func alone<R>(
+    _ path: String, whileRunning instead: @autoclosure () -> String, _ body: () throws -> R
+  ) throws -> R {
+    do {
+      return try body()
+    } catch let error as StoreError where error.code == .alreadyOpen {
+      // A process that answers no commands cannot copy it either.
+      let advice = try RunningPeer.of(store: path) == nil ? "end that process first" : instead()
+      throw ToolError("\(path): the store is open in another process: \(advice)")
+    }
+  }
 }
 
 extension StoreOptions {

@@ -72,13 +72,14 @@ extension ControlActions {
   }
 
   /// Why a document is, or is not, at another peer, or has not come from there.
-  func why(_ request: ControlRequest) throws -> [TextKey: Value] {
-    let (collection, text) = (try request.text("collection"), try request.text("document"))
-    let peer = try peer(named: try request.text("peer"))
+  func why(
+    _ text: String, in collection: String, _ name: String, isIncoming: Bool
+  ) throws -> [TextKey: Value] {
+    let peer = try peer(named: name)
     let id = DunlinDocumentID(try DocumentID(written: text))
     let sync = DunlinSync(core: core)
     let explanation =
-      try request.fields.boolean("isIncoming") ?? false
+      try isIncoming
       ? sync.explain(id, in: collection, from: peer) : sync.explain(id, in: collection, at: peer)
     return ["text": .string(explanation.description), "isThere": .bool(explanation.isThere)]
   }

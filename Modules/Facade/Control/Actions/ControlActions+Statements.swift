@@ -5,9 +5,10 @@ import QueryEngine
 /// Statements, and documents that come in batches.
 extension ControlActions {
   /// Runs a statement: rows go as fast as the client reads them, so that a result of any size takes little memory.
-  func query(_ request: ControlRequest, _ send: @escaping Send) async throws -> [TextKey: Value] {
-    let prepared = try core.engine.prepare(try request.text("query"))
-    let arguments = request.fields.members("arguments") ?? [:]
+  func query(
+    _ text: String, _ arguments: [TextKey: Value], _ send: @escaping Send
+  ) async throws -> [TextKey: Value] {
+    let prepared = try core.engine.prepare(text)
     return try await prepared.statement.isQuery
       ? rows(of: prepared, arguments, send) : answer(to: prepared, arguments, send)
   }
@@ -63,11 +64,11 @@ extension ControlActions {
   // MARK: - Watching
 
   /// Sends a query's first rows now and whenever they may have changed, until the request is cancelled; a slow client gets the newest.
-  func watch(_ request: ControlRequest, _ send: @escaping Send) async throws -> [TextKey: Value] {
-    let prepared = try core.engine.prepare(try request.text("query"))
-    let limit = max(0, request.fields.integer("limit") ?? 1_000)
-    let observation = try core.observers.observe(
-      prepared.statement, request.fields.members("arguments") ?? [:])
+  func watch(
+    _ text: String, _ arguments: [TextKey: Value], limit: Int, _ send: @escaping Send
+  ) async throws -> [TextKey: Value] {
+    let prepared = try core.engine.prepare(text)
+    let observation = try core.observers.observe(prepared.statement, arguments)
     defer { observation.cancel() }
     while let delivery = await observation.next() {
       try await sendColumns(prepared.statement, send)
@@ -82,9 +83,9 @@ extension ControlActions {
   // MARK: - Documents
 
   /// Writes documents in one transaction: all of them, or none.
-  func insert(_ request: ControlRequest, _ documents: [Value]) async throws -> [TextKey: Value] {
-    let collection = try request.text("collection")
-    let strategy = try WriteStrategy(named: request.fields.string("strategy") ?? "merge")
+  func insert(
+    _ documents: [Value], into collection: String, _ strategy: WriteStrategy
+  ) async throws -> [TextKey: Value] {
     let fields = try zip(0..., documents).map { index, document throws(ControlError) in
       guard case .map(let fields) = document else {
         throw ControlError(.argument, "a document must be a JSON object", document: index)
@@ -117,20 +118,5 @@ extension ControlError {
     self.init(
       DunlinError(error).code, isOfDocument ? error.message : "\(error)", document: isOfDocument ? index : nil
     )
-  }
-}
-
-extension WriteStrategy {
-  /// A strategy by its name in a request.
-  ///
-  /// - Throws: `argument` for another one.
-  fileprivate init(named name: String) throws(ControlError) {
-    switch name {
-    case "merge": self = .merge
-    case "insertIfAbsent": self = .insertIfAbsent
-    case "insertDefaultIfAbsent": self = .insertDefaultIfAbsent
-    case "updateDifferentValues": self = .updateDifferentValues
-    default: throw ControlError(.argument, "there is no strategy \"\(name)\"")
-    }
   }
 }

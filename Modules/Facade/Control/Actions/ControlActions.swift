@@ -17,49 +17,40 @@ struct ControlActions: Sendable {
   ///   - documents: What came with it.
   ///   - send: Takes parts of the answer before its end.
   /// - Returns: The end of the answer.
-  /// - Throws: `argument` for an unknown action; what the action throws.
+  /// - Throws: What the action throws.
   func perform(
     _ request: ControlRequest, _ documents: [Value], _ send: @escaping Send
   ) async throws -> [TextKey: Value] {
     guard core.isOpen else { throw ControlError(.closed, "the database is closed") }
+    let store = core.store
     switch request.action {
-    case "query": return try await query(request, send)
-    case "watch": return try await watch(request, send)
-    case "insert": return try await insert(request, documents)
-    case "evict": return try await evict(request)
-    case "statistics", "collections", "schema", "inspect":
-      return try await besideTasks { check in
-        try report(request) { try check(MaintenanceProgress(done: 0, total: 0)) { _ in } }
-      }
-    case "verify": return try await verify(send)
-    case "backup": return try await backup(request, send)
-    case "status": return try status()
-    case "why": return try why(request)
-    case let other: throw ControlError(.argument, "there is no action \"\(other)\"")
+    case .query(let text, let arguments): return try await query(text, arguments, send)
+    case .watch(let text, let arguments, let limit):
+      return try await watch(text, arguments, limit: limit, send)
+    case .insert(let collection, let strategy):
+      return try await insert(documents, into: collection, strategy)
+    case .evict(let collection, let document): return try await evict(document, in: collection)
+    case .statistics: return try await reading { _ in try StoreReport.statistics(of: store) }
+    case .collections: return try await reading { _ in try StoreReport.collections(of: store) }
+    case .schema(let collection, let documents):
+      let count = documents ?? StoreReport.schemaDocuments
+      return try await reading { _ in try StoreReport.schema(of: store, collection, documents: count) }
+    case .inspect(let collection, let document):
+      return try await reading { try StoreReport.inspect(store, collection, document, check: $0) }
+    case .verify: return try await verify(send)
+    case .backup(let target): return try await backup(to: target, send)
+    case .status: return try status()
+    case .why(let collection, let document, let peer, let isIncoming):
+      return try why(document, in: collection, peer, isIncoming: isIncoming)
     }
   }
 
-  // MARK: - Reading
-
-  /// What commands show of the store.
-  ///
-  /// - Parameters:
-  ///   - request: What is asked.
-  ///   - check: Throws when the client wants it no more.
-  /// - Returns: The end of the answer.
-  /// - Throws: What is wrong with the request, or the store; what `check` throws.
-  private func report(_ request: ControlRequest, check: () throws -> Void) throws -> [TextKey: Value] {
-    let collection = request.fields.string("collection")
-    switch request.action {
-    case "collections": return try StoreReport.collections(of: core.store)
-    case "schema":
-      return try StoreReport.schema(
-        of: core.store, collection,
-        documents: request.fields.integer("documents") ?? StoreReport.schemaDocuments)
-    case "inspect":
-      return try StoreReport.inspect(
-        core.store, collection, request.fields.string("document"), check: check)
-    default: return try StoreReport.statistics(of: core.store)
+  /// Runs `body` beside tasks; its parameter throws when the client wants the answer no more.
+  private func reading(
+    _ body: @escaping @Sendable (() throws -> Void) throws -> [TextKey: Value]
+  ) async throws -> [TextKey: Value] {
+    try await besideTasks { check in
+      try body { try check(MaintenanceProgress(done: 0, total: 0)) { _ in } }
     }
   }
 
@@ -71,8 +62,7 @@ struct ControlActions: Sendable {
     }
   }
 
-  private func backup(_ request: ControlRequest, _ send: @escaping Send) async throws -> [TextKey: Value] {
-    let target = try request.text("target")
+  private func backup(to target: String, _ send: @escaping Send) async throws -> [TextKey: Value] {
     // A path says nothing that is relative to another process's directory.
     guard target.hasPrefix("/") else {
       throw ControlError(.argument, "backup needs the absolute path of a directory as \"target\"")
@@ -83,11 +73,12 @@ struct ControlActions: Sendable {
     }
   }
 
-  private func evict(_ request: ControlRequest) async throws -> [TextKey: Value] {
-    let (collection, text) = (try request.text("collection"), try request.text("document"))
+  private func evict(_ text: String, in collection: String) async throws -> [TextKey: Value] {
     let id = try DocumentID(written: text)
     let isThere = try await core.store.write { try $0.evict(id, in: collection) }.0
-    guard isThere else { throw ControlError(.notFound, "\(collection) has no document \(text)") }
+    guard isThere else {
+      throw try core.store.read { StoreReport.absence(of: text, in: collection, $0) }
+    }
     return [:]
   }
 

@@ -1,0 +1,114 @@
+import CRDTCore
+
+/// What a client asks for, with every field of it checked.
+struct ControlRequest: Sendable {
+  enum Action: Sendable {
+    case query(String, arguments: [TextKey: Value])
+    case watch(String, arguments: [TextKey: Value], limit: Int)
+    case insert(collection: String, strategy: WriteStrategy)
+    case evict(collection: String, document: String)
+    case statistics
+    case collections
+    case schema(collection: String?, documents: Int?)
+    case inspect(collection: String?, document: String?)
+    case verify
+    case backup(target: String)
+    case status
+    case why(collection: String, document: String, peer: String, isIncoming: Bool)
+  }
+
+  /// Rows of a watched query that are sent where the client names no number.
+  static let watchedRows = 1_000
+
+  /// Names the request in its answers.
+  let id: Int
+  let action: Action
+}
+
+/// A line of a client.
+enum ControlLine {
+  /// A request, with the documents that came with it.
+  case request(ControlRequest, [Value], isLast: Bool)
+  /// More of a request whose documents come in several lines.
+  case documents(id: Int, [Value], isLast: Bool)
+  case cancel(id: Int)
+
+  /// Reads a line.
+  ///
+  /// - Throws: `argument` for a field that is missing or has another type, and for an unknown action.
+  init(_ message: [TextKey: Value]) throws(ControlError) {
+    let line = ControlFields(of: "a request", message)
+    if let id = try line.integer("cancel") {
+      self = .cancel(id: id)
+      return
+    }
+    guard let id = try line.integer("id") else {
+      throw ControlError(
+        .argument, "a request needs an integer \"id\", or \"cancel\" with that of another one")
+    }
+    guard let name = try line.optionalText("do") else {
+      guard let documents = try line.list("documents") else {
+        throw ControlError(.argument, "a request needs a text \"do\"")
+      }
+      self = .documents(id: id, documents, isLast: try !line.flag("more"))
+      return
+    }
+    let fields = ControlFields(of: name, message)
+    let request = ControlRequest(id: id, action: try ControlRequest.Action(name, fields))
+    guard case .insert = request.action else {
+      self = .request(request, [], isLast: true)
+      return
+    }
+    self = .request(request, try fields.list("documents") ?? [], isLast: try !fields.flag("more"))
+  }
+}
+
+extension ControlRequest.Action {
+  fileprivate init(_ name: String, _ fields: ControlFields) throws(ControlError) {
+    switch name {
+    case "query": self = .query(try fields.text("query"), arguments: try fields.map("arguments"))
+    case "watch":
+      self = .watch(
+        try fields.text("query"), arguments: try fields.map("arguments"),
+        limit: try fields.count("limit") ?? ControlRequest.watchedRows)
+    case "insert":
+      self = .insert(
+        collection: try fields.text("collection"),
+        strategy: try WriteStrategy(named: fields.optionalText("strategy") ?? "merge"))
+    case "evict":
+      self = .evict(collection: try fields.text("collection"), document: try fields.text("document"))
+    case "statistics": self = .statistics
+    case "collections": self = .collections
+    case "schema":
+      self = .schema(
+        collection: try fields.optionalText("collection"),
+        documents: try fields.count("documents"))
+    case "inspect":
+      self = .inspect(
+        collection: try fields.optionalText("collection"), document: try fields.optionalText("document"))
+    case "verify": self = .verify
+    case "backup": self = .backup(target: try fields.text("target"))
+    case "status": self = .status
+    case "why":
+      self = .why(
+        collection: try fields.text("collection"), document: try fields.text("document"),
+        peer: try fields.text("peer"), isIncoming: try fields.flag("isIncoming"))
+    default: throw ControlError(.argument, "there is no action \"\(name)\"")
+    }
+  }
+}
+
+extension WriteStrategy {
+  /// A strategy by its name in a request.
+  ///
+  /// - Throws: `argument` for another one.
+  fileprivate init(named name: String) throws(ControlError) {
+    switch name {
+    case "merge": self = .merge
+    case "insertIfAbsent": self = .insertIfAbsent
+    case "insertDefaultIfAbsent": self = .insertDefaultIfAbsent
+    case "updateDifferentValues": self = .updateDifferentValues
+    default: throw ControlError(.argument, "there is no strategy \"\(name)\"")
+    }
+  }
+}
