@@ -12,7 +12,7 @@
 
     private struct Handler: LogHandler {
       let lines: LogLines
-      var logLevel = Logger.Level.debug
+      var logLevel = Logger.Level.trace
       var metadata: Logger.Metadata = [:]
 
       subscript(metadataKey key: String) -> Logger.Metadata.Value? {

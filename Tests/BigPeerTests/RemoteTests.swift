@@ -74,7 +74,7 @@
         #expect(
           try await api.post(path, "{\"statement\":\"SELECT * FROM local\",\"peers\":[\"none\"]}").status
             == 404)
-        #expect(try await api.post(path, "{\"statement\":\"DELETE FROM local\"}").status == 422)
+        #expect(try await api.post(path, "{\"statement\":\"DELETE FROM local\"}").status == 403)
         #expect(
           try await api.post(path, "{\"statement\":\"SELECT * FROM local\",\"timeout\":0}").status == 400)
         for device in devices { try device.close() }

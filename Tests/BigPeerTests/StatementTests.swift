@@ -1,6 +1,7 @@
 #if Server
   import BigPeer
   import CRDTCore
+  import Facade
   import Foundation
   import TestKit
   import Testing
@@ -18,6 +19,49 @@
       change(&configuration)
       try await RunningBigPeer.with(configuration) { running in
         try await body(running, try await running.api())
+      }
+    }
+
+    @Test func `PROFILE gathers no more rows than a statement may take memory`() async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      configuration.http.limits.statementBytes = 1 << 20
+      try await RunningBigPeer.with(configuration) { running in
+        let api = try await running.api()
+        for start in [0, 1_000, 2_000] {
+          let rows = (start..<start + 1_000).map {
+            "{\"_id\":\($0),\"text\":\"\(String(repeating: "x", count: 500))\"}"
+          }
+          let inserted = try await api.execute(
+            "INSERT INTO logs DOCUMENTS (:d)", args: "{\"d\":[\(rows.joined(separator: ","))]}")
+          #expect(inserted.status == 200, "\(inserted.fields)")
+        }
+        #expect(try await api.execute("SELECT * FROM logs").status == 200)
+        #expect(try await api.execute("PROFILE SELECT * FROM logs LIMIT 3").fields["items"]?.list?.count == 4)
+        let profiled = try await api.execute("PROFILE SELECT * FROM logs")
+        #expect(profiled.status == 422)
+        #expect(profiled.fields["code"] == .string("limit"))
+      }
+    }
+
+    @Test func `a document that is too large to be sent is named in the answer to its write`() async throws {
+      try await RunningBigPeer.with(RunningBigPeer.configuration(in: folder)) { running in
+        let api = try await running.api()
+        let store = try #require(running.bigPeer.applications?["default"]?.dunlin.store)
+        _ = try await store.execute(query: "ALTER SYSTEM SET DOCUMENT_SIZE_SOFT_LIMIT_BYTES = 1000")
+        _ = try await store.execute(query: "ALTER SYSTEM SET DOCUMENT_SIZE_HARD_LIMIT_BYTES = 2000")
+        let text = String(repeating: "x", count: 3_000)
+        let expected = "the document \"big\" of the collection logs takes "
+        let inserted = try await api.execute(
+          "INSERT INTO logs DOCUMENTS ({'_id': 'big', 'text': :t}), ({'_id': 'small'})",
+          args: "{\"t\":\"\(text)\"}")
+        let warnings = try #require(inserted.fields["warnings"]?.list).compactMap { $0.text }
+        #expect(warnings.count == 1 && warnings[0].hasPrefix(expected), "\(inserted.fields)")
+        let body =
+          "{\"commands\":[{\"method\":\"update\",\"collection\":\"logs\",\"id\":\"big\",\"value\":{\"n\":1}}]}"
+        let updated = try await api.post("/api/v4/store/write", body)
+        #expect(
+          updated.fields["warnings"]?.list?.first?.text?.hasPrefix(expected) == true, "\(updated.fields)")
+        #expect(try await api.execute("DELETE FROM logs").fields["warnings"]?.list?.isEmpty == true)
       }
     }
 

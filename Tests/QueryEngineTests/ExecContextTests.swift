@@ -53,6 +53,22 @@ private final class ManualClock: Sendable {
     try engine.execute("SELECT * FROM t ORDER BY _id").rows.map { JSON.text(of: .map(try $0.values())) }
   }
 
+  @Test(arguments: [
+    "UPDATE t SET n = n + 100", "DELETE FROM t", "INSERT INTO t SELECT n AS m FROM t",
+  ])
+  func `a statement that is alone in its transaction may also end while it writes`(statement: String) throws {
+    let ticks = Atomic<UInt64>(0)
+    let ticking = EngineEnvironment(now: { ticks.add(1, ordering: .relaxed).newValue })
+    let before = try texts()
+    let context = StatementContext(ticking, timeout: .nanoseconds(200))
+    context.isAloneInTransaction()
+    try expect(.timeout, statement, context)
+    // One that is not ends before its first write or not at all.
+    let shared = StatementContext(ticking, timeout: .nanoseconds(200))
+    _ = try engine.execute(statement, context: shared)
+    #expect(try texts() != before)
+  }
+
   @Test(arguments: statements) func `a cancelled statement reads and writes nothing`(statement: String) throws
   {
     let context = engine.makeContext()

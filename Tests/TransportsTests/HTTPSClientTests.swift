@@ -21,13 +21,13 @@
         Array("{}".utf8), to: HTTPSAddress("https://\(host):\(server.port)/a/service"))
     }
 
-    private func failure(_ body: () async throws -> HTTPSAnswer) async -> LoginError? {
+    private func failure(_ body: () async throws -> HTTPSAnswer) async -> WebError? {
       do {
         let answer = try await body()
         Issue.record("It was answered with \(answer.status)")
         return nil
       } catch {
-        return error as? LoginError
+        return error as? WebError
       }
     }
 
@@ -85,7 +85,7 @@
       async throws
     {
       for (reply, code) in [
-        (HTTPSServer.Reply.end, LoginError.Code.unreachable), (.bytes("what?"), .answer),
+        (HTTPSServer.Reply.end, WebError.Code.unreachable), (.bytes("what?"), .answer),
         (.silence, .timedOut),
       ] {
         let server = try await HTTPSServer(.plain) { _ in reply }

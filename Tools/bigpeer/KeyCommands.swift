@@ -86,8 +86,9 @@
 
     func run() async throws {
       let path = URL(filePath: directory).absoluteURL.path(percentEncoded: false)
-      _ = try await AdminCall(settings, limit: AdminCall.longest).send(
+      let answer = try await AdminCall(settings, limit: AdminCall.longest).send(
         "POST", "backup", ["directory": .string(path)])
+      print(JSON.text(of: .map(answer)))
     }
   }
 
@@ -102,7 +103,7 @@
     func run() async throws {
       let report = try await AdminCall(settings, limit: AdminCall.longest).send("POST", "verify")
       print(JSON.text(of: .map(report)))
-      guard report["isIntact"] == .bool(true) else { throw ExitCode(3) }
+      guard report["isIntact"] == .bool(true) else { throw ExitCode(ExitStatus.damaged) }
     }
   }
 
@@ -117,84 +118,6 @@
       guard case .array(let devices)? = try await AdminCall(settings).send("GET", "devices")["devices"]
       else { return }
       for device in devices { print(JSON.text(of: device)) }
-    }
-  }
-
-  /// Something that the user of a command must know.
-  struct CommandError: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
-  }
-
-  /// A call of the listener for who runs the server, at the server that runs with the same settings.
-  struct AdminCall {
-    /// How long a call may take that reads a whole store.
-    static let longest = Duration.seconds(86_400)
-    /// Bytes of an answer.
-    private static let answerBytes = 256 << 20
-
-    private let client: HTTPSClient
-    private let address: ListenAddress
-    private let token: String
-    private let path: String
-
-    init(_ settings: SettingsOptions, limit: Duration = .seconds(30)) throws {
-      let configuration = try settings.ofServer
-      guard let address = configuration.admin.listen else {
-        throw CommandError("the server's configuration switches the admin's listener off")
-      }
-      let application = settings.application ?? configuration.applications[0].id
-      guard configuration.applications.contains(where: { $0.id == application }) else {
-        throw CommandError("there is no application \(application)")
-      }
-      if settings.application == nil, configuration.applications.count > 1 {
-        throw CommandError("there are several applications: say which with --application")
-      }
-      let file = "\(configuration.data)/\(AdminToken.file)"
-      do {
-        token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(
-          in: .whitespacesAndNewlines)
-      } catch {
-        throw CommandError("\(file) cannot be read: has the server been started with this directory?")
-      }
-      self.address = address
-      var client = HTTPSClient()
-      (client.limits.answering, client.limits.bodyBytes) = (limit, Self.answerBytes)
-      self.client = client
-      path = "/admin/applications/\(Self.escaped(application))"
-    }
-
-    /// A text as a part of a path.
-    static func escaped(_ text: String) -> String {
-      let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "-._~"))
-      return text.addingPercentEncoding(withAllowedCharacters: allowed) ?? ""
-    }
-
-    func send(_ method: String, _ what: String, _ fields: [TextKey: Value]? = nil) async throws
-      -> [TextKey: Value]
-    {
-      var body: [UInt8] = []
-      if let fields { JSON.write(.map(fields), to: &body) }
-      let answer = try await ask(method, "http://\(address)\(path)/\(what)", body)
-      var members: [TextKey: Value] = [:]
-      if case .map(let map)? = try? JSON.parse(answer.body) { members = map }
-      guard 200..<300 ~= answer.status else {
-        if case .string(let detail)? = members["detail"] { throw CommandError(detail) }
-        throw CommandError("the server answered with status \(answer.status)")
-      }
-      return members
-    }
-
-    private func ask(_ method: String, _ url: String, _ body: [UInt8]) async throws -> HTTPSAnswer {
-      do {
-        return try await client.send(
-          method, body, headers: [(name: "Authorization", value: "Bearer \(token)")],
-          to: HTTPSAddress(request: url, allowsPlain: true))
-      } catch let error as LoginError where error.code == .unreachable {
-        throw CommandError("nobody answers at \(address): \(error.message)")
-      } catch let error as AddressFault {
-        throw CommandError("\(url) is no address: \(error.reason)")
-      }
     }
   }
 #endif

@@ -6,28 +6,37 @@
 
   /// What a login endpoint writes down: figures, the log, and the audit log.
   ///
-  /// An entry of the audit log is a transaction on disk. So refusals that cost the other side nothing have an entry each only up to a
-  /// rate; beyond it they are counted, and one entry a minute says how many there were.
+  /// An entry of the audit log is a transaction on disk. So refusals have an entry each only up to a rate; beyond it they are counted, and one
+  /// entry a minute says how many there were. The rate is one for each way in which a device may be known, as some cost it nothing.
   final class LoginRecords: Sendable {
-    private struct Unproven {
-      var audited = RateLimiter<Int>(
-        atOnce: LoginRecords.unprovenAtOnce, interval: LoginRecords.unprovenInterval)
+    /// How much is known of who is refused.
+    private enum Standing: Hashable {
+      case unproven
+      /// The device has proved its key, which it may have made a moment ago.
+      case proven
+      /// The webhook has named the user.
+      case named
+    }
+
+    private struct Refusals {
+      var audited = RateLimiter<Standing>(
+        atOnce: LoginRecords.auditedAtOnce, interval: LoginRecords.auditedInterval)
       var summaries = RateLimiter<Int>(atOnce: 1, interval: LoginRecords.summaryInterval)
       /// Refusals without an entry of their own that no summary has counted.
       var uncounted = 0
     }
 
-    /// Refusals before the device has proved its key that are audited at once.
-    private static let unprovenAtOnce = 200
+    /// Refusals of one standing that are audited at once.
+    private static let auditedAtOnce = 200
     /// How long it takes until one more is.
-    private static let unprovenInterval = Duration.milliseconds(100)
+    private static let auditedInterval = Duration.milliseconds(100)
     /// The time between two entries for many.
     private static let summaryInterval = Duration.seconds(60)
 
     private let audit: LoginAudit
     private let clock: LoginClock
     private let logger: Logger
-    private let unproven = Mutex(Unproven())
+    private let refusals = Mutex(Refusals())
     /// One line in the log and one audited refusal for each address and minute in which it asks too often.
     private let floods = Mutex(
       RateLimiter<ConnectionOrigin>(atOnce: 1, interval: LoginRecords.summaryInterval))
@@ -67,19 +76,20 @@
     func refused(_ refusal: LoginRefusal, _ entry: LoginEvent, isProven: Bool) async {
       count(refusal.outcome)
       let now = clock.moment()
-      let (isAudited, many) = unproven.withLock { unproven -> (Bool, Int) in
-        let isAudited = isProven || unproven.audited.take(0, at: now) == nil
-        if !isAudited { unproven.uncounted += 1 }
-        guard unproven.uncounted > 0, unproven.summaries.take(0, at: now) == nil else {
+      let standing: Standing = refusal.user != nil ? .named : isProven ? .proven : .unproven
+      let (isAudited, many) = refusals.withLock { refusals -> (Bool, Int) in
+        let isAudited = refusals.audited.take(standing, at: now) == nil
+        if !isAudited { refusals.uncounted += 1 }
+        guard refusals.uncounted > 0, refusals.summaries.take(0, at: now) == nil else {
           return (isAudited, 0)
         }
-        defer { unproven.uncounted = 0 }
-        return (isAudited, unproven.uncounted)
+        defer { refusals.uncounted = 0 }
+        return (isAudited, refusals.uncounted)
       }
       if many > 0 {
         var event = LoginEvent(.refused, at: clock.now())
         event.reason =
-          "logins refused before their device key was proved, without entries of their own: \(many)"
+          "logins refused without entries of their own: \(many)"
         await record(event)
       }
       guard isAudited else { return }

@@ -57,7 +57,7 @@
       do {
         return verdict(on: try await client.post(body, headers: signature.map { [$0] } ?? [], to: address))
       } catch {
-        return .faulty(why: error.message, retryAfter: error.retryAfter)
+        return .faulty(why: error.message, retryAfter: nil)
       }
     }
 

@@ -229,6 +229,11 @@ public final class WriteTransaction {
 
   func name(of number: UInt32) -> String { state.collections[Int(number) - 1].name }
 
+  /// The documents written so far that are too large to be sent.
+  package var oversizeDocuments: [OversizeDocument] {
+    sizes.filter { $0.sizeClass == .hard && $0.isStored }.map(\.document)
+  }
+
   var oversizeCount: Int {
     get { state.oversizeCount }
     set { state.oversizeCount = newValue }
@@ -408,7 +413,7 @@ public final class WriteTransaction {
       try state.log.write(access, tables)
     }
     try checkRoom(access, keepsReserve)
-    job.oversize = sizes.filter { $0.sizeClass == .hard && $0.isStored }.map(\.document)
+    job.oversize = oversizeDocuments
     return (job, state)
   }
 

@@ -145,7 +145,7 @@ extension DunlinError {
         switch error.code {
         case .argument: .argument
         case .refused: .authentication
-        case .unreachable, .notAdmitted: .unreachable
+        case .unreachable: .unreachable
         case .timedOut: .timeout
         case .unavailable: .unavailable
         case .untrusted, .answer, .certificate: .identity

@@ -18,6 +18,7 @@ public final class StatementContext: Sendable {
   private let profiling = Mutex<StatementProfile?>(nil)
   private let noted = Mutex<[UnknownField]>([])
   private let isCancelled = Atomic(false)
+  private let isAlone = Atomic(false)
   private let remainingSteps: Atomic<Int>
   private let remainingBytes: Atomic<Int>
   /// Whether the rows of the result and what a write gathers count too.
@@ -102,7 +103,15 @@ public final class StatementContext: Sendable {
 
   func startProfile(_ profile: StatementProfile) { profiling.withLock { $0 = profile } }
 
-  /// Ends the statement soon, from any thread; one that has begun to write goes on.
+  /// Says that the statement is alone in its transaction, which is dropped when it throws: then it may also end while it writes.
+  package func isAloneInTransaction() { isAlone.store(true, ordering: .relaxed) }
+
+  /// Asks whether a statement may go on that has begun to write: one that shares its transaction always does.
+  ///
+  /// - Throws: As ``poll(steps:)``.
+  func pollWriting() throws(QueryError) { if isAlone.load(ordering: .relaxed) { try poll() } }
+
+  /// Ends the statement soon, from any thread; one that has begun to write goes on, unless it is alone in its transaction.
   public func cancel() { isCancelled.store(true, ordering: .relaxed) }
 
   /// Asks whether the statement may go on.

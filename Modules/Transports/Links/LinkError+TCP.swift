@@ -15,7 +15,7 @@ import NIOPosix
 
 extension LinkError {
   /// Translates what the network library threw; `what` says what failed, with the address.
-  init(tcp error: any Error, _ what: String) {
+  package init(tcp error: any Error, _ what: String) {
     switch error {
     case let error as LinkError: self = error
     case let error as NIOConnectionError: self = Self.attempts(error, what)

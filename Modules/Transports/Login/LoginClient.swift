@@ -69,13 +69,21 @@
           "version": .int(LoginRequest.version), "application": .string(device.application),
           "deviceKey": .string("\(device.key.peerKey)"),
         ]))
-      let challenge = try await http.post(Array(question.utf8), to: address.part("challenge"))
+      let challenge = try await post(Array(question.utf8), to: "challenge")
       let request = try LoginRequest(
         application: device.application, provider: provider, token: token,
         challenge: try self.challenge(in: fields(of: challenge)), key: device.key, address: address)
-      let answer = try await http.post(request.json, to: address.part("login"))
+      let answer = try await post(request.json, to: "login")
       if answer.status == 409, !isLast { return nil }
       return try await grant(in: fields(of: answer), device, answer.date)
+    }
+
+    private func post(_ body: [UInt8], to part: String) async throws(LoginError) -> HTTPSAnswer {
+      do {
+        return try await http.post(body, to: address.part(part))
+      } catch {
+        throw LoginError(error)
+      }
     }
 
     private func challenge(in fields: [TextKey: Value]) throws(LoginError) -> String {

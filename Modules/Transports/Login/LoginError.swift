@@ -15,8 +15,6 @@
       case unavailable
       /// The service has not proved that it is the one that the address names.
       case untrusted
-      /// The service is at an address that is not admitted.
-      case notAdmitted
       /// The service answers with something else than its protocol says.
       case answer
       /// The certificate that it gives is not right.
@@ -39,14 +37,23 @@
 
     package var description: String { message }
 
-    /// The error of a wait that was cancelled.
-    package static let cancelled = LoginError(.cancelled, "The login was cancelled")
+    /// Why the service was not asked, or has not answered.
+    init(_ error: WebError) {
+      self =
+        switch error.code {
+        case .unreachable, .notAdmitted: LoginError(.unreachable, error.message)
+        case .timedOut: LoginError(.timedOut, error.message)
+        case .untrusted: LoginError(.untrusted, error.message)
+        case .answer: LoginError(.answer, error.message)
+        case .cancelled: LoginError(.cancelled, "The login was cancelled")
+        }
+    }
 
     /// Whether the same attempt may well succeed later.
     package var isPassing: Bool {
       switch code {
       case .unreachable, .timedOut, .unavailable: true
-      case .argument, .refused, .untrusted, .notAdmitted, .answer, .certificate, .cancelled: false
+      case .argument, .refused, .untrusted, .answer, .certificate, .cancelled: false
       }
     }
   }

@@ -48,7 +48,7 @@
     /// - Throws: As `send`.
     package func post(
       _ body: [UInt8], headers: [(name: String, value: String)] = [], to address: HTTPSAddress
-    ) async throws(LoginError) -> HTTPSAnswer {
+    ) async throws(WebError) -> HTTPSAnswer {
       try await send("POST", body, headers: headers, to: address)
     }
 
@@ -65,7 +65,7 @@
     package func send(
       _ method: String, _ body: [UInt8] = [], headers: [(name: String, value: String)] = [],
       to address: HTTPSAddress
-    ) async throws(LoginError) -> HTTPSAnswer {
+    ) async throws(WebError) -> HTTPSAnswer {
       let attempt = ConnectionAttempt()
       let deadline = NIODeadline.now() + TimeAmount(limits.answering)
       let head = head(method, body, headers, address)
@@ -137,23 +137,23 @@
     }
 
     /// What a failure means, beside those that the exchange has found itself.
-    private static func failure(_ error: any Error, _ address: HTTPSAddress) -> LoginError {
-      if let error = error as? LoginError { return error }
+    private static func failure(_ error: any Error, _ address: HTTPSAddress) -> WebError {
+      if let error = error as? WebError { return error }
       // Of the addresses that a name leads to, one that was tried tells more than one that is not admitted.
       let attempts = (error as? NIOConnectionError)?.connectionErrors.map(\.error) ?? []
       let cause = attempts.first { !($0 is NotAdmitted) } ?? attempts.first ?? error
       if cause is NotAdmitted {
-        return LoginError(.notAdmitted, "\(address.host) leads to an address that is not admitted")
+        return WebError(.notAdmitted, "\(address.host) leads to an address that is not admitted")
       }
       let error = LinkError(tcp: cause, "Cannot reach \(address)")
-      let code: LoginError.Code =
+      let code: WebError.Code =
         switch error.code {
         case .timedOut: .timedOut
         case .cancelled: .cancelled
         case .untrusted: .untrusted
         default: .unreachable
         }
-      return LoginError(code, error.message)
+      return WebError(code, error.message)
     }
   }
 
@@ -186,7 +186,7 @@
 
     init(_ authorityFile: String?) { self.authorityFile = authorityFile }
 
-    func context(for address: HTTPSAddress) throws(LoginError) -> NIOSSLContext {
+    func context(for address: HTTPSAddress) throws(WebError) -> NIOSSLContext {
       do {
         return try made.withLockedValue { made in
           if let made { return made }
@@ -196,7 +196,7 @@
         }
       } catch {
         let roots = authorityFile.map { "in \($0)" } ?? "of the system"
-        throw LoginError(
+        throw WebError(
           .untrusted, "\(address) cannot be verified: the authorities \(roots) cannot be read (\(error))")
       }
     }

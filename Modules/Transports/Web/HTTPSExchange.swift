@@ -56,7 +56,7 @@
       func expire(_ what: String) -> @Sendable () -> Void {
         { [address] in
           let (exchange, context) = bound.value
-          exchange.fail(LoginError(.timedOut, "\(address) \(what)"), context)
+          exchange.fail(WebError(.timedOut, "\(address) \(what)"), context)
         }
       }
       alarm = context.eventLoop.scheduleTask(
@@ -75,7 +75,7 @@
       if case TLSUserEvent.handshakeCompleted(let negotiated) = event {
         alarm?.cancel()
         guard negotiated ?? "http/1.1" == "http/1.1" else {
-          return fail(LoginError(.answer, "\(address) speaks another protocol than HTTP/1.1"), context)
+          return fail(WebError(.answer, "\(address) speaks another protocol than HTTP/1.1"), context)
         }
         ask(context)
       }
@@ -109,12 +109,12 @@
         end(.success(answer), context)
       case (.asked, .end), (.over, _): break
       case (.connecting, _), (.asked, .body), (.answering, .head):
-        fail(LoginError(.answer, "\(address) does not answer as HTTP says"), context)
+        fail(WebError(.answer, "\(address) does not answer as HTTP says"), context)
       }
     }
 
     private func tooLong(_ context: ChannelHandlerContext) {
-      fail(LoginError(.answer, "\(address) answers with more than \(limits.bodyBytes) bytes"), context)
+      fail(WebError(.answer, "\(address) answers with more than \(limits.bodyBytes) bytes"), context)
     }
 
     // MARK: - The end
@@ -127,15 +127,15 @@
         case .connecting: "before TLS was there"
         case .asked, .answering, .over: "before its answer was complete"
         }
-      fail(LoginError(.unreachable, "\(address) ended the connection \(when)"), context)
+      fail(WebError(.unreachable, "\(address) ended the connection \(when)"), context)
       context.fireChannelInactive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
-      end(.failure(LoginError(.unreachable, "The connection to \(address) was closed")), context)
+      end(.failure(WebError(.unreachable, "The connection to \(address) was closed")), context)
     }
 
-    private func fail(_ error: LoginError, _ context: ChannelHandlerContext) { end(.failure(error), context) }
+    private func fail(_ error: WebError, _ context: ChannelHandlerContext) { end(.failure(error), context) }
 
     private func end(_ result: Result<HTTPSAnswer, any Error>, _ context: ChannelHandlerContext) {
       if case .over = phase { return }
@@ -146,22 +146,22 @@
       context.close(promise: nil)
     }
 
-    private func meaning(_ error: any Error) -> LoginError {
+    private func meaning(_ error: any Error) -> WebError {
       switch error {
-      case let error as LoginError: return error
+      case let error as WebError: return error
       case is HTTPParserError:
-        return LoginError(.answer, "\(address) does not answer as HTTP says (\(error))")
+        return WebError(.answer, "\(address) does not answer as HTTP says (\(error))")
       case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
         // An end that TLS has not announced may be anybody's: what has come is not believed.
         if case NIOSSLError.uncleanShutdown = error {
-          return LoginError(
+          return WebError(
             .unreachable, "\(address) broke the connection off before its answer was complete")
         }
         let presented = (try? tls?.peerCertificate?.toDERBytes()).flatMap { try? Certificate(derEncoded: $0) }
         return WebTrustFailure(error, presented: presented).error(at: address)
       default:
         let error = LinkError(tcp: error, "Cannot reach \(address)")
-        return LoginError(error.code == .timedOut ? .timedOut : .unreachable, error.message)
+        return WebError(error.code == .timedOut ? .timedOut : .unreachable, error.message)
       }
     }
   }

@@ -30,8 +30,8 @@
       self.now = now
     }
 
-    func error(at address: HTTPSAddress) -> LoginError {
-      LoginError(.untrusted, "\(address) is not trusted: \(reason(address))")
+    func error(at address: HTTPSAddress) -> WebError {
+      WebError(.untrusted, "\(address) is not trusted: \(reason(address))")
     }
 
     private func reason(_ address: HTTPSAddress) -> String {

@@ -481,12 +481,19 @@
         let plain = try await server.ask(
           "POST", "/api/v4/webhooks", Self.body("http://127.0.0.1:\(receiver.port)/"))
         #expect(plain.status == 422)
-        for host in ["127.0.0.1", "localhost", "[::1]"] {
-          let (id, _) = try await Self.add(server, Self.body("https://\(host):\(receiver.port)/"))
-          try await server.store["cars"].upsert(["_id": "a", "host": host])
-          try await Self.wait { server.feed.webhooks[id]?.progress.failures ?? 0 > 0 }
-          #expect(server.feed.webhooks[id]?.progress.lastFailure?.contains("private network") == true)
+        #expect(plain.text.contains("feed.allowPrivateAddresses"), "\(plain.text)")
+        for host in ["127.0.0.1", "[::1]", "10.0.0.1", "[fd00::1]"] {
+          let refused = try await server.ask(
+            "POST", "/api/v4/webhooks", Self.body("https://\(host):\(receiver.port)/"))
+          #expect(refused.status == 422, "\(host)")
+          #expect(refused.text.contains("needs the setting feed.allowPrivateAddresses"), "\(refused.text)")
         }
+        // Where a name leads is seen at each delivery.
+        let (id, _) = try await Self.add(server, Self.body("https://localhost:\(receiver.port)/"))
+        try await server.store["cars"].upsert(["_id": "a"])
+        try await Self.wait { server.feed.webhooks[id]?.progress.failures ?? 0 > 0 }
+        let failure = server.feed.webhooks[id]?.progress.lastFailure ?? ""
+        #expect(failure.contains("with feed.allowPrivateAddresses alone"), "\(failure)")
         #expect(receiver.requests.isEmpty)
       }
       try await FeedServer.with(settings) { server in
@@ -495,10 +502,9 @@
         try await Self.wait { !receiver.requests.isEmpty }
         #expect(receiver.requests.flatMap { Self.events($0) } == ["upsert a"])
         // A public address needs TLS, whatever is allowed.
-        let (id, _) = try await Self.add(server, Self.body("http://8.8.8.8:9/"))
-        try await server.store["cars"].upsert(["_id": "b"])
-        try await Self.wait { server.feed.webhooks[id]?.progress.failures ?? 0 > 0 }
-        #expect(server.feed.webhooks[id]?.progress.lastFailure?.contains("TLS") == true)
+        let open = try await server.ask("POST", "/api/v4/webhooks", Self.body("http://8.8.8.8:9/"))
+        #expect(open.status == 422)
+        #expect(open.text.contains("where https:// is needed"), "\(open.text)")
       }
     }
 

@@ -80,7 +80,7 @@
         try await LoginRig(intermediate: 13 * 86_400), try await LoginRig(intermediate: 864_000 * 2)
       )
       func warnings(_ rig: LoginRig) -> Int {
-        rig.log.lines.count { $0.contains("The intermediate authority ends at") }
+        rig.log.all.count { $0.contains("The intermediate authority ends at") }
       }
       for _ in 0..<3 { _ = try await soon.logIn() }
       #expect(warnings(soon) == 1)
@@ -99,7 +99,7 @@
         }
         let answer = try await rig.logIn(token: secret)
         #expect(!"\(answer)".contains(secret))
-        #expect(!rig.log.lines.joined().contains(secret))
+        #expect(!rig.log.all.joined().contains(secret))
         #expect(!rig.storage.text.contains(secret))
         #expect(rig.webhook.requests.count == 1)
       }
@@ -265,6 +265,26 @@
       #expect(rig.endpoint.figures[.proof] == 503)
     }
 
+    @Test func `refusals of devices with keys of their own making are audited to a rate too`() async throws {
+      let rig = try await LoginRig(limits: .changed { $0.requestsByAddress = 100_000 })
+      rig.webhook.answer { request in
+        let isGood = String(decoding: request.body, as: UTF8.self).contains("ann's token")
+        return isGood
+          ? .answer(200, ["Content-Type: application/json"], LoginRig.grant)
+          : .answer(401, ["Content-Type: application/json"], "{}")
+      }
+      for number in 0..<250 {
+        #expect(try await rig.logIn(token: "junk", from: "10.0.\(number).1").status == 401)
+      }
+      #expect(try rig.refusals().count == 201)
+      #expect(rig.endpoint.figures[.token] == 250)
+      // Those of whom more or less is known have a rate of their own, and issues have none.
+      let body = try rig.request(DeviceKey(), challenge: String(repeating: "0", count: 80))
+      #expect(await rig.endpoint.login(body, from: LoginOrigin("10.0.0.1")).status == 409)
+      #expect(try rig.refusals().count == 202)
+      #expect(try await rig.logIn().status == 200)
+    }
+
     @Test func `each way in which a request can end is counted`() async throws {
       let rig = try await LoginRig(
         limits: .changed {
@@ -351,7 +371,7 @@
       let answer = await rig.endpoint.login(body, from: LoginOrigin("10.0.0.1"))
       #expect(answer.status == 503)
       #expect(answer.fields == ["message": .string("the login service cannot answer now")])
-      #expect(rig.log.lines.contains { $0.contains("audit log") })
+      #expect(rig.log.all.contains { $0.contains("audit log") })
       rig.storage.fails = false
       #expect(try rig.issues().isEmpty)
       #expect(try await rig.logIn(key).status == 200)

@@ -3,7 +3,6 @@
   import CRDTCore
   import Foundation
   import LoginKit
-  import Logging
   import Synchronization
   import TestKit
   import Testing
@@ -17,7 +16,7 @@
     let audit: LoginAudit
     let revocations: Revocations
     let authority: PeerAuthority
-    let log = LineLog()
+    let log = LogLines()
     let clock: WallClock
     private let moment = Box(Mutex(Duration.seconds(1_000)))
     private let revoked = Box(Mutex<Set<PeerKey>>([]))
@@ -164,35 +163,6 @@
     func text(_ name: TextKey) -> String? {
       guard case .string(let text)? = fields[name] else { return nil }
       return text
-    }
-  }
-
-  /// Log lines with their metadata, as text.
-  final class LineLog: Sendable {
-    private let kept = Mutex<[String]>([])
-
-    var lines: [String] { kept.withLock { $0 } }
-
-    var logger: Logger {
-      var logger = Logger(label: "test") { [self] _ in Handler(log: self) }
-      logger.logLevel = .trace
-      return logger
-    }
-
-    private struct Handler: LogHandler {
-      let log: LineLog
-      var logLevel = Logger.Level.trace
-      var metadata: Logger.Metadata = [:]
-
-      subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-      }
-
-      func log(event: LogEvent) {
-        let all = metadata.merging(event.metadata ?? [:]) { $1 }
-        log.kept.withLock { $0.append("\(event.level): \(event.message) \(all)") }
-      }
     }
   }
 #endif

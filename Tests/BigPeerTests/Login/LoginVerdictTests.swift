@@ -114,7 +114,7 @@
       #expect(answer.fields == ["message": .string("the login service cannot answer now")])
       #expect(answer.retryAfter != nil)
       #expect(
-        rig.log.lines.contains { $0.contains(wrong.part) && $0.hasPrefix("warning") }, "\(rig.log.lines)")
+        rig.log.all.contains { $0.contains(wrong.part) && $0.hasPrefix("warning") }, "\(rig.log.all)")
       let refusal = try #require(try rig.refusals().first)
       #expect(refusal.reason?.contains(wrong.part) == true, "\(refusal)")
       #expect(try rig.issues().isEmpty)
@@ -132,7 +132,7 @@
       let answer = try await rig.logIn()
       #expect(answer.status == 403)
       #expect(answer.fields == ["message": .string("restricted permissions cannot be granted yet")])
-      #expect(rig.log.lines.contains { $0.contains("access rules are not enforced yet") })
+      #expect(rig.log.all.contains { $0.contains("access rules are not enforced yet") })
       #expect(try rig.refusals().first?.reason?.contains("are not everything") == true)
       #expect(try rig.issues().isEmpty)
     }

@@ -27,7 +27,8 @@
       url: String, statements: [String], arguments: [TextKey: Value], secret: String?, now: UInt64,
       _ settings: FeedSettings
     ) throws {
-      _ = try WebhookAddress(url, allowsPlain: settings.allowsPrivateAddresses)
+      try WebhookAddress(url, allowsPlain: settings.allowsPrivateAddresses)
+        .check(allowsPrivateAddresses: settings.allowsPrivateAddresses)
       _ = try FeedFilter(dql: statements, arguments: arguments)
       if let secret {
         guard Self.secretBytes.contains(secret.utf8.count),

@@ -1,5 +1,6 @@
 #if Server
   package import Facade
+  import NIOCore
   package import Transports
 
   /// Where a webhook is: `https://host:port/path?query`, or `http://…` where that is allowed.
@@ -22,7 +23,28 @@
       do throws(AddressFault) {
         web = try HTTPSAddress(request: text, allowsPlain: allowsPlain)
       } catch {
-        throw DunlinError(.argument, "the webhook's url is no address: \(error.reason)")
+        let hint =
+          allowsPlain || !text.hasPrefix("http://")
+          ? "" : "; http:// is for private networks, with feed.allowPrivateAddresses"
+        throw DunlinError(.argument, "the webhook's url is no address: \(error.reason)\(hint)")
+      }
+    }
+
+    /// Sees to it that deliveries may go there, as far as the url says it: a name is looked up for each delivery.
+    ///
+    /// - Throws: `argument`, naming the setting.
+    func check(allowsPrivateAddresses: Bool) throws(DunlinError) {
+      guard let address = try? SocketAddress(ipAddress: web.host, port: web.port) else { return }
+      let isPublic = AddressPolicy.isPublic(address)
+      guard isPublic || allowsPrivateAddresses else {
+        throw DunlinError(
+          .argument,
+          "the webhook's url is an address of a private network, which needs the setting feed.allowPrivateAddresses"
+        )
+      }
+      guard !isPublic || !web.isPlain else {
+        throw DunlinError(
+          .argument, "the webhook's url is an address that is not private, where https:// is needed")
       }
     }
   }

@@ -34,7 +34,7 @@
       }
       let usual = [(name: "User-Agent", value: "dunlin-bigpeer"), (name: "Accept", value: "*/*")]
       let answer: HTTPSAnswer
-      do throws(LoginError) {
+      do throws(WebError) {
         answer = try await http.post(body, headers: usual + headers, to: web)
       } catch {
         switch error.code {
@@ -43,7 +43,8 @@
           throw WebhookFailure("\(web.host) leads to an address that is not private, where TLS is needed")
         case .notAdmitted:
           throw WebhookFailure(
-            "\(web.host) leads to an address of a private network, which webhooks must not be at")
+            "\(web.host) leads to an address of a private network, where webhooks are with feed.allowPrivateAddresses alone"
+          )
         default: throw WebhookFailure(error.message)
         }
       }

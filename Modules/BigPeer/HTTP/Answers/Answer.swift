@@ -17,10 +17,20 @@
 
     var transaction: TransactionToken
     var queryType: QueryType?
-    var mutatedDocumentIDs: [Value] = []
+    private(set) var mutatedDocumentIDs: [DocumentID] = []
+    private var knownIDs: Set<DocumentID> = []
     var warnings: [String] = []
     /// Members that only some answers have.
     var members: [(key: TextKey, value: Value)] = []
+
+    init(transaction: TransactionToken, queryType: QueryType? = nil) {
+      (self.transaction, self.queryType) = (transaction, queryType)
+    }
+
+    /// Adds documents that were written, each once.
+    mutating func addMutated(_ ids: [DocumentID]) {
+      for id in ids where knownIDs.insert(id).inserted { mutatedDocumentIDs.append(id) }
+    }
 
     /// What stands before the rows, from the answer's beginning.
     func opening(_ rows: TextKey) -> [UInt8] { beginning() + Array(",\"\(rows.text)\":[".utf8) }
@@ -43,7 +53,7 @@
       var bytes: [UInt8] = []
       if queryType != nil {
         bytes.append(contentsOf: ",\"mutatedDocumentIds\":".utf8)
-        JSON.write(.array(mutatedDocumentIDs), to: &bytes, options: .answer())
+        JSON.write(.array(mutatedDocumentIDs.map(\.value)), to: &bytes, options: .answer())
       }
       bytes.append(contentsOf: ",\"warnings\":".utf8)
       JSON.write(.array(warnings.prefix(Self.warningLimit).map { .string($0) }), to: &bytes)

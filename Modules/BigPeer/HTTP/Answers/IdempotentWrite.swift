@@ -42,6 +42,9 @@
           var answer = Answer(
             transaction: admission.application.transactions.token(transaction.sequence), queryType: .mutation)
           let values = try body(transaction, &answer)
+          answer.warnings += transaction.oversizeDocuments.map { document in
+            "the document \(JSON.text(of: document.id.value)) of the collection \(document.collection) takes \(document.byteCount) bytes, which is too large to be sent: no other peer gets it"
+          }
           answer.transaction = admission.application.transactions.token(transaction.sequence)
           let bytes = answer.bytes(rows, values)
           guard bytes.count <= admission.limits.answerBytes else {

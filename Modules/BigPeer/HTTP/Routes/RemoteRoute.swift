@@ -46,7 +46,7 @@
       do {
         // A mistake is found here, and not once by each device.
         guard try application.dunlin.store.engine.prepare(statement).statement.isQuery else {
-          throw Problem(.unprocessableContent, "unsupported", "devices run SELECT alone for others")
+          throw Problem(.forbidden, "unsupported", "devices run SELECT alone for others")
         }
         let peers = try Self.peers(of: application, names)
         let question = Question(

@@ -78,7 +78,7 @@
       let engine = admission.application.dunlin.store.engine
       return try await IdempotentWrite(admission, key, now).carryOut(context) { transaction, answer in
         let result = try engine.execute(prepared, arguments: arguments, in: transaction, context: context)
-        answer.mutatedDocumentIDs = result.mutatedDocumentIDs.map(\.value)
+        answer.addMutated(result.mutatedDocumentIDs)
         answer.warnings = result.hints
         return try result.rows.map { .map(try $0.values()) }
       }
@@ -101,6 +101,7 @@
     var statementContext: StatementContext {
       let context = application.dunlin.store.engine.makeContext(
         within: limits.statementTime, memoryBytes: limits.statementBytes)
+      context.isAloneInTransaction()
       record.execute(context)
       return context
     }

@@ -36,11 +36,11 @@
           transaction, answer in
           try zip(commands.indices, commands).map { index, command in
             try Self.locating(index) {
-              let ids = try command.carryOut(in: transaction, engine, statement).map(\.value)
-              answer.mutatedDocumentIDs += ids
+              let ids = try command.carryOut(in: transaction, engine, statement)
+              answer.addMutated(ids)
               return .map([
                 "method": .string(command.method.rawValue), "collection": .string(command.collection),
-                "mutatedDocumentIds": .array(ids),
+                "mutatedDocumentIds": .array(ids.map(\.value)),
               ])
             }
           }

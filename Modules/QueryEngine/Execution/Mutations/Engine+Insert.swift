@@ -16,6 +16,7 @@ extension Engine {
     context.profile?.begin(.mutate(.insert, collection: insert.collection, nil))
     var mutated: [DocumentID] = []
     for document in documents {
+      try context.pollWriting()
       if let id = try write(document, types, insert, transaction) { mutated.append(id) }
     }
     context.profile?.end(rows: mutated.count)

@@ -25,7 +25,8 @@ extension Engine {
     if !ids.isEmpty, Probe.defect(.removalMissesDocument) { ids.removeLast() }
     let shown = try returning?.rows(of: ids, in: removal.collection, transaction)
     let removed = try ids.filter { id in
-      mutation == .evict
+      try context.pollWriting()
+      return mutation == .evict
         ? try transaction.evict(id, in: removal.collection)
         : try transaction.remove(id, in: removal.collection)
     }

@@ -37,8 +37,9 @@ extension Engine {
     }
     var mutated: [DocumentID] = []
     if Probe.defect(.updateMissesDocument) { changes = changes.dropLast() }
-    for change in changes where try transaction.update(change.id, in: update.collection, change.edits) {
-      mutated.append(change.id)
+    for change in changes {
+      try context.pollWriting()
+      if try transaction.update(change.id, in: update.collection, change.edits) { mutated.append(change.id) }
     }
     let shown = Probe.defect(.returningShort) ? mutated.dropLast() : mutated
     context.profile?.end(rows: mutated.count)
