@@ -51,6 +51,7 @@ let server: [Target.Dependency] = [
   .product(name: "NIOHTTPTypes", package: "swift-nio-extras", condition: .when(traits: ["Server"])),
   .product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: .when(traits: ["Server"])),
+  .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Server"])),
 ]
 
 let package = Package(
@@ -94,6 +95,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
   ],
   targets: [
     .systemLibrary(
@@ -145,7 +147,7 @@ let package = Package(
     .executableTarget(
       name: "BigPeerProgram",
       dependencies: [
-        "BigPeer", "CRDTCore", "Transports",
+        "BigPeer", "CRDTCore", "Facade", "Transports",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(

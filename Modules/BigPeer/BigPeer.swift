@@ -2,6 +2,7 @@
   import Foundation
   import HTTPTypes
   public import Logging
+  public import Metrics
   import NIOCore
   public import ServiceLifecycle
   import Synchronization
@@ -15,6 +16,7 @@
   public final class BigPeer: Service {
     private let configuration: BigPeerConfiguration
     private let logger: Logger
+    private let metrics: [any MetricsFactory]
     private let started: @Sendable (BigPeerAddresses) -> Void
     private let running = Mutex<HostedApplications?>(nil)
 
@@ -26,13 +28,17 @@
     /// - Parameters:
     ///   - configuration: What it is to be.
     ///   - logger: Takes log lines.
+    ///   - metrics: Backends of swift-metrics that take the figures, at least one. A ``MetricsPage`` among them is what `/metrics`
+    ///     answers with; without one there is no such path.
     ///   - started: Hears once that it serves, and where.
     public init(
       _ configuration: BigPeerConfiguration, logger: Logger = Logger(label: "bigpeer"),
+      metrics: [any MetricsFactory] = [MetricsPage()],
       started: @escaping @Sendable (BigPeerAddresses) -> Void = { _ in }
     ) {
       self.configuration = configuration
       self.logger = logger
+      self.metrics = metrics
       self.started = started
     }
 
@@ -75,8 +81,8 @@
       let gate = APIGate(applications, configuration.http, now: now)
       let ledger = ConnectionLedger(
         configuration.http.limits, proxies: configuration.http.proxies, logger: logger)
-      let metrics = ServerMetrics(gate.ledger, ledger)
-      var listeners: [any Service] = []
+      let metrics = ServerMetrics(metrics, applications, gate.ledger, ledger)
+      var listeners: [any Service] = metrics.hasOthers ? [metrics] : []
       if let address = configuration.http.listen {
         let scheme = configuration.http.tls == nil ? "http" : "https"
         listeners.append(

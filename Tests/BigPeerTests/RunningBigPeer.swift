@@ -1,6 +1,7 @@
 #if Server
   import BigPeer
   import Logging
+  import Metrics
   import ServiceLifecycle
   import TestKit
   import Testing
@@ -24,10 +25,11 @@
     /// Runs `body` beside a big peer, which is stopped gracefully at the end.
     static func with<R: Sendable>(
       _ configuration: BigPeerConfiguration, logger: Logger = quietLogger,
+      metrics: [any MetricsFactory] = [MetricsPage()],
       _ body: @escaping @Sendable (RunningBigPeer) async throws -> R
     ) async throws -> R {
       let (starts, start) = AsyncStream.makeStream(of: BigPeerAddresses.self)
-      let bigPeer = BigPeer(configuration, logger: logger) {
+      let bigPeer = BigPeer(configuration, logger: logger, metrics: metrics) {
         start.yield($0)
         start.finish()
       }

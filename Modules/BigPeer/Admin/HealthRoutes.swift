@@ -22,7 +22,10 @@
         return text("ready\n")
       }
       router.get("/metrics") { _, _ in
-        var response = text(metrics.text(of: applications))
+        guard let page = metrics.text else {
+          throw Problem(.notFound, "notFound", "the figures go to another backend of metrics")
+        }
+        var response = text(page)
         response.headers[.contentType] = "text/plain; version=0.0.4; charset=utf-8"
         return response
       }

@@ -174,7 +174,7 @@
     private func tell(_ problem: Problem, _ context: ChannelHandlerContext) {
       report(
         RequestReport(
-          method: nil, route: "unknown", status: problem.status.code,
+          method: nil, route: "unknown", routeNumber: RouteList.none, status: problem.status.code,
           address: context.channel.remoteAddress?.unmappedIPAddress ?? "unknown", application: nil, key: nil,
           failure: nil, error: nil, time: .zero))
     }

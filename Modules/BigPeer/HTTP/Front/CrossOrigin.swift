@@ -22,7 +22,7 @@
     /// The answer to a browser's question before a request; `nil` for other requests.
     func preflight(_ request: Request, _ routes: RouteList) -> Response? {
       guard request.method == .options, request.headers[.accessControlRequestMethod] != nil,
-        origin(of: request) != nil, let methods = routes.methods(of: request.uri.path)
+        origin(of: request) != nil, let methods = routes.route(of: request.uri.path)?.methods
       else { return nil }
       return Response(
         status: .noContent,

@@ -19,9 +19,10 @@
       let address =
         gate?.address(of: request, context).text ?? context.remoteAddress?.unmappedIPAddress ?? "unknown"
       connections.begin(context.record, on: context.channel)
+      let route = routes.route(of: request.uri.path)
       var response: Response
       do {
-        response = try await answer(request, context)
+        response = try await answer(request, context, route?.methods)
       } catch {
         response = Problem(any: error).response(from: request, context: context)
       }
@@ -34,8 +35,9 @@
         let content = context.record.content
         report(
           RequestReport(
-            method: request.method, route: context.endpointPath ?? "unknown", status: status,
-            address: address,
+            method: request.method, route: context.endpointPath ?? "unknown",
+            routeNumber: context.endpointPath == nil ? RouteList.none : route?.number ?? RouteList.none,
+            status: status, address: address,
             application: content.application, key: content.key, failure: content.failure ?? failure,
             error: content.error, time: .now - start))
       }
@@ -56,11 +58,13 @@
       return response
     }
 
-    private func answer(_ request: Request, _ context: ServerContext) async throws -> Response {
+    private func answer(
+      _ request: Request, _ context: ServerContext, _ methods: Set<HTTPRequest.Method>?
+    ) async throws -> Response {
       if let gate { try gate.count(gate.address(of: request, context)) }
       if let preflight = crossOrigin.preflight(request, routes) { return preflight }
       // A route that has failed by an error of the library's answers without a body.
-      guard let methods = routes.methods(of: request.uri.path) else {
+      guard let methods else {
         throw Problem(.notFound, "notFound", "there is nothing at this path")
       }
       guard methods.contains(request.method) else {
@@ -82,6 +86,8 @@
     let method: HTTPRequest.Method?
     /// The path as the route has it: nothing of what a client has written into it.
     let route: String
+    /// The number of the route at its listener.
+    let routeNumber: Int
     let status: Int
     let address: String
     let application: String?
@@ -114,7 +120,17 @@
     private struct Route: Sendable {
       let parts: [String]
       var methods: Set<HTTPRequest.Method>
+
+      /// Parts that stand for whatever a client writes.
+      var variables: Int { parts.count { Route.isVariable($0) } }
+
+      static func isVariable(_ part: String) -> Bool {
+        part.hasPrefix(":") || part.contains("{") || part == "*"
+      }
     }
+
+    /// The number of no route.
+    static let none = -1
 
     private var routes: [Route] = []
 
@@ -129,20 +145,20 @@
           routes.append(Route(parts: parts, methods: methods))
         }
       }
+      // As the router does: what is written out comes first.
+      routes.sort { $0.variables < $1.variables }
     }
 
     private static func parts(of path: String) -> [String] { path.split(separator: "/").map(String.init) }
 
-    /// The methods of a path; `nil` when there is nothing.
-    func methods(of path: String) -> Set<HTTPRequest.Method>? {
+    /// The route of a path, with its methods; `nil` when there is nothing.
+    func route(of path: String) -> (number: Int, methods: Set<HTTPRequest.Method>)? {
       let parts = Self.parts(of: path)
-      let found = routes.first { route in
+      let found = routes.firstIndex { route in
         route.parts.count == parts.count
-          && zip(route.parts, parts).allSatisfy {
-            $0 == $1 || $0.hasPrefix(":") || $0.contains("{") || $0 == "*"
-          }
+          && zip(route.parts, parts).allSatisfy { $0 == $1 || Route.isVariable($0) }
       }
-      return found?.methods
+      return found.map { ($0, routes[$0].methods) }
     }
   }
 #endif

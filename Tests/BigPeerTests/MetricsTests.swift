@@ -1,0 +1,87 @@
+#if Server
+  import BigPeer
+  import Metrics
+  import TestKit
+  import Testing
+
+  @Suite struct MetricsTests {
+    /// A backend that is not asked, such as one that sends figures somewhere.
+    private final class OtherBackend: MetricsFactory {
+      let page = MetricsPage()
+
+      func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        page.makeCounter(label: label, dimensions: dimensions)
+      }
+      func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        page.makeMeter(label: label, dimensions: dimensions)
+      }
+      func makeRecorder(
+        label: String, dimensions: [(String, String)], aggregate: Bool
+      ) -> any RecorderHandler {
+        page.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
+      }
+      func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        page.makeTimer(label: label, dimensions: dimensions)
+      }
+      func destroyCounter(_ handler: any CounterHandler) { page.destroyCounter(handler) }
+      func destroyMeter(_ handler: any MeterHandler) { page.destroyMeter(handler) }
+      func destroyRecorder(_ handler: any RecorderHandler) { page.destroyRecorder(handler) }
+      func destroyTimer(_ handler: any TimerHandler) { page.destroyTimer(handler) }
+    }
+
+    @Test func `what is recorded through swift-metrics stands on the page`() {
+      let page = MetricsPage()
+      let counter = Counter(
+        label: "web.requests", dimensions: [("path", "a\"b"), ("1st", "x")], factory: page)
+      counter.increment(by: 2)
+      Counter(label: "web.requests", dimensions: [("path", "a\"b"), ("1st", "x")], factory: page).increment()
+      let meter = Meter(label: "level", factory: page)
+      meter.set(1.5)
+      Timer(label: "time", factory: page).recordMilliseconds(3)
+      Recorder(label: "size", factory: page).record(40)
+      Gauge(label: "gauge", factory: page).record(7)
+      let text = page.text
+      for line in [
+        "# TYPE web_requests counter\nweb_requests{path=\"a\\\"b\",_st=\"x\"} 3\n",
+        "# TYPE level gauge\nlevel 1.5\n", "time_bucket{le=\"0.0025\"} 0\ntime_bucket{le=\"0.005\"} 1\n",
+        "time_bucket{le=\"+Inf\"} 1\ntime_sum 0.003\ntime_count 1\n", "size_bucket{le=\"30.0\"} 0\n",
+        "size_sum 40\n", "# TYPE gauge gauge\ngauge 7\n",
+      ] { #expect(text.contains(line), "\(line)") }
+      meter.destroy()
+      #expect(!page.text.contains("level"))
+      // One name is one kind of figure.
+      Meter(label: "time", factory: page).set(9)
+      #expect(page.text == text.replacing("# TYPE level gauge\nlevel 1.5\n", with: ""))
+    }
+
+    @Test func `figures go to each backend that was given, and the page is one of them`() async throws {
+      for isAlone in [false, true] {
+        let folder = try TemporaryDirectory()
+        let other = OtherBackend()
+        try await RunningBigPeer.with(
+          RunningBigPeer.configuration(in: folder), metrics: isAlone ? [other] : [other, MetricsPage()]
+        ) { running in
+          let api = try await running.api()
+          #expect(try await api.execute("INSERT INTO c DOCUMENTS ({'_id': 1})").status == 200)
+          #expect(try await api.execute("nonsense").status == 422)
+          let admin = try APIClient(running.addresses.admin, token: nil)
+          let page = try await admin.send("GET", "/metrics")
+          #expect(page.status == (isAlone ? 404 : 200))
+          // It is read off in the background too.
+          for _ in 0..<400 where !other.page.text.contains("bigpeer_commits_total") {
+            try await Task.sleep(for: .milliseconds(10))
+          }
+          for text in isAlone ? [other.page.text] : [other.page.text, page.text] {
+            for line in [
+              "# HELP bigpeer_http_requests_total Requests answered by the HTTP API.\n",
+              "bigpeer_http_requests_total{method=\"POST\",route=\"/api/v4/store/execute\",status=\"200\"} 1\n",
+              "bigpeer_http_requests_total{method=\"POST\",route=\"/api/v4/store/execute\",status=\"422\"} 1\n",
+              "bigpeer_http_request_seconds_count{route=\"/api/v4/store/execute\"} 2\n",
+              "bigpeer_api_keys{application=\"default\"} ",
+            ] { #expect(text.contains(line), "\(line)\n\(text)") }
+          }
+        }
+      }
+    }
+  }
+#endif
