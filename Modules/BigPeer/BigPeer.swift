@@ -18,18 +18,24 @@
     private let logger: Logger
     private let metrics: [any MetricsFactory]
     private let started: @Sendable (BigPeerAddresses) -> Void
-    private let running = Mutex<HostedApplications?>(nil)
+    private let running = Mutex<Running?>(nil)
+
+    /// What runs.
+    private struct Running {
+      let applications: HostedApplications
+      let reloader: Reloader
+    }
 
     /// The applications while it runs, for the project's own tools.
-    package var applications: HostedApplications? { running.withLock { $0 } }
+    package var applications: HostedApplications? { running.withLock { $0?.applications } }
 
     /// Makes a big peer; nothing is opened before it runs.
     ///
     /// - Parameters:
     ///   - configuration: What it is to be.
     ///   - logger: Takes log lines.
-    ///   - metrics: Backends of swift-metrics that take the figures, at least one. A ``MetricsPage`` among them is what `/metrics`
-    ///     answers with; without one there is no such path.
+    ///   - metrics: Backends of swift-metrics that take the figures, at least one. A ``MetricsPage`` among them is what `/metrics` answers with;
+    ///     without one there is no such path.
     ///   - started: Hears once that it serves, and where.
     public init(
       _ configuration: BigPeerConfiguration, logger: Logger = Logger(label: "bigpeer"),
@@ -48,12 +54,14 @@
     /// - Throws: `ConfigurationError` for settings that do not go together; `BigPeerError` that names what keeps it from serving. Then
     ///   nothing is left open.
     public func run() async throws {
-      try configuration.check()
-      let applications = try await HostedApplications.open(configuration.applications, logger: logger)
-      running.withLock { $0 = applications }
+      let material = try await StartMaterial(configuration)
+      let applications = try await HostedApplications.open(
+        configuration.applications, material.applications, logger: logger)
+      let parts = Parts(configuration, applications, material.certificate, metrics, logger)
+      running.withLock { $0 = Running(applications: applications, reloader: parts.reloader) }
       defer { running.withLock { $0 = nil } }
       do {
-        try await serve(applications)
+        try await serve(parts)
       } catch {
         await applications.close()
         throw error
@@ -61,39 +69,69 @@
       await applications.close()
     }
 
-    private func serve(_ applications: HostedApplications) async throws {
-      try FileManager.default.createDirectory(
-        atPath: configuration.data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-      let count = [configuration.http.listen, configuration.admin.listen].compactMap(\.self).count
-      guard count > 0 else {
-        started(BigPeerAddresses(applications))
-        return try await gracefulShutdown()
+    /// Reads the certificates and keys again that the configuration names, without a stop: those of the HTTP API, of the applications and of
+    /// the intermediate authorities.
+    ///
+    /// New connections and logins use the new ones, what runs goes on. The configuration itself is not read again.
+    /// - Throws: `ConfigurationError` that names what is wrong with a file; then everything stays as it was. `BigPeerError` when it does not
+    ///   run.
+    public func reload() async throws {
+      guard let reloader = running.withLock({ $0?.reloader }) else {
+        throw BigPeerError("the big peer does not run")
       }
-      let board = StartBoard(BigPeerAddresses(applications), waitingFor: count, started)
-      var group = ServiceGroupConfiguration(services: try listeners(applications, board), logger: logger)
+      try await reloader.reload()
+    }
+
+    /// What the listeners work with.
+    private struct Parts {
+      let applications: HostedApplications
+      let certificate: ServerCertificate?
+      let gate: APIGate
+      let ledger: ConnectionLedger
+      let metrics: ServerMetrics
+      let reloader: Reloader
+
+      init(
+        _ configuration: BigPeerConfiguration, _ applications: HostedApplications, _ key: CertifiedKey?,
+        _ factories: [any MetricsFactory], _ logger: Logger
+      ) {
+        self.applications = applications
+        certificate = key.map { ServerCertificate($0) }
+        gate = APIGate(applications, configuration.http, now: BigPeer.now)
+        ledger = ConnectionLedger(
+          configuration.http.limits, proxies: configuration.http.proxies, logger: logger)
+        metrics = ServerMetrics(factories, applications, gate.ledger, ledger)
+        reloader = Reloader(configuration, applications, certificate, metrics, logger)
+      }
+    }
+
+    private func serve(_ parts: Parts) async throws {
+      try Directory.make(configuration.data)
+      let count = [configuration.http.listen, configuration.admin.listen].compactMap(\.self).count
+      let board = StartBoard(BigPeerAddresses(parts.applications), waitingFor: count, started)
+      var services = try listeners(parts, board)
+      if count == 0 { started(BigPeerAddresses(parts.applications)) }
+      if parts.metrics.hasOthers { services.append(parts.metrics) }
+      guard !services.isEmpty else { return try await gracefulShutdown() }
+      var group = ServiceGroupConfiguration(services: services, logger: logger)
       group.maximumGracefulShutdownDuration = configuration.stopTime
       try await ServiceGroup(configuration: group).run()
     }
 
-    private func listeners(
-      _ applications: HostedApplications, _ board: StartBoard
-    ) throws -> [any Service] {
-      let gate = APIGate(applications, configuration.http, now: now)
-      let ledger = ConnectionLedger(
-        configuration.http.limits, proxies: configuration.http.proxies, logger: logger)
-      let metrics = ServerMetrics(metrics, applications, gate.ledger, ledger)
-      var listeners: [any Service] = metrics.hasOthers ? [metrics] : []
+    private func listeners(_ parts: Parts, _ board: StartBoard) throws -> [any Service] {
+      var listeners: [any Service] = []
       if let address = configuration.http.listen {
-        let scheme = configuration.http.tls == nil ? "http" : "https"
+        let scheme = parts.certificate == nil ? "http" : "https"
         listeners.append(
           HTTPListener(
-            name: "http", address: address, tls: configuration.http.tls, limits: configuration.http.limits,
-            gate: gate, crossOrigin: CrossOrigin(origins: configuration.http.origins),
-            routes: routes(applications, gate), logger: logger,
-            report: { [logger] in
+            name: "http", address: address, places: configuration.places, certificate: parts.certificate,
+            limits: configuration.http.limits, gate: parts.gate,
+            crossOrigin: CrossOrigin(origins: configuration.http.origins),
+            routes: routes(parts), logger: logger,
+            report: { [logger, metrics = parts.metrics] in
               metrics.record($0)
               $0.log(to: logger)
-            }, ledger: ledger
+            }, ledger: parts.ledger
           ) { address in board.record { $0.http = "\(scheme)://\(address)" } })
       }
       if let address = configuration.admin.listen {
@@ -102,8 +140,8 @@
         let ledger = ConnectionLedger(limits, proxies: [], logger: logger)
         listeners.append(
           HTTPListener(
-            name: "admin", address: address, limits: limits,
-            routes: try adminRoutes(applications, metrics), logger: logger,
+            name: "admin", address: address, places: configuration.places, limits: limits,
+            routes: try adminRoutes(parts), logger: logger,
             report: { [logger] in if $0.method != .get || $0.error != nil { $0.log(to: logger) } },
             ledger: ledger
           ) { address in board.record { $0.admin = "http://\(address)" } })
@@ -114,26 +152,28 @@
     private static let adminConnections = 64
 
     /// Milliseconds since 1970.
-    private let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
+    private static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }
 
     /// What the HTTP listener answers: each part of the big peer adds its routes here.
-    private func routes(_ applications: HostedApplications, _ gate: APIGate) -> [any ServerRoute] {
-      [
-        DescriptionRoute(), StatementRoute(gate: gate, now: now), DocumentRoutes(gate: gate),
-        WriteRoute(gate: gate, now: now), RemoteRoute(gate: gate), FeedRoutes(gate: gate),
+    private func routes(_ parts: Parts) -> [any ServerRoute] {
+      let gate = parts.gate
+      return [
+        DescriptionRoute(), StatementRoute(gate: gate, now: Self.now), DocumentRoutes(gate: gate),
+        WriteRoute(gate: gate, now: Self.now), RemoteRoute(gate: gate), FeedRoutes(gate: gate),
         LoginRoute(
-          endpoints: applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies),
+          endpoints: parts.applications.all.compactMap(\.logins.endpoint), proxies: configuration.http.proxies
+        ),
       ]
     }
 
     /// What the listener for who runs the server answers.
-    private func adminRoutes(
-      _ applications: HostedApplications, _ metrics: ServerMetrics
-    ) throws -> [any ServerRoute] {
+    private func adminRoutes(_ parts: Parts) throws -> [any ServerRoute] {
       let admin = AdminRoutes(
-        applications: applications, token: try AdminToken(in: configuration.data), now: now)
+        applications: parts.applications, reloader: parts.reloader,
+        token: try AdminToken(in: configuration.data), now: Self.now)
       return [
-        HealthRoutes(applications: applications, metrics: metrics), admin, LoginAdminRoutes(admin: admin),
+        HealthRoutes(applications: parts.applications, metrics: parts.metrics), admin,
+        LoginAdminRoutes(admin: admin),
       ]
     }
   }

@@ -69,6 +69,7 @@
         let list = try #require(listed["devices"]?.list)
         #expect(list.count == 2)
         #expect(list.allSatisfy { $0["name"] == .string("till") && $0["key"]?.text?.count == 66 })
+        #expect(list.allSatisfy { $0["version"] == .string(Dunlin.version) }, "\(list)")
         subscription.cancel()
         for device in devices { try device.close() }
       }
@@ -143,7 +144,7 @@
             metrics.text.contains("bigpeer_webhooks{application=\"default\",state=\"\(state)\"} 0\n"))
         }
         // Without a login endpoint there are no figures of one.
-        #expect(!metrics.text.contains("outcome="))
+        #expect(!metrics.text.contains("bigpeer_login"))
         #expect(!metrics.text.contains("secret"))
         for line in metrics.text.split(separator: "\n") where !line.hasPrefix("#") {
           #expect(Double(line.split(separator: " ").last ?? "") != nil, "\(line)")

@@ -37,7 +37,7 @@
         try dunlin.close()
       }
       // What was synced is there at the next start.
-      let again = try HostedApplication(configuration.applications[0], logger: quietLogger)
+      let again = try await HostedApplication.open(configuration.applications[0])
       let result = try await again.dunlin.store.execute(query: "SELECT * FROM orders ORDER BY _id")
       #expect(result.items.map { $0["_id"].stringValue } == ["a", "b"])
       await again.close()
@@ -65,9 +65,22 @@
         let message = await #expect(throws: (any Error).self) {
           try await BigPeer(second, logger: quietLogger).run()
         }
-        #expect("\(message.map { "\($0)" } ?? "")".contains("http: 127.0.0.1:"))
-        // The store would be in use.
+        #expect(
+          "\(message.map { "\($0)" } ?? "")"
+            == "http.listen: Cannot listen on \(taken): Address already in use")
+        let devices = try #require(running.addresses.devices["default"]?.first)
+        let port = try #require(devices.split(separator: ":").last.flatMap { Int($0) })
         second.http.listen = nil
+        second.applications[0].devices.append(ListenAddress(host: "127.0.0.1", port: port))
+        let other = await #expect(throws: (any Error).self) {
+          try await BigPeer(second, logger: quietLogger).run()
+        }
+        #expect(
+          "\(other.map { "\($0)" } ?? "")"
+            == "applications[0].devices.listen[1]: Cannot listen on 127.0.0.1:\(port): Address already in use"
+        )
+        second.applications[0].devices.removeLast()
+        // The store would be in use.
         try await RunningBigPeer.with(second) { _ in }
       }
     }
@@ -79,10 +92,10 @@
       broken.folder = folder.file("broken")
       broken.identity = .sharedKey(file: folder.file("none"))
       configuration.applications.append(broken)
-      let error = await #expect(throws: BigPeerError.self) {
+      let error = await #expect(throws: ConfigurationError.self) {
         try await BigPeer(configuration, logger: quietLogger).run()
       }
-      #expect(error?.description.contains("the application broken: the file") == true)
+      #expect(error?.description.hasPrefix("applications[1].identity.key: the file") == true)
       configuration.applications.removeLast()
       try await RunningBigPeer.with(configuration) { _ in }
     }

@@ -131,7 +131,7 @@
       ),
       (
         "{\"data\": \"d\",\"applications\": [{\"id\": \"a\", \"identity\": {\"kind\": \"development\"},\n\"devices\": {\"listen\": [\"0.0.0.0:1\"]}}]}",
-        "FILE:2: applications[0].devices: without an identity nothing is encrypted"
+        "FILE:2: applications[0].devices.listen[0]: without an identity nothing is encrypted"
       ),
       (
         "{\"data\": \"d\",\"http\": {\n\"listen\": \"0.0.0.0:80\"}}",
@@ -169,7 +169,19 @@
       ),
       (
         "{\"data\": \"d\",\"http\": {\"listen\": \"127.0.0.1:8081\"}}",
-        "admin: 127.0.0.1:8081 is the address of http too"
+        "FILE:1: http.listen: 127.0.0.1:8081 is in use by admin.listen, which is 127.0.0.1:8081"
+      ),
+      (
+        "{\"data\": \"d\",\"admin\": {\"listen\": \"127.0.0.1:1\"},\"http\": {\n\"listen\": \"127.0.0.1:1\"}}",
+        "FILE:1: admin.listen: 127.0.0.1:1 is in use by http.listen"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\",\n\"devices\": {\"listen\": [\"0.0.0.0:1\",\n\"127.0.0.1:1\"]}}]}",
+        "FILE:3: applications[0].devices.listen[1]: 127.0.0.1:1 is in use by applications[0].devices.listen[0]"
+      ),
+      (
+        "{\"data\": \"d\",\"applications\": [{\"id\": \"a\"},\n{\"id\": \"b\"}]}",
+        "FILE:2: applications[1].devices.listen[0]: 127.0.0.1:4040 is in use by"
       ),
     ])
     func `a mistake is named with file, line and setting`(text: String, expected: String) {
@@ -252,15 +264,15 @@
         return error?.description ?? ""
       }
       let open = ListenAddress(host: "0.0.0.0", port: 0)
-      #expect(await mistake { $0.http.listen = open }.hasPrefix("http: listen: without a certificate"))
-      #expect(await mistake { $0.admin.listen = open }.hasPrefix("admin: listen: must be loopback"))
+      #expect(await mistake { $0.http.listen = open }.hasPrefix("http.listen: without a certificate"))
+      #expect(await mistake { $0.admin.listen = open }.hasPrefix("admin.listen: must be loopback"))
       let unproved = await mistake {
         $0.applications[0].identity = .development
         $0.applications[0].devices = [open]
       }
-      #expect(unproved.hasPrefix("the application default: devices: without an identity"))
+      #expect(unproved.hasPrefix("applications[0].devices.listen[0]: without an identity"))
       #expect(
-        await mistake { $0.applications += $0.applications }.hasPrefix("the application default: id: another")
+        await mistake { $0.applications += $0.applications }.hasPrefix("applications[1].id: another")
       )
       #expect(await mistake { $0.applications = [] }.hasPrefix("applications: must name"))
       #expect(!FileManager.default.fileExists(atPath: folder.file("applications")))

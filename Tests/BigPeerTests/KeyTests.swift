@@ -70,7 +70,7 @@
 
     @Test func `a revocation that failed can be repeated`() async throws {
       let configuration = RunningBigPeer.configuration(in: folder).applications[0]
-      let application = try HostedApplication(configuration, logger: quietLogger)
+      let application = try await HostedApplication.open(configuration)
       let keys = application.keys
       let (key, _) = try await keys.make(name: "test", right: .read, now: 0, expires: nil)
       let task = Task {
@@ -83,7 +83,7 @@
       #expect(try await keys.revoke(key.id))
       #expect(try await !keys.revoke(key.id))
       await application.close()
-      let again = try HostedApplication(configuration, logger: quietLogger)
+      let again = try await HostedApplication.open(configuration)
       #expect(again.keys.all.isEmpty)
       await again.close()
     }

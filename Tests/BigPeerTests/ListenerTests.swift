@@ -43,6 +43,57 @@
       #expect("\(error.map { "\($0)" } ?? "")".contains("authority.pem has no private key"))
     }
 
+    @Test func `a renewed certificate is shown from a reload on, and a wrong one never`() async throws {
+      var configuration = RunningBigPeer.configuration(in: folder)
+      let authorities = [try WebAuthority(), try WebAuthority()]
+      let issued = try authorities.map { try $0.issue() }
+      for (number, authority) in authorities.enumerated() {
+        try authority.certificate.write(
+          toFile: folder.file("\(number).pem"), atomically: true, encoding: .utf8)
+      }
+      let (chain, key) = (folder.file("chain.pem"), folder.file("key.pem"))
+      @Sendable func write(_ certificate: String, _ secret: String) throws {
+        try certificate.write(toFile: chain, atomically: true, encoding: .utf8)
+        try secret.write(toFile: key, atomically: true, encoding: .utf8)
+      }
+      try write(issued[0].certificate, issued[0].key)
+      configuration.http.tls = BigPeerConfiguration.TLS(certificate: chain, key: key)
+      let roots = [folder.file("0.pem"), folder.file("1.pem")]
+      try await RunningBigPeer.with(configuration) { running in
+        let url = try #require(running.addresses.http)
+        let port = try #require(url.split(separator: ":").last)
+        func shown() async throws -> [Bool] {
+          var trusted: [Bool] = []
+          for root in roots {
+            do {
+              _ = try await HTTPSClient(authorityFile: root).post(
+                Array("{}".utf8), to: HTTPSAddress("https://localhost:\(port)/api/v4/store/execute"))
+              trusted.append(true)
+            } catch let error as WebError where error.code == .untrusted {
+              trusted.append(false)
+            }
+          }
+          return trusted
+        }
+        let admin = try running.admin()
+        #expect(try await shown() == [true, false])
+        try write(issued[1].certificate, issued[0].key)
+        let wrong = try await admin.send("POST", "/admin/reload")
+        #expect(wrong.status == 422)
+        #expect(wrong.text.contains("http.tls.key: "), "\(wrong.text)")
+        #expect(try await shown() == [true, false])
+        try write(issued[1].certificate, issued[1].key)
+        #expect(try await shown() == [true, false])
+        #expect(try await admin.send("POST", "/admin/reload").status == 204)
+        #expect(try await shown() == [false, true])
+        let nobody = try APIClient(running.addresses.admin, token: nil)
+        #expect(try await nobody.send("POST", "/admin/reload").status == 401)
+        let metrics = try await nobody.send("GET", "/metrics").text
+        #expect(metrics.contains("bigpeer_reloads_total{outcome=\"done\"} 1\n"))
+        #expect(metrics.contains("bigpeer_reloads_total{outcome=\"failed\"} 1\n"))
+      }
+    }
+
     @Test func `behind a proxy that is named, limits go by the client's address`() async throws {
       var configuration = RunningBigPeer.configuration(in: folder)
       configuration.http.proxies = ["127.0.0.1"]

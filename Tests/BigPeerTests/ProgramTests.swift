@@ -1,6 +1,7 @@
 #if Server
   import BigPeer
   import CRDTCore
+  import Facade
   import Foundation
   import TestKit
   import Testing
@@ -79,7 +80,9 @@
       let id = try #require(token.split(separator: ".").dropFirst().first)
       #expect(try await run(["devices"] + ask).status == 0)
       #expect(try await run(["verify"] + ask).output.contains("\"isIntact\":true"))
-      #expect(try await run(["backup", folder.file("copy")] + ask).status == 0)
+      let backup = try await run(["backup", folder.file("copy")] + ask)
+      #expect(backup.status == 0)
+      #expect(backup.output == "{\"directory\":\"\(folder.file("copy"))\"}\n")
       #expect(FileManager.default.fileExists(atPath: folder.file("copy/data.mdb")))
       let again = try await run(["backup", folder.file("copy")] + ask)
       #expect(again.status != 0)
@@ -99,6 +102,15 @@
       #expect(try await run(["audit", "--after", "a&b"] + ask).status != 0)
       #expect(try await run(["key", "revoke", String(id)] + ask).status == 0)
       #expect(try await api.execute("SELECT * FROM orders").status == 401)
+      // Neither keeps the server from serving.
+      kill(server.processIdentifier, SIGHUP)
+      let reloaded = try await run(["reload"] + ask)
+      #expect(reloaded.status == 0 || reloaded.errors.contains("another reload"), "\(reloaded)")
+      let second = try await run(
+        ["run", "--data", folder.file("second"), "--devices", "off", "--http", "off", "--admin", admin])
+      #expect(second.status == 1)
+      #expect(second.errors == "Error: --admin: Cannot listen on \(admin): Address already in use\n")
+      #expect(try await run(["devices"] + ask).status == 0)
       server.terminate()
       try await offTasks { server.waitUntilExit() }
       #expect(server.terminationStatus == 0)
@@ -158,13 +170,21 @@
         toFile: file, atomically: true, encoding: .utf8)
       for command in ["run", "check"] {
         let outcome = try await run([command, "--config", file])
-        #expect(outcome.status != 0)
+        #expect(outcome.status == 78)
         #expect(outcome.errors.contains("\(file):3: http.listen: without a certificate"))
       }
       #expect(!FileManager.default.fileExists(atPath: folder.file("d")))
       let right = try await run(["check", "--data", folder.file("d")])
       #expect(right.status == 0)
       #expect(right.output.contains("the configuration is right: default"))
+      #expect(try await run(["--version"]).output == "bigpeer \(Dunlin.version)\n")
+      for command in ["run", "check"] {
+        let outcome = try await run([command, "--data", "\(file)/below"])
+        #expect(outcome.status == 78)
+        #expect(
+          outcome.errors == "Error: --data: \(file)/below cannot be used: \(file) is no directory\n",
+          "\(outcome.errors)")
+      }
     }
   }
 #endif

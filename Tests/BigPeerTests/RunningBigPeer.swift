@@ -61,6 +61,14 @@
     }
   }
 
+  extension HostedApplication {
+    /// Opens an application by itself.
+    static func open(_ configuration: BigPeerConfiguration.Application) async throws -> HostedApplication {
+      try HostedApplication(
+        configuration, try await ApplicationMaterial(configuration), logger: quietLogger)
+    }
+  }
+
   /// Takes no log lines.
   let quietLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 #endif

@@ -2,6 +2,7 @@ import ArgumentParser
 
 #if Server
   import BigPeer
+  import Facade
   import Foundation
   import Logging
   import ServiceLifecycle
@@ -20,10 +21,13 @@ import ArgumentParser
           bigpeer key make --data /var/lib/bigpeer --name shop --right write
 
         Settings come from flags, then from the environment (BIGPEER_DATA, BIGPEER_HTTP and so on), then from the configuration.
-        """,
+
+        Status: 0 done, 1 not done, 3 something is damaged (verify), 64 a command line that cannot be understood, 78 a mistake in the \
+        configuration.
+        """, version: "bigpeer \(Dunlin.version)",
       subcommands: [
         RunCommand.self, CheckCommand.self, KeyCommand.self, DevicesCommand.self, RevokeCommand.self,
-        AuditCommand.self, BackupCommand.self, VerifyCommand.self,
+        AuditCommand.self, BackupCommand.self, VerifyCommand.self, ReloadCommand.self,
       ])
 
     static func main() async {
@@ -34,6 +38,9 @@ import ArgumentParser
         } else {
           try command.run()
         }
+      } catch let error as ConfigurationError {
+        try? FileHandle.standardError.write(contentsOf: Data("Error: \(error)\n".utf8))
+        exit(withError: ExitCode(ExitStatus.configuration))
       } catch {
         exit(withError: error)
       }
@@ -103,7 +110,8 @@ import ArgumentParser
 
   struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "run", abstract: "Run the server until it is told to stop (SIGTERM or SIGINT).")
+      commandName: "run", abstract: "Run the server until it is told to stop (SIGTERM or SIGINT).",
+      discussion: "SIGHUP has it read certificates and keys again, as bigpeer reload does.")
 
     @OptionGroup
     var settings: SettingsOptions
@@ -125,21 +133,40 @@ import ArgumentParser
         fflush(nil)
       }
       let services = ServiceGroupConfiguration(
-        services: [bigPeer], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        services: [bigPeer, Hangups(bigPeer: bigPeer)], gracefulShutdownSignals: [.sigterm, .sigint],
+        logger: logger)
       try await ServiceGroup(configuration: services).run()
     }
   }
 
-  struct CheckCommand: ParsableCommand {
+  /// Has certificates and keys read again whenever the process gets SIGHUP.
+  private struct Hangups: Service {
+    let bigPeer: BigPeer
+
+    func run() async throws {
+      for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+        // The server has logged what is wrong.
+        do { try await bigPeer.reload() } catch { continue }
+      }
+    }
+  }
+
+  struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "check",
-      abstract: "Read the configuration and say what is wrong with it; nothing is started.")
+      abstract:
+        "Read the configuration, and the files and queries in it, and say what is wrong; nothing is started.",
+      discussion: """
+        It finds what run would refuse, but for ports in use and a store that cannot be opened. A command that prints the intermediate \
+        authority is run.
+        """)
 
     @OptionGroup
     var settings: SettingsOptions
 
-    func run() throws {
+    func run() async throws {
       let configuration = try settings.configuration
+      try await configuration.verify()
       print("the configuration is right: \(configuration.applications.map(\.id).joined(separator: ", "))")
     }
   }

@@ -12,6 +12,7 @@
   /// What whoever runs the server can ask for and do; each request has the admin's token.
   struct AdminRoutes: ServerRoute {
     let applications: HostedApplications
+    let reloader: Reloader
     let token: AdminToken
     let now: @Sendable () -> Int64
 
@@ -24,7 +25,18 @@
         try json(try application(request, context).summary())
       }
       router.get("/admin/applications/:application/devices") { request, context in
-        try json(["devices": .array(try application(request, context).devices().map { .map($0) })])
+        let application = try application(request, context)
+        await application.askDevices()
+        return try json(["devices": .array(try application.devices().map { .map($0) })])
+      }
+      router.post("/admin/reload") { request, _ in
+        try token.check(request.headers)
+        do {
+          try await reloader.reload()
+        } catch {
+          throw Problem(.unprocessableContent, "configuration", "\(error)")
+        }
+        return Response(status: .noContent)
       }
       addKeys(to: router)
       addMaintenance(to: router)
@@ -157,6 +169,23 @@
       ]
     }
 
+    /// How long devices have to say which version they are.
+    private static let patience = Duration.seconds(1)
+
+    /// Asks devices what they say of themselves, where one has not said it yet.
+    fileprivate func askDevices() async {
+      func isMissing() -> Bool {
+        dunlin.presence.graph.remotePeers.contains { !$0.connections.isEmpty && $0.version.isEmpty }
+      }
+      guard isMissing() else { return }
+      let asking = dunlin.presence.askPeers()
+      let end = ContinuousClock.now + Self.patience
+      while isMissing(), ContinuousClock.now < end, !Task.isCancelled {
+        try? await Task.sleep(for: .milliseconds(20))
+      }
+      asking.cancel()
+    }
+
     /// The devices that are connected, and how far sync with each has come.
     func devices() throws -> [[TextKey: Value]] {
       let sequence = try dunlin.store.statistics().sequence
@@ -173,7 +202,8 @@
           "name": .string(peer?.deviceName ?? standing.peer.name),
           "key": connection.identity.map { .string($0.key.description) } ?? .null,
           "user": connection.identity?.user.map { .string($0) } ?? .null,
-          "version": .string(peer?.version ?? ""), "address": .string("\(connection.endpoint)"),
+          "version": peer.flatMap { $0.version.isEmpty ? nil : .string($0.version) } ?? .null,
+          "address": .string("\(connection.endpoint)"),
           "lag": lag.map { .count($0) } ?? .null, "isCaughtUp": .bool(standing.hasAll),
           "documentsSent": .count(connection.statistics.documentsSent),
           "documentsReceived": .count(connection.statistics.documentsReceived),

@@ -29,6 +29,16 @@
       }
     }
 
+    /// Why the file cannot be used; `nil` where it can, and where it is not there yet.
+    static func fault(in directory: String) -> String? {
+      do {
+        _ = try SecretFile(file, in: directory).read(atMost: 1_024)
+        return nil
+      } catch {
+        return error.message
+      }
+    }
+
     private static func hash(of text: String) -> SecretHash { SecretHash(of: Array(text.utf8)) }
 
     /// Sees to it that a request has the token; takes as long for any other.

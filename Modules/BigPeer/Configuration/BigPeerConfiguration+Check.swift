@@ -9,88 +9,111 @@
     /// - Throws: The first mistake, with the place where the setting was said.
     func check() throws(ConfigurationError) {
       guard !applications.isEmpty else {
-        throw ConfigurationError("applications", "must name at least one application")
+        throw places.fault("applications", "must name at least one application")
       }
       var (ids, folders): (Set<String>, Set<String>) = ([], [])
-      for application in applications {
+      for (index, application) in applications.enumerated() {
+        let path = Self.path(index)
         guard ids.insert(application.id).inserted else {
-          throw application.fault("id", "another application has the id \(application.id)")
+          throw places.fault("\(path).id", "another application has the id \(application.id)")
         }
         guard folders.insert(application.folder).inserted else {
-          throw application.fault("folder", "another application has the directory \(application.folder)")
+          throw places.fault("\(path).folder", "another application has the directory \(application.folder)")
         }
-        try application.check()
+        try check(application, path)
       }
       if let listen = http.listen, !listen.isLoopback, http.tls == nil {
-        throw http.places.fault(
-          "listen", of: "http",
+        throw places.fault(
+          "http.listen",
           "without a certificate (tls) it listens on loopback only, such as 127.0.0.1:8080, and not on \(listen)"
         )
       }
       if let listen = admin.listen, !listen.isLoopback {
-        throw admin.places.fault(
-          "listen", of: "admin", "must be loopback, such as 127.0.0.1:8081, and not \(listen)")
+        throw places.fault("admin.listen", "must be loopback, such as 127.0.0.1:8081, and not \(listen)")
       }
       try checkLogins()
       try checkAddresses()
     }
 
+    /// The path of an application's settings.
+    static func path(_ index: Int) -> String { "applications[\(index)]" }
+
+    private func check(_ application: Application, _ path: String) throws(ConfigurationError) {
+      if let fault = application.identity.fault(withLogins: application.login != nil) {
+        throw places.fault("\(path).identity", fault)
+      }
+      if application.identity == .development {
+        for (setting, addresses) in [
+          ("listen", application.devices), ("webSocket", application.webSockets),
+        ] {
+          guard let open = addresses.firstIndex(where: { !$0.isLoopback }) else { continue }
+          throw places.fault(
+            "\(path).devices.\(setting)[\(open)]",
+            "without an identity nothing is encrypted, so devices connect on loopback only, and not to \(addresses[open])"
+          )
+        }
+      }
+      guard application.subscriptions.count <= Limits.subscriptionsPerPeer else {
+        throw places.fault(
+          "\(path).subscribe", "names more than \(Limits.subscriptionsPerPeer) collections and queries")
+      }
+    }
+
     /// Sees to it that each login endpoint has a path of its own at the HTTP listener.
     private func checkLogins() throws(ConfigurationError) {
       var users: [String: String] = [:]
-      for application in applications {
-        guard let login = application.login, let path = try? HTTPSAddress(login.url).path else { continue }
-        let name = "the login endpoint of \(application.id)"
+      for (index, application) in applications.enumerated() {
+        guard let login = application.login else { continue }
+        let setting = "\(Self.path(index)).login.url"
+        let path: String
+        do throws(LoginError) {
+          path = try HTTPSAddress(login.url).path
+        } catch {
+          throw places.fault(setting, error.message)
+        }
         guard http.listen != nil else {
-          throw ConfigurationError(name, "needs the HTTP listener, which is off")
+          throw places.fault("\(Self.path(index)).login", "needs the HTTP listener, which is off")
         }
         guard !path.hasPrefix("/api"), !path.isEmpty else {
-          throw ConfigurationError(name, "needs a path that is not empty and does not begin with /api")
+          throw places.fault(setting, "needs a path that is not empty and does not begin with /api")
         }
-        if let other = users.updateValue(name, forKey: path) {
-          throw ConfigurationError(name, "\(path) is the path of \(other) too")
+        if let other = users.updateValue(application.id, forKey: path) {
+          throw places.fault(setting, "\(path) is the path of the login endpoint of \(other) too")
         }
       }
     }
 
     /// Sees to it that no address is used twice.
     private func checkAddresses() throws(ConfigurationError) {
-      var users: [ListenAddress: String] = [:]
-      func claim(_ address: ListenAddress, for user: String) throws(ConfigurationError) {
-        guard address.port != 0 else { return }
-        if let other = users.updateValue(user, forKey: address) {
-          throw ConfigurationError(user, "\(address) is the address of \(other) too")
+      var claims: [(address: ListenAddress, setting: String)] = []
+      for (index, application) in applications.enumerated() {
+        for (name, addresses) in [
+          ("listen", application.devices), ("webSocket", application.webSockets),
+        ] {
+          claims += addresses.enumerated().map { ($1, "\(Self.path(index)).devices.\(name)[\($0)]") }
         }
       }
-      for application in applications {
-        let devices = "the devices of \(application.id)"
-        for address in application.devices { try claim(address, for: devices) }
-        for address in application.webSockets { try claim(address, for: "\(devices) by WebSocket") }
+      if let address = http.listen { claims.append((address, "http.listen")) }
+      if let address = admin.listen { claims.append((address, "admin.listen")) }
+      // Of two that conflict, one that was said is to blame, and not a default.
+      claims = claims.filter { !places.isSaid($0.setting) } + claims.filter { places.isSaid($0.setting) }
+      for (index, claim) in claims.enumerated() {
+        guard let other = claims[..<index].first(where: { $0.address.conflicts(with: claim.address) }) else {
+          continue
+        }
+        throw places.fault(
+          claim.setting, "\(claim.address) is in use by \(other.setting), which is \(other.address)")
       }
-      if let address = http.listen { try claim(address, for: "http") }
-      if let address = admin.listen { try claim(address, for: "admin") }
     }
   }
 
-  extension BigPeerConfiguration.Application {
-    fileprivate func fault(_ setting: String, _ message: String) -> ConfigurationError {
-      places.fault(setting, of: "the application \(id)", message)
-    }
-
-    fileprivate func check() throws(ConfigurationError) {
-      if let fault = identity.fault(withLogins: login != nil) { throw self.fault("identity", fault) }
-      if identity == .development {
-        for (setting, addresses) in [("devices", devices), ("webSocket", webSockets)] {
-          guard let open = addresses.first(where: { !$0.isLoopback }) else { continue }
-          throw fault(
-            setting,
-            "without an identity nothing is encrypted, so devices connect on loopback only, and not to \(open)"
-          )
-        }
-      }
-      guard subscriptions.count <= Limits.subscriptionsPerPeer else {
-        throw fault("subscribe", "names more than \(Limits.subscriptionsPerPeer) collections and queries")
-      }
+  extension ListenAddress {
+    /// Whether only one of two can be listened on: one of all networks includes each of its kind.
+    fileprivate func conflicts(with other: ListenAddress) -> Bool {
+      guard port == other.port, port != 0 else { return false }
+      return [("0.0.0.0", "."), ("::", ":")].contains { all, mark in
+        (host == all && other.host.contains(mark)) || (other.host == all && host.contains(mark))
+      } || host == other.host
     }
   }
 

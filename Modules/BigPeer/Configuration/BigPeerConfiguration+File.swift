@@ -14,6 +14,7 @@
         throw object.fault("data", "is missing: name the directory with all that the big peer keeps")
       }
       self.init(data: data)
+      places = object.places()
       if let all = try object.objects("applications") {
         applications = []
         for application in all {
@@ -71,8 +72,6 @@
         self.limits = try BigPeerConfiguration.ApplicationLimits(limits)
       }
       if let feed = try object.object("feed") { self.feed = try FeedSettings(feed) }
-      for name in ["id", "folder", "identity", "devices", "subscribe"] { places[name] = object.place(name) }
-      places["webSocket"] = places["devices"]
       try object.finish()
     }
 
@@ -128,7 +127,6 @@
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
       self.init()
       listen = try object.listener(listen)
-      places["listen"] = object.place("listen")
       if let tls = try object.object("tls") { self.tls = try BigPeerConfiguration.TLS(tls) }
       for origin in try object.texts("origins") ?? [] {
         guard Self.isOrigin(origin) else {
@@ -172,7 +170,6 @@
   extension BigPeerConfiguration.Admin {
     fileprivate init(_ object: ConfigurationObject) throws(ConfigurationError) {
       listen = try object.listener(listen)
-      places["listen"] = object.place("listen")
       try object.finish()
     }
   }

@@ -54,6 +54,7 @@
     // MARK: - Flags and environment
 
     private mutating func apply(_ settings: BigPeerSettings) throws(ConfigurationError) {
+      if let setting = settings[.data] { places.record("data", flag: setting.source) }
       if let setting = settings[.application] {
         let application = try only(setting)
         guard let folder = Application.folder(of: setting.text, in: data), setting.text.utf8.count <= 128
@@ -64,32 +65,35 @@
         }
         applications[application].id = setting.text
         applications[application].folder = folder
+        places.record("applications[\(application)].id", flag: setting.source)
       }
       if let setting = settings[.devices] {
         let application = try only(setting)
         applications[application].devices = try Self.addresses(setting)
-        applications[application].places["devices"] = setting.place
+        places.record("applications[\(application)].devices.listen", flag: setting.source)
       }
       if let setting = settings[.webSocket] {
         let application = try only(setting)
         applications[application].webSockets = try Self.addresses(setting)
-        applications[application].places["webSocket"] = setting.place
+        places.record("applications[\(application)].devices.webSocket", flag: setting.source)
       }
       if let certificate = settings[.certificate] {
         guard let key = settings[.key] else {
           throw certificate.fault("a certificate needs \(BigPeerSettings.Name.key.flag), its private key")
         }
         http.tls = TLS(certificate: try Self.file(certificate), key: try Self.file(key))
+        places.record("http.tls.certificate", flag: certificate.source)
+        places.record("http.tls.key", flag: key.source)
       } else if let key = settings[.key] {
         throw key.fault("a key needs \(BigPeerSettings.Name.certificate.flag), its certificate")
       }
       if let setting = settings[.http] {
         http.listen = try Self.address(setting)
-        http.places["listen"] = setting.place
+        places.record("http.listen", flag: setting.source)
       }
       if let setting = settings[.admin] {
         admin.listen = try Self.address(setting)
-        admin.places["listen"] = setting.place
+        places.record("admin.listen", flag: setting.source)
       }
       if let setting = settings[.logLevel] {
         guard let level = Logger.Level(rawValue: setting.text) else {

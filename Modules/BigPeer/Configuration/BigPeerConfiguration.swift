@@ -17,6 +17,7 @@
     public var logLevel = Logger.Level.info
     /// How long requests in flight may take to end at a stop.
     public var stopTime = Duration.seconds(10)
+    var places = SettingPlaces()
 
     /// Makes a configuration of one application.
     ///
@@ -62,7 +63,6 @@
       public var limits = ApplicationLimits()
       /// Bounds of its change feed.
       public var feed = FeedSettings()
-      var places = SettingPlaces()
 
       /// Makes an application with the default settings.
       public init(id: String, folder: String) {
@@ -107,7 +107,6 @@
       public var proxies: Set<String> = []
       /// Bounds of what it takes.
       public var limits = HTTPLimits()
-      var places = SettingPlaces()
 
       /// Listens on port 8080 of this machine alone.
       public init() {}
@@ -131,7 +130,6 @@
     public struct Admin: Sendable {
       /// Where it listens, which must be loopback; `nil` is nowhere.
       public var listen: ListenAddress? = ListenAddress(host: "127.0.0.1", port: 8_081)
-      var places = SettingPlaces()
     }
   }
 #endif

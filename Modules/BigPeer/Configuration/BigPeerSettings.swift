@@ -6,8 +6,6 @@
       let source: String
       let text: String
 
-      var place: SettingPlaces.Place { SettingPlaces.Place(place: source) }
-
       func fault(_ message: String) -> ConfigurationError { ConfigurationError(source, message) }
     }
 

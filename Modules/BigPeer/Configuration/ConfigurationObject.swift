@@ -229,10 +229,23 @@
 
     // MARK: - Mistakes
 
-    /// Where a member stands, for what is judged later.
-    func place(_ name: String) -> SettingPlaces.Place {
-      SettingPlaces.Place(
-        place: "\(file):\(members[name]?.value.line ?? line)", prefix: "\(path(to: name)): ")
+    /// Where everything in the file stands, for what is judged later.
+    func places() -> SettingPlaces {
+      var places = SettingPlaces()
+      places.record("", file: file, line: line)
+      for member in members.values { record(member.value, member.name, in: &places) }
+      return places
+    }
+
+    private func record(_ value: ConfigurationValue, _ path: String, in places: inout SettingPlaces) {
+      places.record(path, file: file, line: value.line)
+      switch value.content {
+      case .scalar: break
+      case .list(let elements):
+        for (index, element) in elements.enumerated() { record(element, "\(path)[\(index)]", in: &places) }
+      case .object(let members):
+        for member in members { record(member.value, "\(path).\(member.name)", in: &places) }
+      }
     }
 
     /// A mistake in a member, or in that it is missing.

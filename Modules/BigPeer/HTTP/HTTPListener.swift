@@ -5,15 +5,17 @@
   import HummingbirdTLS
   import Logging
   import NIOCore
-  import NIOSSL
   import ServiceLifecycle
+  import Transports
 
   /// A listener for HTTP with its routes, as a service.
   struct HTTPListener: Service {
     /// What it is called in messages: `http` or `admin`.
     let name: String
     let address: ListenAddress
-    var tls: BigPeerConfiguration.TLS?
+    /// Where its settings were said.
+    let places: SettingPlaces
+    var certificate: ServerCertificate?
     let limits: HTTPLimits
     /// Counts requests; `nil` where nobody is counted.
     var gate: APIGate?
@@ -33,7 +35,8 @@
       } catch is CancellationError {
         throw CancellationError()
       } catch {
-        throw BigPeerError("\(name): \(address): \(error)", underlying: error)
+        let message = LinkError(tcp: error, "Cannot listen on \(address)").message
+        throw BigPeerError(places.fault("\(name).listen", message).description, underlying: error)
       }
     }
 
@@ -68,32 +71,8 @@
           additionalChannelHandlers: [ConnectionGuard(ledger, limits, report: report)],
           idleTimeout: TimeAmount(limits.idleTime),
           httpDecoderConfiguration: decoder))
-      guard let tls else { return plain }
-      return try .tls(plain, tlsConfiguration: try tls.configuration())
-    }
-  }
-
-  extension BigPeerConfiguration.TLS {
-    /// What the library needs of the two files.
-    ///
-    /// - Throws: `BigPeerError` that names the file.
-    fileprivate func configuration() throws -> TLSConfiguration {
-      let chain: [NIOSSLCertificate]
-      do {
-        chain = try NIOSSLCertificate.fromPEMFile(certificate)
-      } catch {
-        throw BigPeerError("the file \(certificate) has no certificate (PEM)", underlying: error)
-      }
-      let privateKey: NIOSSLPrivateKey
-      do {
-        privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
-      } catch {
-        throw BigPeerError("the file \(key) has no private key (PEM)", underlying: error)
-      }
-      var configuration = TLSConfiguration.makeServerConfiguration(
-        certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(privateKey))
-      configuration.minimumTLSVersion = .tlsv12
-      return configuration
+      guard let certificate else { return plain }
+      return try .tls(plain, tlsConfiguration: certificate.configuration)
     }
   }
 #endif

@@ -60,9 +60,7 @@
     ///
     /// - Throws: The codes of subscriptions that the configuration names; `StoreError`.
     func begin() throws {
-      for text in configuration.subscriptions {
-        if text.contains(" ") { try subscribe(text, text) } else { try subscribe(collection: text) }
-      }
+      for text in configuration.subscriptions { try subscribe(text, Self.statement(text)) }
       guard configuration.pullsKnownCollections else { return }
       // Before the first look, so that no collection comes in between.
       let listener = dunlin.store.database.onCommit { [weak self] commit in self?.record(commit) }
@@ -178,7 +176,7 @@
       }
       guard mayTry else { return }
       do {
-        try subscribe(collection: name)
+        try subscribe(name, "SELECT * FROM `\(name.replacing("`", with: "``"))`")
         state.withLock { state in
           state.missing.remove(name)
           done(&state)
@@ -189,9 +187,9 @@
       }
     }
 
-    /// Subscribes to a whole collection.
-    private func subscribe(collection: String) throws {
-      try subscribe(collection, "SELECT * FROM `\(collection.replacing("`", with: "``"))`")
+    /// The statement of a setting, which is one itself or names a collection.
+    static func statement(_ setting: String) -> String {
+      setting.contains(" ") ? setting : "SELECT * FROM `\(setting.replacing("`", with: "``"))`"
     }
 
     /// Subscribes to a statement, under a name by which it is there once.

@@ -24,35 +24,31 @@
     /// Its transactions, for those who demand one that they have seen.
     package let transactions: TransactionWatch
     private let interest: ApplicationInterest
-
-    /// The directory of the store in an application's directory.
-    private static let storeFolder = "store"
+    private let places: ApplicationPlaces
 
     /// Opens the application's store; devices can connect from ``start()`` on.
     ///
     /// - Parameters:
     ///   - configuration: The application.
+    ///   - material: What its files hold.
     ///   - logger: Takes log lines.
     /// - Throws: What keeps the store from being opened, with the application's id; then nothing is open.
-    package init(_ configuration: BigPeerConfiguration.Application, logger: Logger) throws {
+    package init(
+      _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial, logger: Logger
+    ) throws {
       id = configuration.id
+      places = material.places
       self.configuration = configuration
       var logger = logger
       logger[metadataKey: "application"] = "\(configuration.id)"
       self.logger = logger
       do {
-        try FileManager.default.createDirectory(
-          atPath: configuration.folder, withIntermediateDirectories: true,
-          attributes: [.posixPermissions: 0o700])
-        let issuer = try configuration.login.map {
-          try LoginIssuer($0.authority, application: configuration.id)
-        }
-        let path = "\(configuration.folder)/\(Self.storeFolder)"
+        try Directory.make(configuration.folder)
         let dunlin = try Dunlin(
-          path: path, identity: try configuration.dunlinIdentity(issuer: issuer, store: path),
+          path: configuration.storePath, identity: try configuration.dunlinIdentity(material),
           configuration: Self.dunlinConfiguration(configuration, logger))
         self.dunlin = dunlin
-        logins = try ApplicationLogins(dunlin, configuration, issuer: issuer, logger: logger)
+        logins = try ApplicationLogins(dunlin, configuration, material, logger: logger)
         keys = try APIKeys(dunlin.store.database) { [logger] in logger.error("\($0)") }
         transactions = try TransactionWatch(dunlin.store.database)
         interest = ApplicationInterest(dunlin, configuration, logger)
@@ -75,32 +71,52 @@
       return options
     }
 
-    /// Looks at what can be looked at only with time, before devices can connect.
-    ///
-    /// - Throws: An intermediate authority that devices would not believe, with the application's id.
-    package func check() async throws {
-      do {
-        try await logins.verify()
-      } catch {
-        throw BigPeerError("the application \(id): \(error)", underlying: error)
-      }
-    }
-
     /// Subscribes to what the configuration says, and lets devices connect.
     ///
-    /// - Throws: A subscription that is no query, or an address that cannot be listened on, with the application's id.
+    /// - Throws: An address that cannot be listened on, with the setting; anything else with the application's id.
     package func start() throws {
       do {
         try interest.begin()
-        for address in configuration.devices { try dunlin.listen(host: address.host, port: address.port) }
-        for address in configuration.webSockets {
-          try dunlin.listenForWebSockets(host: address.host, port: address.port)
-        }
         try feed.start()
         try dunlin.startSync()
       } catch {
         throw BigPeerError("the application \(id): \(error)", underlying: error)
       }
+      for (index, address) in configuration.devices.enumerated() {
+        try listening("devices.listen[\(index)]") {
+          try dunlin.listen(host: address.host, port: address.port)
+        }
+      }
+      for (index, address) in configuration.webSockets.enumerated() {
+        try listening("devices.webSocket[\(index)]") {
+          try dunlin.listenForWebSockets(host: address.host, port: address.port)
+        }
+      }
+    }
+
+    private func listening(_ setting: String, _ listen: () throws -> Void) throws(BigPeerError) {
+      do {
+        try listen()
+      } catch {
+        let message = (error as? DunlinError)?.message ?? "\(error)"
+        throw BigPeerError(places.fault(setting, message).description, underlying: error)
+      }
+    }
+
+    /// Takes the certificates and the intermediate authority that the files hold now, for what begins from now on.
+    ///
+    /// - Throws: `BigPeerError` with the application's id; then all goes on as before.
+    func renew(_ material: ApplicationMaterial) async throws {
+      do {
+        switch material.identity {
+        case .certificate, .intermediate:
+          try await dunlin.updateIdentity(try configuration.dunlinIdentity(material))
+        case .sharedKey, .development: break
+        }
+      } catch {
+        throw BigPeerError("the application \(id): \(error)", underlying: error)
+      }
+      if let issuer = material.issuer { logins.endpoint?.renew(issuer) }
     }
 
     /// Collections that should be pulled from devices and are not.

@@ -10,16 +10,20 @@
 
     /// Opens applications and lets devices connect: all of them, or none.
     ///
+    /// - Parameters:
+    ///   - configurations: The applications.
+    ///   - materials: What the files of each hold, in the same order.
+    ///   - logger: Takes log lines.
+    /// - Returns: The applications.
     /// - Throws: `BigPeerError` that names the application.
     package static func open(
-      _ configurations: [BigPeerConfiguration.Application], logger: Logger
+      _ configurations: [BigPeerConfiguration.Application], _ materials: [ApplicationMaterial],
+      logger: Logger
     ) async throws -> HostedApplications {
       var opened: [HostedApplication] = []
       do {
-        for configuration in configurations {
-          let application = try HostedApplication(configuration, logger: logger)
-          opened.append(application)
-          try await application.check()
+        for (configuration, material) in zip(configurations, materials) {
+          opened.append(try HostedApplication(configuration, material, logger: logger))
         }
         for application in opened { try application.start() }
       } catch {

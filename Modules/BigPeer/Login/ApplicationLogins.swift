@@ -11,13 +11,11 @@
     package let revocations: Revocations
     /// Issues certificates; `nil` where the application has no login endpoint.
     package let endpoint: LoginEndpoint?
-    private let issuer: LoginIssuer?
-
     /// Reads what there is of revocations, which apply before devices can connect.
     ///
     /// - Throws: What cannot be read, or is not right in the configuration.
     init(
-      _ dunlin: Dunlin, _ configuration: BigPeerConfiguration.Application, issuer: LoginIssuer?,
+      _ dunlin: Dunlin, _ configuration: BigPeerConfiguration.Application, _ material: ApplicationMaterial,
       logger: Logger
     ) throws {
       let storage = StoreLoginStorage(dunlin.store)
@@ -26,8 +24,7 @@
       let revocations = try Revocations(storage, audit: audit) { [weak dunlin] keys in dunlin?.revoke(keys) }
       self.audit = audit
       self.revocations = revocations
-      self.issuer = issuer
-      guard let login = configuration.login, let issuer else {
+      guard let login = configuration.login, let issuer = material.issuer else {
         endpoint = nil
         return
       }
@@ -36,14 +33,9 @@
           application: configuration.id, address: try HTTPSAddress(login.url), issuer: issuer,
           webhook: LoginWebhook(
             try HTTPSAddress(orLoopback: login.webhook), authorityFile: login.webhookAuthority,
-            questions: login.limits.questions, secret: try login.webhookSecret?.text()),
+            questions: login.limits.questions, secret: material.webhookSecret),
           audit: audit, revocations: revocations, longestValidity: login.longestValidity,
           limits: login.limits, logger: logger.plain))
     }
-
-    /// Sees to it that devices will believe what the endpoint issues.
-    ///
-    /// - Throws: `BigPeerError`, saying why they would not.
-    func verify() async throws { try await issuer?.verify() }
   }
 #endif

@@ -47,6 +47,7 @@
     package static let requestBytes = 64 << 10
 
     private let parts: Parts
+    private let issuer: Mutex<LoginIssuer>
     private let challenges: LoginChallenges
     private let requests: Mutex<RateLimiter<ConnectionOrigin>>
     private let logins: Mutex<RateLimiter<TextKey>>
@@ -58,6 +59,7 @@
 
     package init(_ parts: Parts) {
       self.parts = parts
+      issuer = Mutex(parts.issuer)
       challenges = LoginChallenges(application: parts.application)
       records = LoginRecords(parts.audit, parts.clock, parts.logger)
       requests = Mutex(
@@ -73,6 +75,9 @@
 
     /// How often requests have ended in each way.
     package var figures: [LoginOutcome: UInt64] { records.figures }
+
+    /// Issues certificates with another intermediate authority from now on.
+    package func renew(_ next: LoginIssuer) { issuer.withLock { $0 = next } }
 
     // MARK: - The first request
 
@@ -184,14 +189,15 @@
       let seconds = min(TimeInterval(claims.expirationSeconds), parts.longestValidity / .seconds(1))
       let fields: [TextKey: Value]
       var event = event(.issued, request, origin, at: now)
+      let issuer = issuer.withLock { $0 }
       do {
-        let certificate = try parts.issuer.issue(
+        let certificate = try issuer.issue(
           to: request.deviceKey, user: user, seconds: seconds, information: claims.information, now: now)
         event.user = user
         event.serialNumber = certificate.serialNumber
         event.validUntil = certificate.validUntil
         fields = [
-          "certificate": .string(try certificate.pem), "authority": .string(try parts.issuer.trusted.pem),
+          "certificate": .string(try certificate.pem), "authority": .string(try issuer.trusted.pem),
           "clientInfo": claims.clientInfo ?? .null,
         ].filter { $0.value != .null }
       } catch {
@@ -205,12 +211,11 @@
       // It may have been revoked meanwhile.
       try checkRevocation(request.deviceKey, user: user)
       records.issued(event)
-      warnOfEnd(at: now)
+      warnOfEnd(issuer.validUntil, at: now)
       return LoginAnswer(200, fields)
     }
 
-    private func warnOfEnd(at now: Date) {
-      let end = parts.issuer.validUntil
+    private func warnOfEnd(_ end: Date, at now: Date) {
       guard end.timeIntervalSince(now) < Self.warningTime, take(0, warnings) == nil
       else { return }
       parts.logger.warning(

@@ -1,6 +1,6 @@
 #if TLS
   public import Foundation
-  import Transports
+  package import Transports
 
   /// An application's own certificate authority: it issues the certificates of the application's peers, offline.
   ///
@@ -126,6 +126,11 @@
         try store.saveKey(key.bytes)
         return key.peerKey.description
       }
+    }
+
+    /// The key pair in the directory of a database, for the project's own tools; `nil` where there is none yet.
+    package static func storedKey(path: String) throws -> DeviceKey? {
+      try KeyFile(directory: path).loadKey().map { bytes in try DeviceKey(bytes: bytes) }
     }
   }
 #endif

@@ -1,5 +1,5 @@
 import CRDTCore
-import Transports
+package import Transports
 
 /// The peers that are there at one moment.
 public struct DunlinPresenceGraph: Hashable, Sendable {
@@ -35,6 +35,9 @@ public struct DunlinPresence: Sendable {
   ) -> DunlinPresenceObserver {
     DunlinPresenceObserver(graphs, handler)
   }
+
+  /// Asks peers what they say of themselves, for as long as the result is kept, for the project's own tools.
+  package func askPeers() -> PresenceObservation { core.network.observePresence() }
 
   /// What other peers are told of this one beside its name and system.
   public var peerMetadata: [String: Any?] { graph.localPeer.metadata }

@@ -36,7 +36,8 @@
       configuration.devices = []
       configuration.limits.mapBytes = 1 << 30
       configuration.feed = settings
-      let applications = try await HostedApplications.open([configuration], logger: quietLogger)
+      let applications = try await HostedApplications.open(
+        [configuration], [try await ApplicationMaterial(configuration)], logger: quietLogger)
       let application = try #require(applications.all.first)
       let made = try await application.keys.make(name: "tests", right: .write, now: 0, expires: nil)
       let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1_000) }

@@ -180,6 +180,33 @@
       try bob.close()
     }
 
+    @Test func `a renewed intermediate authority issues from a reload on, and sessions go on`() async throws {
+      let ann = try open("ann")
+      try await RunningBigPeer.with(configuration) { [self] running in
+        let hub = try #require(running.bigPeer.applications?["default"])
+        try connect(ann, running)
+        await wait(hub.dunlin, forUsers: ["ann"])
+        let connections = Set(hub.dunlin.sync.connections.map(\.id))
+        let end = Date(timeIntervalSinceNow: 1_800)
+        let renewed = try authority.makeIntermediate(validity: Date(timeIntervalSinceNow: -3_600)..<end)
+        try LoginRig.write("nothing", to: folder.file("server.pem"))
+        let error = await #expect(throws: ConfigurationError.self) { try await running.bigPeer.reload() }
+        #expect(error?.description.hasPrefix("applications[0].login.authority: ") == true)
+        try LoginRig.write(renewed.text, to: folder.file("server.pem"))
+        try await running.bigPeer.reload()
+        let bob = try open("bob")
+        try connect(bob, running)
+        await wait(hub.dunlin, forUsers: ["ann", "bob"])
+        #expect(connections.isSubset(of: Set(hub.dunlin.sync.connections.map(\.id))))
+        let events = try #require(try hub.logins.audit.events(.issues, after: nil, count: 10)).events
+        // Certificates have whole seconds.
+        #expect(try #require(events.first?.validUntil) > end + 60)
+        #expect(try #require(events.last?.validUntil) <= end + 1)
+        try bob.close()
+      }
+      try ann.close()
+    }
+
     @Test func `a device with a wrong token is told so`() async throws {
       let eve = try open("eve", token: "nonsense")
       try await RunningBigPeer.with(configuration) { _ in
@@ -205,11 +232,11 @@
       ] as [((inout BigPeerConfiguration) -> Void, String)] {
         var changed = configuration
         change(&changed)
-        let error = await #expect(throws: BigPeerError.self) {
+        let error = await #expect(throws: ConfigurationError.self) {
           try await BigPeer(changed, logger: quietLogger).run()
         }
         #expect(error?.description.contains(part) == true, "\(String(describing: error))")
-        #expect(error?.description.contains("the application ") == true)
+        #expect(error?.description.hasPrefix("applications[0].") == true)
       }
       // Nothing is left open.
       try await RunningBigPeer.with(configuration) { _ in }

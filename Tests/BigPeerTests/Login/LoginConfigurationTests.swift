@@ -124,7 +124,8 @@
       )
       let error = #expect(throws: ConfigurationError.self) { _ = try load(text) }
       #expect(
-        error?.message.contains("/shop is the path of the login endpoint of shop too") == true,
+        error?.description.contains(
+          "applications[1].login.url: /shop is the path of the login endpoint of shop too") == true,
         "\(String(describing: error))")
     }
   }

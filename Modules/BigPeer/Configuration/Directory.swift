@@ -1,0 +1,35 @@
+#if Server
+  import Foundation
+
+  /// A directory of the server's, which only its owner can use.
+  enum Directory {
+    /// Why a directory can neither be used nor made; `nil` when nothing speaks against it.
+    static func fault(_ path: String) -> String? {
+      let files = FileManager.default
+      var place = path
+      var isDirectory: ObjCBool = false
+      // What is not there yet is made, in the nearest directory that is.
+      while !files.fileExists(atPath: place, isDirectory: &isDirectory), place != "/", !place.isEmpty {
+        place = URL(filePath: place).deletingLastPathComponent().path(percentEncoded: false)
+        while place.count > 1, place.hasSuffix("/") { place.removeLast() }
+      }
+      guard isDirectory.boolValue else { return "\(path) cannot be used: \(place) is no directory" }
+      guard files.isWritableFile(atPath: place), files.isExecutableFile(atPath: place) else {
+        return "\(path) cannot be used: this user may not write in \(place)"
+      }
+      return nil
+    }
+
+    /// Makes a directory where there is none.
+    ///
+    /// - Throws: `BigPeerError` that names it.
+    static func make(_ path: String) throws(BigPeerError) {
+      do {
+        try FileManager.default.createDirectory(
+          atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      } catch {
+        throw BigPeerError(fault(path) ?? "\(path) cannot be made: \(error.localizedDescription)")
+      }
+    }
+  }
+#endif

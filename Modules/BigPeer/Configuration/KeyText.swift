@@ -1,0 +1,25 @@
+#if Server
+  import Foundation
+
+  /// The text of a file with a key or with certificates.
+  enum KeyText {
+    /// Bytes that it may have.
+    private static let limit = 64 << 10
+
+    /// Reads the file.
+    ///
+    /// - Throws: `BigPeerError` that names the file.
+    static func read(_ path: String) throws -> String {
+      let bytes: Data
+      do {
+        bytes = try FileHandle(forReadingFrom: URL(filePath: path)).read(upToCount: limit + 1) ?? Data()
+      } catch {
+        throw BigPeerError("the file \(path) cannot be read: \(error.localizedDescription)")
+      }
+      guard bytes.count <= limit, let text = String(bytes: bytes, encoding: .utf8) else {
+        throw BigPeerError("the file \(path) is no key and no certificate")
+      }
+      return text
+    }
+  }
+#endif
