@@ -50,10 +50,10 @@
     }
   }
 
-  /// Runs what waits on a thread that no task needs.
+  /// Runs what waits on a thread of its own: tasks and the global queues share a few.
   func offTasks<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+      Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
   }
 

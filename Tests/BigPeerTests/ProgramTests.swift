@@ -51,8 +51,8 @@
     @Test func `it serves from an empty directory, makes keys, and stops when it is told to`() async throws {
       let data = folder.file("data")
       let settings = ["--data", data, "--devices", "127.0.0.1:0", "--http", "127.0.0.1:0"]
-      // The commands must find the admin, so that its port is one that was free a moment ago.
-      let admin = try await freePort()
+      // The commands must find the admin.
+      let admin = try await "127.0.0.1:\(RunningBigPeer.freePort())"
       let server = process(
         ["run"] + settings + ["--admin", admin], output: Pipe(), errors: Pipe())
       let output = try #require(server.standardOutput as? Pipe)
@@ -122,7 +122,7 @@
     @Test func `one event is one line of the log, and the server goes on when nobody reads it`() async throws
     {
       let data = folder.file("data")
-      let admin = try await freePort()
+      let admin = try await "127.0.0.1:\(RunningBigPeer.freePort())"
       let settings = ["--data", data, "--devices", "off", "--http", "off", "--admin", admin]
       let (output, errors) = (Pipe(), Pipe())
       let server = process(["run"] + settings, output: output, errors: errors)
@@ -151,16 +151,6 @@
       for days in ["0", "\(Int.max)"] {
         let made = try await run(["key", "make", "--name", "x", "--days", days] + ask)
         #expect(made.errors.contains("--days takes a whole number"), "\(made)")
-      }
-    }
-
-    private func freePort() async throws -> String {
-      var configuration = RunningBigPeer.configuration(in: folder)
-      configuration.applications[0].folder = folder.file("other")
-      configuration.data = folder.file("other")
-      configuration.http.listen = nil
-      return try await RunningBigPeer.with(configuration) { running in
-        String(try #require(running.addresses.admin).dropFirst("http://".count))
       }
     }
 

@@ -5,6 +5,7 @@
   import ServiceLifecycle
   import TestKit
   import Testing
+  import Transports
 
   /// A big peer that runs on free ports of loopback for as long as a test's body does.
   struct RunningBigPeer: Sendable {
@@ -20,6 +21,16 @@
       configuration.http.listen = ListenAddress(host: "127.0.0.1", port: 0)
       configuration.admin.listen = ListenAddress(host: "127.0.0.1", port: 0)
       return configuration
+    }
+
+    /// A port of loopback that nothing has, and that no system gives to a connection: one can be told of it in advance.
+    static func freePort() async throws -> Int {
+      while true {
+        let port = Int.random(in: 20_000..<32_000)
+        guard let listener = try? await TCPListener.bind(port: port) else { continue }
+        await listener.close()
+        return port
+      }
     }
 
     /// Runs `body` beside a big peer, which is stopped gracefully at the end.

@@ -43,12 +43,11 @@
       try LoginRig.write(certificate, to: folder.file("web.pem"))
       try LoginRig.write(key, to: folder.file("web.key"))
       try LoginRig.write(web.certificate, to: folder.file("roots.pem"))
-      // A port that is free now, and most probably a moment later: devices are told it.
-      let trial = try await TCPListener.bind()
-      await trial.close()
-      url = "https://localhost:\(trial.port)/login/default"
+      // Devices are told it.
+      let port = try await RunningBigPeer.freePort()
+      url = "https://localhost:\(port)/login/default"
       var configuration = RunningBigPeer.configuration(in: folder)
-      configuration.http.listen = ListenAddress(host: "127.0.0.1", port: trial.port)
+      configuration.http.listen = ListenAddress(host: "127.0.0.1", port: port)
       configuration.http.tls = BigPeerConfiguration.TLS(
         certificate: folder.file("web.pem"), key: folder.file("web.key"))
       configuration.applications[0].identity = .intermediate

@@ -256,7 +256,7 @@
       (process.standardOutput, process.standardError) = (output, output)
       try process.run()
       return await withCheckedContinuation { waiter in
-        DispatchQueue.global().async {
+        Thread.detachNewThread {
           let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
           process.waitUntilExit()
           waiter.resume(returning: text)
