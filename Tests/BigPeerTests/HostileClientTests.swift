@@ -103,7 +103,8 @@
         #expect(answer?.status == 413)
         let chunk = "2710\r\n\(String(repeating: " ", count: 10_000))\r\n"
         let chunked = try await self.raw(
-          api, self.head(api, "Transfer-Encoding: chunked\r\nConnection: close\r\n") + chunk + chunk + "0\r\n\r\n")
+          api,
+          self.head(api, "Transfer-Encoding: chunked\r\nConnection: close\r\n") + chunk + chunk + "0\r\n\r\n")
         #expect(chunked?.status == 413)
         let asked = try await self.raw(
           api,
