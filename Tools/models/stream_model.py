@@ -36,6 +36,7 @@ SWITCHES = {
     # The inbox.
     "--eager": "announcements, lists and marks are interpreted as they arrive",
     "--claims-first": "a claim passes items with the documents that it is about",
+    "--open-passes": "items pass what changes the interest",
     "--pass-any": "an item passes a slow one, also if both have a document in common",
     "--pass-bound": "an item passes a slow one that has what a transaction binds it to",
     "--applied-any": "applied through n means the last item, not all items up to it",
@@ -383,6 +384,8 @@ class World:
         found, seen, claimed = [], set(), False
         for entry in pull.inbox:
             is_first, is_apart = entry is pull.inbox[0], not seen & set(entry.docs)
+            # Nothing passes what changes the interest, and it passes nothing.
+            if entry.kind == "open" and not is_first and "--open-passes" not in OFF: break
             if isinstance(entry, Claim):
                 if is_first or not claimed and (is_apart or "--claims-first" in OFF): found.append(entry)
                 claimed = True
@@ -391,6 +394,7 @@ class World:
                 if is_first or not is_bound and (is_apart or "--pass-any" in OFF): found.append(entry)
             elif all(isinstance(e, Claim) for e in pull.inbox[:pull.inbox.index(entry)]): found.append(entry)
             seen |= set(entry.docs)
+            if entry.kind == "open" and "--open-passes" not in OFF: break
         return found
 
     def apply(s, p, other):
