@@ -42,6 +42,7 @@ SWITCHES = {
     "--applied-any": "applied through n means the last item, not all items up to it",
     # Claims.
     "--no-echo": "what arrives is no claim: what its sender lacks is not sent back",
+    "--failed-silent": "an item whose base R lacks is no claim",
     "--no-base-miss": "R does not say that it lacks the base of a delta",
     "--no-have": "R does not say what it newly holds and S may hold without a match",
     "--open-forgets": "under a new interest S looks only at what R names, not at what was on its way to R when R spoke",
@@ -418,12 +419,16 @@ class World:
         if item.kind != "done": s.say(f"peer {p.n} interprets {item} of {other}")
         if item.kind == "group":
             pull.failed = {f: number for f, number in pull.failed.items() if number is None or number > item.taken}
+            states = {d: state for d, (_, _, state) in item.docs.items() if d not in item.stale}
+            claim = Claim("group", docs=states, number=0, applied=item.applied)
             # S knows what relies on an item whose base R lacks, and sends it again.
             if any(f <= item.after for f in pull.failed) and "--no-fail-on" not in OFF: return
             if any(not base <= p.docs.get(d, NONE) for d, (base, _, _) in item.docs.items()):
                 # All of the group is asked for, so that it becomes visible as a whole.
                 pull.failed[item.index] = None
                 if "--no-base-miss" not in OFF: pull.due.append((set(item.docs), item.index))
+                # S has these versions in any case.
+                if "--failed-silent" not in OFF: s.owe(p, other, claim)
                 return
             if s.kind == "pair" and all(ops <= p.docs.get(d, NONE) for d, (_, ops, _) in item.docs.items()):
                 s.redundant = f"peer {p.n} had all of {item}"
@@ -436,8 +441,7 @@ class World:
                     met = session.push.met.get(d)
                     if d in before and index > item.applied and before[d] in (state, met and met[1]):
                         session.push.met[d] = (index, p.docs[d])
-            states = {d: state for d, (_, _, state) in item.docs.items() if d not in item.stale}
-            s.owe(p, other, Claim("group", docs=states, number=0, applied=item.applied))
+            s.owe(p, other, claim)
         elif item.kind in ("notice", "list"):
             wanted = {d for d, v in item.docs.items() if not v <= p.docs.get(d, NONE)
                       and (p.color(d) in p.interest or p.color(d, v) in p.interest)}
