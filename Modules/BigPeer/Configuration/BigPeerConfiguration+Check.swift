@@ -90,7 +90,7 @@
         for (name, addresses) in [
           ("listen", application.devices), ("webSocket", application.webSockets),
         ] {
-          claims += addresses.enumerated().map { ($1, "\(Self.path(index)).devices.\(name)[\($0)]") }
+          claims += zip(0..., addresses).map { ($1, "\(Self.path(index)).devices.\(name)[\($0)]") }
         }
       }
       if let address = http.listen { claims.append((address, "http.listen")) }

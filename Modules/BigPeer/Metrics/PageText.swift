@@ -35,7 +35,7 @@
     /// A name that the format has: others' names may have dots.
     static func plain(_ name: String) -> String {
       String(
-        decoding: name.utf8.enumerated().map { index, byte in
+        decoding: zip(0..., name.utf8).map { index, byte in
           switch byte {
           case 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: ":"): byte
           case 0x30...0x39 where index > 0: byte
