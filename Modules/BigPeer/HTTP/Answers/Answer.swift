@@ -100,11 +100,11 @@
       return headers
     }
   }
-#endif
 
-extension JSON.WriteOptions {
-  /// How documents stand in answers: as bodies of requests are read, but that counters are numbers unless `areCountersTagged`.
-  static func answer(areCountersTagged: Bool = false) -> Self {
-    Self(isLossless: areCountersTagged, escapesTags: true)
+  extension JSON.WriteOptions {
+    /// How documents stand in answers: as bodies of requests are read, but that counters are numbers unless `areCountersTagged`.
+    static func answer(areCountersTagged: Bool = false) -> Self {
+      Self(isLossless: areCountersTagged, escapesTags: true)
+    }
   }
-}
+#endif
