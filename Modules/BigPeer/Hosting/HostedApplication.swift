@@ -103,7 +103,7 @@
       }
     }
 
-    /// Takes the certificates and the intermediate authority that the files hold now, for what begins from now on.
+    /// Uses renewed certificates and a renewed intermediate authority for all connections and logins that begin from now on.
     ///
     /// - Throws: `BigPeerError` with the application's id; then all goes on as before.
     func renew(_ material: ApplicationMaterial) async throws {

@@ -2,9 +2,10 @@
   import Logging
   import Synchronization
 
-  /// Takes certificates and keys that were replaced on disk, while the server runs: all of them, or none.
+  /// Reads certificates and keys that were replaced on disk again, while the server runs.
   ///
-  /// New connections and new logins use what it has read. What runs goes on with what it began with.
+  /// New connections and new logins use them; connections that are open keep theirs. Nothing is used before all files are found right.
+  /// After that an application may still refuse its own: then it, and the applications after it, keep the old ones.
   final class Reloader: Sendable {
     private let configuration: BigPeerConfiguration
     private let applications: HostedApplications
@@ -24,7 +25,7 @@
       self.logger = logger
     }
 
-    /// Reads everything that the settings name, and takes it when all of it is right.
+    /// Reads all files that the settings name, and uses them if all are right.
     ///
     /// - Throws: `ConfigurationError` with the place of the setting; `BigPeerError` of an application that cannot take it, or while another
     ///   reload is in flight. It is in the log.
@@ -39,7 +40,7 @@
         if let next = material.certificate { certificate?.replace(by: next) }
       } catch {
         metrics.reloaded(isDone: false)
-        logger.error("Certificates and keys stay as they were: \(error)")
+        logger.error("Certificates and keys could not be renewed: \(error)")
         throw error
       }
       metrics.reloaded(isDone: true)
