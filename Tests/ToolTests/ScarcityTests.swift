@@ -22,11 +22,11 @@ import Testing
     return process
   }
 
-  /// Serves with so many file descriptors until it listens or ends; gives how it ended and what it said.
+  /// Serves with so many file descriptors until the server listens or ends; gives how it ended and what it said.
   ///
-  /// Where the system's queues get no descriptor as the main thread ends, which one start in hundreds meets, they end the
-  /// process without a word: that start is done again.
-  private func serve(descriptors count: Int, again: Int = 3) throws -> (process: Process, text: String) {
+  /// The system's dispatch library ends a process without a message if it gets no descriptor when the main thread ends. About
+  /// one start in 400 meets that, so such a start is repeated.
+  private func serve(descriptors count: Int, retries: Int = 3) throws -> (process: Process, text: String) {
     let process = limited(
       "-n \(count)", ["serve", store, "--listen", "127.0.0.1:0", "--connect", "127.0.0.1:1"])
     let output = Pipe()
@@ -43,9 +43,9 @@ import Testing
     text += String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     if process.terminationReason == .uncaughtSignal, process.terminationStatus == SIGILL, text.isEmpty,
-      again > 0
+      retries > 0
     {
-      return try serve(descriptors: count, again: again - 1)
+      return try serve(descriptors: count, retries: retries - 1)
     }
     return (process, text)
   }

@@ -9,7 +9,7 @@
   /// An entry of the audit log is a transaction on disk. So refusals have an entry each only up to a rate; beyond it they are counted, and one
   /// entry a minute says how many there were. The rate is one for each way in which a device may be known, as some cost it nothing.
   final class LoginRecords: Sendable {
-    /// How much is known of who is refused.
+    /// What a refused device has proved.
     private enum Standing: Hashable {
       case unproven
       /// The device has proved its key, which it may have made a moment ago.

@@ -60,7 +60,7 @@ extension Rescue {
       let record = lost.isEmpty ? nil : place.withKey { lost.removeValue(forKey: $0.copied) }
       guard isLacking else { continue }
       report.damage.note(
-        .document, record?.message ?? "The page with the record is damaged",
+        .document, record?.message ?? "The record is missing, or its page is damaged",
         collection: names.collection(place.collection), id: EntryChecks.digits(id.bytes))
     }
   }

@@ -61,7 +61,7 @@ struct NetworkState {
   var listening: [Listening] = []
   /// An address that is kept connected.
   struct Destination {
-    /// Who has asked for it.
+    /// Those who want the connection.
     var owners: Set<AddressOwner> = []
     /// The kind of the peer that was met there last; `nil` before the first.
     var kind: PeerKind?

@@ -81,7 +81,7 @@ extension PeerNetwork {
     set(conditions, by: .dialing)
   }
 
-  /// Takes that a peer was met at an address.
+  /// Records that this peer met another one at an address.
   func record(_ kind: PeerKind, at address: PeerAddress) {
     state.withLockedValue { state in
       state.connecting[address]?.kind = kind
@@ -90,7 +90,7 @@ extension PeerNetwork {
     noteReach()
   }
 
-  /// Takes why an attempt did not lead to a peer; `nil` where nothing is wrong.
+  /// Records why an attempt to connect to an address led to no peer; `nil` if nothing is wrong.
   func record(failure: String?, at address: PeerAddress) {
     state.withLockedValue { state in
       if state.isRunning { state.connecting[address]?.failure = failure }

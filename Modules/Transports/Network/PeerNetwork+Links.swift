@@ -107,7 +107,7 @@ extension PeerNetwork {
     }
   }
 
-  /// Takes that a session with an address ended before the peers met, unless they are connected over another link.
+  /// Records that a session ended before the peers met, unless they are connected over another link.
   private func recordFailure(of session: ServedSession, at address: PeerAddress) {
     guard let end = session.failure else { return }
     let isElsewhere = session.site.map { isConnected(to: $0) } ?? false
