@@ -539,7 +539,7 @@ class World:
 
 
 def check(count, first=0):
-    """The first bad histories, and how many of `count` are bad."""
+    """How many of `count` histories are bad, and the first of them."""
     bad, example = 0, None
     for seed in range(first, first + count):
         world = World(seed)
@@ -552,7 +552,7 @@ def check(count, first=0):
 
 def main():
     arguments = [a for a in sys.argv[1:] if a not in SWITCHES and a != "--hashes"]
-    if not arguments or any(a.startswith("--no") for a in arguments): sys.exit(__doc__)
+    if not arguments or any(a.startswith("--") and a not in ("--controls", "--show") for a in arguments): sys.exit(__doc__)
     if arguments[0] == "--show":
         world = World(int(arguments[1]))
         fault = world.run()
