@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Bytes from outside end in an error or a valid result, never in a trap and never in a hang.
-@Suite(.timeLimit(.minutes(3))) struct HostileInputTests {
+@Suite(.timeLimit(.minutes(15))) struct HostileInputTests {
   /// Changes a few bytes: flips, sets, inserts, removals, a cut, a piece repeated.
   static func mutated(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
     var bytes = bytes

@@ -61,7 +61,7 @@ import Testing
   }
 
   /// Maps inside maps, each with a key too long for the key table after the inner map.
-  @Test(.timeLimit(.minutes(5))) func `reading small nested maps whose keys cannot have ids takes one pass`()
+  @Test(.timeLimit(.minutes(15))) func `reading small nested maps whose keys cannot have ids takes one pass`()
     throws
   {
     let long = TextKey(String(repeating: "z", count: 100))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DocStore
 
-@Suite(.timeLimit(.minutes(1))) struct ReusedThreadsTests {
+@Suite(.timeLimit(.minutes(15))) struct ReusedThreadsTests {
   /// Runs `body` on one of the threads, and waits for what it returns.
   private func value<Result: Sendable>(
     on threads: ReusedThreads, _ body: @escaping @Sendable () -> Result

@@ -2,7 +2,7 @@ import DunlinKit
 import Testing
 
 /// Cases of the reference that only the outer API can tell; each test names its own.
-@Suite(.timeLimit(.minutes(5))) struct CaseStoryTests {
+@Suite(.timeLimit(.minutes(15))) struct CaseStoryTests {
   private let peer: Peer
   private var cars: DunlinCollection { peer.store["cars"] }
 

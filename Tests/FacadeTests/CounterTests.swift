@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// Counters that applications make, read and save back.
-@Suite(.timeLimit(.minutes(5))) struct CounterTests {
+@Suite(.timeLimit(.minutes(15))) struct CounterTests {
   struct Bike: Codable, Equatable {
     var _id: String
     var color: String

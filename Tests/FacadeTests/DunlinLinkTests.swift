@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Links of the application's own, through the outer API alone.
-@Suite(.timeLimit(.minutes(5))) struct DunlinLinkTests {
+@Suite(.timeLimit(.minutes(15))) struct DunlinLinkTests {
   private let directory: TemporaryDirectory
 
   init() throws { directory = try TemporaryDirectory() }

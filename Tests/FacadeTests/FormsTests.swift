@@ -6,7 +6,7 @@ import Testing
 /// Every operation in every form: by the builder and by DQL, waiting and awaited, by itself and in transactions.
 ///
 /// The table of the page `Documentation/Forms.md` has the same rows and columns.
-@Suite(.timeLimit(.minutes(5))) struct FormsTests {
+@Suite(.timeLimit(.minutes(15))) struct FormsTests {
   /// The columns of the page.
   enum Column: String, CaseIterable {
     case builder = "builder"

@@ -8,7 +8,7 @@
   import Transports
 
   /// Renewed certificates of open databases, and the other names of identities.
-  @Suite(.timeLimit(.minutes(3))) struct IdentityAliasTests {
+  @Suite(.timeLimit(.minutes(15))) struct IdentityAliasTests {
     private let directory: TemporaryDirectory
     private let authority: DunlinAuthority
     private let log = RecordedLog()

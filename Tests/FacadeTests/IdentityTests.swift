@@ -7,7 +7,7 @@
   import TestKit
   import Testing
 
-  @Suite(.timeLimit(.minutes(3))) struct IdentityTests {
+  @Suite(.timeLimit(.minutes(15))) struct IdentityTests {
     private let directory: TemporaryDirectory
     private let key = DunlinSharedKey()
 

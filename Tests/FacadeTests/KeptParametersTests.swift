@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// System parameters and sync scopes over a restart, where the configuration asks for it.
-@Suite(.timeLimit(.minutes(5))) struct KeptParametersTests {
+@Suite(.timeLimit(.minutes(15))) struct KeptParametersTests {
   let directory: TemporaryDirectory
   let log = RecordedLog()
   var file: String { directory.file("db/parameters") }

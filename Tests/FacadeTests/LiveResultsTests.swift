@@ -4,7 +4,7 @@ import Observation
 import Testing
 
 /// Live results for views: read on the main actor, and told by the standard library's observation.
-@MainActor @Suite(.timeLimit(.minutes(2))) struct LiveResultsTests {
+@MainActor @Suite(.timeLimit(.minutes(15))) struct LiveResultsTests {
   private struct Car: Decodable, Equatable, Sendable {
     var _id: String
     var color: String

@@ -7,7 +7,7 @@
   import Testing
 
   /// A login service that is written with what the library has for that.
-  @Suite(.timeLimit(.minutes(3))) struct LoginRequestTests {
+  @Suite(.timeLimit(.minutes(15))) struct LoginRequestTests {
     private let authority: DunlinAuthority
     private let directory: TemporaryDirectory
 

@@ -9,7 +9,7 @@
   import Transports
 
   /// The life of databases whose devices log in.
-  @Suite(.timeLimit(.minutes(3))) struct LoginTests {
+  @Suite(.timeLimit(.minutes(15))) struct LoginTests {
     private let service: LoginService
     private let ann: LoginDevice
     private let bob: LoginDevice

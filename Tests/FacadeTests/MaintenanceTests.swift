@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// What keeps a database in good order.
-@Suite(.timeLimit(.minutes(5))) struct MaintenanceTests {
+@Suite(.timeLimit(.minutes(15))) struct MaintenanceTests {
   let peer: Peer
   var store: DunlinStore { peer.store }
 

@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// Observers of equal queries share one, and those whom a write does not concern are not asked.
-@Suite(.timeLimit(.minutes(5))) struct ManyObserversTests {
+@Suite(.timeLimit(.minutes(15))) struct ManyObserversTests {
   let peer: Peer
   var store: DunlinStore { peer.store }
   var bikes: DunlinCollection { store["bikes"] }

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Observers see every change, in order and exactly, however slow they are.
-@Suite(.timeLimit(.minutes(5))) struct ObservationTests {
+@Suite(.timeLimit(.minutes(15))) struct ObservationTests {
   let peer: Peer
   var store: DunlinStore { peer.store }
   var bikes: DunlinCollection { store["bikes"] }

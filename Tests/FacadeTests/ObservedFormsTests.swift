@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// Every form of SELECT can be observed.
-@Suite(.timeLimit(.minutes(5))) struct ObservedFormsTests {
+@Suite(.timeLimit(.minutes(15))) struct ObservedFormsTests {
   let peer: Peer
   var store: DunlinStore { peer.store }
 

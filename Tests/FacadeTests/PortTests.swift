@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// The ports that a peer is given, over stop and start.
-@Suite(.timeLimit(.minutes(5))) struct PortTests {
+@Suite(.timeLimit(.minutes(15))) struct PortTests {
   @Test func `a port that was found is kept over stop and start`() throws {
     let peer = try Peer()
     try peer.dunlin.listen()

@@ -3,7 +3,7 @@ import Synchronization
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct PresenceTests {
+@Suite(.timeLimit(.minutes(15))) struct PresenceTests {
   private struct Seat: Codable, Equatable { var number: Int, crew: [String] }
 
   let tablet: Peer

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Transactions that read, hints, commits and rollbacks.
-@Suite(.timeLimit(.minutes(5))) struct ReadTransactionTests {
+@Suite(.timeLimit(.minutes(15))) struct ReadTransactionTests {
   let peer: Peer
   var store: DunlinStore { peer.store }
 

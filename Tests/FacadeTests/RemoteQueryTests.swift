@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// A statement that another peer runs, through the outer API.
-@Suite(.timeLimit(.minutes(5))) struct RemoteQueryTests {
+@Suite(.timeLimit(.minutes(15))) struct RemoteQueryTests {
   let phone: Peer
   let cloud: Peer
 

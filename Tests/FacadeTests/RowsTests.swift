@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Results of any size are read row by row, no further ahead than they are taken.
-@Suite(.timeLimit(.minutes(5))) struct RowsTests {
+@Suite(.timeLimit(.minutes(15))) struct RowsTests {
   private let peer: Peer
   private static let count = 3_000
   /// What the reader may be ahead of its taker: a full buffer, as many taken at once, and the row that waits.

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Saving a whole document: what is stored equals it, and only what differs is written.
-@Suite(.timeLimit(.minutes(5))) struct SavingTests {
+@Suite(.timeLimit(.minutes(15))) struct SavingTests {
   struct Order: Codable, Equatable {
     struct Line: Codable, Equatable {
       var meal: String

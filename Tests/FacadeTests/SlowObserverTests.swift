@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Observers that are slow, that leave, or whose database closes.
-@Suite(.timeLimit(.minutes(5))) struct SlowObserverTests {
+@Suite(.timeLimit(.minutes(15))) struct SlowObserverTests {
   let peer: Peer
   var store: DunlinStore { peer.store }
   var bikes: DunlinCollection { store["bikes"] }

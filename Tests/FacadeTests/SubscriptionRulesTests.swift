@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// What may be subscribed to, and the system parameter that admits more.
-@Suite(.timeLimit(.minutes(5))) struct SubscriptionRulesTests {
+@Suite(.timeLimit(.minutes(15))) struct SubscriptionRulesTests {
   let peer: Peer
 
   init() throws { peer = try Peer() }

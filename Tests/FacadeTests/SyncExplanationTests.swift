@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// Why a document is, or is not, at another peer, as this one knows by itself.
-@Suite(.timeLimit(.minutes(3))) struct SyncExplanationTests {
+@Suite(.timeLimit(.minutes(15))) struct SyncExplanationTests {
   typealias Reason = DunlinSyncExplanation.Reason
 
   let tablet: Peer

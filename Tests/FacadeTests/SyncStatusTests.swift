@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// What an application is told of how far sync has come, and of what stays behind.
-@Suite(.timeLimit(.minutes(5))) struct SyncStatusTests {
+@Suite(.timeLimit(.minutes(15))) struct SyncStatusTests {
   let tablet: Peer
   let phone: Peer
 

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Two databases over loopback, through the outer API alone.
-@Suite(.timeLimit(.minutes(5))) struct SyncTests {
+@Suite(.timeLimit(.minutes(15))) struct SyncTests {
   let tablet: Peer
   let phone: Peer
 

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Statements, transactions and what they leave behind.
-@Suite(.timeLimit(.minutes(5))) struct TransactionTests {
+@Suite(.timeLimit(.minutes(15))) struct TransactionTests {
   let peer: Peer
   var store: DunlinStore { peer.store }
 

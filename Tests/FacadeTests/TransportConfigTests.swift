@@ -2,7 +2,7 @@ import DunlinKit
 import TestKit
 import Testing
 
-@Suite(.timeLimit(.minutes(3))) struct TransportConfigTests {
+@Suite(.timeLimit(.minutes(15))) struct TransportConfigTests {
   let tablet: Peer
   let phone: Peer
 
@@ -155,7 +155,7 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(3))) struct TransportConditionTests {
+@Suite(.timeLimit(.minutes(15))) struct TransportConditionTests {
   /// Waits until the conditions are as they are to be.
   private func wait(
     _ dunlin: Dunlin, until isReached: (Set<DunlinTransportCondition>) -> Bool

@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// What an application waits for: that something is here, that something is there, and that it is told when it cannot be.
-@Suite(.timeLimit(.minutes(3))) struct WaitingTests {
+@Suite(.timeLimit(.minutes(15))) struct WaitingTests {
   let tablet: Peer
   let phone: Peer
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The code of the page on conflicts and deletes, and what it says of them.
-@Suite(.timeLimit(.minutes(2))) struct ConflictsPageTests {
+@Suite(.timeLimit(.minutes(15))) struct ConflictsPageTests {
   private struct Order: Codable, Equatable, Sendable {
     let _id: String
     var seat: String

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// What the guide to data modelling says, on our own data: bicycles of several versions of an application.
-@Suite(.timeLimit(.minutes(5))) struct DataModellingGuideTests {
+@Suite(.timeLimit(.minutes(15))) struct DataModellingGuideTests {
   let peer: Peer
   var dunlin: Dunlin { peer.dunlin }
 

@@ -3,7 +3,7 @@ import DunlinTesting
 import Testing
 
 /// The code of the page on finding out why something is not syncing.
-@Suite(.timeLimit(.minutes(2))) struct DebuggingSyncPageTests {
+@Suite(.timeLimit(.minutes(15))) struct DebuggingSyncPageTests {
   let seat: TestDatabase
   let crew: TestDatabase
   var dunlin: Dunlin { seat.dunlin }

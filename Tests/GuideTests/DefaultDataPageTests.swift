@@ -3,7 +3,7 @@ import DunlinTesting
 import Testing
 
 /// The code of the page on default data, and what it says of it.
-@Suite(.timeLimit(.minutes(2))) struct DefaultDataPageTests {
+@Suite(.timeLimit(.minutes(15))) struct DefaultDataPageTests {
   let devices: TwoDevices
   var both: [DunlinStore] { [devices.first.dunlin.store, devices.second.dunlin.store] }
 

@@ -3,7 +3,7 @@ import DunlinTesting
 import Testing
 
 /// The code of `Documentation/Eviction.md`.
-@Suite(.timeLimit(.minutes(2))) struct EvictionPageTests {
+@Suite(.timeLimit(.minutes(15))) struct EvictionPageTests {
   private let database: TestDatabase
   private let server: TestDatabase
   private var dunlin: Dunlin { database.dunlin }

@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// The code of `Documentation/GettingStarted.md`.
-@Suite(.timeLimit(.minutes(2))) struct GettingStartedPageTests {
+@Suite(.timeLimit(.minutes(15))) struct GettingStartedPageTests {
   @Test func `the first document, query and live query`() async throws {
     let files = try TemporaryDirectory()
     let directory = files.file("data")

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// What the page about links says, with the very link that it shows.
-@Suite(.timeLimit(.minutes(5))) struct LinksGuideTests {
+@Suite(.timeLimit(.minutes(15))) struct LinksGuideTests {
   /// Both ends of a pair of sockets.
   private static func sockets() throws -> (SocketLink, SocketLink) {
     var sockets: [Int32] = [0, 0]

@@ -4,7 +4,7 @@ import Observation
 import Testing
 
 /// The code of `Documentation/LiveQueries.md`.
-@Suite(.timeLimit(.minutes(2))) struct LiveQueriesPageTests {
+@Suite(.timeLimit(.minutes(15))) struct LiveQueriesPageTests {
   private struct Order: Codable, Sendable, Equatable {
     var _id: String
     var seat: String

@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// The code of `Documentation/Maintenance.md`.
-@Suite(.timeLimit(.minutes(2))) struct MaintenancePageTests {
+@Suite(.timeLimit(.minutes(15))) struct MaintenancePageTests {
   @Test func `a database is looked at, copied and checked`() async throws {
     let files = try TemporaryDirectory()
     let directory = files.file("data")

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The code of `Documentation/Modelling.md`.
-@Suite(.timeLimit(.minutes(2))) struct ModellingPageTests {
+@Suite(.timeLimit(.minutes(15))) struct ModellingPageTests {
   private let database: TestDatabase
   private var dunlin: Dunlin { database.dunlin }
 

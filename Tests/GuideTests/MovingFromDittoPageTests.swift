@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// The code of the page on moving from another product.
-@Suite(.timeLimit(.minutes(2))) struct MovingFromDittoPageTests {
+@Suite(.timeLimit(.minutes(15))) struct MovingFromDittoPageTests {
   @Test func `what applications call goes on under its names`() async throws {
     let directory = try TemporaryDirectory()
     try run(path: directory.file("db"), Events<Int>())

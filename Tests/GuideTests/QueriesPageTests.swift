@@ -3,7 +3,7 @@ import DunlinTesting
 import Testing
 
 /// The code of `Documentation/Queries.md`.
-@Suite(.timeLimit(.minutes(2))) struct QueriesPageTests {
+@Suite(.timeLimit(.minutes(15))) struct QueriesPageTests {
   private let database: TestDatabase
   private var dunlin: Dunlin { database.dunlin }
 

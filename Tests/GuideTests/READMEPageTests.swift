@@ -3,7 +3,7 @@ import TestKit
 import Testing
 
 /// The code of `README.md`.
-@Suite(.timeLimit(.minutes(2))) struct READMEPageTests {
+@Suite(.timeLimit(.minutes(15))) struct READMEPageTests {
   @Test func `the first lines run`() async throws {
     let files = try TemporaryDirectory()
     let path = files.file("garage")

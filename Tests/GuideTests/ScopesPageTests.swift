@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// The code of `Documentation/Scopes.md`.
-@Suite(.timeLimit(.minutes(2))) struct ScopesPageTests {
+@Suite(.timeLimit(.minutes(15))) struct ScopesPageTests {
   @Test func `scopes are set and read, and hold against subscriptions`() async throws {
     let database = try TestDatabase("tablet")
     let dunlin = database.dunlin

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// What the guide to sync scopes says, on our own data: a ferry's crew, its office and its cloud.
-@Suite(.timeLimit(.minutes(5))) struct SyncScopesGuideTests {
+@Suite(.timeLimit(.minutes(15))) struct SyncScopesGuideTests {
   let peer: Peer
   var dunlin: Dunlin { peer.dunlin }
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What the guides to syncing say, on our own data: a shop's parcels and the couriers who carry them.
-@Suite(.timeLimit(.minutes(5))) struct SyncingGuideTests {
+@Suite(.timeLimit(.minutes(15))) struct SyncingGuideTests {
   let peer: Peer
   var dunlin: Dunlin { peer.dunlin }
 

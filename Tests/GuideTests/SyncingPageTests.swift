@@ -3,7 +3,7 @@ import DunlinTesting
 import Testing
 
 /// The code of `Documentation/Syncing.md`.
-@Suite(.timeLimit(.minutes(2))) struct SyncingPageTests {
+@Suite(.timeLimit(.minutes(15))) struct SyncingPageTests {
   private let database: TestDatabase
   private var dunlin: Dunlin { database.dunlin }
 

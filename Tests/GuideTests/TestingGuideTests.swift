@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The code of the page on testing an application.
-@Suite(.timeLimit(.minutes(2))) struct TestingGuideTests {
+@Suite(.timeLimit(.minutes(15))) struct TestingGuideTests {
   @Test func `an order reaches the galley`() async throws {
     let seat = try TestDatabase("seat"), galley = try TestDatabase("galley")
     try seat.connect(to: galley)

@@ -3,7 +3,7 @@ import DunlinTesting
 import Testing
 
 /// The code of the page on transactions.
-@Suite(.timeLimit(.minutes(2))) struct TransactionsPageTests {
+@Suite(.timeLimit(.minutes(15))) struct TransactionsPageTests {
   private struct MealIsGone: Error {}
 
   let database: TestDatabase

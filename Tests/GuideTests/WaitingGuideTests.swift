@@ -4,7 +4,7 @@ import Testing
 /// Waiting for sync, and why a document does not arrive, on meal orders in an aircraft.
 ///
 /// `Documentation/Syncing.md` and `Documentation/DebuggingSync.md` say it.
-@Suite(.timeLimit(.minutes(5))) struct WaitingGuideTests {
+@Suite(.timeLimit(.minutes(15))) struct WaitingGuideTests {
   let peer: Peer
   var dunlin: Dunlin { peer.dunlin }
 

@@ -3,7 +3,7 @@ import DunlinTesting
 import Testing
 
 /// The code of `Documentation/Writing.md`.
-@Suite(.timeLimit(.minutes(2))) struct WritingPageTests {
+@Suite(.timeLimit(.minutes(15))) struct WritingPageTests {
   private struct OrderIsGone: Error {}
 
   private let database: TestDatabase

@@ -5,7 +5,7 @@ import Testing
 @testable import dunlin
 
 /// `dunlin bench`: what it measures, shows and leaves behind.
-@Suite(.timeLimit(.minutes(5))) struct BenchTests {
+@Suite(.timeLimit(.minutes(15))) struct BenchTests {
   let scene: FileScene
 
   init() throws { scene = try FileScene() }

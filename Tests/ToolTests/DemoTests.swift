@@ -19,7 +19,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: [SIGINT, SIGTERM])
+  @Test(.timeLimit(.minutes(15)), arguments: [SIGINT, SIGTERM])
   func `interrupted, it ends its peers and leaves no file behind`(signal: Int32) throws {
     let demo = Tool.process(["demo"], environment: ["TMPDIR": directory.path])
     let output = Pipe()
@@ -42,7 +42,7 @@ import Testing
     #expect(left == [])
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(15)))
   func `it tells its story in 80 columns, and ends with a table and what to try next`() throws {
     let outcome = try Tool.run(["demo"], in: directory.path)
     #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")

@@ -6,7 +6,7 @@
   import Testing
   import Transports
 
-  @Suite(.timeLimit(.minutes(3))) struct IdentityCommandTests {
+  @Suite(.timeLimit(.minutes(15))) struct IdentityCommandTests {
     let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }

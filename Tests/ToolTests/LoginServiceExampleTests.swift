@@ -7,7 +7,7 @@
   import Transports
 
   /// The login service that stands in `Documentation/Security.md`, in another language and with other libraries.
-  @Suite(.timeLimit(.minutes(3))) struct LoginServiceExampleTests {
+  @Suite(.timeLimit(.minutes(15))) struct LoginServiceExampleTests {
     private static let page = URL(filePath: #filePath).deletingLastPathComponent()
       .appending(path: "../../Documentation/Security.md").standardized
 

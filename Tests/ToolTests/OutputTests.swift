@@ -6,7 +6,7 @@ import Testing
 @testable import dunlin
 
 /// What commands say to programs: JSON, and their status.
-@Suite(.timeLimit(.minutes(5))) struct OutputTests {
+@Suite(.timeLimit(.minutes(15))) struct OutputTests {
   let scene: FileScene
 
   init() throws {

@@ -6,7 +6,7 @@
   @testable import dunlin
 
   /// Progress and colours, which go by whether somebody looks on.
-  @Suite(.timeLimit(.minutes(5))) struct ProgressTests {
+  @Suite(.timeLimit(.minutes(15))) struct ProgressTests {
     let scene: FileScene
 
     init() throws { scene = try FileScene() }

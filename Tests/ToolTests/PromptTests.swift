@@ -4,7 +4,7 @@
   import Testing
 
   /// `dunlin query` as a user meets it: at a terminal, and with scripts.
-  @Suite(.timeLimit(.minutes(5))) struct PromptTests {
+  @Suite(.timeLimit(.minutes(15))) struct PromptTests {
     private let directory: TemporaryDirectory
     private var store: String { directory.file("store") }
 

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// A statement that another process runs.
-@Suite(.timeLimit(.minutes(10))) struct RemoteQueryTests {
+@Suite(.timeLimit(.minutes(15))) struct RemoteQueryTests {
   @Test func `a served store answers the queries of another process, and its end ends them`() async throws {
     let directory = try TemporaryDirectory()
     let served = directory.file("served")

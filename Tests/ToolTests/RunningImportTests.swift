@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// `dunlin import` into a store that a running peer has open.
-@Suite(.timeLimit(.minutes(5))) struct RunningImportTests {
+@Suite(.timeLimit(.minutes(15))) struct RunningImportTests {
   private let directory: TemporaryDirectory
 
   init() throws { directory = try TemporaryDirectory() }

@@ -8,7 +8,7 @@ import Testing
 @testable import dunlin
 
 /// Commands on a store that another process has open.
-@Suite(.timeLimit(.minutes(10))) struct RunningPeerTests {
+@Suite(.timeLimit(.minutes(15))) struct RunningPeerTests {
   private let directory: TemporaryDirectory
 
   init() throws { directory = try TemporaryDirectory() }

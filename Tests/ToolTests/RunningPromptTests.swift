@@ -4,7 +4,7 @@
   import Testing
 
   /// The prompt on a running peer, and what is watched.
-  @Suite(.timeLimit(.minutes(5))) struct RunningPromptTests {
+  @Suite(.timeLimit(.minutes(15))) struct RunningPromptTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }

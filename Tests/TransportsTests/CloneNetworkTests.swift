@@ -4,7 +4,7 @@ import SyncProtocol
 import Testing
 import Transports
 
-@Suite(.timeLimit(.minutes(5))) struct CloneNetworkTests {
+@Suite(.timeLimit(.minutes(15))) struct CloneNetworkTests {
   @Test func `networks of twin stores part by themselves, and sync`() async throws {
     let left = try TestPeer("left")
     try await left.fill("things", 0..<10)

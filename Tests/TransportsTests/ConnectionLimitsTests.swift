@@ -7,7 +7,7 @@ import Testing
 import Transports
 
 /// How many connections a network keeps, and whose.
-@Suite(.timeLimit(.minutes(5))) struct ConnectionLimitsTests {
+@Suite(.timeLimit(.minutes(15))) struct ConnectionLimitsTests {
   /// Connects so many peers that nobody knows, each of which has been let in.
   private func strangers(
     _ count: Int, to peer: TestPeer, from address: String = "hand"

@@ -4,7 +4,7 @@ import Testing
 import Transports
 
 /// What a network keeps of peers that have gone.
-@Suite(.timeLimit(.minutes(5))) struct DepartedPeersTests {
+@Suite(.timeLimit(.minutes(15))) struct DepartedPeersTests {
   /// Has a peer that subscribes to so many queries of about 500 bytes come and go.
   private func visit(_ hub: TestPeer, _ port: Int, _ name: String, queries: Int) async throws {
     let peer = try TestPeer(name)

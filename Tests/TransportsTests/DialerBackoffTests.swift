@@ -5,7 +5,7 @@ import Testing
 @testable import Transports
 
 /// How long a dialer waits before it dials again, by the clock of the test.
-@Suite(.timeLimit(.minutes(5))) struct DialerBackoffTests {
+@Suite(.timeLimit(.minutes(15))) struct DialerBackoffTests {
   /// How a peer that is dialed gets rid of who dials it.
   enum Farewell: CaseIterable {
     case silent, refusal, helloAndRefusal, helloAndHangUp, clone

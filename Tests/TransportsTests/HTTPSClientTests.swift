@@ -10,7 +10,7 @@
   @testable import Transports
 
   /// The client of web services, against a server that answers rightly and wrongly.
-  @Suite(.timeLimit(.minutes(3))) struct HTTPSClientTests {
+  @Suite(.timeLimit(.minutes(15))) struct HTTPSClientTests {
     private func ask(
       _ server: HTTPSServer, host: String = "localhost", authority: String? = nil,
       _ change: (inout HTTPSClient.Limits) -> Void = { _ in }

@@ -5,7 +5,7 @@ import SyncProtocol
 import Testing
 import Transports
 
-@Suite(.timeLimit(.minutes(5))) struct PeerNetworkTests {
+@Suite(.timeLimit(.minutes(15))) struct PeerNetworkTests {
   @Test func `two peers sync over TCP, and what one writes reaches the other`() async throws {
     let (left, right) = (try TestPeer("left"), try TestPeer("right"))
     try await left.fill("things", 0..<2_000)

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 import Transports
 
-@Suite(.timeLimit(.minutes(3))) struct PresenceNetworkTests {
+@Suite(.timeLimit(.minutes(15))) struct PresenceNetworkTests {
   private func peer(
     _ name: String, kind: PeerKind = .small, absence: Duration = .seconds(5)
   ) throws -> TestPeer {

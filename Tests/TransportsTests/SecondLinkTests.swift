@@ -5,7 +5,7 @@ import Testing
 import Transports
 
 /// What becomes of a second link to a peer that is connected, or is claimed to be.
-@Suite(.timeLimit(.minutes(5))) struct SecondLinkTests {
+@Suite(.timeLimit(.minutes(15))) struct SecondLinkTests {
   /// The names of two peers, the one that dials and the other one.
   private static let pairs = [("dialer", "listener"), ("listener", "dialer")]
 

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 import Transports
 
-@Suite(.timeLimit(.minutes(5))) struct SessionDriverTests {
+@Suite(.timeLimit(.minutes(15))) struct SessionDriverTests {
   /// Runs one session between two peers while `body` runs.
   private func session(
     _ left: TestPeer, _ right: TestPeer, over links: (any Link, any Link), pulling: [SubscriptionQuery],

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Transports
 
-@Suite(.timeLimit(.minutes(5))) struct SessionInboxTests {
+@Suite(.timeLimit(.minutes(15))) struct SessionInboxTests {
   @Test func `commits that nobody looks at are dropped beyond a bound, and that is told`() async throws {
     let peer = try TestPeer("peer")
     let inbox = SessionInbox()

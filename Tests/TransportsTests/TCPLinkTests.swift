@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import Transports
 
-@Suite(.timeLimit(.minutes(5))) struct TCPLinkTests {
+@Suite(.timeLimit(.minutes(15))) struct TCPLinkTests {
   /// Both ends of a connection over loopback, and what keeps them.
   private func connected(
     over carrier: TCPListener.Carrier = .tcp, _ options: TCPOptions = TCPOptions(),

@@ -4,7 +4,7 @@ import TestKit
 import Testing
 import Transports
 
-@Suite(.timeLimit(.minutes(3))) struct WebSocketTests {
+@Suite(.timeLimit(.minutes(15))) struct WebSocketTests {
   /// Both ends of a connection over loopback, and what keeps them.
   private func connected() async throws -> (client: TCPLink, server: TCPLink, listener: TCPListener) {
     let listener = try await TCPListener.bind(over: .webSocket)

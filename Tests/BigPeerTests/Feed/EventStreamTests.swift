@@ -7,7 +7,7 @@
   import Testing
 
   /// Changes as server-sent events.
-  @Suite(.timeLimit(.minutes(5))) struct EventStreamTests {
+  @Suite(.timeLimit(.minutes(15))) struct EventStreamTests {
     private static let cars = "query=" + "SELECT * FROM cars".escaped
 
     @Test func `changes come as they are committed, with the values before and now`() async throws {

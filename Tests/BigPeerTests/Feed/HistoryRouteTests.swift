@@ -6,7 +6,7 @@
   import Testing
 
   /// Versions of documents over HTTP.
-  @Suite(.timeLimit(.minutes(5))) struct HistoryRouteTests {
+  @Suite(.timeLimit(.minutes(15))) struct HistoryRouteTests {
     private static func values(_ answer: FeedServer.Answer) -> [Int?] {
       answer.fields.objects("versions").map { $0.members("value")?.integer("n") }
     }

@@ -14,7 +14,7 @@
   import Transports
 
   /// Changes that are delivered to web addresses.
-  @Suite(.timeLimit(.minutes(5))) struct WebhookTests {
+  @Suite(.timeLimit(.minutes(15))) struct WebhookTests {
     /// A receiver on this machine, and settings that allow it.
     private static func receiver(
       _ security: HTTPSServer.Security? = nil,

@@ -10,7 +10,7 @@
   import Transports
 
   /// Devices that log in at a running big peer, over real sockets.
-  @Suite(.timeLimit(.minutes(5))) struct LoginAtBigPeerTests {
+  @Suite(.timeLimit(.minutes(15))) struct LoginAtBigPeerTests {
     private let folder: TemporaryDirectory
     private let webhook: HTTPSServer
     private let authority: DunlinAuthority

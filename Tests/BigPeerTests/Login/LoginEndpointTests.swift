@@ -8,7 +8,7 @@
   import Transports
 
   /// The login endpoint without a network, with a webhook.
-  @Suite(.timeLimit(.minutes(3))) struct LoginEndpointTests {
+  @Suite(.timeLimit(.minutes(15))) struct LoginEndpointTests {
     /// Checks what a login has given as a device does.
     private func grant(_ answer: LoginAnswer, _ key: DeviceKey, _ rig: LoginRig) async throws -> LoginGrant {
       try #require(answer.status == 200, "\(answer)")

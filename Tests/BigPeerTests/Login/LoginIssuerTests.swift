@@ -6,7 +6,7 @@
   import Transports
 
   /// Where the intermediate authority comes from, and what is refused.
-  @Suite(.timeLimit(.minutes(2))) struct LoginIssuerTests {
+  @Suite(.timeLimit(.minutes(15))) struct LoginIssuerTests {
     private let folder: TemporaryDirectory
     private let authority: PeerAuthority
     private let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())

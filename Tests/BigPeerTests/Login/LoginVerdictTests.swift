@@ -8,7 +8,7 @@
   import Transports
 
   /// What a webhook may answer, and what it may not.
-  @Suite(.timeLimit(.minutes(3))) struct LoginVerdictTests {
+  @Suite(.timeLimit(.minutes(15))) struct LoginVerdictTests {
     /// An answer that is not right, and a part of what the log says of it.
     struct WrongAnswer: Sendable, CustomTestStringConvertible {
       let body: String

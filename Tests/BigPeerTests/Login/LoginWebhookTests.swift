@@ -8,7 +8,7 @@
   import Transports
 
   /// The secret with which an application's webhook for logins knows that a question is the big peer's.
-  @Suite(.timeLimit(.minutes(2))) struct LoginWebhookTests {
+  @Suite(.timeLimit(.minutes(15))) struct LoginWebhookTests {
     private static let secret = "a-secret-of-the-webhook"
 
     private func ask(_ server: HTTPSServer, secret: String?) async throws -> HTTPSServer.Request {

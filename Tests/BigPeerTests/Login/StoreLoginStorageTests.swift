@@ -7,7 +7,7 @@
   import Transports
 
   /// The tables of logins in a store.
-  @Suite(.timeLimit(.minutes(2))) struct StoreLoginStorageTests {
+  @Suite(.timeLimit(.minutes(15))) struct StoreLoginStorageTests {
     private let folder: TemporaryDirectory
 
     init() throws { folder = try TemporaryDirectory() }

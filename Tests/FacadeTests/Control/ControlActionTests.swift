@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// What a peer does for other processes.
-@Suite(.timeLimit(.minutes(5))) struct ControlActionTests {
+@Suite(.timeLimit(.minutes(15))) struct ControlActionTests {
   private let peer: Peer
   private let path: String
 

@@ -9,7 +9,7 @@ import Testing
 import Transports
 
 /// The socket itself: where it lies, who may use it, and what it takes.
-@Suite(.timeLimit(.minutes(5))) struct ControlSocketTests {
+@Suite(.timeLimit(.minutes(15))) struct ControlSocketTests {
   private let peer: Peer
 
   init() throws { peer = try Peer() }

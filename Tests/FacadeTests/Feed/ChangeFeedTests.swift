@@ -7,7 +7,7 @@ import TestKit
 import Testing
 
 /// Changes one by one: as they are committed, and from the log.
-@Suite(.timeLimit(.minutes(5))) struct ChangeFeedTests {
+@Suite(.timeLimit(.minutes(15))) struct ChangeFeedTests {
   // MARK: - As they are committed
 
   @Test func `a change comes with the value before and the value now`() async throws {

@@ -7,7 +7,7 @@ import TestKit
 import Testing
 
 /// Every version of a collection's documents, kept in the transactions that made them.
-@Suite(.timeLimit(.minutes(5))) struct HistoryTests {
+@Suite(.timeLimit(.minutes(15))) struct HistoryTests {
   private struct Stop: Error {}
 
   private let fixture: FeedFixture

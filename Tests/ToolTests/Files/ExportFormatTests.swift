@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// `dunlin export` with each format, and what is read back.
-@Suite(.timeLimit(.minutes(5))) struct ExportFormatTests {
+@Suite(.timeLimit(.minutes(15))) struct ExportFormatTests {
   let scene: FileScene
 
   init() throws { scene = try FileScene() }

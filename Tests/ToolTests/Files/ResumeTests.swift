@@ -4,7 +4,7 @@ import TestKit
 import Testing
 
 /// Imports that are stopped, and go on: every document is there once.
-@Suite(.timeLimit(.minutes(5))) struct ResumeTests {
+@Suite(.timeLimit(.minutes(15))) struct ResumeTests {
   let scene: FileScene
   private static let count = 20_000
 

@@ -2,7 +2,7 @@ import LinkTesting
 import Testing
 
 /// Every kind of link that is built in keeps every promise: two at a time, so that none waits for the processor.
-@Suite(.timeLimit(.minutes(10))) struct LinkConformanceTests {
+@Suite(.timeLimit(.minutes(15))) struct LinkConformanceTests {
   @Suite(.serialized) struct Streams {
     @Test(arguments: LinkKind.allCases.filter { !$0.hasPackets })
     func `keeps its promises`(_ kind: LinkKind) async {

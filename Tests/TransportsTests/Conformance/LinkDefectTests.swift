@@ -3,7 +3,7 @@ import Testing
 import Transports
 
 /// The checks are checked: each defect breaks a promise, and the link without one breaks none.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct LinkDefectTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct LinkDefectTests {
   private func conformance(_ defect: LinkDefect, patience: Duration) -> LinkConformance {
     var options = LinkConformanceOptions()
     options.patience = patience

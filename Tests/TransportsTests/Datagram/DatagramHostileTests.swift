@@ -3,7 +3,7 @@ import Testing
 import Transports
 
 /// Packets that nobody should send.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct DatagramHostileTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct DatagramHostileTests {
   /// Two ends that have met and have sent a little each way, and what the first one sends.
   private struct Met {
     var simulation: RadioSimulation

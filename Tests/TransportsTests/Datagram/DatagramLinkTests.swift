@@ -7,7 +7,7 @@ import Testing
 @testable import Transports
 
 /// Links over radios, with stores at both ends.
-@Suite(.timeLimit(.minutes(5))) struct DatagramLinkTests {
+@Suite(.timeLimit(.minutes(15))) struct DatagramLinkTests {
   private typealias Radios = (any DatagramRadio, any DatagramRadio)
 
   private enum Carrier: CaseIterable {

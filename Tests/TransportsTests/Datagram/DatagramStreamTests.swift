@@ -3,7 +3,7 @@ import Testing
 import Transports
 
 /// What holds of a stream over packets, whatever the air does; in simulated time.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct DatagramStreamTests {
+@Suite(.serialized, .timeLimit(.minutes(15))) struct DatagramStreamTests {
   /// A run with properties drawn from a seed.
   private struct Draw {
     var simulation: RadioSimulation

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transports
 
-@Suite(.timeLimit(.minutes(3))) struct PeerNetworkDiscoveryTests {
+@Suite(.timeLimit(.minutes(15))) struct PeerNetworkDiscoveryTests {
   private let board = DiscoveryBoard()
 
   private func peer(_ name: String, appID: String = "test") throws -> TestPeer {

@@ -11,7 +11,7 @@
   @testable import Transports
 
   /// Logins at a service that answers rightly and wrongly.
-  @Suite(.timeLimit(.minutes(3))) struct LoginClientTests {
+  @Suite(.timeLimit(.minutes(15))) struct LoginClientTests {
     private let key = DeviceKey()
 
     private func logIn(

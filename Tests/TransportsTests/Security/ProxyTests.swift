@@ -10,7 +10,7 @@
   @testable import Transports
 
   /// Peers through a web proxy that nobody here wrote.
-  @Suite(.timeLimit(.minutes(3))) struct ProxyTests {
+  @Suite(.timeLimit(.minutes(15))) struct ProxyTests {
     private static let program = ["/usr/sbin/nginx", "/usr/local/bin/nginx", "/opt/homebrew/bin/nginx"]
       .first { FileManager.default.isExecutableFile(atPath: $0) }
 

@@ -10,7 +10,7 @@
   @testable import Transports
 
   /// What peers prove themselves with changes while they sync.
-  @Suite(.timeLimit(.minutes(3))) struct RenewedCredentialsTests {
+  @Suite(.timeLimit(.minutes(15))) struct RenewedCredentialsTests {
     private let authority: PeerAuthority
     private let leftKey = DeviceKey()
     private let rightKey = DeviceKey()

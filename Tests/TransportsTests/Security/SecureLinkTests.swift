@@ -48,7 +48,7 @@
     }
   }
 
-  @Suite(.timeLimit(.minutes(3))) struct SecureLinkTests {
+  @Suite(.timeLimit(.minutes(15))) struct SecureLinkTests {
     private let authority: PeerAuthority
 
     init() throws {

@@ -9,7 +9,7 @@
 
   @testable import Transports
 
-  @Suite(.timeLimit(.minutes(3))) struct SecureNetworkTests {
+  @Suite(.timeLimit(.minutes(15))) struct SecureNetworkTests {
     private static let sharedKey = (0..<32).map { UInt8($0) &* 11 | 0x81 }
 
     private static func shared(_ key: DeviceKey) throws -> PeerCredentials {
