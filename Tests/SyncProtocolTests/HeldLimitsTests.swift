@@ -208,7 +208,7 @@ import Testing
       raw.sendChunk(
         of: 8 << 20, at: offset,
         Array(beginning[offset..<min(offset + Limits.fragmentBytes, beginning.count)]))
-      most = max(most, raw.session.intake.pieceBytes)
+      most = max(most, raw.session.intake.queue.assembly.pieceBytes)
     }
     #expect(raw.closed == nil, "\(raw.closed as Any)")
     #expect(most <= SyncLimits.stagedAtOnceBytes + WriteTransaction.stagedPartBytes && most > 0, "\(most)")

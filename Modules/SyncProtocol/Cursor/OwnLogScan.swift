@@ -47,16 +47,15 @@ struct OwnLogScan {
   }
 
   mutating func run(
-    _ transaction: borrowing ReadTransaction, sender: LogOrigin, _ interest: inout Interest,
+    _ transaction: borrowing ReadTransaction, sender: LogOrigin, _ interest: Interest,
     _ gatekeeper: Gatekeeper?, followedLog: (Collection) -> FollowedLog?
   ) throws {
     guard let gatekeeper else { return }
     let isTrial = isTrial
     var state = self
-    var wanted = interest
     var isPaused = false
     let sites = transaction.sites
-    let names = try Self.names(transaction, wanted, gatekeeper)
+    let names = try Self.names(transaction, interest, gatekeeper)
     let followed = names.compactMapValues(followedLog)
     try transaction.changes(after: place) { entry in
       if isTrial, state.isFull { return false }
@@ -80,7 +79,7 @@ struct OwnLogScan {
           }, damaged: { state.damaged.insert($0) }
         ) { collection, _, id, summary, record in
           state.budget -= 1
-          guard let known = names[collection], let matcher = wanted.matcher(for: known),
+          guard let known = names[collection], let matcher = interest.matcher(for: known),
             matcher.matches(id, record)
           else { return true }
           if followed[collection]?.tells(id, record, at: sequence) ?? false {
@@ -109,7 +108,6 @@ struct OwnLogScan {
     }
     state.isDone = !isPaused
     if state.isDone { state.place = max(state.place, transaction.sequence) }
-    interest = wanted
     self = state
   }
 

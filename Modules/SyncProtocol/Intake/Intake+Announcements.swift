@@ -51,7 +51,7 @@ extension Intake {
 
   /// Whether a document has left that may be on its way as it was: then it concerns this peer when that is here.
   private func isEarly(_ documents: [AnnouncedDocument], _ standings: [Standing]) -> Bool {
-    receivedGroups > appliedGroups && zip(documents, standings).contains(where: mayCome)
+    !queue.isApplied && zip(documents, standings).contains(where: mayCome)
   }
 
   /// Whether a document has left that is not here, or is here in an older state that is of no interest either.
@@ -98,7 +98,7 @@ extension Intake {
       deadline: group.deadline, standing: group.standing)
     (group.standing, group.deadline) =
       isEarly
-      ? (.early(until: receivedGroups), context.now + Self.applyingInterval)
+      ? (.early(until: queue.receivedGroups), context.now + Self.applyingInterval)
       : decide(group, standings, isNew: true)
     announced.append(group)
   }
@@ -131,7 +131,9 @@ extension Intake {
         }
         let standings = try group.documents.map(standing)
         if case .early(let last) = group.standing {
-          guard appliedGroups >= last else { return (group.standing, context.now + Self.applyingInterval) }
+          guard queue.appliedGroups >= last else {
+            return (group.standing, context.now + Self.applyingInterval)
+          }
           if standings.contains(where: \.isLacking) { return decide(group, standings, isNew: true) }
         }
         guard standings.allSatisfy({ !$0.isLacking }) || Probe.defect(.announcementForgotten) else {
@@ -150,7 +152,7 @@ extension Intake {
   /// What to do about a group that was asked for and is not here yet.
   private func waitLonger(for group: AnnouncedGroups.Group) -> (AnnouncedGroups.Standing, deadline: Duration)
   {
-    let end = max(progressedAt, group.since) + Self.patience
+    let end = max(queue.progressedAt, group.since) + Self.patience
     guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
     Probe.reached(.announcementLost)
     for document in group.documents { due.add(document.collection) }
@@ -201,8 +203,7 @@ extension Intake {
     _ body: ((AnnouncedDocument) throws -> Standing) throws -> Void
   ) throws(SyncError) {
     let leaves = context.shared.leaves
-    var interest = interest
-    defer { self.interest = interest }
+    let interest = interest
     try context.read { transaction in
       let sites = transaction.sites
       let hasLeft = try transaction.hasLeavingNotes()

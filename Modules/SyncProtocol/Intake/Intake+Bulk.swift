@@ -13,9 +13,6 @@ struct PostponedBulk {
 /// Much is brought by one session of the store at a time: the reconciliations of others stand still meanwhile, with what
 /// is the same at their peers not asked for, and go on by comparing it again.
 extension Intake {
-  /// Whether to ask what the sender has of a collection before asking for all of it: others may have the same.
-  var asksBeforeMuch: Bool { context.shared.pulls.hasOthers(than: context.id) }
-
   /// Whether much of a collection may be asked for now, of which the sender has so many documents; else the whole of it is
   /// compared again when it may.
   func mayAskForMuch(of collection: String, count: UInt64?) -> Bool {
@@ -44,7 +41,7 @@ extension Intake {
     bulk.collections = [:]
     for (collection, count) in postponed.sorted(by: { $0.key < $1.key })
     where mayAskForMuch(of: collection.text, count: count) {
-      tasks.append(.fingerprint(RangeScan(KeyRange(collection: collection.text)), theirs: nil))
+      reconciler.compare(collection.text)
     }
   }
 
@@ -54,8 +51,8 @@ extension Intake {
   func noteBulk() {
     guard bulk.isHeld else { return }
     context.shared.bulk.note(
-      context.id, received: context.statistics.plainBytesReceived, progressedAt: progressedAt,
-      isApplying: receivedGroups > appliedGroups)
+      context.id, received: context.statistics.plainBytesReceived, progressedAt: queue.progressedAt,
+      isApplying: !queue.isApplied)
   }
 
   /// Lets another session bring what it has, and waits for none any more.

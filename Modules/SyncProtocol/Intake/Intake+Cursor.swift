@@ -112,7 +112,6 @@ extension Intake {
     // Who follows this peer's log, too, is sent what was written here, and need not be told of it.
     let isFollowed = mayGetUnasked && context.shared.interests.hasInterest(of: peer.site)
     let print = interestPrint(interest)
-    var wanted = interest
     let gatekeeper = context.gatekeeper
     return try context.readLog { transaction in
       guard let bytes = try transaction.cursor(of: peer.site), let cursor = SyncCursor(bytes),
@@ -128,7 +127,7 @@ extension Intake {
         return cursor
       }
       var scan = OwnLogScan(after: cursor.own, budget: room * 4, room: room, isTrial: true)
-      try scan.run(transaction, sender: sender, &wanted, gatekeeper) { _ in nil }
+      try scan.run(transaction, sender: sender, interest, gatekeeper) { _ in nil }
       return scan.isDone && !scan.isFull ? cursor : nil
     }
   }
@@ -148,7 +147,7 @@ extension Intake {
         let mark = MarkFrame(
           sequence: cursor.sequence, commitCheck: cursor.commitCheck, policyPrint: cursor.policyPrint,
           asksTaken: 0)
-        following.mark = Following.Mark(frame: mark, groups: receivedGroups, own: cursor.own)
+        following.mark = Following.Mark(frame: mark, groups: queue.receivedGroups, own: cursor.own)
       }
       tasks.append(.ownLog(after: cursor.own, told: 0))
     case .unknownInterest where !isRepeated:
@@ -163,7 +162,7 @@ extension Intake {
   }
 
   func take(_ frame: MarkFrame) {
-    following.mark = Following.Mark(frame: frame, groups: receivedGroups, own: following.own)
+    following.mark = Following.Mark(frame: frame, groups: queue.receivedGroups, own: following.own)
   }
 
   // MARK: - The rule
@@ -172,10 +171,10 @@ extension Intake {
   private func isSettled(_ mark: Following.Mark) -> Bool {
     if Probe.defect(.cursorAhead) { return true }
     // What was sent before the mark is applied; what it lacked of a base was asked for.
-    guard appliedGroups >= mark.groups, !telling.isWaiting else { return false }
+    guard queue.appliedGroups >= mark.groups, !telling.isWaiting else { return false }
     // No ask is open, and none is about to be made: it may be because of what came before the mark.
-    guard following.asksSent == mark.frame.asksTaken, wants.isEmpty, haves.isEmpty, evicted.before.isEmpty,
-      tasks.isEmpty
+    guard following.asksSent == mark.frame.asksTaken, reconciler.wants.isEmpty, reconciler.haves.isEmpty,
+      evicted.before.isEmpty, !hasTasks
     else { return false }
     // What was announced before it is here, or asked for.
     return !announced.isOpen
@@ -242,7 +241,7 @@ extension Intake {
 
   /// When a cursor is to be written although no data takes it along.
   var cursorTime: Duration? {
-    guard applying == nil, ready.isEmpty, let cursor = cursorCandidate, cursor != following.stored else {
+    guard !queue.isApplying, !queue.hasReady, let cursor = cursorCandidate, cursor != following.stored else {
       return nil
     }
     return following.storedAt.map { $0 + Self.cursorInterval } ?? context.now

@@ -127,8 +127,7 @@ extension Intake {
 
   /// What is held here now of documents; `nil` for one that is unknown.
   private func states(of names: [DocumentName]) throws(SyncError) -> [(DocumentName, HeldState?)] {
-    var interest = interest
-    defer { self.interest = interest }
+    let interest = interest
     return try context.read { transaction in
       let sites = transaction.sites
       return try names.map { name in

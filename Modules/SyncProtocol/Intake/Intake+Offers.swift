@@ -8,19 +8,19 @@ extension Intake {
     for offer in offers where interest.covers(offer.collection) {
       telling[offer.collection].receive(told: IDFilter.hash(offer.item.id))
     }
-    guard receivedGroups == appliedGroups else {
+    guard queue.isApplied else {
       guard earlyOffers.count + offers.count <= context.tuning.waitingOffers else {
         for offer in offers where interest.covers(offer.collection) { compareWhenApplied(offer.collection) }
         return
       }
-      return earlyOffers.append(offers, until: receivedGroups)
+      return earlyOffers.append(offers, until: queue.receivedGroups)
     }
     try look(at: offers)
   }
 
   /// Looks at the offers that waited for groups which are here now.
   func takeEarlyOffers() throws(SyncError) {
-    while let offers = earlyOffers.removeFirst(where: { $0 <= appliedGroups }) { try look(at: offers) }
+    while let offers = earlyOffers.removeFirst(where: { $0 <= queue.appliedGroups }) { try look(at: offers) }
   }
 
   private func look(at offers: [DocumentOffer]) throws(SyncError) {

@@ -16,20 +16,19 @@ extension Intake {
   func runOwnLog(after start: UInt64, told: Int, budget: inout Int) throws(SyncError) {
     guard let peer = context.peer else { return }
     var scan = OwnLogScan(after: start, budget: budget)
-    var interest = interest
+    let interest = interest
     let gatekeeper = context.gatekeeper
     let isLogged: Void? = try context.readLog { transaction in
       guard start >= transaction.logStart else { return nil }
       scan.room = max(try noticeRoom(transaction, interest) - told, 0)
       // Of what is too large nothing is announced.
       let isAnnounced = try transaction.oversizeDocuments().isEmpty
-      try scan.run(transaction, sender: LogOrigin(peer: peer.site), &interest, gatekeeper) {
+      try scan.run(transaction, sender: LogOrigin(peer: peer.site), interest, gatekeeper) {
         isAnnounced ? followedLog($0) : nil
       }
     }
     // What the log no longer has is found by comparing.
     guard isLogged != nil else { return renew() }
-    self.interest = interest
     for record in scan.damaged { context.tellDamaged(record) }
     budget = scan.budget
     for name in scan.unsaid.sorted() { due.add(name.text) }
@@ -49,7 +48,7 @@ extension Intake {
 
   /// Notes that the sender was told of this peer's own log, once nothing of it waits for a filter.
   func noteOwnLog() {
-    guard let place = following.ownLogEnd, !telling.isWaiting, tasks.isEmpty else { return }
+    guard let place = following.ownLogEnd, !telling.isWaiting, !hasTasks else { return }
     following.ownLogEnd = nil
     following.own = max(following.own, place)
     // What needed no word is as good as told.

@@ -9,18 +9,8 @@ extension Intake {
     isFullRound = due == .everything
     if isFullRound { isCaughtUpDue = true }
     round += 1
-    // A filter that the sender waits for outlasts the reconciliation in which it was asked for.
-    let filters = tasks.map { $0 }.filter(\.outlastsRounds)
-    tasks.removeAll()
-    for task in filters { tasks.append(task) }
     releaseBulk()
-    open = [:]
-    digests = RangeDigests()
-    listedBytes = [:]
-    lookedAt = []
-    questions = []
-    wants = []
-    haves = []
+    reconciler.begin([])
     guard let gatekeeper = context.gatekeeper else { return }
     var names = interest.names.filter(gatekeeper.mayAccept)
     if case .collections(let some) = due { names.removeAll { !some.contains($0) } }
@@ -32,80 +22,24 @@ extension Intake {
     phase = .asking
     // Where there is nothing to ask the sender hears that, too: only so it knows that this peer has everything.
     if names.isEmpty { sendQuestions([]) }
-    for name in names { tasks.append(.fingerprint(RangeScan(KeyRange(collection: name)), theirs: nil)) }
+    reconciler.begin(names)
   }
 
   func take(_ answers: [RangeAnswer], round: UInt64) throws(SyncError) {
     guard round == self.round, phase == .asking else { return }
-    for answer in answers { try take(answer) }
-  }
-
-  private func take(_ answer: RangeAnswer) throws(SyncError) {
-    guard let question = open[answer.request] else {
-      throw SyncError(.outOfOrder, "An answer to what was not asked")
-    }
-    if case .rest(_, isLast: false) = answer.body {} else { open[answer.request] = nil }
-    let range = question.range
-    switch (answer.body, question.fingerprint) {
-    case (.equal, .some), (.stream, .some): break
-    case (.items(let items, let others), .some(let mine)):
-      guard items.allSatisfy({ range.contains($0.id.bytes) }) else { throw Self.outside }
-      tasks.append(.items(collection: range.collection, items[...]))
-      askForOthers(range, mine, items, others)
-    case (.split(let parts), .some):
-      let bounds = parts.dropLast().map(\.to)
-      guard bounds.allSatisfy({ $0 != range.from && range.contains($0) }) else { throw Self.outside }
-      if range.isWhole {
-        let count = parts.reduce(0 as UInt64) {
-          $0.addingReportingOverflow($1.fingerprint.count).partialValue
-        }
-        guard mayAskForMuch(of: range.collection, count: count) else { break }
-      }
-      tasks.append(.fingerprint(RangeScan(range, bounds: bounds), theirs: parts.map(\.fingerprint)))
-    case (.rest(let items, _), .none):
-      guard items.allSatisfy({ range.contains($0.id.bytes) }) else { throw Self.outside }
-      tasks.append(.rest(collection: range.collection, items[...]))
-    case (.equal, .none), (.stream, .none), (.items, .none), (.split, .none), (.rest, .some):
-      throw SyncError(.outOfOrder, "An answer of another kind than its question")
-    }
-  }
-
-  private static var outside: SyncError {
-    SyncError(.malformed, "An answer names what lies outside its range")
-  }
-
-  /// What is held here and was not listed may be known to the sender in a newer state: tell it, or have it tell,
-  /// whichever is shorter.
-  private func askForOthers(
-    _ range: KeyRange, _ mine: Fingerprint, _ items: [DocumentHash], _ others: OtherDocuments
-  ) {
-    guard !others.isEmpty, mine.count > 0 else { return }
-    guard mayTell(range.collection) else { return askForRest(range) }
-    let all = others.total.adding(others.certificates)
-    // Deletions of which only certificates are left cannot be listed.
-    if others.certificates == 0, others.count < mine.count {
-      let price = UInt64(FilterSize(count: all, others: mine.count, context.tuning).byteCount)
-      let notice = Telling.Role.offers.noticeBytes
-      let bytes = listedBytes[range.collection, default: 0].adding(others.count.multiplied(by: notice))
-      if bytes <= max(price, context.tuning.freeNotices * notice) {
-        listedBytes[range.collection, default: 0] = bytes
-        return askForRest(range)
-      }
-    }
-    tasks.append(
-      .leftovers(range, listed: Set(items.map(\.id)), others: all, cursor: range.from))
+    for answer in answers { try reconciler.take(answer, HeldDocuments(self), context.tuning) }
   }
 
   /// The sender has sent all that this reconciliation found.
   func settled(round: UInt64) {
     guard round == self.round, phase == .settling else { return }
-    phase = .applying(untilGroup: receivedGroups)
+    phase = .applying(untilGroup: queue.receivedGroups)
     noteProgress()
   }
 
   /// Tells when all that was found is applied.
   func noteProgress() {
-    guard case .applying(let group) = phase, appliedGroups >= group else { return }
+    guard case .applying(let group) = phase, queue.appliedGroups >= group else { return }
     phase = .done
     releaseBulk()
     due.add(early.settle(interest))
@@ -149,7 +83,7 @@ extension Intake {
   func committed(_ commit: Commit, isSent: (Int) -> Bool) throws(SyncError) {
     following.told = max(following.told, commit.sequence)
     // What another session has brought is not asked for once more.
-    digests.forget(changedBy: commit)
+    reconciler.forgetDigests { name in commit.changes.contains { $0.collection.name.isSame(as: name) } }
     guard commit.origin != .session(context.id), let gatekeeper = context.gatekeeper else { return }
     if commit.origin == .user { noteUnwanted(commit) }
     guard !interest.isEmpty else { return }

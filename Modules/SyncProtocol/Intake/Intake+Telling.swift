@@ -84,14 +84,14 @@ extension Intake {
     switch task {
     case .count(var scan, var count, let number):
       guard telling[scan.collection].makes(number) else { return }
-      try context.step(&scan, &interest, budget: &budget) { _, _, _, _ in count += 1 }
+      try context.step(&scan, interest, budget: &budget) { _, _, _, _ in count += 1 }
       guard scan.isDone else { return tasks.prepend(.telling(.count(scan, count, number: number))) }
       let room = context.filterRoom(telling)
       try perform(
         telling[scan.collection].receive(count: count, number: number, room: room), scan.collection)
     case .fill(var scan, var filter, let number):
       guard telling[scan.collection].makes(number) else { return }
-      try context.step(&scan, &interest, budget: &budget) { id, _, _, _ in
+      try context.step(&scan, interest, budget: &budget) { id, _, _, _ in
         filter.insertUnlessDenied(IDFilter.hash(id))
       }
       guard scan.isDone else { return tasks.prepend(.telling(.fill(scan, filter, number: number))) }
@@ -115,7 +115,7 @@ extension Intake {
       let collection = scan.collection
       var haves: [DocumentHave] = []
       var left = budget
-      try context.step(&scan, &interest, budget: &budget) { id, summary, record, sites in
+      try context.step(&scan, interest, budget: &budget) { id, summary, record, sites in
         guard number == nil || half.tells(IDFilter.hash(id)), let cleared = gatekeeper?.clear(collection)
         else { return }
         haves.append(
@@ -133,7 +133,7 @@ extension Intake {
 
   /// Tells of documents, in the reconciliation while that goes on: it is over when they are answered.
   private func tellNow(_ found: [DocumentHave]) {
-    if phase == .asking { haves += found } else { sendHaves(found, round: 0) }
+    if phase == .asking { reconciler.tell(found) } else { sendHaves(found, round: 0) }
   }
 }
 

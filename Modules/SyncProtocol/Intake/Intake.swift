@@ -47,13 +47,6 @@ final class Intake {
     }
   }
 
-  /// A question that the sender has not answered.
-  struct OpenQuestion {
-    var range: KeyRange
-    /// What is held here, told to the sender or not; `nil` when it was asked for the rest.
-    var fingerprint: Fingerprint?
-  }
-
   let context: SessionContext
   var interest = Interest()
   var generation: UInt64 = 0
@@ -71,51 +64,16 @@ final class Intake {
   /// When documents of the sender's were last applied.
   var updatedAt: Duration?
   var tasks = WorkQueue<IntakeTask>()
-  var open: [UInt64: OpenQuestion] = [:]
-  var nextRequest: UInt64 = 1
-  var digests = RangeDigests()
-  /// What waits to be sent in one frame.
-  var questions: [RangeQuestion] = []
-  var wants: [DocumentWant] = []
-  var haves: [DocumentHave] = []
+  var reconciler = RangeReconciler()
 
   /// Who tells whom of what is held here.
   var telling: Tellings
-  /// Bytes of listings that the sender was asked for in place of being told, by collection.
-  var listedBytes: [TextKey: UInt64] = [:]
-  /// Collections of which all that is held is looked at in place of telling what is left over in the reconciliation.
-  var lookedAt: Set<TextKey> = []
   /// Offers that came before the groups sent earlier were applied, through the number of one.
   var earlyOffers = Waiting<DocumentOffer, UInt64>()
   var evicted = EvictedDocuments()
 
-  let unpacker = Unpacker()
-  var drafter: RecordDrafter
-  /// Plain bytes of small groups, up to an incomplete one.
-  var stream: [UInt8] = []
-  var transfer: IncomingTransfer?
-  /// What the sender was told of, from earlier links.
-  var staged: [StagedTransfer] = []
-  /// What the store is to put aside with the next batch.
-  var pieces: [StagedPiece] = []
-  var lastTransfer: UInt64 = 0
-  /// Groups that have come, the first of them taken apart, with the documents and plain bytes of these.
-  var arrived = ArrivedQueue()
-  var ready = WorkQueue<IncomingGroup>()
-  var readyDocuments = 0
-  var readyBytes = 0
-  /// What taking apart has made of groups that are not applied.
-  var takenApartBytes = 0
-  /// Plain bytes of groups that wait or are being applied.
-  var unappliedBytes = 0
-  var applying: (ticket: UInt64, groups: [IncomingGroup])?
-  var nextTicket: UInt64 = 1
-  var receivedGroups: UInt64 = 0
-  var appliedGroups: UInt64 = 0
-  /// What is to be acknowledged for groups that wait, by the number of the group that settles it.
-  var unsettled = WorkQueue<(group: UInt64, receipt: Receipt)>()
-  var acknowledged = Acknowledgement()
-  var isAcknowledgementDue = false
+  /// What has come of documents and is not applied.
+  let queue: ReceiveQueue
   var following = Following()
   /// How many frames of the sender have come.
   var answers: UInt64 = 0
@@ -124,10 +82,7 @@ final class Intake {
   var announced = AnnouncedGroups()
   /// What is asked for of it in this call.
   var pulls: [[DocumentWant]] = []
-  /// When a piece of a group last came in.
-  var progressedAt = Duration.zero
   var bulk = PostponedBulk()
-  var component = IncomingComponent()
   /// Groups in a row that the sender wrote and this peer knew.
   var knownOwnGroups = 0
 
@@ -137,27 +92,21 @@ final class Intake {
   init(_ context: SessionContext) {
     self.context = context
     telling = Tellings(.haves, context.tuning)
-    drafter = RecordDrafter(context.store)
+    queue = ReceiveQueue(context)
   }
-
-  // However the session ends, its link is over.
-  deinit { stageRest() }
-
-  /// Whether documents that have come wait to be applied, or are being applied.
-  var hasUnapplied: Bool { applying != nil || !ready.isEmpty || !arrived.isEmpty }
-
-  /// Whether nothing of a group has come that is not applied.
-  var isQuiet: Bool { receivedGroups == appliedGroups && transfer == nil && stream.isEmpty }
 
   var hasWork: Bool {
-    !tasks.isEmpty && canAsk || due != .nothing && isRoundAllowed || isBulkDue
+    hasTasks && canAsk || due != .nothing && isRoundAllowed || isBulkDue
   }
 
-  private var canAsk: Bool { open.count + questions.count < context.tuning.rangesInFlight }
+  private var canAsk: Bool { reconciler.openCount < context.tuning.rangesInFlight }
+
+  /// Whether there is something to do that does not wait for the sender.
+  var hasTasks: Bool { reconciler.hasTasks || !tasks.isEmpty }
 
   var isRoundAllowed: Bool {
     switch phase {
-    case .idle, .done: appliedGroups >= dueAfterGroup
+    case .idle, .done: queue.appliedGroups >= dueAfterGroup
     case .asking, .resuming, .following, .settling, .applying: false
     }
   }
@@ -166,13 +115,13 @@ final class Intake {
   /// when those are here.
   func compareWhenApplied(_ collection: String) {
     due.add(collection)
-    dueAfterGroup = receivedGroups
+    dueAfterGroup = queue.receivedGroups
   }
 
   /// What this peer saw of a collection when it began to compare it, under the same interest as another; `nil` where
   /// that was before a commit.
   func digest(of range: KeyRange, under other: Interest, from sequence: UInt64) -> RangeDigest? {
-    guard interest.isSame(as: other, in: range.collection), let digest = digests.digest(of: range),
+    guard interest.isSame(as: other, in: range.collection), let digest = reconciler.digest(of: range),
       digest.sequence ?? 0 >= sequence
     else { return nil }
     return digest
@@ -205,15 +154,15 @@ final class Intake {
   var isResuming: Bool { if case .resuming = phase { true } else { false } }
 
   /// Whether answers are to come, or to be looked at.
-  var isAsking: Bool { phase == .asking && (!open.isEmpty || !tasks.isEmpty) }
+  var isAsking: Bool { phase == .asking && (reconciler.isWaiting || hasTasks) }
 
   /// Whether nothing can go on here before the sender says something.
   var isWaitingForPeer: Bool {
-    guard !hasUnapplied else { return false }
+    guard !queue.hasUnapplied else { return false }
     switch phase {
-    case .asking: return !open.isEmpty || telling.awaitsAll
+    case .asking: return reconciler.isWaiting || telling.awaitsAll
     case .settling, .resuming: return true
-    case .following: return tasks.isEmpty
+    case .following: return !hasTasks
     case .idle, .applying, .done: return false
     }
   }
@@ -229,6 +178,7 @@ final class Intake {
     generation += 1
     resetTelling { name in changed?.contains(name) ?? true || !interest.covers(name.text) }
     tasks.removeAll()
+    reconciler.removeTasks()
     following.interestPrint = interestPrint(interest)
     // Who never asked for anything need not say so.
     if !interest.isEmpty || generation > 1 { sendInterest(isContinued: changed != nil) }
@@ -238,7 +188,7 @@ final class Intake {
   }
 
   /// Whether the sender and this peer have nothing to find out about what is asked for now.
-  private var isAllCompared: Bool { phase == .done && due == .nothing && tasks.isEmpty }
+  private var isAllCompared: Bool { phase == .done && due == .nothing && !hasTasks }
 
   func sendInterest(isContinued: Bool = false) {
     for frame in InterestFrame.frames(
@@ -257,26 +207,26 @@ final class Intake {
   func work(budget: inout Int) throws(SyncError) {
     if due != .nothing, isRoundAllowed { try beginRound() }
     takeUpBulk()
+    try reconciler.work(
+      HeldDocuments(self), mostOpen: context.tuning.rangesInFlight, budget: &budget)
     while budget > 0, canAsk, let task = tasks.removeFirst() { try run(task, budget: &budget) }
     flush()
-    if phase == .asking, tasks.isEmpty, open.isEmpty, bulk.collections.isEmpty, !telling.awaitsAll {
+    if phase == .asking, !hasTasks, !reconciler.isWaiting, bulk.collections.isEmpty, !telling.awaitsAll {
       phase = .settling
-      digests = RangeDigests()
+      reconciler.forgetDigests()
       context.send(.asked) { $0.writeVarint(round) }
     }
   }
 
   /// Sends what has gathered: questions, wants, haves.
   func flush() {
-    if !questions.isEmpty {
+    let output = reconciler.takeOutput()
+    if !output.questions.isEmpty {
       context.statistics.roundTrips += 1
-      for part in questions.pieces(of: 100) { sendQuestions(part) }
-      questions = []
+      for part in output.questions.pieces(of: 100) { sendQuestions(part) }
     }
-    sendWants(wants, round: round, isGroup: false)
-    wants = []
-    sendHaves(haves, round: round)
-    haves = []
+    sendWants(output.wants, round: round, isGroup: false)
+    sendHaves(output.haves, round: round)
   }
 
   func sendQuestions(_ questions: ArraySlice<RangeQuestion>) {

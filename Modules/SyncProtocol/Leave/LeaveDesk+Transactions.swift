@@ -130,8 +130,7 @@ extension LeaveDesk {
     _ name: DocumentName, _ collection: Collection, _ since: UInt64, _ transaction: WriteTransaction
   ) throws -> Bool {
     for member in members(confirmed: since) where member.gatekeeper?.maySend(name.collection) ?? false {
-      var interest = member.interest
-      guard let matcher = interest.matcher(for: collection) else { continue }
+      guard let matcher = member.interest.matcher(for: collection) else { continue }
       let id = name.id.bytes.span.bytes
       let isMatch = try transaction.withRecord(collection, name.id) { record, _ in
         matcher.matches(id, record)

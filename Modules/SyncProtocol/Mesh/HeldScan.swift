@@ -27,7 +27,7 @@ struct HeldScan {
   /// Visits records in the order in which they are stored, then certificates, until all or the budget is spent; what is
   /// visited costs one.
   mutating func step(
-    _ transaction: borrowing ReadTransaction, _ interest: inout Interest, budget: inout Int,
+    _ transaction: borrowing ReadTransaction, _ interest: Interest, budget: inout Int,
     damaged: (DamagedRecord) -> Void,
     record visit: HeldVisitor, certificate visitCertificate: (_ idHash: UInt64) -> Void
   ) throws {
@@ -101,12 +101,12 @@ typealias HeldVisitor = (
 extension SessionContext {
   /// Goes on with a walk, on a snapshot of now.
   func step(
-    _ scan: inout HeldScan, _ interest: inout Interest, budget: inout Int, record visit: HeldVisitor,
+    _ scan: inout HeldScan, _ interest: Interest, budget: inout Int, record visit: HeldVisitor,
     certificate visitCertificate: (_ idHash: UInt64) -> Void = { _ in }
   ) throws(SyncError) {
     try read { transaction in
       try scan.step(
-        transaction, &interest, budget: &budget, damaged: tellDamaged, record: visit,
+        transaction, interest, budget: &budget, damaged: tellDamaged, record: visit,
         certificate: visitCertificate)
     }
   }

@@ -1,6 +1,7 @@
 import CRDTCore
 import DocStore
 import QueryEngine
+import Synchronization
 
 /// What a peer subscribes to: the union of its queries, collection by collection.
 struct Interest {
@@ -16,6 +17,7 @@ struct Interest {
   fileprivate(set) var visitCost = 1
   /// About what it takes in memory.
   fileprivate(set) var memoryBytes = 0
+  private var matchers = Matchers()
 
   init() { self = InterestBuilder().finish() }
 
@@ -52,10 +54,22 @@ struct Interest {
   func covers(_ collection: String) -> Bool { collections[collection] != nil }
 
   /// What of a collection is of interest, ready for records that `collection`'s keys can read.
-  mutating func matcher(for collection: Collection) -> CollectionInterest? {
-    guard collections[collection.name] != nil else { return nil }
-    collections[collection.name]?.resolve(collection.keys)
-    return collections[collection.name]
+  func matcher(for collection: Collection) -> CollectionInterest? {
+    guard let interest = collections[collection.name] else { return nil }
+    return matchers.matcher(interest, for: collection)
+  }
+
+  /// What was made ready for records, kept for the next ones; copies of an interest share it.
+  private final class Matchers: Sendable {
+    private let ready = Mutex<[UInt32: CollectionInterest]>([:])
+
+    func matcher(_ interest: CollectionInterest, for collection: Collection) -> CollectionInterest {
+      ready.withLock { ready in
+        // Changed where it stands: taken out and put back, it would be copied.
+        ready[collection.id, default: interest].resolve(collection.keys)
+        return ready[collection.id, default: interest]
+      }
+    }
   }
 }
 

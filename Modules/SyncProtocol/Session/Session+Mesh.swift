@@ -6,8 +6,8 @@ extension Session {
   func lookAtAnnouncements() throws(SyncError) {
     supply.owe(try intake.lookAtAnnouncements(), isGroup: false)
     context.shared.pulls.note(
-      id, roundTrip: context.roundTrip.shortest, progressedAt: intake.progressedAt,
-      isApplying: intake.receivedGroups > intake.appliedGroups, promise: intake.promise)
+      id, roundTrip: context.roundTrip.shortest, progressedAt: intake.queue.progressedAt,
+      isApplying: !intake.queue.isApplied, promise: intake.promise)
     intake.noteBulk()
   }
 

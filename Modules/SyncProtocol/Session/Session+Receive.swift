@@ -23,7 +23,7 @@ extension Session {
   /// Whether too much of what it has sent waits to be applied, or the peer is to be admitted first.
   var isFull: Bool {
     switch state {
-    case .open: intake.isFull
+    case .open: intake.queue.isFull
     case .met: true
     case .idle, .awaitingHello, .doubtingSite, .closed: false
     }

@@ -278,14 +278,14 @@ public final class Session {
     }
     intake.noteFollowed()
     try intake.applyNext()
-    try intake.checkHold()
-    intake.noteHeld()
+    try intake.queue.checkHold()
+    intake.queue.noteHeld()
     try supply.checkAsked(beside: statements.waitingBytes + intake.telling.heldBytes)
     intake.saveCursor()
-    supply.isApplying = intake.applying != nil
+    supply.isApplying = intake.queue.isApplying
     // What was asked just now leaves when this call is over.
     supply.isAsking = wasAsking || intake.isAsking
-    if intake.isQuiet { supply.noteQuiet() }
+    if intake.queue.isQuiet { supply.noteQuiet() }
     // At least so many that what a step costs by itself does not count.
     var visits = max(budget / supply.interest.visitCost, min(budget, 16))
     try supply.work(budget: &visits)
@@ -302,7 +302,7 @@ public final class Session {
     intake.tellSettled()
     statements.work(pieceBytes: supply.outgoing.window.pieceBytes(LinkTurns.pieceSpan))
     context.shared.memory.noteAnswers(statements.waitingBytes, of: id)
-    intake.sendAcknowledgement()
+    intake.queue.sendAcknowledgement()
     noteProgress()
   }
 
@@ -330,7 +330,7 @@ public final class Session {
       if intake.hasWork || supply.hasWork { return context.ask(.wake(after: .zero)) }
       next =
         [
-          intake.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,
+          intake.queue.waitsForMemory(isFull) ? context.now + SyncLimits.memoryInterval : nil,
           lastReceived + context.configuration.silence, context.lastSent + context.pingInterval,
           sending.deadline(context.configuration.stall), pulling.deadline(context.configuration.stall),
           intake.announcementsTime, intake.bulkTime, intake.cursorTime, supply.markTime,
@@ -368,7 +368,7 @@ public final class Session {
     context.tell(.connected(peer))
     beginPresence()
     // First, so that the sender knows of it whatever it begins with.
-    try intake.tellStaged()
+    try intake.queue.assembly.tellStaged()
     try intake.begin(Interest(queries))
   }
 }

@@ -34,26 +34,23 @@ extension Session {
     var footprint = SessionFootprint()
     footprint.liveBytes = supply.liveBytes
     footprint.waitingBytes = supply.outgoing.streamBytes + supply.outgoing.waitingTransferBytes
-    footprint.unappliedBytes = intake.pendingBytes
-    footprint.heldBytes = intake.heldBytes
+    footprint.unappliedBytes = intake.queue.pendingBytes
+    footprint.heldBytes = intake.queue.heldBytes
     footprint.unreadBytes = backlog.byteCount + (input.isWhole ? input.bytes.count : 0)
     footprint.requests = supply.pendingRequests
     footprint.announcements =
       intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count
       + supply.waitingOffers.count + supply.met.count + intake.telling.waitingCount
       + supply.telling.waitingCount
-    footprint.compared = intake.digests.heldCount + supply.digests.heldCount
+    footprint.compared = intake.reconciler.heldCount + supply.responder.heldCount
     footprint.tasks = intake.pendingTasks + supply.pendingTasks
     return footprint
   }
 }
 
 extension Intake {
-  fileprivate var pendingBytes: Int { unappliedBytes + stream.count + (transfer?.bytes.count ?? 0) }
-
   fileprivate var pendingTasks: Int {
-    tasks.count + open.count + questions.count + wants.count + haves.count + evicted.before.count
-      + unsettled.count + pulls.count
+    tasks.count + reconciler.pendingCount + evicted.before.count + queue.unsettledCount + pulls.count
   }
 }
 
@@ -61,6 +58,6 @@ extension Supply {
   fileprivate var pendingRequests: Int { requests.count + wanted.count + deferred.count + heldBack.count }
 
   fileprivate var pendingTasks: Int {
-    questions.count + answers.count + streamWalks.count + tellingTasks.count
+    responder.pendingCount + streamWalks.count + tellingTasks.count
   }
 }

@@ -106,7 +106,7 @@ extension Supply {
   /// Whether all that is known to concern the receiver has been handed on, and all that it asked for.
   private var isQueueEmpty: Bool {
     log.walk == nil && !isApplying && !isRoundActive && !isAwaitingRound && settledAfter == nil
-      && questions.isEmpty
+      && responder.questionCount == 0
       && requests.isEmpty && partialWants.isEmpty && live.isEmpty && heldBack.isEmpty && !isTelling
       && met.isEmpty
   }

@@ -13,8 +13,7 @@ extension Supply {
       walkThrough = transaction.lastNumber
       return transaction.sequence
     }
-    visited = 0
-    mostVisited = (Int(walkThrough.rawValue) + SyncLimits.questions) * SyncLimits.visitsOfRecord
+    responder = RangeResponder(records: Int(walkThrough.rawValue))
     if isOfAll { log.settled = sequence }
     index = GroupRuns(through: sequence, limit: context.tuning.groupRuns)
     log.compared = sequence
@@ -32,10 +31,7 @@ extension Supply {
   func endRound() {
     isRoundActive = false
     askedAt = nil
-    questions.removeAll()
-    certificates = [:]
-    answers = []
-    digests = RangeDigests()
+    responder = RangeResponder()
     streams = RangeSet()
     streamWalks.removeAll()
     wanted.removeAll()
@@ -183,7 +179,7 @@ extension Supply {
       try addStream(walk, budget: &budget)
       return true
     }
-    guard isAsked, questions.isEmpty, waitsUntil == nil else { return false }
+    guard isAsked, responder.questionCount == 0, waitsUntil == nil else { return false }
     if !pass.isLast {
       pass.isLast = true
       pass.next = 0
@@ -191,7 +187,7 @@ extension Supply {
     }
     if try addDeferred(budget: &budget) { return true }
     isRoundActive = false
-    digests = RangeDigests()
+    responder.forgetDigests()
     index = GroupRuns(through: 0)
     pass = ComponentPass()
     settledAfter = outgoing.taken
@@ -267,8 +263,7 @@ extension Supply {
   ///
   /// One that has got another place since was written since, and goes out for that.
   private func seenPlace(of request: DocumentRequest, in collection: Collection) -> StoredPlace? {
-    guard let number = digests.digest(of: KeyRange(collection: request.collection))?.number(of: request.id)
-    else { return nil }
+    guard let number = responder.number(of: request.id, in: request.collection) else { return nil }
     let place = StoredPlace(collection: collection.id, number: number)
     return isBound(place) ? place : nil
   }

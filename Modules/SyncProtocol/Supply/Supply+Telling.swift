@@ -88,7 +88,7 @@ extension Supply {
     switch task {
     case .count(var scan, var count, let number):
       guard telling[scan.collection].makes(number) else { return }
-      try context.step(&scan, &interest, budget: &budget) { _, _, _, _ in
+      try context.step(&scan, interest, budget: &budget) { _, _, _, _ in
         count += 1
       } certificate: { _ in
         count += 1
@@ -100,7 +100,7 @@ extension Supply {
         telling[scan.collection].receive(count: all, number: number, room: room), scan.collection)
     case .fill(var scan, var filter, let number):
       guard telling[scan.collection].makes(number) else { return }
-      try context.step(&scan, &interest, budget: &budget) { id, _, _, _ in
+      try context.step(&scan, interest, budget: &budget) { id, _, _, _ in
         filter.insert(IDFilter.hash(id))
       } certificate: {
         filter.insert($0)
@@ -120,7 +120,7 @@ extension Supply {
       let gatekeeper = gatekeeper
       let collection = scan.collection
       var offers: [DocumentOffer] = []
-      try context.step(&scan, &interest, budget: &budget) { id, summary, _, _ in
+      try context.step(&scan, interest, budget: &budget) { id, summary, _, _ in
         guard number == nil || half.tells(IDFilter.hash(id)), let cleared = gatekeeper?.clear(collection)
         else { return }
         let hash = Fingerprint.hash(id: id, summary: summary)
@@ -150,7 +150,7 @@ extension Supply {
     let now = ids.prefix(max(budget / 8, 1))
     budget -= now.count * 8
     guard concerns(collection) else { return }
-    var interest = interest
+    let interest = interest
     let gatekeeper = gatekeeper
     let offers: [DocumentOffer] = try context.read { transaction in
       var offers: [DocumentOffer] = []

@@ -33,13 +33,7 @@ final class Supply {
   var askedAt: Duration?
   /// Whether answers to this peer's own questions are still to come.
   var isAsking = false
-  var questions = WorkQueue<QuestionTask>()
-  var answers: [RangeAnswer] = []
-  /// Records that were visited for answers, and how many may be: honest questions cut ranges into ever smaller parts, and
-  /// visit each record a few times.
-  var visited = 0
-  var mostVisited = 0
-  var digests = RangeDigests()
+  var responder = RangeResponder()
   var streams = RangeSet()
   var streamWalks = WorkQueue<StreamWalk>()
   var wanted = WorkQueue<DocumentRequest>()
@@ -93,8 +87,6 @@ final class Supply {
   var tellingTasks = WorkQueue<TellingTask>()
   /// Collections of which the peer must not say what it holds: each change that does not match may concern it.
   var unnamed: Set<TextKey> = []
-  /// Certificates of the collections that were asked about in the current reconciliation, where there are any.
-  var certificates: [TextKey: UInt64] = [:]
   /// Offers that are not to overtake what was queued before them.
   var waitingOffers = Waiting<DocumentOffer, Outgoing.Progress>()
   /// What documents came to that both peers changed, to be told.
@@ -229,7 +221,7 @@ final class Supply {
   /// About how many bytes what the peer subscribes to, asks, wants and tells takes in memory.
   var heldBytes: Int {
     interestMemory + (draft?.memoryBytes ?? 0) + askedCost
-      + (questions.count + answers.count) * 256 + deferred.count * 64 + telling.heldBytes
+      + responder.pendingCount * 256 + deferred.count * 64 + telling.heldBytes
   }
 
   /// Ends a session whose peer asks for more than there is room for, beside what others ask for.
@@ -251,7 +243,7 @@ final class Supply {
   }
 
   var hasWork: Bool {
-    !questions.isEmpty && mayAnswerQuestions || !tellingTasks.isEmpty || outgoing.canSend
+    responder.questionCount > 0 && mayAnswerQuestions || !tellingTasks.isEmpty || outgoing.canSend
       || log.walk != nil && canWalk
       || outgoing.window.hasRoom
         && (hasLive && outgoing.waitingTransferBytes < context.tuning.waitingBytes
@@ -281,7 +273,7 @@ final class Supply {
   /// Whether the reconciliation has something to do that does not wait for the peer.
   private var canProduce: Bool {
     needsIndex && !index.isReady || !wanted.isEmpty || !pass.due.isEmpty || !streamWalks.isEmpty
-      || hasReadyComponents || isAsked && questions.isEmpty && waitsUntil == nil
+      || hasReadyComponents || isAsked && responder.questionCount == 0 && waitsUntil == nil
   }
 
   /// Does what waits, as far as the budget of records and the window go.

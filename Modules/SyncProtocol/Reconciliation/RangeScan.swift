@@ -3,10 +3,8 @@ import DocStore
 
 extension SessionContext {
   /// Goes on with a scan, on a snapshot of now.
-  func advance(
-    _ scan: inout RangeScan, _ interest: inout Interest, budget: inout Int
-  ) throws(SyncError) {
-    try read { try scan.step($0, &interest, damaged: tellDamaged, budget: &budget) }
+  func advance(_ scan: inout RangeScan, _ interest: Interest, budget: inout Int) throws(SyncError) {
+    try read { try scan.step($0, interest, damaged: tellDamaged, budget: &budget) }
   }
 }
 
@@ -44,7 +42,7 @@ struct RangeScan {
 
   /// Visits records until the range or the budget ends; damaged ones count as if they were not here.
   mutating func step(
-    _ transaction: borrowing ReadTransaction, _ interest: inout Interest, damaged: (DamagedRecord) -> Void,
+    _ transaction: borrowing ReadTransaction, _ interest: Interest, damaged: (DamagedRecord) -> Void,
     budget: inout Int
   ) throws {
     digest.sequence = digest.sequence ?? transaction.sequence
@@ -61,7 +59,8 @@ struct RangeScan {
       _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView
     ) {
       left -= 1
-      state.take(number, id, summary, matcher.matches(id, record))
+      state.visit(
+        number, id, hash: Fingerprint.hash(id: id, summary: summary), isMatch: matcher.matches(id, record))
     }
     func pause(at place: Place) -> Bool {
       state.place = place
@@ -92,8 +91,12 @@ struct RangeScan {
     self = state
   }
 
-  private mutating func take(
-    _ number: DocumentNumber, _ id: RawSpan, _ summary: Summary, _ isMatch: Bool
+  /// Takes note that all was visited.
+  mutating func finish() { isDone = true }
+
+  /// Takes in one document; of a range that is no whole collection they come by ascending ids.
+  mutating func visit(
+    _ number: DocumentNumber, _ id: RawSpan, hash: @autoclosure () -> UInt64, isMatch: Bool
   ) {
     guard isMatch else { return digest.addOther(id, number: number) }
     switch place {
@@ -112,7 +115,7 @@ struct RangeScan {
         part += 1
       }
     }
-    let hash = Fingerprint.hash(id: id, summary: summary)
+    let hash = hash()
     fingerprints[part].add(hash)
     digest.addMatch(id, hash: hash, number: number)
   }

@@ -193,11 +193,8 @@ struct RangeDigests {
   }
 
   /// Lets go of the digests of collections that have changed.
-  mutating func forget(changedBy commit: Commit) {
-    guard !kept.isEmpty else { return }
-    kept.removeAll { digest in
-      commit.changes.contains { $0.collection.name.isSame(as: digest.range.collection) }
-    }
+  mutating func forget(where isChanged: (String) -> Bool) {
+    kept.removeAll { isChanged($0.range.collection) }
   }
 
   /// The digest of a range.
