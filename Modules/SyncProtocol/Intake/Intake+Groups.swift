@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// The plain bytes so far of a large group.
 struct IncomingTransfer {
@@ -73,7 +74,7 @@ extension Intake {
       let group = try whole(current.bytes)
       take(groups: [0..<group.count], of: group, begunWith: current.begun)
     } else {
-      Probe.reached(.cameInChunks)
+      SyncPoint.cameInChunks.reached()
       var current = current
       putAside(&current)
       transfer = current
@@ -299,7 +300,7 @@ extension Intake {
     }
     unappliedBytes -= groups.reduce(0) { $0 + $1.byteCount }
     takenApartBytes -= groups.reduce(0) { $0 + $1.cost }
-    if outcome.hasMetLaterSelf, !Probe.defect(.siteNotRenewed) { throw context.laterSelfMet }
+    if outcome.hasMetLaterSelf, !SyncDefect.siteNotRenewed.isPlanted { throw context.laterSelfMet }
     guard !applying.groups.isEmpty else {
       context.shared.leaves.finished(context.id)
       return ([], 0)
@@ -369,7 +370,7 @@ extension Intake {
   }
 
   func sendAcknowledgement() {
-    guard isAcknowledgementDue, !Probe.defect(.acknowledgementLost) else { return }
+    guard isAcknowledgementDue, !SyncDefect.acknowledgementLost.isPlanted else { return }
     isAcknowledgementDue = false
     acknowledged.room = UInt64(max(0, context.tuning.creditBytes - unappliedBytes))
     context.send(.acknowledge) { acknowledged.encode(to: &$0) }

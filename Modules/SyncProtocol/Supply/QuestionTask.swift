@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// A question that is being answered.
 enum QuestionTask {
@@ -142,7 +143,7 @@ extension Supply {
   private func others(of collection: String, in range: UInt64) throws(SyncError) -> OtherDocuments {
     // Only what there are is kept: the first one may come while the peers compare.
     var count = certificates[collection] ?? 0
-    if count == 0, !Probe.defect(.certificatesNotAskedFor) {
+    if count == 0, !SyncDefect.certificatesNotAskedFor.isPlanted {
       count = try context.certificateCount(of: collection)
       if count > 0 { certificates[collection] = count }
     }

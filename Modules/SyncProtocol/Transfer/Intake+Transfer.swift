@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 extension Intake {
   /// Tells the sender what earlier links have brought of large groups.
@@ -39,8 +40,8 @@ extension Intake {
       context.shared.stage.remove(source.number)
       throw SyncError(.checksum, "a stretch is not what the peer means")
     }
-    if source.isParts { Probe.reached(.partsReused) }
-    Probe.reached(.transferResumed)
+    if source.isParts { SyncPoint.partsReused.reached() }
+    SyncPoint.transferResumed.reached()
     var current = try begin(frame.transfer, totalBytes: frame.totalBytes, offset: frame.offset)
     current.bytes += bytes
     current.resumed = source
