@@ -14,8 +14,8 @@ import Testing
   private static let points: [any CoveragePoint] = StorePoint.allCases + SyncPoint.allCases
 
   @Test func `no two layers give one number or name to two keys`() {
-    #expect(Set(Self.failpoints.map(\.rawValue)).count == Self.failpoints.count)
-    #expect(Set(Self.points.map(\.rawValue)).count == Self.points.count)
+    #expect(Set(Self.failpoints.map { $0.rawValue }).count == Self.failpoints.count)
+    #expect(Set(Self.points.map { $0.rawValue }).count == Self.points.count)
     #expect(
       Set(Self.failpoints.map(\.name) + Self.points.map(\.name) + Sometimes.allCases.map(\.rawValue)).count
         == Self.failpoints.count + Self.points.count + Sometimes.allCases.count)
