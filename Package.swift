@@ -103,10 +103,11 @@ let package = Package(
       providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
     .systemLibrary(
       name: "CZlib", path: "Modules/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-    layer("CRDTCore"),
-    layer("DocStore", below: ["CRDTCore", "CLMDB"], extra: [.strictMemorySafety()]),
-    layer("QueryEngine", below: ["CRDTCore", "DocStore"]),
-    layer("SyncProtocol", below: ["CRDTCore", "DocStore", "QueryEngine", "CZlib"]),
+    layer("Failpoints"),
+    layer("CRDTCore", below: ["Failpoints"]),
+    layer("DocStore", below: ["Failpoints", "CRDTCore", "CLMDB"], extra: [.strictMemorySafety()]),
+    layer("QueryEngine", below: ["Failpoints", "CRDTCore", "DocStore"]),
+    layer("SyncProtocol", below: ["Failpoints", "CRDTCore", "DocStore", "QueryEngine", "CZlib"]),
     layer("ScopePolicy", below: ["CRDTCore", "DocStore", "QueryEngine", "SyncProtocol"]),
     layer(
       "Transports",
@@ -177,7 +178,8 @@ let package = Package(
     tests(
       "SyncProtocolTests",
       using: [
-        "CRDTCore", "CRDTModel", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy", "CZlib", "TestKit",
+        "CRDTCore", "CRDTModel", "DocStore", "Failpoints", "QueryEngine", "SyncProtocol", "ScopePolicy",
+        "CZlib", "TestKit",
       ],
       resources: [.copy("Golden")]),
     tests("ScopePolicyTests", using: ["CRDTCore", "SyncProtocol", "ScopePolicy"]),
@@ -243,25 +245,36 @@ let package = Package(
       path: "Tools/laws", exclude: ["run"], swiftSettings: settings),
     .target(
       name: "SimKit",
-      dependencies: ["CRDTCore", "CRDTModel", "DocStore", "QueryEngine", "SyncProtocol", "ScopePolicy"],
+      dependencies: [
+        "CRDTCore", "CRDTModel", "DocStore", "Failpoints", "QueryEngine", "SyncProtocol", "ScopePolicy",
+      ],
       path: "Tests/SimKit", swiftSettings: settings),
-    tests("SimulationTests", using: ["CRDTCore", "SimKit"], resources: [.copy("Seeds")]),
+    tests(
+      "SimulationTests", using: ["CRDTCore", "Failpoints", "SimKit", "SyncProtocol"],
+      resources: [.copy("Seeds")]),
+    tests(
+      "FailpointsTests",
+      using: [
+        "CRDTCore", "DocStore", "Failpoints", "QueryComparison", "QueryEngine", "SimKit", "SyncProtocol",
+      ]),
     .executableTarget(
       name: "simulate",
       dependencies: [
-        "CRDTCore", "SimKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Failpoints", "SimKit", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Tools/simulate", exclude: ["run"], swiftSettings: settings),
     tests("CRDTCoreTests", using: ["CRDTCore", "CRDTModel", "TestKit"], resources: [.copy("Golden")]),
     .target(
-      name: "QueryComparison", dependencies: ["CRDTCore", "DocStore", "QueryEngine", "TestKit"],
+      name: "QueryComparison",
+      dependencies: ["CRDTCore", "DocStore", "Failpoints", "QueryEngine", "TestKit"],
       path: "Tests/QueryComparison", swiftSettings: settings),
     .executableTarget(
       name: "compare",
       dependencies: ["QueryComparison", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tools/compare", exclude: ["run"], swiftSettings: settings),
     tests(
-      "QueryEngineTests", using: ["CRDTCore", "DocStore", "QueryComparison", "QueryEngine", "TestKit"],
+      "QueryEngineTests",
+      using: ["CRDTCore", "DocStore", "Failpoints", "QueryComparison", "QueryEngine", "TestKit"],
       resources: [.copy("Cases")]),
   ]
 )

@@ -1,3 +1,5 @@
+import Failpoints
+
 /// A site's hybrid logical clock: strictly rising, close to wall time, and never dragged far ahead.
 ///
 /// It is a value: the wall clock is passed in, and persisting ``latest`` (or a ceiling above it) is
@@ -27,7 +29,7 @@ public struct HybridClock: Sendable {
   /// Takes a reading above every earlier one; `now` is wall time in milliseconds since 1970.
   public mutating func tick(now: UInt64) -> ClockReading {
     latest =
-      Probe.defect(.wallClockAlone)
+      CRDTDefect.wallClockAlone.isPlanted
       ? ClockReading(milliseconds: now) : max(latest.next, ClockReading(milliseconds: now))
     return latest
   }

@@ -1,5 +1,6 @@
 import CRDTCore
 public import DocStore
+import Failpoints
 
 /// Groups of documents from the peer, for one write transaction.
 public struct ApplyBatch: Sendable {
@@ -108,7 +109,7 @@ extension ApplyBatch {
     let component = StagedComponent(
       step.id, accepts: { accepted.contains($0) },
       select: { try shared.leaves.without(left: $0, in: transaction) })
-    guard !components.isTorn(step.id), !Probe.defect(.componentPublishedInParts) else {
+    guard !components.isTorn(step.id), !SyncDefect.componentPublishedInParts.isPlanted else {
       try component.publish(with: group, in: transaction, &outcome)
       return true
     }
@@ -126,7 +127,7 @@ extension ApplyBatch {
     }
     if step.part.isLast { components.finish(step.id) }
     if !step.part.isLast { outcome.torn = try component.extent(with: group, in: transaction) }
-    Probe.reached(.stagedPublished)
+    SyncPoint.stagedPublished.reached()
     try component.publish(with: group, in: transaction, &outcome)
     return true
   }

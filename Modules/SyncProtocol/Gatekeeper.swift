@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// Asks the gate on behalf of one session; the only source of what may be encoded.
 package struct Gatekeeper: Sendable {
@@ -19,7 +20,7 @@ package struct Gatekeeper: Sendable {
   /// Whether things of a collection may leave, for planning; encoding asks again.
   package func maySend(_ collection: String) -> Bool {
     CollectionName.maySync(collection)
-      && (Probe.defect(.gateNotAsked) || gate.maySend(collection: collection, to: peer))
+      && (SyncDefect.gateNotAsked.isPlanted || gate.maySend(collection: collection, to: peer))
   }
 
   /// Whether documents of a collection may come in.

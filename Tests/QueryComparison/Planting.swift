@@ -1,12 +1,12 @@
-package import CRDTCore
+package import Failpoints
 
 /// Defects that a comparison runs with: none, but to show that it finds them.
 package struct Planting: Sendable {
   #if DEBUG || SIMULATION
-    private let plan: Probe.Plan?
+    private let plan: FailpointPlan?
 
-    /// Plants defects.
-    package init(_ defects: Set<Probe.QueryDefect>) { plan = Probe.Plan(queryDefects: defects) }
+    /// Plants a defect.
+    package init(_ defect: any Failpoint) { plan = FailpointPlan(planting: [defect]) }
 
     private init() { plan = nil }
   #else
@@ -19,7 +19,7 @@ package struct Planting: Sendable {
   func run<Result>(_ body: () throws -> Result) rethrows -> Result {
     #if DEBUG || SIMULATION
       guard let plan else { return try body() }
-      return try Probe.$plan.withValue(plan, operation: body)
+      return try plan.run(body)
     #else
       return try body()
     #endif

@@ -1,8 +1,13 @@
 import DocStore
+package import Failpoints
 import QueryEngine
 
 /// Compares whatever finds documents by indexes and reads records in place with an evaluation that does neither.
 package enum QueryComparison {
+  /// The defects that it must find; the simulator looks for the others.
+  package static let defects: [any Failpoint] =
+    QueryDefect.allCases.filter { $0 != .observerMissesMerges } + [StoreDefect.longKeysVisitedTwice]
+
   /// Makes a store, and compares queries, writes, observers and subscriptions on it.
   ///
   /// - Parameters:

@@ -1,5 +1,7 @@
-import CRDTCore
+import DocStore
+import Failpoints
 import QueryComparison
+import QueryEngine
 import Testing
 
 /// Random statements answer by indexes and records in place what the evaluator of expressions answers alone.
@@ -11,22 +13,23 @@ import Testing
   }
 
   /// Where the rarest are looked for first, so that it takes less time.
-  private static let starts: [Probe.QueryDefect: UInt64] = [
-    .distinctSkipsTooFar: 39, .observerIndexForgetsBefore: 15, .longKeysVisitedTwice: 12, .endsTurned: 11,
+  private static let starts: [String: UInt64] = [
+    QueryDefect.distinctSkipsTooFar.name: 39, QueryDefect.observerIndexForgetsBefore.name: 15,
+    StoreDefect.longKeysVisitedTwice.name: 12, QueryDefect.endsTurned.name: 11,
   ]
 
-  @Test(arguments: Probe.QueryDefect.allCases)
-  func `a planted defect is found`(defect: Probe.QueryDefect) throws {
+  @Test(arguments: QueryComparison.defects)
+  func `a planted defect is found`(defect: any Failpoint) throws {
     // Long lists are what most of these need not.
-    let oneLongListIn = defect == .joinedRangesCountAsSettled ? 40 : 1_000_000
-    let start = Self.starts[defect] ?? 0
+    let oneLongListIn = defect.name == QueryDefect.joinedRangesCountAsSettled.name ? 40 : 1_000_000
+    let start = Self.starts[defect.name] ?? 0
     for seed in start..<start + 60 {
       do {
-        _ = try QueryComparison.run(seed: seed, oneLongListIn: oneLongListIn, planting: Planting([defect]))
+        _ = try QueryComparison.run(seed: seed, oneLongListIn: oneLongListIn, planting: Planting(defect))
       } catch is Difference {
         return
       }
     }
-    Issue.record("\(defect.rawValue) is not found")
+    Issue.record("\(defect.name) is not found")
   }
 }

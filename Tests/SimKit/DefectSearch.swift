@@ -1,12 +1,25 @@
-package import CRDTCore
+import CRDTCore
+import DocStore
+package import Failpoints
+import QueryEngine
+import SyncProtocol
 
 /// Looks whether a planted defect is found: by the script that is kept for it, else by one of many seeds.
 package struct DefectSearch {
-  /// Defects that no seed has found so far: they are looked for by hand.
-  package static let unfound: Set<Probe.Defect> = [
-    .runUnchecked, .certificatesNotAskedFor, .policyChangeIgnored, .debtForgotten, .ownLogNotTold, .markAhead,
-    .lifeTakenBlindly, .unreadableNotTold,
-  ]
+  /// The defects of all layers, without those that the comparison of queries looks for.
+  package static let defects: [any Failpoint] =
+    CRDTDefect.allCases + StoreDefect.allCases.filter { $0 != .longKeysVisitedTwice }
+    + [QueryDefect.observerMissesMerges] + SyncDefect.allCases
+
+  /// The names of defects that no seed has found so far: they are looked for by hand.
+  package static let unfound = Set([CRDTDefect.lifeTakenBlindly].map(\.name)).union(
+    [
+      SyncDefect.runUnchecked, .certificatesNotAskedFor, .policyChangeIgnored, .debtForgotten, .ownLogNotTold,
+      .markAhead, .unreadableNotTold,
+    ].map(\.name))
+
+  /// The defect of a name; `nil` when there is none.
+  package static func defect(named name: String) -> (any Failpoint)? { defects.first { $0.name == name } }
 
   /// What a seed comes to with nothing planted.
   private struct Plain {
@@ -15,11 +28,11 @@ package struct DefectSearch {
   }
 
   private let size: Int
-  private let scripts: [Probe.Defect: Script]
+  private let scripts: [String: Script]
   private var plain: [UInt64: Plain] = [:]
 
-  /// Makes a search among `scripts`, then among seeds of a size in percent of the usual.
-  package init(size: Int = 100, scripts: [Probe.Defect: Script] = [:]) {
+  /// Makes a search among `scripts`, by the names of defects, then among seeds of a size in percent of the usual.
+  package init(size: Int = 100, scripts: [String: Script] = [:]) {
     self.size = size
     self.scripts = scripts
   }
@@ -29,9 +42,9 @@ package struct DefectSearch {
   ///
   /// - Returns: The script and what is broken; `nil` when none finds it.
   package mutating func find(
-    _ defect: Probe.Defect, limit: UInt64
+    _ defect: any Failpoint, limit: UInt64
   ) -> (script: Script, violation: Violation)? {
-    if let script = scripts[defect], let violation = play(script, defect), play(script, nil) == nil {
+    if let script = scripts[defect.name], let violation = play(script, [defect]), play(script) == nil {
       return (script, violation)
     }
     guard limit > 0 else { return nil }
@@ -39,47 +52,59 @@ package struct DefectSearch {
       let plain = play(seed)
       guard plain.holds, Self.place(of: defect).map(plain.reached.contains) ?? true else { continue }
       let script = Swarm.script(seed: seed, size: size)
-      if let violation = play(script, defect) { return (script, violation) }
+      if let violation = play(script, [defect]) { return (script, violation) }
     }
     return nil
   }
 
-  private func play(_ script: Script, _ defect: Probe.Defect?) -> Violation? {
-    Simulation().run(script, defects: Set([defect].compactMap(\.self))).violation
+  private func play(_ script: Script, _ defects: [any Failpoint] = []) -> Violation? {
+    Simulation().run(script, defects: defects).violation
   }
 
   private mutating func play(_ seed: UInt64) -> Plain {
     if let known = plain[seed] { return known }
     let outcome = Simulation().run(Swarm.script(seed: seed, size: size))
-    let result = Plain(
-      holds: outcome.violation == nil,
-      reached: Set(outcome.reached.keys.map(\.rawValue) + outcome.met.map(\.rawValue)))
+    let result = Plain(holds: outcome.violation == nil, reached: outcome.reached)
     plain[seed] = result
     return result
   }
 
   /// What has to happen in a run for a defect to matter, where there is such a thing.
-  private static func place(of defect: Probe.Defect) -> String? {
+  private static func place(of defect: any Failpoint) -> String? {
+    switch defect {
+    case let defect as StoreDefect: place(of: defect)
+    case let defect as SyncDefect: place(of: defect)
+    case is QueryDefect: Sometimes.observed.rawValue
+    default: nil
+    }
+  }
+
+  private static func place(of defect: StoreDefect) -> String? {
     switch defect {
     case .damagedRecordSent: Sometimes.rotted.rawValue
-    case .siteNotRenewed: Probe.Point.laterSelfMet.rawValue
-    case .runUnchecked: Probe.Point.runLeftOut.rawValue
-    case .groupStoredInParts, .missingBaseIgnored: Probe.Point.groupLeftOut.rawValue
-    case .componentPublishedInParts: Probe.Point.stagedPublished.rawValue
-    case .successorNotChecked: Probe.Point.successorLeftOut.rawValue
-    case .announcementForgotten: Probe.Point.pulledAtOnce.rawValue
-    case .repairSkipped: Probe.Point.repaired.rawValue
-    case .unaskedInParts: Probe.Point.sentUnasked.rawValue
+    case .successorNotChecked: SyncPoint.successorLeftOut.name
+    case .evictedDeletionForgotten: StorePoint.deletionCertified.name
+    default: nil
+    }
+  }
+
+  private static func place(of defect: SyncDefect) -> String? {
+    switch defect {
+    case .siteNotRenewed: SyncPoint.laterSelfMet.name
+    case .runUnchecked: SyncPoint.runLeftOut.name
+    case .groupStoredInParts, .missingBaseIgnored: SyncPoint.groupLeftOut.name
+    case .componentPublishedInParts: SyncPoint.stagedPublished.name
+    case .announcementForgotten: SyncPoint.pulledAtOnce.name
+    case .repairSkipped: SyncPoint.repaired.name
+    case .unaskedInParts: SyncPoint.sentUnasked.name
     case .cursorAhead, .markAhead, .ownLogNotTold, .policyPrintForgotten, .evictionsForgotten:
-      Probe.Point.cursorFollowed.rawValue
-    case .evictedDeletionForgotten: Probe.Point.deletionCertified.rawValue
+      SyncPoint.cursorFollowed.name
     case .policyChangeIgnored: Sometimes.scopeChangedInSession.rawValue
     case .evictionNotAnswered: Sometimes.evictedUnderSubscription.rawValue
     case .interestKept: Sometimes.subscribedInSession.rawValue
     case .certificatesNotAskedFor: Sometimes.forgotten.rawValue
-    case .observerMissesMerges: Sometimes.observed.rawValue
     case .checksumIgnored, .framesNotNumbered: Sometimes.garblingWasNoticed.rawValue
-    case .lettingGoUnasked, .leftStays: Probe.Point.letGo.rawValue
+    case .lettingGoUnasked, .leftStays: SyncPoint.letGo.name
     default: nil
     }
   }

@@ -1,4 +1,4 @@
-package import CRDTCore
+package import Failpoints
 import ScopePolicy
 
 /// Plays a script twice, with other contents in what peers keep to themselves: whatever is sent must be the same to the
@@ -7,7 +7,7 @@ package struct PairedRun {
   package init() {}
 
   /// - Returns: What is wrong; `nil` when both runs hold and go the same way.
-  package func violation(seed: UInt64, size: Int = 100, defects: Set<Probe.Defect> = []) -> Violation? {
+  package func violation(seed: UInt64, size: Int = 100, defects: [any Failpoint] = []) -> Violation? {
     let script = Swarm.script(seed: seed, size: size, hasSecrets: true)
     var simulation = Simulation()
     let plain = simulation.run(script, defects: defects)

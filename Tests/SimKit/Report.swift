@@ -1,5 +1,7 @@
-import CRDTCore
+import DocStore
+package import Failpoints
 import Foundation
+import SyncProtocol
 
 /// What many runs came to.
 package struct Report: Codable {
@@ -21,8 +23,7 @@ package struct Report: Codable {
     events += outcome.tally.events
     self.seconds += seconds
     if outcome.violation != nil { if isKnown { known += 1 } else { violations += 1 } }
-    reached.formUnion(outcome.reached.keys.map(\.rawValue))
-    reached.formUnion(outcome.met.map(\.rawValue))
+    reached.formUnion(outcome.reached)
   }
 
   package mutating func add(_ other: Report) {
@@ -48,5 +49,8 @@ package struct Report: Codable {
   /// Points that no seed has reached.
   package var missed: [String] { Self.points.filter { !reached.contains($0) } }
 
-  private static let points = Probe.Point.allCases.map(\.rawValue) + Sometimes.allCases.map(\.rawValue)
+  /// The coverage points of all layers.
+  package static let coveragePoints: [any CoveragePoint] = StorePoint.allCases + SyncPoint.allCases
+
+  private static let points = coveragePoints.map(\.name) + Sometimes.allCases.map(\.rawValue)
 }

@@ -1,4 +1,4 @@
-package import CRDTCore
+package import Failpoints
 import Foundation
 
 /// Runs scripts, each in a world and a directory of its own.
@@ -8,9 +8,8 @@ package struct Simulation {
     package let violation: Violation?
     package let trace: String
     package let tally: Tally
-    /// How often each point of interest was reached.
-    package let reached: [Probe.Point: Int]
-    package let met: Set<Sometimes>
+    /// The names of what was reached: coverage points of the layers, and what sometimes happens in a world.
+    package let reached: Set<String>
   }
 
   /// Where stores are made: in memory, where there is such a place.
@@ -28,19 +27,21 @@ package struct Simulation {
 
   /// Plays a script to its end or to its first violation.
   package func run(
-    _ script: Script, defects: Set<Probe.Defect> = [], narrator: ((String) -> Void)? = nil
+    _ script: Script, defects: [any Failpoint] = [], narrator: ((String) -> Void)? = nil
   ) -> Outcome {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     #if DEBUG || SIMULATION
-      let plan = Probe.Plan(defects: defects)
-      return Probe.$plan.withValue(plan) { play(script, narrator) { plan.reached } }
+      let plan = FailpointPlan(planting: defects)
+      return plan.run {
+        play(script, narrator) { Report.coveragePoints.filter { plan.count(of: $0) > 0 }.map(\.name) }
+      }
     #else
-      return play(script, narrator) { [:] }
+      return play(script, narrator) { [] }
     #endif
   }
 
   private func play(
-    _ script: Script, _ narrator: ((String) -> Void)?, reached: () -> [Probe.Point: Int]
+    _ script: Script, _ narrator: ((String) -> Void)?, reached: () -> [String]
   ) -> Outcome {
     var violation: Violation?
     var world: World?
@@ -59,7 +60,6 @@ package struct Simulation {
     }
     return Outcome(
       violation: violation, trace: world?.trace.text ?? "", tally: world?.tally ?? Tally(),
-      reached: reached(),
-      met: world?.reached ?? [])
+      reached: Set(reached() + (world?.reached ?? []).map(\.rawValue)))
   }
 }

@@ -1,12 +1,13 @@
-import CRDTCore
+import Failpoints
 import SimKit
+import SyncProtocol
 import Testing
 
 /// A simulator that finds no planted defect proves nothing.
 @Suite struct DefectTests {
   @Test(arguments: KeptScript.some(in: "defects", oneIn: 8))
   func `a planted defect breaks its script`(kept: KeptScript) throws {
-    let defect = try #require(Probe.Defect(rawValue: kept.name))
+    let defect = try #require(DefectSearch.defect(named: kept.name))
     let script = try kept.script
     #expect(Simulation().run(script, defects: [defect]).violation != nil)
     let violation = Simulation().run(script).violation
@@ -15,12 +16,11 @@ import Testing
 
   @Test func `each planted defect has its script, or is said to be found by none`() {
     let kept = Set(KeptScript.all(in: "defects").map(\.name))
-    let all = Probe.Defect.allCases.filter { !DefectSearch.unfound.contains($0) }
-    #expect(kept == Set(all.map(\.rawValue)))
+    #expect(kept == Set(DefectSearch.defects.map(\.name)).subtracting(DefectSearch.unfound))
   }
 
   @Test func `a planted defect is found and made short`() throws {
-    let defect = Probe.Defect.notForwarded
+    let defect = SyncDefect.notForwarded
     var search = DefectSearch(size: 40)
     let finding = search.find(defect, limit: 60)
     let found = try #require(finding)
@@ -45,7 +45,7 @@ import Testing
 
   @Test func `what leaks makes a difference`() {
     let found = (1...10 as ClosedRange<UInt64>).contains {
-      PairedRun().violation(seed: $0, size: 60, defects: [.gateNotAsked])?.invariant == .scopes
+      PairedRun().violation(seed: $0, size: 60, defects: [SyncDefect.gateNotAsked])?.invariant == .scopes
     }
     #expect(found)
   }

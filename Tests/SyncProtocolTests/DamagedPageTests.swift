@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 import SyncProtocol
 import TestKit
 import Testing
@@ -317,7 +318,7 @@ import Testing
   }
 
   @Test func `a peer that is not told takes itself for caught up`() throws {
-    try Probe.$plan.withValue(Probe.Plan(defects: [.unreadableNotTold])) {
+    try FailpointPlan(planting: [SyncDefect.unreadableNotTold]).run {
       let network = TestNetwork()
       let (a, b) = (try network.addPeer("a"), try network.addPeer("b"))
       try Self.fill(a, groupsOf: 40)

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 import SyncProtocol
 import Testing
 
@@ -130,7 +131,7 @@ import Testing
   }
 
   @Test func `would be sent without the check`() throws {
-    try Probe.$plan.withValue(Probe.Plan(defects: [.damagedRecordSent])) {
+    try FailpointPlan(planting: [StoreDefect.damagedRecordSent]).run {
       let (network, a, b) = try peers(transactions: (1...40).map { ["d\($0)"] })
       try network.connect(a, b)
       try network.settle()

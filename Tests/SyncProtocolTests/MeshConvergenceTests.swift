@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 import SyncProtocol
 import TestKit
 import Testing
@@ -71,17 +72,17 @@ import Testing
   }
 
   @Test func `the test sees announcements that are forgotten, and meets what it is for`() throws {
-    let planted = Probe.Plan(defects: [.announcementForgotten])
-    let wrong = try Probe.$plan.withValue(planted) {
+    let planted = FailpointPlan(planting: [SyncDefect.announcementForgotten])
+    let wrong = try planted.run {
       try (1...4 as ClosedRange<UInt64>).flatMap { try run(.ring, seed: $0) }
     }
     #expect(!wrong.isEmpty)
-    let plan = Probe.Plan()
-    let clean = try Probe.$plan.withValue(plan) {
+    let plan = FailpointPlan()
+    let clean = try plan.run {
       try (1...4 as ClosedRange<UInt64>).flatMap { try run(.ring, seed: $0) }
     }
     #expect(clean.isEmpty)
-    for point in [Probe.Point.pulledLate, .prunedForwards] { #expect(plan.reached[point] != nil, "\(point)") }
+    for point in [SyncPoint.pulledLate, .prunedForwards] { #expect(plan.count(of: point) > 0, "\(point)") }
   }
 
   @Test(arguments: 1...8 as ClosedRange<UInt64>)

@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 import SyncProtocol
 import TestKit
 import Testing
@@ -57,7 +58,7 @@ import Testing
 
   /// The control.
   @Test func `no checksum of a frame that is not numbered tells that it comes twice`() throws {
-    let plan = Probe.Plan(defects: [.framesNotNumbered])
-    #expect(try Probe.$plan.withValue(plan) { try play(.repeated) } != .checksum)
+    let plan = FailpointPlan(planting: [SyncDefect.framesNotNumbered])
+    #expect(try plan.run { try play(.repeated) } != .checksum)
   }
 }

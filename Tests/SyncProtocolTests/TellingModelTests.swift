@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 import TestKit
 import Testing
 
@@ -76,10 +77,10 @@ import Testing
   }
 
   @Test(arguments: [
-    Probe.Defect.noticesForgotten, .noticesNotChecked, .heldNotLookedAt,
+    SyncDefect.noticesForgotten, .noticesNotChecked, .heldNotLookedAt,
   ])
-  func `a rule that lacks a part leaves documents owed`(defect: Probe.Defect) {
-    let isFound = Probe.$plan.withValue(Probe.Plan(defects: [defect])) {
+  func `a rule that lacks a part leaves documents owed`(defect: SyncDefect) {
+    let isFound = FailpointPlan(planting: [defect]).run {
       (0..<4_000).contains { Self.play(UInt64($0)) != nil }
     }
     #expect(isFound)

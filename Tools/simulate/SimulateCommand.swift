@@ -1,5 +1,5 @@
 import ArgumentParser
-import CRDTCore
+import Failpoints
 import Foundation
 import SimKit
 
@@ -68,8 +68,8 @@ struct SimulateCommand: ParsableCommand {
   var all = false
 
   func validate() throws {
-    if let defect, Probe.Defect(rawValue: defect) == nil {
-      let known = Probe.Defect.allCases.map(\.rawValue).joined(separator: ", ")
+    if let defect, DefectSearch.defect(named: defect) == nil {
+      let known = DefectSearch.defects.map(\.name).joined(separator: ", ")
       throw ValidationError("There is no defect \(defect); there are \(known)")
     }
   }
@@ -153,22 +153,22 @@ struct SimulateCommand: ParsableCommand {
 
   /// Plants each defect in its script, or in seeds that keep every promise without it.
   private func findDefects() throws {
-    var all = Probe.Defect.allCases.filter { defect == nil ? !DefectSearch.unfound.contains($0) : true }
-    if let defect { all.removeAll { $0.rawValue != defect } }
+    var all =
+      defect == nil ? DefectSearch.defects.filter { !DefectSearch.unfound.contains($0.name) } : planted
     if let half { all = all.enumerated().filter { $0.offset % 2 == half }.map(\.element) }
     var found = 0
     var search = DefectSearch(size: size, scripts: try keptScripts())
     for defect in all {
       let start = Date()
       guard let finding = search.find(defect, limit: count) else {
-        print("\(defect.rawValue): not found")
+        print("\(defect.name): not found")
         fflush(nil)
         continue
       }
       found += 1
       let seconds = String(format: "%.1f", Date().timeIntervalSince(start))
       let place = "seed \(finding.script.seed), \(finding.script.events.count) events"
-      print("\(defect.rawValue): \(place), \(finding.violation.invariant), \(seconds) s")
+      print("\(defect.name): \(place), \(finding.violation.invariant), \(seconds) s")
       fflush(nil)
       if shrink { shrinkAndPrint(finding.script, finding.violation, defects: [defect]) }
     }
@@ -176,25 +176,25 @@ struct SimulateCommand: ParsableCommand {
     if found < all.count { throw ExitCode.failure }
   }
 
-  private func keptScripts() throws -> [Probe.Defect: Script] {
+  private func keptScripts() throws -> [String: Script] {
     let folder = URL(fileURLWithPath: scripts)
     guard FileManager.default.fileExists(atPath: folder.path) else {
       throw ValidationError("There is no folder \(scripts)")
     }
     return Dictionary(
-      uniqueKeysWithValues: try Probe.Defect.allCases.compactMap { defect in
-        let file = folder.appendingPathComponent("\(defect.rawValue).json")
+      uniqueKeysWithValues: try DefectSearch.defects.compactMap { defect in
+        let file = folder.appendingPathComponent("\(defect.name).json")
         guard FileManager.default.fileExists(atPath: file.path) else { return nil }
-        return (defect, try Script(json: try Data(contentsOf: file)))
+        return (defect.name, try Script(json: try Data(contentsOf: file)))
       })
   }
 
-  private var planted: Set<Probe.Defect> {
-    Set([defect.flatMap { Probe.Defect(rawValue: $0) }].compactMap { $0 })
+  private var planted: [any Failpoint] {
+    [defect.flatMap { DefectSearch.defect(named: $0) }].compactMap(\.self)
   }
 
   private func play(
-    _ script: Script, isTold: Bool? = nil, defects: Set<Probe.Defect>? = nil
+    _ script: Script, isTold: Bool? = nil, defects: [any Failpoint]? = nil
   ) -> Simulation.Outcome {
     var simulation = Simulation()
     simulation.tellsFrames = frames
@@ -204,7 +204,7 @@ struct SimulateCommand: ParsableCommand {
 
   /// Makes a script short that breaks a promise with what is planted.
   private func shrinkAndPrint(
-    _ script: Script, _ violation: Violation, defects: Set<Probe.Defect>? = nil
+    _ script: Script, _ violation: Violation, defects: [any Failpoint]? = nil
   ) {
     let end = Date().addingTimeInterval(120)
     var shrinker = Shrinker(script, breaking: violation.invariant, until: { Date() > end }) {

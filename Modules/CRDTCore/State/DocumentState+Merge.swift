@@ -1,3 +1,5 @@
+import Failpoints
+
 extension DocumentState {
   /// Joins a peer's state, or a delta of it, into this one.
   ///
@@ -11,7 +13,8 @@ extension DocumentState {
     floor = max(floor, incoming.floor)
     Self.merge(incoming.root, into: &root, seen: vector, above: floor)
     vector.join(incoming.vector)
-    if (incoming.life, incoming.isAlive ? 1 : 0) > (life, isAlive ? 1 : 0) || Probe.defect(.lifeTakenBlindly)
+    if (incoming.life, incoming.isAlive ? 1 : 0) > (life, isAlive ? 1 : 0)
+      || CRDTDefect.lifeTakenBlindly.isPlanted
     {
       life = incoming.life
       lifeBirth = incoming.lifeBirth

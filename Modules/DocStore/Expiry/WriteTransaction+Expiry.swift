@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 extension WriteTransaction {
   // MARK: - On the way of writes
@@ -36,7 +37,7 @@ extension WriteTransaction {
   /// Leaves a certificate for a tombstone that is being evicted: that a document was deleted is no local
   /// matter, and no peer may bring it back.
   func certifyEvicted(_ path: RawSpan, at index: Int, _ access: PageAccess) throws {
-    guard !Probe.defect(.evictedDeletionForgotten) else { return }
+    guard !StoreDefect.evictedDeletionForgotten.isPlanted else { return }
     let pages = DocumentPages(access: access, tables: tables)
     var life: Stamp?
     try withTables(of: index) { recordTables in
@@ -50,7 +51,7 @@ extension WriteTransaction {
       }
     }
     guard let life else { return }
-    Probe.reached(.deletionCertified)
+    StorePoint.deletionCertified.reached()
     try update { () throws(StoreError) in try putCertificate(at: Certificate.key(path), life) }
   }
 

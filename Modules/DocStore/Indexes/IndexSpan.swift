@@ -1,4 +1,5 @@
 package import CRDTCore
+import Failpoints
 
 /// The rows of an index between two places; without one, to the index's beginning or end.
 package struct IndexSpan: Hashable, Sendable {
@@ -36,7 +37,7 @@ struct SpanKeys {
   mutating func next(_ span: IndexSpan) -> (start: [UInt8], end: [UInt8])? {
     var start = index.key(span.from, isEnd: false)
     var end = index.key(span.to, isEnd: true)
-    if let reached, !Probe.defect(.longKeysVisitedTwice) {
+    if let reached, !StoreDefect.longKeysVisitedTwice.isPlanted {
       if isReversed {
         if reached.rawBytes.compare(end.rawBytes) < 0 { end = reached }
       } else if reached.rawBytes.compare(start.rawBytes) > 0 {

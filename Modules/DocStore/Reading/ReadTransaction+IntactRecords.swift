@@ -1,4 +1,5 @@
 package import CRDTCore
+import Failpoints
 
 /// A record that does not stand as it was written, or many that cannot be reached.
 package struct DamagedRecord: Hashable, Sendable {
@@ -134,7 +135,7 @@ extension DocumentPages {
     try DocumentPath.withKey(collection, id.bytes.rawBytes) { path in
       var isWhole = true
       let lookup = try visitRow(path) { row in
-        isWhole = row.verify(for: path) || Probe.defect(.damagedRecordSent)
+        isWhole = row.verify(for: path) || StoreDefect.damagedRecordSent.isPlanted
         if isWhole { try body(row) }
       }
       return isWhole ? lookup : .damaged
@@ -165,7 +166,7 @@ extension DocumentPages {
       guard place.collection == collection.id, place.number <= numbers.upperBound else { return false }
       // Pages that changed places hold intact rows, but not in order.
       guard let row = DocumentRow(stored, number: place.number), last.map({ $0 < place.number }) ?? true,
-        row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
+        row.verify(in: collection.id) || StoreDefect.damagedRecordSent.isPlanted
       else {
         damaged(Self.damage(stored, place.number, in: collection))
         return true
@@ -195,7 +196,7 @@ extension DocumentPages {
           try cursor.withValue(key) { stored in
             PageAccess.prefetch(stored)
             guard let row = DocumentRow(stored, number: place.number),
-              row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
+              row.verify(in: collection.id) || StoreDefect.damagedRecordSent.isPlanted
             else {
               damaged(Self.damage(stored, place.number, in: collection))
               return true
@@ -255,7 +256,7 @@ extension DocumentPages {
         try place.withKey { (key) throws(any Error) -> Bool?? in
           try cursor.withValue(key) { stored in
             guard let row = DocumentRow(stored, number: place.number), row.id.isEqual(to: id), rises,
-              row.verify(in: collection.id) || Probe.defect(.damagedRecordSent)
+              row.verify(in: collection.id) || StoreDefect.damagedRecordSent.isPlanted
             else { return nil }
             return try body(row)
           }

@@ -1,4 +1,5 @@
 public import CRDTCore
+import Failpoints
 
 extension WriteTransaction {
   /// Writes fields into a document, which is made if need be.
@@ -18,7 +19,9 @@ extension WriteTransaction {
     let id = try identify(fields, id)
     try change(id, in: collection, as: .upsert, "upsert", mayBeNew: true) { existing, tables in
       var fields = fields
-      if Probe.defect(.fieldNotWritten), existing != nil, let last = fields.keys.max() { fields[last] = nil }
+      if StoreDefect.fieldNotWritten.isPlanted, existing != nil, let last = fields.keys.max() {
+        fields[last] = nil
+      }
       return try DocumentCodec.upsert(
         fields, strategy: strategy, existing: existing, stamping: stamping(), tables: &tables)
     }

@@ -1,4 +1,5 @@
 public import CRDTCore
+import Failpoints
 
 /// What merging a peer's document came to.
 public enum MergeResult: Hashable, Sendable {
@@ -190,7 +191,7 @@ extension WriteTransaction {
     case (.join, _), (.repair, nil):
       outcome = try DocumentCodec.merge(
         wire: wire, existing: existing, own: settings.site, tables: &tables,
-        checkingResult: checkingResult && !Probe.defect(.successorNotChecked))
+        checkingResult: checkingResult && !StoreDefect.successorNotChecked.isPlanted)
     }
     switch outcome {
     case .unchanged: return (.unchanged, nil)

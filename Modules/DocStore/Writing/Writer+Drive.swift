@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// Who carries out what is written to a store.
 package enum StoreDrive: Hashable, Sendable {
@@ -42,7 +43,7 @@ extension Writer {
     if batch == nil {
       guard let job = queue.withLock({ $0.take() }) else { return false }
       batch = execute(job)
-      if let batch, Probe.defect(.toldBeforeDurable) {
+      if let batch, StoreDefect.toldBeforeDurable.isPlanted {
         publish(to: batch.environment)
         announce(batch)
       }
@@ -52,7 +53,7 @@ extension Writer {
       if !commit(batch) { self.batch = nil }
     }
     if let batch, stage == .announced {
-      if !Probe.defect(.toldBeforeDurable) { announce(batch) }
+      if !StoreDefect.toldBeforeDurable.isPlanted { announce(batch) }
       self.batch = nil
     }
     if batch == nil { queue.withLock { $0.idle() } }

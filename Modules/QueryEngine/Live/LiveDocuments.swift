@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// A live query whose rows are documents of one collection, or what a projection makes of each, or their number.
 ///
@@ -145,7 +146,7 @@ struct LiveDocuments: LiveContent {
       let old = document.before.flatMap { place(of: $0, document.id) }
       let new = document.after.flatMap { place(of: $0, document.id) }
       if let old { removed.append(old) }
-      if let new, let after = document.after, old != nil || !Probe.defect(.liveMissesInsertion) {
+      if let new, let after = document.after, old != nil || !QueryDefect.liveMissesInsertion.isPlanted {
         inserted.append((new, countAlias == nil ? try projector.row(document.id, after) : Row([:])))
       }
     }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// A live query whose rows are groups of one collection's documents, or aggregates over all of them.
 ///
@@ -107,7 +108,7 @@ struct LiveGroups: LiveContent {
       let old = try document.before.flatMap { try frame(of: $0, document.id) }
       let new = try document.after.flatMap { try frame(of: $0, document.id) }
       guard old != new else { continue }
-      if let old, !Probe.defect(.liveGroupKeepsLeaver) { changed.insert(try change(old, by: -1)) }
+      if let old, !QueryDefect.liveGroupKeepsLeaver.isPlanted { changed.insert(try change(old, by: -1)) }
       if let new { changed.insert(try change(new, by: 1)) }
     }
     guard !changed.isEmpty else { return .untouched }

@@ -1,5 +1,6 @@
 public import CRDTCore
 public import DocStore
+import Failpoints
 
 /// A query whose result is kept up to date, commit by commit.
 ///
@@ -103,7 +104,7 @@ public struct LiveQuery: Sendable {
   /// - Throws: `StoreError` when the query has to be run again and the store cannot be read; `QueryError`.
   public mutating func apply(_ commit: Commit) throws -> ResultDiff? {
     guard let engine, commit.sequence > sequence else { return nil }
-    if commit.origin != .user, Probe.defect(.observerMissesMerges) { return nil }
+    if commit.origin != .user, QueryDefect.observerMissesMerges.isPlanted { return nil }
     sequence = commit.sequence
     let old = rows
     switch try content.follow(commit) {

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// A live query that is run again when a commit touches what it reads, and compared with what it was.
 ///
@@ -64,7 +65,7 @@ struct LiveRerun: LiveContent {
 
   private func isTouched(_ change: Change, _ matcher: RecordMatcher) -> Bool {
     let id = change.id
-    for case let record? in [Probe.defect(.rerunForgetsBefore) ? nil : change.before, change.after] {
+    for case let record? in [QueryDefect.rerunForgetsBefore.isPlanted ? nil : change.before, change.after] {
       let matches = record.withView { $0.isAlive && matcher.matches(id.bytes.span.bytes, $0) }
       if matches { return true }
     }

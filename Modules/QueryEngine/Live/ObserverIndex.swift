@@ -1,5 +1,6 @@
 import CRDTCore
 package import DocStore
+import Failpoints
 
 /// Finds, among many queries, those that a commit may concern, without asking each.
 ///
@@ -124,7 +125,7 @@ private struct ObserverTable: Sendable {
       keyCount = keys.count
       for path in fields.keys { fields[path]?.path.resolve(keys) }
     }
-    if !Probe.defect(.observerIndexForgetsBefore) { find(change.before, &found) }
+    if !QueryDefect.observerIndexForgetsBefore.isPlanted { find(change.before, &found) }
     find(change.after, &found)
   }
 

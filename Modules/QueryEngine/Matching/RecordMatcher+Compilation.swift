@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// Compilation: what a leaf answers for the kinds of value that its test in place is not made for is asked
 /// of the evaluator once, here, so that both always agree.
@@ -150,7 +151,7 @@ extension RecordMatcher {
     if strings.isEmpty {
       node.constants = ConstantRange(start: Int32(ints.count), count: Int32(numbers.count))
       ints += numbers.sorted()
-      if Probe.defect(.listOfIntegersShort), node.constants.count > 0 { node.constants.count -= 1 }
+      if QueryDefect.listOfIntegersShort.isPlanted, node.constants.count > 0 { node.constants.count -= 1 }
     } else {
       let sorted = strings.sorted { $0.span.bytes.compare($1.span.bytes) < 0 }.map { addText($0) }
       node.operation = .inStrings

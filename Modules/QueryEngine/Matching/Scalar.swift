@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// A value while a program runs, without memory of its own: a number, or where bytes lie.
 struct Scalar: BitwiseCopyable {
@@ -95,7 +96,7 @@ struct Scalar: BitwiseCopyable {
     case (.double, .double): return SortOrder.compare(left.double, right.double)
     case (.double, _): return -SortOrder.compare(right.int, left.double)
     case (_, .double): return SortOrder.compare(left.int, right.double)
-    case _ where Probe.defect(.programComparesDoubles):
+    case _ where QueryDefect.programComparesDoubles.isPlanted:
       return SortOrder.compare(Double(left.int), Double(right.int))
     default: return left.int < right.int ? -1 : left.int > right.int ? 1 : 0
     }

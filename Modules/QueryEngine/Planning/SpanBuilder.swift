@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Puts together the spans of an index, one of its fields after the other, and knows what they are worth.
 ///
@@ -27,7 +28,7 @@ struct SpanBuilder {
     guard prefixes.count * cover.ranges.count <= Self.maximumSpans else { return false }
     let ranges = descending ? cover.ranges.reversed() : cover.ranges
     narrowedFields += 1
-    if cover.isExact || Probe.defect(.joinedRangesCountAsSettled) { settledFields += 1 }
+    if cover.isExact || QueryDefect.joinedRangesCountAsSettled.isPlanted { settledFields += 1 }
     if cover.isExact, cover.isPoints {
       prefixes = prefixes.flatMap { prefix in ranges.map { prefix + [$0.value] } }
     } else {

@@ -1,4 +1,5 @@
 package import CRDTCore
+import Failpoints
 
 /// A predicate without parameters, in one form of bytes: a value that is sent, hashed and compared.
 ///
@@ -119,7 +120,7 @@ extension Expression {
     encoded.sort { $0.bytes.span.bytes.compare($1.bytes.span.bytes) < 0 }
     var distinct: [(bytes: [UInt8], term: Expression)] = []
     for pair in encoded where distinct.last?.bytes != pair.bytes { distinct.append(pair) }
-    if distinct.count > 1, Probe.defect(.subscriptionDropsTerm) { distinct.removeLast() }
+    if distinct.count > 1, QueryDefect.subscriptionDropsTerm.isPlanted { distinct.removeLast() }
     return distinct.map(\.term)
   }
 }

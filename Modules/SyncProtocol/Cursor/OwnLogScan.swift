@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// A walk along this peer's own log that finds what a sender has to be told.
 struct OwnLogScan {
@@ -68,8 +69,8 @@ struct OwnLogScan {
       state.budget -= 1
       state.place = sequence
       if entry.kind == .evicted {
-        if !Probe.defect(.evictionsForgotten) { state.takeEvicted(entry, names, gatekeeper) }
-      } else if entry.origin != sender, !Probe.defect(.ownLogNotTold) {
+        if !SyncDefect.evictionsForgotten.isPlanted { state.takeEvicted(entry, names, gatekeeper) }
+      } else if entry.origin != sender, !SyncDefect.ownLogNotTold.isPlanted {
         try entry.forEachMember(
           where: { collection, _ in
             guard names[collection] != nil else { return false }

@@ -1,5 +1,6 @@
 package import CRDTCore
 import CZlib
+import Failpoints
 
 /// Cuts a byte stream into frames, and wraps payloads into them.
 ///
@@ -34,7 +35,7 @@ package enum FrameCodec {
     guard let bounds = try bounds(in: bytes, at: offset) else { return nil }
     let last = bounds.payload.upperBound
     let stored = UInt32(bigEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: last, as: UInt32.self))
-    guard stored ^ number == checksum(bytes.extracting(offset..<last)) || Probe.defect(.checksumIgnored)
+    guard stored ^ number == checksum(bytes.extracting(offset..<last)) || SyncDefect.checksumIgnored.isPlanted
     else {
       throw SyncError(.checksum, "a frame's checksum does not fit", offset: offset)
     }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Merges one group in a write transaction: all of it or nothing.
 ///
@@ -29,14 +30,15 @@ struct GroupMerge {
   func run(_ outcome: inout ApplyOutcome) throws {
     var steps: [Step?] = []
     guard let runs = try prepareRuns(&outcome) else {
-      Probe.reached(.runLeftOut)
+      SyncPoint.runLeftOut.reached()
       return outcome.missing.append(try versions(steps, &outcome))
     }
-    if group.documents.count + group.runs.count > 1, group.hasDependents, !Probe.defect(.groupStoredInParts),
+    if group.documents.count + group.runs.count > 1, group.hasDependents,
+      !SyncDefect.groupStoredInParts.isPlanted,
       try !prepare(&steps, &outcome)
     {
-      Probe.reached(.groupLeftOut)
-      if Probe.defect(.missingBaseIgnored) { return }
+      SyncPoint.groupLeftOut.reached()
+      if SyncDefect.missingBaseIgnored.isPlanted { return }
       return outcome.missing.append(try versions(steps, &outcome))
     }
     for merges in runs {
@@ -73,7 +75,7 @@ struct GroupMerge {
       throw damage(of: wire, in: document.collection) ?? error
     }
     if result == .missingBase {
-      guard group.documentCount == 1 || Probe.defect(.groupStoredInParts) else {
+      guard group.documentCount == 1 || SyncDefect.groupStoredInParts.isPlanted else {
         throw SyncError(.malformed, "a group has contradictory forms of one document")
       }
       outcome.missing.append([try version(document, known)])
@@ -111,7 +113,7 @@ struct GroupMerge {
       case .missingBase: return nil
       case .known: break
       case .prepared(let some):
-        Probe.reached(.runMerged)
+        SyncPoint.runMerged.reached()
         merges.append(some)
       }
     }
@@ -169,7 +171,7 @@ struct GroupMerge {
     guard result != .missingBase, let known, case .vectors(let base, let vector, _) = document.basis else {
       return
     }
-    guard !Probe.defect(.debtForgotten) else { return }
+    guard !SyncDefect.debtForgotten.isPlanted else { return }
     // Default data has no vector, so that without a check a difference in it shows only when it is sent back.
     let isUnchecked = document.check == nil && !document.isReply
     let isWholeUnchecked = isUnchecked && base.isEmpty
@@ -341,8 +343,8 @@ extension IncomingDocument {
     switch basis {
     case .state(let step):
       known = Knowledge(summary: existing.summary, isSame: step.leads(to: existing.summary))
-      if step.fits(existing.summary) || Probe.defect(.successorNotChecked) { return .join }
-      Probe.reached(.successorLeftOut)
+      if step.fits(existing.summary) || StoreDefect.successorNotChecked.isPlanted { return .join }
+      SyncPoint.successorLeftOut.reached()
       return .leave
     case .vectors(let base, let vector, _):
       let here = try record.vector(sites: sites)
@@ -350,8 +352,8 @@ extension IncomingDocument {
         vector: here, summary: existing.summary, isDead: !record.isAlive)
       guard base.isEmpty else { return here.dominates(base) ? .join : .leave }
       // A whole document also tells what is gone, though nobody may remember its removal.
-      guard here == vector || !here.isEmpty, !Probe.defect(.repairSkipped) else { return .join }
-      if here == vector { Probe.reached(.repaired) }
+      guard here == vector || !here.isEmpty, !SyncDefect.repairSkipped.isPlanted else { return .join }
+      if here == vector { SyncPoint.repaired.reached() }
       return .repair
     }
   }

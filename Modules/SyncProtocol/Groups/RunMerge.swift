@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Merges a run in a write transaction: all of it or nothing, in two steps.
 ///
@@ -69,7 +70,9 @@ struct RunMerge {
       guard isHere != nil else { return .missingBase }
     }
     if here.hasSameResult(as: run.check) { return .known }
-    guard isLater, here.hasSameBase(as: run.check) || Probe.defect(.runUnchecked) else { return .missingBase }
+    guard isLater, here.hasSameBase(as: run.check) || SyncDefect.runUnchecked.isPlanted else {
+      return .missingBase
+    }
     return try merge(wires.bytes, ends)
   }
 
@@ -96,7 +99,7 @@ struct RunMerge {
       check.add(from: summary, to: summary)
       merges.append(merge)
     }
-    return check.hasSameResult(as: run.check) || Probe.defect(.runUnchecked)
+    return check.hasSameResult(as: run.check) || SyncDefect.runUnchecked.isPlanted
       ? .prepared(merges) : .missingBase
   }
 }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// How much a group is.
 struct GroupExtent: Sendable {
@@ -117,7 +118,7 @@ struct StagedComponent {
     }
     if fits { fits = try GroupMerge(last, in: transaction).hasBases(&outcome) }
     guard fits else {
-      Probe.reached(.groupLeftOut)
+      SyncPoint.groupLeftOut.reached()
       var missing: [DocumentVersion] = []
       try forEachPart(in: transaction) { part in
         missing += try GroupMerge(part, in: transaction).versions(&outcome)

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// What a sender announces is asked for unless it comes from elsewhere.
 extension Intake {
@@ -125,7 +126,7 @@ extension Intake {
             let standing = try standing(document)
             return !standing.isLacking || document.hash != nil && standing.isIncluded
           }
-          guard isHere || Probe.defect(.announcementForgotten) else { return waitLonger(for: group) }
+          guard isHere || SyncDefect.announcementForgotten.isPlanted else { return waitLonger(for: group) }
           desk.dismiss(group.changes, of: context.id)
           return nil
         }
@@ -136,7 +137,7 @@ extension Intake {
           }
           if standings.contains(where: \.isLacking) { return decide(group, standings, isNew: true) }
         }
-        guard standings.allSatisfy({ !$0.isLacking }) || Probe.defect(.announcementForgotten) else {
+        guard standings.allSatisfy({ !$0.isLacking }) || SyncDefect.announcementForgotten.isPlanted else {
           return decide(group, standings, isNew: false)
         }
         owed += requests(group.documents, standings)
@@ -154,7 +155,7 @@ extension Intake {
   {
     let end = max(queue.progressedAt, group.since) + Self.patience
     guard context.now >= end else { return (.wanted, min(end, context.now + Self.patience / 4)) }
-    Probe.reached(.announcementLost)
+    SyncPoint.announcementLost.reached()
     for document in group.documents { due.add(document.collection) }
     return (.lost(round: round), context.now + Self.tellingInterval)
   }
@@ -168,7 +169,7 @@ extension Intake {
     switch decision {
     case .wait(let hold, let isBehind): return (.held(isBehind: isBehind), context.now + hold)
     case .want:
-      Probe.reached(isNew ? .pulledAtOnce : .pulledLate)
+      (isNew ? SyncPoint.pulledAtOnce : .pulledLate).reached()
       pulls.append(wants(of: group, standings))
       // What is asked for is looked at often: those behind it go by what this session says of it.
       return (.wanted, context.now + PullDesk.holds.upperBound / 4)
@@ -306,7 +307,7 @@ extension Intake {
     let own = knownOwnGroups >= 3
     if own { knownOwnGroups = 0 }
     guard forwards || own else { return }
-    Probe.reached(own ? .prunedOwn : .prunedForwards)
+    (own ? SyncPoint.prunedOwn : .prunedForwards).reached()
     sendPrune(forwards: forwards, own: own)
   }
 

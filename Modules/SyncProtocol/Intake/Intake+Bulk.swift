@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// Much that a sender has, and that another session may be bringing already.
 struct PostponedBulk {
@@ -23,7 +24,7 @@ extension Intake {
       bulk.isHeld = true
       return true
     }
-    Probe.reached(.bulkPostponed)
+    SyncPoint.bulkPostponed.reached()
     bulk.collections.updateValue(count, forKey: collection)
     bulk.nextLook = context.now + wait
     return false

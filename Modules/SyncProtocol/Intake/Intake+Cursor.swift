@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// What a receiver knows of its way along the sender's log.
 struct Following {
@@ -137,7 +138,7 @@ extension Intake {
     guard frame.generation == generation, case .resuming(let cursor, let isRepeated) = phase else { return }
     switch frame.verdict {
     case .follows:
-      Probe.reached(.cursorFollowed)
+      SyncPoint.cursorFollowed.reached()
       guard frame.sequence >= cursor.sequence else {
         throw SyncError(.malformed, "The peer goes on before the cursor")
       }
@@ -151,11 +152,11 @@ extension Intake {
       }
       tasks.append(.ownLog(after: cursor.own, told: 0))
     case .unknownInterest where !isRepeated:
-      Probe.reached(.interestRepeated)
+      SyncPoint.interestRepeated.reached()
       sendInterest()
       try resume(cursor, isRepeated: true)
     case .unknownInterest, .restart:
-      Probe.reached(.cursorRefused)
+      SyncPoint.cursorRefused.reached()
       phase = .idle
       due = .everything
     }
@@ -169,7 +170,7 @@ extension Intake {
 
   /// Whether all that a mark speaks of is here, and the sender has answered all that it was asked.
   private func isSettled(_ mark: Following.Mark) -> Bool {
-    if Probe.defect(.cursorAhead) { return true }
+    if SyncDefect.cursorAhead.isPlanted { return true }
     // What was sent before the mark is applied; what it lacked of a base was asked for.
     guard queue.appliedGroups >= mark.groups, !telling.isWaiting else { return false }
     // No ask is open, and none is about to be made: it may be because of what came before the mark.

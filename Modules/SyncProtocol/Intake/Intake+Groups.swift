@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// What comes is applied, and what applying comes to is seen to.
 extension Intake {
@@ -67,7 +68,7 @@ extension Intake {
     case .failure(let error): throw SyncError(store: error)
     }
     let groups = try queue.end(ticket, applied: outcome.groups)
-    if outcome.hasMetLaterSelf, !Probe.defect(.siteNotRenewed) { throw context.laterSelfMet }
+    if outcome.hasMetLaterSelf, !SyncDefect.siteNotRenewed.isPlanted { throw context.laterSelfMet }
     guard let groups else {
       context.shared.leaves.finished(context.id)
       return ([], 0)

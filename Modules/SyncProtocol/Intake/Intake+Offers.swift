@@ -1,10 +1,11 @@
 import CRDTCore
+import Failpoints
 
 /// Documents that the sender may know in a newer state than the one held here.
 extension Intake {
   /// Takes offers; what the sender has sent before may hold the same, and is to be here first.
   func take(_ offers: [DocumentOffer]) throws(SyncError) {
-    guard !Probe.defect(.offersIgnored) else { return }
+    guard !SyncDefect.offersIgnored.isPlanted else { return }
     for offer in offers where interest.covers(offer.collection) {
       telling[offer.collection].receive(told: IDFilter.hash(offer.item.id))
     }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 extension Intake {
   /// Starts comparing what is due of what the interest names.
@@ -57,7 +58,7 @@ extension Intake {
 
   /// The sender asks to be compared with anew, or this peer has reason to.
   func renew() {
-    if !Probe.defect(.renewIgnored) { due = .everything }
+    if !SyncDefect.renewIgnored.isPlanted { due = .everything }
     early.startAnew()
     switch phase {
     // Where the cursor stood does not matter any more; the sender may not know yet what is asked for.
@@ -96,7 +97,7 @@ extension Intake {
         // What left the subscriptions is not wanted back.
         guard commit.origin == .user else { continue }
         // What did not match here may match at the sender, whose copy was too old to be of interest until now.
-        guard gatekeeper.mayAccept(change.collection.name), !Probe.defect(.evictionNotAnswered) else {
+        guard gatekeeper.mayAccept(change.collection.name), !SyncDefect.evictionNotAnswered.isPlanted else {
           continue
         }
         guard gatekeeper.maySend(change.collection.name) else {

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Haves: what the sender hears of what this peer newly holds, as the receiver's half decides.
 extension Intake {
@@ -21,7 +22,7 @@ extension Intake {
       case .tell(let ids): tasks.append(.telling(.tell(collection, ids[...])))
       case .tellAll: tasks.append(.telling(.tellHeld(HeldScan(.haves, collection), number: nil)))
       case .lookAtAll(let number):
-        Probe.reached(.lookedAtAll)
+        SyncPoint.lookedAtAll.reached()
         tasks.append(.telling(.tellHeld(HeldScan(.haves, collection), number: number)))
       case .count(let number):
         tasks.append(.telling(.count(HeldScan(.haves, collection), 0, number: number)))
@@ -139,7 +140,7 @@ extension Intake {
 
 extension IDFilter {
   fileprivate mutating func insertUnlessDenied(_ hash: UInt64) {
-    if hash & 1 == 0, Probe.defect(.filterDenies) { return }
+    if hash & 1 == 0, SyncDefect.filterDenies.isPlanted { return }
     insert(hash)
   }
 }

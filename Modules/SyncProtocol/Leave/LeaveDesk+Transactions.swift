@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 extension LeaveDesk {
   /// Marks what a transaction takes out of the subscriptions, and takes marks back.
@@ -115,12 +116,12 @@ extension LeaveDesk {
       return add([Candidate(name: name, since: last)])
     }
     let mayGo = try isElsewhere || isKept(name, collection, since, transaction)
-    guard mayGo && !Probe.defect(.leftStays) || Probe.defect(.lettingGoUnasked) else {
+    guard mayGo && !SyncDefect.leftStays.isPlanted || SyncDefect.lettingGoUnasked.isPlanted else {
       return park(candidate)
     }
     let left = LeavingState.left(vector, queries: rules.names(of: name.collection))
     guard left.bytes.count <= WriteTransaction.leavingNoteBytes else { return try forget(name, transaction) }
-    Probe.reached(.letGo)
+    SyncPoint.letGo.reached()
     _ = try transaction.evict(name.id, in: name.collection)
     _ = try transaction.setLeavingNote(left.bytes, for: name.id, in: name.collection)
   }

@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// One end's half of the rule who tells whom what it holds, for one direction and collection; both ends run the same one.
 ///
@@ -150,10 +151,10 @@ struct Telling {
       }
       // Beyond the bound nothing waits by name: all is looked at when the filter comes.
       if asked.waiting.count > tuning.exactNotices {
-        Probe.reached(.noticesOverflowed)
+        SyncPoint.noticesOverflowed.reached()
         asked.waiting = []
         asked.waitingBytes = 0
-        asked.looksAtAll = !Probe.defect(.noticesForgotten)
+        asked.looksAtAll = !SyncDefect.noticesForgotten.isPlanted
       }
       state = .asked(asked)
       return Verdict()
@@ -164,7 +165,7 @@ struct Telling {
       let isWorn = checks.lookups >= checks.room || checks.told.isFull
       let lookups = checks.lookups
       state = .checks(checks)
-      var verdict = Verdict(tells: isTold && !Probe.defect(.noticesNotChecked))
+      var verdict = Verdict(tells: isTold && !SyncDefect.noticesNotChecked.isPlanted)
       // The filter was sized for fewer lookups than there are by now: chance hits would grow with them.
       if isWorn, making == nil {
         spent = lookups * role.noticeBytes
@@ -300,7 +301,7 @@ struct Telling {
     let size = FilterSize(count: count, others: making.others, tuning)
     guard UInt64(size.byteCount) <= making.spent, size.byteCount <= room else {
       self.making = nil
-      Probe.reached(.filterRefused)
+      SyncPoint.filterRefused.reached()
       return [.refuse(number: number, price: UInt64(size.byteCount))] + beginNext()
     }
     var steps: [Step] = []
@@ -324,7 +325,7 @@ struct Telling {
     due = max(spent + tuning.freeNotices * role.noticeBytes, UInt64(theirs.byteCount))
     making.size = size
     self.making = making
-    Probe.reached(role == .haves ? .receiverLeads : .senderLeads)
+    (role == .haves ? SyncPoint.receiverLeads : .senderLeads).reached()
     return steps + [.fill(number: number, size)]
   }
 
@@ -366,7 +367,7 @@ struct Telling {
     }
     var told = asked.told
     told.filter = IDFilter(bytes: asked.bytes)
-    let looksAtAll = asked.looksAtAll && !Probe.defect(.heldNotLookedAt)
+    let looksAtAll = asked.looksAtAll && !SyncDefect.heldNotLookedAt.isPlanted
     state = .checks(
       Checks(told: told, room: 4 * max(held, tuning.leastLookups), isLooking: looksAtAll))
     spent = 0

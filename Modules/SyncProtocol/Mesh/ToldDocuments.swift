@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// What the other side has told of: a filter, then ids; beyond a bound these are folded into a second filter.
 struct ToldDocuments {
@@ -24,7 +25,7 @@ struct ToldDocuments {
     guard ids.count > tuning.exactNotices else { return }
     var filter = folded ?? IDFilter(byteCount: SyncLimits.foldedFilterBytes)
     folded = nil
-    if !Probe.defect(.noticesForgotten) { for hash in ids { filter.insert(hash) } }
+    if !SyncDefect.noticesForgotten.isPlanted { for hash in ids { filter.insert(hash) } }
     folded = filter
     foldedCount += ids.count
     ids = []

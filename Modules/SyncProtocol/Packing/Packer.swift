@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// Turns groups into fragments and chunks.
 final class Packer {
@@ -133,7 +134,7 @@ final class Packer {
   }
 
   private func packDense(_ plain: RawSpan) -> [UInt8] {
-    Probe.reached(.packedDensely)
+    SyncPoint.packedDensely.reached()
     let packed = dense.pack(plain)
     skipNext(packed: packed.count, plain: plain.byteCount)
     return packed

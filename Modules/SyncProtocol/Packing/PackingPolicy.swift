@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// How pieces are to be packed: pinned by the application, or by how fast the link has shown itself.
 struct PackingPolicy {
@@ -56,11 +57,11 @@ struct PackingPolicy {
     if let pinned { return pinned == 0 ? .stored : .deflated(level: pinned) }
     if isLocal {
       guard use == .bulk || use == .change else { return .deflated(level: use.quickLevel) }
-      Probe.reached(.storedLocally)
+      SyncPoint.storedLocally.reached()
       return .stored
     }
     if storing != nil {
-      Probe.reached(.storedOnTrial)
+      SyncPoint.storedOnTrial.reached()
       return .stored
     }
     guard let rate else { return .deflated(level: isLongLink ? 9 : use.quickLevel) }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Whole groups that a frame has completed, where they lie in one block.
 struct GroupArrival {
@@ -143,8 +144,8 @@ final class GroupAssembly {
       context.shared.stage.remove(source.number)
       throw SyncError(.checksum, "a stretch is not what the peer means")
     }
-    if source.isParts { Probe.reached(.partsReused) }
-    Probe.reached(.transferResumed)
+    if source.isParts { SyncPoint.partsReused.reached() }
+    SyncPoint.transferResumed.reached()
     var current = try begin(
       frame.transfer, totalBytes: frame.totalBytes, offset: frame.offset, begunWith: number)
     current.bytes += bytes
@@ -189,7 +190,7 @@ final class GroupAssembly {
   /// Goes on with a transfer that has got longer.
   private func take(_ current: IncomingTransfer) throws(SyncError) -> GroupArrival? {
     guard current.bytes.count == current.totalBytes else {
-      Probe.reached(.cameInChunks)
+      SyncPoint.cameInChunks.reached()
       var current = current
       putAside(&current)
       transfer = current

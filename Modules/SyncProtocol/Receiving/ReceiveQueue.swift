@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Groups that a peer has sent, from their first byte until they are applied, and what is acknowledged of them.
 ///
@@ -269,7 +270,7 @@ final class ReceiveQueue {
   }
 
   func sendAcknowledgement() {
-    guard isAcknowledgementDue, !Probe.defect(.acknowledgementLost) else { return }
+    guard isAcknowledgementDue, !SyncDefect.acknowledgementLost.isPlanted else { return }
     isAcknowledgementDue = false
     acknowledged.room = UInt64(max(0, context.tuning.creditBytes - unappliedBytes))
     context.send(.acknowledge) { acknowledged.encode(to: &$0) }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// What the sender of a reconciliation has: the store under the receiver's interest, or a model of it.
 protocol RespondingSet {
@@ -165,7 +166,7 @@ struct RangeResponder {
   ) throws(SyncError) -> OtherDocuments {
     // Only what there are is kept: the first one may come while the peers compare.
     var count = certificates[collection] ?? 0
-    if count == 0, !Probe.defect(.certificatesNotAskedFor) {
+    if count == 0, !SyncDefect.certificatesNotAskedFor.isPlanted {
       count = try documents.certificateCount(of: collection)
       if count > 0 { certificates[collection] = count }
     }

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 extension Session {
   func sendHello() throws(SyncError) {
@@ -69,7 +70,7 @@ extension Session {
       presence.checkTime(now)
       if try supply.outgoing.rest(now) { supply.batch.rest() }
       checkSignOfLife(now)
-      if now - context.lastSent >= context.pingInterval, !Probe.defect(.pingNotSent) { ping() }
+      if now - context.lastSent >= context.pingInterval, !SyncDefect.pingNotSent.isPlanted { ping() }
     }
   }
 

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Stores that write under one site id, which happens when a whole disk is copied or put back.
 ///
@@ -19,7 +20,7 @@ extension Session {
     guard incarnation != context.store.incarnation else {
       throw SyncError(.siteClash, "This peer has dialed itself")
     }
-    Probe.reached(.twinMet)
+    SyncPoint.twinMet.reached()
     throw SyncError(
       .cloned, "Both peers write as site \(context.store.site): one store is a copy of the other")
   }
@@ -44,7 +45,7 @@ extension Session {
 
   /// Compares what a peer has met of this site with what this store has written, since its hello too.
   func compareOwn(with frame: SeenFrame) throws(SyncError) {
-    guard !Probe.defect(.siteNotRenewed) else { return }
+    guard !SyncDefect.siteNotRenewed.isPlanted else { return }
     if let met = frame.reading, !context.store.mayHaveIssued(met) { throw context.laterSelfMet }
     if let place = frame.place { try context.checkOwnLog(at: place) }
   }
@@ -61,14 +62,14 @@ extension SessionContext {
       else { return false }
       return check != place.commitCheck
     }
-    guard isOther == true, !Probe.defect(.siteNotRenewed) else { return }
-    Probe.reached(.laterSelfMet)
+    guard isOther == true, !SyncDefect.siteNotRenewed.isPlanted else { return }
+    SyncPoint.laterSelfMet.reached()
     throw SyncError(.cloned, "The peer has followed other commits of this store: it was put back or copied")
   }
 
   /// Ends a session whose store has not made all that its site has written.
   var laterSelfMet: SyncError {
-    Probe.reached(.laterSelfMet)
+    SyncPoint.laterSelfMet.reached()
     return SyncError(
       .cloned, "The peer has met later writes of site \(store.site): the store was put back or copied")
   }

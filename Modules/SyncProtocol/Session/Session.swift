@@ -1,5 +1,6 @@
 import CRDTCore
 public import DocStore
+import Failpoints
 public import QueryEngine
 
 /// The sync conversation of two peers, as a pure state machine: bytes and events in, actions out.
@@ -309,7 +310,7 @@ public final class Session {
   private func noteUpdatedPolicy() throws(SyncError) {
     guard !context.isPolicyCurrent else { return }
     context.notePolicy()
-    guard !Probe.defect(.policyChangeIgnored) else { return }
+    guard !SyncDefect.policyChangeIgnored.isPlanted else { return }
     guard case .open = state else { return }
     supply.revoke()
     // A change that waits may have been followed by one that was withheld: what is here now is compared.

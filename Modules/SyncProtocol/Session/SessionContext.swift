@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// What the two halves of a session share: the store, the peer, and what is to be done outside.
 final class SessionContext {
@@ -76,7 +77,7 @@ final class SessionContext {
   /// Stands for all that the gate lets through to this peer; never 0.
   var policyPrint: UInt64 {
     guard let peer else { return 0 }
-    if Probe.defect(.policyPrintForgotten) { return 1 }
+    if SyncDefect.policyPrintForgotten.isPlanted { return 1 }
     return max(gate.fingerprint(toward: peer.kind), 1)
   }
 
@@ -103,7 +104,7 @@ final class SessionContext {
   func didReceiveFrame() { nextReceived = number(after: nextReceived) }
 
   private func number(after number: UInt32?) -> UInt32 {
-    guard let number, !Probe.defect(.framesNotNumbered) else { return 0 }
+    guard let number, !SyncDefect.framesNotNumbered.isPlanted else { return 0 }
     return number &+ 1
   }
 

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// What of the store cannot be read or merged, as far as a session has met it, and whether the peer has met such.
 ///
@@ -83,7 +84,7 @@ extension SessionContext {
       guard unreadable.insert(record) else { return }
       tell(.damaged(collection: record.collection, id: record.id))
     }
-    if isFirst, !Probe.defect(.unreadableNotTold) { send(.unreadable) }
+    if isFirst, !SyncDefect.unreadableNotTold.isPlanted { send(.unreadable) }
   }
 
   /// Tells that a document of the peer cannot be merged, the application once a collection and reason.
@@ -91,7 +92,7 @@ extension SessionContext {
     let isFirst = !unreadable.isHere
     unreadable.insert(DocumentName(collection: document.collection, id: document.id))
     tellRefused(document.collection, document.reason)
-    if isFirst, !Probe.defect(.unreadableNotTold) { send(.unreadable) }
+    if isFirst, !SyncDefect.unreadableNotTold.isPlanted { send(.unreadable) }
   }
 
   func tellUnreadable(_ log: DamagedLog) {

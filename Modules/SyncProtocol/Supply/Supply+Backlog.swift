@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Changes that came faster than the link are not kept in memory: the log has them, and they are announced from there.
 extension Supply {
@@ -13,7 +14,7 @@ extension Supply {
     if let walk = log.walk { start = min(start, walk.place) }
     let isKnown = isRoundActive || log.followed != nil || log.walk != nil
     guard isKnown, try context.read({ start >= $0.logStart }) else { return compareInstead() }
-    Probe.reached(.fellBehind)
+    SyncPoint.fellBehind.reached()
     log.walk = LogWalk(after: start, isBacklog: true, documents: log.walk?.documents ?? 0)
     log.waiting = nil
     log.fellBehindAt = min(start, log.fellBehindAt ?? .max)

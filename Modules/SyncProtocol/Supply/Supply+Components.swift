@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// How far a reconciliation is with what belongs together, which goes out component by component.
 struct ComponentPass {
@@ -199,7 +200,7 @@ extension Supply {
   /// peer may have let go of: a part of it may yet be sent beside something else.
   private func bind(_ places: [StoredPlace]) {
     guard batch.hasBases, 2...SyncLimits.groupDocuments ~= places.count,
-      !Probe.defect(.sentBindsNothing)
+      !SyncDefect.sentBindsNothing.isPlanted
     else { return }
     batch.name(recent.bind(places))
     if isRoundActive { pass.recentSent.formUnion(places) }

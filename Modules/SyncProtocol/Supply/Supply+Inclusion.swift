@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 extension Supply {
   /// Adds a document to the group that is being encoded, as far as it concerns the peer.
@@ -25,7 +26,7 @@ extension Supply {
       told = summary
       if request.isReply { flags |= GroupEncoder.replyFlag }
     case .unasked(let reading):
-      Probe.reached(.sentUnasked)
+      SyncPoint.sentUnasked.reached()
       base = record.version(
         try record.vector(sites: source.tables.sites), beforeWritesOf: context.store.site, after: reading,
         sites: source.tables.sites)

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 extension Supply {
   /// Takes note of a commit: what of it concerns the peer is queued to be sent.
@@ -10,8 +11,8 @@ extension Supply {
   func committed(_ commit: Commit, holds: (Change) -> Bool) throws(SyncError) -> [Bool] {
     lastCommitted = max(lastCommitted, commit.sequence)
     guard generation != nil, !interest.isEmpty else { return [] }
-    if commit.origin != .user, Probe.defect(.notForwarded) { return [] }
-    if isRoundActive, Probe.defect(.commitMissedInRound) { return [] }
+    if commit.origin != .user, SyncDefect.notForwarded.isPlanted { return [] }
+    if isRoundActive, SyncDefect.commitMissedInRound.isPlanted { return [] }
     let isOwn = commit.origin == .session(context.id)
     // Groups are changed where they stand: taken out and put back, each would be copied for each of its documents.
     var groups: [LiveGroup] = []
@@ -27,7 +28,7 @@ extension Supply {
         concern = (collection.id, concerns(collection.name) ? interest.matcher(for: collection) : nil)
       }
       guard let matcher = concern?.matcher else { continue }
-      let matched = matcher.matches(change.id, change.before) && !Probe.defect(.leaveNotTold)
+      let matched = matcher.matches(change.id, change.before) && !SyncDefect.leaveNotTold.isPlanted
       let matches = matcher.matches(change.id, change.after)
       if change.kind == .evict || !change.oversize || !matches { context.withheld.remove(change.key) }
       // What does not concern the receiver calls for no mark soon.
@@ -50,7 +51,7 @@ extension Supply {
           if let offer = offer(oversize: change, summary) { offers.append(offer) }
           continue
         }
-        let place = Probe.defect(.groupSentInParts) ? groups.count : places.place(of: change.group)
+        let place = SyncDefect.groupSentInParts.isPlanted ? groups.count : places.place(of: change.group)
         if place == groups.count {
           groups.append(
             LiveGroup(
@@ -175,7 +176,7 @@ extension Supply {
   private func enqueue(_ group: LiveGroup) throws(SyncError) {
     guard !log.isBehind, !isAwaitingRound else { return }
     if liveBytes + group.byteCount > context.configuration.liveQueueBytes, liveBytes > 0,
-      !Probe.defect(.queueNotDropped)
+      !SyncDefect.queueNotDropped.isPlanted
     {
       context.tell(.overflow)
       return try fallBehind(from: group.sequence - 1)

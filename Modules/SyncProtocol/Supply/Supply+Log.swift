@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Where a receiver goes on, what it has heard of this store's log, and how far it has been served.
 extension Supply {
@@ -128,7 +129,9 @@ extension Supply {
       log.waiting = LogPlace.Mark(
         sequence: max(followed, lastCommitted), asksTaken: log.asksTaken, after: outgoing.taken)
     }
-    guard let mark = log.waiting, outgoing.gone.covers(mark.after) || Probe.defect(.markAhead) else { return }
+    guard let mark = log.waiting, outgoing.gone.covers(mark.after) || SyncDefect.markAhead.isPlanted else {
+      return
+    }
     // What the policy has withheld since the call began the peer is to compare anew.
     guard context.isPolicyCurrent else { return }
     // No place in the log that the peer keeps may be beyond what it was not told of.

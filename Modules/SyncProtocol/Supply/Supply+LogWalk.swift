@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// A walk through the log from a receiver's cursor to its end.
 struct LogWalk {
@@ -132,7 +133,7 @@ extension Supply {
     }
     for record in damaged where concerns(record.collection) { context.tellDamaged(record) }
     for place in bound where !walk.announced.contains(place) {
-      let places = Probe.defect(.unaskedInParts) && reading != nil ? [place] : closure(of: [place])
+      let places = SyncDefect.unaskedInParts.isPlanted && reading != nil ? [place] : closure(of: [place])
       walk.announced.formUnion(places)
       if let reading, try push(places, after: reading, &sources, transaction) { continue }
       let group = try announcements(places, &sources, transaction)
@@ -215,7 +216,7 @@ extension Supply {
   }
 
   /// Whether what is announced from the log tells the peer also what this peer holds.
-  private var tellsByAnnouncing: Bool { log.toldThrough != nil && !Probe.defect(.ownLogNotTold) }
+  private var tellsByAnnouncing: Bool { log.toldThrough != nil && !SyncDefect.ownLogNotTold.isPlanted }
 
   /// A document that does not match, if the peer is to hear of it: as of one that changes while the session runs.
   private func offer(_ id: DocumentID, _ summary: Summary, _ source: Source) throws -> DocumentOffer? {

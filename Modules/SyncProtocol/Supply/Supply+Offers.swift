@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Documents that do not match the interest, of which the peer may hold a copy that does, and those that both peers have
 /// changed and merge.
@@ -25,7 +26,7 @@ extension Supply {
     // elsewhere.
     if isOwn, !isLeading { return nil }
     let isNew = change.before == nil || !isOwn && !matched && (log.isResumed || watch.isBlind)
-    let hasLeft = matched && isLeading && !Probe.defect(.leaverNotOffered)
+    let hasLeft = matched && isLeading && !SyncDefect.leaverNotOffered.isPlanted
     let isWatched =
       !isOwn && !matched && (watch.contains(change.key) || unnamed.contains(TextKey(collection)))
     // What is watched does not wait: it may have gone there just before the peer's filter was made.
@@ -56,7 +57,7 @@ extension Supply {
     guard let begun = request.begun, let hash = underWay.meeting(key, begunWith: begun),
       let cleared = gatekeeper?.clear(source.collection.name)
     else { return false }
-    Probe.reached(.metUnderWay)
+    SyncPoint.metUnderWay.reached()
     met.note(
       DocumentOffer(cleared, item: DocumentHash(id: request.id, hash: hash)), of: key, now: context.now)
     return true

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Offers: what the peer hears of what is held here and not sent, as the sender's half decides.
 extension Supply {
@@ -20,7 +21,7 @@ extension Supply {
       case .tell(let ids): tellingTasks.append(.tell(collection, ids[...]))
       case .tellAll: tellingTasks.append(.tellHeld(HeldScan(.offers, collection), number: nil))
       case .lookAtAll(let number):
-        Probe.reached(.lookedAtAll)
+        SyncPoint.lookedAtAll.reached()
         tellingTasks.append(.tellHeld(HeldScan(.offers, collection), number: number))
       case .count(let number):
         tellingTasks.append(.count(HeldScan(.offers, collection), 0, number: number))

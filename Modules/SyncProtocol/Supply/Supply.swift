@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 import QueryEngine
 
 /// The sending half of a session: answers the peer's questions, and tells it what changes.
@@ -159,7 +160,9 @@ final class Supply {
   func serveDraft() -> (isServed: Bool, resume: ResumeFrame?) {
     guard let draft, draft.isWhole, draft.nextBytes == nil else { return (false, nil) }
     self.draft = nil
-    guard generation == nil || draft.resume != nil || !Probe.defect(.interestKept) else { return (true, nil) }
+    guard generation == nil || draft.resume != nil || !SyncDefect.interestKept.isPlanted else {
+      return (true, nil)
+    }
     serve(draft.finish(), generation: draft.generation, isContinued: draft.isContinued)
     if draft.resume == nil, let peer = context.peer {
       context.shared.interests.insert(interest, byteCount: draft.byteCount, of: peer.site)

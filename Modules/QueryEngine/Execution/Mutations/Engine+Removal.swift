@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 extension Engine {
   /// DELETE and EVICT, which differ in what they do to each document.
@@ -22,7 +23,7 @@ extension Engine {
     context.profile?.begin(plan.root(of: mutation))
     let returning = try Returning(removal.returning, arguments, context)
     var ids = try plan.ids(in: transaction, context)
-    if !ids.isEmpty, Probe.defect(.removalMissesDocument) { ids.removeLast() }
+    if !ids.isEmpty, QueryDefect.removalMissesDocument.isPlanted { ids.removeLast() }
     let shown = try returning?.rows(of: ids, in: removal.collection, transaction)
     let removed = try ids.filter { id in
       try context.pollWriting()

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 extension Engine {
   /// All edits are worked out from the documents as they were before the first is written.
@@ -36,12 +37,12 @@ extension Engine {
       return true
     }
     var mutated: [DocumentID] = []
-    if Probe.defect(.updateMissesDocument) { changes = changes.dropLast() }
+    if QueryDefect.updateMissesDocument.isPlanted { changes = changes.dropLast() }
     for change in changes {
       try context.pollWriting()
       if try transaction.update(change.id, in: update.collection, change.edits) { mutated.append(change.id) }
     }
-    let shown = Probe.defect(.returningShort) ? mutated.dropLast() : mutated
+    let shown = QueryDefect.returningShort.isPlanted ? mutated.dropLast() : mutated
     context.profile?.end(rows: mutated.count)
     return QueryResult(
       rows: try returning?.rows(ofWritten: shown, in: update.collection, transaction) ?? [],

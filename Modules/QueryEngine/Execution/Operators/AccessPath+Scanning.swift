@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 extension AccessPath {
   /// Visits the records that the path leads to, tombstones too, until `body` returns `false`.
@@ -9,7 +10,7 @@ extension AccessPath {
   ) throws {
     switch self {
     case .collectionScan:
-      var passesOver = Probe.defect(.scanMissesDocument)
+      var passesOver = QueryDefect.scanMissesDocument.isPlanted
       try source.forEachStoredRecord(in: collection, from: nil, verify: false) { _, id, _, record in
         if passesOver {
           passesOver = false
@@ -18,14 +19,14 @@ extension AccessPath {
         return try body(id, record)
       }
     case .ids(let ids):
-      for id in ids.dropLast(Probe.defect(.idMissed) ? 1 : 0) {
+      for id in ids.dropLast(QueryDefect.idMissed.isPlanted ? 1 : 0) {
         let goesOn = try source.withRecord(collection, id) { record, _ in
           try body(id.bytes.span.bytes, record)
         }
         if goesOn == false { return }
       }
     case .idRange(let from, let to):
-      var passesOver = !isWhole && Probe.defect(.idRangeShort)
+      var passesOver = !isWhole && QueryDefect.idRangeShort.isPlanted
       try source.forEachRecord(in: collection, from: from, to: to, verify: false) { id, _, record in
         if passesOver {
           passesOver = false
@@ -39,7 +40,7 @@ extension AccessPath {
       }
     case .union(let scans):
       var numbers = NumberSet()
-      for scan in scans.prefix(Probe.defect(.unionOfFirstScan) ? 1 : .max) {
+      for scan in scans.prefix(QueryDefect.unionOfFirstScan.isPlanted ? 1 : .max) {
         try numbers.insert(scan, in: source, collection, context)
       }
       try numbers.sorted().forEachRecord(in: source, collection, body)
@@ -52,7 +53,7 @@ extension AccessPath {
         common = common?.intersection(sorted) ?? sorted
         if common?.isEmpty == true { return }
       }
-      var passesOver = Probe.defect(.intersectionShort)
+      var passesOver = QueryDefect.intersectionShort.isPlanted
       try common?.forEachRecord(in: source, collection) { id, record in
         if passesOver {
           passesOver = false
@@ -71,7 +72,7 @@ extension IndexScan {
     _ reader: borrowing IndexReader,
     _ body: (_ row: borrowing IndexRow, _ id: RawSpan, _ record: borrowing RecordView) throws -> Bool
   ) throws {
-    let spans = Probe.defect(.indexScanShort) ? spans.dropLast() : spans
+    let spans = QueryDefect.indexScanShort.isPlanted ? spans.dropLast() : spans
     try reader.forEachDocument(in: spans, reversed: isReversed, body)
   }
 

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Reads the fields of an index from its rows, and from the documents where the rows have not all of them.
 struct IndexCover {
@@ -30,7 +31,7 @@ struct IndexCover {
   /// - Returns: Whether the filter accepts its document.
   mutating func read(_ row: borrowing IndexRow, _ reader: borrowing IndexReader) throws -> Bool {
     if row.read(fields, into: &values) {
-      return try isExact || Probe.defect(.coveringUnfiltered) || filter?.accepts(values) ?? true
+      return try isExact || QueryDefect.coveringUnfiltered.isPlanted || filter?.accepts(values) ?? true
     }
     var found = values
     let isAlive = try reader.records.withRecord(numbered: row.document) { id, record in

@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Puts together the frames of a query's sources: a nested loop over them, from the first to the last.
 ///
@@ -110,7 +111,7 @@ struct Joiner {
         return try forEachDocument(step, in: source, &frame, visit)
       }
       var lookup = step.input.plan
-      let span = Probe.defect(.joinMissesPartner) ? IndexSpan(from: .after([value])) : .equal([value])
+      let span = QueryDefect.joinMissesPartner.isPlanted ? IndexSpan(from: .after([value])) : .equal([value])
       lookup.access = .index(IndexScan(index, [span]))
       lookup.isCovering = false
       return try forEachDocument(step, lookup, in: source, &frame, visit)

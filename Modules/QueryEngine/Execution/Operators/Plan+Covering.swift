@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Queries on one collection that read rows of an index and no documents.
 extension Plan {
@@ -127,7 +128,7 @@ private struct CoveredRows {
           isWhole = row.read(fields, into: &values)
           if isWhole {
             goesOn = try add(values)
-            let repeated = Probe.defect(.distinctSkipsTooFar) ? shown.count - 1 : shown.count
+            let repeated = QueryDefect.distinctSkipsTooFar.isPlanted ? shown.count - 1 : shown.count
             from = .after(Array(values.prefix(repeated)))
           }
           return false

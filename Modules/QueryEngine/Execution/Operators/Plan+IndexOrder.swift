@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Plans whose rows come in order from an index.
 extension Plan {
@@ -64,8 +65,8 @@ extension Plan {
       try scan.forEachRow(reader) { row in
         try pace.step()
         meter.count()
-        guard row.isCut, !Probe.defect(.cutRowNotTested) else {
-          count += count == 0 && Probe.defect(.countedTwice) ? 2 : 1
+        guard row.isCut, !QueryDefect.cutRowNotTested.isPlanted else {
+          count += count == 0 && QueryDefect.countedTwice.isPlanted ? 2 : 1
           return true
         }
         let isCounted = try reader.records.withRecord(numbered: row.document) { id, record in
@@ -92,7 +93,7 @@ private struct CutRun {
   /// Appends the rows in their order.
   mutating func end(into all: inout [SortedRow], _ order: RowOrder) {
     guard !rows.isEmpty else { return }
-    all += Probe.defect(.cutRowsUnsorted) ? rows : order.sorted(rows)
+    all += QueryDefect.cutRowsUnsorted.isPlanted ? rows : order.sorted(rows)
     rows.removeAll()
   }
 }

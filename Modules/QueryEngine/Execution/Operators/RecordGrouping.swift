@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// Groups the documents of one collection by what stands in their records: no frame is made for a row.
 struct RecordGrouping {
@@ -31,7 +32,7 @@ struct RecordGrouping {
     for index in operands.indices { operands[index]?.resolve(collection.keys) }
     let (keys, operands) = (keys, operands)
     var count = 0
-    var passesOver = Probe.defect(.groupMissesDocument)
+    var passesOver = QueryDefect.groupMissesDocument.isPlanted
     try input.plan.forEachMatch(in: source, collection, context) { id, record in
       if passesOver {
         passesOver = false

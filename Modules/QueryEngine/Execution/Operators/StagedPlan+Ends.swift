@@ -1,5 +1,6 @@
 import CRDTCore
 import DocStore
+import Failpoints
 
 /// The least and the greatest value of a field stand at the ends of an index.
 extension StagedPlan {
@@ -52,7 +53,7 @@ extension IndexScan {
     guard let span = IndexSpan.spans(of: known, descending: fields[0].isDescending).first else { return nil }
     var ends: [Value] = []
     var isWhole = true
-    for reversed in [false, !Probe.defect(.endsTurned)] {
+    for reversed in [false, !QueryDefect.endsTurned.isPlanted] {
       var end: Value?
       try reader.forEachRow(from: span.from, to: span.to, reversed: reversed) { row in
         var values = Frame(repeating: nil, count: fields.count)

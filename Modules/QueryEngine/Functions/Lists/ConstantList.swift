@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 import Synchronization
 
 /// The values of a constant list, hashed once: to find one of them costs the same however many there are.
@@ -32,9 +33,9 @@ final class ConstantList: Sendable {
     var fractions: Set<UInt64> = []
     var texts = KeySet()
     var others: Set<ValueKey> = []
-    for element in elements.dropLast(Probe.defect(.hashedListShort) ? 1 : 0) {
+    for element in elements.dropLast(QueryDefect.hashedListShort.isPlanted ? 1 : 0) {
       switch element {
-      case .null: hasNull = !Probe.defect(.hashedListForgetsNull)
+      case .null: hasNull = !QueryDefect.hashedListForgetsNull.isPlanted
       case .bool(let flag): flags.insert(flag)
       case .int(let number), .counter(let number): wholeNumbers.insert(number)
       case .double(let number):

@@ -1,4 +1,5 @@
 import CRDTCore
+import Failpoints
 
 /// A state of a regular expression's automaton: the steps it stands before, and what has just been read.
 struct AutomatonState: Hashable, Sendable {
@@ -155,7 +156,7 @@ extension RegularSyntax.Place {
     case .textEnd: next == .none
     case .lineStart: previous == .none || previous == .newline
     case .lineEnd: next == .none || next == .newline
-    case .wordBoundary: previous.isWord != next.isWord && !Probe.defect(.automatonIgnoresPlaces)
+    case .wordBoundary: previous.isWord != next.isWord && !QueryDefect.automatonIgnoresPlaces.isPlanted
     case .noWordBoundary: previous.isWord == next.isWord
     }
   }
