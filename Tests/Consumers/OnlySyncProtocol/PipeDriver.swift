@@ -39,13 +39,14 @@ final class SyncedStore: Sendable {
 
   /// Syncs over a pipe until one end closes.
   func sync(
-    over pipe: SocketEnd, isLocal: Bool, onEvent: @escaping @Sendable (SyncEvent) -> Void = { _ in },
-    onEnd: @escaping @Sendable (SyncError) -> Void = { _ in }
+    over pipe: SocketEnd, as configuration: SessionConfiguration,
+    onEvent: @escaping @Sendable (SyncEvent) -> Void = { _ in },
+    onEnd: @escaping @Sendable (SyncError) -> Void
   ) -> PipeDriver {
     state.withLock { state in
       state.lastSession += 1
       let driver = PipeDriver(
-        state.lastSession, pipe, of: self, isLocal: isLocal, onEvent: onEvent, onEnd: onEnd)
+        state.lastSession, pipe, of: self, as: configuration, onEvent: onEvent, onEnd: onEnd)
       state.drivers[state.lastSession] = driver
       driver.start(state.queries)
       return driver
@@ -96,12 +97,11 @@ final class PipeDriver: @unchecked Sendable {
   private var questions: [UInt64: (rows: [QueryRow], answer: Answer)] = [:]
 
   fileprivate init(
-    _ id: UInt64, _ pipe: SocketEnd, of peer: SyncedStore, isLocal: Bool,
+    _ id: UInt64, _ pipe: SocketEnd, of peer: SyncedStore, as configuration: SessionConfiguration,
     onEvent: @escaping @Sendable (SyncEvent) -> Void, onEnd: @escaping @Sendable (SyncError) -> Void
   ) {
     (self.id, self.pipe, self.peer, self.onEvent, self.onEnd) = (id, pipe, peer, onEvent, onEnd)
-    var configuration = SessionConfiguration(kind: .small, peerName: "peer", appID: "meals")
-    configuration.isLocal = isLocal
+    var configuration = configuration
     configuration.packsOutside = true
     configuration.answersRemoteQueries = true
     session = Session(
