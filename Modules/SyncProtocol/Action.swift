@@ -1,4 +1,6 @@
 /// What a session asks of the driver around it.
+///
+/// A driver carries out the actions of one call in their order, and before it calls the session again.
 public enum Action: Sendable {
   /// Send these bytes, after all earlier ones.
   case send([UInt8])
@@ -12,7 +14,10 @@ public enum Action: Sendable {
   case event(SyncEvent)
   /// Do what statements between peers ask for.
   case query(QueryAction)
-  /// Call `Session.tick` after this long, even if nothing else happens; zero means at once.
+  /// Call `Session.tick` after this long, even if nothing else happens; zero means at once, after all other actions.
+  ///
+  /// Never call it earlier for this: the session does not ask again. An earlier wish stays, so each needs its call; those that
+  /// are due together may share one.
   case wake(after: Duration)
   /// Call `Session.nudged` of these other sessions of the store.
   case nudge([UInt64])

@@ -42,8 +42,11 @@ public struct SessionConfiguration: Sendable {
   package var arrivedBytes: Int { peerMemoryBytes / 8 * 3 }
   package var allArrivedBytes: Int { allPeersMemoryBytes / 8 * 3 }
 
-  /// Whether both ends of the link are on one machine.
-  package var isLocal = false
+  /// Whether both ends of the link are on one machine: then a first sync is sent without compression, in large pieces.
+  ///
+  /// Such a link is as fast as the memory, so compression would take longer than it saves. Over any other link leave it
+  /// `false`: the session measures how fast the link is, and compresses accordingly. The ends need not agree.
+  public var isLocal = false
   /// Whether the peer made the connection: then it says hello first, and is answered once it is admitted.
   package var isIncoming = false
   /// Whether the driver decides, once the peer has said hello, if the session goes on.
@@ -52,8 +55,11 @@ public struct SessionConfiguration: Sendable {
   /// What a peer that says nothing of its silence has.
   public static let usualSilence = Duration.seconds(30)
 
-  /// Whether the driver packs pieces of large groups for the session, on other threads.
-  package var packsOutside = false
+  /// Whether the driver compresses pieces of large groups for the session, on other threads.
+  ///
+  /// Then the session returns ``Action/pack(_:)``, for at most eight pieces at a time. Otherwise it compresses them itself,
+  /// within its calls, a piece of 64 KiB in about a millisecond.
+  public var packsOutside = false
   /// Numbers that shape behaviour; for tests and simulations.
   package var tuning = SyncTuning()
 

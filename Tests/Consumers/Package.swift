@@ -16,6 +16,7 @@ let package = Package(
   dependencies: [.package(name: "dunlin", path: "../..", traits: [])],
   targets: [
     consumer(of: "CRDTCore"), consumer(of: "DocStore"), consumer(of: "QueryEngine", with: "DocStore"),
+    consumer(of: "SyncProtocol", with: "DocStore", "QueryEngine"),
     consumer(of: "Transports", with: "DocStore", "QueryEngine", "SyncProtocol"), consumer(of: "DunlinKit"),
   ]
 )

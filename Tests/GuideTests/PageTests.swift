@@ -8,6 +8,7 @@ import Testing
 @Suite struct PageTests {
   /// Pages whose blocks stand elsewhere, or nowhere, and why; a page with its file of tests needs none.
   private static let exempt = [
+    "Documentation/DrivingSync.md": "It shows a whole file, as below.",
     "Documentation/Errors.md": "A pattern that needs a full disk.",
     "Documentation/Forms.md": "FormsTests and the programs of Tests/TopLevel run it.",
     "Documentation/Links.md": "It shows a whole file, as below, and declarations of protocols.",
@@ -35,7 +36,10 @@ import Testing
     }
   }
 
-  @Test(arguments: [("Links.md", "SocketLink.swift"), ("Testing.md", "TestingGuideTests.swift")])
+  @Test(arguments: [
+    ("DrivingSync.md", "../Consumers/OnlySyncProtocol/PipeDriver.swift"), ("Links.md", "SocketLink.swift"),
+    ("Testing.md", "TestingGuideTests.swift"),
+  ])
   func `a page shows a whole file`(_ name: String, _ file: String) throws {
     let page = try #require(Page(path: "Documentation/\(name)"))
     let code = try Self.code(file)

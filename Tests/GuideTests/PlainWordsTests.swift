@@ -8,10 +8,11 @@ import Testing
 
   private static let articles = [
     "Architecture", "BigPeer", "ChangeFeed", "CommandLine", "Conflicts", "DebuggingSync", "DefaultData",
-    "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary", "Links", "LiveQueries",
-    "Login", "Maintenance", "Merging", "Modelling", "Modules", "MovingFromDitto", "Observers",
-    "Performance", "Queries", "QueryLanguage", "Reliability", "Scaling", "Scopes", "Security", "Store",
-    "Sync", "Syncing", "Testing", "Transactions", "Transports", "Values", "WireFormat", "Writing",
+    "DrivingSync", "Eviction", "FileFormat", "Forms", "Functions", "GettingStarted", "Glossary",
+    "Links", "LiveQueries", "Login", "Maintenance", "Merging", "Modelling", "Modules",
+    "MovingFromDitto", "Observers", "Performance", "Queries", "QueryLanguage", "Reliability", "Scaling",
+    "Scopes", "Security", "Store", "Sync", "Syncing", "Testing", "Transactions", "Transports", "Values",
+    "WireFormat", "Writing",
   ]
 
   @Test(arguments: articles)

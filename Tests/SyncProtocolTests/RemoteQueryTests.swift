@@ -150,6 +150,21 @@ import Testing
     #expect(error.code.rawValue == "closed")
   }
 
+  @Test func `a session that is closed ends the statements that run for its peer`() throws {
+    let (asker, answering) = try pair(documents: 5)
+    answering.holdsJobs = true
+    try ask(asker, "SELECT * FROM things")
+    try network.settle()
+    let job = try #require(answering.jobs.first)
+    try answering.perform(answering.session.close(now: network.now))
+    let engine = Engine(
+      store: answering.peer.store, parameters: SystemParameters(),
+      environment: EngineEnvironment(now: { 0 }))
+    var pieces = 0
+    job.run(on: engine) { _ in pieces += 1 }
+    #expect(pieces == 1, "only the end, and no rows")
+  }
+
   @Test func `a statement before the peers have met ends with closed`() throws {
     let raw = try RawPeer()
     raw.start()

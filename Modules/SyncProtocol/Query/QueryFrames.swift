@@ -1,4 +1,4 @@
-package import CRDTCore
+public import CRDTCore
 
 /// How much a statement that another peer runs may take; both peers have limits, and the lesser ones count.
 public struct RemoteQueryLimits: Hashable, Sendable {
@@ -23,16 +23,20 @@ public struct RemoteQueryLimits: Hashable, Sendable {
   }
 }
 
-/// A statement for the other peer to run.
-package struct QueryQuestion: Hashable, Sendable {
+/// A statement for the other peer to run: a SELECT, or EXPLAIN of one.
+public struct QueryQuestion: Hashable, Sendable {
   @TextKey package private(set) var text: String
   package let arguments: [TextKey: Value]
   package private(set) var limits: RemoteQueryLimits
 
-  /// Makes a question.
+  /// Makes a question; the other peer parses it.
   ///
-  /// - Throws: `limit` for more than a frame holds.
-  package init(
+  /// - Parameters:
+  ///   - text: The statement, at most 16 KiB.
+  ///   - arguments: The values of its parameters, at most 64 KiB encoded.
+  ///   - limits: How much the answer may take; the lesser of these and the other peer's count.
+  /// - Throws: `limit` for a text or arguments that are longer.
+  public init(
     _ text: String, arguments: [TextKey: Value] = [:], limits: RemoteQueryLimits = RemoteQueryLimits()
   ) throws(RemoteQueryError) {
     self.text = text
@@ -101,10 +105,11 @@ package struct QueryQuestion: Hashable, Sendable {
 /// One row of another peer's answer.
 public struct QueryRow: Hashable, Sendable {
   /// The document that the row stands for, where it stands for one.
-  package let id: DocumentID?
-  package let values: [TextKey: Value]
-  /// What it took among the bytes of the answer.
-  package let byteCount: Int
+  public let id: DocumentID?
+  /// Its columns, by their names.
+  public let values: [TextKey: Value]
+  /// What it took among the bytes of the answer: the sum of the rows that were taken goes to `Session.tookRows`.
+  public let byteCount: Int
 
   /// Writes a row as a blob: id (empty where there is none), then the columns as one canonical map.
   static func encode(_ id: DocumentID?, _ values: [TextKey: Value], to out: inout ByteWriter) {
@@ -131,10 +136,11 @@ public struct QueryRow: Hashable, Sendable {
 /// How another peer's answer ended.
 public struct QueryEnd: Hashable, Sendable {
   /// What went wrong; `nil` when the rows are all there are.
-  package let error: RemoteQueryError?
-  package let rows: Int
+  public let error: RemoteQueryError?
+  /// How many rows the answer has.
+  public let rows: Int
   /// How long the other peer was at it.
-  package let time: Duration
+  public let time: Duration
 
   package init(error: RemoteQueryError?, rows: Int, time: Duration) {
     self.error = error

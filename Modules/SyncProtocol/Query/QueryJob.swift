@@ -1,6 +1,6 @@
 import CRDTCore
 import DocStore
-package import QueryEngine
+public import QueryEngine
 import Synchronization
 
 /// A statement of the other peer, to be run on a thread that may take its time.
@@ -12,7 +12,7 @@ public final class QueryJob: Sendable {
   private static let pieceBytes = 64 << 10
 
   /// What a job has found, or how it ended.
-  package struct Piece: Sendable {
+  public struct Piece: Sendable {
     let number: UInt64
     var bytes: [UInt8] = []
     var end: QueryEnd?
@@ -41,12 +41,14 @@ public final class QueryJob: Sendable {
     }
   }
 
-  /// Runs the statement on the caller's thread.
+  /// Runs the statement on the caller's thread, which it may keep for as long as the limits of both peers allow.
+  ///
+  /// What fails is told to the other peer, and ends the answer like any other end. A session that ends ends the job soon.
   ///
   /// - Parameters:
-  ///   - engine: Reads its store.
-  ///   - deliver: Takes pieces for `Session.queried`, in order; the last one ends the answer.
-  package func run(on engine: Engine, _ deliver: (Piece) -> Void) {
+  ///   - engine: Runs it, over the session's store.
+  ///   - deliver: Takes pieces for `Session.queried`, in order, on the same thread; the last one ends the answer.
+  public func run(on engine: Engine, _ deliver: (Piece) -> Void) {
     let start = engine.environment.now()
     var rows = 0
     var failure: RemoteQueryError?

@@ -14,8 +14,11 @@ extension Session {
     if isBehind, !isFull { try backlog.take { (bytes) throws(SyncError) in try takeNow(bytes) } }
   }
 
-  /// Whether the peer has to wait before more of its bytes are looked at.
-  package var isHolding: Bool { isBehind || isFull }
+  /// Whether the peer has to wait, since the session has bytes that it has not looked at, or too much to be applied.
+  ///
+  /// While it is `true`, a driver does not read from the link: the session would keep in memory what it is handed. It changes
+  /// only with calls of the session, so look at it after each.
+  public var isHolding: Bool { isBehind || isFull }
 
   /// Whether something has come whole and is not looked at, as there was no time for it.
   var isBehind: Bool { !backlog.isEmpty || input.isWhole || supply.isDrafting }

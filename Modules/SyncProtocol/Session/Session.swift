@@ -8,6 +8,9 @@ public import QueryEngine
 /// It reads the store it is handed, and nothing else: no clock, no socket, no task. Each call returns what is
 /// to be done outside, in order. One caller at a time; it is not `Sendable`, so that an actor or a task owns it.
 ///
+/// What a driver must do is in `Documentation/DrivingSync.md`, with a whole driver. The times that it hands to the sessions
+/// of one store are of one clock, which never goes back.
+///
 /// The two directions are independent: the `Intake` pulls what this peer subscribes to, the `Supply` answers
 /// the other peer.
 public final class Session {
@@ -180,10 +183,16 @@ public final class Session {
     }
   }
 
-  /// Takes note that commits up to a sequence were not told: they are found in the store's log, or by comparing.
+  /// Records that commits were not told: their changes are found in the store's log, or by reconciliation.
   ///
-  /// A driver that cannot keep up drops commits and calls this before the next one.
-  package func lostCommits(through sequence: UInt64, now: Duration) -> [Action] {
+  /// A driver that cannot keep up drops the commits that wait. It calls this before it tells the next commit, so that memory
+  /// stays bounded and nothing is lost.
+  ///
+  /// - Parameters:
+  ///   - sequence: The sequence of the last commit that was dropped. A commit that was told before has no effect here.
+  ///   - now: The time.
+  /// - Returns: Actions.
+  public func lostCommits(through sequence: UInt64, now: Duration) -> [Action] {
     step(now) { () throws(SyncError) in
       guard case .open = state else { return }
       try supply.lostCommits(through: sequence)
@@ -346,6 +355,7 @@ public final class Session {
   /// Ends the session, telling the peer why unless the peer ended it.
   private func fail(_ error: SyncError) {
     if case .open = state { intake.saveLastCursor() }
+    statements.cancel()
     if !isEndedByPeer {
       let site = siteForRefusal
       context.send(.bye) { out in

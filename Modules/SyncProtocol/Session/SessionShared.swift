@@ -1,5 +1,5 @@
-package import DocStore
-package import QueryEngine
+public import DocStore
+public import QueryEngine
 
 /// What the sessions of one store know together.
 ///
@@ -46,10 +46,18 @@ public final class SessionShared: Sendable {
     return Set(pulls.leave(session) + bulk.leave(session)).sorted()
   }
 
-  /// Says what the store subscribes to, and of which queries documents are let go of that leave them.
+  /// Says what the store subscribes to, and of which queries documents are evicted that match none of them any more.
   ///
-  /// It has an effect also without any session: what leaves by a local write is marked.
-  package func follow(_ queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery>, of store: Store) {
+  /// Call it when the store is opened, also without any session, since what leaves by a local write is marked then. Call it
+  /// again with each change, before `Session.subscriptionsChanged`. A document goes when a connected peer has it and keeps it,
+  /// and all connected peers that follow it know that it left.
+  ///
+  /// - Parameters:
+  ///   - queries: All that the store subscribes to.
+  ///   - evicting: Those of the queries whose documents are evicted when they leave. A document that another query matches
+  ///     stays, and so does one that another query matched before.
+  ///   - store: The store of these sessions, the same each time.
+  public func follow(_ queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery>, of store: Store) {
     leaves.follow(queries, evicting: evicting, of: store)
   }
 }

@@ -32,7 +32,7 @@ final class Endpoint {
   /// What came of the statements that this end has asked the other one to run.
   var answers: [UInt64: (rows: [QueryRow], end: QueryEnd?)] = [:]
   /// Statements that this end is to run.
-  private var jobs: [QueryJob] = []
+  private(set) var jobs: [QueryJob] = []
   private(set) var jobCount = 0
   /// Leaves statements lying that are to be run.
   var holdsJobs = false
