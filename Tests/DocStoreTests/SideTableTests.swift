@@ -397,7 +397,7 @@ import Testing
   {
     var random = SeededGenerator(seed: seed)
     let fixture = try StoreFixture(seed: seed) { $0.drive = .manual }
-    let tables = [keys, audit, SideTable("h")]
+    let tables = [keys, audit, SideTable("h"), SideTable(working: "staging")]
     var model: [SideTable: [[UInt8]: [UInt8]]] = [:]
     for _ in 0..<120 {
       let steps = (0..<random.int(below: 12)).map { _ in
