@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test func `a session that has cost little need not wait for those that have cost much`() {
-    var costs = SessionCosts()
+    var costs = SourceCosts()
     let sessions = (1...3).map { Origin.remote($0) }
     costs.note(8 << 20, of: sessions[0])
     for _ in 0..<3 { costs.note(1_000, of: sessions[1]) }
