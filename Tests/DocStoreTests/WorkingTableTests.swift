@@ -35,6 +35,21 @@ import Testing
     #expect(table.description == "staging")
   }
 
+  @Test func `an empty key is refused, with nothing done, and nothing stands there`() throws {
+    let fixture = try StoreFixture()
+    let message = try fixture.store.write { tx in
+      try tx.setSideValue([1], table, key: [0])
+      let error = #expect(throws: StoreError.self) { try tx.setSideValue([1], table, key: []) }
+      #expect(error?.code == .limit)
+      let value = try tx.sideValue(table, key: [])
+      #expect(value == nil)
+      return error?.message
+    }.0
+    #expect(message?.contains("the side table staging is empty") == true)
+    #expect(try fixture.store.read { try $0.sideValue(table, key: []) } == nil)
+    #expect(try entries(table, in: fixture.store) == [[0]: [1]])
+  }
+
   @Test func `its entries are counted, as those of every side table are`() throws {
     let fixture = try StoreFixture()
     let shared = SideTable("shared")

@@ -33,7 +33,8 @@ extension DocumentPages {
     _ table: SideTable, _ key: [UInt8], ignoringDamage: Bool, _ operation: String
   ) throws(StoreError) -> [UInt8]? {
     let stored = try table.stored(key, operation)
-    guard isReadable(table) else { return nil }
+    // The engine knows no empty key.
+    guard !stored.isEmpty, isReadable(table) else { return nil }
     do {
       return try access.withValue(table.engineTable.handle, stored.rawBytes) { value in
         if ignoringDamage, !SmallRecord.isIntact(value, at: stored.rawBytes) { return nil }

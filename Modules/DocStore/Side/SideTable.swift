@@ -11,7 +11,7 @@ import CRDTCore
 package struct SideTable: Hashable, Sendable {
   /// Bytes of a name.
   package static let nameBytes = 32
-  /// Bytes of a key at most.
+  /// Bytes of a key at most; a key of a working table has one at least.
   package static let keyBytes = 384
   /// Bytes of a value at most.
   package static let valueBytes = 16 << 20

@@ -3,10 +3,15 @@ extension WriteTransaction {
   ///
   /// That alone makes the transaction no commit of the log's, and no listener hears of it. It is durable all the same once the
   /// transaction has returned.
-  /// - Throws: `limit` for a key or a value that is too long, with nothing done; `full`, `io`.
+  /// - Throws: `limit` for a key or a value that is too long, and for an empty key of a working table, with nothing done;
+  ///   `full`, `io`.
   package func setSideValue(_ value: [UInt8]?, _ table: SideTable, key: [UInt8]) throws(StoreError) {
     let access = try pagesToWrite("setSideValue")
     let stored = try table.stored(key, "setSideValue")
+    guard !stored.isEmpty else {
+      throw StoreError(
+        .limit, "A key of the side table \(table) is empty, and needs a byte", operation: "setSideValue")
+    }
     let engineTable = table.engineTable.handle
     guard let value else {
       guard table.isWorking || access.knowsSide else { return }
