@@ -52,7 +52,7 @@ private final class End {
       case .event, .nudge, .admission, .presence: break
       case .pack(let job): actions += session.packed(job.run(with: bench), now: .zero)
       case .apply(let batch):
-        let outcome = try store.write(origin: .session(1)) { try batch.apply(in: $0) }.0
+        let outcome = try store.write(origin: .remote(1)) { try batch.apply(in: $0) }.0
         actions += session.applied(batch.ticket, .success(outcome), now: .zero)
       case .query: throw BenchmarkError("no statement was sent")
       }

@@ -101,7 +101,7 @@ private final class Link {
       case .event, .nudge, .admission, .presence: break
       case .apply(let batch):
         // No documents come, but how far the other one was followed is kept.
-        let outcome = try store.write(origin: .session(1)) { try batch.apply(in: $0) }.0
+        let outcome = try store.write(origin: .remote(1)) { try batch.apply(in: $0) }.0
         try perform(session.applied(batch.ticket, .success(outcome), now: .zero))
       case .pack, .query: throw BenchmarkError("nothing was to be sent")
       }

@@ -1,16 +1,19 @@
 public import CRDTCore
 
-/// Who wrote a transaction: the application, or a sync session.
+/// Who wrote a transaction.
 public enum Origin: Hashable, Sendable {
+  /// The application.
   case user
-  case session(UInt64)
+  /// Somebody elsewhere, whose writes come through one of several sources, such as sync sessions; the number tells the
+  /// sources apart, and means nothing else to the store.
+  case remote(UInt64)
 }
 
 extension Origin: CustomStringConvertible {
   public var description: String {
     switch self {
     case .user: "User"
-    case .session: "Replication"
+    case .remote: "Replication"
     }
   }
 }

@@ -135,8 +135,8 @@ public final class Store: Sendable {
     writer.listeners.add(ahead: true, listener)
   }
 
-  /// How many bytes may be put aside until all parts of something are here, about.
-  package var stagedBytes: Int { options.stagedBytes }
+  /// Bytes that the pages of a working table may take, about.
+  package var workingBytes: Int { options.workingBytes }
 
   /// Whether this store may have written with a clock reading; what it wrote before it was opened is not told apart from
   /// all that it had met by then.

@@ -68,9 +68,8 @@ public struct StoreOptions: Sendable {
   package var writerSlice: Duration = .milliseconds(40)
   /// How many ids of new documents stand apart from the others, at most; by default what their number makes of it.
   package var recentIDs: Int?
-  /// How many bytes may be put aside until all parts of something are here, about; at most a tenth of what is free on the
-  /// disk.
-  package var stagedBytes = 256 << 20
+  /// Bytes that the pages of a working table may take, about; at most a tenth of what is free on the disk.
+  package var workingBytes = 256 << 20
   /// Stands in for the system's answer how many bytes are free on the disk, for tests.
   package var freeDiskBytes: (@Sendable () -> Int)?
   /// How many entries the log of transactions may have.

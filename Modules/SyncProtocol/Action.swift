@@ -6,7 +6,7 @@ public enum Action: Sendable {
   case send([UInt8])
   /// Run on any thread and report with `Session.packed`; comes only where the configuration asks for it.
   case pack(PackJob)
-  /// Apply in a write transaction of origin `.session(id)` and report with `Session.applied`.
+  /// Apply in a write transaction of origin `.remote(id)` and report with `Session.applied`.
   case apply(ApplyBatch)
   /// The session is over: close the link after what was sent has gone out, where that takes no long wait.
   case close(SyncError)

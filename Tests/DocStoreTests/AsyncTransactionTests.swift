@@ -97,9 +97,9 @@ import Testing
       $0.waitRepeat = .milliseconds(10)
     }
     let store = fixture.store
-    _ = try await store.transaction(origin: .session(1)) { tx in
+    _ = try await store.transaction(origin: .remote(1)) { tx in
       // A thread of its own: other tests may keep those that tasks run on.
-      Thread.detachNewThread { _ = try? store.write(origin: .session(2)) { _ in } }
+      Thread.detachNewThread { _ = try? store.write(origin: .remote(2)) { _ in } }
       try await waitUntil { !fixture.log.all.isEmpty }
     }
     #expect(

@@ -17,7 +17,7 @@ import Testing
     let fixture = try StoreFixture { $0.now = { now.withLock { $0 } } }
     var number = 0
     func merge(_ count: Int, lead: UInt64) throws {
-      try fixture.store.write(origin: .session(1)) { tx in
+      try fixture.store.write(origin: .remote(1)) { tx in
         for _ in 0..<count {
           number += 1
           let time = now.withLock { $0 } + lead

@@ -13,7 +13,7 @@ import Testing
     try store.put("a", ["n": .int(1)])
     let log = CommitLog()
     let listener = store.onCommit { log.append($0) }
-    let first = try store.write(origin: .session(9)) { tx in
+    let first = try store.write(origin: .remote(9)) { tx in
       try tx.upsert(["n": .int(2)], id: id, into: "cars")
       try tx.update(id, in: "cars", [.set(["m"], .int(3))])
       try tx.upsert([:], id: DocumentID("b"), into: "boats")
@@ -28,7 +28,7 @@ import Testing
     #expect(commits.map(\.sequence) == [first.sequence, second.sequence, third.sequence])
     #expect(commits.map(\.id) == [first.id, second.id, third.id])
     #expect(Set(commits.map(\.id)).count == 3)
-    #expect(commits[0].origin == .session(9))
+    #expect(commits[0].origin == .remote(9))
     #expect(commits[1].origin == .user)
 
     let changes = commits[0].changes

@@ -15,9 +15,9 @@ import Testing
     let first = CrowdedDocument.wire(0..<Self.limit)
     let second = CrowdedDocument.wire(1..<Self.limit + 1)
     let id = try DocumentID("x")
-    try store.write(origin: .session(1)) { _ = try $0.merge(wire: first.span.bytes, id: id, in: "cars") }
+    try store.write(origin: .remote(1)) { _ = try $0.merge(wire: first.span.bytes, id: id, in: "cars") }
     let sites = try store.statistics().siteCount
-    let receipt = try store.write(origin: .session(1)) { tx in
+    let receipt = try store.write(origin: .remote(1)) { tx in
       guard case .refused(let error) = try tx.merge(wire: second.span.bytes, id: id, in: "cars") else {
         Issue.record("it was merged")
         return
@@ -42,7 +42,7 @@ import Testing
     let store = fixture.store
     let wire = CrowdedDocument.wire(0..<Self.limit)
     let id = try DocumentID("x")
-    try store.write(origin: .session(1)) { _ = try $0.merge(wire: wire.span.bytes, id: id, in: "cars") }
+    try store.write(origin: .remote(1)) { _ = try $0.merge(wire: wire.span.bytes, id: id, in: "cars") }
     try store.write { tx in
       for write: () throws -> Void in [
         { try tx.upsert(["n": .int(1)], id: id, into: "cars") },
@@ -75,7 +75,7 @@ import Testing
     for (id, fields) in expected.sorted(by: { $0.key < $1.key }) {
       try there.store.put(id, fields)
       let wire = try there.store.wire(id)
-      try here.store.write(origin: .session(1)) {
+      try here.store.write(origin: .remote(1)) {
         _ = try $0.merge(wire: wire.span.bytes, id: DocumentID(id), in: "cars")
       }
     }
@@ -93,7 +93,7 @@ import Testing
       return CrowdedDocument.wire(first..<first + Self.limit, at: 1_700_000_000_000 + UInt64(number))
     }
     for number in 0..<4 {
-      try fixture.store.write(origin: .session(1)) {
+      try fixture.store.write(origin: .remote(1)) {
         _ = try $0.merge(wire: wire(number).span.bytes, id: DocumentID("d\(number)"), in: "cars")
       }
     }
@@ -111,7 +111,7 @@ import Testing
     try fixture.reopen()
     try check()
     try fixture.reopen()
-    try fixture.store.write(origin: .session(1)) { tx in
+    try fixture.store.write(origin: .remote(1)) { tx in
       let wire = CrowdedDocument.wire(9_000..<9_001)
       _ = try tx.merge(wire: wire.span.bytes, id: DocumentID("e"), in: "cars")
     }

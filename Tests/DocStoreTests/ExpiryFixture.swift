@@ -115,7 +115,7 @@ extension Store {
           return out.bytes
         })
     }
-    _ = try other.write(origin: .session(1)) {
+    _ = try other.write(origin: .remote(1)) {
       try $0.merge(wire: wire.span.bytes, id: DocumentID(id), in: "cars")
     }
   }

@@ -7,7 +7,7 @@ import Testing
 /// Writes on documents whose history is far ahead of the clock, which does not follow.
 @Suite struct FutureWriteTests {
   private static func merge(_ wire: [UInt8], into store: Store) throws {
-    try store.write(origin: .session(1)) {
+    try store.write(origin: .remote(1)) {
       try $0.merge(wire: wire.span.bytes, id: DocumentID("x"), in: "cars")
     }
   }

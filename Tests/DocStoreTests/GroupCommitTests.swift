@@ -106,8 +106,8 @@ import Testing
       }
     }
     // The last one is of a session that has cost nothing yet.
-    for name in ["s1", "s2", "s3"] { enqueue(.session(1), name) }
-    enqueue(.session(2), "t1")
+    for name in ["s1", "s2", "s3"] { enqueue(.remote(1), name) }
+    enqueue(.remote(2), "t1")
     for name in ["u1", "u2"] { enqueue(.user, name) }
     for _ in 0..<2 { #expect(fixture.store.step(upTo: .announced)) }
     enqueue(.user, "u3")
@@ -116,8 +116,8 @@ import Testing
   }
 
   @Test func `a session that has cost little need not wait for those that have cost much`() {
-    var costs = SessionCosts()
-    let sessions = (1...3).map { Origin.session($0) }
+    var costs = SourceCosts()
+    let sessions = (1...3).map { Origin.remote($0) }
     costs.note(8 << 20, of: sessions[0])
     for _ in 0..<3 { costs.note(1_000, of: sessions[1]) }
     costs.note(1 << 30, of: .user)
@@ -192,7 +192,7 @@ import Testing
     let store = fixture.store
     let gate = Gate()
     defer { gate.open() }
-    let running = Task { try await store.write(origin: .session(3)) { _ in gate.wait() } }
+    let running = Task { try await store.write(origin: .remote(3)) { _ in gate.wait() } }
     try await waitUntil { store.isWriting }
     let waiting = Task { try await store.write(hint: "button") { _ in } }
     try await waitUntil { fixture.log.all.count >= 5 }

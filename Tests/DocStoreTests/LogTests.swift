@@ -12,7 +12,7 @@ import Testing
     let store = fixture.store
     let peer = SiteID(high: 3, low: 0xAB_1234_5678)
     try store.put("a", [:])
-    let receipt = try store.write(origin: .session(7)) { tx in
+    let receipt = try store.write(origin: .remote(7)) { tx in
       tx.noteSender(peer)
       for group in [["b"], ["c"], ["d", "e"], ["f"], ["a", "g"], ["h"], ["i"]] {
         try tx.beginGroup()

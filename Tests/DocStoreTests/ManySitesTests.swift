@@ -66,7 +66,7 @@ import Testing
     #expect(try fixture.store.fields("d0", in: "cars") == ["n": .int(2), "m": .int(7)])
     // The same sites, and one more, with later writes.
     let later = CrowdedDocument.wire(0..<4, at: 1_750_000_000_000)
-    try fixture.store.write(origin: .session(1)) { tx in
+    try fixture.store.write(origin: .remote(1)) { tx in
       let first = try tx.merge(wire: later.span.bytes, id: id, in: "cars")
       #expect(first == .changed)
       let second = try tx.merge(wire: later.span.bytes, id: id, in: "cars")
@@ -89,7 +89,7 @@ import Testing
     let site = CrowdedDocument.site(5)
     let highest = CrowdedDocument.reading(5)
     let older = CrowdedDocument.wire(5..<6, at: 1_600_000_000_000)
-    try fixture.store.write(origin: .session(1)) { tx in
+    try fixture.store.write(origin: .remote(1)) { tx in
       let first = try tx.merge(wire: older.span.bytes, id: DocumentID("older"), in: "cars")
       #expect(first == .changed)
     }
@@ -119,7 +119,7 @@ import Testing
   @Test func `each new site counts as what it takes on disk`() throws {
     let fixture = try fixture()
     let (first, second) = (CrowdedDocument.numbered(0), CrowdedDocument.numbered(1))
-    try fixture.store.write(origin: .session(1)) { tx in
+    try fixture.store.write(origin: .remote(1)) { tx in
       _ = try tx.merge(wire: first.span.bytes, id: DocumentID("a"), in: "cars")
       let cars = try #require(try tx.collection("cars"))
       let record = try #require(try tx.record(cars, DocumentID("a")))
@@ -173,7 +173,7 @@ import Testing
     let later = CrowdedDocument.wire(0..<4, at: 1_750_000_000_000)
     let id = try DocumentID("d0")
     let failure = code {
-      try fixture.store.write(origin: .session(1)) {
+      try fixture.store.write(origin: .remote(1)) {
         _ = try $0.merge(wire: later.span.bytes, id: id, in: "cars")
       }
     }
@@ -234,7 +234,7 @@ extension Store {
   /// Takes in the document `d<number>` by sites of its own.
   func crowd(_ number: Int, sites: Range<Int>? = nil) throws {
     let wire = sites.map { CrowdedDocument.wire($0) } ?? CrowdedDocument.numbered(number)
-    try write(origin: .session(1)) {
+    try write(origin: .remote(1)) {
       _ = try $0.merge(wire: wire.span.bytes, id: DocumentID("d\(number)"), in: "cars")
     }
   }

@@ -76,7 +76,7 @@ extension Store {
   @discardableResult
   fileprivate func merge(_ id: String, from other: Store) throws -> (MergeResult, CommitReceipt) {
     let wire = try other.wire(id)
-    return try write(origin: .session(1)) {
+    return try write(origin: .remote(1)) {
       try $0.merge(wire: wire.span.bytes, id: DocumentID(id), in: "cars")
     }
   }

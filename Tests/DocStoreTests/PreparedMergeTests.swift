@@ -10,7 +10,7 @@ import Testing
     for id in ids {
       try there.store.put(id, ["n": .int(1), "old": .string("x")])
       let wire = try there.store.wire(id)
-      try here.store.write(origin: .session(1)) {
+      try here.store.write(origin: .remote(1)) {
         try $0.merge(wire: wire.span.bytes, id: DocumentID(id), in: "cars")
       }
       try there.store.put(id, ["n": .int(2), "new\(id)": .bool(true)])
@@ -53,11 +53,11 @@ import Testing
     try there.store.put("fresh", ["n": .int(9)])
     let ids = ["a", "fresh", "b", "c"]
     let wires = try ids.map { (try DocumentID($0), try there.store.wire($0)) }
-    try here.store.write(origin: .session(1)) { tx in
+    try here.store.write(origin: .remote(1)) { tx in
       let prepared = try wires.map { try tx.prepare(wire: $0.1.span.bytes, id: $0.0, in: "cars") }
       for one in prepared { #expect(try tx.store(one)) }
     }
-    try control.store.write(origin: .session(1)) { tx in
+    try control.store.write(origin: .remote(1)) { tx in
       for (id, wire) in wires {
         let result = try tx.merge(wire: wire.span.bytes, id: id, in: "cars")
         #expect(result == .changed)

@@ -33,7 +33,7 @@ import Testing
     _ id: String, from other: Store, into store: Store, draft: RecordDraft? = nil
   ) throws -> MergeResult {
     let wire = try other.wire(id)
-    return try store.write(origin: .session(1)) {
+    return try store.write(origin: .remote(1)) {
       try $0.merge(wire: wire.span.bytes, id: DocumentID(id), in: "cars", draft: draft)
     }.0
   }

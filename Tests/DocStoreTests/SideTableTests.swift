@@ -397,12 +397,15 @@ import Testing
   {
     var random = SeededGenerator(seed: seed)
     let fixture = try StoreFixture(seed: seed) { $0.drive = .manual }
-    let tables = [keys, audit, SideTable("h")]
+    let working = SideTable(working: "staging")
+    let tables = [keys, audit, SideTable("h"), working]
     var model: [SideTable: [[UInt8]: [UInt8]]] = [:]
     for _ in 0..<120 {
-      let steps = (0..<random.int(below: 12)).map { _ in
-        Step(
-          table: tables[random.int(below: tables.count)], key: Self.bytes(&random, below: 3, values: 4),
+      let steps = (0..<random.int(below: 12)).map { _ -> Step in
+        let table = tables[random.int(below: tables.count)]
+        let key = Self.bytes(&random, below: 3, values: 4)
+        return Step(
+          table: table, key: table == working && key.isEmpty ? [0] : key,
           value: random.oneIn(3) ? nil : Self.bytes(&random, below: random.oneIn(9) ? 9_000 : 40, values: 256)
         )
       }

@@ -131,7 +131,7 @@ import Testing
     try Self.expectWhole(4..<8, in: fixture.store)
   }
 
-  @Test func `the sites of certificates, of followed peers and the store's own stay`() throws {
+  @Test func `the sites of certificates, of a working table and the store's own stay`() throws {
     let fixture = try fixture()
     var store = fixture.store
     // By a site each.
@@ -139,7 +139,11 @@ import Testing
     try store.put("own", ["n": .int(1)])
     try store.certify("certified", ["n": .int(11)])
     for number in 10..<16 { try store.crowd(number) }
-    try store.write { try $0.setCursor([1], of: CrowdedDocument.site(1)) }
+    try store.write { tx in
+      var key = ByteWriter()
+      key.write(CrowdedDocument.site(1))
+      try tx.setSideValue([1], SideTable(working: "cursors"), key: key.bytes)
+    }
     try Self.evict(0..<2, in: store)
     try Self.evict(10..<15, in: store)
     _ = try store.write { try $0.evict(DocumentID("own"), in: "cars") }
@@ -240,7 +244,7 @@ import Testing
     try Self.evict(10..<15, in: store)
     try store.collect()
     #expect(try store.read { try $0.highestReading(of: CrowdedDocument.site(0)) } == nil)
-    try store.write(origin: .session(1)) { tx in
+    try store.write(origin: .remote(1)) { tx in
       let first = try tx.merge(wire: wire.span.bytes, id: DocumentID("x"), in: "cars", draft: draft)
       #expect(first == .changed)
     }

@@ -9,7 +9,7 @@ import Testing
 @Suite struct SiteRenewalTests {
   private static func merge(_ id: String, from other: Store, into store: Store) throws {
     let wire = try other.wire(id)
-    try store.write(origin: .session(1)) {
+    try store.write(origin: .remote(1)) {
       try $0.merge(wire: wire.span.bytes, id: DocumentID(id), in: "cars")
     }
   }
@@ -182,7 +182,7 @@ import Testing
       to: StoredDocument(after.bytes.span.bytes, summary: #require(change.afterSummary)),
       tables: RecordTables(keys: change.collection.keys, sites: change.sites))
     let wire = try #require(successor).bytes
-    let result = try here.store.write(origin: .session(1)) {
+    let result = try here.store.write(origin: .remote(1)) {
       try $0.merge(wire: wire.span.bytes, id: DocumentID("a"), in: "cars")
     }.0
     #expect(result == .changed)

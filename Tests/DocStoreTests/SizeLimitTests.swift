@@ -77,7 +77,7 @@ import Testing
     try b.store.put("a", ["two": .string(String(repeating: "y", count: 2_000))])
     #expect(try b.store.read { try $0.oversizeDocuments() }.isEmpty)
     let wire = try a.store.wire("a")
-    let (result, receipt) = try b.store.write(origin: .session(1)) { tx in
+    let (result, receipt) = try b.store.write(origin: .remote(1)) { tx in
       try tx.merge(wire: wire.span.bytes, id: DocumentID("a"), in: "cars")
     }
     #expect(result == .changed)

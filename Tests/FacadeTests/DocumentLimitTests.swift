@@ -11,7 +11,7 @@ import Testing
     let path = directory.file("db")
     let stored = try Store.open(at: path)
     let wire = CrowdedDocument.wire(0..<Limits.sitesPerDocument)
-    try stored.write(origin: .session(1)) {
+    try stored.write(origin: .remote(1)) {
       _ = try $0.merge(wire: wire.span.bytes, id: DocumentID("x"), in: "cars")
     }
     stored.close()

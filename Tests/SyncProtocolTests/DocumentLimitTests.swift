@@ -186,6 +186,6 @@ extension TestPeer {
   /// Merges a document on the wire, as one that comes from a peer.
   fileprivate func take(_ wire: [UInt8], as id: String) throws {
     let id = try DocumentID(id)
-    try store.write(origin: .session(99)) { _ = try $0.merge(wire: wire.span.bytes, id: id, in: "things") }
+    try store.write(origin: .remote(99)) { _ = try $0.merge(wire: wire.span.bytes, id: id, in: "things") }
   }
 }

@@ -129,7 +129,7 @@ import Testing
     let raw = try sender()
     // Nothing is announced to who has asked for what was.
     raw.sendWants(0, flags: 2)
-    try raw.peer.store.write(origin: isForwarded ? .session(99) : .user) { transaction in
+    try raw.peer.store.write(origin: isForwarded ? .remote(99) : .user) { transaction in
       try transaction.upsert(["n": .int(1)], id: try DocumentID("y"), into: "things")
     }
     raw.perform(raw.session.committed(raw.peer.takeCommits(), now: raw.now))

@@ -98,9 +98,6 @@ import CLMDB
       let meta = try access.open("meta", create: false)
       try StoreIdentity.checkFormat(access, meta)
       let tables = try Tables(access, create: false)
-      guard tables.all.enumerated().allSatisfy({ $1.table == StoreTable(named: $1.name)?.handle }) else {
-        throw StoreError(.io, "The engine numbers its tables in another way", operation: "mdb_dbi_open")
-      }
       // Handles last only when their transaction is not rolled back.
       try StoreError.check(unsafe mdb_txn_commit(handle), "mdb_txn_commit")
       return withExtendedLifetime(snapshot) { tables }

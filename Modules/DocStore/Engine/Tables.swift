@@ -16,16 +16,13 @@ struct Tables: Sendable {
   let rows: MDB_dbi
   let expiry: MDB_dbi
   let certificates: MDB_dbi
-  let cursors: MDB_dbi
-  let staging: MDB_dbi
-  let leaving: MDB_dbi
-  /// What modules above keep; the engine knows it once something was written there.
+  /// What modules above keep, except in working tables; the engine knows it once something was written there.
   let side: MDB_dbi
 
   /// Room for tables of later releases beside the ones there are.
   static let maximumCount: UInt32 = 32
 
-  /// The names, those first that entries of others refer to.
+  /// The names, those first that entries of others refer to; of side tables those before the last.
   static let names = [
     "meta", "collections", "keys", "sites", "siteRuns", "ids", "recent", "documents", "log", "oversize",
     "indexes", "rows", "expiry", "certificates", "cursors", "staging", "leaving", sideName,
@@ -42,50 +39,44 @@ struct Tables: Sendable {
   ///   - withSide: Whether the table `side` is made as well.
   /// - Throws: `corrupt` for a table that is not there, `io`.
   init(_ access: PageAccess, create: Bool, withSide: Bool = false) throws(StoreError) {
-    meta = try access.open("meta", create: create)
-    collections = try access.open("collections", create: create)
-    keys = try access.open("keys", create: create)
-    sites = try access.open("sites", create: create)
-    siteRuns = try access.open("siteRuns", create: create)
-    ids = try access.open("ids", create: create)
-    recent = try access.open("recent", create: create)
-    documents = try access.open("documents", create: create)
-    log = try access.open("log", create: create)
-    oversize = try access.open("oversize", create: create)
-    indexes = try access.open("indexes", create: create)
-    rows = try access.open("rows", create: create)
-    expiry = try access.open("expiry", create: create)
-    certificates = try access.open("certificates", create: create)
-    cursors = try access.open("cursors", create: create)
-    staging = try access.open("staging", create: create)
-    leaving = try access.open("leaving", create: create)
+    func open(_ name: String) throws(StoreError) -> MDB_dbi {
+      let handle = try access.open(name, create: create)
+      guard handle == StoreTable(named: name)?.handle else { throw Self.numberedOtherwise }
+      return handle
+    }
+    meta = try open("meta")
+    collections = try open("collections")
+    keys = try open("keys")
+    sites = try open("sites")
+    siteRuns = try open("siteRuns")
+    ids = try open("ids")
+    recent = try open("recent")
+    documents = try open("documents")
+    log = try open("log")
+    oversize = try open("oversize")
+    indexes = try open("indexes")
+    rows = try open("rows")
+    expiry = try open("expiry")
+    certificates = try open("certificates")
+    for table in StoreTable.working { _ = try open(table.name) }
     side = StoreTable.side.handle
     if !create || withSide { try access.openSide(create: create) }
   }
 
-  /// All of them by name, in the order in which copies are written; `side` as well, where there is none.
-  ///
-  /// They are not kept: a value that holds nothing to be counted is copied for each document at no cost.
-  var all: [(name: String, table: MDB_dbi)] {
-    let handles = handles
-    return handles.indices.map { (Self.names[$0], handles[$0]) }
+  /// All handles are those that the order of the names makes them.
+  static var numberedOtherwise: StoreError {
+    StoreError(.io, "The engine numbers its tables in another way", operation: "mdb_dbi_open")
   }
 
-  /// The same without their names.
-  private var handles: [MDB_dbi] {
-    [
-      meta, collections, keys, sites, siteRuns, ids, recent, documents, log, oversize, indexes, rows,
-      expiry, certificates, cursors, staging, leaving, side,
-    ]
-  }
+  /// All of them by name, in the order in which copies are written; `side` as well, where there is none.
+  var all: [(name: String, table: MDB_dbi)] { StoreTable.named.map { ($0.name, $0.handle) } }
 
   /// Pages that hold something: those of all tables, of the list of tables and of the free list.
   func pageCount(_ access: PageAccess) throws(StoreError) -> Int {
     let freeList: MDB_dbi = 0
     let listOfTables: MDB_dbi = 1
     var count = try access.pageCount(freeList) + access.pageCount(listOfTables)
-    let handles = handles
-    for index in handles.indices { count += try access.pageCount(handles[index]) }
+    for table in StoreTable.named { count += try access.pageCount(table.handle) }
     return count
   }
 }

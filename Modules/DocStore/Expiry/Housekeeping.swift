@@ -28,6 +28,9 @@ final class Housekeeping: Sendable {
   private let state = Monitor(State())
   let lifetimes: Monitor<Lifetimes>
 
+  /// Who forgets together with the store.
+  let collectors = Registrations<any SideCollector>()
+
   /// What was done so far, for the statistics.
   let tally = Monitor(ExpiryStatistics())
 
@@ -239,7 +242,8 @@ final class Housekeeping: Sendable {
     while try isAnyDue() {
       // Changed lifetimes count from the next slice on.
       let lifetime = lifetimes.withLock { $0.tombstone }
-      let result = try write { try $0.collectExpired(lifetime, until: slice.end()) }
+      let collectors = collectors.all
+      let result = try write { try $0.collectExpired(lifetime, collectors, until: slice.end()) }
       try note(result.forgotten)
       if !result.hasMore { break }
     }
@@ -265,26 +269,31 @@ final class Housekeeping: Sendable {
   private func isAnyDue() throws -> Bool {
     let lifetime = lifetimes.withLock { $0.tombstone }
     let wall = options.now()
-    return try read { access, tables in
-      let lived = try LogState(access, tables).lived
-      let horizon = Lifetimes.horizon(lived.advanced(to: wall).now, lifetime)
-      let table = ExpiryTable(access: access, table: tables.expiry)
-      if try !table.due(before: horizon, limit: 1).isEmpty { return true }
-      var isDue = false
-      try access.scan(tables.log, from: [UInt8]().rawBytes) { key, stored in
-        guard let time = LogRecord.head(stored, at: key)?.time else { return true }
-        isDue = time < horizon
-        return false
-      }
-      if isDue { return true }
-      if try StagedPart.isAnyOld(access, tables.staging, now: lived.advanced(to: wall).now) { return true }
-      // Nothing is, but it must be kept how long the store has lived, for what it remembers.
-      return try lived.isBehind(wall)
-        && [tables.expiry, tables.log, tables.certificates, tables.staging].contains {
-          table throws(StoreError) in
-          try access.entryCount(table) > 0
-        }
+    let environment = try openEnvironment()
+    let transaction = try ReadTransaction(environment, at: .store, isExempt: true)
+    let pages = try transaction.pages
+    let (access, tables) = (pages.access, pages.tables)
+    let lived = transaction.log.lived
+    let now = lived.advanced(to: wall).now
+    let time = CollectionTime(
+      now: now, horizon: Lifetimes.horizon(now, lifetime), isBehind: lived.isBehind(wall))
+    let table = ExpiryTable(access: access, table: tables.expiry)
+    if try !table.due(before: time.horizon, limit: 1).isEmpty { return true }
+    var isDue = false
+    try access.scan(tables.log, from: [UInt8]().rawBytes) { key, stored in
+      guard let entered = LogRecord.head(stored, at: key)?.time else { return true }
+      isDue = entered < time.horizon
+      return false
     }
+    if isDue { return true }
+    for collector in collectors.all {
+      if try collector.isDue(in: transaction, at: time) { return true }
+    }
+    // Nothing is, but it must be kept how long the store has lived, for what it remembers.
+    return try time.isBehind
+      && [tables.expiry, tables.log, tables.certificates].contains { table throws(StoreError) in
+        try access.entryCount(table) > 0
+      }
   }
 
   /// Looks through the next certificates, and removes those that have had their time.

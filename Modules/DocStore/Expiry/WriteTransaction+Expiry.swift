@@ -80,7 +80,9 @@ extension WriteTransaction {
   /// Forgets what documents and the log know that has had its time, until `isTimeUp`, but some in any case.
   ///
   /// It is no write: no sequence, no summary and nothing that readers see changes.
-  func collectExpired(_ lifetime: Duration?, until isTimeUp: () -> Bool) throws -> CollectionSlice {
+  func collectExpired(
+    _ lifetime: Duration?, _ collectors: [any SideCollector], until isTimeUp: () -> Bool
+  ) throws -> CollectionSlice {
     let access = try pagesToWrite("collect")
     makesRoom = true
     try flushRows(access)
@@ -89,8 +91,8 @@ extension WriteTransaction {
     let horizon = Lifetimes.horizon(now, lifetime)
     let table = ExpiryTable(access: access, table: tables.expiry)
     var slice = CollectionSlice()
-    try collectStaged(access)
-    try collectLeavingNotes(access, before: horizon)
+    let time = CollectionTime(now: now, horizon: horizon, isBehind: false)
+    for collector in collectors { try collector.collect(in: self, at: time) }
     repeat {
       // First the log: as long as it tells of a deletion, the tombstone is there to be sent.
       let trimmed = try trimLog(access, before: horizon, limit: Self.logBatch)

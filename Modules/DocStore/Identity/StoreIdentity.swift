@@ -89,7 +89,7 @@ struct StoreIdentity: Hashable, Sendable {
 extension PageAccess {
   /// Reads one value of a small table; `nil` when the key is absent.
   func small<R>(
-    _ key: [UInt8], in table: MDB_dbi, _ name: StaticString,
+    _ key: [UInt8], in table: MDB_dbi, _ name: String,
     _ decode: (inout ByteReader) throws(CodecError) -> R
   ) throws(StoreError) -> R? {
     do {

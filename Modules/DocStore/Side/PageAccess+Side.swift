@@ -23,24 +23,37 @@ extension PageAccess {
     if rc == MDB_NOTFOUND, !create { return }
     try StoreError.check(rc, "mdb_dbi_open")
     // It is the last of the names, and the engine counts on from those before.
-    guard table == StoreTable.side.handle else {
-      throw StoreError(.io, "The engine numbers its tables in another way", operation: "mdb_dbi_open")
-    }
+    guard table == StoreTable.side.handle else { throw Tables.numberedOtherwise }
   }
 }
 
 extension DocumentPages {
   /// What stands at a key of a side table.
-  func sideValue(_ table: SideTable, _ key: [UInt8], _ operation: String) throws(StoreError) -> [UInt8]? {
+  func sideValue(
+    _ table: SideTable, _ key: [UInt8], ignoringDamage: Bool, _ operation: String
+  ) throws(StoreError) -> [UInt8]? {
     let stored = try table.stored(key, operation)
-    guard isSideReadable else { return nil }
+    // The engine knows no empty key.
+    guard !stored.isEmpty, isReadable(table) else { return nil }
     do {
-      return try access.withValue(tables.side, stored.rawBytes) { value in
-        try SmallRecord.open(value, at: stored.rawBytes, table: "side")
-      }
+      return try access.withValue(table.engineTable.handle, stored.rawBytes) { value in
+        if ignoringDamage, !SmallRecord.isIntact(value, at: stored.rawBytes) { return nil }
+        return try SmallRecord.open(value, at: stored.rawBytes, table: table.engineTable.name)
+      } ?? nil
     } catch {
-      throw (error as? StoreError) ?? SmallRecord.damaged("side")
+      throw (error as? StoreError) ?? SmallRecord.damaged(table.engineTable.name)
     }
+  }
+
+  /// How many entries a side table has.
+  func sideEntryCount(_ table: SideTable) throws -> Int {
+    if table.isWorking { return try access.entryCount(table.engineTable.handle) }
+    var count = 0
+    try forEachSideKey(table, from: [], reversed: false, "sideEntryCount") { _, _ in
+      count += 1
+      return true
+    }
+    return count
   }
 
   /// Visits entries of a side table in the order of their keys until `body` returns `false`.
@@ -48,15 +61,12 @@ extension DocumentPages {
     _ table: SideTable, from key: [UInt8], _ operation: String, damaged: ((_ key: [UInt8]) -> Void)?,
     _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool
   ) throws {
-    let start = try table.stored(key, operation)
-    guard isSideReadable else { return }
-    try access.scan(tables.side, from: start.rawBytes) { stored, value in
-      guard let key = table.key(stored) else { return false }
+    try scan(table, from: key, operation) { key, stored, value in
       if let damaged, !SmallRecord.isIntact(value, at: stored) {
         damaged(key)
         return true
       }
-      return try body(key, SmallRecord.open(value, at: stored, table: "side"))
+      return try body(key, SmallRecord.open(value, at: stored, table: table.engineTable.name))
     }
   }
 
@@ -66,21 +76,44 @@ extension DocumentPages {
     _ table: SideTable, from key: [UInt8], reversed: Bool, _ operation: String,
     _ body: (_ key: [UInt8], _ valueBytes: Int) throws -> Bool
   ) throws {
+    try scan(table, from: key, reversed: reversed, operation) { key, _, value in
+      try body(key, value.byteCount - SmallRecord.checkBytes)
+    }
+  }
+
+  /// The same with the first bytes of the values, which are not checked.
+  func forEachSideHead(
+    _ table: SideTable, from key: [UInt8], bytes: Int, _ operation: String,
+    _ body: (_ key: [UInt8], _ head: [UInt8]) throws -> Bool
+  ) throws {
+    try scan(table, from: key, operation) { key, _, value in
+      let count = min(bytes, max(value.byteCount - SmallRecord.checkBytes, 0))
+      return try body(key, value.extracting(0..<count).copied)
+    }
+  }
+
+  private func scan(
+    _ table: SideTable, from key: [UInt8], reversed: Bool = false, _ operation: String,
+    _ body: (_ key: [UInt8], _ stored: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
     let start = try table.stored(key, operation)
-    guard isSideReadable else { return }
+    guard isReadable(table) else { return }
     func visit(_ stored: RawSpan, _ value: RawSpan) throws -> Bool {
       guard let key = table.key(stored) else { return false }
-      return try body(key, value.byteCount - SmallRecord.checkBytes)
+      return try body(key, stored, value)
     }
-    guard reversed else { return try access.scan(tables.side, from: start.rawBytes, visit) }
+    let engineTable = table.engineTable.handle
+    guard reversed else { return try access.scan(engineTable, from: start.rawBytes, visit) }
     // The end is left out, and no key is between this one and the next greater text.
     let end = start + [0]
-    try TablePlace(access, tables.side)
+    try TablePlace(access, engineTable)
       .scan(from: table.prefix.rawBytes, to: end.rawBytes, reversed: true) { key, value, _ in
         try visit(key, value)
       }
   }
 
-  /// A transaction that was to make the table and failed leaves none, and the next one may have the same commit below.
-  private var isSideReadable: Bool { access.unchanged(tables.side) != nil || access.knowsSide }
+  /// A transaction that was to make the table `side` and failed leaves none, and the next one may have the same commit below.
+  private func isReadable(_ table: SideTable) -> Bool {
+    table.isWorking || access.unchanged(tables.side) != nil || access.knowsSide
+  }
 }

@@ -2,17 +2,23 @@ import CRDTCore
 
 /// A table of a module above: keys and values of its own, in the store's transactions.
 ///
-/// It is never synced. Backups, compaction and rescue take it along, and verification reads it. All side tables stand in
-/// one table of the engine's, which is made when something is first written: a store without any is as it was before.
+/// It is never synced. Backups and compaction take it along, and verification reads it. There are two kinds:
+///
+/// - Most stand in one table of the engine's, `side`, which is made when something is first written: a store without any is
+///   as it was before. A rescue takes them along.
+/// - A *working table* has a table of the engine's to itself, so that its entries and pages are counted at no cost. A rescue
+///   leaves it out: what stands there can be made anew.
 package struct SideTable: Hashable, Sendable {
   /// Bytes of a name.
   package static let nameBytes = 32
-  /// Bytes of a key at most.
+  /// Bytes of a key at most; a key of a working table has one at least.
   package static let keyBytes = 384
   /// Bytes of a value at most.
   package static let valueBytes = 16 << 20
 
-  /// What its keys begin with in the file: the length of the name, and the name.
+  /// The engine's table that it stands in.
+  let engineTable: StoreTable
+  /// What its keys begin with in the file: the length of the name, and the name; nothing in a working table.
   let prefix: [UInt8]
 
   /// Names a table; who uses it decides, and no other module uses the name.
@@ -20,10 +26,26 @@ package struct SideTable: Hashable, Sendable {
   /// - Parameter name: 1 to 32 small letters, digits, full stops and hyphens of ASCII, as in `http.keys`.
   package init(_ name: String) {
     precondition(Self.isName(Array(name.utf8)[...]), "\(name) cannot be the name of a side table")
+    engineTable = .side
     prefix = [UInt8(name.utf8.count)] + Array(name.utf8)
   }
 
-  package var name: String { String(decoding: prefix.dropFirst(), as: UTF8.self) }
+  /// The working table of a name.
+  ///
+  /// - Parameter name: One of those that the file format has.
+  package init(working name: String) {
+    guard let table = StoreTable.working.first(where: { $0.name.isSame(as: name) }) else {
+      preconditionFailure("\(name) is no working table")
+    }
+    engineTable = table
+    prefix = []
+  }
+
+  var isWorking: Bool { engineTable != .side }
+
+  package var name: String {
+    isWorking ? engineTable.name : String(decoding: prefix.dropFirst(), as: UTF8.self)
+  }
 
   private static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
     (1...nameBytes).contains(bytes.count)

@@ -22,7 +22,7 @@ extension WriteTransaction {
 
   /// Removes sites without a mark, until `isTimeUp`, but some in any case.
   ///
-  /// The store's own stays, and those whose data is being followed: what was met of their clocks is asked for.
+  /// The store's own stays, and those that a working table has as keys: what was met of their clocks is asked for.
   /// `first` is the key of the first run to be looked through.
   ///
   /// - Returns: How many went, and which run is next; `nil` after the last one.
@@ -32,7 +32,7 @@ extension WriteTransaction {
     let access = try pagesToWrite("collect")
     makesRoom = true
     let limit = marks.limit
-    let kept = try followedSites(access)
+    let kept = try keySites(access)
     var (count, next) = (0, first)
     while let run = try self.run(from: next, access), Int(run.first) < limit {
       let gone = run.members.filter { marks.isFree($0.ordinal) && !kept.contains($0.site) }
@@ -74,9 +74,9 @@ extension WriteTransaction {
     return found
   }
 
-  private func followedSites(_ access: PageAccess) throws -> Set<SiteID> {
+  private func keySites(_ access: PageAccess) throws -> Set<SiteID> {
     var kept: Set<SiteID> = [settings.site]
-    try access.scan(tables.cursors, from: [UInt8]().rawBytes) { key, _ in
+    try access.scan(StoreTable.siteKeyed.handle, from: [UInt8]().rawBytes) { key, _ in
       var name = ByteReader(key)
       if let site = try? name.readSite() { kept.insert(site) }
       return true

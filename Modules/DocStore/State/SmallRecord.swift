@@ -31,7 +31,7 @@ enum SmallRecord {
   }
 
   /// The value under a key, or an error that names the table.
-  static func open(_ stored: RawSpan, at key: RawSpan, table: StaticString) throws(StoreError) -> [UInt8] {
+  static func open(_ stored: RawSpan, at key: RawSpan, table: String) throws(StoreError) -> [UInt8] {
     let count = stored.byteCount - checkBytes
     guard count >= 0 else { throw damaged(table) }
     let value = stored.extracting(0..<count)
@@ -48,7 +48,7 @@ enum SmallRecord {
     return found == check(stored.extracting(0..<count), key)
   }
 
-  static func damaged(_ table: StaticString) -> StoreError {
+  static func damaged(_ table: String) -> StoreError {
     StoreError(.corrupt, "An entry of the table \(table) is damaged", operation: "read")
   }
 

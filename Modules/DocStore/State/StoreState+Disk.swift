@@ -116,7 +116,7 @@ extension PageAccess {
   /// Visits all entries of a small table in order, or those with keys of so many bytes; `body` returns `false`
   /// for one that cannot be.
   func eachSmall(
-    in table: MDB_dbi, _ name: StaticString, keyBytes: Int? = nil,
+    in table: MDB_dbi, _ name: String, keyBytes: Int? = nil,
     _ body: (inout ByteReader, inout ByteReader) throws(CodecError) -> Bool
   ) throws(StoreError) {
     do {

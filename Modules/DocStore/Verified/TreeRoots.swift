@@ -128,7 +128,10 @@ struct StoreTable: Hashable, Sendable {
   private static let spellings = named.map { (table: $0, bytes: Array($0.name.utf8)) }
     .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
 
-  static var named: [StoreTable] { Tables.names.indices.map { StoreTable(rawValue: $0) } }
+  static let named = Tables.names.indices.map { StoreTable(rawValue: $0) }
+
+  /// Those that hold one side table each.
+  static let working: [StoreTable] = [siteKeyed, StoreTable(rawValue: 15), StoreTable(rawValue: 16)]
 
   /// The engine's number.
   var handle: MDB_dbi {
@@ -163,5 +166,7 @@ struct StoreTable: Hashable, Sendable {
   static let documents = StoreTable(rawValue: 7)
   static let log = StoreTable(rawValue: 8)
   static let rows = StoreTable(rawValue: 11)
+  /// The working table whose keys are sites: they stay in the store as long as they stand there.
+  static let siteKeyed = StoreTable(rawValue: 14)
   static let side = StoreTable(rawValue: 17)
 }

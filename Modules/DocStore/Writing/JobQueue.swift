@@ -1,13 +1,13 @@
-/// The transactions that wait for the writer thread: those of the application in the order they came, and those of sync
-/// sessions.
+/// The transactions that wait for the writer thread: those of the application in the order they came, and those of remote
+/// sources.
 ///
-/// Both take turns, a batch each, so that what peers send keeps no write of the application's waiting for more than the one
-/// that runs, and is not kept waiting for ever itself. Of the sessions the one comes first that has cost the least of late:
-/// one that brings little need not wait for all that bring much.
+/// Both take turns, a batch each, so that what comes from elsewhere keeps no write of the application's waiting for more than
+/// the one that runs, and is not kept waiting for ever itself. Of the sources the one comes first that has cost the least of
+/// late: one that brings little need not wait for all that bring much.
 struct JobQueue {
   private var own = WaitingJobs()
-  private var sessions = WaitingJobs()
-  private var costs = SessionCosts()
+  private var remote = WaitingJobs()
+  private var costs = SourceCosts()
   /// Whether the last batch began with a job of the application's.
   private var wasOwn = false
   /// Whose job runs now.
@@ -24,24 +24,24 @@ struct JobQueue {
   /// Whether the watch over waiting jobs is awake.
   var isWatched = false
 
-  var isEmpty: Bool { own.isEmpty && sessions.isEmpty }
+  var isEmpty: Bool { own.isEmpty && remote.isEmpty }
 
-  var waiting: [Job] { Array(own.jobs) + sessions.jobs }
+  var waiting: [Job] { Array(own.jobs) + remote.jobs }
 
   mutating func append(_ job: Job) {
-    if job.origin == .user { own.append(job) } else { sessions.append(job) }
+    if job.origin == .user { own.append(job) } else { remote.append(job) }
   }
 
   /// Hands over the next job, which then counts as running and begins a batch.
   mutating func take() -> Job? {
-    let isOwn = !own.isEmpty && (!wasOwn || sessions.isEmpty)
-    guard let job = isOwn ? own.take() : takeOfSessions() else { return nil }
+    let isOwn = !own.isEmpty && (!wasOwn || remote.isEmpty)
+    guard let job = isOwn ? own.take() : takeRemote() else { return nil }
     wasOwn = isOwn
     begin(job)
     return job
   }
 
-  private mutating func takeOfSessions() -> Job? { sessions.take { costs.cost(of: $0.origin) } }
+  private mutating func takeRemote() -> Job? { remote.take { costs.cost(of: $0.origin) } }
 
   /// Takes note that a transaction has read and written so many bytes of records.
   mutating func note(_ recordBytes: Int, of origin: Origin) { costs.note(recordBytes, of: origin) }
@@ -75,8 +75,8 @@ struct JobQueue {
   /// An asynchronous transaction begins a batch of its own: those whose bodies have run would else wait for the
   /// task that its body belongs to, which may wait for them.
   mutating func takeWriting() -> Job? {
-    guard let next = own.first ?? sessions.first, next.maintenance == nil, next.interaction == nil,
-      let job = own.take() ?? takeOfSessions()
+    guard let next = own.first ?? remote.first, next.maintenance == nil, next.interaction == nil,
+      let job = own.take() ?? takeRemote()
     else { return nil }
     begin(job)
     return job
@@ -90,7 +90,7 @@ struct JobQueue {
   /// Hands over all that wait, and closes the queue.
   mutating func abandon() -> [Job] {
     (isClosing, isAbandoned) = (true, true)
-    defer { (own, sessions) = (WaitingJobs(), WaitingJobs()) }
+    defer { (own, remote) = (WaitingJobs(), WaitingJobs()) }
     return waiting
   }
 
@@ -99,7 +99,7 @@ struct JobQueue {
   /// Takes a waiting job out of the queue.
   ///
   /// - Returns: `false` when it does not wait any more.
-  mutating func remove(_ job: Job) -> Bool { own.remove(job) || sessions.remove(job) }
+  mutating func remove(_ job: Job) -> Bool { own.remove(job) || remote.remove(job) }
 }
 
 /// Jobs in the order in which they came.
@@ -142,24 +142,24 @@ private struct WaitingJobs {
   }
 }
 
-/// What sessions have cost the writer of late, in bytes of records.
-struct SessionCosts {
+/// What sources have cost the writer of late, in bytes of records.
+struct SourceCosts {
   /// What a transaction costs by itself.
   private static let transactionBytes = 64 << 10
-  /// After so much of all sessions what each has cost counts half.
+  /// After so much of all sources what each has cost counts half.
   private static let span = 64 << 20
 
   private var costs: [UInt64: Int] = [:]
   private var sinceHalving = 0
 
   func cost(of origin: Origin) -> Int {
-    if case .session(let session) = origin { costs[session] ?? 0 } else { 0 }
+    if case .remote(let source) = origin { costs[source] ?? 0 } else { 0 }
   }
 
   mutating func note(_ recordBytes: Int, of origin: Origin) {
-    guard case .session(let session) = origin else { return }
+    guard case .remote(let source) = origin else { return }
     let cost = recordBytes + Self.transactionBytes
-    costs[session, default: 0] += cost
+    costs[source, default: 0] += cost
     sinceHalving += cost
     guard sinceHalving >= Self.span else { return }
     sinceHalving = 0

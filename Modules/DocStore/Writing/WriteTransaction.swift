@@ -370,9 +370,6 @@ public final class WriteTransaction {
     set { state.log.logStart = newValue }
   }
 
-  /// Bytes that parts of what is not yet whole may take, about.
-  package var stagedLimit: Int { settings.options.stagedBytes }
-
   /// How many bytes are free on the disk of the store; all there are where nobody can tell.
   var freeDiskBytes: Int {
     if let fault = settings.options.freeDiskBytes { return fault() }

@@ -16,7 +16,7 @@ final class Writer: @unchecked Sendable {
   private(set) var settings: WriterSettings
   let listeners = CommitListeners()
   let siteListeners = StoreListeners<IdentityChange>()
-  let lastWords = LastWords()
+  let preCommitHooks = PreCommitHooks()
   /// Who the store is now, and what made it so in this session.
   let identity: Monitor<(current: StoreIdentity, change: IdentityChange?)>
   let queue = Monitor(JobQueue())
@@ -373,14 +373,14 @@ final class Writer: @unchecked Sendable {
     let pages = DocumentPages(access: access, tables: environment.tables, numbers: environment.numbers)
     let transaction = try WriteTransaction(
       pages, state: state, origin: job.origin, settings: settings,
-      isCapturing: !(listeners.isEmpty && lastWords.isEmpty),
+      isCapturing: !(listeners.isEmpty && preCommitHooks.isEmpty),
       expecting: min(lastChanges, Self.expectedChanges))
     defer { transaction.end() }
     do {
       defer { if job.interaction != nil { queue.withLock { $0.endInteraction() } } }
       try job.run(transaction)
       queue.withLock { $0.note(transaction.recordBytes, of: job.origin) }
-      try lastWords.call(transaction)
+      for hook in preCommitHooks.all { try hook(transaction) }
       let (outcome, state) = try transaction.finish { pages throws(StoreError) in
         try keepsReserve(pages, environment)
       }

@@ -129,7 +129,7 @@ package final class HistoryKeeper: Sendable {
   private func listen() {
     listener.withLock { listener in
       guard listener == nil else { return }
-      listener = store.atEndOfTransactions { [weak self] in try self?.record($0) }
+      listener = store.beforeCommit { [weak self] in try self?.record($0) }
     }
   }
 

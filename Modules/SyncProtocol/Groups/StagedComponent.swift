@@ -73,7 +73,7 @@ struct StagedComponent {
     // A peer puts aside no more than its part of what all may, beside others.
     let pieces =
       try transaction.stagedParts(of: id).count + bytes.count / WriteTransaction.stagedPartBytes + 1
-    if pieces * WriteTransaction.stagedPartBytes > transaction.stagedLimit / 4,
+    if pieces * WriteTransaction.stagedPartBytes > transaction.workingLimit / 4,
       try !transaction.stagedIDs().subtracting([id]).isEmpty
     {
       return false

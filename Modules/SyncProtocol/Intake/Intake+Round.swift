@@ -85,7 +85,7 @@ extension Intake {
     following.told = max(following.told, commit.sequence)
     // What another session has brought is not asked for once more.
     reconciler.forgetDigests { name in commit.changes.contains { $0.collection.name.isSame(as: name) } }
-    guard commit.origin != .session(context.id), let gatekeeper = context.gatekeeper else { return }
+    guard commit.origin != .remote(context.id), let gatekeeper = context.gatekeeper else { return }
     if commit.origin == .user { noteUnwanted(commit) }
     guard !interest.isEmpty else { return }
     var asked: [DocumentWant] = []

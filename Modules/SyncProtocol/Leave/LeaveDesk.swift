@@ -58,7 +58,7 @@ package final class LeaveDesk: Sendable {
     }
     if listens {
       // A batch from a peer knows more, and looks for itself.
-      let listener = store.atEndOfTransactions { [weak self] transaction in
+      let listener = store.beforeCommit { [weak self] transaction in
         if transaction.origin == .user { try self?.look(at: transaction) { _ in false } }
       }
       state.withLock { $0.listener = listener }

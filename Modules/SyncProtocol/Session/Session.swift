@@ -71,6 +71,7 @@ public final class Session {
     configuration: SessionConfiguration
   ) {
     self.id = id
+    shared.attach(to: store)
     context = SessionContext(
       id: id, store: store, gate: gate, shared: shared, configuration: configuration)
     let intake = Intake(context)

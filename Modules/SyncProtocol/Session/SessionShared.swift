@@ -1,5 +1,6 @@
 public import DocStore
 public import QueryEngine
+import Synchronization
 
 /// What the sessions of one store know together.
 ///
@@ -21,6 +22,8 @@ public final class SessionShared: Sendable {
   let memory = PeerMemory()
   /// What arrived of large groups over links that broke.
   package let stage = TransferStage()
+  /// The store whose old entries are forgotten, and the registration for that.
+  private let collection = Mutex<(store: UInt64, registration: CommitListener)?>(nil)
 
   /// Bytes of the subscriptions that are remembered, those of peers that have disconnected included.
   package var knownInterestBytes: Int { interests.byteCount }
@@ -35,6 +38,16 @@ public final class SessionShared: Sendable {
 
   /// Makes the shared part; a store has one, however many sessions.
   public init() {}
+
+  /// Has the store forget in its time what sync keeps there; a second call for the same store does nothing.
+  ///
+  /// Each session does so. Call it where none may ever begin.
+  package func attach(to store: Store) {
+    collection.withLock { collection in
+      guard collection?.store != store.incarnation else { return }
+      collection = (store.incarnation, store.addCollector(SyncCollector()))
+    }
+  }
 
   /// Forgets a session whose link is gone.
   ///
@@ -58,6 +71,7 @@ public final class SessionShared: Sendable {
   ///     stays, and so does one that another query matched before.
   ///   - store: The store of these sessions, the same each time.
   public func follow(_ queries: [SubscriptionQuery], evicting: Set<SubscriptionQuery>, of store: Store) {
+    attach(to: store)
     leaves.follow(queries, evicting: evicting, of: store)
   }
 }

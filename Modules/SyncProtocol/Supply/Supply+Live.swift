@@ -13,7 +13,7 @@ extension Supply {
     guard generation != nil, !interest.isEmpty else { return [] }
     if commit.origin != .user, SyncDefect.notForwarded.isPlanted { return [] }
     if isRoundActive, SyncDefect.commitMissedInRound.isPlanted { return [] }
-    let isOwn = commit.origin == .session(context.id)
+    let isOwn = commit.origin == .remote(context.id)
     // Groups are changed where they stand: taken out and put back, each would be copied for each of its documents.
     var groups: [LiveGroup] = []
     var places = GroupPlaces()
@@ -81,7 +81,7 @@ extension Supply {
       let (before, after) = (
         hash(of: change, as: change.beforeSummary), hash(of: change, as: change.afterSummary)
       )
-      if commit.origin == .session(context.id) {
+      if commit.origin == .remote(context.id) {
         underWay.meet(change.key, from: before, to: after)
       } else {
         underWay.follow(change.key, from: before, to: isSent ? after : nil, group: change.sequence)

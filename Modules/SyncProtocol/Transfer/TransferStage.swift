@@ -121,7 +121,7 @@ package final class TransferStage: Sendable {
         }
         for id in left {
           let found = try StagedParts.staged(
-            id, in: transaction, roomBytes: store.stagedBytes, garbage, at: now)
+            id, in: transaction, roomBytes: store.workingBytes, garbage, at: now)
           if let found, found.outline.byteCount >= least { keep(found) }
         }
       }

@@ -47,6 +47,7 @@ public final class SessionDriver: Sendable {
       self.configuration = configuration
       self.clock = clock
       self.engine = engine
+      shared.attach(to: store)
     }
   }
 
@@ -177,7 +178,7 @@ public final class SessionDriver: Sendable {
   func apply(_ batch: ApplyBatch) {
     beginWork()
     let outcome = NIOLockedValueBox(ApplyOutcome())
-    setup.store.enqueue(origin: .session(id)) { transaction in
+    setup.store.enqueue(origin: .remote(id)) { transaction in
       let applied = try batch.apply(in: transaction)
       outcome.withLockedValue { $0 = applied }
     } completion: { [weak self] result in

@@ -194,7 +194,7 @@ final class PipeDriver: @unchecked Sendable {
       }
     case .apply(let batch):
       worker.async { [self] in
-        let result = Result { try peer.store.write(origin: .session(id)) { try batch.apply(in: $0) }.0 }
+        let result = Result { try peer.store.write(origin: .remote(id)) { try batch.apply(in: $0) }.0 }
         call { $0.applied(batch.ticket, result, now: $1) }
       }
     case .pack(let job):

@@ -281,7 +281,7 @@ package final class SimDriver {
     let batches = applying
     applying = []
     var outcomes: [ApplyOutcome] = []
-    peer.write(origin: .session(id)) { transaction in
+    peer.write(origin: .remote(id)) { transaction in
       outcomes = try batches.map { try $0.apply(in: transaction) }
     } completion: { [weak self] result in
       guard let self, !isOver else { return }

@@ -177,7 +177,7 @@ final class RawPeer {
   func apply() throws {
     while !batches.isEmpty {
       let batch = batches.removeFirst()
-      let result = Result { try peer.store.write(origin: .session(session.id)) { try batch.apply(in: $0) }.0 }
+      let result = Result { try peer.store.write(origin: .remote(session.id)) { try batch.apply(in: $0) }.0 }
       outcome = try? result.get()
       perform(session.applied(batch.ticket, result, now: now))
     }

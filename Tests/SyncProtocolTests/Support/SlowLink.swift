@@ -129,7 +129,7 @@ final class SlowLink {
       let (end, _, batch) = applies.remove(at: index)
       let session = ends[end].session
       let result = Result {
-        try ends[end].peer.store.write(origin: .session(session.id)) { try batch.apply(in: $0) }.0
+        try ends[end].peer.store.write(origin: .remote(session.id)) { try batch.apply(in: $0) }.0
       }
       try ends[end].perform(session.applied(batch.ticket, result, now: time))
     }

@@ -134,7 +134,7 @@ final class Endpoint {
         applies.removeFirst()
         let session = session
         let result = Result {
-          try peer.store.write(origin: .session(session.id)) { try batch.apply(in: $0) }.0
+          try peer.store.write(origin: .remote(session.id)) { try batch.apply(in: $0) }.0
         }
         try perform(session.applied(batch.ticket, result, now: network.now))
       }

@@ -46,7 +46,7 @@ final class TestPeer {
     options.collectionInterval = nil
     // Copies are made of whole disks.
     options.trustsCopies = true
-    if let stagedBytes { options.stagedBytes = stagedBytes }
+    if let stagedBytes { options.workingBytes = stagedBytes }
     tune(&options)
     self.options = options
     store = try Store.open(at: directory.file("store"), options: options)

@@ -143,7 +143,7 @@ private final class Peer {
   private func outcome(of batch: ApplyBatch) -> Result<ApplyOutcome, any Error> {
     var result: Result<ApplyOutcome, any Error> = .success(ApplyOutcome())
     do {
-      _ = try store.write(origin: .session(1)) { transaction in
+      _ = try store.write(origin: .remote(1)) { transaction in
         result = Result { try batch.apply(in: transaction) }
         throw RolledBack()
       }

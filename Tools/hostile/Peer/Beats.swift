@@ -33,7 +33,7 @@ final class Beats: Sendable {
     let state = SharedState()
     self.state = state
     listener = dunlin.store.database.onCommit { commit in
-      guard case .session = commit.origin else { return }
+      guard case .remote = commit.origin else { return }
       for change in commit.changes where change.collection.name == Self.collection {
         guard let began = Self.began(change) else { continue }
         let wait = Self.now() - began

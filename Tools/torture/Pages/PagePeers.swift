@@ -62,7 +62,7 @@ struct PagePeers {
       if !applies.isEmpty {
         let batch = applies.removeFirst()
         let id = session.id
-        let result = Result { try store.write(origin: .session(id)) { try batch.apply(in: $0) }.0 }
+        let result = Result { try store.write(origin: .remote(id)) { try batch.apply(in: $0) }.0 }
         perform(session.applied(batch.ticket, result, now: now), now)
         isBusy = true
       }

@@ -1,9 +1,10 @@
 package import CRDTCore
 
-/// Who has the last word in each transaction, and may add to it what is to be true together with it.
-final class LastWords: Sendable {
-  typealias Body = @Sendable (WriteTransaction) throws -> Void
+/// What is called before each transaction commits, and may add to it what is to be true together with it.
+typealias PreCommitHooks = Registrations<@Sendable (WriteTransaction) throws -> Void>
 
+/// Who has registered for something, in the order in which they did.
+final class Registrations<Body: Sendable>: Sendable {
   private struct State {
     var nextID: UInt64 = 1
     var bodies: [(id: UInt64, body: Body)] = []
@@ -13,7 +14,10 @@ final class LastWords: Sendable {
 
   var isEmpty: Bool { state.withLock { $0.bodies.isEmpty } }
 
-  func add(_ body: @escaping Body) -> CommitListener {
+  /// All of them, to be called without holding the lock.
+  var all: [Body] { state.withLock { $0.bodies.map(\.body) } }
+
+  func add(_ body: Body) -> CommitListener {
     let id = state.withLock { state in
       defer { state.nextID += 1 }
       state.bodies.append((state.nextID, body))
@@ -21,22 +25,17 @@ final class LastWords: Sendable {
     }
     return CommitListener { self.state.withLock { $0.bodies.removeAll { $0.id == id } } }
   }
-
-  /// Calls each, in the order of registration, without holding the lock.
-  func call(_ transaction: WriteTransaction) throws {
-    for (_, body) in state.withLock({ $0.bodies }) { try body(transaction) }
-  }
 }
 
 extension Store {
-  /// Has `body` run at the end of every transaction, as a part of it: what it throws undoes the transaction.
+  /// Has `body` run before every transaction commits, as a part of it: what it throws undoes the transaction.
   ///
   /// It runs on the writer's thread, must be quick, and hears of what the transaction changed by asking for
   /// ``WriteTransaction/pendingChanges``. What it registers ends as a listener to commits does.
-  package func atEndOfTransactions(
+  package func beforeCommit(
     _ body: @escaping @Sendable (WriteTransaction) throws -> Void
   ) -> CommitListener {
-    writer.lastWords.add(body)
+    writer.preCommitHooks.add(body)
   }
 }
 

@@ -1,22 +1,25 @@
 import CRDTCore
 import DocStore
-import TestKit
+import Foundation
 import Synchronization
+import SyncProtocol
+import TestKit
 import Testing
 
 /// What sync keeps in the store beside the documents.
-@Suite struct PeerTableTests {
+@Suite struct SyncTableTests {
   private let peer = SiteID(high: 1, low: 2)
 
   @Test func `a cursor is kept with the data of its transaction, or not at all, and is no commit`() throws {
-    let fixture = try StoreFixture()
-    let log = CommitLog()
-    let listener = fixture.store.onCommit { log.append($0) }
+    struct Interruption: Error {}
+    let fixture = try TableFixture()
+    let commits = Mutex(0)
+    let listener = fixture.store.onCommit { _ in commits.withLock { $0 += 1 } }
     defer { listener.cancel() }
     #expect(try fixture.store.read { try $0.cursor(of: peer) } == nil)
     let receipt = try fixture.store.write { tx in try tx.setCursor([1, 2, 3], of: peer) }.1
     #expect(receipt.sequence == 0)
-    #expect(log.all.isEmpty)
+    #expect(commits.withLock { $0 } == 0)
     try fixture.reopen()
     #expect(try fixture.store.read { try $0.cursor(of: peer) } == [1, 2, 3])
     #expect(
@@ -41,13 +44,12 @@ import Testing
   }
 
   @Test func `the cursor that was not written for longest gives way`() throws {
-    let clock = DayClock()
-    let fixture = try StoreFixture(clock: clock)
+    let fixture = try TableFixture()
     let store = fixture.store
     for n in 0..<1_024 {
       try store.write { tx in try tx.setCursor([UInt8(n & 255)], of: SiteID(high: UInt64(n), low: 1)) }
     }
-    clock.advance(days: 1)
+    fixture.pass(days: 1)
     for n in 0..<1_024 where n != 700 {
       try store.write { tx in try tx.setCursor([1], of: SiteID(high: UInt64(n), low: 1)) }
     }
@@ -64,9 +66,49 @@ import Testing
     }
   }
 
+  @Test func `a damaged cursor counts as none, and so does a damaged note; a damaged part is told of`()
+    throws
+  {
+    let fixture = try TableFixture()
+    let id = StagingID(high: 1, low: 7)
+    try fixture.store.write { tx in
+      try tx.upsert([:], id: DocumentID("a"), into: "cars")
+      try tx.setCursor(Array("a cursor".utf8), of: peer)
+      _ = try tx.setLeavingNote(Array("a note".utf8), for: DocumentID("a"), in: "cars")
+      _ = try tx.setLeavingNote([1], for: DocumentID("b"), in: "cars")
+      _ = try tx.stage(Array("a part".utf8), as: 0, of: id)
+    }
+    try fixture.reopen {
+      for text in ["a cursor", "a note", "a part"] {
+        try fixture.replace(text, by: text.uppercased())
+      }
+    }
+    let cars = try #require(try fixture.store.read { try $0.collection("cars") })
+    try fixture.store.read { tx in
+      let cursor = try tx.cursor(of: peer)
+      #expect(cursor == nil)
+      let note = try tx.leavingNote(for: DocumentID("a"), in: cars)
+      #expect(note == nil)
+      var notes: [DocumentID] = []
+      try tx.forEachLeavingNote { note in
+        notes.append(note.id)
+        return true
+      }
+      #expect(notes == [try DocumentID("b")])
+      let error = #expect(throws: StoreError.self) { try tx.forEachStaged(of: id) { _, _ in true } }
+      #expect(error?.code == .corrupt)
+      #expect(error?.message.contains("staging") == true)
+    }
+    let report = try fixture.store.verify()
+    #expect(report.damages.map(\.kind) == [.entry, .entry, .entry])
+    for table in ["cursors", "staging", "leaving"] {
+      #expect(report.damages.contains { $0.message.contains("the table \(table) ") }, "\(table)")
+    }
+  }
+
   @Test func `what is put aside takes at most a tenth of what is free on the disk`() throws {
     let free = Mutex(100 << 20)
-    let fixture = try StoreFixture { $0.freeDiskBytes = { free.withLock { $0 } } }
+    let fixture = try TableFixture { $0.freeDiskBytes = { free.withLock { $0 } } }
     let id = StagingID(high: 1, low: 7)
     let part = [UInt8](repeating: 1, count: WriteTransaction.stagedPartBytes)
     func stage(_ parts: Range<UInt32>) throws -> Int {
@@ -82,7 +124,7 @@ import Testing
   }
 
   @Test func `parts that are put aside are seen by nobody, stand in their order, and go together`() throws {
-    let fixture = try StoreFixture { $0.stagedBytes = 1 << 20 }
+    let fixture = try TableFixture { $0.workingBytes = 1 << 20 }
     let store = fixture.store
     let (a, b) = (StagingID(high: 1, low: 7), StagingID(high: 1, low: 8))
     func parts(_ id: StagingID) throws -> [UInt32: Int] {
@@ -117,6 +159,8 @@ import Testing
         return true
       }
       #expect(count == 3)
+      try tx.unstage(a, parts: 1...1)
+      #expect(try tx.stagedParts(of: a) == [0, 2])
       try tx.unstage(a)
     }
     #expect(try parts(a) == [:])
@@ -135,29 +179,49 @@ import Testing
   }
 
   @Test func `what no part came of for a day is forgotten`() throws {
-    let clock = DayClock()
-    let fixture = try StoreFixture(clock: clock)
+    let fixture = try TableFixture()
     let store = fixture.store
     let (a, b) = (StagingID(high: 1, low: 7), StagingID(high: 1, low: 8))
     try store.write { tx in for id in [a, b] { _ = try tx.stage([1], as: 0, of: id) } }
-    clock.advance(days: 1)
+    fixture.pass(days: 1)
     try store.write { tx in _ = try tx.stage([2], as: 1, of: b) }
-    clock.advance(days: 1)
+    fixture.pass(days: 1)
     try store.collect()
     #expect(try store.read { try $0.stagedIDs() } == [b])
-    clock.advance(days: 1)
+    fixture.pass(days: 1)
     try store.write { _ = try $0.upsert([:], id: DocumentID("a"), into: "cars") }
-    clock.advance(days: 1)
+    fixture.pass(days: 1)
     try store.collect()
     #expect(try store.read { try $0.stagedIDs() } == [])
   }
 
+  @Test func `a store that has nothing but parts goes by time, and one whose sync has ended keeps them`()
+    throws
+  {
+    let fixture = try TableFixture()
+    let id = StagingID(high: 1, low: 7)
+    try fixture.store.write { tx in _ = try tx.stage([1], as: 0, of: id) }
+    fixture.endSync()
+    for _ in 0..<3 {
+      fixture.pass(days: 1)
+      try fixture.store.collect()
+    }
+    #expect(try fixture.store.read { try $0.stagedIDs() } == [id])
+    fixture.beginSync()
+    // A collection that has nothing else to do stores the time all the same, and of a stretch a day counts.
+    for _ in 0..<2 {
+      #expect(try fixture.store.read { try $0.stagedIDs() } == [id])
+      fixture.pass(days: 1)
+      try fixture.store.collect()
+    }
+    #expect(try fixture.store.read { try $0.stagedIDs() } == [])
+  }
+
   @Test func `notes on documents that leave are kept until their time`() throws {
-    let clock = DayClock()
-    let fixture = try StoreFixture(clock: clock)
+    let fixture = try TableFixture()
     let store = fixture.store
-    try store.put("a", [:])
     let isKept = try store.write { tx in
+      try tx.upsert([:], id: DocumentID("a"), into: "cars")
       let isRefused = try !tx.setLeavingNote([1], for: DocumentID("a"), in: "unknown")
       let isKept = try tx.setLeavingNote([1, 2], for: DocumentID("a"), in: "cars")
       return try isRefused && isKept && tx.setLeavingNote([], for: DocumentID("b"), in: "cars")
@@ -177,27 +241,32 @@ import Testing
     #expect(try notes() == [a: [1, 2], b: []])
     let cars = try store.read { try $0.collection("cars") }
     #expect(try store.read { try $0.leavingNote(for: DocumentID("a"), in: try #require(cars)) } == [1, 2])
-    #expect(try store.write { try $0.removeLeavingNote(for: DocumentID("b"), in: "cars") }.0)
+    try store.write { try $0.removeLeavingNote(for: DocumentID("b"), in: "cars") }
     try fixture.store.verify().damages.forEach { Issue.record("\($0)") }
     #expect(try notes() == [a: [1, 2]])
-    try clock.pass(days: 8, store)
+    for _ in 0..<8 {
+      fixture.pass(days: 1)
+      try store.collect()
+    }
     #expect(try notes() == [:])
   }
 
   @Test func `too many notes make the older half be forgotten`() throws {
-    let clock = DayClock()
-    let fixture = try StoreFixture(clock: clock)
+    let fixture = try TableFixture()
     let store = fixture.store
     let limit = 65_536
-    try store.put("a", [:])
+    try store.write { _ = try $0.upsert([:], id: DocumentID("a"), into: "cars") }
     for half in 0..<2 {
       try store.write { tx in
         for index in 0..<limit / 2 {
           _ = try tx.setLeavingNote([UInt8(half)], for: DocumentID("\(half) \(index)"), in: "cars")
         }
       }
-      clock.advance(days: 1)
+      fixture.pass(days: 1)
     }
+    // One that is there needs no room.
+    #expect(try store.write { try $0.setLeavingNote([1], for: DocumentID("1 0"), in: "cars") }.0)
+    #expect(try store.read { try $0.sideEntryCount(.leaving) } == limit)
     #expect(try store.write { try $0.setLeavingNote([2], for: DocumentID("b"), in: "cars") }.0)
     var counts = [0, 0, 0]
     try store.read { tx in
@@ -208,34 +277,54 @@ import Testing
     }
     #expect(counts == [0, limit / 2, 1])
   }
+}
 
-  @Test func `who has the last word in a transaction sees its changes and adds to it, or undoes it`() throws {
-    struct Veto: Error {}
-    let fixture = try StoreFixture()
-    let store = fixture.store
-    let listener = store.atEndOfTransactions { tx in
-      for change in tx.pendingChanges where change.collection.name == "cars" {
-        guard change.id != (try DocumentID("no")) else { throw Veto() }
-        let kind: UInt8 = change.after == nil ? 2 : change.before == nil ? 0 : 1
-        _ = try tx.setLeavingNote([kind], for: change.id, in: "cars")
-      }
+/// A store whose time moves only when told, and that sync uses.
+private final class TableFixture {
+  private let directory: TemporaryDirectory
+  private let clock = ManualClock()
+  private let options: StoreOptions
+  private var shared = SessionShared()
+  private(set) var store: Store
+
+  init(_ adjust: (inout StoreOptions) -> Void = { _ in }) throws {
+    directory = try TemporaryDirectory()
+    let clock = clock
+    var options = StoreOptions(mapBytes: 1 << 30, now: { clock.milliseconds }, log: { _, _ in })
+    options.collectionInterval = nil
+    adjust(&options)
+    self.options = options
+    store = try Store.open(at: directory.file("store"), options: options)
+    beginSync()
+  }
+
+  deinit { store.close() }
+
+  func pass(days: UInt64) { clock.advance(by: days * 86_400_000) }
+
+  func beginSync() { shared.attach(to: store) }
+
+  func endSync() { shared = SessionShared() }
+
+  /// Closes the store, lets `meddle` have its files, and opens it again.
+  func reopen(_ meddle: () throws -> Void = {}) throws {
+    store.close()
+    try meddle()
+    store = try Store.open(at: directory.file("store"), options: options)
+    beginSync()
+  }
+
+  /// Replaces a text in the closed store's file by another one of the same length.
+  func replace(_ old: String, by new: String) throws {
+    let url = URL(fileURLWithPath: directory.file("store") + "/data.mdb")
+    var data = try Data(contentsOf: url)
+    var start = data.startIndex
+    while let range = data.range(of: Data(old.utf8), in: start..<data.endIndex) {
+      data.replaceSubrange(range, with: Data(new.utf8))
+      start = range.upperBound
     }
-    func note(_ id: String) throws -> [UInt8]? {
-      try store.read { tx -> [UInt8]? in
-        guard let cars = try tx.collection("cars") else { return nil }
-        return try tx.leavingNote(for: DocumentID(id), in: cars)
-      }
-    }
-    try store.put("a", [:])
-    #expect(try note("a") == [0])
-    try store.put("a", ["n": .int(1)])
-    #expect(try note("a") == [1])
-    #expect(throws: Veto.self) { try store.put("no", [:]) }
-    #expect(try store.count(in: "cars") == 1)
-    try store.write { _ = try $0.evict(DocumentID("a"), in: "cars") }
-    #expect(try note("a") == [2])
-    listener.cancel()
-    try store.put("no", [:])
-    #expect(try note("no") == nil)
+    let handle = try FileHandle(forWritingTo: url)
+    try handle.write(contentsOf: data)
+    try handle.close()
   }
 }

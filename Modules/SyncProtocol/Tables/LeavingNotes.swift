@@ -1,0 +1,105 @@
+package import CRDTCore
+package import DocStore
+
+extension SideTable {
+  /// Notes on documents that have left, or are to leave, all that this store subscribes to, by the documents' keys.
+  package static let leaving = SideTable(working: "leaving")
+}
+
+/// A note on a document that has left, or is to leave, all that this store subscribes to.
+package struct LeavingNote: Sendable {
+  package let id: DocumentID
+  package let collection: Collection
+  /// The lived time at which the note was written, in milliseconds.
+  package let time: UInt64
+  /// What it says to whoever wrote it.
+  package let bytes: [UInt8]
+
+  /// A document's key: its collection's number, then its id.
+  fileprivate static func key(_ id: DocumentID, in collection: Collection) -> [UInt8] {
+    var key = ByteWriter(capacity: 4 + id.bytes.count)
+    key.writeFixed(collection.id)
+    key.write(id.bytes)
+    return key.bytes
+  }
+}
+
+extension WriteTransaction {
+  /// Bytes of one note.
+  package static let leavingNoteBytes = 4_096
+  /// So many notes are kept.
+  static let leavingLimit = 65_536
+
+  /// Keeps a note on a document; the transaction is no commit for that.
+  ///
+  /// Where there are too many, the older half is forgotten.
+  ///
+  /// - Returns: `false`, with nothing kept, when the collection is unknown here.
+  package func setLeavingNote(_ note: [UInt8], for id: DocumentID, in collection: String) throws -> Bool {
+    precondition(note.count <= Self.leavingNoteBytes, "a note is too long")
+    guard let collection = try self.collection(collection) else { return false }
+    if try sideEntryCount(.leaving) >= Self.leavingLimit, try leavingNote(for: id, in: collection) == nil {
+      try forgetOlderNotes()
+    }
+    try setSideValue(
+      TimedValue.encode(note, in: self), .leaving, key: LeavingNote.key(id, in: collection))
+    return true
+  }
+
+  /// Removes the note on a document, if there is one.
+  package func removeLeavingNote(for id: DocumentID, in collection: String) throws {
+    guard let collection = try self.collection(collection) else { return }
+    try setSideValue(nil, .leaving, key: LeavingNote.key(id, in: collection))
+  }
+
+  private func forgetOlderNotes() throws {
+    var notes = try timesOfNotes()
+    notes.sort { $0.time < $1.time }
+    for note in notes.prefix(notes.count / 2) { try setSideValue(nil, .leaving, key: note.key) }
+  }
+
+  /// Forgets notes that are from before `horizon`, as the log's entries.
+  func collectLeavingNotes(before horizon: UInt64) throws {
+    guard horizon > 0 else { return }
+    for note in try timesOfNotes() where note.time < horizon {
+      try setSideValue(nil, .leaving, key: note.key)
+    }
+  }
+
+  /// When the notes were written; 0 for one that does not say.
+  private func timesOfNotes() throws -> [(key: [UInt8], time: UInt64)] {
+    var notes: [(key: [UInt8], time: UInt64)] = []
+    try forEachSideHead(.leaving, from: [], bytes: TimedValue.timeBytes) { key, head in
+      notes.append((key, TimedValue.time(head) ?? 0))
+      return true
+    }
+    return notes
+  }
+}
+
+extension SideReading where Self: ~Copyable {
+  /// The note on a document; `nil` when there is none, or it is damaged.
+  package borrowing func leavingNote(for id: DocumentID, in collection: Collection) throws -> [UInt8]? {
+    try sideValue(.leaving, key: LeavingNote.key(id, in: collection), ignoringDamage: true)
+      .flatMap { TimedValue($0)?.bytes }
+  }
+
+  /// Whether there are any notes.
+  package borrowing func hasLeavingNotes() throws -> Bool { try sideEntryCount(.leaving) > 0 }
+}
+
+extension ReadTransaction {
+  /// All notes, those that are damaged left out, to `body` until it returns `false`.
+  package borrowing func forEachLeavingNote(_ body: (LeavingNote) throws -> Bool) throws {
+    try forEachSideEntry(.leaving, damaged: { _ in }) { key, stored in
+      var name = ByteReader(key.span.bytes)
+      guard let number: UInt32 = try? name.readFixed(), let collection = try collection(number: number),
+        let value = TimedValue(stored)
+      else { return true }
+      return try body(
+        LeavingNote(
+          id: DocumentID(trusted: Array(key[name.offset...])), collection: collection, time: value.time,
+          bytes: value.bytes))
+    }
+  }
+}
