@@ -47,7 +47,7 @@ extension Supply {
       documents.append(announced)
     }
     guard !documents.isEmpty else {
-      recent.remove(group.sequence)
+      graph.remove(group.sequence)
       return true
     }
     if announcedBytes >= sentBytes, !group.mustKeepOrder { return false }

@@ -8,54 +8,42 @@ struct ComponentPass {
   var next = 0
   /// Whether the peer has asked and wanted all: until then only those go that nothing can be asked of any more.
   var isLast = false
-  var isSent: [Bool] = []
   /// Documents that were wanted, and go out with what recent transactions bind to them once all wants are looked at:
   /// many may go out together.
   var due = WorkQueue<StoredPlace>()
-  /// Documents of recent transactions that went out.
-  var recentSent: Set<StoredPlace> = []
-  /// Of the documents of recent transactions those in components.
-  fileprivate var recentMembers: [Int: [StoredPlace]]?
-}
-
-/// What becomes visible together: components, and documents of recent transactions.
-private struct Bundle {
-  var components: Set<Int> = []
-  var places: Set<StoredPlace> = []
 }
 
 extension Supply {
   /// Takes note of what was committed up to the snapshot.
   func refreshRecent(_ transaction: borrowing ReadTransaction, _ concerned: Set<UInt32>) throws {
-    let isNew = try recent.refresh(
+    try graph.refresh(
       transaction, concerns: { concerned.contains($0) }, damaged: context.tellUnreadable)
-    if isNew { pass.recentMembers = nil }
   }
 
   /// Whether there are components that can go out before all is asked.
-  var hasReadyComponents: Bool { index.isReady && pass.next < index.componentCount && !streams.isEmpty }
+  var hasReadyComponents: Bool { graph.isReady && pass.next < graph.componentCount && !streams.isEmpty }
 
   /// Sends the next components.
   ///
   /// - Returns: `false` when there are none now.
   func addComponents(budget: inout Int) throws(SyncError) -> Bool {
-    guard index.isReady, pass.next < index.componentCount else { return false }
+    guard graph.isReady, pass.next < graph.componentCount else { return false }
     if streams.isEmpty {
       guard pass.isLast else { return false }
       // What was wanted goes out by itself.
-      pass.next = index.componentCount
+      pass.next = graph.componentCount
       return false
     }
     let concerned = try concernedCollections()
     try context.read { transaction in
       try refreshRecent(transaction, concerned)
       var sources = Sources(self)
-      while budget > 0, hasRoomToAdd, pass.next < index.componentCount {
+      while budget > 0, hasRoomToAdd, pass.next < graph.componentCount {
         let component = pass.next
         pass.next += 1
         budget -= 1
-        guard !pass.isSent[component], try isDue(component, &sources, transaction) else { continue }
-        let bundle = bundle(of: component)
+        guard !graph.isSent(component), try isDue(component, &sources, transaction) else { continue }
+        let bundle = graph.bundle(of: component)
         guard try isReady(bundle, &sources, transaction) else { continue }
         try send(bundle, &sources, transaction, budget: &budget)
       }
@@ -110,7 +98,7 @@ extension Supply {
     around place: StoredPlace, _ sources: inout Sources, _ transaction: borrowing ReadTransaction,
     budget: inout Int
   ) throws {
-    let bundle = bundle(around: [place])
+    let bundle = graph.bundle(around: [place])
     guard try isReady(bundle, &sources, transaction) else { return }
     try send(bundle, &sources, transaction, budget: &budget)
   }
@@ -119,7 +107,7 @@ extension Supply {
   private func isDue(
     _ component: Int, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
-    for run in index.runs(of: component) {
+    for run in graph.runs(of: component) {
       if let source = try sources.source(run.collection, transaction) {
         if case .nothing = source.streamed { continue }
         return true
@@ -134,54 +122,13 @@ extension Supply {
   ) throws -> Bool {
     guard !pass.isLast else { return true }
     for component in bundle.components {
-      for run in index.runs(of: component) {
+      for run in graph.runs(of: component) {
         if let source = try sources.source(run.collection, transaction) {
           guard case .all = source.streamed else { return false }
         }
       }
     }
     return true
-  }
-
-  // MARK: - What belongs together
-
-  private func bundle(of component: Int) -> Bundle {
-    guard !recent.isEmpty else { return Bundle(components: [component]) }
-    var bundle = bundle(around: recentMembers(of: component))
-    bundle.components.insert(component)
-    return bundle
-  }
-
-  /// All that transactions bind to documents, old ones and recent ones, and those documents.
-  ///
-  /// What went out already binds nothing any more: the peer has it, or gets it before.
-  private func bundle(around places: [StoredPlace]) -> Bundle {
-    var bundle = Bundle(places: Set(places))
-    var open = places
-    var seen: Set<UInt64> = []
-    while let place = open.popLast() {
-      recent.forEachNeighbour(of: place, seen: &seen) {
-        if bundle.places.insert($0).inserted { open.append($0) }
-      }
-      guard let component = index.component(of: place), !pass.isSent[component],
-        bundle.components.insert(component).inserted, !recent.isEmpty
-      else { continue }
-      for member in recentMembers(of: component) where bundle.places.insert(member).inserted {
-        open.append(member)
-      }
-    }
-    return bundle
-  }
-
-  private func recentMembers(of component: Int) -> [StoredPlace] {
-    if pass.recentMembers == nil {
-      var members: [Int: [StoredPlace]] = [:]
-      for place in recent.places {
-        if let component = index.component(of: place) { members[component, default: []].append(place) }
-      }
-      pass.recentMembers = members
-    }
-    return pass.recentMembers?[component] ?? []
   }
 
   // MARK: - Sending it
@@ -202,8 +149,8 @@ extension Supply {
     guard batch.hasBases, 2...SyncLimits.groupDocuments ~= places.count,
       !SyncDefect.sentBindsNothing.isPlanted
     else { return }
-    batch.name(recent.bind(places))
-    if isRoundActive { pass.recentSent.formUnion(places) }
+    batch.name(graph.bind(places))
+    if isRoundActive { graph.noteBound(places) }
   }
 
   /// Adds those of a bundle that the peer lacks to the group.
@@ -216,12 +163,10 @@ extension Supply {
     var places = bundle.places
     var included: [StoredPlace] = []
     let mayHaveBases = !deferred.isEmpty
-    if isRoundActive {
-      for place in places where recent.contains(place) { pass.recentSent.insert(place) }
-    }
+    if isRoundActive { graph.noteSent(places) }
     for component in bundle.components.sorted() {
-      pass.isSent[component] = true
-      for run in index.runs(of: component) {
+      graph.noteSent(component: component)
+      for run in graph.runs(of: component) {
         guard let source = try sources.source(run.collection, transaction) else { continue }
         try transaction.forEachIntactRecord(
           in: source.collection, numbers: run.numbers, damaged: context.tellDamaged
@@ -258,7 +203,7 @@ extension Supply {
       try refreshRecent(transaction, concerned)
       var sources = Sources(self)
       if try isAnswered(group, &sources, transaction) { return }
-      batch.begin(sequence: group.binding ?? recent.makeName(), mayOvertake: false)
+      batch.begin(sequence: group.binding ?? graph.makeName(), mayOvertake: false)
       var places: [StoredPlace] = []
       for request in group.requests {
         guard let source = try sources.source(request.collection, transaction) else { continue }
@@ -279,7 +224,7 @@ extension Supply {
         if !isKnown, request.isHeld { watch.insert(key) }
       }
       var budget = Int.max
-      try include(bundle(around: places), &sources, transaction, budget: &budget)
+      try include(graph.bundle(around: places), &sources, transaction, budget: &budget)
       batch.finish()
     }
   }
@@ -297,7 +242,7 @@ extension Supply {
       answers.insert(answer)
     }
     // They stay bound: the peer may leave out the other answer, too.
-    if let binding = group.binding { recent.bind(binding, with: answers) }
+    if let binding = group.binding { graph.bind(binding, with: answers) }
     return true
   }
 

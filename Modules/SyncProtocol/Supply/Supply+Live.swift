@@ -286,7 +286,7 @@ extension Supply {
     }
     let isSent = batch.finish()
     if !isSent { underWay.remove(group: group.sequence) }
-    if !isSent || group.isSelfContained && !outgoing.hasTransfers { recent.remove(group.sequence) }
+    if !isSent || group.isSelfContained && !outgoing.hasTransfers { graph.remove(group.sequence) }
   }
 
   /// Whether the group may go out before large ones that wait.
@@ -332,10 +332,10 @@ extension Supply {
   func forgetConfirmed(answering binding: UInt64? = nil) {
     var open = requests.bindings.union(outgoing.bindings)
     if let binding { open.insert(binding) }
-    recent.removeBindings(except: open)
+    graph.removeBindings(except: open)
     // Of what was only announced since a cursor the receiver may have any part.
     guard log.walk == nil else { return }
-    recent.remove(after: log.resumedThrough, before: min(firstUnconfirmed ?? .max, lastCommitted &+ 1))
+    graph.remove(after: log.resumedThrough, before: min(firstUnconfirmed ?? .max, lastCommitted &+ 1))
   }
 
   /// The least sequence of a live group that waits, is under way or is announced: the peer may yet leave it out.

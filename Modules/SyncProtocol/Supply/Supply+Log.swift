@@ -27,7 +27,7 @@ extension Supply {
     log.unaskedAfter = unaskedAfter
     log.toldThrough = frame.sequence
     log.settled = end
-    recent = recent.begun(after: frame.sequence)
+    graph.begin(after: frame.sequence)
     if end == frame.sequence {
       hasSettled = true
       log.followed = end

@@ -111,14 +111,14 @@ extension Supply {
       where: { collection, number in
         count += 1
         let place = StoredPlace(collection: collection, number: number)
-        guard recent.contains(place) else { return true }
+        guard graph.isRecent(place) else { return true }
         bound.append(place)
         return false
       }, damaged: { damaged.append($0) }
     ) { collection, _, id, summary, record in
       guard let source = try sources.source(collection, transaction) else { return true }
       if let reading, mayPush(id, record, source) {
-        batch.begin(sequence: recent.makeName(), mayOvertake: false)
+        batch.begin(sequence: graph.makeName(), mayOvertake: false)
         try include(.unasked(after: reading), id, summary, record, source)
         batch.finish()
         return true
@@ -133,7 +133,7 @@ extension Supply {
     }
     for record in damaged where concerns(record.collection) { context.tellDamaged(record) }
     for place in bound where !walk.announced.contains(place) {
-      let places = SyncDefect.unaskedInParts.isPlanted && reading != nil ? [place] : closure(of: [place])
+      let places = SyncDefect.unaskedInParts.isPlanted && reading != nil ? [place] : graph.recentClosure(of: [place])
       walk.announced.formUnion(places)
       if let reading, try push(places, after: reading, &sources, transaction) { continue }
       let group = try announcements(places, &sources, transaction)
@@ -156,7 +156,7 @@ extension Supply {
       mayGoOut = mayGoOut && mayPush(id, record, source)
     }
     guard mayGoOut else { return false }
-    batch.begin(sequence: recent.makeName(), mayOvertake: false)
+    batch.begin(sequence: graph.makeName(), mayOvertake: false)
     try sources.forEachIntactRecord(at: places, transaction) { source, _, id, summary, record in
       try include(.unasked(after: reading), id, summary, record, source)
     }
@@ -172,17 +172,6 @@ extension Supply {
 
   private func mayPush(_ id: RawSpan, _ record: borrowing RecordView, _ source: Source) -> Bool {
     source.matcher.matches(id, record) && source.oversizeBytes(of: id) == nil
-  }
-
-  /// Documents with all that recent transactions bind to them.
-  private func closure(of places: [StoredPlace]) -> Set<StoredPlace> {
-    var found = Set(places)
-    var open = places
-    var seen: Set<UInt64> = []
-    while let place = open.popLast() {
-      recent.forEachNeighbour(of: place, seen: &seen) { if found.insert($0).inserted { open.append($0) } }
-    }
-    return found
   }
 
   private func announcements(
@@ -267,8 +256,8 @@ extension Supply {
           }
         }
       }
-      guard places.contains(where: { recent.contains($0) }) else { return nil }
-      return try announcements(closure(of: places), &sources, transaction)
+      guard places.contains(where: { graph.isRecent($0) }) else { return nil }
+      return try announcements(graph.recentClosure(of: places), &sources, transaction)
     }
     guard let documents else { return false }
     guard Announcement.fits(documents) else {

@@ -15,7 +15,6 @@ extension Supply {
     }
     responder = RangeResponder(records: Int(walkThrough.rawValue))
     if isOfAll { log.settled = sequence }
-    index = GroupRuns(through: sequence, limit: context.tuning.groupRuns)
     log.compared = sequence
     log.policyPrint = context.policyPrint
     // What changed and was not queued is still to be found, whatever the peer compares.
@@ -24,7 +23,8 @@ extension Supply {
     stopTelling()
     // What is under way binds, too: the peer may leave it out and be sent a part of it in answer to something else.
     let bound = firstUnconfirmed.map { $0 - 1 } ?? .max
-    recent = recent.begun(after: min(sequence, bound, log.walk?.place ?? .max))
+    graph.begin(
+      at: sequence, boundAfter: min(bound, log.walk?.place ?? .max), limit: context.tuning.groupRuns)
   }
 
   /// Forgets the reconciliation; the peer begins another one if it needs to.
@@ -37,7 +37,7 @@ extension Supply {
     wanted.removeAll()
     deferred = [:]
     (wantedCost, gatheredCost) = (0, 0)
-    index = GroupRuns(through: 0)
+    graph.end()
     pass = ComponentPass()
     settledAfter = nil
   }
@@ -116,7 +116,7 @@ extension Supply {
         return number.map { StoredPlace(collection: collection.id, number: $0) }
       }
     }
-    return recent.bind(places)
+    return graph.bind(places)
   }
 
   /// Takes what the peer is found to lack of what it has sent or announced.
@@ -162,9 +162,9 @@ extension Supply {
   /// - Returns: `false` when it has nothing now.
   func addOfRound(budget: inout Int) throws(SyncError) -> Bool {
     guard isRoundActive, budget > 0, hasRoomToAdd else { return false }
-    if !index.isReady, needsIndex {
+    if !graph.isReady, needsIndex {
       try buildIndex(budget: &budget)
-      return index.isReady
+      return graph.isReady
     }
     if !wanted.isEmpty {
       try addWanted(budget: &budget)
@@ -188,7 +188,7 @@ extension Supply {
     if try addDeferred(budget: &budget) { return true }
     isRoundActive = false
     responder.forgetDigests()
-    index = GroupRuns(through: 0)
+    graph.end()
     pass = ComponentPass()
     settledAfter = outgoing.taken
     return false
@@ -201,12 +201,11 @@ extension Supply {
     let concerned = try concernedCollections()
     // Changed where it stands: taken out and put back, it would be copied at each call.
     try context.read { transaction in
-      try index.step(
+      try graph.read(
         transaction, concerns: { concerned.contains($0) }, damaged: context.tellUnreadable, budget: &budget)
     }
-    guard index.isReady else { return }
-    pass.isSent = [Bool](repeating: false, count: index.componentCount)
-    if let sequence = index.forgottenThrough { context.tell(.groupsForgotten(through: sequence)) }
+    guard graph.isReady else { return }
+    if let sequence = graph.forgottenThrough { context.tell(.groupsForgotten(through: sequence)) }
   }
 
   /// The numbers of the collections that this session has to do with.
@@ -242,7 +241,7 @@ extension Supply {
         ) {
           found, record, summary in
           let place = found.map { StoredPlace(collection: source.collection.id, number: $0.number) }
-          if let place, isBound(place), mayGather {
+          if let place, graph.isBound(place), mayGather {
             bound = place
           } else {
             try include(.requested(request), request.id.bytes.span.bytes, summary, record, source)
@@ -265,11 +264,7 @@ extension Supply {
   private func seenPlace(of request: DocumentRequest, in collection: Collection) -> StoredPlace? {
     guard let number = responder.number(of: request.id, in: request.collection) else { return nil }
     let place = StoredPlace(collection: collection.id, number: number)
-    return isBound(place) ? place : nil
-  }
-
-  private func isBound(_ place: StoredPlace) -> Bool {
-    recent.contains(place) || index.component(of: place) != nil
+    return graph.isBound(place) ? place : nil
   }
 
   /// Has a document that was asked for wait for what it belongs to; until the reconciliation ends it counts as wanted.
@@ -278,6 +273,6 @@ extension Supply {
     if !mayGather { context.tell(.groupsForgotten(through: log.compared)) }
     deferred[place] = .requested(request)
     // The others of its component may be asked for yet.
-    if index.component(of: place).map({ pass.isSent[$0] }) ?? true { pass.due.append(place) }
+    if graph.isOpen(place) { pass.due.append(place) }
   }
 }

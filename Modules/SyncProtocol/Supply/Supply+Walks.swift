@@ -47,7 +47,7 @@ extension Supply {
   ) throws -> Bool {
     let collection = source.collection
     // What is new since the first question goes out as it is committed.
-    while let gap = index.gap(
+    while let gap = graph.gap(
       from: StoredPlace(collection: collection.id, number: walk.number), through: walkThrough)
     {
       guard budget > 0, hasRoomToAdd else { return false }
@@ -92,7 +92,7 @@ extension Supply {
       }
       budget -= 1
       let place = StoredPlace(collection: collection.id, number: number)
-      guard source.matcher.matches(id, record), index.component(of: place) == nil else { return true }
+      guard source.matcher.matches(id, record), !graph.isInComponent(place) else { return true }
       try addLoose(place, id, summary, record, source, &sources, transaction)
       return true
     }
@@ -104,13 +104,13 @@ extension Supply {
     _ place: StoredPlace, _ id: RawSpan, _ summary: Summary, _ record: borrowing RecordView,
     _ source: Source, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws {
-    guard recent.contains(place) else {
+    guard graph.isRecent(place) else {
       batch.begin()
       try include(.whole, id, summary, record, source)
       batch.finish()
       return
     }
-    guard !pass.recentSent.contains(place) else { return }
+    guard !graph.isSent(place) else { return }
     deferred[place] = deferred[place] ?? .whole
     try sendBundle(around: place, &sources, transaction)
   }

@@ -40,8 +40,8 @@ final class Supply {
   var wanted = WorkQueue<DocumentRequest>()
   /// Documents that wait for those they belong with, and why they go out.
   var deferred: [StoredPlace: Inclusion] = [:]
-  var index = GroupRuns(through: 0)
-  var recent = RecentGroups(after: .max)
+  /// What transactions bind together.
+  var graph = TransactionGraph()
   var pass = ComponentPass()
   /// The last document that there was when the reconciliation began.
   var walkThrough = DocumentNumber(0)
@@ -215,7 +215,7 @@ final class Supply {
   func take(_ totals: Acknowledgement, frames: UInt64) throws(SyncError) {
     underWay.applied(try outgoing.take(totals), frames: frames)
     // What the peer has left out it has asked for before it acknowledged.
-    if recent.hasBindings, outgoing.isConfirmed { recent.removeBindings(except: requests.bindings) }
+    if graph.hasBindings, outgoing.isConfirmed { graph.removeBindings(except: requests.bindings) }
   }
 
   /// Bytes of all that the peer has asked for and is yet to get.
@@ -275,7 +275,7 @@ final class Supply {
 
   /// Whether the reconciliation has something to do that does not wait for the peer.
   private var canProduce: Bool {
-    needsIndex && !index.isReady || !wanted.isEmpty || !pass.due.isEmpty || !streamWalks.isEmpty
+    needsIndex && !graph.isReady || !wanted.isEmpty || !pass.due.isEmpty || !streamWalks.isEmpty
       || hasReadyComponents || isAsked && responder.questionCount == 0 && waitsUntil == nil
   }
 

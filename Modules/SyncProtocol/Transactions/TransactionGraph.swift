@@ -1,0 +1,166 @@
+import DocStore
+
+/// What becomes visible together: components of old transactions, and documents of recent ones.
+struct Bundle {
+  var components: Set<Int> = []
+  var places: Set<StoredPlace> = []
+}
+
+/// What transactions bind together, as far as a receiver may have a part of it.
+///
+/// During a reconciliation all transactions count that the log still has: those before its first question as components
+/// (``GroupRuns``), later ones by themselves (``RecentGroups``). Otherwise only recent ones do. What went out binds nothing more: the
+/// receiver has it, or gets it before whatever goes out next.
+struct TransactionGraph {
+  private var old = GroupRuns(through: 0)
+  private var recent = RecentGroups(after: .max)
+  private var sentComponents: [Bool] = []
+  /// Documents of recent transactions that went out in this reconciliation.
+  private var sentPlaces: Set<StoredPlace> = []
+  /// Of the documents of recent transactions those in components.
+  private var recentMembers: [Int: [StoredPlace]]?
+
+  // MARK: - Reconciliation
+
+  /// Begins a reconciliation as of a commit; of later transactions, and of those after `bound`, a part may be under way.
+  mutating func begin(at sequence: UInt64, boundAfter bound: UInt64, limit: Int) {
+    end()
+    old = GroupRuns(through: sequence, limit: limit)
+    recent = recent.begun(after: min(sequence, bound))
+  }
+
+  /// Forgets the components of a reconciliation that is over.
+  mutating func end() {
+    old = GroupRuns(through: 0)
+    (sentComponents, sentPlaces, recentMembers) = ([], [], nil)
+  }
+
+  /// Begins at a receiver's place in the log: it has what was committed before.
+  mutating func begin(after sequence: UInt64) { recent = recent.begun(after: sequence) }
+
+  /// Whether the old transactions are all read.
+  var isReady: Bool { old.isReady }
+  var componentCount: Int { old.componentCount }
+  /// The last commit whose record was forgotten, since there were too many.
+  var forgottenThrough: UInt64? { old.forgottenThrough }
+
+  /// Reads old transactions as far as the budget goes.
+  mutating func read(
+    _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool, damaged: (DamagedLog) -> Void,
+    budget: inout Int
+  ) throws {
+    try old.step(transaction, concerns: concerns, damaged: damaged, budget: &budget)
+    if old.isReady { sentComponents = Array(repeating: false, count: old.componentCount) }
+  }
+
+  /// The runs of a component, by collections and numbers.
+  func runs(of component: Int) -> some Sequence<DocumentRun> { old.runs(of: component) }
+
+  /// The first numbers from a place on that are in no component; `nil` when there are none up to `last`.
+  func gap(from place: StoredPlace, through last: DocumentNumber) -> ClosedRange<DocumentNumber>? {
+    old.gap(from: place, through: last)
+  }
+
+  func isInComponent(_ place: StoredPlace) -> Bool { old.component(of: place) != nil }
+
+  func isSent(_ component: Int) -> Bool { sentComponents[component] }
+
+  /// Whether a document may still have to go out for what it is bound to.
+  func isOpen(_ place: StoredPlace) -> Bool {
+    old.component(of: place).map { sentComponents[$0] } ?? true
+  }
+
+  /// Whether a document of a recent transaction went out.
+  func isSent(_ place: StoredPlace) -> Bool { sentPlaces.contains(place) }
+
+  mutating func noteSent(component: Int) { sentComponents[component] = true }
+
+  /// Takes note of documents that go out, those of recent transactions among them.
+  mutating func noteSent(_ places: Set<StoredPlace>) {
+    for place in places where recent.contains(place) { sentPlaces.insert(place) }
+  }
+
+  /// Takes note of documents that go out bound to each other.
+  mutating func noteBound(_ places: [StoredPlace]) { sentPlaces.formUnion(places) }
+
+  // MARK: - Recent transactions
+
+  /// Takes in what was committed up to the snapshot.
+  mutating func refresh(
+    _ transaction: borrowing ReadTransaction, concerns: (UInt32) -> Bool, damaged: (DamagedLog) -> Void
+  ) throws {
+    if try recent.refresh(transaction, concerns: concerns, damaged: damaged) { recentMembers = nil }
+  }
+
+  func isRecent(_ place: StoredPlace) -> Bool { recent.contains(place) }
+  /// Whether anything binds a document.
+  func isBound(_ place: StoredPlace) -> Bool { recent.contains(place) || isInComponent(place) }
+  /// Whether anything is bound that is no transaction.
+  var hasBindings: Bool { recent.hasBindings }
+
+  /// Binds documents that the receiver asked for as a whole, or that go out together.
+  ///
+  /// - Returns: What the binding is called, as a transaction is by its sequence.
+  mutating func bind(_ places: [StoredPlace]) -> UInt64 { recent.bind(places) }
+  /// Keeps a binding for as long as answers to something else are under way.
+  mutating func bind(_ name: UInt64, with answers: Set<UInt64>) { recent.bind(name, with: answers) }
+  /// A name for an answer, whether it binds anything or not.
+  mutating func makeName() -> UInt64 { recent.makeName() }
+  /// Forgets bindings that are not among `open`.
+  mutating func removeBindings(except open: Set<UInt64>) { recent.removeBindings(except: open) }
+  /// Forgets a transaction that the receiver has whole, or gets whole before anything sent from now on.
+  mutating func remove(_ sequence: UInt64) { recent.remove(sequence) }
+  /// Forgets all transactions before one that come after `first`.
+  mutating func remove(after first: UInt64, before sequence: UInt64) {
+    recent.remove(after: first, before: sequence)
+  }
+
+  // MARK: - Closure
+
+  /// A component with all that recent transactions bind to it.
+  mutating func bundle(of component: Int) -> Bundle {
+    guard !recent.isEmpty else { return Bundle(components: [component]) }
+    var bundle = bundle(around: members(of: component))
+    bundle.components.insert(component)
+    return bundle
+  }
+
+  /// Documents with all that transactions bind to them, old ones and recent ones.
+  mutating func bundle(around places: [StoredPlace]) -> Bundle {
+    var bundle = Bundle(places: Set(places))
+    var open = places
+    var seen: Set<UInt64> = []
+    while let place = open.popLast() {
+      recent.forEachNeighbour(of: place, seen: &seen) {
+        if bundle.places.insert($0).inserted { open.append($0) }
+      }
+      guard let component = old.component(of: place), !sentComponents[component],
+        bundle.components.insert(component).inserted, !recent.isEmpty
+      else { continue }
+      for member in members(of: component) where bundle.places.insert(member).inserted { open.append(member) }
+    }
+    return bundle
+  }
+
+  /// Documents with all that recent transactions bind to them.
+  func recentClosure(of places: [StoredPlace]) -> Set<StoredPlace> {
+    var found = Set(places)
+    var open = places
+    var seen: Set<UInt64> = []
+    while let place = open.popLast() {
+      recent.forEachNeighbour(of: place, seen: &seen) { if found.insert($0).inserted { open.append($0) } }
+    }
+    return found
+  }
+
+  /// The documents of recent transactions that are in a component.
+  private mutating func members(of component: Int) -> [StoredPlace] {
+    if let recentMembers { return recentMembers[component] ?? [] }
+    var members: [Int: [StoredPlace]] = [:]
+    for place in recent.places {
+      if let component = old.component(of: place) { members[component, default: []].append(place) }
+    }
+    recentMembers = members
+    return members[component] ?? []
+  }
+}
