@@ -100,12 +100,12 @@ extension Session {
 
   /// Takes apart what has come of an interest, as far as the step has time for it, and serves it when that is all.
   private func takeDraft() throws(SyncError) {
-    while let byteCount = supply.nextQueryBytes {
+    while let byteCount = supply.subscribed.nextQueryBytes {
       let cost = InputCost.query(byteCount)
       guard context.hasTime(for: cost) else { return }
       context.spend(cost)
       do throws(CodecError) {
-        context.spend(InputCost.query(steps: try supply.takeNextQuery()))
+        context.spend(InputCost.query(steps: try supply.subscribed.takeNextQuery()))
       } catch {
         throw SyncError(error, in: "a frame of type \(FrameType.interest.rawValue)", base: draftOffset)
       }
@@ -184,7 +184,7 @@ extension Session {
     _ type: FrameType, _ reader: inout ByteReader, frameBytes: Int
   ) throws(FrameFailure) {
     context.roundTrip.didReceive(type, now: context.now)
-    if !type.mayPrecedeInterest { supply.noteTalk() }
+    if !type.mayPrecedeInterest { supply.subscribed.noteTalk() }
     switch type {
     case .hello, .bye: return
     case .compare, .asked, .want, .have, .interest, .acknowledge, .prune, .resume, .renewed:
@@ -218,7 +218,7 @@ extension Session {
     switch type {
     case .interest:
       let frame = try whole(&reader) { (reader) throws(CodecError) in try InterestFrame(from: &reader) }
-      try run { () throws(SyncError) in try supply.take(frame) }
+      try run { () throws(SyncError) in try supply.subscribed.take(frame) }
     case .compare:
       let (round, questions) = try whole(&reader) { (reader) throws(CodecError) in
         let round = try reader.readVarint()
@@ -262,12 +262,12 @@ extension Session {
     guard let peer = context.peer else { return }
     if supply.generation != frame.generation || supply.interest.hash != frame.interest {
       guard let known = context.shared.interests.queries(frame.interest, of: peer.site) else {
-        supply.awaitsInterest = true
+        supply.subscribed.awaitInterest()
         let answer = ResumedFrame(generation: frame.generation, verdict: .unknownInterest)
         return context.send(.resumed) { answer.encode(to: &$0) }
       }
       // The rest is done when it is served.
-      return supply.take(known, for: frame)
+      return supply.subscribed.take(known, for: frame)
     }
     let met = frame.lag.flatMap { lag in
       highestTold.map { ResumeFrame.met(lag, behind: $0) }

@@ -2,17 +2,12 @@ extension Supply {
   /// The commit up to which the peer has all that concerns it; `nil` while something is kept back.
   var confirmedSequence: UInt64? { context.withheld.isEmpty ? servedSequence : nil }
 
-  /// Takes note that the peer has sent something else than what it begins with when it is interested in anything.
-  func noteTalk() {
-    if generation == nil, !hasDraft, !awaitsInterest { asksNothing = true }
-  }
-
   /// Takes note up to which commit the peer has everything that concerns it, when that is certain.
   ///
   /// Once certain it stays so, until the peer's interest or what it may be sent changes.
   func noteConfirmed() {
     let leaves = context.shared.leaves
-    guard generation != nil || asksNothing else { return }
+    guard generation != nil || subscribed.isNothing else { return }
     guard !interest.isEmpty else {
       if leaves.isInUse { leaves.note(context.id, confirmed: .max) }
       return

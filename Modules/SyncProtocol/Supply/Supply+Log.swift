@@ -16,7 +16,7 @@ extension Supply {
     try context.checkOwnLog(at: SeenFrame.Place(sequence: frame.sequence, commitCheck: frame.commitCheck))
     let policy = context.policyPrint
     let end =
-      owedUnknown || renewal.isOpen ? nil : try context.readLog { try walkEnd(frame, policy, $0) }
+      subscribed.wasOwedBefore || renewal.isOpen ? nil : try context.readLog { try walkEnd(frame, policy, $0) }
     let verdict: ResumedFrame.Verdict = end == nil ? .restart : .follows
     let answer = ResumedFrame(generation: frame.generation, verdict: verdict, sequence: end ?? 0)
     context.send(.resumed) { answer.encode(to: &$0) }

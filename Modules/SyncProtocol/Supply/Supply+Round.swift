@@ -121,7 +121,7 @@ extension Supply {
 
   /// Takes what the peer is found to lack of what it has sent or announced.
   func owe(_ found: [DocumentRequest], isGroup: Bool) {
-    if awaitsInterest, generation == nil, !found.isEmpty { owedUnknown = true }
+    if !found.isEmpty { subscribed.noteOwed() }
     enqueue(found.filter { concerns($0.collection) }, isGroup: isGroup)
   }
 

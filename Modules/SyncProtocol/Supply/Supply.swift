@@ -13,19 +13,8 @@ final class Supply {
   let ownInterest: (Collection) -> CollectionInterest?
   /// What this peer has seen of a range, under an interest of its own that is the same, not before a commit.
   let ownDigest: (KeyRange, Interest, UInt64) -> RangeDigest?
-  var interest = Interest()
-  /// The interest's number at the peer; `nil` before there is one.
-  var generation: UInt64?
-  /// About what it takes in memory.
-  private var interestMemory = 0
-  /// The interest that the peer has begun to send, or goes on from, until it is served.
-  private var draft: InterestDraft?
-  /// Whether the peer was asked for the interest that it went on from.
-  var awaitsInterest = false
-  /// Whether something was owed to the peer before its interest was known: where it would go on from a cursor it is to compare.
-  var owedUnknown = false
-  /// Whether the peer is interested in nothing: it would have said so before it said anything else.
-  var asksNothing = false
+  /// What the peer subscribes to.
+  var subscribed = PeerInterest()
 
   // The current reconciliation.
   var round: UInt64 = 0
@@ -124,46 +113,21 @@ final class Supply {
     batch = GroupBatch(context, outgoing)
   }
 
-  /// Takes a frame of the peer's interest, whose queries are taken apart later.
-  func take(_ frame: InterestFrame) throws(SyncError) {
-    guard frame.isFirst == (draft == nil) else {
-      throw SyncError(.outOfOrder, "An interest's parts are not in order")
-    }
-    var changed = draft ?? InterestDraft()
-    draft = nil
-    try changed.add(frame)
-    draft = changed
-  }
-
-  /// Takes up an interest of an earlier session, under which the peer goes on.
-  func take(_ known: [[UInt8]], for resume: ResumeFrame) {
-    draft = InterestDraft(known, for: resume)
-  }
-
-  /// Whether the peer has begun to send an interest that is not served yet.
-  var hasDraft: Bool { draft != nil }
-
-  /// Bytes of the query that is to be taken apart next; `nil` where none waits.
-  var nextQueryBytes: Int? { draft?.nextBytes }
+  /// What is served.
+  var interest: Interest { subscribed.served }
+  /// The number that the peer has given to it; `nil` while nothing is served.
+  var generation: UInt64? { subscribed.generation }
 
   /// Whether what has come of an interest is to be taken apart before anything else that the peer has sent.
-  var isDrafting: Bool { nextQueryBytes != nil }
-
-  /// Takes one query of the interest apart.
-  ///
-  /// - Returns: How many steps an evaluation of its conditions takes.
-  func takeNextQuery() throws(CodecError) -> Int { try draft?.takeNext() ?? 0 }
+  var isDrafting: Bool { subscribed.nextQueryBytes != nil }
 
   /// Serves the interest that has come, if all of it is taken apart.
   ///
   /// - Returns: Whether it is served, and how the peer goes on where it said that.
   func serveDraft() -> (isServed: Bool, resume: ResumeFrame?) {
-    guard let draft, draft.isWhole, draft.nextBytes == nil else { return (false, nil) }
-    self.draft = nil
-    guard generation == nil || draft.resume != nil || !SyncDefect.interestKept.isPlanted else {
-      return (true, nil)
-    }
-    serve(draft.finish(), generation: draft.generation, isContinued: draft.isContinued)
+    guard let whole = subscribed.takeWhole() else { return (false, nil) }
+    guard case .new(let interest, let draft) = whole else { return (true, nil) }
+    serve(interest, generation: draft.generation, isContinued: draft.isContinued)
     if draft.resume == nil, let peer = context.peer {
       context.shared.interests.insert(interest, byteCount: draft.byteCount, of: peer.site)
     }
@@ -175,9 +139,7 @@ final class Supply {
   /// One that is continued differs in some collections from the one before, and those only are compared.
   func serve(_ interest: Interest, generation: UInt64, isContinued: Bool = false) {
     let changed = interest.names(changedFrom: self.interest)
-    self.interest = interest
-    interestMemory = interest.memoryBytes
-    self.generation = generation
+    subscribed.serve(interest, generation: generation)
     stopTelling()
     endRound()
     hasSettled = false
@@ -223,7 +185,7 @@ final class Supply {
 
   /// About how many bytes what the peer subscribes to, asks, wants and tells takes in memory.
   var heldBytes: Int {
-    interestMemory + (draft?.memoryBytes ?? 0) + askedCost
+    subscribed.memoryBytes + askedCost
       + responder.pendingCount * 256 + deferred.count * 64 + telling.heldBytes
   }
 
