@@ -72,7 +72,9 @@ extension Session {
   package var delivery: PeerDelivery {
     var delivery = PeerDelivery()
     delivery.servedSequence = supply.servedSequence
-    if supply.generation != nil || supply.subscribed.isNothing { delivery.interest = supply.interest.encodings }
+    if supply.generation != nil || supply.subscribed.isNothing {
+      delivery.interest = supply.interest.encodings
+    }
     delivery.withheld = context.withheld
     return delivery
   }

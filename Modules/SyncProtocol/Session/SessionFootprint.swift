@@ -42,7 +42,7 @@ extension Session {
       intake.announced.documentCount + supply.announcing.openDocuments + intake.earlyOffers.count
       + supply.waitingOffers.count + supply.met.count + intake.telling.waitingCount
       + supply.telling.waitingCount
-    footprint.compared = intake.reconciler.heldCount + supply.responder.heldCount
+    footprint.compared = intake.reconciler.heldCount + supply.reconciliation.responder.heldCount
     footprint.tasks = intake.pendingTasks + supply.pendingTasks
     return footprint
   }
@@ -55,9 +55,11 @@ extension Intake {
 }
 
 extension Supply {
-  fileprivate var pendingRequests: Int { requests.count + wanted.count + deferred.count + heldBack.count }
+  fileprivate var pendingRequests: Int {
+    requests.count + reconciliation.wanted.count + deferred.count + heldBack.count
+  }
 
   fileprivate var pendingTasks: Int {
-    responder.pendingCount + streamWalks.count + tellingTasks.count
+    reconciliation.responder.pendingCount + reconciliation.streamWalks.count + tellingTasks.count
   }
 }

@@ -59,6 +59,9 @@ struct RequestGroup {
   var binding: UInt64?
   /// How many had come before.
   var number: UInt64 = 0
+
+  /// About how many bytes they take.
+  var cost: Int { requests.reduce(0) { $0 + $1.cost } }
 }
 
 /// Why a document goes out, and so what it builds on.

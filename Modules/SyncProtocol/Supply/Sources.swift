@@ -112,7 +112,8 @@ struct Sources {
       source = Source(
         collection: collection, tables: RecordTables(keys: collection.keys, sites: transaction.sites),
         matcher: matcher, own: supply.ownInterest(collection),
-        streamed: supply.streams.part(of: collection.name), oversize: try supply.oversize.sizes(transaction))
+        streamed: supply.reconciliation.streams.part(of: collection.name),
+        oversize: try supply.oversize.sizes(transaction))
     }
     known[number] = .some(source)
     return source

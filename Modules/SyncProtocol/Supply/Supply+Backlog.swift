@@ -12,7 +12,7 @@ extension Supply {
     // What there was when everything began to be compared is found by that.
     start = max(start, log.settled)
     if let walk = log.walk { start = min(start, walk.place) }
-    let isKnown = isRoundActive || log.followed != nil || log.walk != nil
+    let isKnown = reconciliation.isActive || log.followed != nil || log.walk != nil
     guard isKnown, try context.read({ start >= $0.logStart }) else { return compareInstead() }
     SyncPoint.fellBehind.reached()
     log.walk = LogWalk(after: start, isBacklog: true, documents: log.walk?.documents ?? 0)

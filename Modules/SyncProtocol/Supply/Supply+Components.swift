@@ -21,26 +21,28 @@ extension Supply {
   }
 
   /// Whether there are components that can go out before all is asked.
-  var hasReadyComponents: Bool { graph.isReady && pass.next < graph.componentCount && !streams.isEmpty }
+  var hasReadyComponents: Bool {
+    graph.isReady && reconciliation.pass.next < graph.componentCount && !reconciliation.streams.isEmpty
+  }
 
   /// Sends the next components.
   ///
   /// - Returns: `false` when there are none now.
   func addComponents(budget: inout Int) throws(SyncError) -> Bool {
-    guard graph.isReady, pass.next < graph.componentCount else { return false }
-    if streams.isEmpty {
-      guard pass.isLast else { return false }
+    guard graph.isReady, reconciliation.pass.next < graph.componentCount else { return false }
+    if reconciliation.streams.isEmpty {
+      guard reconciliation.pass.isLast else { return false }
       // What was wanted goes out by itself.
-      pass.next = graph.componentCount
+      reconciliation.pass.next = graph.componentCount
       return false
     }
     let concerned = try concernedCollections()
     try context.read { transaction in
       try refreshRecent(transaction, concerned)
       var sources = Sources(self)
-      while budget > 0, hasRoomToAdd, pass.next < graph.componentCount {
-        let component = pass.next
-        pass.next += 1
+      while budget > 0, hasRoomToAdd, reconciliation.pass.next < graph.componentCount {
+        let component = reconciliation.pass.next
+        reconciliation.pass.next += 1
         budget -= 1
         guard !graph.isSent(component), try isDue(component, &sources, transaction) else { continue }
         let bundle = graph.bundle(of: component)
@@ -57,7 +59,7 @@ extension Supply {
     try context.read { transaction in
       try refreshRecent(transaction, concerned)
       var sources = Sources(self)
-      while budget > 0, hasRoomToAdd, let place = pass.due.removeFirst() {
+      while budget > 0, hasRoomToAdd, let place = reconciliation.pass.due.removeFirst() {
         budget -= 1
         guard deferred[place] != nil else { continue }
         try sendBundle(around: place, &sources, transaction, budget: &budget)
@@ -120,7 +122,7 @@ extension Supply {
   private func isReady(
     _ bundle: Bundle, _ sources: inout Sources, _ transaction: borrowing ReadTransaction
   ) throws -> Bool {
-    guard !pass.isLast else { return true }
+    guard !reconciliation.pass.isLast else { return true }
     for component in bundle.components {
       for run in graph.runs(of: component) {
         if let source = try sources.source(run.collection, transaction) {
@@ -150,7 +152,7 @@ extension Supply {
       !SyncDefect.sentBindsNothing.isPlanted
     else { return }
     batch.name(graph.bind(places))
-    if isRoundActive { graph.noteBound(places) }
+    if reconciliation.isActive { graph.noteBound(places) }
   }
 
   /// Adds those of a bundle that the peer lacks to the group.
@@ -163,7 +165,7 @@ extension Supply {
     var places = bundle.places
     var included: [StoredPlace] = []
     let mayHaveBases = !deferred.isEmpty
-    if isRoundActive { graph.noteSent(places) }
+    if reconciliation.isActive { graph.noteSent(places) }
     for component in bundle.components.sorted() {
       graph.noteSent(component: component)
       for run in graph.runs(of: component) {

@@ -17,7 +17,8 @@ extension Supply {
       return servedSequence = nil
     }
     // Of what is being applied it may come out that the peer lacks something.
-    guard hasSettled, context.isPolicyCurrent, !isApplying, !isRoundActive, settledAfter == nil,
+    guard hasSettled, context.isPolicyCurrent, !isApplying, !reconciliation.isActive,
+      !reconciliation.isClosing,
       !isAwaitingRound, requests.isEmpty, isDrained, !log.isAnnouncing, log.closing == nil
     else { return }
     let sequence = max(log.settled, lastCommitted, 1)

@@ -15,7 +15,7 @@ extension Supply {
     var told = record.isDefault ? summary : nil
     switch inclusion {
     case .whole:
-      if !isRoundActive, !requests.isEmpty {
+      if !reconciliation.isActive, !requests.isEmpty {
         requests.noteWhole(source.key(of: id), with: batch.sequence)
         // It may be what is asked for since both have the same version of other contents.
         told = summary
@@ -32,7 +32,7 @@ extension Supply {
         sites: source.tables.sites)
       told = summary
     }
-    if !isRoundActive {
+    if !reconciliation.isActive {
       underWay.insert(
         source.key(of: id), hash: Fingerprint.hash(id: id, summary: summary), group: batch.sequence)
     }

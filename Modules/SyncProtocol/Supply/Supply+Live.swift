@@ -12,7 +12,7 @@ extension Supply {
     lastCommitted = max(lastCommitted, commit.sequence)
     guard generation != nil, !interest.isEmpty else { return [] }
     if commit.origin != .user, SyncDefect.notForwarded.isPlanted { return [] }
-    if isRoundActive, SyncDefect.commitMissedInRound.isPlanted { return [] }
+    if reconciliation.isActive, SyncDefect.commitMissedInRound.isPlanted { return [] }
     let isOwn = commit.origin == .remote(context.id)
     // Groups are changed where they stand: taken out and put back, each would be copied for each of its documents.
     var groups: [LiveGroup] = []
@@ -55,7 +55,7 @@ extension Supply {
         if place == groups.count {
           groups.append(
             LiveGroup(
-              sequence: change.sequence, round: isRoundActive ? nil : round,
+              sequence: change.sequence, round: reconciliation.isActive ? nil : reconciliation.number,
               isForwarded: commit.origin != .user))
         }
         let isHeld = holds(change)
@@ -219,7 +219,6 @@ extension Supply {
     if canAnswer {
       // A walk waits for these, and not the other way round: they bring along what binds them.
       if !outgoing.hasWaitingTransfers, let group = requests.removeFirst() {
-        requestCost -= group.requests.reduce(0) { $0 + $1.cost }
         try answer(group)
         return true
       }
@@ -311,7 +310,8 @@ extension Supply {
 
   /// Whether the peer has, or gets before, just what a change was made on.
   private func maySucceed(_ document: borrowing LiveDocument, of group: LiveGroup) -> Bool {
-    !isRoundActive && group.round == round && !contention.contains(document.key) && !isLarge(group)
+    !reconciliation.isActive && group.round == reconciliation.number && !contention.contains(document.key)
+      && !isLarge(group)
   }
 
   /// Whether the group may go out in parts, which cannot build on single states.

@@ -16,7 +16,8 @@ extension Supply {
     try context.checkOwnLog(at: SeenFrame.Place(sequence: frame.sequence, commitCheck: frame.commitCheck))
     let policy = context.policyPrint
     let end =
-      subscribed.wasOwedBefore || renewal.isOpen ? nil : try context.readLog { try walkEnd(frame, policy, $0) }
+      subscribed.wasOwedBefore || renewal.isOpen
+      ? nil : try context.readLog { try walkEnd(frame, policy, $0) }
     let verdict: ResumedFrame.Verdict = end == nil ? .restart : .follows
     let answer = ResumedFrame(generation: frame.generation, verdict: verdict, sequence: end ?? 0)
     context.send(.resumed) { answer.encode(to: &$0) }
@@ -51,7 +52,7 @@ extension Supply {
   /// Lets go of what binds announced transactions, once the receiver has asked for what it lacks of them and has it.
   func settleAnnouncements() {
     guard log.resumedThrough > 0, log.walk == nil, !log.isAnnouncing, log.closing == nil, requests.isEmpty,
-      partialWants.isEmpty, isDrained
+      !requests.hasPartial, isDrained
     else { return }
     log.resumedThrough = 0
   }
@@ -106,9 +107,10 @@ extension Supply {
 
   /// Whether all that is known to concern the receiver has been handed on, and all that it asked for.
   private var isQueueEmpty: Bool {
-    log.walk == nil && !isApplying && !isRoundActive && !isAwaitingRound && settledAfter == nil
-      && responder.questionCount == 0
-      && requests.isEmpty && partialWants.isEmpty && live.isEmpty && heldBack.isEmpty && !isTelling
+    log.walk == nil && !isApplying && !reconciliation.isActive && !isAwaitingRound
+      && !reconciliation.isClosing
+      && reconciliation.responder.questionCount == 0
+      && requests.isEmpty && !requests.hasPartial && live.isEmpty && heldBack.isEmpty && !isTelling
       && met.isEmpty
   }
 

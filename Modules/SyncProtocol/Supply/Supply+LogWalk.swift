@@ -133,7 +133,8 @@ extension Supply {
     }
     for record in damaged where concerns(record.collection) { context.tellDamaged(record) }
     for place in bound where !walk.announced.contains(place) {
-      let places = SyncDefect.unaskedInParts.isPlanted && reading != nil ? [place] : graph.recentClosure(of: [place])
+      let places =
+        SyncDefect.unaskedInParts.isPlanted && reading != nil ? [place] : graph.recentClosure(of: [place])
       walk.announced.formUnion(places)
       if let reading, try push(places, after: reading, &sources, transaction) { continue }
       let group = try announcements(places, &sources, transaction)

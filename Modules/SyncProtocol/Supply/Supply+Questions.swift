@@ -4,37 +4,37 @@ import DocStore
 extension Supply {
   /// Takes a receiver's questions; those of a new reconciliation end the one before.
   func take(_ asked: [RangeQuestion], round: UInt64) throws(SyncError) {
-    guard round >= self.round, generation != nil else {
+    guard round >= reconciliation.number, generation != nil else {
       guard generation != nil else { throw SyncError(.outOfOrder, "Questions before an interest") }
       return
     }
-    if round > self.round { try beginRound(round) }
-    guard !isAsked else { throw SyncError(.outOfOrder, "Questions after the last one") }
-    guard responder.questionCount + asked.count <= SyncLimits.questions else {
+    if round > reconciliation.number { try beginRound(round) }
+    guard !reconciliation.isAsked else { throw SyncError(.outOfOrder, "Questions after the last one") }
+    guard reconciliation.responder.questionCount + asked.count <= SyncLimits.questions else {
       throw SyncError(.limit, "The peer asks about too many ranges at once")
     }
     for question in asked {
-      guard !isRoundVoid, concerns(question.range.collection) else {
-        responder.refuse(question)
+      guard !reconciliation.isVoid, concerns(question.range.collection) else {
+        reconciliation.responder.refuse(question)
         continue
       }
       noteNaming(question)
       guard case .compare(let theirs) = question.mode, theirs.count == 0 else {
-        responder.take(question)
+        reconciliation.responder.take(question)
         continue
       }
       // Nothing to compare with: the documents themselves are the shortest answer.
       guard askedCost < SyncLimits.wantedBytes else {
         throw SyncError(.limit, "The peer asks for too many ranges at once")
       }
-      gatheredCost += 32
-      responder.stream(question)
+      reconciliation.gatheredCost += 32
+      reconciliation.responder.stream(question)
       stream(question.range)
     }
   }
 
   /// Whether there is room for what the peer asks for when it gets answers.
-  var mayAnswerQuestions: Bool { wantedCost < SyncLimits.wantedWhileAnswering }
+  var mayAnswerQuestions: Bool { reconciliation.wantedCost < SyncLimits.wantedWhileAnswering }
 
   /// Takes note whether the peer says what it holds of a collection.
   private func noteNaming(_ question: RangeQuestion) {
@@ -47,16 +47,16 @@ extension Supply {
   }
 
   func answerQuestions(budget: inout Int) throws(SyncError) {
-    guard mayAnswerQuestions else { return responder.flush(send) }
-    try responder.work(InterestingDocuments(self), budget: &budget, send: send)
-  }
-
-  private func send(_ answers: ArraySlice<RangeAnswer>) {
-    context.send(.answer) { out in
-      out.writeVarint(round)
-      out.writeVarint(answers.count)
-      for answer in answers { answer.encode(to: &out) }
+    let (number, context) = (reconciliation.number, context)
+    func send(_ answers: ArraySlice<RangeAnswer>) {
+      context.send(.answer) { out in
+        out.writeVarint(number)
+        out.writeVarint(answers.count)
+        for answer in answers { answer.encode(to: &out) }
+      }
     }
+    guard mayAnswerQuestions else { return reconciliation.responder.flush(send) }
+    try reconciliation.responder.work(InterestingDocuments(self), budget: &budget, send: send)
   }
 }
 

@@ -4,16 +4,11 @@ import DocStore
 extension Supply {
   func beginRound(_ number: UInt64) throws(SyncError) {
     endRound()
-    round = number
-    isRoundActive = true
-    isRoundVoid = !renewal.begin()
-    let isOfAll = !hasBegun && !isRoundVoid
-    if !isRoundVoid { (isAwaitingRound, hasBegun) = (false, true) }
-    let sequence = try context.read { transaction in
-      walkThrough = transaction.lastNumber
-      return transaction.sequence
-    }
-    responder = RangeResponder(records: Int(walkThrough.rawValue))
+    let isVoid = !renewal.begin()
+    let isOfAll = !hasBegun && !isVoid
+    if !isVoid { (isAwaitingRound, hasBegun) = (false, true) }
+    let (sequence, last) = try context.read { ($0.sequence, $0.lastNumber) }
+    reconciliation = ServedReconciliation(number, isVoid: isVoid, lastDocument: last)
     if isOfAll { log.settled = sequence }
     log.compared = sequence
     log.policyPrint = context.policyPrint
@@ -29,38 +24,23 @@ extension Supply {
 
   /// Forgets the reconciliation; the peer begins another one if it needs to.
   func endRound() {
-    isRoundActive = false
-    askedAt = nil
-    responder = RangeResponder()
-    streams = RangeSet()
-    streamWalks.removeAll()
-    wanted.removeAll()
+    reconciliation.breakOff()
     deferred = [:]
-    (wantedCost, gatheredCost) = (0, 0)
     graph.end()
-    pass = ComponentPass()
-    settledAfter = nil
   }
 
   /// Takes the peer's wants; those outside of a reconciliation wait for its end.
   func take(_ list: WantList) throws(SyncError) {
     log.asksTaken += 1
     if list.isGraft { announcing.graft() }
-    guard partialWants.isEmpty || list.isGroup && list.round == 0 else {
-      throw SyncError(.outOfOrder, "Wants that belong together are not in order")
+    let wants = try requests.gather(list)
+    guard let wants else {
+      guard askedCost <= SyncLimits.wantedBytes else {
+        throw SyncError(.limit, "The peer asks for too many documents at once")
+      }
+      return
     }
-    partialWants += list.wants.map { DocumentRequest($0) }
-    guard list.goesOn, list.isGroup, list.round == 0 else {
-      let wants = partialWants
-      (partialWants, partialCost) = ([], 0)
-      return try take(wants, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
-    }
-    partialCost += partialWants.suffix(list.wants.count).reduce(0) { $0 + $1.cost }
-    guard partialWants.count <= SyncLimits.groupDocuments,
-      askedCost <= SyncLimits.wantedBytes
-    else {
-      throw SyncError(.limit, "The peer asks for too many documents at once")
-    }
+    try take(wants, round: list.round, isGroup: list.isGroup, isPull: list.isGraft)
   }
 
   func take(_ haves: [DocumentHave], round: UInt64) throws(SyncError) {
@@ -93,10 +73,10 @@ extension Supply {
       throw SyncError(.limit, "The peer asks for too many documents at once")
     }
     if round != 0 {
-      guard round == self.round, isRoundActive, !isRoundVoid else { return }
-      guard !isAsked else { throw SyncError(.outOfOrder, "Wants after the last one") }
-      wantedCost += cost
-      for request in relevant { wanted.append(request) }
+      guard round == reconciliation.number, reconciliation.isActive, !reconciliation.isVoid else { return }
+      guard !reconciliation.isAsked else { throw SyncError(.outOfOrder, "Wants after the last one") }
+      reconciliation.wantedCost += cost
+      for request in relevant { reconciliation.wanted.append(request) }
     } else {
       let binding = isGroup && !isPull && relevant.count > 1 ? try bind(relevant) : nil
       enqueue(relevant, isGroup: isGroup, isPull: isPull, binding: binding)
@@ -130,7 +110,6 @@ extension Supply {
     let cost = asked.reduce(0) { $0 + $1.cost }
     // A peer that sends what it has less of and takes no answer: comparing finds what it is owed.
     guard askedCost + cost <= SyncLimits.wantedBytes else { return compareInstead() }
-    requestCost += cost
     if isGroup {
       requests.append(RequestGroup(requests: asked, isPull: isPull, binding: binding))
     } else {
@@ -140,19 +119,17 @@ extension Supply {
 
   /// The peer has asked and wanted all it will in this reconciliation.
   func asked(round: UInt64) throws(SyncError) {
-    guard round == self.round, isRoundActive else { return }
-    guard !isAsked else { throw SyncError(.outOfOrder, "The last question came before") }
-    askedAt = context.now
+    guard round == reconciliation.number, reconciliation.isActive else { return }
+    guard !reconciliation.isAsked else { throw SyncError(.outOfOrder, "The last question came before") }
+    reconciliation.noteAsked(now: context.now)
   }
-
-  /// Whether the peer has asked and wanted all it will.
-  var isAsked: Bool { askedAt != nil }
 
   /// Until when much that goes out together waits for the answers to this peer's own questions; `nil` where it does not.
   ///
   /// To gather it takes long, in which nothing else is done. Once both peers have asked all, both have work.
   var waitsUntil: Duration? {
-    guard isAsking, deferred.count >= SyncLimits.gatheredDocuments, let askedAt else { return nil }
+    guard isAsking, deferred.count >= SyncLimits.gatheredDocuments, let askedAt = reconciliation.askedAt
+    else { return nil }
     let end = askedAt + SyncLimits.gatheringDelay
     return context.now < end ? end : nil
   }
@@ -161,41 +138,40 @@ extension Supply {
   ///
   /// - Returns: `false` when it has nothing now.
   func addOfRound(budget: inout Int) throws(SyncError) -> Bool {
-    guard isRoundActive, budget > 0, hasRoomToAdd else { return false }
+    guard reconciliation.isActive, budget > 0, hasRoomToAdd else { return false }
     if !graph.isReady, needsIndex {
       try buildIndex(budget: &budget)
       return graph.isReady
     }
-    if !wanted.isEmpty {
+    if !reconciliation.wanted.isEmpty {
       try addWanted(budget: &budget)
       return true
     }
-    if !pass.due.isEmpty {
+    if !reconciliation.pass.due.isEmpty {
       try addDue(budget: &budget)
       return true
     }
     if try addComponents(budget: &budget) { return true }
-    if let walk = streamWalks.removeFirst() {
+    if let walk = reconciliation.streamWalks.removeFirst() {
       try addStream(walk, budget: &budget)
       return true
     }
-    guard isAsked, responder.questionCount == 0, waitsUntil == nil else { return false }
-    if !pass.isLast {
-      pass.isLast = true
-      pass.next = 0
+    guard reconciliation.isAsked, reconciliation.responder.questionCount == 0, waitsUntil == nil else {
+      return false
+    }
+    if !reconciliation.pass.isLast {
+      reconciliation.pass.isLast = true
+      reconciliation.pass.next = 0
       return true
     }
     if try addDeferred(budget: &budget) { return true }
-    isRoundActive = false
-    responder.forgetDigests()
+    reconciliation.finish(after: outgoing.taken)
     graph.end()
-    pass = ComponentPass()
-    settledAfter = outgoing.taken
     return false
   }
 
   /// Two peers that agree have no use for it.
-  var needsIndex: Bool { !wanted.isEmpty || !streams.isEmpty }
+  var needsIndex: Bool { !reconciliation.wanted.isEmpty || !reconciliation.streams.isEmpty }
 
   private func buildIndex(budget: inout Int) throws(SyncError) {
     let concerned = try concernedCollections()
@@ -226,9 +202,9 @@ extension Supply {
     try context.read { transaction in
       try refreshRecent(transaction, concerned)
       var sources = Sources(self)
-      while budget > 0, hasRoomToAdd, let request = wanted.removeFirst() {
+      while budget > 0, hasRoomToAdd, let request = reconciliation.wanted.removeFirst() {
         budget -= 1
-        wantedCost -= request.cost
+        reconciliation.wantedCost -= request.cost
         guard let source = try sources.source(request.collection, transaction) else { continue }
         var bound = seenPlace(of: request, in: source.collection)
         if let place = bound, mayGather {
@@ -256,23 +232,25 @@ extension Supply {
   }
 
   /// Whether there is room for more that waits for those that it belongs to; else it goes out alone.
-  private var mayGather: Bool { gatheredCost < SyncLimits.gatheredBytes }
+  private var mayGather: Bool { reconciliation.gatheredCost < SyncLimits.gatheredBytes }
 
   /// Where a document stands that belongs to others, as far as this reconciliation has seen it.
   ///
   /// One that has got another place since was written since, and goes out for that.
   private func seenPlace(of request: DocumentRequest, in collection: Collection) -> StoredPlace? {
-    guard let number = responder.number(of: request.id, in: request.collection) else { return nil }
+    guard let number = reconciliation.responder.number(of: request.id, in: request.collection) else {
+      return nil
+    }
     let place = StoredPlace(collection: collection.id, number: number)
     return graph.isBound(place) ? place : nil
   }
 
   /// Has a document that was asked for wait for what it belongs to; until the reconciliation ends it counts as wanted.
   private func wait(for place: StoredPlace, _ request: DocumentRequest) {
-    gatheredCost += request.cost
+    reconciliation.gatheredCost += request.cost
     if !mayGather { context.tell(.groupsForgotten(through: log.compared)) }
     deferred[place] = .requested(request)
     // The others of its component may be asked for yet.
-    if graph.isOpen(place) { pass.due.append(place) }
+    if graph.isOpen(place) { reconciliation.pass.due.append(place) }
   }
 }

@@ -17,10 +17,10 @@ struct StreamWalk {
 extension Supply {
   /// Takes a range of which the receiver has nothing.
   func stream(_ range: KeyRange) {
-    streams.insert(range)
-    streamWalks.append(StreamWalk(range: range))
+    reconciliation.streams.insert(range)
+    reconciliation.streamWalks.append(StreamWalk(range: range))
     // Components may be complete now.
-    if range.isWhole { pass.next = 0 }
+    if range.isWhole { reconciliation.pass.next = 0 }
   }
 
   /// Sends the documents of a range, except those that belong to a group.
@@ -35,7 +35,7 @@ extension Supply {
         ? try step(&walk, byNumberIn: source, &sources, transaction, budget: &budget)
         : try step(&walk, byIDIn: source, &sources, transaction, budget: &budget)
     }
-    if !isDone { streamWalks.prepend(walk) }
+    if !isDone { reconciliation.streamWalks.prepend(walk) }
   }
 
   /// Goes through the numbers between the runs of components.
@@ -48,7 +48,7 @@ extension Supply {
     let collection = source.collection
     // What is new since the first question goes out as it is committed.
     while let gap = graph.gap(
-      from: StoredPlace(collection: collection.id, number: walk.number), through: walkThrough)
+      from: StoredPlace(collection: collection.id, number: walk.number), through: reconciliation.lastDocument)
     {
       guard budget > 0, hasRoomToAdd else { return false }
       walk.number = gap.lowerBound

@@ -16,34 +16,17 @@ final class Supply {
   /// What the peer subscribes to.
   var subscribed = PeerInterest()
 
-  // The current reconciliation.
-  var round: UInt64 = 0
-  var isRoundActive = false
-  /// When the peer had asked and wanted all it will.
-  var askedAt: Duration?
+  /// The current reconciliation.
+  var reconciliation = ServedReconciliation()
   /// Whether answers to this peer's own questions are still to come.
   var isAsking = false
-  var responder = RangeResponder()
-  var streams = RangeSet()
-  var streamWalks = WorkQueue<StreamWalk>()
-  var wanted = WorkQueue<DocumentRequest>()
   /// Documents that wait for those they belong with, and why they go out.
   var deferred: [StoredPlace: Inclusion] = [:]
   /// What transactions bind together.
   var graph = TransactionGraph()
-  var pass = ComponentPass()
-  /// The last document that there was when the reconciliation began.
-  var walkThrough = DocumentNumber(0)
-  /// What has to go out before the peer is told that all is settled.
-  var settledAfter: Outgoing.Progress?
-  /// How many groups had gone out by then.
+  /// How many groups had gone out when the last reconciliation was over.
   var settledGroups: UInt64 = 0
   var renewal = Renewal()
-  /// Whether the peer began the reconciliation before it had heard that it is to compare all: it is told, and gets,
-  /// nothing in it.
-  ///
-  /// It need not be of everything, so that what transactions bind would go out in part.
-  var isRoundVoid = false
   /// Documents too large to be sent: they are compared like others, as the peer may have what they lack.
   var oversize = OversizeSizes()
 
@@ -58,14 +41,6 @@ final class Supply {
   /// Live groups that wait for the end of the reconciliation.
   var heldBack = WorkQueue<LiveGroup>()
   var requests = RequestQueue()
-  /// Wants that are to be answered together, of which more are to come.
-  var partialWants: [DocumentRequest] = []
-  var partialCost = 0
-  /// Bytes of the requests that wait; of those of the current reconciliation, before they are looked at and while they wait
-  /// for what they belong to.
-  var requestCost = 0
-  var wantedCost = 0
-  var gatheredCost = 0
   /// Changes came too fast: nothing is queued until the peer begins to reconcile.
   var isAwaitingRound = false
   /// Whether it is known what the peer has under its interest: it is compared, or followed from its cursor.
@@ -166,8 +141,7 @@ final class Supply {
   func doubt() {
     hasBegun = false
     log.settled = 0
-    requests = RequestQueue()
-    requestCost = 0
+    requests.removeWaiting()
     underWay.removeAll()
     waitingOffers.removeAll()
     met = MetDocuments()
@@ -181,12 +155,12 @@ final class Supply {
   }
 
   /// Bytes of all that the peer has asked for and is yet to get.
-  var askedCost: Int { requestCost + partialCost + wantedCost + gatheredCost }
+  var askedCost: Int { requests.cost + reconciliation.wantedCost + reconciliation.gatheredCost }
 
   /// About how many bytes what the peer subscribes to, asks, wants and tells takes in memory.
   var heldBytes: Int {
     subscribed.memoryBytes + askedCost
-      + responder.pendingCount * 256 + deferred.count * 64 + telling.heldBytes
+      + reconciliation.responder.pendingCount * 256 + deferred.count * 64 + telling.heldBytes
   }
 
   /// Ends a session whose peer asks for more than there is room for, beside what others ask for.
@@ -208,11 +182,12 @@ final class Supply {
   }
 
   var hasWork: Bool {
-    responder.questionCount > 0 && mayAnswerQuestions || !tellingTasks.isEmpty || outgoing.canSend
+    reconciliation.responder.questionCount > 0 && mayAnswerQuestions || !tellingTasks.isEmpty
+      || outgoing.canSend
       || log.walk != nil && canWalk
       || outgoing.window.hasRoom
         && (hasLive && outgoing.waitingTransferBytes < context.tuning.waitingBytes
-          || isRoundActive && canProduce && hasRoomToAdd)
+          || reconciliation.isActive && canProduce && hasRoomToAdd)
   }
 
   /// Whether the peer has applied everything that was ever on its way to it.
@@ -231,14 +206,16 @@ final class Supply {
   /// Not before it is known what the peer has, during a reconciliation, nor before all that it has sent is acknowledged: by then the peer has asked for what
   /// it has left out of that, as a whole, which binds it.
   var canAnswer: Bool {
-    hasBegun && !isRoundActive && settledAfter == nil
+    hasBegun && !reconciliation.isActive && !reconciliation.isClosing
       && outgoing.window.acknowledged.groups >= settledGroups
   }
 
   /// Whether the reconciliation has something to do that does not wait for the peer.
   private var canProduce: Bool {
-    needsIndex && !graph.isReady || !wanted.isEmpty || !pass.due.isEmpty || !streamWalks.isEmpty
-      || hasReadyComponents || isAsked && responder.questionCount == 0 && waitsUntil == nil
+    needsIndex && !graph.isReady || !reconciliation.wanted.isEmpty || !reconciliation.pass.due.isEmpty
+      || !reconciliation.streamWalks.isEmpty
+      || hasReadyComponents
+      || reconciliation.isAsked && reconciliation.responder.questionCount == 0 && waitsUntil == nil
   }
 
   /// Does what waits, as far as the budget of records and the window go.
@@ -258,8 +235,7 @@ final class Supply {
       plain -= sent
     }
     outgoing.noteEnd(isExhausted: plain <= 0)
-    if let settledAfter, outgoing.gone.covers(settledAfter) {
-      self.settledAfter = nil
+    if reconciliation.close(gone: outgoing.gone) {
       settledGroups = outgoing.window.sent.groups
       settle()
     }
@@ -274,7 +250,7 @@ final class Supply {
   /// Tells the peer that all it was found to lack has gone out.
   private func settle() {
     context.tellWithheld()
-    context.send(.settled) { $0.writeVarint(round) }
+    context.send(.settled) { $0.writeVarint(reconciliation.number) }
     guard !renewal.isOpen else { return }
     hasSettled = true
     // A later one need not have been of everything.
