@@ -32,7 +32,7 @@ extension Session {
 
   package var footprint: SessionFootprint {
     var footprint = SessionFootprint()
-    footprint.liveBytes = supply.liveBytes
+    footprint.liveBytes = supply.live.byteCount
     footprint.waitingBytes = supply.outgoing.streamBytes + supply.outgoing.waitingTransferBytes
     footprint.unappliedBytes = intake.queue.pendingBytes
     footprint.heldBytes = intake.queue.heldBytes
@@ -56,7 +56,7 @@ extension Intake {
 
 extension Supply {
   fileprivate var pendingRequests: Int {
-    requests.count + reconciliation.wanted.count + deferred.count + heldBack.count
+    requests.count + reconciliation.wanted.count + deferred.count + live.heldCount
   }
 
   fileprivate var pendingTasks: Int {

@@ -6,7 +6,7 @@ import Failpoints
 extension Supply {
   /// Drops the changes that wait, and those to come until the log has been gone through from them on.
   func fallBehind(from place: UInt64) throws(SyncError) {
-    let first = (live.map(\.sequence) + heldBack.map(\.sequence)).min() ?? .max
+    let first = live.firstSequence ?? .max
     var start = min(place, first - 1)
     dropLive()
     // What there was when everything began to be compared is found by that.
@@ -23,10 +23,7 @@ extension Supply {
   /// Lets go of the changes that wait.
   func dropLive() {
     live.removeAll()
-    heldBack.removeAll()
-    liveBytes = 0
     underWay.removeAll()
-    evictedUnsent = [:]
   }
 
   /// Has the peer compare all: what changed is too much to be announced, or nobody knows any more what it was.

@@ -175,13 +175,12 @@ extension Supply {
 
   private func enqueue(_ group: LiveGroup) throws(SyncError) {
     guard !log.isBehind, !isAwaitingRound else { return }
-    if liveBytes + group.byteCount > context.configuration.liveQueueBytes, liveBytes > 0,
+    if live.byteCount + group.byteCount > context.configuration.liveQueueBytes, live.byteCount > 0,
       !SyncDefect.queueNotDropped.isPlanted
     {
       context.tell(.overflow)
       return try fallBehind(from: group.sequence - 1)
     }
-    liveBytes += group.byteCount
     live.append(group)
   }
 
@@ -222,18 +221,16 @@ extension Supply {
         try answer(group)
         return true
       }
-      if log.walk == nil, let group = heldBack.removeFirst() {
-        liveBytes -= group.byteCount
+      if log.walk == nil, let group = live.removeFirstHeld() {
         try send(group)
         return true
       }
     }
     guard let group = live.removeFirst() else { return false }
-    if !canAnswer || log.walk != nil, group.mustKeepOrder || group.leaves && !heldBack.isEmpty {
-      heldBack.append(group)
+    if !canAnswer || log.walk != nil, group.mustKeepOrder || group.leaves && live.hasHeld {
+      live.hold(group)
       return true
     }
-    liveBytes -= group.byteCount
     try send(group)
     return true
   }
@@ -242,23 +239,17 @@ extension Supply {
   ///
   /// What becomes of them meanwhile is told, or passed over, without regard to it.
   private func noteEvicted(_ keys: Set<DocumentKey>) throws(SyncError) {
-    for documents in live.map(\.documents) + heldBack.map(\.documents) {
-      for document in documents where keys.contains(document.key) {
-        evictedUnsent[document.key] = DocumentRequest(
+    for document in live.documents where keys.contains(document.key) {
+      live.noteEvicted(
+        document.key,
+        DocumentRequest(
           collection: document.collection.name, id: document.id,
-          vector: try vector(of: document.record, document.sites), isHeld: true)
-      }
+          vector: try vector(of: document.record, document.sites), isHeld: true))
     }
   }
 
-  private func answerEvicted() {
-    let followers = evictedUnsent.values.sorted { ($0.collection, $0.id) < ($1.collection, $1.id) }
-    enqueue(followers, isGroup: false)
-    evictedUnsent = [:]
-  }
-
   private func send(_ group: LiveGroup) throws(SyncError) {
-    if !evictedUnsent.isEmpty, live.isEmpty, heldBack.isEmpty { answerEvicted() }
+    enqueue(live.takeEvicted(), isGroup: false)
     if try announceBound(group) { return underWay.remove(group: group.sequence) }
     if try announce(group) { return underWay.remove(group: group.sequence) }
     let mayOvertake = mayOvertake(group)
@@ -295,10 +286,8 @@ extension Supply {
 
   /// Takes note of documents of which changes wait while the interest changes in their collections.
   func noteWaiting(in collections: Set<TextKey>) {
-    for documents in live.map(\.documents) + heldBack.map(\.documents) {
-      for document in documents where collections.contains(document.collection.name) {
-        overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
-      }
+    for document in live.documents where collections.contains(document.collection.name) {
+      overtaking.insert(DocumentName(collection: document.collection.name, id: document.id))
     }
   }
 
@@ -340,8 +329,7 @@ extension Supply {
 
   /// The least sequence of a live group that waits, is under way or is announced: the peer may yet leave it out.
   var firstUnconfirmed: UInt64? {
-    let waiting = live.map(\.sequence) + heldBack.map(\.sequence)
-    return [outgoing.firstUnacknowledged(), waiting.min(), announcing.firstOpen].compactMap { $0 }.min()
+    [outgoing.firstUnacknowledged(), live.firstSequence, announcing.firstOpen].compactMap { $0 }.min()
   }
 }
 

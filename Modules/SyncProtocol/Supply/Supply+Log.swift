@@ -110,7 +110,7 @@ extension Supply {
     log.walk == nil && !isApplying && !reconciliation.isActive && !isAwaitingRound
       && !reconciliation.isClosing
       && reconciliation.responder.questionCount == 0
-      && requests.isEmpty && !requests.hasPartial && live.isEmpty && heldBack.isEmpty && !isTelling
+      && requests.isEmpty && !requests.hasPartial && live.isEmpty && !isTelling
       && met.isEmpty
   }
 

@@ -35,11 +35,8 @@ final class Supply {
   /// Whether a batch of the peer's is being applied here: what comes of it may have to be sent back.
   var isApplying = false
 
-  // Live changes.
-  var live = WorkQueue<LiveGroup>()
-  var liveBytes = 0
-  /// Live groups that wait for the end of the reconciliation.
-  var heldBack = WorkQueue<LiveGroup>()
+  /// Live changes.
+  var live = LiveQueue()
   var requests = RequestQueue()
   /// Changes came too fast: nothing is queued until the peer begins to reconcile.
   var isAwaitingRound = false
@@ -58,8 +55,6 @@ final class Supply {
   var met = MetDocuments()
   var contention: Contention
   var underWay: UnderWay
-  /// Documents that were evicted here while changes of them waited, with what the peer has when all of those have gone out.
-  var evictedUnsent: [DocumentKey: DocumentRequest] = [:]
   /// What left the interest and went out before groups that may hold it as it was, or may have left it as the interest
   /// changed, until all is acknowledged: who lacks it now may hold it soon.
   var overtaking: Set<DocumentName> = []
@@ -192,13 +187,13 @@ final class Supply {
 
   /// Whether the peer has applied everything that was ever on its way to it.
   var isDrained: Bool {
-    live.isEmpty && heldBack.isEmpty && log.walk == nil && outgoing.isConfirmed && announcing.firstOpen == nil
+    live.isEmpty && log.walk == nil && outgoing.isConfirmed && announcing.firstOpen == nil
   }
 
   var hasLive: Bool {
-    !live.isEmpty
+    live.hasReady
       || canAnswer
-        && (!requests.isEmpty && !outgoing.hasWaitingTransfers || log.walk == nil && !heldBack.isEmpty)
+        && (!requests.isEmpty && !outgoing.hasWaitingTransfers || log.walk == nil && live.hasHeld)
   }
 
   /// Whether documents may go out with no more than recent transactions bind to them.
